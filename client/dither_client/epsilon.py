@@ -1,0 +1,66 @@
+"""ε as an exact number: a decimal of at most six places on the wire, an integer of micro-ε in the ledger."""
+
+import math
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+
+from dither_client.errors import InvalidEpsilon
+
+__all__ = ["MICRO", "epsilon_text", "json_epsilon", "micro_epsilon", "parse_epsilon", "wire_epsilon"]
+
+MICRO = 1_000_000
+"""Micro-ε in one ε."""
+
+_MAX_TEXT = 64
+
+
+def parse_epsilon(value: str | int | float | Decimal | Fraction) -> Fraction:
+    """The exact ε that `value` writes.
+
+    A string is a decimal (`"0.1"`) or a rational (`"1/3"`). A float is read as the shortest decimal that prints it,
+    so `0.1` is a tenth and not the binary fraction beside it. Raises `InvalidEpsilon` unless positive and finite.
+    """
+    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal | Fraction):
+        raise InvalidEpsilon(f"epsilon must be a number or a decimal string, not {type(value).__name__}")
+    if isinstance(value, str) and len(value) > _MAX_TEXT:
+        raise InvalidEpsilon(f"epsilon must be written in at most {_MAX_TEXT} characters")
+    try:
+        if isinstance(value, int | Fraction) or (isinstance(value, str) and "/" in value):
+            epsilon = Fraction(value)
+        else:
+            decimal = Decimal(repr(value) if isinstance(value, float) else value)
+            if not decimal.is_finite() or abs(decimal.adjusted()) > _MAX_TEXT:
+                raise InvalidEpsilon("epsilon must be a positive, finite number")
+            epsilon = Fraction(decimal)
+    except (InvalidOperation, ValueError, ZeroDivisionError) as error:
+        if isinstance(error, InvalidEpsilon):
+            raise
+        raise InvalidEpsilon('epsilon must be a decimal such as "0.5" or a rational such as "1/3"') from None
+    if epsilon <= 0:
+        raise InvalidEpsilon("epsilon must be above 0")
+    return epsilon
+
+
+def wire_epsilon(value: str | int | float | Decimal | Fraction) -> Fraction:
+    """`parse_epsilon`, and at most six decimals: what a query or a collection may carry."""
+    epsilon = parse_epsilon(value)
+    if (epsilon * MICRO).denominator != 1:
+        raise InvalidEpsilon("epsilon must have at most six decimals")
+    return epsilon
+
+
+def micro_epsilon(epsilon: Fraction) -> int:
+    """ε in integer micro-ε, rounded up, so that a charge is never below what was sampled."""
+    return math.ceil(epsilon * MICRO)
+
+
+def json_epsilon(epsilon: Fraction) -> int | float:
+    """ε of at most six decimals as the JSON number that writes exactly that decimal."""
+    if epsilon.denominator == 1:
+        return epsilon.numerator
+    return float(epsilon)
+
+
+def epsilon_text(epsilon: Fraction) -> str:
+    """ε of at most six decimals for people and for tables: `"0.1"`, `"2"`."""
+    return f"{Decimal(micro_epsilon(epsilon)) / MICRO:f}"

@@ -1,0 +1,164 @@
+"""What a query is: a partition of the line into cells, and a channel from the cell a value lies in to an answer.
+
+A query owns its ε, its cells, its channel and its sampler together, and is valid once it exists. The two mechanisms
+are `Laplace` and `RandomizedResponse`; another one is one more subclass and a line in `query_types`.
+"""
+
+import hashlib
+import json
+import math
+from abc import ABC, abstractmethod
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, ClassVar, Literal
+
+from dither_client.epsilon import json_epsilon, wire_epsilon
+from dither_client.errors import InvalidEpsilon, InvalidQuery, InvalidValue
+from dither_client.sampling import RandBelow, system_randbelow
+
+__all__ = ["MAX_CELLS", "MAX_EPSILON", "Query", "Transform", "check_value", "parse_query", "query_types"]
+
+Transform = Literal["identity", "log"]
+
+MAX_CELLS = 1_024
+"""A query with more levels or cells than this is refused as too fine."""
+
+MAX_EPSILON = 50
+"""A query with a larger ε is refused: beyond it an answer hides nothing."""
+
+
+class Query(ABC):
+    """One question at one ε. Immutable, hashable; equal when they ask the same thing.
+
+    Coordinates are on the transformed scale: with `transform` `"log"`, of the natural logarithm of the value.
+    """
+
+    mechanism: ClassVar[str]
+    fields: ClassVar[tuple[str, ...]]
+    """The names of the fields beside `epsilon` and `transform`, as on the wire."""
+
+    epsilon: Fraction
+    transform: Transform
+
+    @property
+    @abstractmethod
+    def edges(self) -> tuple[float, ...]:
+        """The cell edges, strictly increasing: cell `k` holds the values with exactly `k` edges strictly below them."""
+
+    @property
+    @abstractmethod
+    def n_answers(self) -> int:
+        """Answers are `0..n_answers - 1`; there are as many cells."""
+
+    @abstractmethod
+    def channel(self) -> list[list[float]]:
+        """`Q[cell][answer] = P(answer | cell)`: rows sum to 1, the largest ratio in a column is `exp(epsilon)`."""
+
+    @abstractmethod
+    def sample(self, cell: int, randbelow: RandBelow = system_randbelow) -> int:
+        """An answer drawn exactly from row `cell` of the channel, in integer arithmetic."""
+
+    @abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """The query as the JSON object of the wire format."""
+
+    def cell(self, value: float) -> int:
+        """The cell that holds `value`, on the values' own scale; a tie goes down. Raises `InvalidValue`."""
+        return bisect_left(self.edges, self._transformed(check_value(value)))
+
+    def answer(self, value: float, randbelow: RandBelow = system_randbelow) -> int:
+        """The private answer of a respondent who holds `value`: clip, round, randomise."""
+        return self.sample(self.cell(value), randbelow)
+
+    @cached_property
+    def id(self) -> str:
+        """32 hexadecimal digits that name this question: a hash of its canonical JSON."""
+        canonical = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(canonical.encode()).hexdigest()[:32]
+
+    def _transformed(self, value: float) -> float:
+        if self.transform == "identity":
+            return value
+        return math.log(value) if value > 0 else -math.inf
+
+
+def check_value(value: object) -> float:
+    """`value` as a finite float. Raises `InvalidValue`, with a text that never repeats it."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidValue("the value must be a number")
+    try:
+        number = float(value)
+    except OverflowError:
+        raise InvalidValue("the value must be a finite number") from None
+    if not math.isfinite(number):
+        raise InvalidValue("the value must be a finite number")
+    return number
+
+
+def check_epsilon(epsilon: Any) -> Fraction:
+    """The exact ε of a query: positive, at most six decimals, at most `MAX_EPSILON`. Raises `InvalidQuery`."""
+    try:
+        exact = wire_epsilon(epsilon)
+    except InvalidEpsilon as error:
+        raise InvalidQuery(str(error)) from None
+    if exact > MAX_EPSILON:
+        raise InvalidQuery(f"epsilon must be at most {MAX_EPSILON}")
+    return exact
+
+
+def check_transform(transform: Any) -> Transform:
+    """`transform` if it is one. Raises `InvalidQuery`."""
+    if transform not in ("identity", "log"):
+        raise InvalidQuery('transform must be "identity" or "log"')
+    return transform  # type: ignore[no-any-return]
+
+
+def check_coordinate(name: str, value: Any) -> float:
+    """A finite coordinate as a float. Raises `InvalidQuery`."""
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        raise InvalidQuery(f"{name} must be a number")
+    try:
+        number = float(value)
+    except (OverflowError, ValueError):
+        raise InvalidQuery(f"{name} must be finite") from None
+    if not math.isfinite(number):
+        raise InvalidQuery(f"{name} must be finite")
+    return number + 0.0  # -0.0 and 0.0 are one coordinate with one name
+
+
+def check_increasing(name: str, values: Sequence[float]) -> None:
+    """Raises `InvalidQuery` unless `values` increase strictly."""
+    if any(low >= high for low, high in pairwise(values)):
+        raise InvalidQuery(f"{name} must increase strictly")
+
+
+def common_fields(query: Query) -> dict[str, Any]:
+    """The fields that the JSON of every query has."""
+    return {"mechanism": query.mechanism, "epsilon": json_epsilon(query.epsilon), "transform": query.transform}
+
+
+def query_types() -> dict[str, type[Query]]:
+    """Every mechanism by its name on the wire."""
+    from dither_client.laplace import Laplace
+    from dither_client.randomized_response import RandomizedResponse
+
+    return {kind.mechanism: kind for kind in (Laplace, RandomizedResponse)}
+
+
+def parse_query(data: object) -> Query:
+    """The query that a JSON object describes. Raises `InvalidQuery` for what no honest server would send."""
+    if not isinstance(data, Mapping):
+        raise InvalidQuery("a query must be a JSON object")
+    kind = query_types().get(str(data.get("mechanism")))
+    if kind is None:
+        raise InvalidQuery(f"mechanism must be one of {', '.join(query_types())}")
+    fields = {str(name): value for name, value in data.items() if name != "mechanism"}
+    fields.setdefault("transform", "identity")
+    expected = {"epsilon", "transform", *kind.fields}
+    if fields.keys() != expected:
+        raise InvalidQuery(f"a {kind.mechanism} query has exactly the fields {', '.join(sorted(expected))}")
+    return kind(**fields)

@@ -1,0 +1,49 @@
+"""Exact samplers in integers, from a source of uniform random integers.
+
+Nothing here touches floating point, so the distributions are exact and no low-order bit can leak
+(Mironov 2012). Algorithms 1 and 2 of Canonne, Kamath & Steinke, *The discrete Gaussian for differential privacy*, 2020.
+"""
+
+import secrets
+from collections.abc import Callable
+
+__all__ = ["RandBelow", "bernoulli_exp", "discrete_laplace", "system_randbelow"]
+
+RandBelow = Callable[[int], int]
+"""Uniform on `0..n-1` for an integer `n >= 1`."""
+
+system_randbelow: RandBelow = secrets.randbelow
+"""The operating system's generator."""
+
+
+def bernoulli_exp(numerator: int, denominator: int, randbelow: RandBelow) -> bool:
+    """True with probability exactly `exp(-numerator / denominator)`, for any rational ≥ 0."""
+    while numerator > denominator:
+        if not _bernoulli_exp_unit(1, 1, randbelow):
+            return False
+        numerator -= denominator
+    return _bernoulli_exp_unit(numerator, denominator, randbelow)
+
+
+def _bernoulli_exp_unit(numerator: int, denominator: int, randbelow: RandBelow) -> bool:
+    """`bernoulli_exp` for a rational in [0, 1], by the alternating series of exp."""
+    k = 1
+    while randbelow(denominator * k) < numerator:
+        k += 1
+    return k % 2 == 1
+
+
+def discrete_laplace(numerator: int, denominator: int, randbelow: RandBelow) -> int:
+    """An integer Z with `P(Z = z)` proportional to `exp(-|z| numerator / denominator)`, both positive."""
+    while True:
+        # |Z| = floor((u + denominator * v) / numerator), with u + denominator * v geometric of rate 1 / denominator.
+        u = randbelow(denominator)
+        if not _bernoulli_exp_unit(u, denominator, randbelow):
+            continue
+        v = 0
+        while _bernoulli_exp_unit(1, 1, randbelow):
+            v += 1
+        magnitude = (u + denominator * v) // numerator
+        negative = randbelow(2) == 1
+        if not (negative and magnitude == 0):
+            return -magnitude if negative else magnitude

@@ -1,0 +1,5 @@
+"""The statistics of Dither: families, likelihood, information, designs, particles. Pure: no I/O, randomness is an argument."""
+
+from dither_client.extras import require_extra
+
+require_extra("estimator", "numpy", "scipy")
