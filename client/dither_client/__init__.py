@@ -1,12 +1,18 @@
-"""The respondent's side of Dither: queries, exact noise, the ledger, and the clients of a server."""
+"""The respondent's side of Dither, and the analyst's: queries, exact noise, the ledger, and the clients of a server."""
 
+from dither_client.admin import Admin
+from dither_client.analyst import Analyst, AnsweredQuery
+from dither_client.client import AsyncClient, Client
+from dither_client.entries import Charge, LedgerProtocol
 from dither_client.errors import (
     AlreadyAnswered,
     AnswerExpired,
     BadResponse,
     DitherError,
+    InvalidAddress,
     InvalidEpsilon,
     InvalidQuery,
+    InvalidTable,
     InvalidValue,
     LedgerError,
     OverCap,
@@ -14,25 +20,48 @@ from dither_client.errors import (
     ServerError,
     Unreachable,
 )
+from dither_client.extras import MissingExtra
+from dither_client.flow import Retry
 from dither_client.laplace import Laplace
+from dither_client.ledger import Ledger
+from dither_client.memory_ledger import MemoryLedger
+from dither_client.messages import Receipt, Terms
+from dither_client.posterior import Particles, Posterior
 from dither_client.queries import Query, Transform, parse_query
 from dither_client.randomized_response import RandomizedResponse
 
 __all__ = [
+    "Admin",
     "AlreadyAnswered",
+    "Analyst",
     "AnswerExpired",
+    "AnsweredQuery",
+    "AsyncClient",
     "BadResponse",
+    "Charge",
+    "Client",
     "DitherError",
+    "InvalidAddress",
     "InvalidEpsilon",
     "InvalidQuery",
+    "InvalidTable",
     "InvalidValue",
     "Laplace",
+    "Ledger",
     "LedgerError",
+    "LedgerProtocol",
+    "MemoryLedger",
+    "MissingExtra",
     "OverCap",
+    "Particles",
+    "Posterior",
     "Problem",
     "Query",
     "RandomizedResponse",
+    "Receipt",
+    "Retry",
     "ServerError",
+    "Terms",
     "Transform",
     "Unreachable",
     "parse_query",

@@ -4,16 +4,18 @@
     ├── InvalidEpsilon        ε is not a positive decimal or rational
     ├── InvalidValue          the respondent's value is not a number that can be asked about
     ├── InvalidQuery          the query is malformed, not ordered, too fine
+    ├── InvalidAddress        a server's URL, a collection's id or a token that cannot be used
+    ├── InvalidTable          a table in a file that is not what it should be
     ├── LedgerError
     │   ├── OverCap           answering would exceed a cap of the ledger
     │   ├── AlreadyAnswered   the collection already has this respondent's answer
-    │   └── AnswerExpired     a stored answer could not be sent before its ticket expired
+    │   └── AnswerExpired     a stored answer came too late for its collection
     └── ServerError
         ├── Unreachable       no response after every retry
         ├── Problem           the server refused, with an RFC 9457 problem document
         └── BadResponse       the response does not follow the protocol
 
-No text of these ever holds a respondent's value.
+No text of these ever holds a respondent's value. What is bad input is a `ValueError` too.
 """
 
 __all__ = [
@@ -21,8 +23,10 @@ __all__ = [
     "AnswerExpired",
     "BadResponse",
     "DitherError",
+    "InvalidAddress",
     "InvalidEpsilon",
     "InvalidQuery",
+    "InvalidTable",
     "InvalidValue",
     "LedgerError",
     "OverCap",
@@ -48,6 +52,14 @@ class InvalidQuery(DitherError, ValueError):
     """A query that an honest server would not send: malformed, not finite, not ordered or too fine."""
 
 
+class InvalidAddress(DitherError, ValueError):
+    """A server's URL, a collection's id or a token that cannot be used; the text never repeats it."""
+
+
+class InvalidTable(DitherError, ValueError):
+    """A table in a file that cannot be read or written as asked."""
+
+
 class LedgerError(DitherError):
     """The ledger refuses."""
 
@@ -57,11 +69,21 @@ class OverCap(LedgerError):
 
 
 class AlreadyAnswered(LedgerError):
-    """This respondent has already answered this collection."""
+    """This respondent has already answered this collection.
+
+    `receipt` is the receipt of that answer, or None if the ledger does not hold it.
+    """
+
+    def __init__(self, message: str, receipt: str | None = None) -> None:
+        super().__init__(message)
+        self.receipt = receipt
 
 
 class AnswerExpired(LedgerError):
-    """A stored answer was not sent before its ticket expired; it is not drawn again and the charge stands."""
+    """A stored answer came too late: its ticket expired or its collection closed.
+
+    It is never drawn again and the charge stands.
+    """
 
 
 class ServerError(DitherError):
@@ -79,10 +101,15 @@ class BadResponse(ServerError):
 class Problem(ServerError):
     """The server's refusal, an RFC 9457 problem document.
 
-    `type` is the stable name of the cause, `status` the HTTP status.
+    `status` is the HTTP status and `type` the URI that names the cause.
     """
 
     def __init__(self, status: int, type: str, detail: str) -> None:
         super().__init__(detail)
         self.status = status
         self.type = type
+
+    @property
+    def name(self) -> str:
+        """The cause alone: `ticket-expired` for the type `urn:dither:ticket-expired`."""
+        return self.type.removeprefix("urn:dither:")

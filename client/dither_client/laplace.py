@@ -22,7 +22,7 @@ from dither_client.sampling import RandBelow, discrete_laplace, system_randbelow
 __all__ = ["Laplace"]
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, eq=False)
 class Laplace(Query):
     """An interval `[low, high]` cut by `levels + 1` equally spaced points.
 

@@ -75,6 +75,20 @@ class Query(ABC):
         return self.sample(self.cell(value), randbelow)
 
     @cached_property
+    def _key(self) -> tuple[Any, ...]:
+        return (self.mechanism, self.transform, self.epsilon, *(getattr(self, name) for name in self.fields))
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self._key)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Query) and self._key == other._key)
+
+    def __hash__(self) -> int:
+        return self._hash  # kept, since queries are looked up at every answer
+
+    @cached_property
     def id(self) -> str:
         """32 hexadecimal digits that name this question: a hash of its canonical JSON."""
         canonical = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"), allow_nan=False)

@@ -22,7 +22,7 @@ from dither_client.sampling import RandBelow, bernoulli_exp, system_randbelow
 __all__ = ["RandomizedResponse"]
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, eq=False)
 class RandomizedResponse(Query):
     """Cuts `c_1 < … < c_{J-1}` divide the line into J cells; the answer is the number of one of them.
 

@@ -1,4 +1,4 @@
-"""The statistics of Dither: families, likelihood, information, designs, particles. Pure: no I/O, randomness is an argument."""
+"""The statistics of Dither: families, likelihood, information, designs, particles. Pure: no I/O, seeded."""
 
 from dither_client.extras import require_extra
 

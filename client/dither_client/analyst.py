@@ -1,0 +1,100 @@
+"""An analyst's view of a server's collections."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx2
+
+from dither_client.addresses import collection_path
+from dither_client.api import Api
+from dither_client.errors import BadResponse, InvalidQuery
+from dither_client.flow import Retry
+from dither_client.messages import Terms, parse_terms
+from dither_client.posterior import Particles, Posterior, parse_particles, parse_posterior
+from dither_client.queries import Query, parse_query
+
+__all__ = ["Analyst", "AnsweredQuery"]
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredQuery:
+    """A question that was asked. `counts[s]` is how many answered s, None for whoever may not read the posterior."""
+
+    query: Query
+    answers: int
+    counts: tuple[int, ...] | None
+
+
+class Analyst:
+    """Reads from the server at `url` what `token` allows. Raises `InvalidAddress`; every call raises `ServerError`."""
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        retry: Retry | None = None,
+        transport: httpx2.BaseTransport | None = None,
+    ) -> None:
+        self._api = Api(url, token, retry=retry, transport=transport)
+
+    def __enter__(self) -> "Analyst":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def collections(self) -> list[Terms]:
+        """The terms of every collection."""
+        return [parse_terms(terms) for terms in _items(self._api.get("/v1/collections", exact=True), "collections")]
+
+    def posterior(self, collection_id: str) -> Posterior:
+        """The current posterior."""
+        data = self._api.get(collection_path(collection_id, "posterior"))
+        return parse_posterior(collection_id, data, lambda: self.particles(collection_id))
+
+    def particles(self, collection_id: str) -> Particles:
+        """The current weighted particles."""
+        return parse_particles(self._api.get(collection_path(collection_id, "posterior", "particles")))
+
+    def history(self, collection_id: str) -> list[dict[str, Any]]:
+        """How the posterior came to be, oldest first: `answers`, `at`, `posterior`, `ess`, `query` of each moment."""
+        return _items(self._api.get(collection_path(collection_id, "posterior", "history")), "history")
+
+    def queries(self, collection_id: str) -> list[AnsweredQuery]:
+        """Every question answered so far."""
+        items = _items(self._api.get(collection_path(collection_id, "queries"), exact=True), "queries")
+        return [_parse_answered(item) for item in items]
+
+    def answers(self, collection_id: str, page: int = 10_000) -> Iterator[dict[str, Any]]:
+        """Every answer with `query_id` and `received_at`, `page` of them a request."""
+        window: dict[str, Any] = {"limit": page}
+        while True:
+            data = self._api.get(f"{collection_path(collection_id, 'answers')}?{urlencode(window)}")
+            yield from _items(data, "answers")
+            if data.get("next") is None:
+                return
+            window["after"] = data["next"]
+
+    def close(self) -> None:
+        self._api.close()
+
+
+def _items(data: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    items = data.get(name)
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        raise BadResponse(f"the server's response lacks the list {name!r}")
+    return items
+
+
+def _parse_answered(item: dict[str, Any]) -> AnsweredQuery:
+    try:
+        query = parse_query(item["query"])
+        counts = item.get("counts")
+        answered = AnsweredQuery(query, int(item["answers"]), None if counts is None else tuple(map(int, counts)))
+    except (InvalidQuery, KeyError, TypeError, ValueError):
+        raise BadResponse("the server's list of questions has one that this version cannot read") from None
+    if answered.counts is not None and len(answered.counts) != query.n_answers:
+        raise BadResponse("the server's counts do not fit their question")
+    return answered

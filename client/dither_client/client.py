@@ -1,0 +1,134 @@
+"""A respondent's client of one server, for threads and for asyncio: thin drivers of the flow."""
+
+import asyncio
+
+import httpx2
+
+from dither_client.addresses import parse_address
+from dither_client.drivers import AsyncDriver, Driver
+from dither_client.entries import Entry, LedgerProtocol
+from dither_client.errors import DitherError, Unreachable
+from dither_client.flow import Flow, Retry, answer_flow, send_flow, terms_flow
+from dither_client.ledger import Ledger
+from dither_client.messages import Receipt, Terms
+
+__all__ = ["AsyncClient", "Client"]
+
+_TIMEOUT = 30.0
+
+
+class _Respondent:
+    """What both clients are: a server, a ledger, and the flows between them."""
+
+    def __init__(self, url: str, ledger: LedgerProtocol | None, retry: Retry | None) -> None:
+        self._address = parse_address(url)
+        self.server = self._address.origin
+        self._own_ledger: Ledger | None = None
+        if ledger is None:
+            ledger = self._own_ledger = Ledger()
+        self.ledger = ledger
+        self._retry = retry or Retry()
+
+    def _answer(self, collection: str, value: float) -> Flow[Receipt]:
+        return answer_flow(self.server, collection, value, self.ledger, self._retry)
+
+    def _terms(self, collection: str) -> Flow[Terms]:
+        return terms_flow(collection, self._retry)
+
+    def _resend(self, entry: Entry) -> Flow[Receipt | DitherError]:
+        try:
+            return (yield from send_flow(entry, self.ledger, self._retry))
+        except Unreachable:
+            raise
+        except DitherError as error:
+            return error
+
+    def _close_ledger(self) -> None:
+        if self._own_ledger:
+            self._own_ledger.close()
+
+
+class Client(_Respondent):
+    """Answers the collections of the server at `url`, https or on this machine.
+
+    ε is charged to `ledger`, by default a `Ledger` in the user's data folder with its own caps. `timeout` is in
+    seconds, for each connection and each read. Every call tries again as `retry` says. Raises `InvalidAddress` and
+    `LedgerError`.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        ledger: LedgerProtocol | None = None,
+        timeout: float = _TIMEOUT,
+        retry: Retry | None = None,
+        transport: httpx2.BaseTransport | None = None,
+    ) -> None:
+        super().__init__(url, ledger, retry)
+        self._driver = Driver(self._address, timeout, transport)
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def answer(self, collection_id: str, value: float) -> Receipt:
+        """Answers the collection privately, or sends the answer that the ledger already holds for it.
+
+        Raises `InvalidValue` before anything is sent, `InvalidQuery`, `LedgerError` and `ServerError`.
+        """
+        return self._driver.run(self._answer(collection_id, value))
+
+    def terms(self, collection_id: str) -> Terms:
+        """What the collection is and which ε it costs. Raises `ServerError`."""
+        return self._driver.run(self._terms(collection_id))
+
+    def resume(self) -> dict[str, Receipt | DitherError]:
+        """Sends every answer to this server that is stored and was not sent.
+
+        Returns what came of it by collection: the receipt, or the error. Raises `Unreachable` and `LedgerError`.
+        """
+        return {entry.collection: self._driver.run(self._resend(entry)) for entry in self.ledger.unsent(self.server)}
+
+    def close(self) -> None:
+        self._driver.close()
+        self._close_ledger()
+
+
+class AsyncClient(_Respondent):
+    """`Client` for asyncio."""
+
+    def __init__(
+        self,
+        url: str,
+        ledger: LedgerProtocol | None = None,
+        timeout: float = _TIMEOUT,
+        retry: Retry | None = None,
+        transport: httpx2.AsyncBaseTransport | None = None,
+    ) -> None:
+        super().__init__(url, ledger, retry)
+        self._driver = AsyncDriver(self._address, timeout, transport)
+
+    async def __aenter__(self) -> "AsyncClient":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def answer(self, collection_id: str, value: float) -> Receipt:
+        """As `Client.answer`."""
+        return await self._driver.run(self._answer(collection_id, value))
+
+    async def terms(self, collection_id: str) -> Terms:
+        """As `Client.terms`."""
+        return await self._driver.run(self._terms(collection_id))
+
+    async def resume(self) -> dict[str, Receipt | DitherError]:
+        """As `Client.resume`."""
+        unsent = await asyncio.to_thread(self.ledger.unsent, self.server)
+        return {entry.collection: await self._driver.run(self._resend(entry)) for entry in unsent}
+
+    async def close(self) -> None:
+        await self._driver.close()
+        await asyncio.to_thread(self._close_ledger)

@@ -1,0 +1,205 @@
+"""The protocol between a respondent and a server, without any I/O of its own.
+
+A flow is a generator. It yields `Send` and is sent the `Response`, or has `ConnectionFailed` thrown in; it yields
+`Sleep` and is resumed after as many seconds; it returns its result. `advance` makes one such step. What it yields never
+holds the respondent's value: that enters `answer_flow`, and only an answer drawn from the query's channel leaves.
+"""
+
+import json
+import random
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, TypeVar
+
+from dither_client.addresses import collection_path
+from dither_client.entries import Entry, LedgerProtocol
+from dither_client.errors import AlreadyAnswered, AnswerExpired, Unreachable
+from dither_client.messages import (
+    Receipt,
+    Terms,
+    Ticket,
+    decode_json,
+    parse_problem,
+    parse_receipt,
+    parse_terms,
+    parse_ticket,
+)
+from dither_client.queries import check_value
+from dither_client.sampling import RandBelow, system_randbelow
+
+__all__ = [
+    "JSON_HEADERS",
+    "ConnectionFailed",
+    "Finished",
+    "Flow",
+    "Response",
+    "Retry",
+    "Send",
+    "Sleep",
+    "advance",
+    "answer_flow",
+    "exchange",
+    "send_flow",
+    "terms_flow",
+]
+
+_TOO_LATE = ("ticket-expired", "collection-closed", "collection-full")
+"""Refusals of an answer that no later attempt can change."""
+
+JSON_HEADERS: Mapping[str, str] = {"content-type": "application/json", "accept": "application/json"}
+
+
+class Send(NamedTuple):
+    """A request to make; `path` is below the server's URL."""
+
+    method: str
+    path: str
+    body: bytes
+    headers: Mapping[str, str]
+
+
+class Sleep(NamedTuple):
+    """A time to wait."""
+
+    seconds: float
+
+
+class Response(NamedTuple):
+    """What came back; the names of `headers` are in lower case, or the mapping ignores case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class ConnectionFailed(Exception):
+    """Thrown into a flow in place of a response that never came."""
+
+
+_T = TypeVar("_T")
+
+Flow = Generator[Send | Sleep, Response | None, _T]
+
+
+@dataclass(frozen=True, slots=True)
+class Finished(Generic[_T]):
+    """A flow's result."""
+
+    value: _T
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """When to try again after a failed connection, a status of 500 or above, or 429.
+
+    The wait before attempt n + 1 is drawn from `[1/2, 1] first 2^(n-1)` seconds; the server's Retry-After lengthens
+    it; it is never above `longest`.
+    """
+
+    attempts: int = 6
+    first: float = 0.5
+    longest: float = 30.0
+
+    def wait(self, attempt: int, response: Response | None) -> float:
+        """Seconds to wait after the failed `attempt`, counted from 1."""
+        backoff = self.first * 2.0 ** (attempt - 1) * (1 + random.random()) / 2
+        asked = response.headers.get("retry-after", "") if response else ""
+        # The other form of the header is a date, and the client never consults its own clock.
+        seconds = float(asked) if asked.isascii() and asked.isdigit() else 0.0
+        return min(max(backoff, seconds), self.longest)
+
+
+_RETRY = Retry()
+
+
+def advance(flow: Flow[_T], reply: Response | ConnectionFailed | None) -> Send | Sleep | Finished[_T]:
+    """Makes one step: with None to start a flow and after a `Sleep`, otherwise with what came of its `Send`."""
+    try:
+        if isinstance(reply, ConnectionFailed):
+            return flow.throw(reply)
+        return flow.send(reply)
+    except StopIteration as stop:
+        return Finished(stop.value)
+
+
+def exchange(request: Send, retry: Retry = _RETRY) -> Flow[Response]:
+    """The response to a request that may be repeated. Raises `Unreachable`."""
+    response: Response | None = None
+    for attempt in range(1, retry.attempts + 1):
+        try:
+            response = yield request
+        except ConnectionFailed:
+            response = None
+        if response is not None and response.status < 500 and response.status != 429:
+            return response
+        if attempt < retry.attempts:
+            yield Sleep(retry.wait(attempt, response))
+    if response is None:
+        raise Unreachable(f"no response from the server in {retry.attempts} attempts")
+    return response
+
+
+def terms_flow(collection: str, retry: Retry = _RETRY) -> Flow[Terms]:
+    """What a collection asks and at which ε. Raises `InvalidAddress` and `ServerError`."""
+    response = yield from exchange(Send("GET", collection_path(collection), b"", JSON_HEADERS), retry)
+    if response.status != 200:
+        raise parse_problem(response.status, response.body)
+    return parse_terms(decode_json(response.body))
+
+
+def answer_flow(
+    server: str,
+    collection: str,
+    value: float,
+    ledger: LedgerProtocol,
+    retry: Retry = _RETRY,
+    randbelow: RandBelow = system_randbelow,
+) -> Flow[Receipt]:
+    """One private answer of a respondent who holds `value`, from the ticket to the receipt.
+
+    `server` is the server's origin. The value is checked before anything else; ε is charged before noise is drawn; the
+    answer is stored before it is sent. Whatever was interrupted is taken up where the ledger says it stopped: a stored
+    answer is sent as it is, and `value` is not used. Raises `InvalidValue`, `InvalidAddress`, `InvalidQuery`,
+    `LedgerError` and `ServerError`.
+    """
+    check_value(value)
+    path = collection_path(collection, "tickets")
+    entry = ledger.find(server, collection)
+    if entry is None:
+        ticket = yield from _ticket_flow(path, retry)
+        entry = ledger.charge(server, collection, ticket.ticket, ticket.query)
+    if entry.state == "charged":
+        entry = ledger.draw(server, collection, entry.query.answer(value, randbelow))
+    return (yield from send_flow(entry, ledger, retry))
+
+
+def send_flow(entry: Entry, ledger: LedgerProtocol, retry: Retry = _RETRY) -> Flow[Receipt]:
+    """Sends the stored answer of a drawn entry: always the same bytes. Raises `LedgerError` and `ServerError`."""
+    answer = entry.answer
+    if entry.state == "sent":
+        raise AlreadyAnswered("this collection already has your answer, and takes one only", entry.receipt)
+    if entry.state == "expired" or answer is None:
+        raise AnswerExpired("an answer to this collection came too late; it is not drawn again and its charge stands")
+    body = json.dumps({"ticket": entry.ticket, "answer": answer}).encode()
+    path = collection_path(entry.collection, "responses")
+    response = yield from exchange(Send("POST", path, body, JSON_HEADERS), retry)
+    if response.status in (200, 201):
+        receipt = parse_receipt(decode_json(response.body))
+        ledger.mark_sent(entry.server, entry.collection, receipt)
+        return Receipt(entry.collection, receipt, entry.query, answer)
+    problem = parse_problem(response.status, response.body)
+    if problem.name in _TOO_LATE:
+        ledger.mark_expired(entry.server, entry.collection)
+        raise AnswerExpired(f"the answer came too late, it is not drawn again and its charge stands: {problem}")
+    if problem.name == "already-answered":
+        # A ledger that was restored from a copy drew twice; the answer that the server has is the one that counts.
+        ledger.mark_expired(entry.server, entry.collection)
+        raise AlreadyAnswered("the server already has another answer to this ticket")
+    raise problem
+
+
+def _ticket_flow(path: str, retry: Retry) -> Flow[Ticket]:
+    response = yield from exchange(Send("POST", path, b"{}", JSON_HEADERS), retry)
+    if response.status != 201:
+        raise parse_problem(response.status, response.body)
+    return parse_ticket(decode_json(response.body))

@@ -1,0 +1,187 @@
+"""What the server says, read strictly: JSON, terms, tickets, receipts and problem documents."""
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, NoReturn, TypeVar
+
+from dither_client.epsilon import wire_epsilon
+from dither_client.errors import BadResponse, InvalidEpsilon, InvalidQuery, Problem
+from dither_client.queries import Query, parse_query
+
+__all__ = [
+    "Receipt",
+    "Terms",
+    "Ticket",
+    "decode_json",
+    "parse_problem",
+    "parse_receipt",
+    "parse_terms",
+    "parse_ticket",
+    "printable",
+]
+
+_T = TypeVar("_T")
+
+_MAX_TOKEN = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a respondent should know of a collection before answering. Times are RFC 3339 texts."""
+
+    id: str
+    name: str
+    family: str
+    transform: str
+    epsilon: Fraction
+    mechanism: str
+    state: str
+    answers: int
+    opens_at: str | None
+    closes_at: str | None
+    max_answers: int | None
+    admission: str
+    visibility: str
+    advice: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """One question, and the right to one answer to it."""
+
+    ticket: str = field(repr=False)
+    query: Query
+    expires_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The server has the answer. `query` and `answer` are what was asked and sent."""
+
+    collection: str
+    receipt: str
+    query: Query
+    answer: int = field(repr=False)
+
+
+def decode_json(body: bytes, exact: bool = True) -> Any:
+    """The value that the UTF-8 JSON text `body` writes.
+
+    A number with a fraction or an exponent is a `Decimal`, or a float unless `exact`. Raises `BadResponse` for anything
+    but strict JSON: NaN, Infinity and numbers beyond a double are refused.
+    """
+    try:
+        return (_EXACT if exact else _FLOATING).decode(body.decode())
+    except (ValueError, RecursionError):
+        raise BadResponse("the server's response is not strict JSON") from None
+
+
+def parse_terms(data: object) -> Terms:
+    """Raises `BadResponse`. Fields that this version does not know are ignored."""
+    terms = _object(data, "terms")
+    try:
+        epsilon = wire_epsilon(terms["epsilon"])
+    except (KeyError, InvalidEpsilon):
+        raise BadResponse("the server's terms lack a proper epsilon") from None
+    return Terms(
+        id=_token(terms, "id"),
+        name=_text(terms, "name"),
+        family=_text(terms, "family"),
+        transform=_text(terms, "transform"),
+        epsilon=epsilon,
+        mechanism=_text(terms, "mechanism"),
+        state=_text(terms, "state"),
+        answers=_count(terms, "answers"),
+        opens_at=_optional(terms, "opens_at", _text),
+        closes_at=_optional(terms, "closes_at", _text),
+        max_answers=_optional(terms, "max_answers", _count),
+        admission=_text(terms, "admission"),
+        visibility=_text(terms, "visibility"),
+        advice=_optional(terms, "advice", _text),
+    )
+
+
+def parse_ticket(data: object) -> Ticket:
+    """Raises `BadResponse`, and `InvalidQuery` for a question that an honest server would not ask."""
+    fields = _object(data, "ticket")
+    ticket, expires_at = _token(fields, "ticket"), _text(fields, "expires_at")
+    try:
+        query = parse_query(fields.get("query"))
+    except InvalidQuery as error:
+        raise InvalidQuery(f"the server's question is refused: {error}") from None
+    return Ticket(ticket, query, expires_at)
+
+
+def parse_receipt(data: object) -> str:
+    """Raises `BadResponse`."""
+    return _token(_object(data, "receipt"), "receipt")
+
+
+def parse_problem(status: int, body: bytes) -> Problem:
+    """The refusal that `body` documents; one without a proper document has the type `about:blank`."""
+    try:
+        document = _object(decode_json(body), "problem")
+        return Problem(status, _token(document, "type"), _text(document, "detail"))
+    except BadResponse:
+        return Problem(status, "about:blank", f"the server refused with status {status} and gave no reason")
+
+
+def printable(text: str) -> str:
+    """`text` as one line that a terminal can show: no control characters, at most 500 characters."""
+    return "".join(character if character.isprintable() else " " for character in text[:500])
+
+
+def _float(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError("beyond a double")
+    return number
+
+
+def _decimal(text: str) -> Decimal:
+    _float(text)
+    return Decimal(text)
+
+
+def _no_constant(_: str) -> NoReturn:
+    raise ValueError("not a JSON number")
+
+
+_EXACT = json.JSONDecoder(parse_float=_decimal, parse_constant=_no_constant)
+_FLOATING = json.JSONDecoder(parse_float=_float, parse_constant=_no_constant)
+
+
+def _object(data: object, name: str) -> dict[str, Any]:
+    if not isinstance(data, dict):
+        raise BadResponse(f"the server's {name} is not a JSON object")
+    return data
+
+
+def _text(data: dict[str, Any], name: str) -> str:
+    value = data.get(name)
+    if not isinstance(value, str):
+        raise BadResponse(f"the server's response lacks the text {name!r}")
+    return printable(value)
+
+
+def _token(data: dict[str, Any], name: str) -> str:
+    """A text that is sent back or stored as it is: printable ASCII."""
+    value = data.get(name)
+    if isinstance(value, str) and 1 <= len(value) <= _MAX_TOKEN and value.isascii() and value.isprintable():
+        return value
+    raise BadResponse(f"the server's response lacks a proper {name!r}")
+
+
+def _count(data: dict[str, Any], name: str) -> int:
+    value = data.get(name)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise BadResponse(f"the server's response lacks the count {name!r}")
+    return value
+
+
+def _optional(data: dict[str, Any], name: str, read: Callable[[dict[str, Any], str], _T]) -> _T | None:
+    return None if data.get(name) is None else read(data, name)

@@ -1,0 +1,149 @@
+"""What an analyst reads: the posterior of one collection, and its weighted particles."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from dither_client.errors import BadResponse
+from dither_client.extras import require_extra
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
+__all__ = ["Particles", "Posterior", "parse_particles", "parse_posterior"]
+
+_QUANTILES = {0.05: "q05", 0.25: "q25", 0.5: "q50", 0.75: "q75", 0.95: "q95"}
+
+_SUMMARIES = ("mean", "sd", *_QUANTILES.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Particles:
+    """A weighted sample of the posterior: `values[i][j]` is parameter j of particle i, `weights` sum to 1."""
+
+    parameters: tuple[str, ...]
+    values: tuple[tuple[float, ...], ...] = field(repr=False)
+    weights: tuple[float, ...] = field(repr=False)
+
+    def quantile(self, parameter: str, probability: float) -> float:
+        """The smallest value of the parameter at or below which at least `probability` of the weight lies."""
+        column = self.parameters.index(parameter)
+        ordered = sorted((value[column], weight) for value, weight in zip(self.values, self.weights, strict=True))
+        target = probability * math.fsum(self.weights)
+        below = 0.0
+        for value, weight in ordered:
+            below += weight
+            if below >= target:
+                return value
+        return ordered[-1][0]
+
+
+@dataclass(frozen=True, repr=False)
+class Posterior:
+    """The posterior after `answers` answers.
+
+    `summaries[parameter]` has the mean, the sd and the quantiles q05 to q95; `covariance` is in the order of
+    `parameters`; `log_evidence` is in nats. `particles()` fetches the weighted particles once, when something first
+    needs them, so they may rest on a few answers more.
+    """
+
+    collection: str
+    summaries: dict[str, dict[str, float]]
+    covariance: list[list[float]]
+    answers: int
+    ess: float
+    log_evidence: float
+    updated_at: str
+    particles: Callable[[], Particles]
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        return tuple(self.summaries)
+
+    @property
+    def mean(self) -> dict[str, float]:
+        """The posterior mean of each parameter."""
+        return {parameter: summary["mean"] for parameter, summary in self.summaries.items()}
+
+    @property
+    def sd(self) -> dict[str, float]:
+        """The posterior standard deviation of each parameter."""
+        return {parameter: summary["sd"] for parameter, summary in self.summaries.items()}
+
+    def interval(self, level: float = 0.9) -> dict[str, tuple[float, float]]:
+        """For each parameter the central interval that holds `level` of the posterior.
+
+        Levels 0.5 and 0.9 are the server's own quantiles, others come from the particles. Raises `ValueError`.
+        """
+        if not 0 < level < 1:
+            raise ValueError("the level of an interval must be above 0 and below 1")
+        low, high = (1 - level) / 2, (1 + level) / 2
+        return {name: (self._quantile(name, low), self._quantile(name, high)) for name in self.parameters}
+
+    def to_frame(self) -> "DataFrame":
+        """A pandas DataFrame of the summaries, a row for each parameter. Raises `MissingExtra`."""
+        require_extra("tables", "pandas")
+        import pandas
+
+        return pandas.DataFrame.from_dict(self.summaries, orient="index").rename_axis("parameter")
+
+    def plot(self) -> "Figure":
+        """A matplotlib Figure of each parameter's particles, mean and 90% interval. Raises `MissingExtra`."""
+        require_extra("plot", "matplotlib")
+        from dither_client.plots import plot_posterior
+
+        return plot_posterior(self)
+
+    def __repr__(self) -> str:
+        lines = [f"Posterior of {self.collection} after {self.answers:,} answers"]
+        width = max(map(len, self.parameters), default=0)
+        for parameter, (low, high) in self.interval(0.9).items():
+            summary = self.summaries[parameter]
+            lines.append(
+                f"  {parameter:<{width}}  {summary['mean']:.4g} ± {summary['sd']:.2g}  (90%: {low:.4g} to {high:.4g})"
+            )
+        return "\n".join(lines)
+
+    def _quantile(self, parameter: str, probability: float) -> float:
+        for known, name in _QUANTILES.items():
+            if math.isclose(probability, known):
+                return self.summaries[parameter][name]
+        return self.particles().quantile(parameter, probability)
+
+
+def parse_posterior(collection: str, data: Any, particles: Callable[[], Particles]) -> Posterior:
+    """Raises `BadResponse`."""
+    try:
+        return Posterior(
+            collection=collection,
+            summaries={
+                str(parameter): {name: float(summary[name]) for name in _SUMMARIES}
+                for parameter, summary in data["posterior"].items()
+            },
+            covariance=[[float(entry) for entry in row] for row in data["covariance"]],
+            answers=int(data["answers"]),
+            ess=float(data["ess"]),
+            log_evidence=float(data["log_evidence"]),
+            updated_at=str(data["updated_at"]),
+            particles=cache(particles),
+        )
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise BadResponse("the server's posterior is not one that this version can read") from None
+
+
+def parse_particles(data: Any) -> Particles:
+    """Raises `BadResponse`."""
+    try:
+        particles = Particles(
+            tuple(map(str, data["parameters"])),
+            tuple(tuple(map(float, particle)) for particle in data["particles"]),
+            tuple(map(float, data["weights"])),
+        )
+    except (KeyError, TypeError, ValueError):
+        raise BadResponse("the server's particles are not ones that this version can read") from None
+    if not particles.values or len(particles.values) != len(particles.weights):
+        raise BadResponse("the server's particles and weights do not belong together")
+    return particles

@@ -1,0 +1,183 @@
+"""Tables in files, CSV or Parquet by the file's ending, and the count table that any SQL engine can make.
+
+A row of a count table is one answer to one query, and how often it was given. Its columns are `COUNT_COLUMNS`: the
+fields of the query (`cuts` separated by blanks; what the mechanism lacks is empty), then `answer` and `count`. Rows of
+the same answer to the same query add up, and other columns are ignored. Parquet needs the extra `tables`.
+"""
+
+import csv
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from dither_client.epsilon import epsilon_text
+from dither_client.errors import InvalidQuery, InvalidTable
+from dither_client.extras import require_extra
+from dither_client.queries import Query, parse_query, query_types
+
+__all__ = ["COUNT_COLUMNS", "counts_rows", "read_counts", "write_table"]
+
+COUNT_COLUMNS = ("mechanism", "low", "high", "levels", "cuts", "epsilon", "transform", "answer", "count")
+
+_INTEGERS = ("levels", "answer", "count")
+_TEXTS = ("mechanism", "cuts", "epsilon", "transform", "query_id", "received_at")
+
+_MAX_INTEGER = 2**53
+
+
+def write_table(
+    path: str | PathLike[str], rows: Iterable[Mapping[str, Any]], columns: Sequence[str] = COUNT_COLUMNS
+) -> int:
+    """Writes `rows`, each a mapping from every one of `columns` to a value or None (an empty cell); returns how many.
+
+    Raises `InvalidTable` for an ending other than .csv and .parquet, `MissingExtra` and `OSError`.
+    """
+    path = Path(path)
+    table = [{column: row[column] for column in columns} for row in rows]
+    if _is_parquet(path):
+        _write_parquet(path, table, columns)
+    else:
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, columns)
+            writer.writeheader()
+            writer.writerows(table)
+    return len(table)
+
+
+def read_counts(path: str | PathLike[str]) -> dict[Query, list[int]]:
+    """The count table in a file: how often each answer `0..n_answers - 1` was given to each query.
+
+    ε is read as the decimal that is written. Raises `InvalidTable`, naming the first row that is wrong (the row below
+    the header is row 1), `MissingExtra` and `OSError`.
+    """
+    path = Path(path)
+    counts: dict[Query, list[int]] = {}
+    for number, row in enumerate(_read_rows(path), start=1):
+        try:
+            query = _read_query(row)
+            answer = _read_integer(row, "answer")
+            if answer >= query.n_answers:
+                raise InvalidTable(f"answer must be 0 to {query.n_answers - 1}, not {answer}")
+            counts.setdefault(query, [0] * query.n_answers)[answer] += _read_integer(row, "count")
+        except (InvalidTable, InvalidQuery) as error:
+            raise InvalidTable(f"row {number} of {path.name}: {error}") from None
+    return counts
+
+
+def counts_rows(counts: Mapping[Query, Sequence[int]]) -> list[dict[str, Any]]:
+    """The rows of a count table: one for each answer to each query, also for those that nobody gave."""
+    rows = []
+    for query, by_answer in counts.items():
+        fields = query.to_json()
+        fields["epsilon"] = epsilon_text(query.epsilon)
+        if "cuts" in fields:
+            fields["cuts"] = " ".join(map(repr, fields["cuts"]))
+        shared = {column: fields.get(column) for column in COUNT_COLUMNS}
+        rows += [{**shared, "answer": answer, "count": int(count)} for answer, count in enumerate(by_answer)]
+    return rows
+
+
+def _is_parquet(path: Path) -> bool:
+    ending = path.suffix.lower()
+    if ending not in (".csv", ".parquet"):
+        raise InvalidTable("a table's file must end in .csv or .parquet")
+    if ending == ".parquet":
+        require_extra("tables", "pyarrow")
+    return ending == ".parquet"
+
+
+def _write_parquet(path: Path, table: list[dict[str, Any]], columns: Sequence[str]) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    types = {**dict.fromkeys(_INTEGERS, pyarrow.int64()), **dict.fromkeys(_TEXTS, pyarrow.string())}
+    schema = pyarrow.schema([(column, types.get(column, pyarrow.float64())) for column in columns])
+    parquet.write_table(pyarrow.Table.from_pylist(table, schema), path)
+
+
+def _read_rows(path: Path) -> Iterator[Mapping[str, Any]]:
+    """The rows of a table with, at least, every column of `COUNT_COLUMNS`."""
+    if _is_parquet(path):
+        rows, columns = _read_parquet(path)
+        _check_columns(path, columns)
+        yield from rows
+        return
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        try:
+            reader = csv.DictReader(file, strict=True)
+            _check_columns(path, reader.fieldnames or ())
+            yield from reader
+        except UnicodeDecodeError:
+            raise InvalidTable(f"{path.name} is not UTF-8 text") from None
+        except csv.Error as error:
+            raise InvalidTable(f"{path.name} is not a CSV file: {error}") from None
+
+
+def _read_parquet(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        with path.open("rb") as file:
+            table = parquet.read_table(file)
+    except pyarrow.ArrowInvalid:
+        raise InvalidTable(f"{path.name} is not a Parquet file") from None
+    return table.to_pylist(), table.column_names
+
+
+def _check_columns(path: Path, columns: Sequence[str]) -> None:
+    missing = [column for column in COUNT_COLUMNS if column not in columns]
+    if missing:
+        raise InvalidTable(f"{path.name} lacks the columns {', '.join(missing)}")
+
+
+def _read_query(row: Mapping[str, Any]) -> Query:
+    mechanism = _cell(row, "mechanism")
+    kind = query_types().get(str(mechanism))
+    if kind is None:
+        raise InvalidTable(f"mechanism must be one of {', '.join(query_types())}")
+    for column in ("low", "high", "levels", "cuts"):
+        if column not in kind.fields and _cell(row, column) is not None:
+            raise InvalidTable(f"{column} must be blank for {kind.mechanism}")
+    readers = {"low": _read_number, "high": _read_number, "levels": _read_integer, "cuts": _read_cuts}
+    fields = {name: readers[name](row, name) for name in kind.fields}
+    epsilon, transform = _read_number(row, "epsilon"), _cell(row, "transform")
+    return parse_query({"mechanism": mechanism, **fields, "epsilon": epsilon, "transform": transform})
+
+
+def _cell(row: Mapping[str, Any], column: str) -> Any:
+    """A cell, or None if it is blank in any of the ways in which tables have blanks."""
+    cell = row[column]
+    if isinstance(cell, str):
+        return cell.strip() or None
+    return None if isinstance(cell, float) and math.isnan(cell) else cell
+
+
+def _read_number(row: Mapping[str, Any], column: str) -> Decimal:
+    return _number(_cell(row, column), column)
+
+
+def _number(cell: Any, column: str) -> Decimal:
+    if cell is None:
+        raise InvalidTable(f"{column} is blank")
+    try:
+        number = Decimal(repr(cell) if isinstance(cell, float) else cell)
+    except (InvalidOperation, TypeError, ValueError):
+        number = Decimal("NaN")
+    if isinstance(cell, bool) or not number.is_finite():
+        raise InvalidTable(f"{column} must be a number")
+    return number
+
+
+def _read_integer(row: Mapping[str, Any], column: str) -> int:
+    number = _read_number(row, column)
+    if not 0 <= number <= _MAX_INTEGER or number != int(number):
+        raise InvalidTable(f"{column} must be a whole number, 0 to 2^53")
+    return int(number)
+
+
+def _read_cuts(row: Mapping[str, Any], column: str) -> list[Decimal]:
+    return [_number(cut, column) for cut in str(_cell(row, column) or "").split()]

@@ -1,0 +1,95 @@
+"""Channels as arrays, and queries grouped by the channel that they share."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from dither_client import Query
+from dither_estimator.families import Family, FloatArray
+
+__all__ = ["Channel", "QueryGroup", "channel_of", "group_queries"]
+
+
+@dataclass(frozen=True)
+class Channel:
+    """The law of answers given cells, shared by all queries of one mechanism, number of cells and ε."""
+
+    kind: type[Query]
+    n_answers: int
+    epsilon: Fraction
+    matrix: FloatArray = field(compare=False, repr=False)
+    """`Q[cell, answer]`, shape (n_answers, n_answers)."""
+    steps: FloatArray = field(compare=False, repr=False)
+    """`Q[k] - Q[k + 1]`, shape (n_answers - 1, n_answers): what the CDF at edge k weighs in `p`."""
+    floor: FloatArray = field(compare=False, repr=False)
+    """The least probability of each answer, over cells; rounding must not take `p` below it."""
+
+    def probabilities(self, cdf: FloatArray) -> FloatArray:
+        """`P(answer)`, shape (n, n_answers, q), from the CDF at the edges of q queries, shape (n, n_answers - 1, q).
+
+        Summation by parts: `p_s = Q[last, s] + Σ_k F(e_k) (Q[k, s] - Q[k + 1, s])`.
+        """
+        if self.n_answers == 2:
+            shares = self.steps.T * cdf
+        else:
+            shares = self.steps.T @ cdf
+        shares += self.matrix[-1][:, None]
+        floored: FloatArray = np.maximum(shares, self.floor[:, None], out=shares)
+        return floored
+
+
+@lru_cache(maxsize=256)
+def _channel(shape: "_Shape") -> Channel:
+    matrix = np.array(shape.example.channel())
+    matrix.setflags(write=False)
+    return Channel(shape.kind, shape.n_answers, shape.epsilon, matrix, matrix[:-1] - matrix[1:], matrix.min(axis=0))
+
+
+@dataclass(frozen=True)
+class _Shape:
+    kind: type[Query]
+    n_answers: int
+    epsilon: Fraction
+    example: Query = field(compare=False)
+
+
+@lru_cache(maxsize=1 << 14)
+def channel_of(query: Query) -> Channel:
+    """The channel of a query, as arrays."""
+    return _channel(_Shape(type(query), query.n_answers, query.epsilon, query))
+
+
+@dataclass(frozen=True)
+class QueryGroup:
+    """Queries that share a channel, so that they are evaluated together."""
+
+    channel: Channel
+    queries: tuple[Query, ...]
+    indices: tuple[int, ...]
+    """Where each stood in the sequence that was grouped."""
+    edges: FloatArray
+    """Shape (n_answers - 1, q)."""
+
+    def probabilities(self, family: Family, theta: FloatArray) -> FloatArray:
+        """`p(answer | θ, query)`, shape (n, n_answers, q), for `theta` (n, d)."""
+        cdf = family.cdf(theta, self.edges.ravel())
+        return self.channel.probabilities(cdf.reshape(len(theta), *self.edges.shape))
+
+
+def group_queries(queries: Iterable[Query]) -> list[QueryGroup]:
+    """Groups in order of first appearance."""
+    members: dict[int, list[tuple[int, Query]]] = {}
+    for index, query in enumerate(queries):
+        members.setdefault(id(channel_of(query)), []).append((index, query))
+    return [
+        QueryGroup(
+            channel_of(rows[0][1]),
+            tuple(query for _, query in rows),
+            tuple(index for index, _ in rows),
+            np.array([query.edges for _, query in rows]).T.copy(),
+        )
+        for rows in members.values()
+    ]

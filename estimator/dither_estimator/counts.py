@@ -1,0 +1,40 @@
+"""Count tables: how often each query got each answer, all that the posterior needs of a history (design section 2)."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from dither_client import Query
+
+__all__ = ["Counts", "check_counts", "merge_counts", "total_answers"]
+
+Counts = Mapping[Query, npt.NDArray[np.int64]]
+"""`counts[query][answer]`, an array of `query.n_answers` counts for each query. Treated as immutable."""
+
+
+def check_counts(table: Mapping[Query, Sequence[int] | npt.NDArray[np.int64]]) -> dict[Query, npt.NDArray[np.int64]]:
+    """`table` as `Counts`, without the queries that nobody answered. Raises `ValueError` for what cannot be counts."""
+    checked = {}
+    for query, row in table.items():
+        counts = np.asarray(row)
+        if counts.shape != (query.n_answers,) or not np.issubdtype(counts.dtype, np.integer):
+            raise ValueError(f"a query with {query.n_answers} answers needs as many integer counts")
+        if counts.min() < 0:
+            raise ValueError("counts must be 0 or more")
+        if counts.any():
+            checked[query] = counts.astype(np.int64)
+    return checked
+
+
+def merge_counts(first: Counts, second: Counts) -> dict[Query, npt.NDArray[np.int64]]:
+    """The sum of two tables."""
+    merged = dict(first)
+    for query, row in second.items():
+        merged[query] = merged[query] + row if query in merged else row
+    return merged
+
+
+def total_answers(counts: Counts) -> int:
+    """How many answers a table holds."""
+    return sum(int(row.sum()) for row in counts.values())

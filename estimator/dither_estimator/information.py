@@ -1,0 +1,57 @@
+"""Exact Fisher information of an answer: finite sums over answers, no Monte Carlo (design section 4).
+
+For a query with cells `k`, channel `Q[k, s]` and cell probabilities `π_k(θ)`, an answer has probability
+`p_s = Σ_k π_k Q[k, s]`, and carries the information `F(θ) = Σ_s ∂p_s ∂p_sᵀ / p_s` about θ. All that is needed of the
+family is its CDF and the CDF's gradient at the cell edges.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from dither_client import Query
+from dither_estimator.families import Family, FloatArray
+
+__all__ = ["answer_information", "cell_moments", "channel_information", "information"]
+
+_TINY = 1e-280
+"""An answer less likely than this carries nothing, and dividing by it would overflow."""
+
+
+def information(family: Family, theta: npt.ArrayLike, query: Query) -> FloatArray:
+    """The Fisher information of one answer to `query` about `theta` (d,): shape (d, d)."""
+    edges = np.asarray(query.edges)[np.newaxis]
+    matrix: FloatArray = channel_information(family, theta, edges, query.channel())[0]
+    return matrix
+
+
+def channel_information(
+    family: Family, theta: npt.ArrayLike, edges: FloatArray, channel: FloatArray | Sequence[Sequence[float]]
+) -> FloatArray:
+    """The information of many queries that share a channel, at one θ.
+
+    `edges`: shape (n, k), the cell edges of each query. `channel`: shape (k + 1, answers). Returns (n, d, d).
+    """
+    cells, slopes = cell_moments(family, theta, edges)
+    matrix = np.asarray(channel)
+    return answer_information(cells @ matrix, np.swapaxes(slopes, -1, -2) @ matrix)
+
+
+def cell_moments(family: Family, theta: npt.ArrayLike, edges: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Cell probabilities `π` (n, k + 1) and their gradients `∂π` (n, k + 1, d) at θ (d,), for `edges` (n, k)."""
+    member = np.atleast_2d(np.asarray(theta, dtype=float))
+    n, k = edges.shape
+    cdf = family.cdf(member, edges.ravel())[0].reshape(n, k)
+    gradient = family.cdf_gradient(member, edges.ravel())[0].reshape(n, k, -1)
+    cells = np.diff(cdf, axis=1, prepend=0.0, append=1.0)
+    slopes = np.diff(gradient, axis=1, prepend=0.0, append=0.0)
+    return np.maximum(cells, 0.0), slopes
+
+
+def answer_information(probabilities: FloatArray, gradients: FloatArray) -> FloatArray:
+    """`Σ_s ∂p_s ∂p_sᵀ / p_s`, shape (n, d, d), from `probabilities` (n, s) and `gradients` (n, d, s)."""
+    possible = probabilities > _TINY
+    inverse = np.where(possible, 1.0 / np.where(possible, probabilities, 1.0), 0.0)
+    matrix: FloatArray = (gradients * inverse[:, np.newaxis, :]) @ np.swapaxes(gradients, -1, -2)
+    return matrix

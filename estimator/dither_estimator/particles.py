@@ -1,0 +1,173 @@
+"""The particle system: iterated batch importance sampling on θ alone, with one update for one answer or for a table.
+
+Chopin 2002, *A sequential particle filter method for static models*; the marginal form of Algorithm 2 of Yıldırım 2024.
+Counts are applied by adaptive tempering: each step raises the exponent of the new counts as far as the effective sample
+size stays at half the particles, resamples, and moves every particle by Metropolis-Hastings steps that leave the
+tempered posterior of the whole count table invariant. When half is kept at exponent 1 at once, there is no move.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from dither_estimator.counts import Counts, merge_counts
+from dither_estimator.families import FloatArray
+from dither_estimator.likelihood import CountLikelihood
+from dither_estimator.moves import LogDensity, Proposal, move
+from dither_estimator.priors import Prior
+
+__all__ = ["ParticleSystem", "UpdateInfo", "effective_sample_size", "init", "log_sum_exp", "systematic_resample", "update"]
+
+_KEEP = 0.5
+"""The share of the particles below which the effective sample size may not fall."""
+
+
+@dataclass(frozen=True)
+class ParticleSystem:
+    """Weighted particles that represent the posterior given `counts`."""
+
+    prior: Prior
+    coordinates: FloatArray
+    """Unconstrained, shape (n, d)."""
+    log_weights: FloatArray
+    """Normalised, shape (n,)."""
+    counts: Counts
+    log_evidence: float
+    """`log p(counts)` for answers in one given order: no multinomial coefficients."""
+    moves: int
+    """How many times all particles were resampled and moved."""
+
+    @property
+    def theta(self) -> FloatArray:
+        """Parameters, shape (n, d), in the family's order."""
+        return self.prior.family.constrain(self.coordinates)
+
+    @property
+    def weights(self) -> FloatArray:
+        """Normalised, shape (n,)."""
+        weights: FloatArray = np.exp(self.log_weights)
+        return weights
+
+
+@dataclass(frozen=True)
+class UpdateInfo:
+    """What an update did: effective sample size after it; exponents reached; mean acceptance of each move."""
+
+    ess: float
+    exponents: tuple[float, ...]
+    acceptance: tuple[float, ...]
+
+
+def init(rng: np.random.Generator, prior: Prior, n_particles: int) -> ParticleSystem:
+    """Independent draws from the prior, equally weighted."""
+    log_weights = np.full(n_particles, -np.log(n_particles))
+    return ParticleSystem(prior, prior.sample(rng, n_particles), log_weights, {}, 0.0, 0)
+
+
+def update(rng: np.random.Generator, state: ParticleSystem, new: Counts) -> tuple[ParticleSystem, UpdateInfo]:
+    """The particle system given `new` counts as well. Raises `FloatingPointError` if the weights are not finite."""
+    family = state.prior.family
+    target = _TemperedTarget.of(state.prior, state.counts, new)
+    likelihood = CountLikelihood.of(family, new)
+    exponents: list[float] = []
+    acceptance: list[float] = []
+    exponent = 0.0
+    while True:
+        gain = likelihood.log_likelihood(state.theta)
+        step = _largest_step(state.log_weights, gain, 1.0 - exponent)
+        exponent = 1.0 if step == 1.0 - exponent else exponent + step
+        exponents.append(exponent)
+        state = _reweighted(state, step * gain)
+        if exponent == 1.0:
+            break
+        state, rate = _moved(rng, state, target.at(exponent))
+        acceptance.append(rate)
+    info = UpdateInfo(effective_sample_size(state.log_weights), tuple(exponents), tuple(acceptance))
+    return replace(state, counts=merge_counts(state.counts, new)), info
+
+
+def _reweighted(state: ParticleSystem, log_factors: FloatArray) -> ParticleSystem:
+    raised = state.log_weights + log_factors
+    evidence = log_sum_exp(raised)
+    if not np.isfinite(evidence):
+        raise FloatingPointError("the particle weights are not finite")
+    return replace(state, log_weights=raised - evidence, log_evidence=state.log_evidence + evidence)
+
+
+def _moved(rng: np.random.Generator, state: ParticleSystem, log_target: LogDensity) -> tuple[ParticleSystem, float]:
+    size = len(state.coordinates)
+    proposal = Proposal.fit(state.coordinates, state.weights)
+    resampled = state.coordinates[systematic_resample(rng, state.weights, size)]
+    coordinates, rate = move(rng, log_target, resampled, proposal)
+    log_weights = np.full(size, -np.log(size))
+    return replace(state, coordinates=coordinates, log_weights=log_weights, moves=state.moves + 1), rate
+
+
+def _largest_step(log_weights: FloatArray, gain: FloatArray, remaining: float) -> float:
+    """The largest step up to `remaining` that keeps the effective sample size, to a relative 1e-3."""
+    least = _KEEP * len(log_weights)
+
+    def keeps(step: float) -> bool:
+        raised = log_weights + step * gain
+        return effective_sample_size(raised) >= least
+
+    if keeps(remaining):
+        return remaining
+    low, high = 0.0, remaining
+    while high - low > 1e-3 * high and high > 1e-300:
+        middle = 0.5 * (low + high) if low > 0 else 0.1 * high
+        low, high = (middle, high) if keeps(middle) else (low, middle)
+    return low
+
+
+@dataclass(frozen=True)
+class _TemperedTarget:
+    """The posterior of `old` counts and of `new` ones raised to an exponent, over unconstrained coordinates."""
+
+    prior: Prior
+    union: CountLikelihood
+    old: list[FloatArray]
+    new: list[FloatArray]
+
+    @classmethod
+    def of(cls, prior: Prior, old: Counts, new: Counts) -> "_TemperedTarget":
+        union = CountLikelihood.of(prior.family, merge_counts(old, new))
+        zeros = {query: np.zeros(query.n_answers, dtype=np.int64) for group in union.groups for query in group.queries}
+        return cls(
+            prior,
+            union,
+            [np.array([old.get(query, zeros[query]) for query in g.queries], dtype=float).T for g in union.groups],
+            [np.array([new.get(query, zeros[query]) for query in g.queries], dtype=float).T for g in union.groups],
+        )
+
+    def at(self, exponent: float) -> LogDensity:
+        """The log density, up to a constant."""
+        counts = [old + exponent * new for old, new in zip(self.old, self.new, strict=True)]
+        likelihood = replace(self.union, counts=counts)
+        family = self.prior.family
+
+        def log_density(coordinates: FloatArray) -> FloatArray:
+            theta = family.constrain(coordinates)
+            return self.prior.log_density(coordinates) + likelihood.log_likelihood(theta)
+
+        return log_density
+
+
+def effective_sample_size(log_weights: FloatArray) -> float:
+    """`(Σ w)² / Σ w²`, for weights with any common factor."""
+    weights = np.exp(log_weights - log_weights.max())
+    return float(weights.sum() ** 2 / (weights @ weights))
+
+
+def log_sum_exp(values: FloatArray) -> float:
+    """`log Σ exp(values)` without overflow."""
+    largest = values.max()
+    return float(largest + np.log(np.exp(values - largest).sum()))
+
+
+def systematic_resample(rng: np.random.Generator, weights: FloatArray, size: int) -> npt.NDArray[np.intp]:
+    """Indices of `size` draws whose numbers differ from `size · weights` by less than one, shape (size,)."""
+    positions = (rng.random() + np.arange(size)) / size
+    indices = np.searchsorted(np.cumsum(weights), positions)
+    return np.minimum(indices, len(weights) - 1).astype(np.intp)

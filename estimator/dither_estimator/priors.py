@@ -1,0 +1,108 @@
+"""Priors: an independent named distribution for each parameter, on the parameter or on its square."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from dither_estimator.families import Family, FloatArray, Parameter
+
+__all__ = ["InvalidPrior", "ParameterPrior", "Prior", "parse_prior"]
+
+
+class InvalidPrior(ValueError):
+    """A prior that does not name a proper distribution on its parameter's support."""
+
+
+@dataclass(frozen=True)
+class ParameterPrior:
+    """The law of one parameter: a frozen distribution of `scipy.stats`, of the parameter or of its square.
+
+    `of_variance` puts the distribution on the square, so that the parameter's density carries the factor `2 x`.
+    """
+
+    parameter: Parameter
+    distribution: Any
+    of_variance: bool
+
+    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """`size` independent draws of the parameter."""
+        draws = np.asarray(self.distribution.rvs(size=size, random_state=rng), dtype=float)
+        return np.sqrt(draws) if self.of_variance else draws
+
+    def log_density(self, coordinate: FloatArray) -> FloatArray:
+        """The log density of the parameter's unconstrained coordinate, the change of variable included."""
+        value = self.parameter.constrain(coordinate)
+        log_jacobian = self.parameter.log_jacobian(coordinate)
+        if self.of_variance:
+            log_jacobian = log_jacobian + np.log(2 * value)
+            value = value**2
+        density: FloatArray = self.distribution.logpdf(value) + log_jacobian
+        return density
+
+
+@dataclass(frozen=True)
+class Prior:
+    """Independent priors of a family's parameters, in its order."""
+
+    family: Family
+    parts: tuple[ParameterPrior, ...]
+
+    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """Unconstrained coordinates of `size` draws, shape (size, d)."""
+        return self.family.unconstrain(np.column_stack([part.sample(rng, size) for part in self.parts]))
+
+    def log_density(self, coordinates: FloatArray) -> FloatArray:
+        """Log density of unconstrained coordinates, shape (n,) for (n, d)."""
+        total = np.zeros(len(coordinates))
+        for column, part in zip(coordinates.T, self.parts, strict=True):
+            total += part.log_density(column)
+        return total
+
+
+def parse_prior(family: Family, data: Mapping[str, Any]) -> Prior:
+    """The prior that a specification names: `{PARAM: {"dist": name, **parameters, "of": "variance"}}`.
+
+    Raises `InvalidPrior` with the fix.
+    """
+    if not isinstance(data, Mapping) or set(data) != set(family.names):
+        raise InvalidPrior(f"prior must name exactly the parameters {', '.join(family.names)}")
+    return Prior(family, tuple(_parse_part(parameter, data[parameter.name]) for parameter in family.parameters))
+
+
+def _parse_part(parameter: Parameter, data: Any) -> ParameterPrior:
+    name = parameter.name
+    if not isinstance(data, Mapping) or not isinstance(data.get("dist"), str):
+        raise InvalidPrior(f'prior of {name} must be an object with "dist", such as {{"dist": "norm", "scale": 10}}')
+    generator = getattr(stats, data["dist"], None)
+    if not isinstance(generator, stats.rv_continuous):
+        raise InvalidPrior(f"prior of {name}: dist must name a continuous distribution of scipy.stats")
+    if data.get("of", "variance") != "variance":
+        raise InvalidPrior(f'prior of {name}: "of" can only be "variance"')
+    of_variance = "of" in data
+    if of_variance and parameter.support != "positive":
+        raise InvalidPrior(f'prior of {name}: "of": "variance" is for positive parameters')
+    shapes = [part.strip() for part in (generator.shapes or "").split(",") if part]
+    values = {key: _number(name, key, value) for key, value in data.items() if key not in ("dist", "of")}
+    allowed = [*shapes, "loc", "scale"]
+    if not set(shapes) <= set(values) <= set(allowed):
+        raise InvalidPrior(f"prior of {name}: {data['dist']} takes {', '.join(allowed)}")
+    distribution = generator(**values)
+    low, high = (float(end) for end in distribution.support())
+    if not low < high:
+        raise InvalidPrior(f"prior of {name}: these parameters make no distribution")
+    if parameter.support == "positive" and low < 0:
+        raise InvalidPrior(f"prior of {name}: the distribution must not reach below 0")
+    return ParameterPrior(parameter, distribution, of_variance)
+
+
+def _number(name: str, key: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = np.nan
+    if isinstance(value, bool | str) or not np.isfinite(number):
+        raise InvalidPrior(f"prior of {name}: {key} must be a finite number")
+    return number

@@ -1,0 +1,71 @@
+"""Lattice queries are dyadic, close to what was asked for, and have one name each."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dither_client import Laplace, Query, RandomizedResponse
+from dither_estimator.families import families
+from dither_estimator.information import information
+from dither_estimator.lattice import address, query_at, threshold
+
+STANDARDS: list[Query] = [
+    Laplace(-0.2, 1.8, 1, 1),
+    Laplace(-1.75, 1.75, 4, 10),
+    RandomizedResponse((0.75,), 1),
+    RandomizedResponse((-0.701, 0.701), 1),
+    RandomizedResponse((-1.5, -0.9, -0.4, 0.0, 0.4, 0.9, 1.5), 5),
+]
+locations = st.floats(-1e6, 1e6)
+scales = st.floats(-2, 9).map(lambda exponent: 10.0**exponent)
+
+
+def _dyadic(value: float, bits: int) -> bool:
+    """Whether the value is an integer of so many bits times a power of two."""
+    numerator, _ = abs(Fraction(value)).as_integer_ratio()
+    return numerator == 0 or (numerator // (numerator & -numerator)).bit_length() <= bits
+
+
+@given(st.sampled_from(STANDARDS), locations, scales)
+def test_coordinates_are_near_and_dyadic(standard: Query, location: float, scale: float) -> None:
+    query = query_at(standard, address(standard, location, scale), "identity")
+    wanted = location + scale * np.array(standard.edges)
+    assert np.abs(np.array(query.edges) - wanted).max() < 0.3 * scale
+    assert all(_dyadic(edge, 45) for edge in query.edges)
+    assert query.epsilon == standard.epsilon
+
+
+@given(st.integers(-(2**40), 2**40), st.integers(-60, 20))
+def test_a_threshold_has_one_name(multiple: int, exponent: int) -> None:
+    cut = multiple * 2.0**exponent
+    query = threshold(cut, Fraction(1), "identity")
+    assert query.edges == (cut,)
+    again = threshold(float(Fraction(multiple * 8) * Fraction(2) ** (exponent - 3)), Fraction(1), "identity")
+    assert query == again
+    assert query.id == again.id
+
+
+@pytest.mark.parametrize("standard", STANDARDS)
+def test_rounding_costs_little_information(standard: Query) -> None:
+    """Averaged over where the lattice happens to lie, at most 2% of the determinant or of F11."""
+    family = families["normal"]
+    rng = np.random.default_rng(1)
+    exact = information(family, family.standard, standard)
+    losses = []
+    for _ in range(200):
+        mu, sigma = rng.uniform(-100, 100), 2 ** rng.uniform(-3, 3)
+        moved = query_at(standard, address(standard, mu, sigma), "identity")
+        found = information(family, np.array([mu, sigma]), moved) * sigma**2
+        losses.append(1 - found[0, 0] / exact[0, 0])
+    assert abs(float(np.mean(losses))) < 0.02
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False, width=32))
+def test_every_dyadic_threshold_is_a_valid_query(cut: float) -> None:
+    query = threshold(cut, Fraction(1), "log")
+    assert query.low < cut < query.high or cut == 0
+    assert math.isclose(query.edges[0], cut, abs_tol=0)

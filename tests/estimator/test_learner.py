@@ -1,0 +1,123 @@
+"""The learner: what it asks, what it remembers, and that laziness changes nothing."""
+
+import numpy as np
+import pytest
+from populations import answer, interview, specification
+
+from dither_client import Laplace, Query
+from dither_estimator.learner import InvalidSnapshot, Learner
+
+
+def _interviewed(policy: str = "adaptive", answers: int = 200, **fields: object) -> Learner:
+    rng = np.random.default_rng(11)
+    learner = Learner(specification(policy=policy, particles=200, **fields), 11)
+    interview(learner, rng.normal(50, 3, answers), rng)
+    return learner
+
+
+@pytest.mark.parametrize("policy", ["adaptive", "thompson", "fixed:20:80"])
+@pytest.mark.parametrize("mechanism", ["laplace", "randomized_response"])
+def test_every_policy_learns(policy: str, mechanism: str) -> None:
+    learner = _interviewed(policy, 300, mechanism=mechanism)
+    posterior = learner.posterior()
+    assert posterior.answers == learner.answers == 300
+    assert sum(int(row.sum()) for row in learner.counts.values()) == 300
+    assert posterior.queries == len(learner.counts)
+    assert posterior.parameters["mu"].mean == pytest.approx(50, abs=12)
+    assert posterior.parameters["mu"].quantiles["q05"] < posterior.parameters["mu"].quantiles["q95"]
+
+
+def test_same_seed_same_answers_same_posterior() -> None:
+    assert _interviewed().posterior().to_json() == _interviewed().posterior().to_json()
+
+
+def test_reading_often_changes_nothing_but_monte_carlo_error() -> None:
+    rng = np.random.default_rng(3)
+    questions = [Laplace(cut - 1, cut + 1, 1, 1) for cut in (46.0, 50.0, 54.0)]
+    values = rng.normal(50, 3, 600)
+    eager, lazy = (Learner(specification(particles=4_000), seed) for seed in (1, 2))
+    for i, value in enumerate(values.tolist()):
+        query = questions[i % 3]
+        said = answer(rng, query, value)
+        lazy.learn(query, said)
+        eager.learn(query, said)
+        eager.posterior()
+    first, second = eager.posterior().parameters["mu"], lazy.posterior().parameters["mu"]
+    assert first.mean == pytest.approx(second.mean, abs=0.12 * second.sd)
+    assert first.sd == pytest.approx(second.sd, rel=0.12)
+
+
+def test_a_table_is_learnt_like_its_answers() -> None:
+    whole, single = (Learner(specification(particles=200), 5) for _ in range(2))
+    query: Query = Laplace(48, 52, 3, 1)
+    whole.learn_counts({query: [3, 0, 1, 2]})
+    for said, count in enumerate([3, 0, 1, 2]):
+        for _ in range(count):
+            single.learn(query, said)
+    assert whole.answers == single.answers == 6
+    assert whole.posterior().to_json() == single.posterior().to_json()
+
+
+def test_snapshot_resumes_exactly() -> None:
+    learner = _interviewed()
+    resumed = Learner.restore(learner.specification, learner.snapshot())
+    assert resumed.posterior().to_json() == learner.posterior().to_json()
+    assert resumed.counts.keys() == learner.counts.keys()
+    for one in (learner, resumed):
+        one.learn_counts({Laplace(48, 52, 3, 1): [30, 0, 1, 20]})
+    assert resumed.answers == learner.answers == 251
+    assert resumed.posterior().to_json() == learner.posterior().to_json()
+
+
+def test_snapshot_before_the_first_answer() -> None:
+    learner = Learner(specification(particles=100), 1)
+    assert Learner.restore(learner.specification, learner.snapshot()).answers == 0
+
+
+@pytest.mark.parametrize("damage", [b"", b"nonsense", None])
+def test_unreadable_snapshots_are_refused(damage: bytes | None) -> None:
+    learner = _interviewed(answers=5)
+    snapshot = learner.snapshot()
+    with pytest.raises(InvalidSnapshot):
+        Learner.restore(learner.specification, snapshot[:-200] if damage is None else damage)
+
+
+def test_a_snapshot_of_another_number_of_particles_is_refused() -> None:
+    learner = _interviewed(answers=5)
+    with pytest.raises(InvalidSnapshot, match="another"):
+        Learner.restore(specification(particles=300), learner.snapshot())
+
+
+@pytest.mark.parametrize("said", [-1, 2, 10**30])
+def test_answers_out_of_range_are_refused(said: int) -> None:
+    learner = Learner(specification(particles=100), 1)
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        learner.learn(Laplace(0, 1, 1, 1), said)
+    assert learner.answers == 0
+
+
+@pytest.mark.parametrize("row", [[1], [1, -1], [0.5, 0.5], [1, 2, 3]])
+def test_what_is_no_count_table_is_refused(row: list[float]) -> None:
+    learner = Learner(specification(particles=100), 1)
+    with pytest.raises(ValueError, match="count"):
+        learner.learn_counts({Laplace(0, 1, 1, 1): row})  # type: ignore[dict-item]
+    assert learner.answers == 0
+
+
+def test_the_pool_is_as_large_as_asked_and_stays_until_answers_grow() -> None:
+    learner = _interviewed(answers=500)
+    pool = learner.pool(16)
+    assert len(pool) == 16
+    assert learner.pool(16) is pool
+    assert {learner.ask() for _ in range(16)} == set(pool)
+    learner.learn_counts({pool[0]: [6, 6]})
+    assert learner.pool(16) is not pool
+
+
+@pytest.mark.slow
+def test_few_distinct_questions_after_many_answers() -> None:
+    """100,000 answers, fewer than 500 distinct questions (design section 2)."""
+    rng = np.random.default_rng(6)
+    learner = Learner(specification(), 6)
+    interview(learner, rng.normal(50, 10**0.5, 100_000), rng)
+    assert learner.posterior().queries < 500

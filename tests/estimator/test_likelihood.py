@@ -1,0 +1,84 @@
+"""The likelihood against the definition, and expected variance reduction against enumeration."""
+
+import numpy as np
+import pytest
+from oracle import answer_probability, random_table
+
+from dither_client import Laplace, Query, RandomizedResponse
+from dither_estimator.channels import channel_of, group_queries
+from dither_estimator.counts import check_counts
+from dither_estimator.families import families
+from dither_estimator.likelihood import CountLikelihood
+from dither_estimator.reduction import choose_batch, expected_reductions
+
+NORMAL = families["normal"]
+
+
+def test_probabilities_follow_the_definition() -> None:
+    rng = np.random.default_rng(1)
+    theta = np.column_stack([rng.normal(0, 2, 50), np.exp(rng.normal(0, 1, 50))])
+    queries: list[Query] = [
+        Laplace(-1, 1, 1, 1),
+        Laplace(-2, 1, 7, "0.3"),
+        RandomizedResponse((-1, 0.5, 2), 4),
+        Laplace(0, 3, 1, 1),
+    ]
+    for group in group_queries(queries):
+        shares = group.probabilities(NORMAL, theta)
+        assert shares.sum(axis=1) == pytest.approx(1)
+        for place, query in enumerate(group.queries):
+            assert queries[group.indices[place]] is query
+            for said in range(query.n_answers):
+                exact = answer_probability(query, said, theta[:, 0], theta[:, 1])
+                assert shares[:, said, place] == pytest.approx(exact, rel=1e-9)
+
+
+def test_log_likelihood_of_a_table_is_the_sum_over_its_answers() -> None:
+    rng = np.random.default_rng(2)
+    truth, table = random_table(rng, 500)
+    theta = np.array([truth, (truth[0] + 1, truth[1] * 2)])
+    exact = [
+        sum(
+            count * np.log(answer_probability(query, said, np.array(mu), np.array(sigma)))
+            for query, counts in table.items()
+            for said, count in enumerate(counts)
+        )
+        for mu, sigma in theta
+    ]
+    assert CountLikelihood.of(NORMAL, check_counts(table)).log_likelihood(theta) == pytest.approx(exact, rel=1e-9)
+
+
+def test_probabilities_never_fall_below_the_channel() -> None:
+    """Where rounding would make a probability zero or negative, the channel's least entry holds it up."""
+    query = Laplace(0, 1, 8, 50)
+    shares = group_queries([query])[0].probabilities(NORMAL, np.array([[1e9, 1e-3], [-1e9, 1e-3]]))
+    assert (shares[:, :, 0] >= channel_of(query).floor).all()
+    assert np.isfinite(np.log(shares)).all()
+
+
+def test_channels_are_shared_between_queries_of_one_shape() -> None:
+    assert channel_of(Laplace(0, 1, 3, 1)) is channel_of(Laplace(5, 9, 3, "1.0"))
+    assert channel_of(Laplace(0, 1, 3, 1)) is not channel_of(Laplace(0, 1, 3, 2))
+
+
+def test_expected_reduction_by_enumeration() -> None:
+    """`Var θ - E Var(θ | answer)`, with the posterior after each answer computed outright."""
+    rng = np.random.default_rng(3)
+    theta = np.column_stack([rng.normal(0, 2, 400), np.exp(rng.normal(0, 0.5, 400))])
+    queries: list[Query] = [Laplace(-1, 2, 1, 1), RandomizedResponse((-1, 0.5), 2), Laplace(-3, 1, 5, 3)]
+    found = expected_reductions(NORMAL, theta, theta, queries)
+    for query, reduction in zip(queries, found, strict=True):
+        remaining = np.zeros((2, 2))
+        for said in range(query.n_answers):
+            weights = answer_probability(query, said, theta[:, 0], theta[:, 1])
+            remaining += weights.mean() * np.cov(theta.T, aweights=weights, bias=True)
+        assert reduction == pytest.approx(np.cov(theta.T, bias=True) - remaining, abs=1e-9)
+
+
+def test_a_batch_spreads_over_complementary_questions() -> None:
+    """One question informs each parameter: the batch asks both, the first first."""
+    reductions = np.array([np.diag([0.2, 0.0]), np.diag([0.0, 0.15]), np.diag([0.01, 0.01])])
+    chosen = choose_batch(np.eye(2), reductions, np.ones(2), 6, 1.0)
+    assert chosen[0] == 0
+    assert sorted(set(chosen)) == [0, 1]
+    assert choose_batch(np.eye(2), reductions, np.array([0.0, 1.0]), 3, 1.0) == [1, 1, 1]

@@ -1,0 +1,123 @@
+"""The particle system against quadrature, and the mechanics of its update."""
+
+import numpy as np
+import pytest
+from oracle import quadrature, random_table
+from scipy import stats
+
+from dither_client import Laplace, Query
+from dither_estimator.counts import check_counts
+from dither_estimator.families import families
+from dither_estimator.moves import Proposal, move
+from dither_estimator.particles import effective_sample_size, init, systematic_resample, update
+from dither_estimator.priors import Prior, parse_prior
+
+PRIOR = {"mu": {"dist": "norm", "scale": 50}, "sigma": {"dist": "lognorm", "s": 1, "scale": 3}}
+
+
+@pytest.fixture
+def prior() -> Prior:
+    return parse_prior(families["normal"], PRIOR)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", range(20))
+def test_posterior_of_a_whole_table_agrees_with_quadrature(prior: Prior, case: int) -> None:
+    """Tables of 50 to 100,000 answers, each applied at once.
+
+    Seeded. The limits are at least four Monte Carlo standard errors (0.04 sd for a mean at 600 effective particles).
+    """
+    rng = np.random.default_rng([2024, case])
+    answers = round(50 * 2000 ** (case / 19))
+    truth, table = random_table(rng, answers)
+    exact = quadrature((prior.parts[0].distribution, prior.parts[1].distribution), table, truth)
+    for n_particles, mean_limit, sd_limit in ((1_000, 0.2, 0.2), (10_000, 0.07, 0.07)):
+        state, _ = update(rng, init(rng, prior, n_particles), check_counts(table))
+        mean = state.weights @ state.theta
+        sd = np.sqrt(state.weights @ (state.theta - mean) ** 2)
+        assert np.abs(mean - exact.mean) / exact.sd == pytest.approx(0, abs=mean_limit)
+        assert sd / exact.sd == pytest.approx(1, abs=sd_limit)
+        assert state.log_evidence == pytest.approx(exact.log_evidence, abs=20 / np.sqrt(n_particles))
+
+
+def test_one_by_one_and_all_at_once_agree(prior: Prior) -> None:
+    rng = np.random.default_rng(5)
+    _, table = random_table(rng, 400)
+    at_once, _ = update(rng, init(rng, prior, 4_000), check_counts(table))
+    one_by_one = init(rng, prior, 4_000)
+    for query, counts in table.items():
+        for answer, count in enumerate(counts):
+            for _ in range(count):
+                row = np.zeros(query.n_answers, dtype=np.int64)
+                row[answer] = 1
+                one_by_one, _ = update(rng, one_by_one, {query: row})
+    assert {q: row.tolist() for q, row in one_by_one.counts.items()} == {q: c for q, c in table.items() if any(c)}
+    sd = np.sqrt(np.diag(np.cov(at_once.theta.T)))
+    difference = (at_once.weights @ at_once.theta - one_by_one.weights @ one_by_one.theta) / sd
+    assert np.abs(difference).max() < 0.12
+    assert one_by_one.log_evidence == pytest.approx(at_once.log_evidence, abs=0.3)
+
+
+def test_update_changes_no_argument_and_keeps_half_the_sample(prior: Prior) -> None:
+    rng = np.random.default_rng(1)
+    start = init(rng, prior, 500)
+    before = start.coordinates.copy(), start.log_weights.copy()
+    state, info = update(rng, start, check_counts({Laplace(-1, 1, 1, 1): [40, 3]}))
+    assert (start.coordinates == before[0]).all()
+    assert (start.log_weights == before[1]).all()
+    assert not start.counts
+    assert info.ess >= 250
+    assert info.exponents[-1] == 1.0
+    assert len(info.acceptance) == state.moves == len(info.exponents) - 1
+
+
+def test_weights_that_are_not_finite_raise(prior: Prior) -> None:
+    class Broken(type(families["normal"])):  # type: ignore[misc]
+        def standard_cdf(self, z: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+            return np.full_like(z, np.nan)
+
+    family = Broken()
+    rng = np.random.default_rng(1)
+    state = init(rng, parse_prior(family, PRIOR), 100)
+    with pytest.raises(FloatingPointError, match="not finite"):
+        update(rng, state, check_counts({Laplace(-1, 1, 1, 1): [1, 0]}))
+
+
+def test_effective_sample_size() -> None:
+    assert effective_sample_size(np.log([0.5, 0.5])) == pytest.approx(2)
+    assert effective_sample_size(np.array([-1e6, -1e6 - 1e4])) == pytest.approx(1)
+    assert effective_sample_size(np.log([0.5, 0.25, 0.25])) == pytest.approx(1 / 0.375)
+
+
+def test_systematic_resampling_is_within_one_of_expectation() -> None:
+    rng = np.random.default_rng(3)
+    weights = rng.dirichlet(np.ones(50))
+    drawn = np.bincount(systematic_resample(rng, weights, 1_000), minlength=50)
+    assert np.abs(drawn - 1_000 * weights).max() < 1
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_moves_leave_a_skewed_target_invariant(broken: bool) -> None:
+    """Kolmogorov-Smirnov at a false-alarm rate of 1e-4; a move that forgets the proposal's density is caught."""
+    rng = np.random.default_rng(8)
+    start = stats.gumbel_r.rvs(size=(20_000, 1), random_state=rng)
+    proposal = Proposal.fit(start, np.full(len(start), 1 / len(start)))
+    if broken:
+        proposal = _Forgetful(proposal.mean, proposal.factor)
+    moved, rate = move(rng, lambda x: stats.gumbel_r.logpdf(x[:, 0]), start, proposal)
+    assert 0.2 < rate < 1
+    assert (stats.kstest(moved[:, 0], stats.gumbel_r.cdf).pvalue < 1e-4) == broken
+
+
+class _Forgetful(Proposal):
+    def log_density(self, coordinates: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+        return np.zeros(len(coordinates))
+
+
+def test_extreme_counts_stay_finite(prior: Prior) -> None:
+    rng = np.random.default_rng(2)
+    table: dict[Query, list[int]] = {Laplace(-1, 1, 1, "0.01"): [10**9, 10**9 + 10**6], Laplace(2, 3, 4, 50): [7] * 5}
+    state, info = update(rng, init(rng, prior, 300), check_counts(table))
+    assert np.isfinite(state.log_evidence)
+    assert np.isfinite(state.theta).all()
+    assert info.ess > 100
