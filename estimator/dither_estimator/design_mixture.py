@@ -10,14 +10,16 @@ is `φ - tr(W F)`, so a design is optimal exactly if no query has `tr(W F) > φ`
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve
 
 from dither_estimator.families import FloatArray
 
-__all__ = ["Criterion", "best_weights", "mix"]
+__all__ = ["Criterion", "best_weights", "minimise", "mix", "symmetrised"]
 
 _RIDGE = 1e-7
 _STEPS = 60
 _TOLERANCE = 1e-9
+_JITTER = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,12 +47,13 @@ class Criterion:
         slope: FloatArray = (inverse * self.weights) @ inverse
         return slope
 
-    def derivatives(self, matrix: FloatArray, informations: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """`tr(W F_i)` (n,), minus the derivatives by the weights of `informations`, and the second ones (n, n)."""
-        inverse, slope, n = self._inverse(matrix), self.slope(matrix), len(informations)
-        left, right = slope @ informations, inverse @ informations
-        half = left.reshape(n, -1) @ right.swapaxes(1, 2).reshape(n, -1).T
-        return np.trace(left, axis1=1, axis2=2), half + half.T
+    def curvature(self, matrix: FloatArray) -> FloatArray:
+        """`K` (d², k) with `vec(E)ᵀ K Kᵀ vec(E)` the second derivative of `φ` at `M` along a symmetric `E`."""
+        inverse, slope = self._inverse(matrix), self.slope(matrix)
+        values, vectors = np.linalg.eigh(np.kron(slope, inverse) + np.kron(inverse, slope))
+        used = values > 1e-14 * values[-1]
+        root: FloatArray = vectors[:, used] * np.sqrt(values[used])
+        return root
 
     def bound(self, matrix: FloatArray, best: float) -> float:
         """What no mixture can go below, if `best` is the largest `tr(W F)` of any query, with `W` the slope at `M`.
@@ -73,42 +76,85 @@ def mix(weights: FloatArray, informations: FloatArray) -> FloatArray:
     return matrix
 
 
-def best_weights(criterion: Criterion, informations: FloatArray) -> FloatArray:
-    """The weights (n,) on the simplex that minimise the criterion of `Σ w_i F_i`, for `informations` (n, d, d).
+def symmetrised(informations: FloatArray) -> FloatArray:
+    """The mean of each information (n, d, d) about a symmetric member and that of the mirror image.
 
-    A primal-dual interior-point method (Boyd & Vandenberghe, section 11.7) with a line search on the barrier function:
-    `slack` are the multipliers of `w ≥ 0`. Queries that the optimum leaves out keep weights near 0.
+    Location, the first parameter, is odd, all others are even, and between them there is no information.
+    """
+    parity = np.ones(informations.shape[-1])
+    parity[0] = -1.0
+    mean: FloatArray = informations * (1.0 + np.outer(parity, parity)) / 2
+    return mean
+
+
+def best_weights(criterion: Criterion, informations: FloatArray) -> FloatArray:
+    """The weights (n,), at least 0 and with sum 1, that minimise the criterion of `Σ w_i F_i`; `informations` (n, d, d).
+
+    Queries that the optimum leaves out keep weights near 0.
     """
     n = len(informations)
-    weights = np.full(n, 1.0 / n)
-    slack = np.full(n, criterion.value(mix(weights, informations)))
-    for _ in range(_STEPS):
-        matrix = mix(weights, informations)
-        if weights @ slack < _TOLERANCE * criterion.value(matrix):
-            break
-        target = 0.1 * float(weights @ slack) / n
-        gains, curvature = criterion.derivatives(matrix, informations)
-        system = np.ones((n + 1, n + 1))
-        system[:n, :n] = curvature + np.diag(slack / weights)
-        system[n, n] = 0.0
-        step = np.linalg.solve(system, np.append(gains + target / weights, 0.0))[:n]
-        slack_step = target / weights - slack - slack / weights * step
-        weights = _descend(criterion, informations, weights, step, target)
-        slack = slack + _room(slack, slack_step) * slack_step
+    weights, _ = minimise(criterion, informations, np.ones((1, n)), np.full(n, 1.0 / n), _TOLERANCE)
     return weights / weights.sum()
 
 
-def _descend(
-    criterion: Criterion, informations: FloatArray, weights: FloatArray, step: FloatArray, target: float
-) -> FloatArray:
-    def barrier(at: FloatArray) -> float:
-        return criterion.value(mix(at, informations)) - target * float(np.log(at).sum())
+def minimise(
+    criterion: Criterion, informations: FloatArray, constraints: FloatArray, start: FloatArray, tolerance: float
+) -> tuple[FloatArray, FloatArray]:
+    """The `w ≥ 0` that minimise the criterion of `Σ w_i F_i` subject to `A w = A start`, and the multipliers of that.
 
-    length, here = _room(weights, step), barrier(weights)
-    while length > 1e-6 and barrier(weights + length * step) > here:
-        length /= 2
-    moved: FloatArray = weights + length * step
-    return moved
+    `informations`: shape (n, d, d). `constraints`: `A`, shape (m, n). `start`: positive, shape (n,). `tolerance`: the
+    relative gap to stop at. Mehrotra's predictor and corrector (Nocedal & Wright, algorithm 14.3), for a criterion whose
+    second derivative has rank `d²` at most: a step solves `m + d²` equations, however many weights there are.
+    Returns `w` (n,) and `λ` (m,) with `Aᵀ λ ≥ tr(W F)`, up to the tolerance.
+    """
+    weights, vectors = start, informations.reshape(len(start), -1)
+    slack = criterion.value(mix(weights, informations)) / (len(start) * weights)
+    multipliers = np.zeros(len(constraints))
+    for _ in range(_STEPS):
+        matrix = mix(weights, informations)
+        complementarity = float(weights @ slack) / len(weights)
+        if complementarity * len(weights) < tolerance * criterion.value(matrix):
+            break
+        rows = np.concatenate([constraints, (vectors @ criterion.curvature(matrix)).T])
+        newton = _Newton.of(weights, slack, vectors @ criterion.slope(matrix).ravel(), rows, len(constraints))
+        step, slack_step, _ = newton.towards(np.zeros_like(weights))
+        reached = (weights + _room(weights, step) * step) @ (slack + _room(slack, slack_step) * slack_step)
+        centre = complementarity * min(1.0, reached / (complementarity * len(weights))) ** 3
+        step, slack_step, multipliers = newton.towards(centre - step * slack_step)
+        weights = weights + _room(weights, step) * step
+        slack = slack + _room(slack, slack_step) * slack_step
+    return weights, multipliers
+
+
+@dataclass(frozen=True, eq=False)
+class _Newton:
+    """The linear equations of one interior-point step, factorised."""
+
+    weights: FloatArray
+    slack: FloatArray
+    gains: FloatArray
+    rows: FloatArray
+    """Constraints, then roots of the second derivative, shape (m + k, n)."""
+    constraints: int
+    scale: FloatArray
+    factor: tuple[FloatArray, bool]
+
+    @classmethod
+    def of(cls, weights: FloatArray, slack: FloatArray, gains: FloatArray, rows: FloatArray, m: int) -> "_Newton":
+        system = (rows * (weights / slack)) @ rows.T
+        system[range(m, len(rows)), range(m, len(rows))] += 1.0
+        diagonal = np.diag(system)
+        scale = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+        factor = cho_factor(system * np.outer(scale, scale) + _JITTER * np.eye(len(rows)))
+        return cls(weights, slack, gains, rows, m, scale, factor)
+
+    def towards(self, products: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Steps of weights and slack after which, to first order, `w s` equals `products`; and the multipliers."""
+        pull = self.gains + products / self.weights
+        ratio = self.weights / self.slack
+        solved = self.scale * cho_solve(self.factor, self.scale * (self.rows @ (ratio * pull)))
+        step = ratio * (pull - solved @ self.rows)
+        return step, products / self.weights - self.slack - step / ratio, solved[: self.constraints]
 
 
 def _room(position: FloatArray, step: FloatArray) -> float:

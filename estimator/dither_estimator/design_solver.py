@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dither_estimator.design_candidates import Atom, Candidates
-from dither_estimator.design_mixture import Criterion, best_weights, mix
+from dither_estimator.design_mixture import Criterion, best_weights, mix, symmetrised
 from dither_estimator.families import FloatArray
 
 __all__ = ["ROUNDING", "Mixture", "solve"]
@@ -104,14 +104,9 @@ class _Problem:
         return bound, list(dict.fromkeys([*kept, *(atom for _, atom in found)]))
 
     def _informations(self, atoms: Sequence[Atom]) -> FloatArray:
-        """The atoms' informations (n, d, d); if symmetric, means with the mirror images': location is odd."""
+        """The atoms' informations (n, d, d), for a symmetric member the means with their mirror images'."""
         informations = self.candidates.informations(atoms)
-        if not self.candidates.member.symmetric:
-            return informations
-        parity = np.ones(informations.shape[-1])
-        parity[0] = -1.0
-        mean: FloatArray = informations * (1.0 + np.outer(parity, parity)) / 2
-        return mean
+        return symmetrised(informations) if self.candidates.member.symmetric else informations
 
     def _merged(self, mixture: Mixture, radius: float) -> list[Atom]:
         """Rounded means of atoms within `radius` units of spread; for a symmetric member, of their mirror images too."""

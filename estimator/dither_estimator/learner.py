@@ -24,7 +24,7 @@ from dither_estimator.specification import Specification
 
 __all__ = ["InvalidSnapshot", "Learner"]
 
-_RENEWAL = 0.02
+_RENEWAL = 0.05
 """The pool is renewed when the answers have grown by this share."""
 
 _SNAPSHOT_VERSION = 1

@@ -17,7 +17,15 @@ from dither_estimator.likelihood import CountLikelihood
 from dither_estimator.moves import LogDensity, Proposal, move
 from dither_estimator.priors import Prior
 
-__all__ = ["ParticleSystem", "UpdateInfo", "effective_sample_size", "init", "log_sum_exp", "systematic_resample", "update"]
+__all__ = [
+    "ParticleSystem",
+    "UpdateInfo",
+    "effective_sample_size",
+    "init",
+    "log_sum_exp",
+    "systematic_resample",
+    "update",
+]
 
 _KEEP = 0.5
 """The share of the particles below which the effective sample size may not fall."""

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from dither_client import InvalidQuery, Laplace, Query, RandomizedResponse
+from dither_client import InvalidQuery, Query, RandomizedResponse
 from dither_estimator.design import optimal_design
 from dither_estimator.families import FloatArray
 from dither_estimator.lattice import address, query_at
@@ -22,10 +22,11 @@ __all__ = ["Adaptive", "Fixed", "QuestionPolicy", "Thompson", "question_policy"]
 _SUBSAMPLE = 1_000
 """Particles that judge the candidates."""
 _CANDIDATES = 96
+_EDGES = 1_000
+"""Fewer candidates do where each has many cells: so many edges in all, though at least `_FEWEST_DRAWS` draws."""
+_FEWEST_DRAWS = 8
 _PROBES = (-1.5, -0.75, 0.0, 0.75, 1.5)
 """Single cuts, in standard units, that join randomised response over many cells while the posterior is wide."""
-_PAPER_LEVELS = 64
-"""At this many levels the mechanism is the papers' clipped Laplace to within anything that can be measured."""
 
 
 class QuestionPolicy(Protocol):
@@ -72,7 +73,8 @@ class Adaptive:
         spec = self.specification
         sample = systematic_resample(rng, particles.weights, min(_SUBSAMPLE, len(particles.weights)))
         theta = particles.theta[sample]
-        n_draws = -(-_CANDIDATES // len(self.questions))
+        n_edges = sum(query.n_answers - 1 for query in self.questions)
+        n_draws = max(_FEWEST_DRAWS, min(-(-_CANDIDATES // len(self.questions)), _EDGES // n_edges))
         members = rng.permutation(theta)[:n_draws]
         candidates = tuple(
             dict.fromkeys(
@@ -88,8 +90,9 @@ class Adaptive:
 def question_policy(specification: Specification) -> QuestionPolicy:
     """The policy that a specification names, with the optimal design that it asks from."""
     spec = specification
-    if spec.policy.interval is not None:
-        return Fixed(_fixed_query(spec, *spec.policy.interval))
+    fixed = spec.fixed_query()
+    if fixed is not None:
+        return Fixed(fixed)
     design = optimal_design(spec.family, spec.family.standard, spec.mechanism, spec.epsilon, spec.goal, spec.levels)
     if spec.policy.name == "thompson":
         return Thompson(spec, design.queries, np.asarray(design.weights))
@@ -99,16 +102,7 @@ def question_policy(specification: Specification) -> QuestionPolicy:
     return Adaptive(spec, tuple(dict.fromkeys((*design.queries, *probes))))
 
 
-def _fixed_query(spec: Specification, low: float, high: float) -> Query:
-    if spec.mechanism == "laplace":
-        return Laplace(low, high, spec.levels or _PAPER_LEVELS, spec.epsilon, spec.transform)
-    cuts = np.linspace(low, high, spec.levels or 2) if spec.levels != 1 else [(low + high) / 2]
-    return RandomizedResponse([float(cut) for cut in cuts], spec.epsilon, spec.transform)
-
-
-def _transported(
-    spec: Specification, questions: tuple[Query, ...] | list[Query], members: FloatArray
-) -> tuple[Query, ...]:
+def _transported(spec: Specification, questions: Sequence[Query], members: FloatArray) -> tuple[Query, ...]:
     """Each question asked of the member beside it, on the lattice, without those that floating point cannot hold."""
     moved = []
     for question, (location, scale) in zip(questions, members.tolist(), strict=True):

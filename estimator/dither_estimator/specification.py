@@ -7,17 +7,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dither_client import DitherError, Transform
+from dither_client import DitherError, Laplace, Query, RandomizedResponse, Transform
 from dither_client.epsilon import wire_epsilon
 from dither_client.queries import MAX_CELLS, MAX_EPSILON
 from dither_estimator.default_priors import default_prior, prior_from_range
+from dither_estimator.design import MAX_LEVELS, Mechanism
 from dither_estimator.families import Family, families
 from dither_estimator.goals import Goal, InvalidGoal, parse_goal
 from dither_estimator.priors import InvalidPrior, Prior, parse_prior
 
-__all__ = ["Mechanism", "Policy", "Specification", "SpecificationError"]
-
-Mechanism = Literal["laplace", "randomized_response"]
+__all__ = ["Policy", "Specification", "SpecificationError"]
 
 SERVICE_FIELDS = frozenset({"name", "opens_at", "closes_at", "max_answers", "admission", "visibility"})
 """Fields of a collection that the statistics have no use for."""
@@ -27,6 +26,9 @@ _FIELDS = (
 )  # fmt: skip
 
 DEFAULT_PARTICLES = 1_000
+
+_PAPER_LEVELS = 64
+"""At this many levels the mechanism is the papers' clipped Laplace to within anything that can be measured."""
 
 
 class SpecificationError(ValueError):
@@ -57,6 +59,16 @@ class Specification:
     """Levels of `laplace`, cells less one of `randomized_response`; None leaves them to the design."""
     particles: int
 
+    def fixed_query(self) -> Query | None:
+        """The question of policy `fixed`, `levels` of which default to the papers' noise; None for other policies."""
+        if self.policy.interval is None:
+            return None
+        low, high = self.policy.interval
+        if self.mechanism == "laplace":
+            return Laplace(low, high, self.levels or _PAPER_LEVELS, self.epsilon, self.transform)
+        cuts = [(low + high) / 2] if self.levels == 1 else np.linspace(low, high, self.levels or 2).tolist()
+        return RandomizedResponse(cuts, self.epsilon, self.transform)
+
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Specification":
         """The specification that a JSON object describes; service fields are passed over.
@@ -71,7 +83,7 @@ class Specification:
         family = _family(data.get("family"))
         transform = _choice("transform", data.get("transform", "identity"), ("identity", "log"))
         try:
-            return cls(
+            specification = cls(
                 family=family,
                 transform=transform,
                 prior=_prior(family, transform, data),
@@ -82,8 +94,14 @@ class Specification:
                 levels=_integer("levels", data.get("levels"), None, 1, MAX_CELLS - 1),
                 particles=_integer("particles", data.get("particles"), DEFAULT_PARTICLES, 100, 1_000_000),
             )
+            if (
+                specification.fixed_query() is None
+                and (specification.levels or 1) > MAX_LEVELS[specification.mechanism]
+            ):
+                raise SpecificationError(f"levels must be at most {MAX_LEVELS[specification.mechanism]}")
         except (InvalidPrior, InvalidGoal, DitherError) as error:
             raise SpecificationError(str(error)) from None
+        return specification
 
 
 def _family(name: Any) -> Family:

@@ -110,7 +110,7 @@ def test_the_pool_is_as_large_as_asked_and_stays_until_answers_grow() -> None:
     assert len(pool) == 16
     assert learner.pool(16) is pool
     assert {learner.ask() for _ in range(16)} == set(pool)
-    learner.learn_counts({pool[0]: [6, 6]})
+    learner.learn_counts({pool[0]: [15, 15]})
     assert learner.pool(16) is not pool
 
 

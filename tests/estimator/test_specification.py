@@ -68,6 +68,8 @@ def test_the_papers_prior_is_on_the_variance() -> None:
         ({"goal": "nu"}, "goal"),
         ({"policy": "random"}, "policy must be"),
         ({"policy": "fixed:5:1"}, "LOW below HIGH"),
+        ({"policy": "fixed:1:1.0000000000000002"}, "too narrow"),
+        ({"levels": 64, "mechanism": "randomized_response"}, "at most 63"),
         ({"policy": "fixed:nan:1"}, "LOW below HIGH"),
         ({"mechanism": "gauss"}, "mechanism must be one of"),
         ({"transform": "sqrt"}, "transform must be one of"),

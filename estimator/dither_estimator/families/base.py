@@ -1,20 +1,17 @@
-"""Families of distributions: what the estimator has to know of a population's law, and nothing else.
+"""What the estimator has to know of a population's law, and nothing else.
 
 A family is a CDF that is evaluated at cell edges for many parameters at once, its derivatives, and the names and
-supports of its parameters. Adding one is one subclass and a line in `families`.
+supports of its parameters.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr
 
-__all__ = ["Family", "FloatArray", "LocationScale", "Normal", "Parameter", "families"]
+__all__ = ["Family", "FloatArray", "Parameter"]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -80,59 +77,3 @@ class Family(ABC):
         """Unconstrained coordinates, shape (n, d), from `theta` of the same shape."""
         columns = [p.unconstrain(theta[:, j]) for j, p in enumerate(self.parameters)]
         return np.column_stack(columns)
-
-
-class LocationScale(Family):
-    """`F_θ(x) = G((x - m) / c)` with θ = (m, c), `c > 0`, for a standard distribution function G.
-
-    Information transports: `F(m, c) = F(0, 1) / c²` for a query moved by the same map (Theorem 3 of Yıldırım 2024).
-    """
-
-    parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("mu", "real"), Parameter("sigma", "positive"))
-    location_scale: ClassVar[bool] = True
-
-    @abstractmethod
-    def standard_cdf(self, z: FloatArray) -> FloatArray:
-        """G(z)."""
-
-    @abstractmethod
-    def standard_pdf(self, z: FloatArray) -> FloatArray:
-        """G'(z)."""
-
-    @property
-    def standard(self) -> FloatArray:
-        return np.array([0.0, 1.0])
-
-    def cdf(self, theta: FloatArray, edges: FloatArray) -> FloatArray:
-        return self.standard_cdf(_standardise(theta, edges))
-
-    def cdf_gradient(self, theta: FloatArray, edges: FloatArray) -> FloatArray:
-        z = _standardise(theta, edges)
-        by_location = -self.standard_pdf(z) / theta[:, 1:2]
-        return np.stack([by_location, np.where(by_location == 0, 0.0, z) * by_location], axis=-1)
-
-
-def _standardise(theta: FloatArray, edges: FloatArray) -> FloatArray:
-    z: FloatArray = (edges - theta[:, :1]) / theta[:, 1:2]
-    return z
-
-
-class Normal(LocationScale):
-    """N(μ, σ²) with θ = (mu, sigma); with `transform` `"log"`, the lognormal of the same parameters."""
-
-    name: ClassVar[str] = "normal"
-
-    def standard_cdf(self, z: FloatArray) -> FloatArray:
-        cdf: FloatArray = ndtr(z)
-        return cdf
-
-    def standard_pdf(self, z: FloatArray) -> FloatArray:
-        pdf: FloatArray = np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi)
-        return pdf
-
-    def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:
-        return rng.normal(theta[0], theta[1], size)
-
-
-families: Mapping[str, Family] = MappingProxyType({family.name: family for family in (Normal(),)})
-"""Every family by its name in a specification."""

@@ -1,0 +1,63 @@
+"""Compute a posterior from a count table, without a server."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from threadpoolctl import threadpool_limits
+
+from dither_client.commands._shared import Json, print_json, print_table, read_input
+from dither_client.errors import BadResponse
+from dither_client.messages import decode_json
+from dither_client.tables import read_counts
+from dither_estimator.learner import Learner
+from dither_estimator.posterior import Posterior
+from dither_estimator.specification import Specification, SpecificationError
+
+__all__ = ["app"]
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def estimate(
+    spec: Annotated[str, typer.Option(help="The collection's specification, a JSON file, or - for standard input.")],
+    counts: Annotated[Path, typer.Option(help="The count table, .csv or .parquet, as dither export writes it.")],
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the particles.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Compute the posterior of a count table, from any number of machines or a warehouse's GROUP BY.
+
+    For example: dither estimate --spec wages.json --counts counts.csv --json
+    """
+    specification = Specification.from_json(_read_specification(spec))
+    table = read_counts(counts)
+    if any(query.transform != specification.transform for query in table):
+        raise SpecificationError(f"the table has queries whose transform is not {specification.transform}")
+    with threadpool_limits(1, user_api="blas"):
+        learner = Learner(specification, seed)
+        learner.learn_counts(table)
+        posterior = learner.posterior()
+    if as_json:
+        print_json(posterior.to_json())
+    else:
+        _print(posterior)
+
+
+def _read_specification(file: str) -> Any:
+    try:
+        return decode_json(read_input(file))
+    except BadResponse:
+        raise SpecificationError(f"{file} is not a JSON document") from None
+
+
+def _print(posterior: Posterior) -> None:
+    rows = [
+        (name, *(f"{x:.6g}" for x in (s.mean, s.sd, s.quantiles["q05"], s.quantiles["q50"], s.quantiles["q95"])))
+        for name, s in posterior.parameters.items()
+    ]
+    print_table(["", "mean", "sd", "5%", "50%", "95%"], rows)
+    typer.echo(
+        f"{posterior.answers:,} answers to {posterior.queries:,} queries; log evidence {posterior.log_evidence:.2f}; "
+        f"effective sample size {posterior.ess:.0f} of {posterior.particles:,}"
+    )

@@ -1,0 +1,28 @@
+"""The logistic family, and with `transform` `"log"` the log-logistic."""
+
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import expit
+
+from dither_estimator.families.base import FloatArray
+from dither_estimator.families.location_scale import LocationScale
+
+__all__ = ["Logistic"]
+
+
+class Logistic(LocationScale):
+    """`F(x) = 1 / (1 + exp(-(x - mu) / sigma))`."""
+
+    name: ClassVar[str] = "logistic"
+
+    def standard_cdf(self, z: FloatArray) -> FloatArray:
+        cdf: FloatArray = expit(z)
+        return cdf
+
+    def standard_pdf(self, z: FloatArray) -> FloatArray:
+        pdf: FloatArray = expit(z) * expit(-z)
+        return pdf
+
+    def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:
+        return rng.logistic(theta[0], theta[1], size)

@@ -1,0 +1,28 @@
+"""The normal family, and with `transform` `"log"` the lognormal."""
+
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import ndtr
+
+from dither_estimator.families.base import FloatArray
+from dither_estimator.families.location_scale import LocationScale
+
+__all__ = ["Normal"]
+
+
+class Normal(LocationScale):
+    """N(μ, σ²) with θ = (mu, sigma); with `transform` `"log"`, the lognormal of the same parameters."""
+
+    name: ClassVar[str] = "normal"
+
+    def standard_cdf(self, z: FloatArray) -> FloatArray:
+        cdf: FloatArray = ndtr(z)
+        return cdf
+
+    def standard_pdf(self, z: FloatArray) -> FloatArray:
+        pdf: FloatArray = np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi)
+        return pdf
+
+    def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:
+        return rng.normal(theta[0], theta[1], size)

@@ -1,0 +1,88 @@
+"""`dither estimate`: the posterior of a count table in a file, and one clear sentence for bad input."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from populations import PAPER_PRIOR, interview, specification
+
+from dither_client.commands import run
+from dither_client.tables import COUNT_COLUMNS, counts_rows, write_table
+from dither_estimator.learner import Learner
+
+HEADER = ",".join(COUNT_COLUMNS)
+SPEC = {"family": "normal", "epsilon": 1, "prior": PAPER_PRIOR, "particles": 4_000}
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    path = tmp_path / "spec.json"
+    path.write_text(json.dumps(SPEC))
+    return path
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_table_gives_the_posterior_of_its_answers(
+    ending: str, spec: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(1)
+    learner = Learner(specification(particles=4_000), 1)
+    interview(learner, rng.normal(50, 3, 2_000), rng)
+    table = tmp_path / f"counts.{ending}"
+    write_table(table, counts_rows({query: row.tolist() for query, row in learner.counts.items()}))
+    assert run(["estimate", "--spec", str(spec), "--counts", str(table), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    expected = learner.posterior()
+    assert found["answers"] == 2_000
+    assert found["queries"] == expected.queries
+    for name, summary in expected.parameters.items():
+        assert found["posterior"][name]["mean"] == pytest.approx(summary.mean, abs=0.15 * summary.sd)
+        assert found["posterior"][name]["sd"] == pytest.approx(summary.sd, rel=0.12)
+
+
+def test_people_get_a_table(spec: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = tmp_path / "counts.csv"
+    write_table(table, [])
+    assert run(["estimate", "--spec", str(spec), "--counts", str(table)]) == 0
+    printed = capsys.readouterr().out
+    assert "sigma" in printed
+    assert "0 answers to 0 queries" in printed
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("nonsense", "not a JSON document"),
+        ('{"family": "normal", "epsilon": NaN}', "not a JSON document"),
+        ('{"family": "normal"}', "epsilon is required"),
+        ('{"family": "normal", "epsilon": 1, "transform": "log"}', "transform is not log"),
+    ],
+)
+def test_bad_specifications(text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "spec.json").write_text(text)
+    table = tmp_path / "counts.csv"
+    table.write_text(f"{HEADER}\nlaplace,0,2,1,,1,identity,0,5\n")
+    assert run(["estimate", "--spec", str(tmp_path / "spec.json"), "--counts", str(table)]) == 2
+    printed = capsys.readouterr()
+    assert message in printed.err
+    assert not printed.out
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("a,b\n1,2\n", "lacks the columns"),
+        (f"{HEADER}\nlaplace,0,2,1,,1,identity,0,-5\n", "count"),
+        (f"{HEADER}\nlaplace,0,2,1,,1,identity,2,5\n", "answer"),
+        (
+            f"{HEADER}\nlaplace,2,0,1,,1,identity,0,5\n",
+            "below high",
+        ),
+        (f"{HEADER}\nlaplace,x,2,1,,1,identity,0,5\n", "number"),
+    ],
+)
+def test_bad_tables(table: str, message: str, spec: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "counts.csv").write_text(table)
+    assert run(["estimate", "--spec", str(spec), "--counts", str(tmp_path / "counts.csv")]) == 2
+    assert message in capsys.readouterr().err
