@@ -3,19 +3,21 @@
 A policy turns the posterior's particles into a pool of questions, each to be asked of as many respondents as another.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
 
-from dither_client import InvalidQuery, Query, RandomizedResponse
-from dither_estimator.design import optimal_design
-from dither_estimator.families import FloatArray
-from dither_estimator.lattice import address, query_at
+from dither_client import Query, RandomizedResponse
+from dither_estimator.design import Mechanism, optimal_design
+from dither_estimator.families import Family, FloatArray
+from dither_estimator.goals import Goal
 from dither_estimator.particles import ParticleSystem, systematic_resample
 from dither_estimator.reduction import choose_batch, expected_reductions
 from dither_estimator.specification import Specification
+from dither_estimator.transport import anchor, transported
 
 __all__ = ["Adaptive", "Fixed", "QuestionPolicy", "Thompson", "question_policy"]
 
@@ -25,8 +27,8 @@ _CANDIDATES = 96
 _EDGES = 1_000
 """Fewer candidates do where each has many cells: so many edges in all, though at least `_FEWEST_DRAWS` draws."""
 _FEWEST_DRAWS = 8
-_PROBES = (-1.5, -0.75, 0.0, 0.75, 1.5)
-"""Single cuts, in standard units, that join randomised response over many cells while the posterior is wide."""
+_PROBES = np.array([0.067, 0.227, 0.5, 0.773, 0.933])
+"""Single cuts at these quantiles join randomised response over many cells, for a posterior that is still wide."""
 
 
 class QuestionPolicy(Protocol):
@@ -51,63 +53,74 @@ class Thompson:
     """A question of the optimal mixture at one posterior draw: exploration and exploitation of Yıldırım 2024."""
 
     specification: Specification
-    questions: tuple[Query, ...]
-    """In units of the standard member."""
-    weights: FloatArray
 
     def pool(self, rng: np.random.Generator, particles: ParticleSystem, size: int, repeats: float) -> tuple[Query, ...]:
+        spec = self.specification
+        home = anchor(spec.family, particles.coordinates, particles.weights)
+        queries, weights = _questions(spec, home)
         members = particles.theta[rng.choice(len(particles.weights), size, p=particles.weights)]
-        picks = rng.choice(len(self.questions), size, p=self.weights)
-        return _transported(self.specification, [self.questions[i] for i in picks], members)
+        picks = rng.choice(len(queries), size, p=weights)
+        asked = transported(spec.family, home, queries, members, spec.transform)
+        return tuple(some[pick % len(some)] for pick, some in zip(picks, asked, strict=True) if some)
 
 
 @dataclass(frozen=True)
 class Adaptive:
-    """Of many questions at posterior draws, those with the largest expected reduction of the goal's variances."""
+    """Of many questions at posterior draws, those with the largest expected reduction of the goal's variances.
+
+    The variances are of the parameters themselves in location-scale families, of their unconstrained coordinates in
+    others.
+    """
 
     specification: Specification
-    questions: tuple[Query, ...]
-    """Candidates in units of the standard member."""
 
     def pool(self, rng: np.random.Generator, particles: ParticleSystem, size: int, repeats: float) -> tuple[Query, ...]:
-        spec = self.specification
+        family = self.specification.family
         sample = systematic_resample(rng, particles.weights, min(_SUBSAMPLE, len(particles.weights)))
         theta = particles.theta[sample]
-        n_edges = sum(query.n_answers - 1 for query in self.questions)
-        n_draws = max(_FEWEST_DRAWS, min(-(-_CANDIDATES // len(self.questions)), _EDGES // n_edges))
-        members = rng.permutation(theta)[:n_draws]
-        candidates = tuple(
-            dict.fromkeys(
-                _transported(spec, self.questions * len(members), np.repeat(members, len(self.questions), axis=0))
-            )
-        )
-        reductions = expected_reductions(spec.family, theta, theta, candidates)
-        goal = spec.goal.vector(spec.family)
-        chosen = choose_batch(np.cov(theta.T, bias=True), reductions, goal, size, repeats)
+        candidates = self._candidates(particles, rng.permutation(theta))
+        values = theta if family.location_scale else particles.coordinates[sample]
+        reductions = expected_reductions(family, theta, values, candidates)
+        covariance = np.cov(values.T, bias=True).reshape(len(family.parameters), -1)
+        goal = self.specification.goal.vector(family)
+        chosen = choose_batch(covariance, reductions, goal, size, repeats)
         return tuple(candidates[i] for i in chosen)
+
+    def _candidates(self, particles: ParticleSystem, members: FloatArray) -> tuple[Query, ...]:
+        spec = self.specification
+        home = anchor(spec.family, particles.coordinates, particles.weights)
+        questions = (*_questions(spec, home)[0], *_probes(spec, home))
+        n_edges = sum(query.n_answers - 1 for query in questions)
+        n_draws = max(_FEWEST_DRAWS, min(-(-_CANDIDATES // len(questions)), _EDGES // n_edges))
+        asked = transported(spec.family, home, questions, members[:n_draws], spec.transform)
+        return tuple(dict.fromkeys(query for some in asked for query in some))
 
 
 def question_policy(specification: Specification) -> QuestionPolicy:
-    """The policy that a specification names, with the optimal design that it asks from."""
-    spec = specification
-    fixed = spec.fixed_query()
+    """The policy that a specification names, with the first design it needs already made."""
+    fixed = specification.fixed_query()
     if fixed is not None:
         return Fixed(fixed)
-    design = optimal_design(spec.family, spec.family.standard, spec.mechanism, spec.epsilon, spec.goal, spec.levels)
-    if spec.policy.name == "thompson":
-        return Thompson(spec, design.queries, np.asarray(design.weights))
-    probes: tuple[Query, ...] = ()
-    if spec.mechanism == "randomized_response":
-        probes = tuple(RandomizedResponse((cut,), spec.epsilon) for cut in _PROBES)
-    return Adaptive(spec, tuple(dict.fromkeys((*design.queries, *probes))))
+    _questions(specification, specification.family.standard)
+    return Thompson(specification) if specification.policy.name == "thompson" else Adaptive(specification)
 
 
-def _transported(spec: Specification, questions: Sequence[Query], members: FloatArray) -> tuple[Query, ...]:
-    """Each question asked of the member beside it, on the lattice, without those that floating point cannot hold."""
-    moved = []
-    for question, (location, scale) in zip(questions, members.tolist(), strict=True):
-        try:
-            moved.append(query_at(question, address(question, location, scale), spec.transform))
-        except InvalidQuery:
-            continue
-    return tuple(moved)
+def _questions(spec: Specification, home: FloatArray) -> tuple[tuple[Query, ...], FloatArray]:
+    """The optimal design at `home` (d,): its queries, and their weights."""
+    return _designed(spec.family, tuple(home.tolist()), spec.mechanism, spec.epsilon, spec.goal, spec.levels)
+
+
+@lru_cache(maxsize=1024)
+def _designed(
+    family: Family, home: tuple[float, ...], mechanism: Mechanism, epsilon: Fraction, goal: Goal, levels: int | None
+) -> tuple[tuple[Query, ...], FloatArray]:
+    design = optimal_design(family, home, mechanism, epsilon, goal, levels)
+    return design.queries, np.asarray(design.weights)
+
+
+def _probes(spec: Specification, home: FloatArray) -> tuple[Query, ...]:
+    """Single cuts for randomised response, whose designs have many cells: the first questions need no more."""
+    if spec.mechanism == "laplace" or spec.levels is not None:
+        return ()
+    cuts = np.unique(spec.family.quantiles(home[None], _PROBES)[0])
+    return tuple(RandomizedResponse((cut,), spec.epsilon) for cut in cuts.tolist())

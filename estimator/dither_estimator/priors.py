@@ -93,8 +93,10 @@ def _parse_part(parameter: Parameter, data: Any) -> ParameterPrior:
     low, high = (float(end) for end in distribution.support())
     if not low < high:
         raise InvalidPrior(f"prior of {name}: these parameters make no distribution")
-    if parameter.support == "positive" and low < 0:
+    if low < parameter.limits[0]:
         raise InvalidPrior(f"prior of {name}: the distribution must not reach below 0")
+    if high > parameter.limits[1]:
+        raise InvalidPrior(f"prior of {name}: the distribution must not reach above 1")
     return ParameterPrior(parameter, distribution, of_variance)
 
 

@@ -10,9 +10,8 @@ import numpy as np
 from dither_client import DitherError, Laplace, Query, RandomizedResponse, Transform
 from dither_client.epsilon import wire_epsilon
 from dither_client.queries import MAX_CELLS, MAX_EPSILON
-from dither_estimator.default_priors import default_prior, prior_from_range
 from dither_estimator.design import MAX_LEVELS, Mechanism
-from dither_estimator.families import Family, families
+from dither_estimator.families import Family, find_family
 from dither_estimator.goals import Goal, InvalidGoal, parse_goal
 from dither_estimator.priors import InvalidPrior, Prior, parse_prior
 
@@ -81,7 +80,7 @@ class Specification:
         if unknown:
             raise SpecificationError(f"unknown field in the specification; allowed are {', '.join(_FIELDS)}")
         family = _family(data.get("family"))
-        transform = _choice("transform", data.get("transform", "identity"), ("identity", "log"))
+        transform = _choice(f"transform of {family.name}", data.get("transform") or "identity", family.transforms)
         try:
             specification = cls(
                 family=family,
@@ -105,10 +104,10 @@ class Specification:
 
 
 def _family(name: Any) -> Family:
-    family = families.get(name) if isinstance(name, str) else None
-    if family is None:
-        raise SpecificationError(f"family must be one of {', '.join(families)}")
-    return family
+    try:
+        return find_family(name)
+    except ValueError as error:
+        raise SpecificationError(str(error)) from None
 
 
 def _choice(field: str, value: Any, allowed: tuple[str, ...]) -> Any:
@@ -155,8 +154,8 @@ def _prior(family: Family, transform: Transform, data: Mapping[str, Any]) -> Pri
     if prior is not None:
         return parse_prior(family, prior)
     if limits is None:
-        return default_prior(family, transform)
-    return prior_from_range(family, _range(transform, limits))
+        return parse_prior(family, family.default_prior(transform))
+    return parse_prior(family, family.range_prior(*_range(transform, limits)))
 
 
 def _range(transform: Transform, limits: Any) -> tuple[float, float]:

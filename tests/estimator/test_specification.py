@@ -72,7 +72,7 @@ def test_the_papers_prior_is_on_the_variance() -> None:
         ({"levels": 64, "mechanism": "randomized_response"}, "at most 63"),
         ({"policy": "fixed:nan:1"}, "LOW below HIGH"),
         ({"mechanism": "gauss"}, "mechanism must be one of"),
-        ({"transform": "sqrt"}, "transform must be one of"),
+        ({"transform": "sqrt"}, "transform of normal must be one of identity, log"),
         ({"range": [5, 1]}, "range"),
         ({"range": [0, float("inf")]}, "range"),
         ({"range": "12"}, "range"),

@@ -5,38 +5,65 @@ supports of its parameters.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit, logit
 
-__all__ = ["Family", "FloatArray", "Parameter"]
+from dither_client import Transform
+
+__all__ = ["Family", "FloatArray", "Parameter", "PriorTerms"]
 
 FloatArray = npt.NDArray[np.float64]
 
 
+PriorTerms = Mapping[str, Mapping[str, Any]]
+"""A prior as a specification writes it: for each parameter a named distribution with its numbers."""
+
+_STEP = 1e-5
+"""Step of differences in an unconstrained coordinate: the errors of rounding and of curvature are about equal."""
+
+
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter's name and support, `"real"` (the line) or `"positive"`, which fix its unconstrained coordinate.
+    """A parameter's name and support, which fixes its unconstrained coordinate.
 
-    The coordinate is the parameter itself on the line and its logarithm if it is positive.
+    The coordinate is the parameter itself on the line, its logarithm if it is `"positive"`, its logit on the `"unit"`
+    interval.
     """
 
     name: str
-    support: Literal["real", "positive"]
+    support: Literal["real", "positive", "unit"]
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The ends of the support."""
+        return {"real": (-np.inf, np.inf), "positive": (0.0, np.inf), "unit": (0.0, 1.0)}[self.support]
 
     def constrain(self, coordinate: FloatArray) -> FloatArray:
         """The parameter at an unconstrained coordinate."""
-        return np.exp(coordinate) if self.support == "positive" else coordinate
+        if self.support == "real":
+            return coordinate
+        return np.asarray(np.exp(coordinate) if self.support == "positive" else expit(coordinate))
 
     def unconstrain(self, value: FloatArray) -> FloatArray:
         """The unconstrained coordinate of a parameter value."""
-        return np.log(value) if self.support == "positive" else value
+        if self.support == "real":
+            return value
+        return np.asarray(np.log(value) if self.support == "positive" else logit(value))
 
     def log_jacobian(self, coordinate: FloatArray) -> FloatArray:
         """`log |d parameter / d coordinate|`, to carry a density over to the coordinate."""
-        return coordinate if self.support == "positive" else np.zeros_like(coordinate)
+        if self.support == "real":
+            return np.zeros_like(coordinate)
+        if self.support == "positive":
+            return coordinate
+        size = np.abs(coordinate)
+        log_jacobian: FloatArray = -size - 2 * np.log1p(np.exp(-size))
+        return log_jacobian
 
 
 class Family(ABC):
@@ -45,6 +72,15 @@ class Family(ABC):
     name: ClassVar[str]
     parameters: ClassVar[tuple[Parameter, ...]]
     location_scale: ClassVar[bool] = False
+    discrete: ClassVar[bool] = False
+    """Whether values are whole numbers; cuts then lie halfway between them."""
+    transforms: ClassVar[tuple[Transform, ...]] = ("identity",)
+    """On which scales the family can be used; `"log"` needs a family on the whole line."""
+
+    @property
+    def shapes(self) -> tuple[int, ...]:
+        """Which parameters change the shape of the law, and are not mere locations and scales."""
+        return tuple(range(len(self.parameters)))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -61,8 +97,28 @@ class Family(ABC):
         """`F_θ(e)`, shape (n, k), for `theta` (n, d) and `edges` (k,)."""
 
     @abstractmethod
+    def quantiles(self, theta: FloatArray, probabilities: FloatArray) -> FloatArray:
+        """The least `x` with `F_θ(x) ≥ p`, shape (n, k), for `theta` (n, d) and `probabilities` (k,) inside (0, 1)."""
+
+    @abstractmethod
+    def default_prior(self, transform: Transform) -> PriorTerms:
+        """A prior for those who know nothing: wide, with moments of every order."""
+
+    @abstractmethod
+    def range_prior(self, low: float, high: float) -> PriorTerms:
+        """A prior from a rough guess of where most values lie, on the transformed scale."""
+
     def cdf_gradient(self, theta: FloatArray, edges: FloatArray) -> FloatArray:
-        """`∂F_θ(e) / ∂θ`, shape (n, k, d)."""
+        """`∂F_θ(e) / ∂θ`, shape (n, k, d): by central differences unless a family knows better, to about 1e-10."""
+        coordinates = self.unconstrain(theta)
+        columns = []
+        for j, parameter in enumerate(self.parameters):
+            shift = np.zeros(theta.shape[1])
+            shift[j] = _STEP
+            above, below = (self.cdf(self.constrain(coordinates + sign * shift), edges) for sign in (1, -1))
+            slope = np.exp(parameter.log_jacobian(coordinates[:, j]))
+            columns.append((above - below) / (2 * _STEP * slope[:, None]))
+        return np.stack(columns, axis=-1)
 
     @abstractmethod
     def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:

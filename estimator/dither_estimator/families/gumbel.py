@@ -27,5 +27,9 @@ class Gumbel(LocationScale):
         pdf: FloatArray = np.exp(-bounded - np.exp(-bounded))
         return pdf
 
+    def standard_quantiles(self, probabilities: FloatArray) -> FloatArray:
+        quantiles: FloatArray = -np.log(-np.log(probabilities))
+        return quantiles
+
     def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:
         return rng.gumbel(theta[0], theta[1], size)

@@ -23,5 +23,9 @@ class LaplaceFamily(LocationScale):
         pdf: FloatArray = 0.5 * np.exp(-np.abs(z))
         return pdf
 
+    def standard_quantiles(self, probabilities: FloatArray) -> FloatArray:
+        quantiles: FloatArray = -np.sign(probabilities - 0.5) * np.log1p(-2 * np.abs(probabilities - 0.5))
+        return quantiles
+
     def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:
         return rng.laplace(theta[0], theta[1], size)

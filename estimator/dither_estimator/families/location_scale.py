@@ -5,7 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from dither_estimator.families.base import Family, FloatArray, Parameter
+from dither_client import Transform
+from dither_estimator.families.base import Family, FloatArray, Parameter, PriorTerms
 
 __all__ = ["LocationScale"]
 
@@ -18,6 +19,7 @@ class LocationScale(Family):
 
     parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("mu", "real"), Parameter("sigma", "positive"))
     location_scale: ClassVar[bool] = True
+    transforms: ClassVar[tuple[Transform, ...]] = ("identity", "log")
 
     @abstractmethod
     def standard_cdf(self, z: FloatArray) -> FloatArray:
@@ -26,6 +28,28 @@ class LocationScale(Family):
     @abstractmethod
     def standard_pdf(self, z: FloatArray) -> FloatArray:
         """G'(z)."""
+
+    @abstractmethod
+    def standard_quantiles(self, probabilities: FloatArray) -> FloatArray:
+        """The inverse of G."""
+
+    def quantiles(self, theta: FloatArray, probabilities: FloatArray) -> FloatArray:
+        return theta[:, :1] + theta[:, 1:2] * self.standard_quantiles(probabilities)
+
+    def default_prior(self, transform: Transform) -> PriorTerms:
+        """Covers `|mu|` up to 1e5 and scales from 0.1 to 1e5; for logarithms, every number that one would meet."""
+        if transform == "identity":
+            return _prior(location=0.0, location_sd=1e5, scale=100.0, log_scale_sd=3.0)
+        return _prior(location=0.0, location_sd=30.0, scale=1.0, log_scale_sd=1.5)
+
+    def range_prior(self, low: float, high: float) -> PriorTerms:
+        """The range is read as about two scales either side of the centre."""
+        width = high - low
+        return _prior(location=low + width / 2, location_sd=width / 2, scale=width / 4, log_scale_sd=1.0)
+
+    @property
+    def shapes(self) -> tuple[int, ...]:
+        return ()
 
     @property
     def standard(self) -> FloatArray:
@@ -38,6 +62,15 @@ class LocationScale(Family):
         z = _standardise(theta, edges)
         by_location = -self.standard_pdf(z) / theta[:, 1:2]
         return np.stack([by_location, np.where(by_location == 0, 0.0, z) * by_location], axis=-1)
+
+
+def _prior(location: float, location_sd: float, scale: float, log_scale_sd: float) -> PriorTerms:
+    # Every moment exists, so posterior variances do, whatever the answers say: the likelihood of clipped answers does
+    # not vanish as the scale grows.
+    return {
+        "mu": {"dist": "norm", "loc": location, "scale": location_sd},
+        "sigma": {"dist": "lognorm", "s": log_scale_sd, "scale": scale},
+    }
 
 
 def _standardise(theta: FloatArray, edges: FloatArray) -> FloatArray:

@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, logit
 
 from dither_estimator.families.base import FloatArray
 from dither_estimator.families.location_scale import LocationScale
@@ -23,6 +23,10 @@ class Logistic(LocationScale):
     def standard_pdf(self, z: FloatArray) -> FloatArray:
         pdf: FloatArray = expit(z) * expit(-z)
         return pdf
+
+    def standard_quantiles(self, probabilities: FloatArray) -> FloatArray:
+        quantiles: FloatArray = logit(probabilities)
+        return quantiles
 
     def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:
         return rng.logistic(theta[0], theta[1], size)

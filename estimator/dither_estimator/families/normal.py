@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from dither_estimator.families.base import FloatArray
 from dither_estimator.families.location_scale import LocationScale
@@ -23,6 +23,10 @@ class Normal(LocationScale):
     def standard_pdf(self, z: FloatArray) -> FloatArray:
         pdf: FloatArray = np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi)
         return pdf
+
+    def standard_quantiles(self, probabilities: FloatArray) -> FloatArray:
+        quantiles: FloatArray = ndtri(probabilities)
+        return quantiles
 
     def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:
         return rng.normal(theta[0], theta[1], size)

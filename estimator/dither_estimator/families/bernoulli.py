@@ -1,0 +1,39 @@
+"""The Bernoulli family: yes or no."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from dither_client import Transform
+from dither_estimator.families.base import Family, FloatArray, Parameter, PriorTerms
+
+__all__ = ["Bernoulli"]
+
+
+class Bernoulli(Family):
+    """Values 0 and 1; `p` is the share of ones."""
+
+    name: ClassVar[str] = "bernoulli"
+    parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("p", "unit"),)
+    discrete: ClassVar[bool] = True
+
+    @property
+    def standard(self) -> FloatArray:
+        return np.array([0.5])
+
+    def cdf(self, theta: FloatArray, edges: FloatArray) -> FloatArray:
+        below = (edges >= 0) * 1.0
+        ones = (edges >= 1) * 1.0
+        return below * (1 - theta) + ones * theta
+
+    def quantiles(self, theta: FloatArray, probabilities: FloatArray) -> FloatArray:
+        return np.where(probabilities <= 1 - theta, 0.0, 1.0)
+
+    def default_prior(self, transform: Transform) -> PriorTerms:
+        return {"p": {"dist": "beta", "a": 1.0, "b": 1.0}}
+
+    def range_prior(self, low: float, high: float) -> PriorTerms:
+        return self.default_prior("identity")
+
+    def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:
+        return np.asarray(rng.random(size) < theta[0], dtype=float)

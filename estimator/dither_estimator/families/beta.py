@@ -1,0 +1,45 @@
+"""The beta family."""
+
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import betainc, betaincinv
+
+from dither_client import Transform
+from dither_estimator.families.base import Family, FloatArray, Parameter, PriorTerms
+
+__all__ = ["Beta"]
+
+
+class Beta(Family):
+    """Density proportional to `x^(a - 1) (1 - x)^(b - 1)` on (0, 1): shares and probabilities."""
+
+    name: ClassVar[str] = "beta"
+    parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("a", "positive"), Parameter("b", "positive"))
+
+    @property
+    def standard(self) -> FloatArray:
+        return np.array([2.0, 2.0])
+
+    def cdf(self, theta: FloatArray, edges: FloatArray) -> FloatArray:
+        return np.asarray(betainc(theta[:, :1], theta[:, 1:2], np.clip(edges, 0.0, 1.0)), dtype=float)
+
+    def quantiles(self, theta: FloatArray, probabilities: FloatArray) -> FloatArray:
+        return np.asarray(betaincinv(theta[:, :1], theta[:, 1:2], probabilities), dtype=float)
+
+    def default_prior(self, transform: Transform) -> PriorTerms:
+        shape = {"dist": "lognorm", "s": 1.2, "scale": 2.0}
+        return {"a": shape, "b": shape}
+
+    def range_prior(self, low: float, high: float) -> PriorTerms:
+        """The centre of the range is taken for the mean, and its width for four standard deviations."""
+        mean = min(max((low + high) / 2, 0.02), 0.98)
+        spread = min(max((high - low) / 4, 0.01), 0.45 * (mean * (1 - mean)) ** 0.5)
+        size = mean * (1 - mean) / spread**2 - 1
+        return {
+            "a": {"dist": "lognorm", "s": 1.0, "scale": mean * size},
+            "b": {"dist": "lognorm", "s": 1.0, "scale": (1 - mean) * size},
+        }
+
+    def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:
+        return rng.beta(theta[0], theta[1], size)

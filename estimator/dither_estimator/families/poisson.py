@@ -1,0 +1,39 @@
+"""The Poisson family."""
+
+from typing import ClassVar
+
+import numpy as np
+from scipy import stats
+from scipy.special import pdtr
+
+from dither_client import Transform
+from dither_estimator.families.base import Family, FloatArray, Parameter, PriorTerms
+
+__all__ = ["Poisson"]
+
+
+class Poisson(Family):
+    """Counts of rare events; `rate` is the mean and the variance."""
+
+    name: ClassVar[str] = "poisson"
+    parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("rate", "positive"),)
+    discrete: ClassVar[bool] = True
+
+    @property
+    def standard(self) -> FloatArray:
+        return np.array([4.0])
+
+    def cdf(self, theta: FloatArray, edges: FloatArray) -> FloatArray:
+        return np.where(edges >= 0, pdtr(np.maximum(edges, 0.0), theta), 0.0)
+
+    def quantiles(self, theta: FloatArray, probabilities: FloatArray) -> FloatArray:
+        return np.asarray(stats.poisson.ppf(probabilities, theta), dtype=float)
+
+    def default_prior(self, transform: Transform) -> PriorTerms:
+        return {"rate": {"dist": "lognorm", "s": 3.0, "scale": 5.0}}
+
+    def range_prior(self, low: float, high: float) -> PriorTerms:
+        return {"rate": {"dist": "lognorm", "s": 0.8, "scale": max(abs(low + high) / 2, 0.1)}}
+
+    def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:
+        return rng.poisson(theta[0], size).astype(float)

@@ -1,0 +1,74 @@
+"""Student's t family, of given or of unknown degrees of freedom."""
+
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import gammaln, stdtr, stdtrit
+
+from dither_client import Transform
+from dither_estimator.families.base import Family, FloatArray, Parameter, PriorTerms
+from dither_estimator.families.location_scale import LocationScale
+
+__all__ = ["StudentT", "StudentTGiven"]
+
+
+class StudentTGiven(LocationScale):
+    """t with location mu, scale sigma and `df` degrees of freedom, which are known."""
+
+    def __init__(self, df: float) -> None:
+        self.df = df
+        self.name = f"student_t:{df:g}"  # type: ignore[misc]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StudentTGiven) and self.df == other.df
+
+    def __hash__(self) -> int:
+        return hash((StudentTGiven, self.df))
+
+    def standard_cdf(self, z: FloatArray) -> FloatArray:
+        return np.asarray(stdtr(self.df, z), dtype=float)
+
+    def standard_pdf(self, z: FloatArray) -> FloatArray:
+        half = (self.df + 1) / 2
+        constant = gammaln(half) - gammaln(self.df / 2) - 0.5 * np.log(self.df * np.pi)
+        return np.asarray(np.exp(constant - half * np.log1p(z**2 / self.df)), dtype=float)
+
+    def standard_quantiles(self, probabilities: FloatArray) -> FloatArray:
+        return np.asarray(stdtrit(self.df, probabilities), dtype=float)
+
+    def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:
+        return np.asarray(theta[0] + theta[1] * rng.standard_t(self.df, size), dtype=float)
+
+
+class StudentT(Family):
+    """t with location mu, scale sigma and unknown degrees of freedom `df`."""
+
+    name: ClassVar[str] = "student_t"
+    parameters: ClassVar[tuple[Parameter, ...]] = (*LocationScale.parameters, Parameter("df", "positive"))
+    transforms: ClassVar[tuple[Transform, ...]] = LocationScale.transforms
+
+    @property
+    def shapes(self) -> tuple[int, ...]:
+        return (2,)
+
+    @property
+    def standard(self) -> FloatArray:
+        return np.array([0.0, 1.0, 5.0])
+
+    def cdf(self, theta: FloatArray, edges: FloatArray) -> FloatArray:
+        return np.asarray(stdtr(theta[:, 2:3], (edges - theta[:, :1]) / theta[:, 1:2]), dtype=float)
+
+    def quantiles(self, theta: FloatArray, probabilities: FloatArray) -> FloatArray:
+        return np.asarray(theta[:, :1] + theta[:, 1:2] * stdtrit(theta[:, 2:3], probabilities), dtype=float)
+
+    def default_prior(self, transform: Transform) -> PriorTerms:
+        return {**StudentTGiven(5).default_prior(transform), "df": _DF_PRIOR}
+
+    def range_prior(self, low: float, high: float) -> PriorTerms:
+        return {**StudentTGiven(5).range_prior(low, high), "df": _DF_PRIOR}
+
+    def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:
+        return np.asarray(theta[0] + theta[1] * rng.standard_t(theta[2], size), dtype=float)
+
+
+_DF_PRIOR = {"dist": "lognorm", "s": 0.8, "scale": 6.0}

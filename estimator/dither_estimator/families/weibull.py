@@ -1,0 +1,50 @@
+"""The Weibull family."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from dither_client import Transform
+from dither_estimator.families.base import Family, FloatArray, Parameter, PriorTerms
+
+__all__ = ["Weibull"]
+
+
+class Weibull(Family):
+    """`F(x) = 1 - exp(-(x / scale)^shape)` for x > 0: lifetimes whose hazard grows (shape > 1) or falls."""
+
+    name: ClassVar[str] = "weibull"
+    parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("shape", "positive"), Parameter("scale", "positive"))
+
+    @property
+    def shapes(self) -> tuple[int, ...]:
+        return ()
+
+    @property
+    def standard(self) -> FloatArray:
+        return np.array([1.5, 1.0])
+
+    def cdf(self, theta: FloatArray, edges: FloatArray) -> FloatArray:
+        with np.errstate(divide="ignore", over="ignore"):
+            # In logarithms, since a power of a large shape would overflow to no purpose.
+            exponent = theta[:, :1] * (np.log(np.maximum(edges, 0.0)) - np.log(theta[:, 1:2]))
+            return np.asarray(-np.expm1(-np.exp(exponent)), dtype=float)
+
+    def quantiles(self, theta: FloatArray, probabilities: FloatArray) -> FloatArray:
+        return np.asarray(theta[:, 1:2] * (-np.log1p(-probabilities)) ** (1 / theta[:, :1]), dtype=float)
+
+    def default_prior(self, transform: Transform) -> PriorTerms:
+        return _prior(shape=1.5, log_shape_sd=1.0, scale=10.0, log_scale_sd=4.0)
+
+    def range_prior(self, low: float, high: float) -> PriorTerms:
+        return _prior(shape=1.5, log_shape_sd=0.8, scale=max(abs(low), abs(high)) / 2, log_scale_sd=1.0)
+
+    def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:
+        return np.asarray(theta[1] * rng.weibull(theta[0], size), dtype=float)
+
+
+def _prior(shape: float, log_shape_sd: float, scale: float, log_scale_sd: float) -> PriorTerms:
+    return {
+        "shape": {"dist": "lognorm", "s": log_shape_sd, "scale": shape},
+        "scale": {"dist": "lognorm", "s": log_scale_sd, "scale": scale},
+    }
