@@ -1,6 +1,7 @@
 """A respondent's client of one server, for threads and for asyncio: thin drivers of the flow."""
 
 import asyncio
+from fractions import Fraction
 
 import httpx2
 
@@ -29,11 +30,17 @@ class _Respondent:
         self.ledger = ledger
         self._retry = retry or Retry()
 
-    def _answer(self, collection: str, value: float) -> Flow[Receipt]:
-        return answer_flow(self.server, collection, value, self.ledger, self._retry)
+    def _answer(self, collection: str, value: float, max_epsilon: Fraction | None) -> Flow[Receipt]:
+        return answer_flow(self.server, collection, value, self.ledger, self._retry, max_epsilon=max_epsilon)
 
     def _terms(self, collection: str) -> Flow[Terms]:
         return terms_flow(collection, self._retry)
+
+    def _send_stored(self, collection: str) -> Flow[Receipt | None]:
+        entry = self.ledger.find(self.server, collection)
+        if entry is None or entry.state == "charged":
+            return None
+        return (yield from send_flow(entry, self.ledger, self._retry))
 
     def _resend(self, entry: Entry) -> Flow[Receipt | DitherError]:
         try:
@@ -73,16 +80,24 @@ class Client(_Respondent):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def answer(self, collection_id: str, value: float) -> Receipt:
+    def answer(self, collection_id: str, value: float, max_epsilon: Fraction | None = None) -> Receipt:
         """Answers the collection privately, or sends the answer that the ledger already holds for it.
 
-        Raises `InvalidValue` before anything is sent, `InvalidQuery`, `LedgerError` and `ServerError`.
+        A question that costs more than `max_epsilon`, if that is given, is refused. Raises `InvalidValue` before
+        anything is sent, `InvalidQuery`, `LedgerError` and `ServerError`.
         """
-        return self._driver.run(self._answer(collection_id, value))
+        return self._driver.run(self._answer(collection_id, value, max_epsilon))
 
     def terms(self, collection_id: str) -> Terms:
         """What the collection is and which ε it costs. Raises `ServerError`."""
         return self._driver.run(self._terms(collection_id))
+
+    def send_stored(self, collection_id: str) -> Receipt | None:
+        """Sends the answer that the ledger already holds for the collection; None if it holds none.
+
+        Raises `LedgerError` and `ServerError`.
+        """
+        return self._driver.run(self._send_stored(collection_id))
 
     def resume(self) -> dict[str, Receipt | DitherError]:
         """Sends every answer to this server that is stored and was not sent.
@@ -116,13 +131,17 @@ class AsyncClient(_Respondent):
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def answer(self, collection_id: str, value: float) -> Receipt:
+    async def answer(self, collection_id: str, value: float, max_epsilon: Fraction | None = None) -> Receipt:
         """As `Client.answer`."""
-        return await self._driver.run(self._answer(collection_id, value))
+        return await self._driver.run(self._answer(collection_id, value, max_epsilon))
 
     async def terms(self, collection_id: str) -> Terms:
         """As `Client.terms`."""
         return await self._driver.run(self._terms(collection_id))
+
+    async def send_stored(self, collection_id: str) -> Receipt | None:
+        """As `Client.send_stored`."""
+        return await self._driver.run(self._send_stored(collection_id))
 
     async def resume(self) -> dict[str, Receipt | DitherError]:
         """As `Client.resume`."""

@@ -1,6 +1,5 @@
 """ε as an exact number: a decimal of at most six places on the wire, an integer of micro-ε in the ledger."""
 
-import math
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
@@ -44,14 +43,14 @@ def parse_epsilon(value: str | int | float | Decimal | Fraction) -> Fraction:
 def wire_epsilon(value: str | int | float | Decimal | Fraction) -> Fraction:
     """`parse_epsilon`, and at most six decimals: what a query or a collection may carry."""
     epsilon = parse_epsilon(value)
-    if (epsilon * MICRO).denominator != 1:
+    if MICRO % epsilon.denominator:
         raise InvalidEpsilon("epsilon must have at most six decimals")
     return epsilon
 
 
 def micro_epsilon(epsilon: Fraction) -> int:
     """ε in integer micro-ε, rounded up, so that a charge is never below what was sampled."""
-    return math.ceil(epsilon * MICRO)
+    return -(-epsilon.numerator * MICRO // epsilon.denominator)
 
 
 def json_epsilon(epsilon: Fraction) -> int | float:

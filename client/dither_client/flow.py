@@ -9,11 +9,13 @@ import json
 import random
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Generic, NamedTuple, TypeVar
 
 from dither_client.addresses import collection_path
 from dither_client.entries import Entry, LedgerProtocol
-from dither_client.errors import AlreadyAnswered, AnswerExpired, Unreachable
+from dither_client.epsilon import epsilon_text
+from dither_client.errors import AlreadyAnswered, AnswerExpired, LedgerError, OverCap, Unreachable
 from dither_client.messages import (
     Receipt,
     Terms,
@@ -154,19 +156,24 @@ def answer_flow(
     ledger: LedgerProtocol,
     retry: Retry = _RETRY,
     randbelow: RandBelow = system_randbelow,
+    max_epsilon: Fraction | None = None,
 ) -> Flow[Receipt]:
     """One private answer of a respondent who holds `value`, from the ticket to the receipt.
 
     `server` is the server's origin. The value is checked before anything else; ε is charged before noise is drawn; the
     answer is stored before it is sent. Whatever was interrupted is taken up where the ledger says it stopped: a stored
-    answer is sent as it is, and `value` is not used. Raises `InvalidValue`, `InvalidAddress`, `InvalidQuery`,
-    `LedgerError` and `ServerError`.
+    answer is sent as it is, and `value` is not used. A question that costs more than `max_epsilon`, the ε that the
+    respondent was told, is refused. Raises `InvalidValue`, `InvalidAddress`, `InvalidQuery`, `LedgerError` and
+    `ServerError`.
     """
     check_value(value)
     path = collection_path(collection, "tickets")
     entry = ledger.find(server, collection)
     if entry is None:
         ticket = yield from _ticket_flow(path, retry)
+        if max_epsilon is not None and ticket.query.epsilon > max_epsilon:
+            asked, told = epsilon_text(ticket.query.epsilon), epsilon_text(max_epsilon)
+            raise OverCap(f"this question costs ε = {asked}, more than the ε = {told} that you were told")
         entry = ledger.charge(server, collection, ticket.ticket, ticket.query)
     if entry.state == "charged":
         entry = ledger.draw(server, collection, entry.query.answer(value, randbelow))
@@ -178,8 +185,10 @@ def send_flow(entry: Entry, ledger: LedgerProtocol, retry: Retry = _RETRY) -> Fl
     answer = entry.answer
     if entry.state == "sent":
         raise AlreadyAnswered("this collection already has your answer, and takes one only", entry.receipt)
-    if entry.state == "expired" or answer is None:
+    if entry.state == "expired":
         raise AnswerExpired("an answer to this collection came too late; it is not drawn again and its charge stands")
+    if answer is None:
+        raise LedgerError("the ledger has no answer to send to this collection")
     body = json.dumps({"ticket": entry.ticket, "answer": answer}).encode()
     path = collection_path(entry.collection, "responses")
     response = yield from exchange(Send("POST", path, body, JSON_HEADERS), retry)

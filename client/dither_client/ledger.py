@@ -94,8 +94,9 @@ class Ledger:
         return f"Ledger({str(self.path)!r})"
 
     def close(self) -> None:
-        with self._lock:
-            self._db.close()
+        if self._pid == os.getpid():
+            with self._lock:
+                self._db.close()
 
     def find(self, server: str, collection: str) -> Entry | None:
         with self._reading() as db:
@@ -193,7 +194,8 @@ class Ledger:
         try:
             yield
         except (sqlite3.Error, OSError) as error:
-            raise LedgerError(f"the ledger {self.path} cannot be used: {error}") from None
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise LedgerError(f"the ledger {self.path} cannot be used: {reason}") from None
 
     def _after_fork(self) -> None:
         """A connection and a lock of the child's own: the parent's may be in use, and closing the connection is use."""

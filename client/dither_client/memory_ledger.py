@@ -1,7 +1,6 @@
 """A ledger that lasts as long as its object: for tests, and for a load generator that holds one for each respondent."""
 
 import threading
-from dataclasses import replace
 from fractions import Fraction
 
 from dither_client.entries import DEFAULT_CAP, Cap, Caps, Charge, Entry
@@ -39,7 +38,7 @@ class MemoryLedger:
         with self._lock:
             entry = self._entry(server, collection)
             if entry.state == "charged":
-                entry = replace(entry, state="drawn", answer=answer)
+                entry = entry.moved("drawn", answer)
                 self._entries[server, collection] = entry
             return entry
 
@@ -47,13 +46,13 @@ class MemoryLedger:
         with self._lock:
             entry = self._entry(server, collection)
             if entry.state == "drawn":
-                self._entries[server, collection] = replace(entry, state="sent", receipt=receipt)
+                self._entries[server, collection] = entry.moved("sent", entry.answer, receipt)
 
     def mark_expired(self, server: str, collection: str) -> None:
         with self._lock:
             entry = self._entry(server, collection)
             if entry.state == "drawn":
-                self._entries[server, collection] = replace(entry, state="expired")
+                self._entries[server, collection] = entry.moved("expired", entry.answer)
 
     def unsent(self, server: str) -> list[Entry]:
         with self._lock:

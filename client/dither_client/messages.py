@@ -132,7 +132,8 @@ def parse_problem(status: int, body: bytes) -> Problem:
 
 def printable(text: str) -> str:
     """`text` as one line that a terminal can show: no control characters, at most 500 characters."""
-    return "".join(character if character.isprintable() else " " for character in text[:500])
+    text = text[:500]
+    return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
 
 
 def _float(text: str) -> float:

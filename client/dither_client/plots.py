@@ -13,7 +13,7 @@ def plot_posterior(posterior: Posterior) -> Figure:
     """A histogram of each parameter's particles, with the posterior mean and the central 90% interval."""
     particles = posterior.particles()
     figure = Figure(figsize=(4.5 * len(particles.parameters), 3.5), layout="constrained")
-    figure.suptitle(f"{posterior.collection}: posterior after {posterior.answers:,} answers")
+    figure.suptitle(posterior.title)
     intervals = posterior.interval(0.9)
     for column, parameter in enumerate(particles.parameters):
         axes = figure.add_subplot(1, len(particles.parameters), column + 1)

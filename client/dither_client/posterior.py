@@ -64,6 +64,11 @@ class Posterior:
         return tuple(self.summaries)
 
     @property
+    def title(self) -> str:
+        """What this is, in a line."""
+        return f"Posterior of {self.collection} after {self.answers:,} answer{'' if self.answers == 1 else 's'}"
+
+    @property
     def mean(self) -> dict[str, float]:
         """The posterior mean of each parameter."""
         return {parameter: summary["mean"] for parameter, summary in self.summaries.items()}
@@ -98,7 +103,7 @@ class Posterior:
         return plot_posterior(self)
 
     def __repr__(self) -> str:
-        lines = [f"Posterior of {self.collection} after {self.answers:,} answers"]
+        lines = [self.title]
         width = max(map(len, self.parameters), default=0)
         for parameter, (low, high) in self.interval(0.9).items():
             summary = self.summaries[parameter]

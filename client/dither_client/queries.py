@@ -12,8 +12,9 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 from dither_client.epsilon import json_epsilon, wire_epsilon
@@ -155,12 +156,13 @@ def common_fields(query: Query) -> dict[str, Any]:
     return {"mechanism": query.mechanism, "epsilon": json_epsilon(query.epsilon), "transform": query.transform}
 
 
-def query_types() -> dict[str, type[Query]]:
+@cache
+def query_types() -> Mapping[str, type[Query]]:
     """Every mechanism by its name on the wire."""
     from dither_client.laplace import Laplace
     from dither_client.randomized_response import RandomizedResponse
 
-    return {kind.mechanism: kind for kind in (Laplace, RandomizedResponse)}
+    return MappingProxyType({kind.mechanism: kind for kind in (Laplace, RandomizedResponse)})
 
 
 def parse_query(data: object) -> Query:

@@ -1,0 +1,122 @@
+"""The group of all commands: finds them without loading them, and turns every error into one sentence and a status."""
+
+import ast
+from collections.abc import Sequence
+from difflib import get_close_matches
+from importlib.metadata import EntryPoint, entry_points, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from dither_client.commands._shared import fail, status_of
+from dither_client.errors import DitherError
+from dither_client.extras import MissingExtra
+
+__all__ = ["run_group"]
+
+_ENTRY_POINTS = "dither.commands"
+
+
+class _Stub(TyperCommand):
+    """A command that is listed in the help and not loaded yet."""
+
+    def __init__(self, entry_point: EntryPoint) -> None:
+        super().__init__(entry_point.name, help=_summary(entry_point))
+        self._entry_point = entry_point
+
+    def load(self) -> Any:
+        """The command itself. Raises `MissingExtra`."""
+        return typer.main.get_command(self._entry_point.load())
+
+
+class _Group(TyperGroup):
+    """Every command by name; loads the one that is run.
+
+    Its usage errors never repeat what was typed: a respondent may have put the value where the command should be.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        for entry_point in sorted(entry_points(group=_ENTRY_POINTS), key=lambda found: found.name):
+            self.add_command(_Stub(entry_point))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        typed = bool(args)
+        try:
+            return super().parse_args(ctx, args)
+        except typer.TyperException:
+            if not typed:
+                raise  # no arguments at all: its message is the help
+            fail("no such option; the options of a command follow its name, see dither --help", 2)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        command = self.commands.get(args[0])
+        if not isinstance(command, _Stub):
+            close = get_close_matches(args[0], self.commands)
+            hint = f"did you mean {' or '.join(close)}?" if close else "see dither --help"
+            fail(f"no such command; {hint}", 2)
+        return args[0], command.load(), args[1:]
+
+
+def run_group(arguments: Sequence[str]) -> int:
+    """Runs the command line and returns its exit status."""
+    try:
+        status = typer.main.get_command(_app).main(list(arguments), prog_name="dither", standalone_mode=False)
+        return status if isinstance(status, int) else 0
+    except typer.TyperException as error:
+        return _say(_usage_text(error), getattr(error, "exit_code", 2))
+    except typer.Abort:
+        return _say("stopped", 1)
+    except OSError as error:
+        name = f"{error.filename}: " if error.filename else ""
+        return _say(f"{name}{error.strerror or error}", status_of(error))
+    except (DitherError, MissingExtra, ValueError) as error:
+        return _say(str(error), status_of(error))
+
+
+_app = typer.Typer(cls=_Group, add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"dither {version('dither')}")
+        raise typer.Exit
+
+
+@_app.callback()
+def _dither(
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Learn the distribution of a sensitive number in a population without anyone giving theirs away."""
+
+
+def _say(message: str, status: int) -> int:
+    try:
+        if message:
+            fail(message, status)
+    except typer.Exit:
+        pass
+    return status
+
+
+def _usage_text(error: typer.TyperException) -> str:
+    """The sentence of a usage error, with where to find help; nothing if the help itself was just printed."""
+    message = error.format_message().rstrip(".")
+    context = getattr(error, "ctx", None)
+    return f"{message}; see {context.command_path} --help" if message and context else message
+
+
+def _summary(entry_point: EntryPoint) -> str:
+    """The first line of the docstring of a command's module, read without importing anything that may be missing."""
+    package, *rest = entry_point.module.split(".")
+    spec = find_spec(package)
+    for folder in spec.submodule_search_locations or () if spec else ():
+        file = Path(folder, *rest).with_suffix(".py")
+        if file.is_file():
+            return (ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or "").partition("\n")[0]
+    return ""

@@ -1,0 +1,92 @@
+"""What every command of `dither` uses; other packages' commands import it from here.
+
+    Url, Token, Json        annotated types of the options --url (DITHER_URL), --token (DITHER_TOKEN) and --json
+    console                 a rich Console on standard error, for people: progress, remarks, tables beside --json
+    print_json(object)      the one JSON object of --json, on standard output
+    print_table(...)        a table for people, on standard output
+    fail(message, code=1)   one sentence on standard error, and the exit status: 1 failed while running, 2 bad input
+    read_input(file)        the bytes of FILE, or of standard input for -
+    status_of(error)        the exit status of an error
+
+A command need not catch `DitherError`, `ValueError`, `OSError` or `MissingExtra`: `dither` turns each into its sentence
+and status. An app is `typer.Typer(add_completion=False)`, and the first line of its module's docstring is its line in
+`dither --help`.
+"""
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from dither_client.errors import Problem
+from dither_client.extras import MissingExtra
+from dither_client.messages import printable
+
+__all__ = ["Json", "Token", "Url", "console", "fail", "print_json", "print_table", "read_input", "status_of"]
+
+Url = Annotated[str, typer.Option("--url", envvar="DITHER_URL", help="The server, https or on this machine.")]
+
+Token = Annotated[
+    str | None,
+    typer.Option("--token", envvar="DITHER_TOKEN", help="An admin's or analyst's token.", show_default=False),
+]
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
+
+console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+
+_BAD_REQUEST = (400, 401, 403, 404, 413, 422)
+"""Statuses of a server that mean that what it was given is wrong, rather than that it could not do it now."""
+
+_BAD_INPUT = (
+    ValueError,
+    MissingExtra,
+    FileNotFoundError,
+    IsADirectoryError,
+    NotADirectoryError,
+    PermissionError,
+)
+
+
+def print_json(data: Any) -> None:
+    """Prints `data` as one line of strict JSON; `Fraction` and `Decimal` are numbers. Raises `ValueError` for NaN."""
+    sys.stdout.write(json.dumps(data, allow_nan=False, default=_number) + "\n")
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Prints a table for people on standard output."""
+    table = Table(*columns, box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*("" if cell is None else printable(str(cell)) for cell in row))
+    Console(highlight=False, markup=False).print(table)
+
+
+def fail(message: str, code: int = 1) -> NoReturn:
+    """Prints one sentence on standard error and ends the command with the exit status `code`."""
+    console.print(f"dither: {' '.join(message.split())}")
+    raise typer.Exit(code)
+
+
+def read_input(file: str) -> bytes:
+    """The content of the file, or of standard input if `file` is `-`. Raises `OSError`."""
+    return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+
+
+def status_of(error: Exception) -> int:
+    """2 for bad input, 1 for anything else that an error may say."""
+    if isinstance(error, Problem):
+        return 2 if error.status in _BAD_REQUEST else 1
+    return 2 if isinstance(error, _BAD_INPUT) else 1
+
+
+def _number(value: object) -> int | float:
+    if not isinstance(value, Fraction | Decimal):
+        raise TypeError(f"{type(value).__name__} has no JSON form")
+    return int(value) if value == int(value) else float(value)

@@ -1,0 +1,129 @@
+"""Answer a collection privately: only an answer with noise in it leaves this machine."""
+
+import getpass
+import re
+import sys
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+from typer.core import TyperCommand
+
+from dither_client.client import Client
+from dither_client.commands._shared import Json, Url, console, fail, print_json, read_input
+from dither_client.entries import DEFAULT_CAP
+from dither_client.epsilon import epsilon_text
+from dither_client.errors import InvalidQuery, InvalidValue
+from dither_client.ledger import Ledger
+from dither_client.messages import Receipt
+from dither_client.queries import check_value
+
+__all__ = ["app"]
+
+app = typer.Typer(add_completion=False)
+
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+_MISPLACED = re.compile(r"[+-]?[0-9.,]{1,9}")
+"""A value where the collection's id should be."""
+
+
+class _Discreet(TyperCommand):
+    """Its usage errors never repeat an argument, since any of them may be the value."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except typer.TyperException:
+            _fail_usage()
+
+
+@app.command(cls=_Discreet, context_settings={"ignore_unknown_options": True})
+def answer(
+    collection: Annotated[str, typer.Argument(metavar="ID", help="The collection.", show_default=False)],
+    url: Url,
+    value: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[VALUE]",
+            help="Your value, which stays in the shell's history; - reads standard input; without it you are asked.",
+            show_default=False,
+        ),
+    ] = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(help="The file that keeps account of your ε; by default in your data folder.", show_default=False),
+    ] = None,
+    max_epsilon: Annotated[str, typer.Option(help="Spend no more ε than this in all.")] = DEFAULT_CAP,
+    as_json: Json = False,
+) -> None:
+    """Answer a collection once, privately.
+
+    Your value stays on this machine. It is rounded to a few levels, noise is added, and only the result is sent.
+
+    For example: dither answer wages --url https://example.org
+
+    or, from a program: printf '%s' -3.5 | dither answer wages - --json
+    """
+    if _MISPLACED.fullmatch(collection):
+        _fail_usage()
+    text = read_input("-").decode(errors="replace").strip() if value == "-" else value
+    number = None if text is None else _parse_value(text)
+    with Ledger(ledger, max_epsilon) as account, Client(url, account) as client:
+        try:
+            if number is None:
+                receipt = _answer_when_asked(client, collection, max_epsilon)
+            else:
+                receipt = client.answer(collection, number)
+        except InvalidQuery as error:
+            fail(str(error), 1)
+        _report(client, receipt, as_json)
+
+
+def _fail_usage() -> NoReturn:
+    fail("use: dither answer ID [VALUE] --url URL; see dither answer --help", 2)
+
+
+def _parse_value(text: str) -> float:
+    """The number that `text` writes. Raises `InvalidValue`."""
+    if not _NUMBER.fullmatch(text):
+        raise InvalidValue("the value must be a finite number, such as 42 or -3.5")
+    return check_value(float(text))
+
+
+def _answer_when_asked(client: Client, collection: str, max_epsilon: str) -> Receipt:
+    """Sends what the ledger already holds; otherwise says what will happen and asks for the value."""
+    stored = client.send_stored(collection)
+    if stored is not None:
+        return stored
+    terms = client.terms(collection)
+    if terms.state != "open":
+        fail(f"the collection is {terms.state}")
+    console.print(f"{terms.name}: your value stays on this machine; one answer with noise in it is sent.")
+    spent, epsilon = (epsilon_text(amount) for amount in (client.ledger.spent(), terms.epsilon))
+    console.print(
+        f"It costs ε = {epsilon}; you have spent {spent} and allow {max_epsilon} in all. You can answer once."
+    )
+    if not sys.stdin.isatty():
+        fail("there is no terminal to ask on: give - to read the value from standard input", 2)
+    number = _parse_value(getpass.getpass("Your value (it is not shown): ").strip())
+    return client.answer(collection, number, terms.epsilon)
+
+
+def _report(client: Client, receipt: Receipt, as_json: bool) -> None:
+    epsilon, spent = receipt.query.epsilon, client.ledger.spent()
+    if as_json:
+        print_json(
+            {
+                "collection": receipt.collection,
+                "receipt": receipt.receipt,
+                "epsilon": epsilon,
+                "spent": spent,
+                "query": receipt.query.to_json(),
+                "answer": receipt.answer,
+            }
+        )
+        return
+    typer.echo(f"Your answer was sent: {receipt.answer} of 0 to {receipt.query.n_answers - 1}.")
+    typer.echo(f"It cost ε = {epsilon_text(epsilon)}; you have spent {epsilon_text(spent)} in all.")
+    typer.echo(f"Receipt: {receipt.receipt}")

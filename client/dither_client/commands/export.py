@@ -1,0 +1,70 @@
+"""Save a collection's counts, answers or particles as CSV or Parquet."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dither_client.analyst import Analyst
+from dither_client.commands._shared import Json, Token, Url, console, fail, print_json
+from dither_client.tables import counts_rows, write_table
+
+__all__ = ["app"]
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def export(
+    collection: Annotated[str, typer.Argument(metavar="ID", help="The collection.", show_default=False)],
+    url: Url,
+    counts: Annotated[Path | None, typer.Option(help="How often each answer was given to each question.")] = None,
+    answers: Annotated[Path | None, typer.Option(help="Every answer.")] = None,
+    particles: Annotated[Path | None, typer.Option(help="The weighted particles of the posterior.")] = None,
+    token: Token = None,
+    as_json: Json = False,
+) -> None:
+    """Save tables of a collection, in files that end in .csv or .parquet.
+
+    For example: dither export wages --counts counts.csv --particles particles.parquet
+    """
+    tables: list[tuple[str, Path | None, Callable[[Analyst, str, Path], int]]] = [
+        ("counts", counts, _export_counts),
+        ("answers", answers, _export_answers),
+        ("particles", particles, _export_particles),
+    ]
+    if not any(file for _, file, _ in tables):
+        fail("say what to save: --counts FILE, --answers FILE or --particles FILE", 2)
+    saved = {}
+    with Analyst(url, token) as analyst:
+        for name, file, save in tables:
+            if file is not None:
+                saved[name] = {"file": str(file), "rows": save(analyst, collection, file)}
+    if as_json:
+        print_json(saved)
+    else:
+        for one in saved.values():
+            console.print(f"{one['rows']:,} rows are in {one['file']}.")
+
+
+def _export_counts(analyst: Analyst, collection: str, file: Path) -> int:
+    queries = analyst.queries(collection)
+    hidden = [query for query in queries if query.counts is None]
+    if hidden:
+        fail("the counts by answer are for analysts: give a token of one with --token", 2)
+    return write_table(file, counts_rows({query.query: query.counts for query in queries if query.counts}))
+
+
+def _export_answers(analyst: Analyst, collection: str, file: Path) -> int:
+    return write_table(file, analyst.answers(collection), ("query_id", "answer", "received_at"))
+
+
+def _export_particles(analyst: Analyst, collection: str, file: Path) -> int:
+    particles = analyst.particles(collection)
+    columns = (*particles.parameters, "weight")
+    rows = (
+        dict(zip(columns, (*values, weight), strict=True))
+        for values, weight in zip(particles.values, particles.weights, strict=True)
+    )
+    return write_table(file, rows, columns)

@@ -1,0 +1,44 @@
+"""Show what a collection has taught so far."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dither_client.addresses import collection_path
+from dither_client.api import Api
+from dither_client.commands._shared import Json, Token, Url, console, print_json
+from dither_client.posterior import parse_particles, parse_posterior
+
+__all__ = ["app"]
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def posterior(
+    collection: Annotated[str, typer.Argument(metavar="ID", help="The collection.", show_default=False)],
+    url: Url,
+    token: Token = None,
+    as_json: Json = False,
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="Save a picture of it, in the format of the file's ending.", show_default=False),
+    ] = None,
+) -> None:
+    """Show the current posterior: means, standard deviations and 90% intervals.
+
+    For example: dither posterior wages --plot wages.png
+    """
+    with Api(url, token) as api:
+        data = api.get(collection_path(collection, "posterior"))
+        current = parse_posterior(
+            collection, data, lambda: parse_particles(api.get(collection_path(collection, "posterior", "particles")))
+        )
+        if plot is not None:
+            current.plot().savefig(plot, dpi=150)
+            console.print(f"The picture is in {plot}.")
+    if as_json:
+        print_json(data)
+    else:
+        typer.echo(repr(current))

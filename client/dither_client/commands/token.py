@@ -1,0 +1,75 @@
+"""Create, list and revoke the tokens of admins, analysts and gateways."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from dither_client.admin import Admin
+from dither_client.commands._shared import Json, Token, Url, console, print_json, print_table
+
+__all__ = ["app"]
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
+
+
+class _Role(StrEnum):
+    ADMIN = "admin"
+    ANALYST = "analyst"
+    GATEWAY = "gateway"
+
+
+@app.command()
+def create(
+    role: Annotated[_Role, typer.Argument(help="What its holder may do.", show_default=False)],
+    url: Url,
+    name: Annotated[str, typer.Option(help="Whom it is for.")] = "",
+    token: Token = None,
+    as_json: Json = False,
+) -> None:
+    """Create a token. Its secret is printed once and is stored nowhere.
+
+    For example: dither token create analyst --name Ana
+    """
+    with Admin(url, token) as admin:
+        created = admin.create_token(role.value, name)
+    if as_json:
+        print_json(created)
+        return
+    console.print(f"Token {created.get('id')} for the role {role.value}; keep it, it is not shown again:")
+    typer.echo(created.get("token"))
+
+
+@app.command("list")
+def list_(url: Url, token: Token = None, as_json: Json = False) -> None:
+    """List the tokens, without their secrets.
+
+    For example: dither token list --json
+    """
+    with Admin(url, token) as admin:
+        data = admin.tokens()
+    if as_json:
+        print_json(data)
+        return
+    columns = ("id", "role", "name", "created_at")
+    rows = [[one.get(column) for column in columns] for one in data.get("tokens", [])]
+    print_table([column.upper() for column in columns], rows)
+
+
+@app.command()
+def revoke(
+    token_id: Annotated[str, typer.Argument(metavar="ID", help="The token's id, not its secret.", show_default=False)],
+    url: Url,
+    token: Token = None,
+    as_json: Json = False,
+) -> None:
+    """Revoke a token.
+
+    For example: dither token revoke 3f2a
+    """
+    with Admin(url, token) as admin:
+        admin.revoke_token(token_id)
+    if as_json:
+        print_json({"id": token_id, "revoked": True})
+    else:
+        console.print(f"Token {token_id} is revoked.")

@@ -1,0 +1,195 @@
+"""What analysts read, and the objects they read it into."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.client.fake_server import ANALYST, POSTERIOR, Failure, FakeServer, problem
+
+from dither_client import Analyst, BadResponse, InvalidAddress, Laplace, MissingExtra, Particles, Problem, Retry
+from dither_client.posterior import parse_particles, parse_posterior
+
+
+@pytest.fixture
+def analyst(server: FakeServer, quick: Retry) -> Any:
+    with Analyst(server.url, "s3cret", retry=quick) as analyst:
+        yield analyst
+
+
+def test_the_token_is_sent(server: FakeServer, analyst: Analyst) -> None:
+    analyst.posterior("laplace")
+    assert {request.headers["authorization"] for request in server.requests} == {"Bearer s3cret"}
+
+
+def test_no_token(server: FakeServer) -> None:
+    with Analyst(server.url) as analyst:
+        analyst.queries("laplace")
+    assert "authorization" not in {name.lower() for name in server.requests[0].headers}
+
+
+@pytest.mark.parametrize("token", ["a b", "a\nb", "é"])
+def test_refused_tokens(token: str) -> None:
+    with pytest.raises(InvalidAddress, match="a token has only") as caught:
+        Analyst("https://example.org", token)
+    assert token not in str(caught.value)
+
+
+def test_a_posterior(analyst: Analyst) -> None:
+    posterior = analyst.posterior("laplace")
+    assert posterior.parameters == ("mu", "sigma")
+    assert posterior.mean == {"mu": 50.0, "sigma": 10.0}
+    assert posterior.sd == {"mu": 2.0, "sigma": 1.0}
+    assert posterior.covariance == [[4.0, 0.1], [0.1, 1.0]]
+    assert (posterior.answers, posterior.ess, posterior.log_evidence) == (1234, 800.5, -321.5)
+
+
+def test_intervals_of_the_server(server: FakeServer, analyst: Analyst) -> None:
+    posterior = analyst.posterior("laplace")
+    assert posterior.interval() == posterior.interval(0.9) == {"mu": (46.71, 53.29), "sigma": (8.355, 11.645)}
+    assert posterior.interval(0.5)["mu"] == (48.652, 51.348)
+    assert len(server.requests) == 1, "the particles were not needed"
+
+
+def test_other_intervals_come_from_the_particles(server: FakeServer, analyst: Analyst) -> None:
+    posterior = analyst.posterior("laplace")
+    assert posterior.interval(0.8) == {"mu": (48.0, 50.0), "sigma": (9.0, 10.5)}
+    assert posterior.interval(0.3) == {"mu": (49.0, 50.0), "sigma": (10.0, 10.5)}
+    assert len(server.requests) == 2, "they were fetched once"
+    for bad in (0, 1, -0.5, 90, float("nan")):
+        with pytest.raises(ValueError, match="level of an interval"):
+            posterior.interval(bad)
+
+
+def test_weighted_quantiles() -> None:
+    particles = Particles(("x",), ((3.0,), (1.0,), (2.0,)), (0.25, 0.25, 0.5))
+    assert [particles.quantile("x", p) for p in (0.0, 0.25, 0.2500001, 0.75, 0.76, 1.0)] == [
+        1.0,
+        1.0,
+        2.0,
+        2.0,
+        3.0,
+        3.0,
+    ]
+    even = Particles(("x",), tuple((float(n),) for n in range(1000)), (0.001,) * 1000)
+    assert even.quantile("x", 0.5) == pytest.approx(499.5, abs=1)
+    assert even.quantile("x", 1.0) == 999.0
+
+
+def test_a_posterior_shows_itself(analyst: Analyst) -> None:
+    assert repr(analyst.posterior("laplace")).splitlines() == [
+        "Posterior of laplace after 1,234 answers",
+        "  mu     50 ± 2  (90%: 46.71 to 53.29)",
+        "  sigma  10 ± 1  (90%: 8.355 to 11.64)",
+    ]
+
+
+def test_a_frame(analyst: Analyst) -> None:
+    frame = analyst.posterior("laplace").to_frame()
+    assert list(frame.index) == ["mu", "sigma"]
+    assert list(frame.columns) == ["mean", "sd", "q05", "q25", "q50", "q75", "q95"]
+    assert frame.loc["sigma", "q95"] == 11.645
+
+
+def test_a_plot(analyst: Analyst, tmp_path: Path) -> None:
+    figure = analyst.posterior("laplace").plot()
+    assert [axes.get_xlabel() for axes in figure.axes] == ["mu", "sigma"]
+    figure.savefig(tmp_path / "posterior.png")
+    assert (tmp_path / "posterior.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_extras_that_are_missing(analyst: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dither_client.extras.find_spec", lambda name: None)
+    posterior = analyst.posterior("laplace")
+    with pytest.raises(MissingExtra, match=r"pip install 'dither\[tables\]'"):
+        posterior.to_frame()
+    with pytest.raises(MissingExtra, match=r"pip install 'dither\[plot\]'"):
+        posterior.plot()
+
+
+def test_particles(analyst: Analyst) -> None:
+    particles = analyst.particles("laplace")
+    assert particles.parameters == ("mu", "sigma")
+    assert particles.values[1] == (48.0, 9.0)
+    assert sum(particles.weights) == pytest.approx(1)
+    assert "48" not in repr(particles)
+
+
+def test_queries_are_exact(analyst: Analyst) -> None:
+    first, second = analyst.queries("laplace")
+    assert first.query == Laplace(0, 1, 4, 1)
+    assert (first.answers, first.counts) == (15, (5, 4, 3, 2, 1))
+    assert second.query.epsilon.denominator == 2
+
+
+def test_queries_without_counts(server: FakeServer, analyst: Analyst) -> None:
+    listed = [{**item, "counts": None} for item in ANALYST["queries"]["queries"]]
+    del listed[1]["counts"]
+    server.refusals["/v1/collections/laplace/queries"] = (200, {"queries": listed})
+    assert [query.counts for query in analyst.queries("laplace")] == [None, None]
+
+
+def test_history_and_collections(analyst: Analyst) -> None:
+    assert analyst.history("laplace")[0]["answers"] == 10
+    assert [terms.id for terms in analyst.collections()] == ["laplace", "randomized"]
+
+
+@pytest.mark.parametrize("page", [1, 7, 25, 26, 1000])
+def test_answers_come_in_pages(server: FakeServer, analyst: Analyst, page: int) -> None:
+    rows = list(analyst.answers("laplace", page))
+    assert [row["answer"] for row in rows] == [n % 3 for n in range(25)]
+    assert len(server.requests) == -(-25 // page)
+
+
+def test_reading_is_tried_again(server: FakeServer, analyst: Analyst) -> None:
+    server.failures += [Failure(), Failure(503)]
+    assert analyst.posterior("laplace").answers == 1234
+
+
+def test_refusals(server: FakeServer, analyst: Analyst) -> None:
+    server.refusals["/v1/collections/laplace/posterior"] = problem(403, "forbidden", "an analyst's token is needed")
+    with pytest.raises(Problem, match="an analyst's token") as caught:
+        analyst.posterior("laplace")
+    assert caught.value.name == "forbidden"
+    with pytest.raises(InvalidAddress):
+        analyst.posterior("a/b")
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {},
+        {**POSTERIOR, "posterior": None},
+        {**POSTERIOR, "posterior": {"mu": {"mean": 1}}},
+        {**POSTERIOR, "answers": "many"},
+        {**POSTERIOR, "covariance": [[None]]},
+    ],
+)
+def test_posteriors_that_cannot_be_read(bad: Any) -> None:
+    with pytest.raises(BadResponse):
+        parse_posterior("x", json.loads(json.dumps(bad)), lambda: Particles((), (), ()))
+
+
+@pytest.mark.parametrize(
+    "change", [{"parameters": None}, {"particles": [[1, "x"]]}, {"weights": [1]}, {"particles": [], "weights": []}]
+)
+def test_particles_that_cannot_be_read(change: Any) -> None:
+    with pytest.raises(BadResponse):
+        parse_particles({**ANALYST["posterior/particles"], **change})
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        [],
+        {"queries": None},
+        {"queries": [3]},
+        {"queries": [{}]},
+        {"queries": [{**ANALYST["queries"]["queries"][0], "counts": [1]}]},
+        {"queries": [{**ANALYST["queries"]["queries"][0], "answers": None}]},
+    ],
+)
+def test_queries_that_cannot_be_read(server: FakeServer, analyst: Analyst, reply: Any) -> None:
+    server.refusals["/v1/collections/laplace/queries"] = (200, reply)
+    with pytest.raises(BadResponse):
+        analyst.queries("laplace")

@@ -1,0 +1,323 @@
+"""Both ledgers keep the same account; the one in a file also keeps it through everything that happens to files."""
+
+import os
+import sqlite3
+import stat
+import threading
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dither_client import (
+    InvalidEpsilon,
+    Laplace,
+    Ledger,
+    LedgerError,
+    LedgerProtocol,
+    MemoryLedger,
+    OverCap,
+    RandomizedResponse,
+)
+from dither_client.entries import Caps
+
+Maker = Callable[..., LedgerProtocol]
+
+ONE = Laplace(0, 1, 4, 1)
+TENTH = RandomizedResponse([0.1, 1e300], "0.1", "log")
+SERVER = "https://example.org"
+
+
+@pytest.fixture(params=["file", "memory"])
+def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Maker]:
+    """Makes a new ledger of one of the two kinds."""
+    opened: list[Ledger] = []
+
+    def in_file(**caps: Any) -> LedgerProtocol:
+        opened.append(Ledger(tmp_path / f"{len(opened)}.sqlite", **caps))
+        return opened[-1]
+
+    yield in_file if request.param == "file" else MemoryLedger
+    for ledger in opened:
+        ledger.close()
+
+
+def test_the_life_of_an_answer(make: Maker) -> None:
+    ledger = make()
+    assert ledger.find(SERVER, "a") is None
+    charged = ledger.charge(SERVER, "a", "ticket-1", TENTH)
+    assert (charged.state, charged.ticket, charged.query, charged.micro_epsilon) == (
+        "charged",
+        "ticket-1",
+        TENTH,
+        100_000,
+    )
+    assert (charged.answer, charged.receipt) == (None, None)
+    assert ledger.unsent(SERVER) == []
+    drawn = ledger.draw(SERVER, "a", 2)
+    assert (drawn.state, drawn.answer, drawn.ticket, drawn.query) == ("drawn", 2, "ticket-1", TENTH)
+    assert ledger.unsent(SERVER) == [drawn]
+    ledger.mark_sent(SERVER, "a", "receipt")
+    sent = ledger.find(SERVER, "a")
+    assert sent is not None
+    assert (sent.state, sent.answer, sent.receipt) == ("sent", 2, "receipt")
+    assert ledger.unsent(SERVER) == []
+
+
+def test_one_collection_is_charged_once(make: Maker) -> None:
+    ledger = make()
+    ledger.charge(SERVER, "a", "ticket-1", ONE)
+    again = ledger.charge(SERVER, "a", "ticket-2", TENTH)
+    assert (again.ticket, again.query) == ("ticket-1", ONE)
+    assert ledger.spent() == 1
+    ledger.charge(SERVER, "b", "ticket-3", TENTH)
+    ledger.charge("https://other.example", "a", "ticket-4", TENTH)
+    assert ledger.spent() == Fraction(12, 10)
+    assert ledger.spent(SERVER) == Fraction(11, 10)
+    assert ledger.spent("https://nobody.example") == 0
+
+
+def test_only_the_first_draw_is_ever_used(make: Maker) -> None:
+    ledger = make()
+    ledger.charge(SERVER, "a", "ticket", ONE)
+    assert ledger.draw(SERVER, "a", 0).answer == 0
+    assert ledger.draw(SERVER, "a", 3).answer == 0
+    ledger.mark_sent(SERVER, "a", "receipt")
+    assert ledger.draw(SERVER, "a", 4).answer == 0
+
+
+def test_states_do_not_go_back(make: Maker) -> None:
+    ledger = make()
+    for collection in ("sent", "expired", "charged"):
+        ledger.charge(SERVER, collection, "ticket", TENTH)
+    for collection in ("sent", "expired"):
+        ledger.draw(SERVER, collection, 1)
+    ledger.mark_sent(SERVER, "sent", "receipt")
+    ledger.mark_expired(SERVER, "expired")
+    for collection in ("sent", "expired", "charged"):
+        ledger.mark_sent(SERVER, collection, "another")
+        ledger.mark_expired(SERVER, collection)
+    assert {charge.collection: charge.state for charge in ledger.entries()} == {
+        "sent": "sent",
+        "expired": "expired",
+        "charged": "charged",
+    }
+    assert [charge.receipt for charge in ledger.entries()] == ["receipt", None, None]
+    assert ledger.spent() == Fraction(3, 10)
+
+
+def test_what_was_never_charged(make: Maker) -> None:
+    with pytest.raises(LedgerError, match="no charge"):
+        make().draw(SERVER, "a", 1)
+
+
+def test_entries_tell_nothing_of_question_or_answer(make: Maker) -> None:
+    ledger = make()
+    ledger.charge(SERVER, "a", "the-ticket", Laplace(123.25, 987.5, 4, 1))
+    entry = ledger.draw(SERVER, "a", 3)
+    (charge,) = ledger.entries()
+    assert (charge.server, charge.collection, charge.state) == (SERVER, "a", "drawn")
+    assert charge.epsilon == 1
+    for shown in (repr(charge), repr(ledger.entries()), repr(ledger)):
+        assert "ticket" not in shown
+        assert "123.25" not in shown
+        assert "answer" not in shown
+    assert "answer" not in repr(entry)
+    assert "the-ticket" not in repr(entry)
+
+
+@pytest.mark.parametrize("cap", ["0.3", 0.3, Decimal("0.3"), Fraction(3, 10), "3/10", 0.3000009])
+def test_caps_are_read_exactly_and_rounded_down(make: Maker, cap: Any) -> None:
+    ledger = make(max_epsilon=cap)
+    for collection in "abc":
+        ledger.charge(SERVER, collection, "ticket", TENTH)
+    with pytest.raises(OverCap, match=r"costs ε = 0.1, and ε = 0.3 of the 0.3 allowed in total is spent"):
+        ledger.charge(SERVER, "d", "ticket", TENTH)
+    assert ledger.spent() == Fraction(3, 10)
+    assert len(ledger.entries()) == 3
+
+
+def test_a_cap_just_below_refuses(make: Maker) -> None:
+    ledger = make(max_epsilon="0.0999999")
+    with pytest.raises(OverCap, match=r"0.099999 allowed"):
+        ledger.charge(SERVER, "a", "ticket", TENTH)
+    assert ledger.spent() == 0
+
+
+def test_the_default_cap_is_ten(make: Maker) -> None:
+    ledger = make()
+    for number in range(10):
+        ledger.charge(SERVER, str(number), "ticket", ONE)
+    with pytest.raises(OverCap):
+        ledger.charge(SERVER, "more", "ticket", TENTH)
+
+
+def test_caps_per_server(make: Maker) -> None:
+    ledger = make(max_epsilon=2, max_epsilon_per_server="1.05")
+    ledger.charge(SERVER, "a", "ticket", ONE)
+    with pytest.raises(OverCap, match="on this server"):
+        ledger.charge(SERVER, "b", "ticket", TENTH)
+    ledger.charge("https://other.example", "a", "ticket", TENTH)
+    with pytest.raises(OverCap, match="in total"):
+        ledger.charge("https://third.example", "a", "ticket", ONE)
+    assert ledger.charge(SERVER, "a", "ticket", ONE).state == "charged"
+
+
+@pytest.mark.parametrize("cap", ["0", "-1", "nan", "inf", "much", 0.0, None, True])
+def test_refused_caps(make: Maker, cap: Any) -> None:
+    with pytest.raises(InvalidEpsilon):
+        make(max_epsilon=cap)
+
+
+@given(st.fractions(min_value=Fraction(1, 1000), max_value=20), st.lists(st.integers(1, 5_000_000), max_size=30))
+def test_a_cap_is_never_exceeded(cap: Fraction, costs: list[int]) -> None:
+    caps, spent = Caps.read(cap, None), 0
+    for cost in costs:
+        try:
+            caps.check(cost, spent, spent)
+        except OverCap:
+            assert spent + cost > cap * 1_000_000
+        else:
+            spent += cost
+    assert Fraction(spent, 1_000_000) <= cap
+
+
+def test_threads_share_a_ledger(make: Maker) -> None:
+    ledger, answers, refused = make(max_epsilon=1), set(), []
+
+    def work(number: int) -> None:
+        for collection in range(20):
+            try:
+                ledger.charge(SERVER, str(collection), f"ticket-{number}", TENTH)
+            except OverCap:
+                refused.append(collection)
+            else:
+                answers.add((collection, ledger.draw(SERVER, str(collection), number % 3).answer))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert ledger.spent() == 1
+    assert len(answers) == 10
+    assert len(refused) == 60
+
+
+def test_a_file_keeps_everything(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    with Ledger(path, max_epsilon=2) as ledger:
+        ledger.charge(SERVER, "a", "ticket", TENTH)
+        before = ledger.draw(SERVER, "a", 1)
+    with Ledger(path, max_epsilon=2) as ledger:
+        assert ledger.find(SERVER, "a") == before
+        assert ledger.unsent(SERVER) == [before]
+        assert ledger.spent() == Fraction(1, 10)
+    with Ledger(path, max_epsilon="0.1") as ledger, pytest.raises(OverCap):
+        ledger.charge(SERVER, "b", "ticket", TENTH)
+
+
+def test_two_ledgers_on_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    with Ledger(path, max_epsilon=1) as one, Ledger(str(path), max_epsilon=1) as two:
+        one.charge(SERVER, "a", "ticket-1", ONE)
+        assert two.charge(SERVER, "a", "ticket-2", ONE).ticket == "ticket-1"
+        with pytest.raises(OverCap):
+            two.charge(SERVER, "b", "ticket-3", TENTH)
+
+
+def test_the_file_is_private_and_durable(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    before = os.umask(0)
+    try:
+        with Ledger(path) as ledger:
+            ledger.charge(SERVER, "a", "ticket", ONE)
+            assert {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()} == {0o600}
+            assert len(list(tmp_path.iterdir())) == 3, "the write-ahead log and its index are there too"
+            assert ledger._db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+            assert ledger._db.execute("PRAGMA synchronous").fetchone() == (2,)
+    finally:
+        os.umask(before)
+
+
+def test_the_default_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dither_client.ledger.user_data_folder", lambda: tmp_path / "data" / "dither")
+    with Ledger() as ledger:
+        assert ledger.path == tmp_path / "data" / "dither" / "ledger.sqlite"
+        assert stat.S_IMODE(ledger.path.parent.stat().st_mode) == 0o700
+
+
+def test_the_database_refuses_what_the_code_should_never_write(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        ledger.charge(SERVER, "a", "ticket", ONE)
+        for statement in (
+            "INSERT INTO entries (server, collection, state, micro_epsilon, ticket, query) "
+            "SELECT server, collection, state, micro_epsilon, ticket, query FROM entries",
+            "UPDATE entries SET micro_epsilon = 0",
+            "UPDATE entries SET state = 'drawn'",
+            "UPDATE entries SET answer = 1",
+            "UPDATE entries SET state = 'lost'",
+        ):
+            with pytest.raises(sqlite3.IntegrityError):
+                ledger._db.execute(statement)
+
+
+def test_a_file_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    with sqlite3.connect(path) as db:
+        db.execute("PRAGMA user_version = 2")
+    db.close()
+    before = path.read_bytes()
+    with pytest.raises(LedgerError, match="written by a newer version of Dither: upgrade"):
+        Ledger(path)
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["ledger.sqlite"]
+
+
+def test_another_database_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "photos.sqlite"
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE photos (name TEXT)")
+    db.close()
+    before = path.read_bytes()
+    with pytest.raises(LedgerError, match="is a database, but not a ledger"):
+        Ledger(path)
+    assert path.read_bytes() == before
+
+
+def test_files_that_cannot_be_a_ledger(tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("Dear Ana, " * 100)
+    for path in (tmp_path, tmp_path / "letter.txt", tmp_path / "nowhere" / "ledger.sqlite"):
+        with pytest.raises(LedgerError, match="cannot be used"):
+            Ledger(path)
+    assert (tmp_path / "letter.txt").read_text().startswith("Dear Ana")
+
+
+def test_a_closed_ledger(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    ledger.close()
+    with pytest.raises(LedgerError, match="closed"):
+        ledger.spent()
+
+
+def test_a_damaged_query_is_not_answered(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        ledger.charge(SERVER, "a", "ticket", ONE)
+        ledger._db.execute("UPDATE entries SET query = '{}'")
+        with pytest.raises(LedgerError, match="cannot read"):
+            ledger.find(SERVER, "a")
+
+
+def test_a_full_disk_charges_nothing(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        ledger._db.execute("PRAGMA max_page_count = 1")
+        with pytest.raises(LedgerError, match="full"):
+            ledger.charge(SERVER, "a", "x" * 100_000, ONE)
+        assert ledger.entries() == []
+        ledger._db.execute("PRAGMA max_page_count = 1000")
+        ledger.charge(SERVER, "a", "x" * 100_000, ONE)
