@@ -12,6 +12,7 @@ from dither_client.extras import require_extra
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
+    from xarray import DataTree
 
 __all__ = ["Particles", "Posterior", "parse_particles", "parse_posterior"]
 
@@ -39,6 +40,22 @@ class Particles:
             if below >= target:
                 return value
         return ordered[-1][0]
+
+    def equally_weighted(self) -> dict[str, list[float]]:
+        """As many draws of each parameter as there are particles, each particle as often as its weight says, by row.
+
+        Systematic resampling with the first position at one half.
+        """
+        size = len(self.weights)
+        step = math.fsum(self.weights) / size
+        rows: list[tuple[float, ...]] = []
+        above = 0.0
+        for i, (row, weight) in enumerate(zip(self.values, self.weights, strict=True)):
+            above += weight
+            last = i == size - 1
+            while len(rows) < size and (last or (len(rows) + 0.5) * step <= above):
+                rows.append(row)
+        return {name: [row[j] for row in rows] for j, name in enumerate(self.parameters)}
 
 
 @dataclass(frozen=True, repr=False)
@@ -94,6 +111,15 @@ class Posterior:
         import pandas
 
         return pandas.DataFrame.from_dict(self.summaries, orient="index").rename_axis("parameter")
+
+    def to_arviz(self) -> "DataTree":
+        """ArviZ's DataTree with as many equally weighted draws as particles, in one chain. Raises `MissingExtra`."""
+        require_extra("arviz", "arviz_base")
+        import arviz_base
+        import numpy
+
+        draws = self.particles().equally_weighted()
+        return arviz_base.from_dict({"posterior": {name: numpy.array([column]) for name, column in draws.items()}})
 
     def plot(self) -> "Figure":
         """A matplotlib Figure of each parameter's particles, mean and 90% interval. Raises `MissingExtra`."""

@@ -91,6 +91,19 @@ def test_a_frame(analyst: Analyst) -> None:
     assert frame.loc["sigma", "q95"] == 11.645
 
 
+def test_arviz_draws(analyst: Analyst) -> None:
+    posterior = analyst.posterior("laplace")
+    draws = posterior.to_arviz()["posterior"]
+    particles = posterior.particles()
+    assert dict(draws.sizes) == {"chain": 1, "draw": len(particles.weights)}
+    assert set(draws["mu"].to_numpy().ravel()) <= {row[0] for row in particles.values}
+
+
+def test_equally_weighted_draws_follow_the_weights() -> None:
+    particles = Particles(("x", "y"), ((1.0, 10.0), (2.0, 20.0), (3.0, 30.0), (4.0, 40.0)), (0.5, 0.0, 0.3, 0.2))
+    assert particles.equally_weighted() == {"x": [1.0, 1.0, 3.0, 4.0], "y": [10.0, 10.0, 30.0, 40.0]}
+
+
 def test_a_plot(analyst: Analyst, tmp_path: Path) -> None:
     figure = analyst.posterior("laplace").plot()
     assert [axes.get_xlabel() for axes in figure.axes] == ["mu", "sigma"]
