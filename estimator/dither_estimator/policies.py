@@ -21,9 +21,9 @@ from dither_estimator.transport import anchor, transported
 
 __all__ = ["Adaptive", "Fixed", "QuestionPolicy", "Thompson", "question_policy"]
 
-_SUBSAMPLE = 1_000
+_SUBSAMPLE = 400
 """Particles that judge the candidates."""
-_CANDIDATES = 96
+_CANDIDATES = 64
 _EDGES = 1_000
 """Fewer candidates do where each has many cells: so many edges in all, though at least `_FEWEST_DRAWS` draws."""
 _FEWEST_DRAWS = 8

@@ -40,7 +40,7 @@ def _ranks(spec: Specification, truth: Prior, draws: int, answers: int) -> Float
 @pytest.mark.parametrize("mechanism", ["laplace", "randomized_response"])
 def test_ranks_are_uniform(epsilon: int, mechanism: str) -> None:
     """Kolmogorov-Smirnov at a false-alarm rate of 1e-3 for each parameter. Seeded."""
-    spec = specification(epsilon=epsilon, mechanism=mechanism)
+    spec = specification(epsilon=epsilon, mechanism=mechanism, particles=500)
     ranks = _ranks(spec, spec.prior, 400, 300)
     for column in ranks.T:
         assert stats.kstest(column, "uniform").pvalue > 1e-3
@@ -48,7 +48,7 @@ def test_ranks_are_uniform(epsilon: int, mechanism: str) -> None:
 
 @pytest.mark.slow
 def test_a_prior_without_its_jacobian_is_rejected() -> None:
-    spec = specification(epsilon=1)
+    spec = specification(epsilon=1, particles=500)
     mu, sigma = spec.prior.parts
     broken = _WithoutJacobian(sigma.parameter, sigma.distribution, sigma.of_variance)
     ranks = _ranks(dataclasses.replace(spec, prior=Prior(spec.family, (mu, broken))), spec.prior, 400, 300)

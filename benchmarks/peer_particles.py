@@ -1,0 +1,97 @@
+"""Dither's learner against IBIS of the PyPI package `particles` 0.4: same model, prior, questions, answers and N.
+
+    python benchmarks/peer_particles.py [N_ANSWERS ...]
+
+Makes a virtual environment for the peer, which needs NumPy below 2, in `benchmarks/.peer` on first use. One core each,
+one after the other, BLAS threads off. Dither's time has the choice of every question in it; the peer's has not.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from pathlib import Path
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from dither_client import Query
+from dither_estimator.channels import channel_of
+from dither_estimator.learner import Learner
+from dither_estimator.specification import Specification
+
+HERE = Path(__file__).parent
+SPEC = {
+    "family": "normal",
+    "epsilon": 1,
+    "prior": {
+        "mu": {"dist": "norm", "loc": 0, "scale": 100},
+        "sigma": {"dist": "invgamma", "a": 1, "scale": 1, "of": "variance"},
+    },
+}
+
+
+def peer_python() -> Path:
+    """The interpreter of the peer's environment."""
+    folder = HERE / ".peer"
+    python = folder / "bin" / "python"
+    if not python.exists():
+        venv.create(folder, with_pip=True)
+        subprocess.run([python, "-m", "pip", "install", "-q", "numpy<2", "particles==0.4"], check=True)
+    return python
+
+
+def ours(n: int) -> tuple[dict[str, object], list[Query], list[int]]:
+    """Asks and learns n answers one by one; the seconds are those of asking and learning alone."""
+    rng = np.random.default_rng(1)
+    values, uniforms = rng.normal(50, 10**0.5, n).tolist(), rng.random(n).tolist()
+    learner = Learner(Specification.from_json(SPEC), 1)
+    clock = time.perf_counter
+    seconds, asked, answers = 0.0, [], []
+    for value, uniform in zip(values, uniforms, strict=True):
+        began = clock()
+        query = learner.ask()
+        seconds += clock() - began
+        answer = int(uniform < channel_of(query).matrix[query.cell(value), 1])
+        began = clock()
+        learner.learn(query, answer)
+        seconds += clock() - began
+        asked.append(query)
+        answers.append(answer)
+    began = clock()
+    posterior = learner.posterior()
+    seconds += clock() - began
+    means = {name: summary.mean for name, summary in posterior.parameters.items()}
+    sds = {name: summary.sd for name, summary in posterior.parameters.items()}
+    return {"n": n, "seconds": seconds, "mean": means, "sd": sds, "ess": posterior.ess}, asked, answers
+
+
+def main() -> None:
+    sizes = [int(argument) for argument in sys.argv[1:]] or [1_000, 10_000, 100_000]
+    python = peer_python()
+    print("| answers | Dither, s | particles 0.4, s | ratio | at equal ESS | difference of means, sd: mu, sigma |")
+    print("|---|---|---|---|---|---|")
+    for n in sizes:
+        with threadpool_limits(1):
+            own, asked, answers = ours(n)
+        with tempfile.TemporaryDirectory() as folder:
+            archive = Path(folder) / "answers.npz"
+            np.savez(archive, cuts=[query.edges[0] for query in asked], answers=answers)
+            environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+            command = [python, HERE / "peer_ibis.py", archive, str(n)]
+            peer = json.loads(subprocess.run(command, env=environment, check=True, capture_output=True).stdout)
+        ratio = peer["seconds"] / own["seconds"]
+        equal = ratio * own["ess"] / peer["ess"]
+        apart = [abs(peer["mean"][name] - own["mean"][name]) / own["sd"][name] for name in ("mu", "sigma")]
+        print(
+            f"| {n:,} | {own['seconds']:.2f} | {peer['seconds']:.2f} | {ratio:.1f} | {equal:.1f} "
+            f"| {apart[0]:.2f}, {apart[1]:.2f} |",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
