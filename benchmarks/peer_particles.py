@@ -1,6 +1,6 @@
 """Dither's learner against IBIS of the PyPI package `particles` 0.4: same model, prior, questions, answers and N.
 
-    python benchmarks/peer_particles.py [N_ANSWERS ...]
+    python -m benchmarks.peer_particles [ANSWERS ...]
 
 Makes a virtual environment for the peer, which needs NumPy below 2, in `benchmarks/.peer` on first use. One core each,
 one after the other, BLAS threads off. Dither's time has the choice of every question in it; the peer's has not.
@@ -13,15 +13,20 @@ import sys
 import tempfile
 import time
 import venv
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from benchmarks.tables import print_table
 from dither_client import Query
 from dither_estimator.channels import channel_of
 from dither_estimator.learner import Learner
 from dither_estimator.specification import Specification
+
+__all__ = ["main"]
 
 HERE = Path(__file__).parent
 SPEC = {
@@ -44,7 +49,7 @@ def peer_python() -> Path:
     return python
 
 
-def ours(n: int) -> tuple[dict[str, object], list[Query], list[int]]:
+def ours(n: int) -> tuple[dict[str, Any], list[Query], list[int]]:
     """Asks and learns n answers one by one; the seconds are those of asking and learning alone."""
     rng = np.random.default_rng(1)
     values, uniforms = rng.normal(50, 10**0.5, n).tolist(), rng.random(n).tolist()
@@ -69,29 +74,40 @@ def ours(n: int) -> tuple[dict[str, object], list[Query], list[int]]:
     return {"n": n, "seconds": seconds, "mean": means, "sd": sds, "ess": posterior.ess}, asked, answers
 
 
-def main() -> None:
-    sizes = [int(argument) for argument in sys.argv[1:]] or [1_000, 10_000, 100_000]
-    python = peer_python()
-    print("| answers | Dither, s | particles 0.4, s | ratio | at equal ESS | difference of means, sd: mu, sigma |")
-    print("|---|---|---|---|---|---|")
-    for n in sizes:
-        with threadpool_limits(1):
-            own, asked, answers = ours(n)
-        with tempfile.TemporaryDirectory() as folder:
-            archive = Path(folder) / "answers.npz"
-            np.savez(archive, cuts=[query.edges[0] for query in asked], answers=answers)
-            environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-            command = [python, HERE / "peer_ibis.py", archive, str(n)]
-            peer = json.loads(subprocess.run(command, env=environment, check=True, capture_output=True).stdout)
-        ratio = peer["seconds"] / own["seconds"]
-        equal = ratio * own["ess"] / peer["ess"]
-        apart = [abs(peer["mean"][name] - own["mean"][name]) / own["sd"][name] for name in ("mu", "sigma")]
-        print(
-            f"| {n:,} | {own['seconds']:.2f} | {peer['seconds']:.2f} | {ratio:.1f} | {equal:.1f} "
-            f"| {apart[0]:.2f}, {apart[1]:.2f} |",
-            flush=True,
+def main(sizes: Sequence[int] = (1_000, 10_000, 100_000)) -> None:
+    """Prints the table."""
+    ours(200)  # the first call of anything is slow, and neither side's time is to have it
+    columns = ["answers", "Dither, s", "particles 0.4, s", "ratio", "at equal ESS", "means apart, sd: mu, sigma"]
+    print_table("One by one, against IBIS of the package particles", columns, map(_row, sizes))
+
+
+def _row(n: int) -> list[str]:
+    with threadpool_limits(1):
+        own, asked, answers = ours(n)
+    peer = _theirs(n, asked, answers)
+    ratio = peer["seconds"] / own["seconds"]
+    apart = [abs(peer["mean"][name] - own["mean"][name]) / own["sd"][name] for name in ("mu", "sigma")]
+    return [
+        f"{n:,}",
+        f"{own['seconds']:.2f}",
+        f"{peer['seconds']:.2f}",
+        f"{ratio:.1f}",
+        f"{ratio * own['ess'] / peer['ess']:.1f}",
+        f"{apart[0]:.2f}, {apart[1]:.2f}",
+    ]
+
+
+def _theirs(n: int, asked: Sequence[Query], answers: Sequence[int]) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        archive = Path(folder) / "answers.npz"
+        np.savez(archive, cuts=[query.edges[0] for query in asked], answers=answers)
+        environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+        command = [str(peer_python()), str(HERE / "peer_ibis.py"), str(archive), str(n)]
+        result: dict[str, Any] = json.loads(
+            subprocess.run(command, env=environment, check=True, capture_output=True).stdout
         )
+        return result
 
 
 if __name__ == "__main__":
-    main()
+    main([int(argument) for argument in sys.argv[1:]] or (1_000, 10_000, 100_000))

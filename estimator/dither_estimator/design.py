@@ -9,38 +9,32 @@ standard member, and carried over: `F(m, c) = F(0, 1) / c²` for queries moved b
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from typing import Any, Literal
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dither_client import Query, Transform
-from dither_estimator.design_candidates import Atom, Candidates
-from dither_estimator.design_laplace import LaplaceCandidates, useful_levels
 from dither_estimator.design_member import Member
-from dither_estimator.design_randomized_response import USEFUL_CUTS, RandomizedResponseCandidates
-from dither_estimator.design_solver import Mixture, solve
+from dither_estimator.design_solution import DesignError, Mechanism, solution
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.goals import Goal
+from dither_estimator.limit import privacy_limit
 
-__all__ = ["Design", "DesignError", "Mechanism", "optimal_design"]
-
-Mechanism = Literal["laplace", "randomized_response"]
+__all__ = ["MAX_LEVELS", "Design", "DesignError", "Mechanism", "optimal_design"]
 
 MAX_LEVELS = {"laplace": 1_023, "randomized_response": 63}
 """The most levels (of `randomized_response`: cuts) that a design can be asked for."""
 
-_SINGULAR = 1e-5
-"""A direction with less than this share of the best known one's information counts as not identified."""
-
-
 _FINE = 2.0**-20
 """Coordinates at θ are multiples of this share of the spread: dyadic, and the design to all the digits that matter."""
-
-
-class DesignError(ValueError):
-    """There is no design of the kind that was asked for; the text says why in one sentence."""
+_ALLOWED = {
+    "real": (-1e100, 1e100, "a number of size 1e100 at most"),
+    "positive": (1e-100, 1e100, "a number above 0, from 1e-100 to 1e100"),
+    "unit": (1e-12, 1 - 1e-12, "between 0 and 1"),
+}
+"""Beyond these, variances would not be numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +67,16 @@ class Design:
             self.family, theta, self.mechanism, self.epsilon, self.goal, self.levels, transform=self.transform
         )
 
+    @cached_property
+    def limit(self) -> float:
+        """The best criterion that any ε-LDP mechanism could reach. Takes up to a second or two; cached."""
+        return privacy_limit(Member(self.family, self.theta), self.epsilon, self.goal).criterion
+
+    @property
+    def efficiency(self) -> float:
+        """The share of this design's respondents that the best ε-LDP mechanism would need."""
+        return min(1.0, self.limit / self.criterion)
+
     def to_json(self) -> dict[str, Any]:
         """The queries with their weights, and what they are worth, as JSON."""
         return {
@@ -81,6 +85,8 @@ class Design:
             "variance": dict(zip(self.family.names, self.variances, strict=True)),
             "criterion": self.criterion,
             "gap": self.gap,
+            "limit": self.limit,
+            "efficiency": self.efficiency,
         }
 
 
@@ -100,12 +106,13 @@ def optimal_design(
     queries there.
     """
     member = Member(family, _checked(family, theta))
+    if not 0 < member.spread < math.inf:
+        raise DesignError("theta lies where floating point cannot tell its values apart")
     if levels is not None and not 1 <= levels <= MAX_LEVELS[mechanism]:
         raise DesignError(f"a design of {mechanism} queries can have 1 to {MAX_LEVELS[mechanism]:,} levels")
     base, location, scale = member.standardised
-    solution = _solve(base, mechanism, epsilon, goal, levels)
-    unit = _FINE * 2.0 ** math.floor(math.log2(scale * base.spread))
-    atoms = [atom.moved(location, scale).rounded(unit) for atom in solution.atoms]
+    found = solution(base, mechanism, epsilon, goal, levels)
+    atoms = [member.rounded(atom.moved(location, scale), _FINE) for atom in found.atoms]
     return Design(
         family=family,
         theta=member.theta,
@@ -114,82 +121,21 @@ def optimal_design(
         goal=goal,
         levels=levels,
         transform=transform,
-        queries=tuple(solution.candidates.query(atom, transform) for atom in atoms),
-        weights=solution.weights,
-        information=solution.information / scale**2,
-        variances=tuple(None if v is None else v * scale**2 for v in solution.variances),
-        criterion=solution.criterion * scale**2,
-        gap=solution.gap * scale**2,
+        queries=tuple(found.candidates.query(atom, transform) for atom in atoms),
+        weights=found.weights,
+        information=found.information / scale**2,
+        variances=tuple(None if v is None else v * scale**2 for v in found.variances),
+        criterion=found.criterion * scale**2,
+        gap=found.gap * scale**2,
     )
-
-
-@dataclass(frozen=True, eq=False)
-class _Solution:
-    """A design in the coordinates of the member it was found for."""
-
-    candidates: Candidates
-    atoms: tuple[Atom, ...]
-    weights: tuple[float, ...]
-    information: FloatArray
-    variances: tuple[float | None, ...]
-    criterion: float
-    gap: float
-
-
-@lru_cache(maxsize=1024)
-def _solve(member: Member, mechanism: Mechanism, epsilon: Fraction, goal: Goal, levels: int | None) -> _Solution:
-    candidates = _candidates(member, mechanism, epsilon, levels)
-    weights = member.weights(goal)
-    mixture = solve(candidates, weights)
-    found = variances(mixture.information, member.information)
-    criterion = sum(w * v for w, v in zip(weights.tolist(), found, strict=True) if w > 0 and v is not None)
-    atoms = _with_mirror_images(mixture) if member.symmetric else dict(zip(mixture.atoms, mixture.weights, strict=True))
-    ordered = sorted(atoms.items())
-    return _Solution(
-        candidates=candidates,
-        atoms=tuple(atom for atom, _ in ordered),
-        weights=tuple(float(weight) for _, weight in ordered),
-        information=mixture.information,
-        variances=found,
-        criterion=criterion,
-        gap=max(0.0, criterion - mixture.bound),
-    )
-
-
-def _candidates(member: Member, mechanism: Mechanism, epsilon: Fraction, levels: int | None) -> Candidates:
-    if mechanism == "laplace":
-        return LaplaceCandidates(member, epsilon, useful_levels(epsilon) if levels is None else (levels,))
-    return RandomizedResponseCandidates(member, epsilon, USEFUL_CUTS if levels is None else (levels,))
-
-
-def _with_mirror_images(mixture: Mixture) -> dict[Atom, float]:
-    """Each atom and its mirror image, with half of its weight each."""
-    atoms: dict[Atom, float] = {}
-    for atom, weight in zip(mixture.atoms, mixture.weights.tolist(), strict=True):
-        for side in (atom, atom.mirrored()):
-            atoms[side] = atoms.get(side, 0.0) + weight / 2
-    return atoms
-
-
-def variances(matrix: FloatArray, reference: FloatArray) -> tuple[float | None, ...]:
-    """The diagonal of the inverse of the information `matrix` (d, d); None where it does not identify the parameter.
-
-    `reference` (d, d): an information that gives the parameters their units. A direction counts as not identified if
-    `matrix` has less than `_SINGULAR` of what it has in its best direction.
-    """
-    scale = 1.0 / np.sqrt(np.diag(reference))
-    values, vectors = np.linalg.eigh(matrix * np.outer(scale, scale))
-    known = values > _SINGULAR * values[-1]
-    inverse = (vectors[:, known] ** 2 / values[known]).sum(axis=1) * scale**2
-    lost = (vectors[:, ~known] ** 2).sum(axis=1) > _SINGULAR
-    return tuple(None if gone else float(v) for gone, v in zip(lost, inverse, strict=True))
 
 
 def _checked(family: Family, theta: npt.ArrayLike) -> tuple[float, ...]:
     values = np.asarray(theta, dtype=float)
-    if values.shape != (len(family.parameters),) or not np.isfinite(values).all():
-        raise DesignError(f"theta must be finite numbers for {', '.join(family.names)}")
+    if values.shape != (len(family.parameters),):
+        raise DesignError(f"theta must give {', '.join(family.names)}")
     for parameter, value in zip(family.parameters, values, strict=True):
-        if parameter.support == "positive" and value <= 0:
-            raise DesignError(f"{parameter.name} must be above 0")
+        low, high, allowed = _ALLOWED[parameter.support]
+        if not low <= value <= high:
+            raise DesignError(f"{parameter.name} must be {allowed}")
     return tuple(values.tolist())

@@ -14,7 +14,7 @@ import numpy as np
 
 from dither_client import Laplace, Query, Transform
 from dither_estimator.channels import channel_of
-from dither_estimator.design_candidates import Atom
+from dither_estimator.design_atoms import Atom
 from dither_estimator.design_member import Member
 from dither_estimator.families import FloatArray
 from dither_estimator.information import channel_information
@@ -23,6 +23,7 @@ from dither_estimator.lattice import threshold
 __all__ = ["LaplaceCandidates", "useful_levels"]
 
 _CENTRES = np.linspace(-3.0, 3.0, 49)
+_SEEDS = np.array([-1.6, -0.6, 0.0, 0.6, 1.6])
 _THRESHOLDS = np.linspace(-3.8, 3.8, 153)
 _HALF_WIDTHS = np.geomspace(1 / 64, 8.0, 28)
 _CONTINUOUS = 128
@@ -57,22 +58,24 @@ class LaplaceCandidates:
     def seeds(self, most: int) -> list[Atom]:
         """Intervals on either side, narrow and wide, so that location and scale both show."""
         allowed = [levels for levels in self.shapes if levels <= most]
-        centres = self.member.points(np.array([-0.8, 0.0, 0.8]))
+        centres = self.member.points(_SEEDS)
         half = np.array([0.5, 1.5]) * self.member.spread
-        return [self._atom(n, float(c), float(h)) for n in {allowed[0], allowed[-1]} for c in centres for h in half]
+        atoms = (
+            self._atom(n, c, h) for n in {allowed[0], allowed[-1]} for c in centres.tolist() for h in half.tolist()
+        )
+        return list(dict.fromkeys(atoms))
 
     def best(self, slope: FloatArray, most: int) -> list[tuple[float, Atom]]:
         """The best interval for each number of levels that comes near the best of all."""
         tops = []
         for levels, (centres, halves, informations) in self._grid.items():
-            if levels > most:
-                break
-            gains = np.einsum("nij,ij->n", informations, slope)
-            top = int(gains.argmax())
-            tops.append((float(gains[top]), levels, float(centres[top]), float(halves[top])))
-        worth = max(tops)[0]
-        near = sorted(top for top in tops if top[0] >= _NEAR * worth)[-_MOST:]
-        refined = [self._refine(slope, *start) for _, *start in near]
+            if levels <= most:
+                gains = np.einsum("nij,ij->n", informations, slope)
+                top = int(gains.argmax())
+                tops.append((float(gains[top]), levels, float(centres[top]), float(halves[top])))
+        enough = _NEAR * max(tops)[0]
+        near = sorted(tops)[-_MOST:]
+        refined = [self._refine(slope, n, centre, half) for gain, n, centre, half in near if gain >= enough]
         return sorted(refined, key=lambda pair: -pair[0])
 
     def informations(self, atoms: Sequence[Atom]) -> FloatArray:
@@ -107,7 +110,8 @@ class LaplaceCandidates:
     def _half_line(self, z: FloatArray) -> FloatArray:
         """The member's points, without those that a mirror image stands for."""
         points = self.member.points(z)
-        return points[points >= 0] if self.member.symmetric else points
+        mirror = self.member.mirror
+        return points if mirror is None else points[points >= mirror.centre]
 
     def _atom(self, levels: int, centre: float, half: float) -> Atom:
         half = 0.5 * self.member.spread if levels == 1 else half

@@ -14,7 +14,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from dither_estimator.families import FloatArray
 
-__all__ = ["Criterion", "best_weights", "minimise", "mix", "symmetrised"]
+__all__ = ["Criterion", "best_weights", "minimise", "mix"]
 
 _RIDGE = 1e-7
 _STEPS = 60
@@ -76,25 +76,15 @@ def mix(weights: FloatArray, informations: FloatArray) -> FloatArray:
     return matrix
 
 
-def symmetrised(informations: FloatArray) -> FloatArray:
-    """The mean of each information (n, d, d) about a symmetric member and that of the mirror image.
-
-    Location, the first parameter, is odd, all others are even, and between them there is no information.
-    """
-    parity = np.ones(informations.shape[-1])
-    parity[0] = -1.0
-    mean: FloatArray = informations * (1.0 + np.outer(parity, parity)) / 2
-    return mean
-
-
 def best_weights(criterion: Criterion, informations: FloatArray) -> FloatArray:
-    """The weights (n,), at least 0 and with sum 1, that minimise the criterion of `Σ w_i F_i`; `informations` (n, d, d).
+    """The weights (n,) on the simplex that minimise the criterion of `Σ w_i F_i`, for `informations` (n, d, d).
 
     Queries that the optimum leaves out keep weights near 0.
     """
     n = len(informations)
     weights, _ = minimise(criterion, informations, np.ones((1, n)), np.full(n, 1.0 / n), _TOLERANCE)
-    return weights / weights.sum()
+    total: FloatArray = weights / weights.sum()
+    return total
 
 
 def minimise(
@@ -103,8 +93,8 @@ def minimise(
     """The `w ≥ 0` that minimise the criterion of `Σ w_i F_i` subject to `A w = A start`, and the multipliers of that.
 
     `informations`: shape (n, d, d). `constraints`: `A`, shape (m, n). `start`: positive, shape (n,). `tolerance`: the
-    relative gap to stop at. Mehrotra's predictor and corrector (Nocedal & Wright, algorithm 14.3), for a criterion whose
-    second derivative has rank `d²` at most: a step solves `m + d²` equations, however many weights there are.
+    relative gap to stop at. Mehrotra's predictor and corrector (Nocedal & Wright, algorithm 14.3); as the criterion's
+    second derivative has rank `d²` at most, a step solves `m + d²` equations, however many weights there are.
     Returns `w` (n,) and `λ` (m,) with `Aᵀ λ ≥ tr(W F)`, up to the tolerance.
     """
     weights, vectors = start, informations.reshape(len(start), -1)
@@ -118,7 +108,7 @@ def minimise(
         rows = np.concatenate([constraints, (vectors @ criterion.curvature(matrix)).T])
         newton = _Newton.of(weights, slack, vectors @ criterion.slope(matrix).ravel(), rows, len(constraints))
         step, slack_step, _ = newton.towards(np.zeros_like(weights))
-        reached = (weights + _room(weights, step) * step) @ (slack + _room(slack, slack_step) * slack_step)
+        reached = float((weights + _room(weights, step) * step) @ (slack + _room(slack, slack_step) * slack_step))
         centre = complementarity * min(1.0, reached / (complementarity * len(weights))) ** 3
         step, slack_step, multipliers = newton.towards(centre - step * slack_step)
         weights = weights + _room(weights, step) * step

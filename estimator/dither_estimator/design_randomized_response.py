@@ -15,7 +15,7 @@ import numpy as np
 
 from dither_client import Query, RandomizedResponse, Transform
 from dither_estimator.channels import channel_of
-from dither_estimator.design_candidates import Atom
+from dither_estimator.design_atoms import Atom
 from dither_estimator.design_member import Member
 from dither_estimator.families import FloatArray
 from dither_estimator.information import cell_moments, channel_information
@@ -26,6 +26,7 @@ USEFUL_CUTS = tuple(range(1, 32))
 """The numbers of cuts that a design may choose from: at most 32 cells."""
 
 _GRID = np.linspace(-3.8, 3.8, 153)
+_SHIFTS = (-1.6, -0.6, 0.0, 0.6, 1.6)
 _NEAR = 0.99
 _MOST = 4
 _ZOOMS = 10
@@ -44,23 +45,21 @@ class RandomizedResponseCandidates:
     """The allowed numbers of cuts, increasing."""
 
     def seeds(self, most: int) -> list[Atom]:
-        """Evenly spaced cuts, shifted, so that location and scale both show."""
+        """Evenly spaced cuts, shifted, so that every parameter shows."""
         allowed = [cuts for cuts in self.shapes if cuts <= most]
-        atoms = []
+        starts = [self._grid[0][:count] for count in allowed[:1]]
         for count in {allowed[0], allowed[len(allowed) // 2], allowed[-1]}:
             even = np.linspace(-1.5, 1.5, count) if count > 1 else np.zeros(1)
-            for shift in (-0.8, 0.0, 0.8):
-                points = self.member.points(even + shift)
-                if len(points) == count:
-                    atoms.append(Atom(count, tuple(points.tolist())))
-        return atoms
+            starts += [self.member.points(even + shift) for shift in _SHIFTS]
+        return [Atom(len(points), tuple(points.tolist())) for points in starts if len(points) in allowed]
 
     def best(self, slope: FloatArray, most: int) -> list[tuple[float, Atom]]:
         """The best cuts for each number of cuts that comes near the best of all; exact on the grid, then refined."""
         coarse = self._programme(slope, most)
-        worth = max(gain for gain, _ in coarse)
-        near = sorted((gain, len(cuts), cuts) for gain, cuts in coarse if gain >= _NEAR * worth)[-_MOST:]
-        refined = [self._zoom(slope, cuts) for _, _, cuts in near]
+        near = sorted(coarse, key=lambda pair: -pair[0])[:_MOST]
+        if self.member.family.discrete:
+            return [(gain, Atom(len(cuts), tuple(cuts.tolist()))) for gain, cuts in near]
+        refined = [self._zoom(slope, cuts) for gain, cuts in near if gain >= _NEAR * near[0][0]]
         return sorted(refined, key=lambda pair: -pair[0])
 
     def informations(self, atoms: Sequence[Atom]) -> FloatArray:
@@ -104,7 +103,7 @@ class RandomizedResponseCandidates:
         return (1.0 - other) / (1.0 + cuts * other)
 
     def _programme(self, slope: FloatArray, most: int) -> list[tuple[float, FloatArray]]:
-        """For each allowed number of cuts up to `most`, the best ones on the grid and their worth (longest path by steps)."""
+        """The best cuts on the grid for each allowed number up to `most`, with their worth: longest paths."""
         points, cdf, gradient = self._grid
         worth = self._cell_worth(_root(slope), np.stack([cdf, cdf]), np.stack([gradient, gradient]))
         values, choices = [worth[0, :]], [np.zeros(len(cdf), dtype=int)]

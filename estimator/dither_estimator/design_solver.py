@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dither_estimator.design_candidates import Atom, Candidates
-from dither_estimator.design_mixture import Criterion, best_weights, mix, symmetrised
+from dither_estimator.design_atoms import Atom
+from dither_estimator.design_candidates import Candidates
+from dither_estimator.design_mixture import Criterion, best_weights, mix
 from dither_estimator.families import FloatArray
 
-__all__ = ["ROUNDING", "Mixture", "solve"]
+__all__ = ["Mixture", "solve"]
 
 _ROUNDS = 60
 _GAP = 1e-5
@@ -23,7 +24,7 @@ _ECONOMY = 6e-4
 _TIDINESS = 1e-4
 """Share of the criterion that may be given up for fewer queries."""
 _RADII = (0.25, 0.1, 0.03, 0.01, 0.003, 0.001)
-ROUNDING = 2.0**-12
+_ROUNDING = 2.0**-12
 """Coordinates are multiples of this share of the spread, which costs about 1e-8 of the information."""
 
 
@@ -39,7 +40,7 @@ class Mixture:
 
 
 def solve(candidates: Candidates, weights: FloatArray) -> Mixture:
-    """The optimal mixture for `weights` (d,) on the variances, in few and simple atoms, and the bound that certifies it.
+    """The optimal mixture for `weights` (d,) on the variances, in few, simple atoms, with the bound that certifies it.
 
     For a symmetric member an atom stands for itself and its mirror image, with half the weight each.
     """
@@ -105,21 +106,21 @@ class _Problem:
 
     def _informations(self, atoms: Sequence[Atom]) -> FloatArray:
         """The atoms' informations (n, d, d), for a symmetric member the means with their mirror images'."""
-        informations = self.candidates.informations(atoms)
-        return symmetrised(informations) if self.candidates.member.symmetric else informations
+        informations, mirror = self.candidates.informations(atoms), self.candidates.member.mirror
+        return informations if mirror is None else mirror.symmetrised(informations)
 
     def _merged(self, mixture: Mixture, radius: float) -> list[Atom]:
-        """Rounded means of atoms within `radius` units of spread; for a symmetric member, of their mirror images too."""
+        """Rounded means of atoms within `radius` spreads; for a symmetric member, of mirror images too."""
         member = self.candidates.member
-        reach, unit, atoms = radius * member.spread, ROUNDING * member.spread, list(mixture.atoms)
-        if member.symmetric:
-            atoms = [_symmetrised(atom, reach) for atom in atoms]
-        return list(dict.fromkeys(atom.rounded(unit) for atom in _merge(atoms, mixture.weights, reach)))
+        reach, atoms = radius * member.spread, list(mixture.atoms)
+        if member.mirror is not None:
+            atoms = [_symmetrised(atom, member.mirror.centre, reach) for atom in atoms]
+        return list(dict.fromkeys(member.rounded(atom, _ROUNDING) for atom in _merge(atoms, mixture.weights, reach)))
 
 
-def _symmetrised(atom: Atom, radius: float) -> Atom:
+def _symmetrised(atom: Atom, centre: float, radius: float) -> Atom:
     """The mean of an atom and its mirror image if they are within `radius`, the lesser of them if not."""
-    mirrored = atom.mirrored()
+    mirrored = atom.mirrored(centre)
     if atom.distance(mirrored) > radius:
         return min(atom, mirrored)
     position = [(x + y) / 2 for x, y in zip(atom.position, mirrored.position, strict=True)]

@@ -62,7 +62,6 @@ def threshold(cut: float, epsilon: Fraction, transform: Transform) -> Laplace:
     return Laplace(cut - unit, cut + unit, 1, epsilon, transform)
 
 
-
 @lru_cache(maxsize=1 << 16)
 def _single_cut(cut: float, epsilon: Fraction, transform: Transform) -> RandomizedResponse:
     return RandomizedResponse((cut,), epsilon, transform)

@@ -1,0 +1,8 @@
+"""`make bench`: every measurement, one after the other."""
+
+from benchmarks import accuracy, estimator, peer_particles, server
+
+estimator.main()
+peer_particles.main()
+server.main()
+accuracy.main([])

@@ -1,0 +1,80 @@
+"""The yardstick of `server.py`: a FastAPI route that does nothing but commit one row, many rows in one transaction.
+
+The writer has the design of Dither's: one thread, whatever waits goes into the next transaction, the reply comes after
+the commit, SQLite in WAL mode with `synchronous=FULL`.
+"""
+
+import asyncio
+import os
+import sqlite3
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from queue import Empty, SimpleQueue
+
+from fastapi import FastAPI, Request
+
+__all__ = ["app"]
+
+_MAX_ROWS = 4_096
+
+
+class _Writer:
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._queue: SimpleQueue[tuple[bytes, asyncio.Future[None]] | None] = SimpleQueue()
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    async def store(self, row: bytes) -> None:
+        future: asyncio.Future[None] = self._loop.create_future()
+        self._queue.put((row, future))
+        await future
+
+    def stop(self) -> None:
+        self._queue.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        database = sqlite3.connect(self._path, isolation_level=None)
+        database.execute("PRAGMA journal_mode=WAL")
+        database.execute("PRAGMA synchronous=FULL")
+        database.execute("CREATE TABLE rows (key BLOB PRIMARY KEY) WITHOUT ROWID")
+        while True:
+            batch = [self._queue.get()]
+            while len(batch) < _MAX_ROWS:
+                try:
+                    batch.append(self._queue.get_nowait())
+                except Empty:
+                    break
+            items = [item for item in batch if item is not None]
+            database.execute("BEGIN IMMEDIATE")
+            database.executemany("INSERT INTO rows VALUES (?)", [(row,) for row, _ in items])
+            database.execute("COMMIT")
+            self._loop.call_soon_threadsafe(self._tell, [future for _, future in items])
+            if len(items) < len(batch):
+                return
+
+    @staticmethod
+    def _tell(futures: list["asyncio.Future[None]"]) -> None:
+        for future in futures:
+            if not future.done():
+                future.set_result(None)
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    app.state.writer = _Writer(os.environ["BARE_DATABASE"])
+    yield
+    app.state.writer.stop()
+
+
+app = FastAPI(lifespan=_lifespan)
+
+
+@app.post("/rows", status_code=201)
+async def store(request: Request) -> dict[str, bool]:
+    """Commits one row."""
+    await request.app.state.writer.store(os.urandom(16))
+    return {"stored": True}
