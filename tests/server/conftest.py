@@ -15,7 +15,8 @@ from sqlalchemy import Engine, func, select
 from starlette.testclient import TestClient
 
 from dither_server.app import create_app
-from dither_server.database import open_database
+from dither_server.database import make_engine
+from dither_server.keeper import Published
 from dither_server.schema import answers, counts
 from dither_server.settings import Settings
 
@@ -23,7 +24,7 @@ ADMIN = {"Authorization": "Bearer the-admin-token"}
 SPEC = {"name": "Test", "family": "normal", "epsilon": 1, "range": [0, 100], "particles": 100}
 START = 1_800_000_000.0
 
-_POSTGRES = "postgresql://postgres@127.0.0.1:5432"
+POSTGRES = "postgresql://postgres@127.0.0.1:5432"
 
 
 class FakeClock:
@@ -85,6 +86,14 @@ class Site:
         """How many answers the terms say there are."""
         return int(self.client.get(f"/v1/collections/{collection}").json()["answers"])
 
+    def published(self, collection: str) -> Published:
+        """What the owner has published."""
+        assert self.client.portal is not None
+        published: Published = self.client.portal.call(
+            self.service.owner.published, self.service.collections.get(collection)
+        )
+        return published
+
     def learnt(self, collection: str, answers: int) -> dict[str, Any]:
         """The posterior once it has learnt that many answers."""
         deadline = time.monotonic() + 10
@@ -97,7 +106,7 @@ class Site:
 
     def check_counts(self) -> None:
         """Fails unless the counts are those of the answers."""
-        engine = open_database(self.url)
+        engine = make_engine(self.url)
         check_counts(engine)
         engine.dispose()
 
@@ -151,7 +160,7 @@ def sqlite_url(tmp_path: Path) -> str:
 def postgres_url() -> Iterator[str]:
     """The URL of an empty PostgreSQL database, which is dropped at the end."""
     try:
-        server = psycopg.connect(f"{_POSTGRES}/test", autocommit=True)
+        server = psycopg.connect(f"{POSTGRES}/test", autocommit=True)
     except psycopg.OperationalError as error:
         if os.environ.get("CI") == "true":
             raise
@@ -160,7 +169,7 @@ def postgres_url() -> Iterator[str]:
     with server:
         server.execute(f"CREATE DATABASE {name}")
         try:
-            yield f"postgresql+psycopg{_POSTGRES.removeprefix('postgresql')}/{name}"
+            yield f"postgresql+psycopg{POSTGRES.removeprefix('postgresql')}/{name}"
         finally:
             server.execute(f"DROP DATABASE {name} WITH (FORCE)")
 

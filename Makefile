@@ -1,0 +1,60 @@
+# Everything runs in .venv, which `make setup` creates. `make` alone lists what there is.
+# Another Python than the first suitable one on the path: make setup PYTHON=/path/to/python3
+
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON :=
+PYTEST_WORKERS := 2
+
+# The matrices here are small: more than one BLAS thread makes everything slower.
+export OPENBLAS_NUM_THREADS := 1
+export OMP_NUM_THREADS := 1
+export MKL_NUM_THREADS := 1
+
+.PHONY: help setup demo test check format bench clean
+
+help:
+	@echo "make setup    create $(VENV) and install Dither with everything that development needs"
+	@echo "make demo     28,155 real wages, asked privately over HTTP: about a minute (KEEP=1: and the server stays)"
+	@echo "make test     every test"
+	@echo "make check    formatting, lint, types"
+	@echo "make format   put the code into the format that make check wants"
+	@echo "make bench    the measurements of benchmarks/README.md"
+	@echo "make clean    remove $(VENV), demo/ and caches"
+
+setup: $(VENV)/.installed
+
+$(VENV)/.installed: pyproject.toml
+	@test -x $(BIN)/python || { \
+	    for python in $(PYTHON) $(if $(PYTHON),,python3 python3.14 python3.13 python3.12 python3.11 python); do \
+	        if "$$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
+	            echo "Creating $(VENV) with $$python"; exec "$$python" -m venv $(VENV); \
+	        fi; \
+	    done; \
+	    echo "Dither needs Python 3.11 or newer, with its venv module: install it," \
+	         "or say where it is with make setup PYTHON=/path/to/python3" >&2; \
+	    exit 1; }
+	@echo "Installing Dither and what it needs into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@
+
+demo: setup
+	@$(BIN)/python -m dither_server.simulate.demo $(if $(KEEP),--keep)
+
+test: setup
+	@$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal
+
+check: setup
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+
+format: setup
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+bench: setup
+	@$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,9 @@
+"""The database's schema, as Alembic migrations that an installed server runs by itself."""
+
+from dither_client.extras import require_extra
+
+require_extra("server", "alembic", "sqlalchemy")
+
+from dither_migrations.upgrade import SchemaRefused, newest_revision, upgrade_database  # noqa: E402
+
+__all__ = ["SchemaRefused", "newest_revision", "upgrade_database"]

@@ -1,0 +1,200 @@
+"""The collections: their terms, their states, and what they admit at a given time."""
+
+import secrets
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from sqlalchemy import Connection, Engine, RowMapping, insert, select, update
+
+from dither_client.epsilon import json_epsilon
+from dither_estimator.specification import Specification
+from dither_server.bodies import parse_json, with_floats
+from dither_server.clock import Clock, iso_time, milliseconds
+from dither_server.errors import CollectionClosed, CollectionFull, CollectionNotOpen, CollectionPaused, NotFound
+from dither_server.schema import collections
+from dither_server.specs import Admission, CollectionSpec, Visibility, parse_spec
+from dither_server.store import Store
+from dither_server.writer import Writer
+
+__all__ = ["Collection", "Collections", "State"]
+
+State = Literal["open", "paused", "closed"]
+
+_ID_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
+"""None that is easily taken for another."""
+_ID_LENGTH = 10
+
+
+@dataclass(frozen=True)
+class Collection:
+    """One collection, at the state it had when this was read. Times are milliseconds."""
+
+    number: int
+    id: str
+    created_at: int
+    stored_state: State
+    name: str
+    opens_at: int | None
+    closes_at: int | None
+    max_answers: int | None
+    admission: Admission
+    visibility: Visibility
+    specification: Specification
+    statistics: Mapping[str, Any]
+    """The statistical fields of the terms, ready for JSON."""
+
+    def state(self, now: int) -> State:
+        """The state at `now`: closing time closes without anybody's doing."""
+        return "closed" if self.closes_at is not None and now >= self.closes_at else self.stored_state
+
+    def check_issues(self, now: int, answers: int) -> None:
+        """Raises a `CollectionRefused` unless tickets are issued at `now`, when `answers` are stored."""
+        state = self.state(now)
+        if state == "closed":
+            raise CollectionClosed
+        if state == "paused":
+            raise CollectionPaused
+        if self.opens_at is not None and now < self.opens_at:
+            raise CollectionNotOpen
+        if self.max_answers is not None and answers >= self.max_answers:
+            raise CollectionFull
+
+    def terms(self, now: int, answers: int) -> dict[str, Any]:
+        """What anyone may know of it, ready for JSON."""
+        return {
+            "id": self.id,
+            "name": self.name,
+            **self.statistics,
+            "state": self.state(now),
+            "answers": answers,
+            "created_at": iso_time(self.created_at),
+            "opens_at": None if self.opens_at is None else iso_time(self.opens_at),
+            "closes_at": None if self.closes_at is None else iso_time(self.closes_at),
+            "max_answers": self.max_answers,
+            "admission": self.admission,
+            "visibility": self.visibility,
+            "advice": None,
+        }
+
+
+class Collections:
+    """Every collection, kept in memory: issuing a ticket reads no database."""
+
+    def __init__(self, engine: Engine, store: Store, writer: Writer, clock: Clock) -> None:
+        self._store = store
+        self._writer = writer
+        self._clock = clock
+        with engine.connect() as connection:
+            rows = connection.execute(select(collections).order_by(collections.c.number)).mappings().all()
+        self._by_id = {row["id"]: _load(row) for row in rows}
+        self._by_number = {collection.number: collection for collection in self._by_id.values()}
+        self._totals = store.totals() if any(collection.max_answers for collection in self._by_id.values()) else {}
+        """Answers of the collections that have a maximum."""
+
+    def get(self, collection_id: str) -> Collection:
+        """The collection with this id. Raises `NotFound`."""
+        try:
+            return self._by_id[collection_id]
+        except KeyError:
+            raise NotFound("There is no such collection.") from None
+
+    def numbered(self, number: int) -> Collection:
+        """The collection with this number."""
+        return self._by_number[number]
+
+    def note_totals(self, totals: Mapping[int, int | None]) -> None:
+        """Takes note of how many answers collections with a maximum have; others come with None. For any thread."""
+        for number, total in totals.items():
+            if total is not None:
+                self._totals[number] = total
+
+    def check_issues(self, collection: Collection) -> None:
+        """Raises a `CollectionRefused` unless the collection issues tickets now."""
+        collection.check_issues(milliseconds(self._clock()), self._totals.get(collection.number, 0))
+
+    def terms(self, collection: Collection) -> dict[str, Any]:
+        """The collection's terms now, with its number of answers from the database."""
+        return collection.terms(milliseconds(self._clock()), self._store.total(collection.number))
+
+    def all_terms(self) -> list[dict[str, Any]]:
+        """The terms of every collection, the newest first."""
+        totals, now = self._store.totals(), milliseconds(self._clock())
+        return [collection.terms(now, totals.get(collection.number, 0)) for collection in self.all()]
+
+    def all(self) -> Iterable[Collection]:
+        """Every collection, the newest first."""
+        return reversed(list(self._by_id.values()))
+
+    async def create(self, body: bytes) -> Collection:
+        """Makes the collection that the JSON in `body` describes. Raises what `parse_json` and `parse_spec` do."""
+        service, _ = parse_spec(parse_json(body))
+        row = {
+            "id": "".join(secrets.choice(_ID_LETTERS) for _ in range(_ID_LENGTH)),
+            "specification": body.decode(),
+            "state": "open",
+            "created_at": milliseconds(self._clock()),
+            "closes_at": milliseconds(service.closes_at.timestamp()) if service.closes_at else None,
+            "max_answers": service.max_answers,
+        }
+        collection = _load(await self._writer.run(lambda connection: _insert(connection, row)))
+        self._keep(collection)
+        return collection
+
+    async def set_state(self, collection_id: str, state: State) -> Collection:
+        """Opens, pauses or closes a collection. Raises `NotFound`, and `CollectionClosed` for one that was closed."""
+        collection = self.get(collection_id)
+        now = milliseconds(self._clock())
+        if collection.state(now) == "closed" and state != "closed":
+            raise CollectionClosed("The collection is closed, and that is final: create another one.")
+        await self._writer.run(lambda connection: _set_state(connection, collection.number, state))
+        changed = replace(self.get(collection_id), stored_state=state)
+        self._keep(changed)
+        return changed
+
+    def _keep(self, collection: Collection) -> None:
+        self._by_id[collection.id] = collection
+        self._by_number[collection.number] = collection
+
+
+def _insert(connection: Connection, row: Mapping[str, Any]) -> RowMapping:
+    return connection.execute(insert(collections).returning(*collections.c), row).mappings().one()
+
+
+def _set_state(connection: Connection, number: int, state: State) -> None:
+    # Whoever closed it in the meantime has the last word.
+    still_open = update(collections).where(collections.c.number == number, collections.c.state != "closed")
+    changed = connection.execute(still_open.values(state=state)).rowcount
+    if not changed and state != "closed":
+        raise CollectionClosed("The collection is closed, and that is final: create another one.")
+
+
+def _load(row: RowMapping) -> Collection:
+    data = parse_json(row["specification"].encode())
+    service, specification = parse_spec(data)
+    return Collection(
+        number=row["number"],
+        id=row["id"],
+        created_at=row["created_at"],
+        stored_state=row["state"],
+        name=service.name,
+        opens_at=milliseconds(service.opens_at.timestamp()) if service.opens_at else None,
+        closes_at=row["closes_at"],
+        max_answers=row["max_answers"],
+        admission="gateway" if service.admission == "gateway" else "public",
+        visibility=service.visibility,
+        specification=specification,
+        statistics=_statistics(service, specification),
+    )
+
+
+def _statistics(service: CollectionSpec, specification: Specification) -> dict[str, Any]:
+    return {
+        "family": specification.family.name,
+        "transform": specification.transform,
+        "epsilon": json_epsilon(specification.epsilon),
+        "mechanism": specification.mechanism,
+        "goal": with_floats(service.goal or "all"),
+        "policy": service.policy or "adaptive",
+        "levels": specification.levels,
+    }

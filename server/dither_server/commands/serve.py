@@ -1,0 +1,37 @@
+"""Serve collections over HTTP, from an SQLite file or PostgreSQL."""
+
+from typing import Annotated
+
+import typer
+
+from dither_client.commands._shared import fail
+from dither_server.errors import StartRefused
+from dither_server.serving import serve
+from dither_server.settings import load_settings
+
+__all__ = ["app"]
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def run(
+    host: Annotated[str | None, typer.Option(help="The address to listen on; 127.0.0.1 unless set.")] = None,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="The port to listen on; 8000 unless set, 0 takes a free one.")
+    ] = None,
+    database: Annotated[
+        str | None, typer.Option(help="The database's URL; the SQLite file dither.sqlite in this folder unless set.")
+    ] = None,
+) -> None:
+    """Serve collections over HTTP. The first start creates the database and prints an admin's token once.
+
+    Settings may also come as variables: DITHER_HOST, DITHER_PORT, DITHER_DATABASE, DITHER_SECRET, DITHER_ADMIN_TOKEN,
+    DITHER_LOG_FORMAT (console or json), DITHER_LOG_LEVEL (debug, info, warning or error).
+
+    For example: dither serve --port 8080 --database sqlite:///survey.sqlite
+    """
+    try:
+        serve(load_settings(host=host, port=port, database=database))
+    except StartRefused as error:
+        fail(str(error), 2)

@@ -1,0 +1,214 @@
+"""Simulate a population that a collection asks: over HTTP, to load a server, or in this process."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+from dither_client import Admin, Transform
+from dither_client.addresses import collection_path
+from dither_client.api import Api
+from dither_client.commands._shared import Json, Token, console, fail, print_json
+from dither_client.messages import parse_terms
+from dither_estimator.families import find_family
+from dither_estimator.learner import Learner
+from dither_estimator.specification import Specification
+from dither_server.simulate.behaviours import Behaviours, DropOutBy, draw_roles
+from dither_server.simulate.in_process import simulate_in_process
+from dither_server.simulate.outcome import Outcome
+from dither_server.simulate.over_http import simulate_over_http
+from dither_server.simulate.population import Population, draw_population, parse_truth, read_population
+from dither_server.simulate.report import report_json, report_table
+from dither_server.simulate.scenario import read_prior, read_spec, spec_from_options
+
+__all__ = ["app"]
+
+app = typer.Typer(add_completion=False)
+
+_CONCURRENCY = 64
+
+
+@app.command()
+def simulate(
+    family: Annotated[
+        str | None, typer.Option(help="The family that values are drawn from.", show_default="normal")
+    ] = None,
+    truth: Annotated[str | None, typer.Option(help="Its parameters, such as mu=50,sigma=3.16.")] = None,
+    data: Annotated[Path | None, typer.Option(help="A CSV or Parquet file of values, instead of --truth.")] = None,
+    column: Annotated[str | None, typer.Option(help="The column of --data that holds them.")] = None,
+    respondents: Annotated[
+        int | None, typer.Option(min=1, help="How many are asked.", show_default="every row of --data")
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, help="Fixes everything that is random here; a server draws its questions itself."),
+    ] = None,
+    epsilon: Annotated[str | None, typer.Option(help="ε of one answer.", show_default="1")] = None,
+    goal: Annotated[
+        str | None, typer.Option(help="all, a parameter, or weights such as mu=1,sigma=2.", show_default="all")
+    ] = None,
+    policy: Annotated[
+        str | None, typer.Option(help="adaptive, thompson or fixed:LOW:HIGH.", show_default="adaptive")
+    ] = None,
+    mechanism: Annotated[
+        str | None, typer.Option(help="laplace or randomized_response.", show_default="laplace")
+    ] = None,
+    levels: Annotated[
+        int | None, typer.Option(help="Levels, or cells less one.", show_default="chosen by the design")
+    ] = None,
+    particles: Annotated[int | None, typer.Option(help="Size of the particle system.", show_default="1000")] = None,
+    prior: Annotated[str | None, typer.Option(help="A JSON file with a prior, or paper.", show_default="wide")] = None,
+    spec: Annotated[
+        Path | None, typer.Option(help="A JSON file with all of the collection's fields, instead of the options.")
+    ] = None,
+    in_process: Annotated[bool, typer.Option("--in-process", help="The estimator alone, no server.")] = False,
+    url: Annotated[str | None, typer.Option(envvar="DITHER_URL", help="The server to load.")] = None,
+    token: Token = None,
+    collection: Annotated[str | None, typer.Option(help="Ask for this collection instead of a new one.")] = None,
+    concurrency: Annotated[
+        int | None, typer.Option(min=1, max=10_000, help="Respondents at once.", show_default="64")
+    ] = None,
+    drop_out: Annotated[float, typer.Option(help="The share of respondents who never answer.")] = 0.0,
+    drop_out_by: Annotated[
+        DropOutBy,
+        typer.Option(
+            help="Whether drop-out strikes by chance, or only high values, or only answers that came out high."
+        ),
+    ] = "chance",
+    retry: Annotated[float, typer.Option(help="The share that sends the same answer three times.")] = 0.0,
+    late: Annotated[float, typer.Option(help="The share that answers after all others.")] = 0.0,
+    poison: Annotated[float, typer.Option(help="The share that sends the highest answer, whatever it holds.")] = 0.0,
+    as_json: Json = False,
+) -> None:
+    """Ask a simulated population, and compare the posterior with the truth.
+
+    Values come from a family (--truth) or from a file (--data). With --url the real client's protocol runs for each
+    respondent, in a new collection (an admin's token makes it) or in --collection; with --in-process nothing but the
+    estimator runs. Shares are from 0 to 1. Ctrl-C ends it early, with what was done.
+
+    Examples: dither simulate --truth mu=50,sigma=3.16 --respondents 1000 --epsilon 1 --in-process --seed 1 ·
+    dither simulate --data wages.csv --column wage --spec wages.json --url http://127.0.0.1:8000
+    """
+    options = {
+        "epsilon": epsilon, "goal": goal, "policy": policy, "mechanism": mechanism, "levels": levels,
+        "particles": particles, "prior": prior,
+    }  # fmt: skip
+    _refuse_together("--spec", spec, {**options, "collection": collection})
+    _refuse_together("--collection", collection, options)
+    if in_process:
+        over_http = {"collection": collection, "concurrency": concurrency, "retry": retry, "late": late}
+        _refuse_together("--in-process", in_process, over_http)
+    elif url is None:
+        fail("say which server to ask with --url, or simulate --in-process", 2)
+    behaviours = Behaviours(drop_out, drop_out_by, retry, late, poison)
+    seeds = np.random.SeedSequence(seed).spawn(4)
+    if collection is not None and url is not None:
+        asked = _existing(url, token, collection)
+    else:
+        asked = _new(spec, family, options)
+    people = _population(np.random.default_rng(seeds[0]), asked, family, truth, data, column, respondents)
+    roles = draw_roles(np.random.default_rng(seeds[1]), behaviours, len(people.values))
+    with _progress(len(people.values)) as progress:
+        if url is None or in_process:
+            assert asked.specification is not None
+            learner = Learner(asked.specification, seeds[3])
+            outcome = simulate_in_process(learner, people.values, roles, np.random.default_rng(seeds[2]), progress)
+        else:
+            noise = None if seed is None else int(seeds[2].generate_state(1)[0])
+            asked_at = collection or _create(url, token, asked.fields)
+            outcome = simulate_over_http(
+                url, token, asked_at, people.values, roles, concurrency or _CONCURRENCY, noise, progress
+            )
+    _report(people, outcome, as_json)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is asked about. `fields` make a new collection; an existing one has no `specification` here."""
+
+    family: str
+    transform: Transform
+    fields: Mapping[str, Any]
+    specification: Specification | None
+
+
+def _new(spec: Path | None, family: str | None, options: Mapping[str, Any]) -> _Asked:
+    if spec is not None:
+        fields, specification = read_spec(spec)
+    else:
+        prior = options["prior"]
+        given = {
+            **options,
+            "family": family or "normal",
+            "epsilon": options["epsilon"] or "1",
+            "prior": read_prior(prior) if prior else None,
+        }
+        fields, specification = spec_from_options(given)
+    return _Asked(specification.family.name, specification.transform, fields, specification)
+
+
+def _existing(url: str, token: str | None, collection: str) -> _Asked:
+    with Api(url, token) as api:
+        terms = parse_terms(api.get(collection_path(collection), exact=True))
+    return _Asked(terms.family, "log" if terms.transform == "log" else "identity", {}, None)
+
+
+def _create(url: str, token: str | None, fields: Mapping[str, Any]) -> str:
+    if token is None:
+        fail("making a collection needs an admin's token: --token, or DITHER_TOKEN", 2)
+    with Admin(url, token) as admin:
+        return str(admin.create_collection(fields)["id"])
+
+
+def _population(
+    rng: np.random.Generator,
+    asked: _Asked,
+    family: str | None,
+    truth: str | None,
+    data: Path | None,
+    column: str | None,
+    respondents: int | None,
+) -> Population:
+    law = find_family(family or asked.family)
+    if (truth is None) == (data is None):
+        fail("say who is asked with either --truth or --data", 2)
+    if data is not None:
+        if column is None:
+            fail("say which column of the file holds the values with --column", 2)
+        return read_population(rng, data, column, law, asked.transform, respondents)
+    if respondents is None:
+        fail("say how many are asked with --respondents", 2)
+    return draw_population(rng, law, parse_truth(truth or "", law), asked.transform, respondents)
+
+
+def _refuse_together(name: str, given: object, others: Mapping[str, object]) -> None:
+    """Ends the command if the option `name` is given and any of the others is, too."""
+    clash = [other for other, value in others.items() if value]
+    if given and clash:
+        fail(f"{name} cannot go with {', '.join(f'--{other}' for other in clash)}", 2)
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[int], None]]:
+    """A progress bar on standard error, where there is somebody to see it."""
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda done: bar.update(task, completed=done)
+
+
+def _report(people: Population, outcome: Outcome, as_json: bool) -> None:
+    if as_json:
+        print_json(report_json(len(people.values), people.truth, outcome))
+    else:
+        Console(highlight=False, markup=False).print(report_table(len(people.values), people.truth, outcome))
+    if outcome.interrupted:
+        fail("interrupted: this is what was done until then")
+    if not outcome.sound:
+        fail("not every answer was taken, or not once only: see the failures and mismatches of the report")

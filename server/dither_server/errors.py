@@ -1,0 +1,189 @@
+"""Everything that the server refuses on purpose.
+
+    Refusal
+    ├── MalformedJson         the body is not JSON
+    ├── InvalidBody           the body is JSON of the wrong shape
+    │   └── InvalidAnswer     the answer is not one of the ticket's query
+    ├── BodyTooLarge          the body is longer than the call allows
+    ├── Unauthorized          no valid token where one is needed
+    ├── Forbidden             a valid token of a role that may not do this
+    ├── NotFound              no such collection, token or page
+    ├── MethodNotAllowed      the path exists, the method does not
+    ├── TicketRefused
+    │   ├── TicketInvalid     forged, garbled, or signed with another secret
+    │   ├── TicketForeign     issued for another collection
+    │   └── TicketExpired     its life is over
+    ├── AlreadyAnswered       the ticket has been used for another answer
+    ├── CollectionRefused
+    │   ├── CollectionNotOpen before `opens_at`
+    │   ├── CollectionPaused  takes answers to tickets issued before, issues none
+    │   ├── CollectionClosed  for good
+    │   └── CollectionFull    has `max_answers` answers
+    └── TryLater
+        ├── Overloaded        too much is waiting to be written
+        └── Unavailable       the database cannot be used now, or the server is stopping
+    StartRefused              the server cannot start as it is configured
+
+Texts say what is allowed and never repeat what a request contained. `problems.py` maps them to HTTP.
+"""
+
+__all__ = [
+    "AlreadyAnswered",
+    "BodyTooLarge",
+    "CollectionClosed",
+    "CollectionFull",
+    "CollectionNotOpen",
+    "CollectionPaused",
+    "CollectionRefused",
+    "Forbidden",
+    "InvalidAnswer",
+    "InvalidBody",
+    "MalformedJson",
+    "MethodNotAllowed",
+    "NotFound",
+    "Overloaded",
+    "Refusal",
+    "StartRefused",
+    "TicketExpired",
+    "TicketForeign",
+    "TicketInvalid",
+    "TicketRefused",
+    "TryLater",
+    "Unauthorized",
+    "Unavailable",
+]
+
+
+class Refusal(Exception):
+    """Base of everything that a request can be refused with; its text is shown to whoever asked."""
+
+    default = "The request was refused."
+
+    def __init__(self, detail: str | None = None) -> None:
+        super().__init__(detail or self.default)
+
+
+class MalformedJson(Refusal):
+    """The body is not JSON, or uses a number that JSON has not (NaN, Infinity) or no float can hold."""
+
+    default = "The body must be JSON in UTF-8, with finite numbers."
+
+
+class InvalidBody(Refusal):
+    """The body, or a parameter, has the wrong shape."""
+
+    default = "The body does not have the shape that this call asks for."
+
+
+class InvalidAnswer(InvalidBody):
+    """The answer is not one of the answers to the ticket's query."""
+
+    default = "The answer must be one of the answers to the ticket's query."
+
+
+class BodyTooLarge(Refusal):
+    """The body is longer than the call allows."""
+
+
+class Unauthorized(Refusal):
+    """No valid token came with a call that needs one."""
+
+    default = "This call needs a valid token: send the header Authorization: Bearer TOKEN."
+
+
+class Forbidden(Refusal):
+    """The token is valid, and its role may not do this."""
+
+    default = "The token's role may not do this."
+
+
+class NotFound(Refusal):
+    """Nothing is there."""
+
+    default = "There is nothing at this address."
+
+
+class MethodNotAllowed(Refusal):
+    """The address exists and does not take this method."""
+
+    default = "This address does not take this method."
+
+
+class TicketRefused(Refusal):
+    """The ticket cannot be used."""
+
+
+class TicketInvalid(TicketRefused):
+    """The ticket was not made by this server, or was changed."""
+
+    default = "The ticket is not one of this server's, or has been changed: ask for a new one."
+
+
+class TicketForeign(TicketRefused):
+    """The ticket belongs to another collection."""
+
+    default = "The ticket is for another collection: send the answer to the collection that issued it."
+
+
+class TicketExpired(TicketRefused):
+    """The ticket's life is over."""
+
+    default = "The ticket has expired and its answer was not counted."
+
+
+class AlreadyAnswered(Refusal):
+    """The ticket has been used for another answer."""
+
+    default = "The ticket has been used for another answer: one ticket counts once."
+
+
+class CollectionRefused(Refusal):
+    """The collection does not take this now."""
+
+
+class CollectionNotOpen(CollectionRefused):
+    """The collection's opening time has not come."""
+
+    default = "The collection has not opened yet: try again after its opens_at."
+
+
+class CollectionPaused(CollectionRefused):
+    """The collection issues no tickets at present."""
+
+    default = "The collection is paused and issues no tickets: try again later."
+
+
+class CollectionClosed(CollectionRefused):
+    """The collection is closed for good."""
+
+    default = "The collection is closed: it takes no more answers."
+
+
+class CollectionFull(CollectionRefused):
+    """The collection has all the answers it asked for."""
+
+    default = "The collection has all the answers it asked for."
+
+
+class TryLater(Refusal):
+    """Nothing is wrong with the request: the same bytes may be sent again."""
+
+    retry_after = 1
+    """Seconds after which trying again makes sense."""
+
+
+class Overloaded(TryLater):
+    """Too much is waiting to be written."""
+
+    default = "The server is busy and stored nothing: send the same bytes again later."
+
+
+class Unavailable(TryLater):
+    """The database cannot be used at present, or the server is stopping."""
+
+    default = "The server cannot reach its database at present: send the same bytes again later."
+    retry_after = 2
+
+
+class StartRefused(Exception):
+    """The server cannot start as it is configured; the text is one sentence that names the fix."""

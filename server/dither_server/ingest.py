@@ -1,0 +1,145 @@
+"""What becomes of answers: many of them in one transaction, each stored and counted once, or refused.
+
+The order of checks on an answer whose ticket is genuine: already stored (then its fate is settled, whatever has become
+of the collection since); the collection's state; the ticket's expiry; `max_answers`.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import NamedTuple
+
+from sqlalchemy import Connection
+
+from dither_server.ingest_sql import (
+    Key,
+    Rules,
+    add_counts,
+    insert_answers,
+    number_queries,
+    read_rules,
+    read_stored,
+)
+from dither_server.packing import unpack_query
+
+__all__ = ["Arrival", "Fate", "Ingest", "Stored"]
+
+
+class Fate(Enum):
+    """What became of an answer."""
+
+    STORED = auto()
+    REPEATED = auto()
+    """The same answer was stored before."""
+    CONTRADICTED = auto()
+    """Another answer was stored before."""
+    CLOSED = auto()
+    EXPIRED = auto()
+    FULL = auto()
+
+
+class Arrival(NamedTuple):
+    """An answer whose ticket is genuine. A tuple, since there are many."""
+
+    key: Key
+    """What the answer may be stored once under."""
+    query: bytes
+    """Packed."""
+    answer: int
+    received_at: int
+    """Milliseconds."""
+    expired: bool
+    """Whether the ticket's life was over by then."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What a transaction did; true once it is committed."""
+
+    fates: list[Fate]
+    """In the order of the arrivals."""
+    totals: Mapping[int, int | None]
+    """The collections that got answers, with their number of answers by now where there is a maximum."""
+    queries: Mapping[bytes, int]
+    """Row numbers of the packed queries that were answered."""
+
+
+class Ingest:
+    """Stores answers; used by one thread. `slot` numbers the process: it has count rows of its own."""
+
+    def __init__(self, slot: int = 0) -> None:
+        self._slot = slot
+        self._queries: dict[bytes, int] = {}
+
+    def store(self, connection: Connection, arrivals: Sequence[Arrival]) -> Stored:
+        """Stores and counts those of `arrivals` that may be, in the connection's transaction."""
+        rules = read_rules(connection, sorted({arrival.key[0] for arrival in arrivals}))
+        refused = {arrival.key: fate for arrival in arrivals if (fate := _refusal(rules[arrival.key[0]], arrival))}
+        limited = {number for number, rule in rules.items() if rule.max_answers is not None}
+        known = read_stored(connection, {a.key for a in arrivals if a.key in refused or a.key[0] in limited})
+        candidates: dict[Key, Arrival] = {}
+        for arrival in arrivals:
+            if arrival.key not in refused and arrival.key not in known:
+                candidates.setdefault(arrival.key, arrival)
+        for key in _beyond_room(candidates, rules) if limited else ():
+            del candidates[key]
+            refused[key] = Fate.FULL
+        numbers = self._query_numbers(connection, {arrival.query for arrival in candidates.values()})
+        rows = {key: (numbers[a.query], a.answer, a.received_at) for key, a in candidates.items()}
+        new = insert_answers(connection, rows)
+        known |= read_stored(connection, candidates.keys() - new)
+        add_counts(connection, self._slot, Counter((key[0], *rows[key][:2]) for key in new))
+        added = Counter(key[0] for key in new)
+        totals = {number: rules[number].total + more if number in limited else None for number, more in added.items()}
+        return Stored(_fates(arrivals, refused, {key: candidates[key] for key in new}, known), totals, numbers)
+
+    def committed(self, stored: Stored) -> None:
+        """To be called once the transaction of `stored` is committed: only then are its query rows there to stay."""
+        self._queries.update(stored.queries)
+
+    def _query_numbers(self, connection: Connection, packed: set[bytes]) -> dict[bytes, int]:
+        """Row numbers of packed queries."""
+        numbers = {query: self._queries[query] for query in packed if query in self._queries}
+        unknown = {unpack_query(query): query for query in packed - numbers.keys()}
+        return numbers | {unknown[query]: number for query, number in number_queries(connection, unknown).items()}
+
+
+def _refusal(rules: Rules, arrival: Arrival) -> Fate | None:
+    """Why an answer that is not stored yet may not be, room apart."""
+    if rules.state == "closed" or (rules.closes_at is not None and arrival.received_at >= rules.closes_at):
+        return Fate.CLOSED
+    return Fate.EXPIRED if arrival.expired else None
+
+
+def _beyond_room(candidates: Mapping[Key, Arrival], rules: Mapping[int, Rules]) -> list[Key]:
+    """The candidates for which their collection's maximum leaves no room: the last to arrive."""
+    taken: Counter[int] = Counter()
+    beyond = []
+    for key in candidates:
+        rule = rules[key[0]]
+        if rule.max_answers is not None and rule.total + taken[key[0]] >= rule.max_answers:
+            beyond.append(key)
+        taken[key[0]] += 1
+    return beyond
+
+
+def _fates(
+    arrivals: Sequence[Arrival],
+    refused: Mapping[Key, Fate],
+    new: Mapping[Key, Arrival],
+    known: Mapping[Key, int],
+) -> list[Fate]:
+    """The fate of each arrival; of several with one ticket, the first was stored and the others meet its answer."""
+    fates = []
+    for arrival in arrivals:
+        first = new.get(arrival.key)
+        if first is arrival:
+            fates.append(Fate.STORED)
+            continue
+        answer = first.answer if first else known.get(arrival.key)
+        if answer is None:
+            fates.append(refused[arrival.key])
+        else:
+            fates.append(Fate.REPEATED if answer == arrival.answer else Fate.CONTRADICTED)
+    return fates

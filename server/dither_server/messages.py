@@ -1,0 +1,282 @@
+"""The shapes of what goes over HTTP, for validation and for OpenAPI. Collections' specifications are in `specs.py`."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from dither_server.access import Role
+from dither_server.collections import State
+from dither_server.specs import Admission, Visibility
+from dither_server.tickets import MAX_TICKET
+
+__all__ = [
+    "MAX_COUNT",
+    "AnswersReply",
+    "BatchBody",
+    "BatchReply",
+    "BatchReplyItem",
+    "HistoryReply",
+    "LaplaceQuery",
+    "ParticlesReply",
+    "PosteriorReply",
+    "QueriesReply",
+    "RandomizedResponseQuery",
+    "ReceiptReply",
+    "ResponseBody",
+    "StateBody",
+    "StatusReply",
+    "TermsList",
+    "TermsReply",
+    "TicketReply",
+    "TicketsBody",
+    "TicketsReply",
+    "TokenBody",
+    "TokenList",
+    "TokenReply",
+    "TokenSecretReply",
+]
+
+MAX_COUNT = 10_000
+"""Tickets, or responses, in one call."""
+
+_TICKET = "q0AHvVvxzmWCd2XKpE2bTQAAAAFqz…"
+_RECEIPT = "4f2a9c0d7be15d3386ca01f7e9b24c68"
+_TIME = "2026-01-31T12:00:00.000Z"
+_QUERY = {
+    "mechanism": "laplace",
+    "low": 6.0,
+    "high": 6.25,
+    "levels": 1,
+    "epsilon": 1,
+    "transform": "log",
+}
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class LaplaceQuery(BaseModel):
+    """On which point of an interval, with discrete Laplace noise. Answers are `0..levels`."""
+
+    mechanism: Literal["laplace"]
+    low: float = Field(description="On the transformed scale.")
+    high: float
+    levels: int = Field(ge=1, le=1024)
+    epsilon: int | float = Field(gt=0, le=50, description="The JSON number writes the exact decimal.")
+    transform: Literal["identity", "log"]
+
+
+class RandomizedResponseQuery(BaseModel):
+    """In which cell, by randomised response. Answers are `0..len(cuts)`: how many cuts lie strictly below."""
+
+    mechanism: Literal["randomized_response"]
+    cuts: list[float] = Field(min_length=1, max_length=1023, description="Increasing, on the transformed scale.")
+    epsilon: int | float = Field(gt=0, le=50, description="The JSON number writes the exact decimal.")
+    transform: Literal["identity", "log"]
+
+
+Query = LaplaceQuery | RandomizedResponseQuery
+
+
+class TicketsBody(_Body):
+    """How many tickets; one, in a reply of its own shape, if left out."""
+
+    count: int | None = Field(default=None, ge=1, le=MAX_COUNT, examples=[100])
+
+
+class TicketReply(BaseModel):
+    """The right to answer one question once."""
+
+    ticket: str = Field(examples=[_TICKET])
+    query: Query = Field(examples=[_QUERY])
+    expires_at: str = Field(examples=[_TIME])
+
+
+class TicketsReply(BaseModel):
+    """Many tickets, each with a question of its own."""
+
+    tickets: list[TicketReply]
+
+
+class ResponseBody(_Body):
+    """A private answer, which the respondent's own device has drawn."""
+
+    ticket: str = Field(max_length=MAX_TICKET, description="As it was issued.", examples=[_TICKET])
+    answer: int = Field(ge=0, le=1024, description="One of the answers to the ticket's query.", examples=[1])
+
+
+class ReceiptReply(BaseModel):
+    """The answer is stored for good; the same ticket and answer always get the same receipt."""
+
+    receipt: str = Field(examples=[_RECEIPT])
+
+
+class BatchBody(_Body):
+    """Many answers, each with a fate of its own."""
+
+    responses: list[ResponseBody] = Field(max_length=MAX_COUNT)
+
+
+class BatchReplyItem(BaseModel):
+    """What became of one answer: a receipt, or a problem's type and detail."""
+
+    status: int = Field(examples=[201])
+    receipt: str | None = Field(default=None, examples=[_RECEIPT])
+    type: str | None = None
+    detail: str | None = None
+
+
+class BatchReply(BaseModel):
+    """What became of each answer, in order."""
+
+    responses: list[BatchReplyItem]
+
+
+class StateBody(_Body):
+    """The state to be in; closed is final."""
+
+    state: State = Field(examples=["paused"])
+
+
+class TermsReply(BaseModel):
+    """What anyone may know of a collection."""
+
+    id: str = Field(examples=["k3xw8c2nqa"])
+    name: str = Field(examples=["Weekly wages"])
+    family: str = Field(examples=["normal"])
+    transform: Literal["identity", "log"]
+    epsilon: int | float = Field(examples=[1])
+    mechanism: str = Field(examples=["laplace"])
+    goal: Any = Field(examples=["all"])
+    policy: str = Field(examples=["adaptive"])
+    levels: int | None
+    state: State
+    answers: int = Field(description="Stored so far.", examples=[1204])
+    created_at: str = Field(examples=[_TIME])
+    opens_at: str | None
+    closes_at: str | None
+    max_answers: int | None
+    admission: Admission
+    visibility: Visibility
+    advice: str | None
+
+
+class TermsList(BaseModel):
+    """Every collection, the newest first."""
+
+    collections: list[TermsReply]
+
+
+class ParameterSummary(BaseModel):
+    """Of one parameter's posterior."""
+
+    mean: float
+    sd: float
+    q05: float
+    q25: float
+    q50: float
+    q75: float
+    q95: float
+
+
+class PosteriorReply(BaseModel):
+    """The posterior of every answer learnt so far."""
+
+    posterior: dict[str, ParameterSummary]
+    covariance: list[list[float]]
+    answers: int = Field(description="Learnt so far.")
+    ess: float = Field(description="Effective sample size of the particles.")
+    log_evidence: float
+    particles: int
+    moves: int
+    queries: int = Field(description="Distinct questions answered.")
+    updated_at: str = Field(examples=[_TIME])
+
+
+class HistoryItem(BaseModel):
+    """The posterior after so many answers, and a question that was asked then."""
+
+    answers: int
+    at: str = Field(examples=[_TIME])
+    posterior: dict[str, ParameterSummary]
+    ess: float
+    query: Query
+
+
+class HistoryReply(BaseModel):
+    """The posterior's trajectory: a row when the answers have grown by about 2%."""
+
+    history: list[HistoryItem]
+
+
+class ParticlesReply(BaseModel):
+    """The posterior itself, as weighted particles."""
+
+    parameters: list[str] = Field(examples=[["mu", "sigma"]])
+    particles: list[list[float]]
+    weights: list[float]
+
+
+class QueriesItem(BaseModel):
+    """One question, and how often it was answered."""
+
+    id: str
+    query: Query
+    answers: int
+    counts: list[int] | None = Field(default=None, description="By answer; for those who may read the posterior.")
+
+
+class QueriesReply(BaseModel):
+    """Every question answered so far."""
+
+    queries: list[QueriesItem]
+
+
+class AnswersItem(BaseModel):
+    """One stored answer."""
+
+    query_id: str
+    answer: int
+    received_at: str = Field(examples=[_TIME])
+
+
+class AnswersReply(BaseModel):
+    """A page of answers, in no particular order; `next` leads to the following page."""
+
+    answers: list[AnswersItem]
+    next: str | None
+
+
+class TokenBody(_Body):
+    """A token to be made."""
+
+    role: Role = Field(examples=["analyst"])
+    name: str = Field(default="", max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$", examples=["Ada"])
+
+
+class TokenReply(BaseModel):
+    """A token without its secret."""
+
+    id: str
+    role: Role
+    name: str
+    created_at: str = Field(examples=[_TIME])
+
+
+class TokenSecretReply(TokenReply):
+    """A new token; its secret is shown this once."""
+
+    token: str = Field(examples=["dither_analyst_…"])
+
+
+class TokenList(BaseModel):
+    """Every token that can be revoked."""
+
+    tokens: list[TokenReply]
+
+
+class StatusReply(BaseModel):
+    """A word on how the server is."""
+
+    status: str = Field(examples=["ok"])

@@ -1,0 +1,189 @@
+"""Errors over HTTP: RFC 9457 problem documents. The one place that knows which exception is which problem.
+
+Nothing of a request is ever repeated: details are the exceptions' own texts, which are written here and in `errors.py`,
+and of a validation error only the place and the rule.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, Field, ValidationError
+from starlette.exceptions import HTTPException
+
+from dither_estimator.specification import SpecificationError
+from dither_server import errors
+from dither_server.database import DATABASE_TROUBLE
+
+__all__ = [
+    "Problem",
+    "ProblemDocument",
+    "add_problem_handlers",
+    "invalid",
+    "problem_of",
+    "problem_response",
+    "problems",
+]
+
+MEDIA_TYPE = "application/problem+json"
+
+
+class ProblemDocument(BaseModel):
+    """Why a request was refused (RFC 9457)."""
+
+    type: str = Field(description="The cause; it stays the same.", examples=["urn:dither:ticket-expired"])
+    title: str = Field(description="The cause in words.", examples=["The ticket has expired"])
+    status: int = Field(description="The HTTP status.", examples=[410])
+    detail: str = Field(description="What to do about it.", examples=[errors.TicketExpired.default])
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One kind of problem."""
+
+    status: int
+    name: str
+    title: str
+
+    @property
+    def type(self) -> str:
+        """What programs recognise it by."""
+        return f"urn:dither:{self.name}"
+
+    def document(self, detail: str) -> dict[str, Any]:
+        """The problem document."""
+        return {"type": self.type, "title": self.title, "status": self.status, "detail": detail}
+
+
+_INTERNAL = Problem(500, "internal", "The server failed")
+
+_PROBLEMS: dict[type[Exception], Problem] = {
+    errors.MalformedJson: Problem(400, "malformed-json", "The body is not JSON"),
+    errors.InvalidAnswer: Problem(422, "invalid-answer", "Not an answer to the ticket's query"),
+    errors.InvalidBody: Problem(422, "invalid-body", "The request has the wrong shape"),
+    SpecificationError: Problem(422, "invalid-body", "The request has the wrong shape"),
+    errors.BodyTooLarge: Problem(413, "body-too-large", "The body is too large"),
+    errors.Unauthorized: Problem(401, "unauthorized", "A token is needed"),
+    errors.Forbidden: Problem(403, "forbidden", "The token's role may not do this"),
+    errors.NotFound: Problem(404, "not-found", "Nothing is there"),
+    errors.MethodNotAllowed: Problem(405, "method-not-allowed", "The method is not allowed"),
+    errors.TicketInvalid: Problem(403, "ticket-invalid", "The ticket is not genuine"),
+    errors.TicketForeign: Problem(403, "ticket-foreign", "The ticket is for another collection"),
+    errors.TicketExpired: Problem(410, "ticket-expired", "The ticket has expired"),
+    errors.AlreadyAnswered: Problem(409, "already-answered", "The ticket has been used"),
+    errors.CollectionNotOpen: Problem(409, "collection-not-open", "The collection has not opened yet"),
+    errors.CollectionPaused: Problem(409, "collection-paused", "The collection is paused"),
+    errors.CollectionClosed: Problem(409, "collection-closed", "The collection is closed"),
+    errors.CollectionFull: Problem(409, "collection-full", "The collection is full"),
+    errors.Overloaded: Problem(503, "overloaded", "The server is busy"),
+    errors.Unavailable: Problem(503, "unavailable", "The database is not available"),
+}
+
+
+def problem_of(error: Exception) -> tuple[Problem, str]:
+    """The problem that `error` is, and its detail."""
+    if isinstance(error, DATABASE_TROUBLE):
+        error = errors.Unavailable()
+    for kind in type(error).__mro__:
+        if kind in _PROBLEMS:
+            return _PROBLEMS[kind], f"{str(error).removesuffix('.')}."
+    return _INTERNAL, "The server failed on its side; the operator finds the cause in its log."
+
+
+def problem_response(error: Exception) -> Response:
+    """The response that tells of `error`."""
+    problem, detail = problem_of(error)
+    headers = {}
+    if isinstance(error, errors.TryLater) or problem.status == 503:
+        headers["Retry-After"] = str(getattr(error, "retry_after", errors.Unavailable.retry_after))
+    if problem.status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    if problem.status == 413:
+        headers["Connection"] = "close"  # the rest of the body is not read
+    return Response(json.dumps(problem.document(detail)), problem.status, headers, MEDIA_TYPE)
+
+
+def invalid(
+    error: ValidationError | RequestValidationError, model: type[BaseModel] | None = None
+) -> errors.InvalidBody:
+    """A sentence about the first thing that is wrong: the field, if it is one of `model`'s, and what is allowed."""
+    if isinstance(error, ValidationError):
+        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
+    else:
+        first = error.errors()[0]
+    place = ".".join(_place(first["loc"], model))
+    if first["type"] == "extra_forbidden":
+        known = ", ".join(model.model_fields) if model else ""
+        return errors.InvalidBody(f"There is a field that is not known; the fields are: {known}.")
+    rule = str(first["msg"]).removeprefix("Value error, ")
+    return errors.InvalidBody(f"{place}: {rule}." if place else f"{rule}.")
+
+
+def problems(*kinds: type[Exception]) -> dict[int | str, dict[str, Any]]:
+    """What OpenAPI says of a call that may end in these problems (and in any call's)."""
+    by_status: dict[int, list[Problem]] = {}
+    for kind in dict.fromkeys(kinds):
+        by_status.setdefault(_PROBLEMS[kind].status, []).append(_PROBLEMS[kind])
+    return {status: _described(same) for status, same in sorted(by_status.items())}
+
+
+def add_problem_handlers(app: FastAPI) -> None:
+    """Makes every refusal of the application a problem document."""
+
+    async def refuse(request: Request, error: Exception) -> Response:
+        return problem_response(error)
+
+    async def refuse_parameters(request: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)
+        return problem_response(invalid(error))
+
+    async def refuse_http(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        kind = {404: errors.NotFound, 405: errors.MethodNotAllowed}.get(error.status_code)
+        response = problem_response(kind() if kind else error)
+        if error.status_code == 405:
+            response.headers["Allow"] = ", ".join(_allowed(app, request))
+        return response
+
+    for kind in (errors.Refusal, SpecificationError, *DATABASE_TROUBLE):
+        app.add_exception_handler(kind, refuse)
+    app.add_exception_handler(RequestValidationError, refuse_parameters)
+    app.add_exception_handler(HTTPException, refuse_http)
+
+
+def _place(location: Sequence[str | int], model: type[BaseModel] | None) -> Iterable[str]:
+    """The parts of a location that are ours: names of fields and positions, never a key that the body brought."""
+    parts = list(location)
+    if model is None:  # a parameter: the first part says where it is
+        return [str(part) for part in parts[1:2]]
+    known = [part for part in parts if isinstance(part, int) or part in _names(model)]
+    return [str(part) for part in known]
+
+
+def _names(model: type[BaseModel]) -> set[str]:
+    """The names of the fields of `model` and of the models inside it."""
+    schema: Mapping[str, Any] = model.model_json_schema()
+    inner = schema.get("$defs", {}).values()
+    return {name for part in (schema, *inner) for name in part.get("properties", {})}
+
+
+def _described(same: Sequence[Problem]) -> dict[str, Any]:
+    examples = {problem.name: {"value": problem.document(problem.title + ".")} for problem in same}
+    schema = {"$ref": "#/components/schemas/ProblemDocument"}
+    return {
+        "description": "; ".join(problem.title for problem in same) + ".",
+        "content": {MEDIA_TYPE: {"schema": schema, "examples": examples}},
+    }
+
+
+def _allowed(app: FastAPI, request: Request) -> list[str]:
+    """The methods that the request's address takes."""
+    methods: set[str] = set()
+    for route in app.routes:
+        pattern = getattr(route, "path_regex", None)
+        if pattern is not None and pattern.match(request.url.path):
+            methods |= getattr(route, "methods", None) or set()
+    return sorted(methods)

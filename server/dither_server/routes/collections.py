@@ -1,0 +1,95 @@
+"""`/v1/collections`: create, list, show, change the state."""
+
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from starlette.concurrency import run_in_threadpool
+
+from dither_server.bodies import read_body, validate_body
+from dither_server.errors import (
+    BodyTooLarge,
+    CollectionClosed,
+    Forbidden,
+    InvalidBody,
+    MalformedJson,
+    NotFound,
+    Unauthorized,
+    Unavailable,
+)
+from dither_server.messages import StateBody, TermsList, TermsReply
+from dither_server.openapi import json_body
+from dither_server.problems import problems
+from dither_server.routes.common import TOKEN, CollectionOf, ServiceOf, needs
+from dither_server.specs import CollectionSpec
+
+__all__ = ["MODELS", "add_routes"]
+
+MODELS = (CollectionSpec, StateBody)
+
+_PATH = "/v1/collections"
+_WRITE = (MalformedJson, InvalidBody, BodyTooLarge, Unauthorized, Forbidden, Unavailable)
+
+
+def add_routes(app: FastAPI) -> None:
+    """Adds the calls."""
+    app.add_api_route(
+        _PATH,
+        create_collection,
+        methods=["POST"],
+        status_code=201,
+        response_model=TermsReply,
+        tags=["collections"],
+        dependencies=[needs("admin")],
+        responses=problems(*_WRITE),
+        openapi_extra={"requestBody": json_body(CollectionSpec), **TOKEN},
+    )
+    app.add_api_route(
+        _PATH,
+        list_collections,
+        methods=["GET"],
+        response_model=TermsList,
+        tags=["collections"],
+        responses=problems(Unavailable),
+    )
+    app.add_api_route(
+        f"{_PATH}/{{collection_id}}",
+        show_collection,
+        methods=["GET"],
+        response_model=TermsReply,
+        tags=["collections"],
+        responses=problems(NotFound, Unavailable),
+    )
+    app.add_api_route(
+        f"{_PATH}/{{collection_id}}",
+        change_state,
+        methods=["PATCH"],
+        response_model=TermsReply,
+        tags=["collections"],
+        dependencies=[needs("admin")],
+        responses=problems(*_WRITE, NotFound, CollectionClosed),
+        openapi_extra={"requestBody": json_body(StateBody, pause={"state": "paused"}), **TOKEN},
+    )
+
+
+async def create_collection(request: Request, response: Response, service: ServiceOf) -> dict[str, Any]:
+    """Creates a collection from its specification; it is open from the start, or from `opens_at` on."""
+    collection = await service.collections.create(await read_body(request))
+    response.headers["Location"] = f"{_PATH}/{collection.id}"
+    return await run_in_threadpool(service.collections.terms, collection)
+
+
+def list_collections(service: ServiceOf) -> dict[str, Any]:
+    """Lists every collection, the newest first."""
+    return {"collections": service.collections.all_terms()}
+
+
+def show_collection(collection: CollectionOf, service: ServiceOf) -> dict[str, Any]:
+    """Shows a collection's terms, and how many answers it has."""
+    return service.collections.terms(collection)
+
+
+async def change_state(request: Request, collection: CollectionOf, service: ServiceOf) -> dict[str, Any]:
+    """Opens, pauses or closes a collection. A paused one takes answers to tickets it issued before; closed is final."""
+    body = validate_body(StateBody, await read_body(request))
+    changed = await service.collections.set_state(collection.id, body.state)
+    return await run_in_threadpool(service.collections.terms, changed)

@@ -1,0 +1,174 @@
+"""What analysts read: the posterior, its history and particles, the stream, the questions, the answers."""
+
+import asyncio
+import json
+from base64 import b64decode, urlsafe_b64encode
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query, Request
+from fastapi.responses import StreamingResponse
+
+from dither_client import parse_query
+from dither_server.clock import iso_time
+from dither_server.collections import Collection
+from dither_server.errors import Forbidden, InvalidBody, NotFound, Unauthorized, Unavailable
+from dither_server.messages import AnswersReply, HistoryReply, ParticlesReply, PosteriorReply, QueriesReply
+from dither_server.problems import problems
+from dither_server.routes.common import (
+    OPTIONAL_TOKEN,
+    TOKEN,
+    CollectionOf,
+    ServiceOf,
+    check_reader,
+    may_read,
+    needs,
+)
+from dither_server.service import Service
+
+__all__ = ["add_routes"]
+
+_PATH = "/v1/collections/{collection_id}"
+_READ = (NotFound, Unauthorized, Forbidden, Unavailable)
+
+_LOOK_SECONDS = 0.25
+"""Between two looks of a stream at what is published."""
+_COMMENT_SECONDS = 15
+"""A stream that has nothing to say shows so often that it is alive."""
+
+
+def add_routes(app: FastAPI) -> None:
+    """Adds the calls."""
+    read: dict[str, Any] = {"methods": ["GET"], "tags": ["analysts"], "openapi_extra": OPTIONAL_TOKEN}
+    posterior = f"{_PATH}/posterior"
+    app.add_api_route(posterior, show_posterior, response_model=PosteriorReply, responses=problems(*_READ), **read)
+    app.add_api_route(
+        f"{posterior}/history", show_history, response_model=HistoryReply, responses=problems(*_READ), **read
+    )
+    app.add_api_route(
+        f"{posterior}/particles", show_particles, response_model=ParticlesReply, responses=problems(*_READ), **read
+    )
+    stream = {"text/event-stream": {"schema": {"type": "string"}}}
+    app.add_api_route(
+        f"{posterior}/stream",
+        stream_posterior,
+        response_class=StreamingResponse,
+        responses={200: {"description": "Events of type `posterior`.", "content": stream}, **problems(*_READ)},
+        **read,
+    )
+    app.add_api_route(
+        f"{_PATH}/queries",
+        list_queries,
+        response_model=QueriesReply,
+        response_model_exclude_none=True,
+        responses=problems(NotFound, Unavailable),
+        **read,
+    )
+    app.add_api_route(
+        f"{_PATH}/answers",
+        list_answers,
+        methods=["GET"],
+        tags=["analysts"],
+        response_model=AnswersReply,
+        dependencies=[needs("analyst")],
+        responses=problems(*_READ, InvalidBody),
+        openapi_extra=TOKEN,
+    )
+
+
+async def show_posterior(request: Request, collection: CollectionOf, service: ServiceOf) -> Any:
+    """Shows the posterior of every answer learnt so far; that may be milliseconds behind the answers stored."""
+    check_reader(request, collection)
+    return (await service.owner.published(collection)).posterior
+
+
+def show_history(request: Request, collection: CollectionOf, service: ServiceOf) -> dict[str, Any]:
+    """Shows how the posterior came about: a row when the answers have grown by about 2%."""
+    check_reader(request, collection)
+    rows = service.store.history(collection.number)
+    return {
+        "history": [
+            {
+                "answers": row.answers,
+                "at": iso_time(row.at),
+                "posterior": json.loads(row.posterior),
+                "ess": row.ess,
+                "query": json.loads(row.query),
+            }
+            for row in rows
+        ]
+    }
+
+
+async def show_particles(request: Request, collection: CollectionOf, service: ServiceOf) -> dict[str, Any]:
+    """Shows the posterior itself, as weighted particles."""
+    check_reader(request, collection)
+    published = await service.owner.published(collection)
+    return {
+        "parameters": list(published.parameters),
+        "particles": published.theta.tolist(),
+        "weights": published.weights.tolist(),
+    }
+
+
+async def stream_posterior(request: Request, collection: CollectionOf, service: ServiceOf) -> StreamingResponse:
+    """Sends the posterior, and again whenever it has changed, as server-sent events."""
+    check_reader(request, collection)
+    await service.owner.published(collection)
+    return StreamingResponse(_events(request, collection, service), media_type="text/event-stream")
+
+
+def list_queries(request: Request, collection: CollectionOf, service: ServiceOf) -> dict[str, Any]:
+    """Lists every question answered so far; how it was answered is for those who may read the posterior."""
+    split = may_read(request, collection)
+    found: dict[str, dict[str, Any]] = {}
+    for row in service.store.counts(collection.number):
+        item = found.get(row.query_id)
+        if item is None:
+            query = json.loads(row.query)
+            item = found[row.query_id] = {"id": row.query_id, "query": query, "answers": 0}
+            if split:
+                item["counts"] = [0] * parse_query(query).n_answers
+        item["answers"] += row.count
+        if split:
+            item["counts"][row.answer] = row.count
+    return {"queries": list(found.values())}
+
+
+def list_answers(
+    collection: CollectionOf,
+    service: ServiceOf,
+    after: Annotated[str | None, Query(description="`next` of the page before.", max_length=64)] = None,
+    limit: Annotated[int, Query(description="Answers in a page.", ge=1, le=10_000)] = 10_000,
+) -> dict[str, Any]:
+    """Lists the stored answers page by page; each that was stored before the first page is listed once."""
+    rows = service.store.answers(collection.number, _cursor(after), limit)
+    last = urlsafe_b64encode(rows[-1].ticket).decode() if len(rows) == limit else None
+    return {
+        "answers": [
+            {"query_id": row.query_id, "answer": row.answer, "received_at": iso_time(row.received_at)} for row in rows
+        ],
+        "next": last,
+    }
+
+
+def _cursor(after: str | None) -> bytes:
+    try:
+        return b64decode(after or "", altchars=b"-_", validate=True)
+    except ValueError:
+        raise InvalidBody("after: Input should be the next of an earlier page.") from None
+
+
+async def _events(request: Request, collection: Collection, service: Service) -> AsyncIterator[str]:
+    sent = None
+    silent = 0.0
+    while not service.stopping.is_set():
+        published = await service.owner.published(collection)
+        if published is not sent:
+            sent, silent = published, 0.0
+            yield f"event: posterior\ndata: {json.dumps(published.posterior, separators=(',', ':'))}\n\n"
+        elif silent >= _COMMENT_SECONDS:
+            silent = 0.0
+            yield ": nothing new\n\n"
+        await asyncio.sleep(_LOOK_SECONDS)
+        silent += _LOOK_SECONDS

@@ -1,0 +1,166 @@
+"""`POST …/responses` and `…/responses/batch`: plain Starlette routes, since every answer passes here."""
+
+import asyncio
+import json
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+
+from dither_server.bodies import MAX_BATCH_BODY, read_body, validate_body
+from dither_server.clock import milliseconds
+from dither_server.collections import Collection
+from dither_server.errors import (
+    AlreadyAnswered,
+    BodyTooLarge,
+    CollectionClosed,
+    CollectionFull,
+    InvalidAnswer,
+    InvalidBody,
+    MalformedJson,
+    NotFound,
+    Overloaded,
+    Refusal,
+    TicketExpired,
+    TicketForeign,
+    TicketInvalid,
+    Unavailable,
+)
+from dither_server.ingest import Arrival, Fate
+from dither_server.messages import BatchBody, BatchReply, ReceiptReply, ResponseBody
+from dither_server.openapi import COLLECTION_ID, Operation, json_body, json_response
+from dither_server.packing import n_answers
+from dither_server.problems import problem_of, problems
+from dither_server.service import Service, service_of
+from dither_server.writer import MAX_ROWS
+
+__all__ = ["OPERATIONS", "add_routes"]
+
+_PATH = "/v1/collections/{collection_id}/responses"
+_PAUSE_EVERY = 256
+"""Answers of a batch after which others get a turn."""
+
+_REFUSED: dict[Fate, type[Refusal]] = {
+    Fate.CONTRADICTED: AlreadyAnswered,
+    Fate.CLOSED: CollectionClosed,
+    Fate.EXPIRED: TicketExpired,
+    Fate.FULL: CollectionFull,
+}
+
+
+def add_routes(app: FastAPI) -> None:
+    """Adds the calls."""
+    app.add_route(_PATH, respond, methods=["POST"], include_in_schema=False)
+    app.add_route(f"{_PATH}/batch", respond_batch, methods=["POST"], include_in_schema=False)
+
+
+async def respond(request: Request) -> Response:
+    """Stores one answer; the reply comes after it is safe."""
+    service = service_of(request)
+    collection = service.collections.get(request.path_params["collection_id"])
+    body = validate_body(ResponseBody, await read_body(request))
+    try:
+        arrival = _arrival(service, collection, body, service.clock())
+        [fate] = await service.writer.store([arrival])
+        if fate in _REFUSED:
+            raise _REFUSED[fate]
+    except Refusal as error:
+        service.metrics.answered(problem_of(error)[0].name)
+        raise
+    service.metrics.answered(fate.name.lower())
+    receipt = service.tickets.receipt(arrival.key[1])
+    return Response(f'{{"receipt":"{receipt}"}}', _status(fate), media_type="application/json")
+
+
+async def respond_batch(request: Request) -> Response:
+    """Stores many answers; each has a fate of its own."""
+    service = service_of(request)
+    collection = service.collections.get(request.path_params["collection_id"])
+    body = validate_body(BatchBody, await read_body(request, MAX_BATCH_BODY))
+    now = service.clock()
+    outcomes: list[Arrival | Refusal] = []
+    for i, response in enumerate(body.responses):
+        try:
+            outcomes.append(_arrival(service, collection, response, now))
+        except Refusal as refusal:
+            outcomes.append(refusal)
+        if i % _PAUSE_EVERY == _PAUSE_EVERY - 1:
+            await asyncio.sleep(0)
+    arrivals = [outcome for outcome in outcomes if isinstance(outcome, Arrival)]
+    parts = [arrivals[at : at + MAX_ROWS] for at in range(0, len(arrivals), MAX_ROWS)]
+    stored = await asyncio.gather(*(service.writer.store(part) for part in parts))
+    fates = iter([fate for part in stored for fate in part])
+    items = [
+        _item(service, outcome, next(fates)) if isinstance(outcome, Arrival) else _refused_item(service, outcome)
+        for outcome in outcomes
+    ]
+    return Response('{"responses":[' + ",".join(items) + "]}", 200, media_type="application/json")
+
+
+def _arrival(service: Service, collection: Collection, body: ResponseBody, now: float) -> Arrival:
+    """The answer in `body` if its ticket is genuine and of the collection, and the answer one of its query's."""
+    ticket = service.tickets.open(body.ticket)
+    if ticket.collection != collection.number:
+        raise TicketForeign
+    if body.answer >= n_answers(ticket.query):
+        raise InvalidAnswer(f"The answer to this ticket's query must be from 0 to {n_answers(ticket.query) - 1}.")
+    key = (ticket.collection, ticket.key)
+    return Arrival(key, ticket.query, body.answer, milliseconds(now), ticket.expired(now))
+
+
+def _status(fate: Fate) -> int:
+    return 201 if fate is Fate.STORED else 200
+
+
+def _item(service: Service, arrival: Arrival, fate: Fate) -> str:
+    if fate in _REFUSED:
+        return _refused_item(service, _REFUSED[fate]())
+    service.metrics.answered(fate.name.lower())
+    return f'{{"status":{_status(fate)},"receipt":"{service.tickets.receipt(arrival.key[1])}"}}'
+
+
+def _refused_item(service: Service, error: Refusal) -> str:
+    problem, detail = problem_of(error)
+    service.metrics.answered(problem.name)
+    return json.dumps({"status": problem.status, "type": problem.type, "detail": detail})
+
+
+def _documents() -> tuple[dict[str, Any], dict[str, Any]]:
+    receipt = {"receipt": "4f2a9c0d7be15d3386ca01f7e9b24c68"}
+    response = {"ticket": "q0AHvVvxzmWC…", "answer": 1}
+    shared = (MalformedJson, InvalidBody, BodyTooLarge, NotFound, Overloaded, Unavailable)
+    ticket = (TicketInvalid, TicketForeign, TicketExpired, AlreadyAnswered)
+    own = (InvalidAnswer, *ticket, CollectionClosed, CollectionFull)
+    one = {
+        "tags": ["respondents"],
+        "summary": "Send an answer",
+        "description": "Acknowledged once it is stored for good. Sending the same bytes again is safe.",
+        "operationId": "respond",
+        "parameters": [COLLECTION_ID],
+        "requestBody": json_body(ResponseBody, answer=response),
+        "responses": {
+            "201": json_response("Stored.", ReceiptReply, stored=receipt),
+            "200": json_response("Was stored before; the same receipt.", ReceiptReply, repeated=receipt),
+            **{str(status): text for status, text in problems(*shared, *own).items()},
+        },
+    }
+    items = [{"status": 201, **receipt}, {"status": 410, "type": "urn:dither:ticket-expired", "detail": "…"}]
+    many = {
+        "tags": ["respondents"],
+        "summary": "Send many answers",
+        "description": "Up to 10,000 answers, each with a fate of its own, in order. After a 503, send all again.",
+        "operationId": "respond_batch",
+        "parameters": [COLLECTION_ID],
+        "requestBody": json_body(BatchBody, answers={"responses": [response]}),
+        "responses": {
+            "200": json_response("What became of each.", BatchReply, mixed={"responses": items}),
+            **{str(status): text for status, text in problems(*shared).items()},
+        },
+    }
+    return one, many
+
+
+_one, _many = _documents()
+OPERATIONS = [
+    Operation(_PATH, "post", _one, (ResponseBody, ReceiptReply)),
+    Operation(f"{_PATH}/batch", "post", _many, (BatchBody, BatchReply)),
+]

@@ -1,0 +1,77 @@
+"""`/v1/tokens`: made, listed and revoked by admins."""
+
+from typing import Any
+
+from fastapi import FastAPI, Request
+
+from dither_server.bodies import read_body, validate_body
+from dither_server.errors import (
+    BodyTooLarge,
+    Forbidden,
+    InvalidBody,
+    MalformedJson,
+    NotFound,
+    Unauthorized,
+    Unavailable,
+)
+from dither_server.messages import TokenBody, TokenList, TokenSecretReply
+from dither_server.openapi import json_body
+from dither_server.problems import problems
+from dither_server.routes.common import TOKEN, ServiceOf, needs
+
+__all__ = ["MODELS", "add_routes"]
+
+MODELS = (TokenBody,)
+
+_PATH = "/v1/tokens"
+_ADMIN = (Unauthorized, Forbidden, Unavailable)
+
+
+def add_routes(app: FastAPI) -> None:
+    """Adds the calls."""
+    admin: dict[str, Any] = {"tags": ["operators"], "dependencies": [needs("admin")]}
+    app.add_api_route(
+        _PATH,
+        create_token,
+        methods=["POST"],
+        status_code=201,
+        response_model=TokenSecretReply,
+        responses=problems(*_ADMIN, MalformedJson, InvalidBody, BodyTooLarge),
+        openapi_extra={"requestBody": json_body(TokenBody, analyst={"role": "analyst", "name": "Ada"}), **TOKEN},
+        **admin,
+    )
+    app.add_api_route(
+        _PATH,
+        list_tokens,
+        methods=["GET"],
+        response_model=TokenList,
+        responses=problems(*_ADMIN),
+        openapi_extra=TOKEN,
+        **admin,
+    )
+    app.add_api_route(
+        f"{_PATH}/{{token_id}}",
+        revoke_token,
+        methods=["DELETE"],
+        status_code=204,
+        responses=problems(*_ADMIN, NotFound),
+        openapi_extra=TOKEN,
+        **admin,
+    )
+
+
+async def create_token(request: Request, service: ServiceOf) -> dict[str, Any]:
+    """Makes a token; its secret is in this reply and nowhere else."""
+    body = validate_body(TokenBody, await read_body(request))
+    secret, token = await service.access.create(body.role, body.name)
+    return {"token": secret, **token.to_json()}
+
+
+async def list_tokens(service: ServiceOf) -> dict[str, Any]:
+    """Lists the tokens, without their secrets."""
+    return {"tokens": [token.to_json() for token in service.access.list()]}
+
+
+async def revoke_token(token_id: str, service: ServiceOf) -> None:
+    """Makes a token invalid at once."""
+    await service.access.revoke(token_id)

@@ -1,0 +1,1 @@
+"""The load generator: a population of respondents that a collection asks, over HTTP or within this process."""

@@ -1,0 +1,98 @@
+"""A simulation without HTTP and without a database: the estimator alone, one answer at a time.
+
+Answers are drawn from the exact channel by inversion of a seeded generator's uniforms. That is fast and reproducible,
+and for simulations only: a person's noise comes from `Query.answer`.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator
+from time import perf_counter
+
+import numpy as np
+
+from dither_client import Query, Transform
+from dither_estimator.channels import channel_of
+from dither_estimator.families import FloatArray
+from dither_estimator.learner import Learner
+from dither_server.simulate.behaviours import Roles, poisoned_answer
+from dither_server.simulate.interrupts import on_interrupt
+from dither_server.simulate.outcome import Outcome
+
+__all__ = ["simulate_in_process"]
+
+_CHUNK = 65_536
+
+_Sampler = tuple[list[float], list[list[float]]]
+"""A query's edges, and for each cell the cumulative probabilities of the answers."""
+
+
+def simulate_in_process(
+    learner: Learner,
+    values: FloatArray,
+    roles: Roles,
+    rng: np.random.Generator,
+    progress: Callable[[int], None] = lambda done: None,
+) -> Outcome:
+    """Asks every respondent in turn. `progress` is told how many have been asked; Ctrl-C ends it early.
+
+    `estimator_seconds` is the time of asking, learning and summing up, without the respondents' part and without the
+    design, which is made once with the learner.
+    """
+    began = perf_counter()
+    asking = 0.0
+    dropped_out = 0
+    stopped: list[bool] = []
+    samplers: dict[Query, _Sampler] = {}
+    clock = perf_counter
+    with on_interrupt(lambda: stopped.append(True)):
+        for respondent, value, uniform in _respondents(values, learner.specification.transform, rng):
+            if stopped:
+                break
+            before_ask = clock()
+            query = learner.ask()
+            asked = clock()
+            sampler = samplers.get(query)
+            if sampler is None:
+                sampler = samplers[query] = _sampler(query)
+            cell = bisect_left(sampler[0], value)
+            answer = bisect_right(sampler[1][cell], uniform)
+            if roles.poisons[respondent]:
+                answer = poisoned_answer(query)
+            asking += asked - before_ask
+            if roles.drops_out(respondent, query, cell, answer):
+                dropped_out += 1
+                continue
+            before_learn = clock()
+            learner.learn(query, answer)
+            asking += clock() - before_learn
+            if respondent % 1_000 == 0:
+                progress(respondent)
+    before = clock()
+    posterior = learner.posterior()
+    asking += clock() - before
+    return Outcome(
+        answers=learner.answers,
+        dropped_out=dropped_out,
+        seconds=clock() - began,
+        estimator_seconds=asking,
+        posterior=posterior.to_json(),
+        interrupted=bool(stopped),
+    )
+
+
+def _respondents(
+    values: FloatArray, transform: Transform, rng: np.random.Generator
+) -> Iterator[tuple[int, float, float]]:
+    """Each respondent's number, value on the transformed scale, and uniform in [0, 1)."""
+    for start in range(0, len(values), _CHUNK):
+        chunk = values[start : start + _CHUNK]
+        if transform == "log":
+            with np.errstate(divide="ignore", invalid="ignore"):
+                chunk = np.where(chunk > 0, np.log(chunk), -np.inf)
+        numbers = range(start, start + len(chunk))
+        yield from zip(numbers, chunk.tolist(), rng.random(len(chunk)).tolist(), strict=True)
+
+
+def _sampler(query: Query) -> _Sampler:
+    cumulative = np.cumsum(channel_of(query).matrix, axis=1)[:, :-1]
+    return list(query.edges), cumulative.tolist()

@@ -1,0 +1,124 @@
+"""A simulation against a running server: send everybody's answer, wait until the server has learnt them, and look."""
+
+import asyncio
+import random
+import sys
+import time
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from typing import Any
+
+from dither_client import DitherError, Problem, Retry
+from dither_client.addresses import collection_path, parse_address
+from dither_client.api import Api
+from dither_estimator.families import FloatArray
+from dither_server.simulate.behaviours import Roles
+from dither_server.simulate.crowd import Crowd
+from dither_server.simulate.interrupts import on_interrupt
+from dither_server.simulate.outcome import Outcome
+
+__all__ = ["NotLearnt", "simulate_over_http"]
+
+_LOOK_SECONDS = 0.1
+_PATIENCE = 30.0
+"""Seconds for which a server may learn nothing new before it is given up."""
+
+
+class NotLearnt(DitherError):
+    """The server acknowledged answers that its posterior did not take in."""
+
+
+def simulate_over_http(
+    url: str,
+    token: str | None,
+    collection: str,
+    values: FloatArray,
+    roles: Roles,
+    concurrency: int,
+    seed: int | None,
+    progress: Callable[[int], None] = lambda done: None,
+    alone: int = 0,
+) -> Outcome:
+    """Has everybody answer the collection of the server at `url`, and returns the posterior that has learnt them all.
+
+    The first `alone` respondents come one by one, the others `concurrency` at a time.
+    With `seed`, noise comes from a seeded generator: one respondent at a time answers the same questions the same way;
+    otherwise from the operating system's. `progress` is told how many respondents are done. Ctrl-C ends it early.
+    Raises `DitherError` when the collection cannot be read and `NotLearnt`.
+    """
+    with Api(url, token) as api:
+        # Read first: a token that cannot see the posterior had better be known before thousands have answered.
+        before = _learnt(api, collection)
+        generator = random.SystemRandom() if seed is None else random.Random(seed)
+        crowd = Crowd(parse_address(url), collection, values, roles, generator, Retry())
+        began = time.perf_counter()
+        with on_interrupt(crowd.stop):
+            _run(_watched(crowd, concurrency, alone, progress))
+        seconds = time.perf_counter() - began
+        return Outcome(
+            answers=crowd.answered,
+            dropped_out=crowd.dropped_out,
+            seconds=seconds,
+            estimator_seconds=None,
+            posterior=_settled(api, collection, before + crowd.answered),
+            interrupted=crowd.stopped,
+            load=crowd.load,
+        )
+
+
+async def _watched(crowd: Crowd, concurrency: int, alone: int, progress: Callable[[int], None]) -> None:
+    """Runs the crowd while `progress` is told how far it is."""
+
+    async def report() -> None:
+        while True:
+            progress(crowd.done)
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    reporting = asyncio.create_task(report())
+    try:
+        await crowd.run(concurrency, alone)
+    finally:
+        reporting.cancel()
+        progress(crowd.done)
+
+
+def _run(main: Coroutine[Any, Any, None]) -> None:
+    """Runs `main` in the fastest event loop there is."""
+    factory: Callable[[], asyncio.AbstractEventLoop] | None = None
+    if sys.platform != "win32":
+        with suppress(ImportError):
+            import uvloop
+
+            factory = uvloop.new_event_loop
+    with asyncio.Runner(loop_factory=factory) as runner:
+        runner.run(main)
+
+
+def _settled(api: Api, collection: str, answers: int) -> dict[str, Any]:
+    """The posterior once it has learnt `answers` answers. Raises `NotLearnt` when it gets no nearer."""
+    learnt, since = -1, time.monotonic()
+    while True:
+        posterior = _posterior(api, collection)
+        if posterior["answers"] >= answers:
+            return posterior
+        if posterior["answers"] > learnt:
+            learnt, since = posterior["answers"], time.monotonic()
+        if time.monotonic() - since > _PATIENCE:
+            raise NotLearnt(f"the server acknowledged {answers:,} answers and has learnt {learnt:,} of them")
+        time.sleep(_LOOK_SECONDS)
+
+
+def _learnt(api: Api, collection: str) -> int:
+    """How many answers the collection has, as far as its posterior can be read at all."""
+    _posterior(api, collection)
+    terms = api.get(collection_path(collection))
+    return int(terms["answers"])
+
+
+def _posterior(api: Api, collection: str) -> dict[str, Any]:
+    try:
+        return api.get(collection_path(collection, "posterior"))
+    except Problem as error:
+        if error.name in ("unauthorized", "forbidden"):
+            raise Problem(error.status, error.type, f"the posterior needs an analyst's token: {error}") from None
+        raise

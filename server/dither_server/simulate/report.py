@@ -1,0 +1,62 @@
+"""The report of a simulation: one JSON object, or a table for people."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from dither_server.simulate.outcome import Load, Outcome
+
+__all__ = ["report_json", "report_table"]
+
+_FROM_POSTERIOR = ("posterior", "covariance", "ess", "particles", "moves", "queries", "log_evidence")
+
+
+def report_json(respondents: int, truth: Mapping[str, float], outcome: Outcome) -> dict[str, Any]:
+    """The report as JSON. `answers` are this simulation's; over HTTP, `load` has what happened there."""
+    report: dict[str, Any] = {
+        "respondents": respondents,
+        "answers": outcome.answers,
+        "dropped_out": outcome.dropped_out,
+        "seconds": outcome.seconds,
+        "estimator_seconds": outcome.estimator_seconds,
+        "truth": dict(truth),
+        **{name: outcome.posterior[name] for name in _FROM_POSTERIOR},
+    }
+    if outcome.load is not None:
+        report["load"] = outcome.load.to_json()
+    return report
+
+
+def report_table(respondents: int, truth: Mapping[str, float], outcome: Outcome) -> RenderableType:
+    """The report for people."""
+    table = Table("parameter", "truth", "posterior mean", "sd", "90% interval", box=None, header_style="bold")
+    for name, summary in outcome.posterior["posterior"].items():
+        interval = f"{summary['q05']:.4g} to {summary['q95']:.4g}"
+        true = f"{truth[name]:.4g}" if name in truth else ""
+        table.add_row(name, true, f"{summary['mean']:.4g}", f"{summary['sd']:.2g}", interval)
+    lines = [
+        f"{outcome.answers:,} answers of {respondents:,} respondents in {outcome.seconds:.1f} s, "
+        f"{outcome.posterior['queries']:,} different questions"
+    ]
+    if outcome.dropped_out:
+        lines.append(f"{outcome.dropped_out:,} dropped out")
+    if outcome.estimator_seconds is not None:
+        lines.append(f"of which the estimator: {outcome.estimator_seconds:.2f} s")
+    if outcome.load is not None:
+        lines += _load_lines(outcome.load, outcome)
+    return Group(table, Text("\n".join(lines)))
+
+
+def _load_lines(load: Load, outcome: Outcome) -> list[str]:
+    lines = [f"collection {load.collection}: {outcome.answers / max(outcome.seconds, 1e-9):,.0f} answers a second"]
+    if load.late:
+        lines.append(f"{load.late:,} sent their answer last, in random order")
+    if load.poisoned:
+        lines.append(f"{load.poisoned:,} sent the highest answer whatever they held")
+    if load.retried:
+        lines.append(f"{load.retried:,} sent their answer three times, {load.mismatches:,} without the same receipt")
+    lines += [f"{count:,} failed: {reason}" for reason, count in sorted(load.failures.items())]
+    return lines

@@ -1,0 +1,62 @@
+"""The specification of a simulation's collection, from options or from a file, checked before anything runs."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from dither_client import BadResponse
+from dither_client.messages import decode_json
+from dither_estimator.specification import Specification, SpecificationError
+
+__all__ = ["PAPER_PRIOR", "read_prior", "read_spec", "spec_from_options"]
+
+PAPER_PRIOR: Mapping[str, Any] = {
+    "mu": {"dist": "norm", "loc": 0, "scale": 100},
+    "sigma": {"dist": "invgamma", "a": 1, "scale": 1, "of": "variance"},
+}
+"""`mu ~ N(0, 10^4)`, `sigma^2 ~ IG(1, 1)`."""
+
+_NAME = "Simulation"
+
+
+def spec_from_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], Specification]:
+    """The specification whose fields are `options`, those that are None left out. Raises `SpecificationError`."""
+    return _checked({field: value for field, value in options.items() if value is not None})
+
+
+def read_spec(path: Path) -> tuple[dict[str, Any], Specification]:
+    """The specification in a JSON file. Raises `SpecificationError`."""
+    return _checked(_read_object(path))
+
+
+def read_prior(text: str) -> Mapping[str, Any]:
+    """The prior that `paper` or the path of a JSON file names. Raises `SpecificationError`."""
+    return PAPER_PRIOR if text == "paper" else _read_object(Path(text))
+
+
+def _checked(spec: dict[str, Any]) -> tuple[dict[str, Any], Specification]:
+    return {"name": _NAME, **spec}, Specification.from_json(spec)
+
+
+def _read_object(path: Path) -> dict[str, Any]:
+    try:
+        data = decode_json(path.read_bytes())
+    except OSError as error:
+        raise SpecificationError(f"{path.name} cannot be read: {error.strerror}") from None
+    except BadResponse:
+        raise SpecificationError(f"{path.name} is not strict JSON") from None
+    if not isinstance(data, dict):
+        raise SpecificationError(f"{path.name} must hold a JSON object")
+    return {str(field): _plain(field, value) for field, value in data.items()}
+
+
+def _plain(field: str, value: Any) -> Any:
+    """JSON that was read with exact decimals, as JSON that can be written: ε as the text of its decimal."""
+    if isinstance(value, Decimal):
+        return str(value) if field == "epsilon" else float(value)
+    if isinstance(value, dict):
+        return {key: _plain(key, part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_plain("", part) for part in value]
+    return value

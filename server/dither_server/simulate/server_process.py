@@ -1,0 +1,110 @@
+"""A real server in a process of its own, for demonstrations, tests and benchmarks."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dither_client import Retry, ServerError
+from dither_client.api import Api
+
+__all__ = ["ServerFailed", "ServerProcess", "database_url", "running_server"]
+
+_PATIENCE = 60.0
+
+
+class ServerFailed(RuntimeError):
+    """The server did not start; the text has what it said."""
+
+
+class ServerProcess:
+    """`dither serve` on an SQLite file in `folder`, listening on this machine. Raises `ServerFailed`."""
+
+    def __init__(self, folder: Path, token: str, port: int = 0) -> None:
+        self.token = token
+        self.log = folder / "server.log"
+        settings = {"DITHER_ADMIN_TOKEN": token, "DITHER_LOG_FORMAT": "json", "DITHER_LOG_LEVEL": "info"}
+        inherited = {name: value for name, value in os.environ.items() if not name.upper().startswith("DITHER_")}
+        command = [sys.executable, "-c", "from dither_client.commands import main; main()", "serve"]
+        with self.log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [*command, "--host", "127.0.0.1", "--port", str(port), "--database", database_url(folder)],
+                env=inherited | settings,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                # Ctrl-C in the terminal is for whoever started it, who then stops it.
+                start_new_session=True,
+            )
+        try:
+            self.url = self._wait()
+        except BaseException:
+            self.kill()
+            raise
+
+    @property
+    def pid(self) -> int:
+        """The process's number."""
+        return self._process.pid
+
+    def stop(self) -> int:
+        """Asks the server to finish, waits until it has, and returns its exit status."""
+        self._process.terminate()
+        return self._process.wait(_PATIENCE)
+
+    def wait(self) -> None:
+        """Waits until the server has ended by itself."""
+        self._process.wait()
+
+    def kill(self) -> None:
+        """Ends the process at once, as a crash would."""
+        self._process.kill()
+        self._process.wait()
+
+    def _wait(self) -> str:
+        deadline = time.monotonic() + _PATIENCE
+        while time.monotonic() < deadline and self._process.poll() is None:
+            url = self._announced()
+            if url is not None and _ready(url):
+                return url
+            time.sleep(0.05)
+        said = self.log.read_text(errors="replace").strip().splitlines()
+        raise ServerFailed(said[-1] if said else "the server did not start")
+
+    def _announced(self) -> str | None:
+        """The URL in the log line that says where the server listens."""
+        for line in self.log.read_text(errors="replace").splitlines():
+            try:
+                event = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(event, dict) and "url" in event:
+                return str(event["url"])
+        return None
+
+
+@contextmanager
+def running_server(folder: Path, token: str, port: int = 0) -> Iterator[ServerProcess]:
+    """A server that is stopped at the end."""
+    server = ServerProcess(folder, token, port)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def database_url(folder: Path) -> str:
+    """The database of a server in `folder`."""
+    return f"sqlite:///{folder / 'dither.sqlite'}"
+
+
+def _ready(url: str) -> bool:
+    with Api(url, retry=Retry(attempts=1)) as api:
+        try:
+            return bool(api.get("/readyz"))
+        except ServerError:
+            return False

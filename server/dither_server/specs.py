@@ -1,0 +1,176 @@
+"""The JSON that creates a collection: each field, what it may be, and what it is when left out.
+
+The statistical fields are described here and judged by `Specification.from_json`.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
+
+from dither_estimator.specification import Specification
+from dither_server.bodies import with_floats
+from dither_server.errors import InvalidBody
+from dither_server.problems import invalid
+
+__all__ = ["Admission", "CollectionSpec", "Visibility", "parse_spec"]
+
+Admission = Literal["public", "gateway"]
+Visibility = Literal["private", "public"]
+
+
+def _admission(value: str) -> str:
+    if value == "invite":
+        raise ValueError("invitations are not available yet: admission must be public or gateway")
+    return value
+
+
+def _name(value: str) -> str:
+    if not value.isprintable() or not value.strip():
+        raise ValueError("the name must be printable text")
+    return value
+
+
+def _text(value: object) -> object:
+    if value is not None and not isinstance(value, str):
+        raise ValueError("a time is a text such as 2026-01-01T00:00:00Z")
+    return value
+
+
+_Time = Annotated[AwareDatetime | None, BeforeValidator(_text)]
+
+
+def _known(description: str, *examples: Any, **schema: Any) -> Any:
+    """A field that the estimator judges: documented here, passed on as it came."""
+
+    def describe(field: dict[str, Any]) -> None:
+        del field["default"]
+        field.update(schema)
+
+    return Field(default=None, description=description, examples=list(examples), json_schema_extra=describe)
+
+
+class CollectionSpec(BaseModel):
+    """A collection to be made. Only `name`, `family` and `epsilon` are required."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "name": "Weekly wages",
+                    "family": "normal",
+                    "transform": "log",
+                    "range": [100, 2000],
+                    "epsilon": 1,
+                    "max_answers": 30000,
+                }
+            ],
+            "required": ["name", "family", "epsilon"],
+        },
+    )
+
+    name: Annotated[str, AfterValidator(_name)] = Field(
+        min_length=1, max_length=200, description="What the collection is about, for people.", examples=["Weekly wages"]
+    )
+    family: Any = _known("The family of distributions.", "normal", type="string")
+    epsilon: Any = _known(
+        "ε of one answer: above 0, at most 50, at most six decimals. A string is read as the decimal it writes.",
+        1,
+        "0.5",
+        anyOf=[{"type": "number", "exclusiveMinimum": 0, "maximum": 50}, {"type": "string"}],
+    )
+    transform: Any = _known(
+        "The scale on which the family holds; `log` is the natural logarithm.",
+        "log",
+        type="string",
+        enum=["identity", "log"],
+        default="identity",
+    )
+    prior: Any = _known(
+        "A distribution of `scipy.stats` for each parameter; wide ones if left out.",
+        {
+            "mu": {"dist": "norm", "loc": 0, "scale": 100},
+            "sigma": {"dist": "invgamma", "a": 1, "scale": 1, "of": "variance"},
+        },
+        type="object",
+    )
+    range: Any = _known(
+        "A rough guess, in the values' own units, of where most people lie; the prior follows from it.",
+        [100, 2000],
+        type="array",
+        items={"type": "number"},
+        minItems=2,
+        maxItems=2,
+    )
+    goal: Any = _known(
+        "What to learn: `all`, one parameter, or weights.",
+        "all",
+        {"mu": 1, "sigma": 2},
+        anyOf=[{"type": "string"}, {"type": "object", "additionalProperties": {"type": "number"}}],
+        default="all",
+    )
+    policy: Any = _known(
+        "How the next question is chosen: `adaptive`, `thompson` or `fixed:LOW:HIGH`.",
+        "adaptive",
+        type="string",
+        default="adaptive",
+    )
+    mechanism: Any = _known(
+        "How answers are made private.",
+        "laplace",
+        type="string",
+        enum=["laplace", "randomized_response"],
+        default="laplace",
+    )
+    levels: Any = _known(
+        "Levels of `laplace`, cells less one of `randomized_response`; the design chooses if left out.",
+        1,
+        anyOf=[{"type": "integer", "minimum": 1, "maximum": 1023}, {"type": "null"}],
+    )
+    particles: Any = _known(
+        "Size of the particle system.", 1000, type="integer", minimum=100, maximum=1_000_000, default=1000
+    )
+    opens_at: _Time = Field(default=None, description="No tickets before this time.", examples=["2026-01-01T00:00:00Z"])
+    closes_at: _Time = Field(
+        default=None, description="No answers from this time on.", examples=["2027-01-01T00:00:00Z"]
+    )
+    max_answers: int | None = Field(
+        default=None, ge=1, le=2**62, strict=True, description="No answers beyond these.", examples=[30000]
+    )
+    admission: Annotated[Literal["public", "gateway", "invite"], AfterValidator(_admission)] = Field(
+        default="public",
+        description="Who gets tickets: anyone, or those who come through a gateway with its token. "
+        "Invitations are not available yet.",
+    )
+    visibility: Visibility = Field(default="private", description="Who reads the posterior: analysts, or anyone.")
+
+    @model_validator(mode="after")
+    def _closes_after_it_opens(self) -> "CollectionSpec":
+        if self.opens_at and self.closes_at and self.opens_at >= self.closes_at:
+            raise ValueError("closes_at must be later than opens_at")
+        return self
+
+
+def parse_spec(data: Any) -> tuple[CollectionSpec, Specification]:
+    """A collection's JSON as its service part and its statistical part.
+
+    Raises `InvalidBody` or the estimator's `SpecificationError`.
+    """
+    if not isinstance(data, dict):
+        raise InvalidBody("The body must be a JSON object.")
+    try:
+        service = CollectionSpec.model_validate(data)
+    except ValidationError as error:
+        raise invalid(error, CollectionSpec) from None
+    # Of all numbers ε alone must stay the decimal that was written.
+    statistics = {name: value if name == "epsilon" else with_floats(value) for name, value in data.items()}
+    return service, Specification.from_json(statistics)

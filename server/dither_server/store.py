@@ -1,0 +1,144 @@
+"""Everything that is read from the database, and what the owner of the particle systems writes to it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Engine, func, select, text
+
+from dither_server.database import insert_into
+from dither_server.schema import answers, counts, history, queries, snapshots
+
+__all__ = ["AnswerRow", "CountRow", "HistoryRow", "Store", "add_history", "replace_snapshot"]
+
+
+@dataclass(frozen=True, slots=True)
+class CountRow:
+    """How often one answer was given to one query."""
+
+    query_id: str
+    query: str
+    """JSON."""
+    answer: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRow:
+    """One answer, and the key of its ticket."""
+
+    ticket: bytes
+    query_id: str
+    answer: int
+    received_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryRow:
+    """The posterior after so many answers, and a question asked then. Texts are JSON."""
+
+    answers: int
+    at: int
+    ess: float
+    posterior: str
+    query: str
+
+
+class Store:
+    """Reads, each in a transaction of its own."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def ping(self) -> None:
+        """Raises what SQLAlchemy raises when the database does not answer."""
+        with self._engine.connect() as connection:
+            connection.execute(text("SELECT 1"))
+
+    def total(self, collection: int) -> int:
+        """How many answers a collection has."""
+        with self._engine.connect() as connection:
+            found = select(func.coalesce(func.sum(counts.c.count), 0)).where(counts.c.collection == collection)
+            return int(connection.execute(found).scalar_one())
+
+    def totals(self) -> dict[int, int]:
+        """How many answers each collection has; those without any are left out."""
+        with self._engine.connect() as connection:
+            found = select(counts.c.collection, func.sum(counts.c.count)).group_by(counts.c.collection)
+            return {number: int(total) for number, total in connection.execute(found)}
+
+    def counts(self, collection: int) -> list[CountRow]:
+        """The count table of a collection, added up over slots, in a fixed order."""
+        found = (
+            select(queries.c.id, queries.c.query, counts.c.answer, func.sum(counts.c.count))
+            .join_from(counts, queries, counts.c.query == queries.c.number)
+            .where(counts.c.collection == collection)
+            .group_by(queries.c.number, queries.c.id, queries.c.query, counts.c.answer)
+            .order_by(queries.c.number, counts.c.answer)
+        )
+        with self._engine.connect() as connection:
+            rows = connection.execute(found)
+            return [CountRow(name, query, answer, int(count)) for name, query, answer, count in rows]
+
+    def answers(self, collection: int, after: bytes, limit: int) -> list[AnswerRow]:
+        """Up to `limit` answers whose tickets come after `after`, in the tickets' own order.
+
+        That order has nothing to do with the order of commits: whatever is stored before a reader starts is met once.
+        """
+        found = (
+            select(answers.c.ticket, queries.c.id, answers.c.answer, answers.c.received_at)
+            .join_from(answers, queries, answers.c.query == queries.c.number)
+            .where(answers.c.collection == collection, answers.c.ticket > after)
+            .order_by(answers.c.ticket)
+            .limit(limit)
+        )
+        with self._engine.connect() as connection:
+            return [AnswerRow(*row) for row in connection.execute(found)]
+
+    def history(self, collection: int) -> list[HistoryRow]:
+        """The trajectory of a collection's posterior."""
+        columns = (history.c.answers, history.c.at, history.c.ess, history.c.posterior, history.c.query)
+        found = select(*columns).where(history.c.collection == collection).order_by(history.c.answers)
+        with self._engine.connect() as connection:
+            return [HistoryRow(*row) for row in connection.execute(found)]
+
+    def last_history(self, collection: int) -> int:
+        """The number of answers at the last row of `history`; 0 if there is none."""
+        found = select(func.coalesce(func.max(history.c.answers), 0)).where(history.c.collection == collection)
+        with self._engine.connect() as connection:
+            return int(connection.execute(found).scalar_one())
+
+    def snapshot(self, collection: int) -> bytes | None:
+        """The snapshot of a collection's particle system."""
+        found = select(snapshots.c.content).where(snapshots.c.collection == collection)
+        with self._engine.connect() as connection:
+            content: bytes | None = connection.execute(found).scalar_one_or_none()
+            return content
+
+
+def replace_snapshot(connection: Connection, collection: int, answers: int, stored_at: int, content: bytes) -> None:
+    """Stores a snapshot in place of the last one."""
+    row: dict[str, Any] = {"answers": answers, "stored_at": stored_at, "content": content}
+    insert = insert_into(connection.dialect.name, snapshots).values(collection=collection, **row)
+    connection.execute(insert.on_conflict_do_update(index_elements=["collection"], set_=row))
+
+
+def add_history(connection: Connection, collection: int, rows: Sequence[HistoryRow]) -> None:
+    """Adds rows to a collection's history; where there is one for that many answers already, it stays."""
+    insert = insert_into(connection.dialect.name, history).on_conflict_do_nothing(
+        index_elements=["collection", "answers"]
+    )
+    connection.execute(
+        insert,
+        [
+            {
+                "collection": collection,
+                "answers": row.answers,
+                "at": row.at,
+                "ess": row.ess,
+                "posterior": row.posterior,
+                "query": row.query,
+            }
+            for row in rows
+        ],
+    )

@@ -1,0 +1,186 @@
+"""The one thread of a process that writes to its database.
+
+Answers that arrive while a transaction runs form the next one together, so that the disk is waited for once for all
+of them. Nobody is told that an answer is stored before its transaction is committed. Everything else that is written
+goes through the same thread, as jobs, each in a transaction of its own, in the order in which all of it came.
+"""
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Engine
+
+from dither_server.database import DATABASE_TROUBLE, writing
+from dither_server.errors import Overloaded, Unavailable
+from dither_server.ingest import Arrival, Fate, Ingest, Stored
+from dither_server.metrics import Metrics
+
+__all__ = ["MAX_ROWS", "Writer"]
+
+T = TypeVar("T")
+
+MAX_ROWS = 4_096
+"""A transaction takes no more submissions once it has this many answers."""
+MAX_WAITING = 65_536
+"""Answers beyond these are refused for now."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    arrivals: Sequence[Arrival]
+    loop: asyncio.AbstractEventLoop
+    future: "asyncio.Future[list[Fate]]"
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    run: Callable[[Connection], Any]
+    future: "Future[Any]"
+
+
+class _Stop:
+    pass
+
+
+class Writer:
+    """Owns all writes. `on_commit` is called in the writer's thread after each transaction that stored answers."""
+
+    def __init__(self, engine: Engine, ingest: Ingest, metrics: Metrics, on_commit: Callable[[Stored], None]) -> None:
+        self._engine = writing(engine)
+        self._ingest = ingest
+        self._metrics = metrics
+        self._on_commit = on_commit
+        self._queue: SimpleQueue[_Answers | _Job | _Stop] = SimpleQueue()
+        self._waiting = 0
+        self._stopping = False
+        self._thread = threading.Thread(target=self._run, name="dither-writer", daemon=True)
+
+    def start(self) -> None:
+        """Starts the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Writes everything that was handed in, and ends the thread."""
+        self._stopping = True
+        self._queue.put(_Stop())
+        self._thread.join()
+
+    @property
+    def alive(self) -> bool:
+        """Whether answers can be stored."""
+        return self._thread.is_alive() and not self._stopping
+
+    async def store(self, arrivals: Sequence[Arrival]) -> list[Fate]:
+        """The fates of `arrivals`, in order, once those that are stored are safe.
+
+        Raises `Overloaded` when too much is waiting and `Unavailable` when the transaction failed; nothing was
+        counted then. To be called from one event loop only.
+        """
+        if self._stopping:
+            raise Unavailable
+        if self._waiting + len(arrivals) > MAX_WAITING:
+            raise Overloaded
+        self._waiting += len(arrivals)
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[list[Fate]] = loop.create_future()
+        self._queue.put(_Answers(arrivals, loop, future))
+        return await future
+
+    def submit(self, job: Callable[[Connection], T]) -> "Future[T]":
+        """Runs `job` in a transaction of its own; the future has its result once that is committed, or its error."""
+        future: Future[T] = Future()
+        if self._stopping:
+            future.set_exception(Unavailable())
+        else:
+            self._queue.put(_Job(job, future))
+        return future
+
+    async def run(self, job: Callable[[Connection], T]) -> T:
+        """`submit` for coroutines."""
+        return await asyncio.wrap_future(self.submit(job))
+
+    def _run(self) -> None:
+        following: _Answers | _Job | _Stop | None = None
+        while True:
+            item = following or self._queue.get()
+            following = None
+            if isinstance(item, _Answers):
+                batch, following = self._gather(item)
+                self._store(batch)
+            elif isinstance(item, _Job):
+                self._perform(item)
+            else:
+                return
+
+    def _gather(self, first: _Answers) -> tuple[list[_Answers], _Answers | _Job | _Stop | None]:
+        """`first` and the answers that wait behind it, up to a job; and that job."""
+        batch = [first]
+        rows = len(first.arrivals)
+        while rows < MAX_ROWS:
+            try:
+                item = self._queue.get_nowait()
+            except Empty:
+                break
+            if not isinstance(item, _Answers):
+                return batch, item
+            batch.append(item)
+            rows += len(item.arrivals)
+        return batch, None
+
+    def _store(self, batch: list[_Answers]) -> None:
+        arrivals = [arrival for item in batch for arrival in item.arrivals]
+        outcome: list[Fate] | Exception
+        began = time.perf_counter()
+        try:
+            with self._engine.begin() as connection:
+                stored = self._ingest.store(connection, arrivals)
+        except Exception as error:
+            outcome = _failure(error)
+        else:
+            outcome = stored.fates
+            self._metrics.committed(len(arrivals), time.perf_counter() - began)
+            self._ingest.committed(stored)
+            self._on_commit(stored)
+        # One call for all of them: waking the event loop is dear.
+        batch[0].loop.call_soon_threadsafe(self._tell, batch, outcome)
+
+    def _tell(self, batch: list[_Answers], outcome: list[Fate] | Exception) -> None:
+        at = 0
+        for item in batch:
+            n = len(item.arrivals)
+            self._waiting -= n
+            if item.future.done():  # whoever asked has gone
+                pass
+            elif isinstance(outcome, Exception):
+                item.future.set_exception(outcome)
+            else:
+                item.future.set_result(outcome[at : at + n])
+            at += n
+
+    def _perform(self, job: _Job) -> None:
+        if not job.future.set_running_or_notify_cancel():
+            return
+        try:
+            with self._engine.begin() as connection:
+                result = job.run(connection)
+        except Exception as error:
+            job.future.set_exception(_failure(error))
+        else:
+            job.future.set_result(result)
+
+
+def _failure(error: Exception) -> Exception:
+    """What to tell those whose transaction failed with `error`."""
+    if isinstance(error, DATABASE_TROUBLE):
+        _log.error("the database refused a transaction", extra={"error": type(error).__name__})
+        return Unavailable()
+    return error

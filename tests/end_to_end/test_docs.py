@@ -1,0 +1,178 @@
+"""The documentation says what the program does: settings, calls, problems, fields, and the numbers of the limits."""
+
+import math
+import re
+import shlex
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.stats import norm
+
+from dither_client.commands import run
+from dither_estimator.design import optimal_design
+from dither_estimator.families import families
+from dither_estimator.goals import parse_goal
+from dither_server.app import create_app
+from dither_server.problems import _INTERNAL, _PROBLEMS
+from dither_server.settings import Settings
+from dither_server.specs import CollectionSpec
+
+DOCS = Path(__file__).parent.parent.parent / "docs"
+
+
+def rows(page: str, heading: str) -> list[list[str]]:
+    """The cells of the rows of the first table below a heading."""
+    text = (DOCS / page).read_text().partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    table = ("|" + text.partition("\n|")[2]).partition("\n\n")[0]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+
+
+def named(cell: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def test_every_setting_is_documented_with_its_default() -> None:
+    documented = {named(variable)[0]: default for variable, _, default in rows("operators.md", "Settings")}
+    assert set(documented) == {f"DITHER_{name.upper()}" for name in Settings.model_fields}
+    for name, field in Settings.model_fields.items():
+        if field.default is not None:
+            assert named(documented[f"DITHER_{name.upper()}"]) == [str(field.default)]
+
+
+def test_every_call_is_documented(tmp_path: Path) -> None:
+    app = create_app(Settings(database=f"sqlite:///{tmp_path / 'd.sqlite'}"))
+    calls = {f"{method.upper()} {path}" for path, methods in app.openapi()["paths"].items() for method in methods}
+    text = (DOCS / "protocol.md").read_text()
+    assert calls == set(re.findall(r"`((?:GET|POST|PATCH|DELETE) /\S+)`", text))
+
+
+def test_every_problem_is_documented_with_its_status() -> None:
+    documented = {name: int(status) for names, status, _ in rows("protocol.md", "Problems") for name in named(names)}
+    assert documented == {problem.name: problem.status for problem in (*_PROBLEMS.values(), _INTERNAL)}
+
+
+def test_every_field_of_a_collection_is_documented_with_its_default() -> None:
+    documented = {name: default for names, _, default in rows("analysts.md", "A collection") for name in named(names)}
+    assert set(documented) == set(CollectionSpec.model_fields)
+    for name, field in CollectionSpec.model_fields.items():
+        if isinstance(field.default, str):
+            assert named(documented[name]) == [field.default]
+
+
+def test_every_family_is_documented_with_its_parameters() -> None:
+    text = (DOCS / "analysts.md").read_text().partition("| family | parameters |")[2].partition("\n\n")[0]
+    table = [line.strip("|").split("|") for line in text.splitlines()[2:]]
+    assert {named(name)[0]: tuple(named(parameters)) for name, parameters, _ in table} == {
+        name: family.names for name, family in families.items()
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", rows("how-it-works.md", "The next question"), ids=lambda row: row[0])
+def test_the_designs_reach_what_the_table_says(row: list[str]) -> None:
+    """The criteria and the limit, to the digits that are written."""
+    family, epsilon = families["normal"], Fraction(row[0])
+    goal = parse_goal("all", family)
+    designs = [
+        optimal_design(family, family.standard, mechanism, epsilon, goal, None)
+        for mechanism in ("laplace", "randomized_response")
+    ]
+    found = [*(design.criterion for design in designs), designs[0].limit]
+    for number, written in zip(found, row[1:], strict=True):
+        assert number is not None
+        digits = len(written.partition(".")[2])
+        assert f"{number:.{digits}f}" == written
+
+
+def commands() -> list[list[str]]:
+    """Every `dither …` in a block of commands, as words."""
+    pages = [DOCS.parent / "README.md", *DOCS.glob("*.md")]
+    blocks = [block for page in pages for block in re.findall(r"```bash\n(.*?)```", page.read_text(), flags=re.DOTALL)]
+    lines = [line for block in blocks for line in block.splitlines() if line.startswith("dither ")]
+    return [shlex.split(line, comments=True)[1:] for line in dict.fromkeys(lines)]
+
+
+@pytest.mark.parametrize("words", commands(), ids=" ".join)
+def test_every_command_in_the_documentation_has_the_options_it_is_given(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = {word for word in words if word.startswith("--")}
+    command = words[: 2 if words[0] in ("collection", "token") else 1]
+    assert run([*command, "--help"]) == 0
+    assert options <= set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
+
+
+# The numbers of limits.md, for questions at μ ± 0.8 σ: what infinitely many answers lead to.
+
+CUTS = (-0.8, 0.8)
+
+
+def truthful(epsilon: float) -> float:
+    return math.exp(epsilon) / (1 + math.exp(epsilon))
+
+
+def above(cut: float, epsilon: float) -> float:
+    """The chance that an answer comes out as above."""
+    honest = truthful(epsilon)
+    return 1 - honest + (2 * honest - 1) * float(norm.sf(cut))
+
+
+def estimate(observed: list[float], epsilon: float) -> tuple[float, float]:
+    """μ and σ of the normal distribution that explains the shares of "above" at the two cuts."""
+
+    def loss(point: Any) -> float:
+        mu, sigma = point[0], math.exp(point[1])
+        expected = [above((cut - mu) / sigma, epsilon) for cut in CUTS]
+        return sum((e - o) ** 2 for e, o in zip(expected, observed, strict=True))
+
+    found = minimize(loss, [0.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-10, "fatol": 1e-20, "maxiter": 9999})
+    return float(found.x[0]), math.exp(float(found.x[1]))
+
+
+def lose_answers(epsilon: float, share: float) -> list[float]:
+    return [(1 - share) * p / (1 - share * p) for p in (above(cut, epsilon) for cut in CUTS)]
+
+
+def lose_values(epsilon: float, share: float) -> list[float]:
+    honest = truthful(epsilon)
+    tails = [float(norm.sf(cut)) for cut in CUTS]
+    return [1 - honest + (2 * honest - 1) * (1 - share) * tail / (1 - share * tail) for tail in tails]
+
+
+def poisoned(epsilon: float, share: float, says_above: tuple[bool, bool]) -> list[float]:
+    return [(1 - share) * above(cut, epsilon) + share * says for cut, says in zip(CUTS, says_above, strict=True)]
+
+
+def sigmas(cell: str) -> float:
+    return float(cell.replace("−", "-").replace("σ", "").replace("%", ""))
+
+
+def test_the_biases_are_what_the_channel_gives() -> None:
+    documented = {row[0]: row[1] for row in rows("limits.md", "What has to be true of the respondents")}
+    values = next(sigmas(moves) for condition, moves in documented.items() if "threshold" in condition)
+    answers = next(sigmas(moves) for condition, moves in documented.items() if "came out" in condition)
+    assert estimate(lose_values(1, 0.1), 1)[0] == pytest.approx(values, abs=0.005)
+    assert estimate(lose_answers(1, 0.1), 1)[0] == pytest.approx(answers, abs=0.005)
+
+
+def test_the_poison_does_what_the_table_says() -> None:
+    one, tenth = rows("limits.md", "Poison")
+    assert estimate(poisoned(1, 0.05, (True, True)), 1)[0] == pytest.approx(sigmas(one[2]), abs=0.005)
+    assert estimate(poisoned(1, 0.05, (False, True)), 1)[1] - 1 == pytest.approx(sigmas(one[3]) / 100, abs=0.005)
+    assert estimate(poisoned(0.1, 0.01, (True, True)), 0.1)[0] == pytest.approx(sigmas(tenth[2]), abs=0.005)
+
+
+def test_poison_at_a_threshold_stays_below_its_bound() -> None:
+    for epsilon in (0.1, 1.0, 3.0):
+        for share in (0.01, 0.2):
+            bound = share * math.exp(epsilon) / (math.exp(epsilon) - 1)
+            honest = truthful(epsilon)
+            for cut in np.linspace(-3, 3, 25):
+                for says in (0, 1):
+                    seen = (1 - share) * above(cut, epsilon) + share * says
+                    tail = (seen - (1 - honest)) / (2 * honest - 1)
+                    assert abs(tail - norm.sf(cut)) <= bound + 1e-12

@@ -1,0 +1,5 @@
+"""Fresh databases, as for the server's tests."""
+
+from tests.server.conftest import database_url, postgres_url, sqlite_url
+
+__all__ = ["database_url", "postgres_url", "sqlite_url"]

@@ -1,0 +1,61 @@
+import shutil
+from pathlib import Path
+
+from tests.server.conftest import ADMIN, Site, open_site, problem
+
+
+def test_a_server_is_live_and_ready(any_site: Site) -> None:
+    assert any_site.client.get("/healthz").json() == {"status": "ok"}
+    assert any_site.client.get("/readyz").json() == {"status": "ready"}
+
+
+def test_a_stopping_server_is_live_and_not_ready(site: Site) -> None:
+    site.service.stopping.set()
+    assert site.client.get("/healthz").status_code == 200
+    reply = site.client.get("/readyz")
+    assert problem(reply) == (503, "unavailable")
+    assert int(reply.headers["retry-after"]) > 0
+
+
+def test_a_server_whose_database_is_gone_is_not_ready(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    with open_site(f"sqlite:///{folder / 'test.sqlite'}") as site:
+        site.service._engine.dispose()
+        shutil.rmtree(folder)
+        assert problem(site.client.get("/readyz")) == (503, "unavailable")
+        assert problem(site.client.get("/v1/collections")) == (503, "unavailable")
+        assert site.client.get("/healthz").status_code == 200
+
+
+def test_metrics_tell_operators_how_it_goes(site: Site) -> None:
+    collection = site.create()
+    site.batch(collection, *((ticket, 0) for ticket in site.tickets(collection, 7)))
+    site.learnt(collection, 7)
+    site.client.get("/v1/missing")
+    reply = site.client.get("/metrics")
+    assert reply.headers["content-type"].startswith("text/plain; version=0.0.4")
+    for line in (
+        'dither_answers_total{outcome="stored"} 7.0',
+        "dither_tickets_total 7.0",
+        "dither_commit_rows_sum 7.0",
+        "dither_commit_seconds_count 1.0",
+        f'dither_learnt_answers{{collection="{collection}"}} 7.0',
+        'dither_request_seconds_count{call="respond_batch",status="200"} 1.0',
+        'dither_request_seconds_count{call="none",status="404"} 1.0',
+    ):
+        assert line in reply.text, line
+
+
+def test_every_reply_has_an_id_and_safe_headers(site: Site) -> None:
+    replies = [
+        site.client.get("/healthz"),
+        site.client.get("/v1/missing"),
+        site.client.post("/v1/collections", headers=ADMIN),
+        site.client.post(f"/v1/collections/{site.create()}/tickets"),
+    ]
+    assert len({reply.headers["x-request-id"] for reply in replies}) == 4
+    for reply in replies:
+        assert reply.headers["x-content-type-options"] == "nosniff"
+        assert reply.headers["cache-control"] == "no-store"
+        assert reply.headers["referrer-policy"] == "no-referrer"

@@ -1,0 +1,231 @@
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy import Connection, delete, select, update
+from tests.server.conftest import ADMIN, FakeClock, Site, open_site
+
+from dither_client import parse_query
+from dither_estimator.learner import Learner
+from dither_server import owner as owner_module
+from dither_server.database import make_engine, writing
+from dither_server.keeper import Keeper, Published, Question
+from dither_server.schema import answers, counts, snapshots
+
+
+def edit(url: str, change: Callable[[Connection], object]) -> Any:
+    """Changes a database that no server uses."""
+    engine = make_engine(url)
+    with writing(engine).begin() as connection:
+        result = change(connection)
+    engine.dispose()
+    return result
+
+
+def snapshot_sizes(url: str) -> list[int]:
+    """Answers in each stored snapshot."""
+    return list(edit(url, lambda connection: connection.execute(select(snapshots.c.answers)).scalars().all()))
+
+
+def answer_all(site: Site, collection: str, count: int) -> None:
+    """Half of the answers 0, half 1."""
+    pairs = [(ticket, i % 2) for i, ticket in enumerate(site.tickets(collection, count))]
+    assert {item["status"] for item in site.batch(collection, *pairs).json()["responses"]} == {201}
+
+
+def test_what_is_stored_is_learnt(any_site: Site) -> None:
+    collection = any_site.create()
+    for count in (1, 10, 100):
+        before = any_site.stored(collection)
+        answer_all(any_site, collection, count)
+        posterior = any_site.learnt(collection, before + count)
+    assert posterior["posterior"].keys() == {"mu", "sigma"}
+    assert posterior["updated_at"] == "2027-01-15T08:00:00.000Z"
+    assert 0 < posterior["ess"] <= 100
+
+
+def test_the_posterior_is_that_of_the_counts(site: Site) -> None:
+    collection = site.create(particles=10_000)
+    answer_all(site, collection, 2_000)
+    site.learnt(collection, 2_000)
+    queries = site.client.get(f"/v1/collections/{collection}/queries", headers=ADMIN).json()["queries"]
+    table = {parse_query(item["query"]): item["counts"] for item in queries}
+    learner = Learner(site.service.collections.get(collection).specification, 1)
+    learner.learn_counts(table)
+    served = site.client.get(f"/v1/collections/{collection}/posterior", headers=ADMIN).json()["posterior"]
+    for name, summary in learner.posterior().to_json()["posterior"].items():
+        assert abs(served[name]["mean"] - summary["mean"]) < 0.15 * summary["sd"]
+        assert abs(served[name]["sd"] / summary["sd"] - 1) < 0.15
+
+
+def test_questions_are_drawn_with_equal_probability(site: Site) -> None:
+    empty = np.zeros((0, 2))
+    pool = tuple(Question(bytes([i]), str(i)) for i in range(5))
+    published = Published(pool, 0, {}, ("mu", "sigma"), empty, empty[:, 0])
+    drawn = Counter(site.service.owner.draw(published).json for _ in range(20_000))
+    # Six standard deviations of a binomial count: a false alarm in fewer than one of 10^8 runs.
+    assert all(abs(drawn[question.json] - 4_000) < 6 * (20_000 * 0.2 * 0.8) ** 0.5 for question in pool)
+
+
+def test_a_restart_resumes_from_the_snapshot(database_url: str, clock: FakeClock) -> None:
+    with open_site(database_url, clock) as site:
+        collection = site.create()
+        answer_all(site, collection, 500)
+        before = site.learnt(collection, 500)
+    assert snapshot_sizes(database_url) == [500]
+    with open_site(database_url, clock) as site:
+        assert site.learnt(collection, 500) == before  # to the last digit: a rebuild would draw other particles
+        answer_all(site, collection, 10)
+        site.learnt(collection, 510)
+    assert snapshot_sizes(database_url) == [510]
+
+
+def test_a_restart_applies_what_the_snapshot_lacks(sqlite_url: str, clock: FakeClock) -> None:
+    with open_site(sqlite_url, clock) as site:
+        collection = site.create()
+        answer_all(site, collection, 100)
+    old = edit(sqlite_url, lambda connection: connection.execute(select(snapshots.c.content)).scalar_one())
+    with open_site(sqlite_url, clock) as site:
+        answer_all(site, collection, 100)
+        site.learnt(collection, 200)
+    edit(sqlite_url, lambda connection: connection.execute(update(snapshots).values(content=old, answers=100)))
+    with open_site(sqlite_url, clock) as site:
+        site.learnt(collection, 200)
+
+
+@pytest.mark.parametrize("content", [b"", b"nonsense", None])
+def test_without_a_readable_snapshot_the_counts_are_learnt_again(
+    sqlite_url: str, clock: FakeClock, content: bytes | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    with open_site(sqlite_url, clock) as site:
+        collection = site.create(particles=1_000)
+        answer_all(site, collection, 500)
+        before = site.learnt(collection, 500)["posterior"]
+    change = delete(snapshots) if content is None else update(snapshots).values(content=content)
+    edit(sqlite_url, lambda connection: connection.execute(change))
+    with open_site(sqlite_url, clock) as site:
+        after = site.learnt(collection, 500)["posterior"]
+    for name in before:
+        assert abs(after[name]["q50"] - before[name]["q50"]) < 0.5 * before[name]["sd"]
+    assert ("snapshot refused" in caplog.text) == (content is not None)
+
+
+def test_counts_that_went_back_are_learnt_afresh(
+    sqlite_url: str, clock: FakeClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    with open_site(sqlite_url, clock) as site:
+        collection = site.create()
+        answer_all(site, collection, 50)
+        site.learnt(collection, 50)
+    for table in (answers, counts):  # as from an older backup, the snapshot being newer
+        edit(sqlite_url, lambda connection, table=table: connection.execute(delete(table)))  # type: ignore[misc]
+    with open_site(sqlite_url, clock) as site:
+        site.learnt(collection, 0)
+        answer_all(site, collection, 10)
+        site.learnt(collection, 10)
+    assert "counts went back" in caplog.text
+
+
+def test_snapshots_are_stored_while_running(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(owner_module, "_SNAPSHOT_SECONDS", 0.05)
+    with open_site(sqlite_url) as site:
+        collection = site.create()
+        answer_all(site, collection, 20)
+        site.learnt(collection, 20)
+        deadline = time.monotonic() + 5
+        while site.service.store.snapshot(site.service.collections.get(collection).number) is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+
+def test_a_failure_to_learn_leaves_the_old_posterior_and_is_made_good(
+    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    collection = site.create()
+    answer_all(site, collection, 10)
+    site.learnt(collection, 10)
+    with monkeypatch.context() as patch:
+        patch.setattr(Learner, "learn_counts", lambda *_: 1 / 0)
+        answer_all(site, collection, 10)
+        deadline = time.monotonic() + 5
+        while "learning failed" not in caplog.text:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        site.ticket(collection)
+        site.learnt(collection, 10)
+    answer_all(site, collection, 1)
+    site.learnt(collection, 21)
+
+
+def test_a_learner_that_cannot_be_made_asks_to_try_later(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    collection = site.create()
+    with monkeypatch.context() as patch:
+        patch.setattr(Keeper, "__init__", lambda *_: 1 / 0)
+        reply = site.client.post(f"/v1/collections/{collection}/tickets")
+        assert (reply.status_code, reply.json()["type"]) == (503, "urn:dither:unavailable")
+        assert int(reply.headers["retry-after"]) > 0
+    assert site.client.post(f"/v1/collections/{collection}/tickets").status_code == 201
+
+
+def test_the_history_follows_the_posterior(sqlite_url: str, clock: FakeClock) -> None:
+    def rows(site: Site, count: int) -> list[dict[str, Any]]:
+        deadline = time.monotonic() + 5
+        while time.monotonic() < deadline:  # a row is written just after the posterior is published
+            found = site.client.get(f"/v1/collections/{collection}/posterior/history", headers=ADMIN).json()["history"]
+            if len(found) >= count:
+                break
+        return list(found)
+
+    with open_site(sqlite_url, clock) as site:
+        collection = site.create()
+        for answers_so_far in range(1, 6):
+            clock.now += 1
+            answer_all(site, collection, 1)
+            site.learnt(collection, answers_so_far)
+        posterior = site.client.get(f"/v1/collections/{collection}/posterior", headers=ADMIN).json()
+        before = rows(site, 5)
+        assert [row["answers"] for row in before] == [1, 2, 3, 4, 5]
+        assert before[-1]["posterior"] == posterior["posterior"]
+        assert before[-1]["ess"] == posterior["ess"]
+        assert before[-1]["at"] == "2027-01-15T08:00:05.000Z"
+        for row in before:
+            parse_query(row["query"])
+    with open_site(sqlite_url, clock) as site:
+        answer_all(site, collection, 1)
+        site.learnt(collection, 6)
+        assert [row["answers"] for row in rows(site, 6)] == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.fixture
+def keeper(site: Site) -> Keeper:
+    """A keeper of an empty collection."""
+    collection = site.service.collections.get(site.create())
+    return Keeper(collection, site.service.store, site.clock)
+
+
+def test_the_history_of_a_hundred_thousand_answers_has_a_few_hundred_rows(keeper: Keeper) -> None:
+    published = keeper.publish()
+    kept = [n for n in range(100_001) if keeper.history(replace(published, answers=n)) is not None]
+    assert 400 < len(kept) <= 600
+    assert kept[:50] == list(range(1, 51))
+    assert all(later <= 1.02 * earlier + 1 for earlier, later in pairwise(kept[49:]))
+
+
+def test_no_log_line_of_learning_says_what_went_wrong_inside(
+    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise ValueError("-".join(["zebra", "17"]))
+
+    collection = site.create()
+    with caplog.at_level(logging.DEBUG), monkeypatch.context() as patch:
+        patch.setattr(Keeper, "catch_up", fail)
+        site.client.post(f"/v1/collections/{collection}/tickets")
+    assert "learning failed" in caplog.text
+    assert "zebra-17" not in caplog.text + str([vars(record) for record in caplog.records])

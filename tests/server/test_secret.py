@@ -1,0 +1,66 @@
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from dither_server.errors import StartRefused
+from dither_server.secret import derive_keys, load_secret
+from dither_server.settings import Settings
+
+
+def on_sqlite(folder: Path) -> Settings:
+    return Settings(database=f"sqlite:///{folder / 'test.sqlite'}")
+
+
+def test_a_secret_is_made_beside_the_database_for_the_owner_alone_and_kept(tmp_path: Path) -> None:
+    secret = load_secret(on_sqlite(tmp_path))
+    file = tmp_path / "test.sqlite.secret"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert len(secret) >= 43  # 256 bits in base64
+    assert load_secret(on_sqlite(tmp_path)) == secret
+    assert [entry.name for entry in tmp_path.iterdir()] == [file.name]
+
+
+def test_processes_that_start_together_agree_on_one_secret(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        secrets = set(pool.map(load_secret, [on_sqlite(tmp_path)] * 32))
+    assert len(secrets) == 1
+
+
+def test_a_given_secret_comes_first_and_needs_no_file(tmp_path: Path) -> None:
+    settings = Settings(database=f"sqlite:///{tmp_path / 'test.sqlite'}", secret=SecretStr("given"))
+    assert load_secret(settings) == "given"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_secret_that_others_can_read_is_refused(tmp_path: Path) -> None:
+    load_secret(on_sqlite(tmp_path))
+    (tmp_path / "test.sqlite.secret").chmod(0o640)
+    with pytest.raises(StartRefused, match="chmod 600"):
+        load_secret(on_sqlite(tmp_path))
+
+
+def test_an_emptied_file_is_refused_and_not_filled_again(tmp_path: Path) -> None:
+    load_secret(on_sqlite(tmp_path))
+    (tmp_path / "test.sqlite.secret").write_text("")
+    with pytest.raises(StartRefused, match="is empty"):
+        load_secret(on_sqlite(tmp_path))
+
+
+def test_a_missing_folder_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(StartRefused, match="cannot be used"):
+        load_secret(on_sqlite(tmp_path / "missing"))
+
+
+def test_postgresql_needs_the_secret_to_be_set() -> None:
+    with pytest.raises(StartRefused, match="DITHER_SECRET must be set"):
+        load_secret(Settings(database="postgresql+psycopg://postgres@127.0.0.1/test"))
+
+
+def test_each_use_has_a_key_of_its_own_and_no_key_is_shown() -> None:
+    keys = derive_keys("one")
+    assert len({keys.ticket, keys.receipt, derive_keys("two").ticket}) == 3
+    assert len(keys.ticket) == len(keys.receipt) == 32
+    assert repr(keys) == "Keys()"

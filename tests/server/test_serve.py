@@ -1,0 +1,221 @@
+import json
+import re
+import socket
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from tests.server.conftest import SPEC, check_counts, open_site
+from tests.server.process import ADMIN, ServerProcess, running
+
+from dither_client.commands import run
+from dither_server.database import make_engine
+
+
+def create(server: ServerProcess, **fields: Any) -> str:
+    reply = httpx2.post(f"{server.url}/v1/collections", json=SPEC | fields, headers=ADMIN)
+    assert reply.status_code == 201, reply.text
+    return str(reply.json()["id"])
+
+
+Refused = Callable[..., str]
+
+
+@pytest.fixture
+def refused(capsys: pytest.CaptureFixture[str]) -> Refused:
+    """What a server that does not start says, which must be one sentence with the status of bad input."""
+
+    def say(database: str, *arguments: str) -> str:
+        assert run(["serve", "--database", database, *arguments]) == 2
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert re.fullmatch(r"dither: [^\n]+[.?]\n", said.err)
+        return said.err
+
+    return say
+
+
+def test_a_server_starts_serves_and_ends_with_status_0(database_url: str) -> None:
+    with running(database_url) as server:
+        collection = create(server)
+        path = f"{server.url}/v1/collections/{collection}"
+        with httpx2.Client() as client:
+            tickets = client.post(f"{path}/tickets", json={"count": 300}).json()["tickets"]
+            responses = [{"ticket": item["ticket"], "answer": 1} for item in tickets]
+            client.post(f"{path}/responses/batch", json={"responses": responses})
+            began = time.monotonic()
+            server.terminate()
+            assert server.wait() == 0, server.stderr
+        assert time.monotonic() - began < 10
+    assert "Traceback" not in server.stderr
+    engine = make_engine(database_url)
+    check_counts(engine)
+    with engine.connect() as connection:
+        snapshots = connection.exec_driver_sql("SELECT answers FROM snapshots").scalars().all()
+    engine.dispose()
+    assert snapshots == [300]  # learnt and kept, though the signal came right after the answers
+
+
+def test_requests_in_flight_are_finished(sqlite_url: str) -> None:
+    with running(sqlite_url) as server:
+        collection = create(server)
+        path = f"/v1/collections/{collection}/responses"
+        ticket = httpx2.post(f"{server.url}/v1/collections/{collection}/tickets").json()["ticket"]
+        body = json.dumps({"ticket": ticket, "answer": 1}).encode()
+        head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+        with socket.create_connection(("127.0.0.1", server.port)) as connection:
+            connection.sendall(head + body[:10])
+            time.sleep(0.2)
+            server.terminate()
+            time.sleep(0.5)
+            connection.sendall(body[10:])
+            assert connection.recv(65_536).startswith(b"HTTP/1.1 201 ")
+        assert server.wait() == 0, server.stderr
+
+
+def test_a_stream_tells_of_changes_and_ends_with_the_server(sqlite_url: str) -> None:
+    with running(sqlite_url) as server:
+        collection = create(server, visibility="public")
+        path = f"{server.url}/v1/collections/{collection}"
+        seen = []
+        with httpx2.stream("GET", f"{path}/posterior/stream") as stream:
+            assert stream.headers["content-type"].startswith("text/event-stream")
+            for line in stream.iter_lines():
+                if not line.startswith("data: "):
+                    assert line in ("event: posterior", "")
+                    continue
+                seen.append(json.loads(line.removeprefix("data: "))["answers"])
+                if len(seen) == 1:
+                    ticket = httpx2.post(f"{path}/tickets").json()["ticket"]
+                    httpx2.post(f"{path}/responses", json={"ticket": ticket, "answer": 1})
+                else:
+                    server.terminate()
+        assert seen == [0, 1]
+        assert server.wait() == 0, server.stderr
+
+
+def test_an_idle_connection_does_not_hold_up_the_end(sqlite_url: str) -> None:
+    with running(sqlite_url) as server, socket.create_connection(("127.0.0.1", server.port)):
+        server.terminate()
+        assert server.wait() == 0
+
+
+def test_an_endless_body_is_cut_off(sqlite_url: str) -> None:
+    with running(sqlite_url) as server:
+        collection = create(server)
+        head = f"POST /v1/collections/{collection}/responses HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+        with socket.create_connection(("127.0.0.1", server.port)) as connection:
+            connection.sendall(head.encode())
+            reader = threading.Thread(target=_send_for_ever, args=[connection], daemon=True)
+            reader.start()
+            assert connection.recv(65_536).startswith(b"HTTP/1.1 413 ")
+        reader.join(10)
+        assert not reader.is_alive()
+        assert httpx2.get(f"{server.url}/healthz").status_code == 200
+
+
+def _send_for_ever(connection: socket.socket) -> None:
+    try:
+        while True:
+            connection.sendall(b"400\r\n" + b" " * 1024 + b"\r\n")
+    except OSError:
+        pass
+
+
+def test_the_admins_token_is_printed_by_the_first_start_alone(sqlite_url: str) -> None:
+    with running(sqlite_url, DITHER_ADMIN_TOKEN="") as server:
+        server.terminate()
+        server.wait()
+    [line] = [line for line in server.stderr.splitlines() if "Admin token" in line]
+    token = line.split()[-1]
+    with running(sqlite_url, DITHER_ADMIN_TOKEN="") as server:
+        assert httpx2.get(f"{server.url}/v1/tokens", headers={"Authorization": f"Bearer {token}"}).status_code == 200
+        server.terminate()
+        server.wait()
+    assert "Admin token" not in server.stderr
+
+
+def test_logs_are_json_if_asked_and_hold_nothing_of_requests(sqlite_url: str) -> None:
+    with running(sqlite_url, DITHER_LOG_FORMAT="json", DITHER_LOG_LEVEL="debug") as server:
+        collection = create(server, name="zebra17")
+        ticket = httpx2.post(f"{server.url}/v1/collections/{collection}/tickets").json()["ticket"]
+        httpx2.post(f"{server.url}/v1/collections/{collection}/responses", json={"ticket": ticket, "answer": "zebra18"})
+        httpx2.get(f"{server.url}/zebra19", headers=ADMIN | {"User-Agent": "zebra20"})
+        server.terminate()
+        server.wait()
+    lines = [json.loads(line) for line in server.stderr.splitlines()]
+    assert {"serving", "request", "stopping", "stopped"} <= {line["event"] for line in lines}
+    assert any(line.get("call") == "respond" and line["status"] == 422 for line in lines)
+    for private in (ticket, "zebra", "the-admin-token", "secret of the tests"):
+        assert private not in server.stderr
+
+
+def test_a_port_in_use_is_refused(sqlite_url: str, refused: Refused) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        said = refused(sqlite_url, "--port", str(port))
+    assert said == f"dither: Port {port} on 127.0.0.1 is in use: choose another with --port.\n"
+
+
+def test_an_address_that_does_not_exist_is_refused(sqlite_url: str, refused: Refused) -> None:
+    assert "There is no address nowhere.invalid" in refused(sqlite_url, "--host", "nowhere.invalid")
+
+
+def test_an_unknown_variable_is_refused(sqlite_url: str, refused: Refused, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DITHER_LOGLEVEL", "info")
+    assert "did you mean DITHER_LOG_LEVEL?" in refused(sqlite_url)
+
+
+def test_a_database_from_a_newer_version_is_refused(sqlite_url: str, tmp_path: Path, refused: Refused) -> None:
+    with open_site(sqlite_url):
+        pass
+    database = sqlite3.connect(tmp_path / "test.sqlite")
+    database.execute("UPDATE alembic_version SET version_num = '9999'")
+    database.commit()
+    database.close()
+    assert "from a newer version of Dither (schema 9999)" in refused(sqlite_url)
+
+
+@pytest.mark.parametrize(
+    ("database", "says"),
+    [
+        ("sqlite:////missing/folder/test.sqlite", "There is no folder /missing/folder"),
+        ("sqlite:////proc/test.sqlite", "cannot be used"),
+        ("sqlite://", "must be a file"),
+        ("mysql://localhost/test", "must be sqlite:///FILE or postgresql"),
+        ("dither.sqlite", "must be sqlite:///FILE or postgresql"),
+        ("postgresql+psycopg://someone:swordfish@127.0.0.1:1/test", "cannot be used"),
+    ],
+)
+def test_a_database_that_cannot_be_used_is_refused(
+    database: str, says: str, refused: Refused, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DITHER_SECRET", "secret of the tests")
+    said = refused(database)
+    assert says in said
+    assert "swordfish" not in said
+
+
+def test_a_file_that_is_no_database_is_refused_and_left_alone(
+    sqlite_url: str, tmp_path: Path, refused: Refused
+) -> None:
+    file = tmp_path / "test.sqlite"
+    file.write_text("a letter to a friend" * 100)
+    assert "cannot be used" in refused(sqlite_url)
+    assert file.read_text() == "a letter to a friend" * 100
+
+
+def test_importing_the_application_opens_nothing(tmp_path: Path) -> None:
+    code = "import dither_server.app, threading; print(threading.active_count())"
+    result = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert result.stdout == "1\n"
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,62 @@
+from typing import Any
+
+import pytest
+
+from dither_server.errors import StartRefused
+from dither_server.settings import Settings, load_settings
+
+
+def test_there_are_defaults_for_everything() -> None:
+    settings = load_settings()
+    assert settings.database == "sqlite:///dither.sqlite"
+    assert (settings.host, settings.port) == ("127.0.0.1", 8000)
+    assert settings.secret is None
+    assert settings.admin_token is None
+
+
+def test_every_setting_is_described() -> None:
+    for name, field in Settings.model_fields.items():
+        assert field.description, name
+        assert field.description.endswith("."), name
+
+
+def test_variables_are_read_and_arguments_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DITHER_PORT", "9000")
+    monkeypatch.setenv("DITHER_HOST", "0.0.0.0")
+    settings = load_settings(port=9001, host=None)
+    assert (settings.host, settings.port) == ("0.0.0.0", 9001)
+
+
+@pytest.mark.parametrize(
+    ("variable", "meant"),
+    [("DITHER_ADMIN_TOKN", "DITHER_ADMIN_TOKEN"), ("DITHER_HOTS", "DITHER_HOST"), ("DITHER_DB", "DITHER_DATABASE")],
+)
+def test_an_unknown_variable_is_refused_with_the_nearest_name(
+    monkeypatch: pytest.MonkeyPatch, variable: str, meant: str
+) -> None:
+    monkeypatch.setenv(variable, "x")
+    with pytest.raises(StartRefused, match=rf"no setting {variable}: did you mean {meant}\?"):
+        load_settings()
+
+
+def test_the_command_lines_own_variables_are_let_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DITHER_URL", "http://127.0.0.1:8000")
+    monkeypatch.setenv("DITHER_TOKEN", "x")
+    load_settings()
+
+
+@pytest.mark.parametrize(("name", "value"), [("PORT", "65536"), ("PORT", "web"), ("LOG_FORMAT", "xml")])
+def test_a_value_that_is_not_allowed_is_refused_in_a_sentence_without_it(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(f"DITHER_{name}", value)
+    with pytest.raises(StartRefused, match=rf"^DITHER_{name} cannot be used: .+\.$") as caught:
+        load_settings()
+    assert value not in str(caught.value)
+
+
+@pytest.mark.parametrize("show", [repr, str, lambda settings: settings.model_dump_json()])
+def test_secrets_are_masked_wherever_they_are_shown(show: Any) -> None:
+    settings = load_settings(secret="swordfish", admin_token="trout")
+    assert "swordfish" not in show(settings)
+    assert "trout" not in show(settings)

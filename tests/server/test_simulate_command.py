@@ -1,0 +1,218 @@
+"""`dither simulate`: its JSON, its refusals, and both of its ways."""
+
+import json
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dither_client import Admin
+from dither_client.commands import run
+from dither_server.simulate.server_process import ServerProcess, running_server
+
+TOKEN = "the-admin-token"
+TRUTH = ["--truth", "mu=50,sigma=3.1622776"]
+PEOPLE = [*TRUTH, "--respondents", "200"]
+KEYS = {
+    "respondents", "answers", "dropped_out", "seconds", "estimator_seconds", "truth", "posterior", "covariance", "ess",
+    "particles", "moves", "queries", "log_evidence",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    with running_server(tmp_path_factory.mktemp("server"), TOKEN) as process:
+        yield process
+
+
+@pytest.fixture(autouse=True)
+def _no_server_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DITHER_URL", "DITHER_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def report(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> dict[str, Any]:
+    """What `--json` prints: one object on standard output and nothing else there."""
+    assert run(["simulate", *arguments, "--json"]) == status
+    printed = capsys.readouterr()
+    assert printed.out.count("\n") == 1
+    found: dict[str, Any] = json.loads(printed.out)
+    return found
+
+
+def test_the_report_in_process(capsys: pytest.CaptureFixture[str]) -> None:
+    found = report(capsys, *PEOPLE, "--in-process", "--seed", "1", "--prior", "paper", "--particles", "300")
+    assert set(found) == KEYS
+    assert found["respondents"] == found["answers"] == 200
+    assert found["truth"] == {"mu": 50.0, "sigma": 3.1622776}
+    assert found["particles"] == 300
+    assert set(found["posterior"]) == {"mu", "sigma"}
+    assert set(found["posterior"]["mu"]) == {"mean", "sd", "q05", "q25", "q50", "q75", "q95"}
+    assert [len(row) for row in found["covariance"]] == [2, 2]
+    assert 1 <= found["ess"] <= 300
+    assert 1 <= found["queries"] <= 200
+
+
+def test_a_seed_repeats_a_simulation(capsys: pytest.CaptureFixture[str]) -> None:
+    runs = [report(capsys, *PEOPLE, "--in-process", "--seed", seed) for seed in ("3", "3", "4")]
+    one, again, other = ({**found, "seconds": 0, "estimator_seconds": 0} for found in runs)
+    assert one == again
+    assert one["posterior"] != other["posterior"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--mechanism", "randomized_response"],
+        ["--policy", "thompson"],
+        ["--policy", "fixed:40:60", "--levels", "16"],
+        ["--goal", "mu"],
+        ["--goal", "sigma"],
+        ["--epsilon", "0.000001"],
+        ["--epsilon", "50"],
+        ["--drop-out", "0.2", "--drop-out-by", "answer", "--poison", "0.1"],
+    ],
+)
+def test_every_option_runs(capsys: pytest.CaptureFixture[str], options: list[str]) -> None:
+    assert report(capsys, *PEOPLE, "--in-process", "--seed", "1", *options)["respondents"] == 200
+
+
+@pytest.mark.parametrize(
+    ("family", "truth"), [("gamma", "shape=2,scale=3"), ("bernoulli", "p=0.3"), ("student_t:4", "mu=1,sigma=2")]
+)
+def test_other_families_run_too(capsys: pytest.CaptureFixture[str], family: str, truth: str) -> None:
+    people = ["--family", family, "--truth", truth, "--respondents", "200"]
+    found = report(capsys, *people, "--in-process", "--seed", "1")
+    assert set(found["truth"]) == set(found["posterior"]) == {pair.split("=")[0] for pair in truth.split(",")}
+
+
+def test_the_table_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["simulate", *PEOPLE, "--in-process", "--drop-out", "0.5"]) == 0
+    printed = capsys.readouterr()
+    for words in ("posterior mean", "mu", "sigma", "50", "dropped out", "the estimator"):
+        assert words in printed.out
+    assert printed.err == ""
+
+
+def test_a_spec_and_a_prior_come_from_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "spec.json").write_text('{"family": "normal", "transform": "log", "epsilon": 0.5, "particles": 400}')
+    wages = tmp_path / "wages.csv"
+    wages.write_text("wage\n" + "\n".join(str(100 + 7 * i) for i in range(150)))
+    found = report(
+        capsys, "--data", str(wages), "--column", "wage", "--spec", str(tmp_path / "spec.json"), "--in-process"
+    )
+    assert found["respondents"] == 150
+    assert found["particles"] == 400
+    assert 6 < found["truth"]["mu"] < 7
+    (tmp_path / "prior.json").write_text('{"mu": {"dist": "norm"}, "sigma": {"dist": "expon"}}')
+    assert report(capsys, *PEOPLE, "--in-process", "--prior", str(tmp_path / "prior.json"))["answers"] == 200
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--in-process"], "either --truth or --data"),
+        ([*PEOPLE, "--in-process", "--data", "x.csv"], "either --truth or --data"),
+        ([*TRUTH, "--in-process"], "--respondents"),
+        (["--data", "x.csv", "--in-process"], "--column"),
+        (["--data", "x.csv", "--column", "a", "--in-process"], "there is no file x.csv"),
+        ([*PEOPLE], "--url"),
+        ([*PEOPLE, "--url", "http://127.0.0.1:1"], "admin's token"),
+        ([*PEOPLE, "--url", "http://example.org", "--token", "t"], "https"),
+        ([*PEOPLE, "--in-process", "--concurrency", "3"], "--in-process cannot go with --concurrency"),
+        ([*PEOPLE, "--in-process", "--late", "0.1", "--retry", "0.1"], "cannot go with --retry, --late"),
+        ([*PEOPLE, "--in-process", "--collection", "abc"], "--in-process cannot go with --collection"),
+        ([*PEOPLE, "--url", "http://127.0.0.1:1", "--collection", "abc", "--epsilon", "1"], "cannot go with --epsilon"),
+        ([*PEOPLE, "--in-process", "--spec", "s.json", "--epsilon", "1"], "--spec cannot go with --epsilon"),
+        ([*PEOPLE, "--in-process", "--spec", "s.json"], "s.json cannot be read: No such file"),
+        ([*PEOPLE, "--in-process", "--prior", "p.json"], "p.json cannot be read: No such file"),
+        ([*PEOPLE, "--in-process", "--family", "cauchy"], "family must be one of normal"),
+        ([*PEOPLE, "--in-process", "--epsilon", "0"], "epsilon must be above 0"),
+        ([*PEOPLE, "--in-process", "--epsilon", "51"], "epsilon must be at most 50"),
+        ([*PEOPLE, "--in-process", "--epsilon", "0.1234567"], "at most six decimals"),
+        ([*PEOPLE, "--in-process", "--epsilon", "nan"], "epsilon must be"),
+        ([*PEOPLE, "--in-process", "--particles", "99"], "particles must be an integer from 100 to 1,000,000"),
+        ([*PEOPLE, "--in-process", "--policy", "fixed:2:1"], "policy must be"),
+        ([*PEOPLE, "--in-process", "--mechanism", "gauss"], "mechanism must be one of"),
+        ([*PEOPLE, "--in-process", "--goal", "tau"], "goal"),
+        ([*PEOPLE, "--in-process", "--drop-out", "1.5"], "drop-out must be from 0 to 1"),
+        ([*PEOPLE, "--in-process", "--drop-out-by", "mood"], "drop-out-by"),
+        ([*TRUTH, "--in-process", "--respondents", "0"], "--respondents"),
+        ([*PEOPLE, "--in-process", "--seed", "-1"], "--seed"),
+    ],
+)
+def test_bad_input_gets_one_sentence_and_status_2(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], says: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["simulate", *arguments]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert says in printed.err
+    assert printed.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ('{"family": "normal", "epsilon": NaN}', "not strict JSON"),
+        ('{"family": "normal", "epsilon": 1e400}', "not strict JSON"),
+        ("[1]", "must hold a JSON object"),
+        ('{"family": "normal"}', "epsilon is required"),
+        ('{"family": "normal", "epsilon": 1, "colour": "red"}', "unknown field"),
+        ('{"family": "normal", "epsilon": 0.10000000000000000001}', "at most six decimals"),
+    ],
+)
+def test_a_wrong_spec_file_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, content: str, says: str
+) -> None:
+    (tmp_path / "spec.json").write_text(content)
+    assert run(["simulate", *PEOPLE, "--in-process", "--spec", str(tmp_path / "spec.json")]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_a_new_collection_over_http(capsys: pytest.CaptureFixture[str], server: ServerProcess) -> None:
+    found = report(capsys, *PEOPLE, "--url", server.url, "--token", TOKEN, "--retry", "0.2", "--concurrency", "8")
+    load = found.pop("load")
+    assert set(found) == KEYS
+    assert found["answers"] == found["respondents"] == 200
+    assert found["estimator_seconds"] is None
+    assert set(load) == {"collection", "requests", "late", "poisoned", "retried", "mismatches", "failures"}
+    assert load["mismatches"] == 0
+    assert load["failures"] == {}
+
+
+def test_an_existing_collection_over_http(
+    capsys: pytest.CaptureFixture[str], server: ServerProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = {"name": "x", "family": "normal", "epsilon": 2, "transform": "log", "visibility": "public"}
+    with Admin(server.url, TOKEN) as admin:
+        collection = str(admin.create_collection(spec)["id"])
+    monkeypatch.setenv("DITHER_URL", server.url)
+    people = ["--truth", "mu=6,sigma=1", "--respondents", "50", "--collection", collection]
+    assert report(capsys, *people)["answers"] == 50
+    found = report(capsys, *people)
+    assert found["answers"] == 50
+    assert found["load"]["collection"] == collection
+    assert run(["simulate", *people[:-1], "no-such"]) == 2
+    assert "no such collection" in capsys.readouterr().err.lower()
+
+
+def test_a_closed_collection_is_a_failure(capsys: pytest.CaptureFixture[str], server: ServerProcess) -> None:
+    with Admin(server.url, TOKEN) as admin:
+        collection = str(admin.create_collection({"name": "x", "family": "normal", "epsilon": 1})["id"])
+        admin.set_state(collection, "closed")
+    arguments = [*PEOPLE, "--url", server.url, "--token", TOKEN, "--collection", collection]
+    assert report(capsys, *arguments, status=1)["load"]["failures"] == {"collection-closed": 200}
+
+
+def test_ctrl_c_ends_it_with_what_was_done(capsys: pytest.CaptureFixture[str]) -> None:
+    timer = threading.Timer(3.0, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    slow = ["--respondents", "1000000", "--particles", "20000"]
+    found = report(capsys, *TRUTH, *slow, "--in-process", status=1)
+    timer.join()
+    assert 0 < found["answers"] < 1_000_000

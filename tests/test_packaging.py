@@ -1,0 +1,216 @@
+"""What is shipped: the wheel, bare and with extras, the image's files, the Makefile, the pipeline."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+import yaml
+
+from dither_server.settings import Settings
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("dither_client", "dither_estimator", "dither_server", "dither_migrations")
+COMMANDS = ("answer", "collection", "design", "estimate", "export", "posterior", "serve", "simulate", "token")
+
+
+def project() -> dict[str, Any]:
+    found: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return found
+
+
+def run(*command: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=600, **options)
+
+
+def module_of(requirement: str) -> str:
+    return re.split(r"[\[<>=]", requirement)[0]
+
+
+# The distribution.
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    build = "import sys; from hatchling.build import build_wheel; print(build_wheel(sys.argv[1]))"
+    built = run(sys.executable, "-c", build, folder, cwd=ROOT)
+    assert built.returncode == 0, built.stderr
+    return folder / built.stdout.split()[-1]
+
+
+@pytest.fixture(scope="module")
+def bare(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of commands of a fresh environment with a bare install."""
+    folder = tmp_path_factory.mktemp("bare")
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    commands = folder / ("Scripts" if os.name == "nt" else "bin")
+    installed = run(commands / "python", "-m", "pip", "install", "--quiet", wheel)
+    assert installed.returncode == 0, installed.stderr
+    return commands
+
+
+def test_the_wheel_has_the_four_packages_and_all_their_files(wheel: Path) -> None:
+    shipped = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    assert {name.split("/")[0] for name in shipped} == set(PACKAGES)
+    for folder in ("client", "estimator", "server", "migrations"):
+        sources = {
+            file.relative_to(ROOT / folder).as_posix()
+            for file in (ROOT / folder).rglob("*")
+            if file.is_file() and "__pycache__" not in file.parts
+        }
+        assert sources <= shipped
+    assert {f"{package}/py.typed" for package in PACKAGES} <= shipped
+
+
+@pytest.mark.slow
+def test_a_bare_install_brings_httpx2_alone(bare: Path) -> None:
+    listed = run(bare / "python", "-m", "pip", "list", "--format=freeze").stdout.split()
+    names = {line.partition("==")[0].lower() for line in listed} - {"pip", "setuptools", "wheel"}
+    code = (
+        "import re; from importlib.metadata import requires; "
+        "print(*[re.split('[^A-Za-z0-9._-]', r)[0].lower() for r in requires('{}') or [] if 'extra ==' not in r])"
+    )
+    wanted, new = {"dither"}, {"httpx2"}
+    while new:
+        wanted |= new
+        needed = [run(bare / "python", "-c", code.format(name)).stdout.split() for name in new]
+        new = {name for names_ in needed for name in names_} & names - wanted
+    assert names == wanted
+
+
+@pytest.mark.slow
+def test_a_bare_install_answers_and_says_what_else_needs(bare: Path, tmp_path: Path) -> None:
+    imported = run(
+        bare / "python", "-c", "from dither_client import Client, AsyncClient, Ledger, Analyst, MemoryLedger"
+    )
+    assert imported.returncode == 0, imported.stderr
+    for package, extra in (("dither_estimator", "estimator"), ("dither_server", "server")):
+        refused = run(bare / "python", "-c", f"import {package}")
+        assert f"pip install 'dither[{extra}]'" in refused.stderr
+    command = run(bare / "dither", "--help")
+    assert command.returncode == 2
+    assert command.stdout == ""
+    assert "pip install 'dither[cli]'" in command.stderr
+    assert command.stderr.count("\n") == 1
+
+
+def test_the_bare_requirement_is_httpx2_alone() -> None:
+    assert [module_of(requirement) for requirement in project()["dependencies"]] == ["httpx2"]
+
+
+def test_every_command_loads() -> None:
+    found = {entry.name: entry for entry in entry_points(group="dither.commands")}
+    assert set(found) >= set(COMMANDS)
+    for entry in found.values():
+        assert isinstance(entry.load(), typer.Typer)
+
+
+def test_imports_run_one_way() -> None:
+    """server → estimator → client; the migrations need the client alone."""
+    allowed = {
+        "client/dither_client": {"dither_client"},
+        "estimator/dither_estimator": {"dither_client", "dither_estimator"},
+        "server/dither_server": {"dither_client", "dither_estimator", "dither_server", "dither_migrations"},
+        "migrations/dither_migrations": {"dither_client", "dither_migrations"},
+    }
+    for folder, packages in allowed.items():
+        for file in (ROOT / folder).rglob("*.py"):
+            imported = re.findall(r"^\s*(?:from|import) (dither_\w+)", file.read_text(), flags=re.MULTILINE)
+            assert set(imported) <= packages, file
+
+
+# The image.
+
+
+def dockerfile() -> str:
+    return (ROOT / "Dockerfile").read_text()
+
+
+def compose() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+    return found
+
+
+def test_compose_starts_the_server_on_a_healthy_postgres() -> None:
+    services = compose()["services"]
+    assert set(services) == {"database", "server"}
+    assert services["database"]["image"] == "postgres:17"
+    assert services["server"]["depends_on"] == {"database": {"condition": "service_healthy"}}
+    volumes = {volume.split(":")[0] for volume in services["database"]["volumes"]}
+    assert volumes == set(compose()["volumes"])
+
+
+def test_the_settings_of_image_and_compose_exist() -> None:
+    named = set(re.findall(r"DITHER_([A-Z_]+)=", dockerfile())) | {
+        name.removeprefix("DITHER_")
+        for name in compose()["services"]["server"]["environment"]
+        if name.startswith("DITHER_")
+    }
+    assert named
+    assert {name.lower() for name in named} <= set(Settings.model_fields)
+
+
+def test_the_image_copies_what_exists() -> None:
+    for line in re.findall(r"^COPY (?!--from)(.+)$", dockerfile(), flags=re.MULTILINE):
+        *sources, _ = line.split()
+        for source in sources:
+            assert (ROOT / source).exists(), source
+            assert f"!{source}" in (ROOT / ".dockerignore").read_text()
+
+
+def test_the_extras_of_the_image_exist() -> None:
+    [extras] = re.findall(r"'\.\[([a-z,]+)\]'", dockerfile())
+    assert set(extras.split(",")) <= set(project()["optional-dependencies"])
+
+
+def test_the_commands_of_the_image_run_here() -> None:
+    [command] = re.findall(r'^CMD \["dither", "(\w+)"\]$', dockerfile(), flags=re.MULTILINE)
+    assert command in COMMANDS
+    helped = run(sys.executable, "-c", "from dither_client.commands import main; main()", command, "--help")
+    assert helped.returncode == 0, helped.stderr
+    [check] = re.findall(r'CMD \["python", "-c", "(.+)"\]$', dockerfile(), flags=re.MULTILINE)
+    compile(check, "HEALTHCHECK", "exec")
+    assert "/readyz" in check
+
+
+# What developers run.
+
+
+def test_make_knows_every_target() -> None:
+    for target in ("setup", "demo", "test", "check", "bench"):
+        planned = run("make", "--dry-run", target, cwd=ROOT)
+        assert planned.returncode == 0, planned.stderr
+
+
+def test_make_says_which_python_is_missing(tmp_path: Path) -> None:
+    for name in ("Makefile", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    refused = run("make", "setup", "PYTHON=/no/such/python", cwd=tmp_path)
+    assert refused.returncode != 0
+    assert "Dither needs Python 3.11 or newer" in refused.stderr
+
+
+def test_the_pipeline_checks_and_tests() -> None:
+    script = (ROOT / ".ci" / "run").read_text()
+    assert script.startswith("#!/usr/bin/env bash")
+    assert "set -euo pipefail" in script
+    assert [line for line in script.splitlines() if line.startswith("make")] == ["make check", "make test"]
+    assert run("bash", "-n", ROOT / ".ci" / "run").returncode == 0
+
+
+@pytest.mark.parametrize("find", [lambda: ROOT.glob("*.md"), lambda: (ROOT / "docs").rglob("*.md")])
+def test_links_between_documents_lead_somewhere(find: Callable[[], Any]) -> None:
+    for document in find():
+        for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", document.read_text()):
+            if not link.startswith(("http:", "https:")):
+                assert (document.parent / link).exists(), f"{document.name}: {link}"
