@@ -2,14 +2,17 @@
 
 import asyncio
 import json
+import math
 import os
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -34,43 +37,75 @@ _ROUNDS = 5
 _TOKEN = "benchmark"
 
 
+@dataclass(frozen=True)
+class _Round:
+    """One round: requests a second, and CPU seconds of the server for each (it is nan where /proc is missing)."""
+
+    rate: float
+    cpu: float
+
+
 def main() -> None:
     """Prints the table."""
     with tempfile.TemporaryDirectory() as folder:
-        rates = _rates(Path(folder))
-    bare = median(rates["bare"])
+        rounds = _measure(Path(folder))
     names = {
         "bare": "bare FastAPI route that commits one row",
         "responses": "answers: `POST …/responses`",
         "tickets": "tickets: `POST …/tickets`",
-        "flow": "respondents: ticket and answer, with the client's own work on the same two cores",
+        "flow": "respondents, a ticket and an answer each, with the client's own work on the same cores",
     }
-    print_table(
-        f"Server: {CONNECTIONS} connections, medians of {_ROUNDS} rounds of {_REQUESTS:,}",
-        ("what", "a second", "to the bare route", "lowest and highest ratio of a round"),
-        ((names[name], f"{median(rates[name]):,.0f}", *_ratios(rates[name], rates["bare"], bare)) for name in names),
+    columns = (
+        "what",
+        "a second",
+        "to the bare route",
+        "lowest and highest of a round",
+        "server's CPU, µs each",
+        "to it",
     )
+    rows = ((names[name], *_summary(rounds[name], rounds["bare"])) for name in names)
+    print_table(f"Server: {CONNECTIONS} connections, medians of {_ROUNDS} rounds of {_REQUESTS:,}", columns, rows)
 
 
-def _ratios(rates: Sequence[float], yardstick: Sequence[float], bare: float) -> tuple[str, str]:
-    each = [rate / other for rate, other in zip(rates, yardstick, strict=True)]
-    return f"{median(rates) / bare:.2f}", f"{min(each):.2f} to {max(each):.2f}"
+def _summary(rounds: Sequence[_Round], bare: Sequence[_Round]) -> tuple[str, ...]:
+    each = [one.rate / other.rate for one, other in zip(rounds, bare, strict=True)]
+    cpu, bare_cpu = median(one.cpu for one in rounds), median(one.cpu for one in bare)
+    spread = f"{min(each):.2f} to {max(each):.2f}"
+    rate = median(one.rate for one in rounds)
+    return f"{rate:,.0f}", f"{median(each):.2f}", spread, f"{cpu * 1e6:.0f}", f"{cpu / bare_cpu:.2f}"
 
 
-def _rates(folder: Path) -> dict[str, list[float]]:
-    """Requests a second of each kind in each round; the kinds take turns, so that all meet the same machine."""
-    rates: dict[str, list[float]] = {"bare": [], "responses": [], "tickets": [], "flow": []}
-    with running_server(folder, _TOKEN) as server, _bare_server(folder) as bare:
+def _measure(folder: Path) -> dict[str, list[_Round]]:
+    """Every kind in each round; the kinds take turns, so that all meet the same machine."""
+    rounds: dict[str, list[_Round]] = {"bare": [], "responses": [], "tickets": [], "flow": []}
+    with running_server(folder, _TOKEN) as server, _bare_server(folder) as (bare_url, bare_pid):
         with Admin(server.url, _TOKEN) as admin:
             spec = {"name": "Load", "family": "normal", "epsilon": 1, "range": [-5, 5]}
             collection = str(admin.create_collection(spec)["id"])
+        rows = [Send("POST", "/rows", b"{}", JSON_HEADERS)] * _REQUESTS
+        tickets = [Send("POST", collection_path(collection, "tickets"), b"{}", JSON_HEADERS)] * _REQUESTS
         for _ in range(_ROUNDS):
-            rates["bare"].append(_rate(bare, [Send("POST", "/rows", b"{}", JSON_HEADERS)] * _REQUESTS))
-            rates["responses"].append(_rate(server.url, _answers(server, collection)))
-            tickets = Send("POST", collection_path(collection, "tickets"), b"{}", JSON_HEADERS)
-            rates["tickets"].append(_rate(server.url, [tickets] * _REQUESTS))
-            rates["flow"].append(_flow_rate(server, collection))
-    return rates
+            answers = _answers(server, collection)
+            rounds["bare"].append(_round(bare_pid, len(rows), partial(_send, bare_url, rows)))
+            rounds["responses"].append(_round(server.pid, len(answers), partial(_send, server.url, answers)))
+            rounds["tickets"].append(_round(server.pid, len(tickets), partial(_send, server.url, tickets)))
+            rounds["flow"].append(_round(server.pid, _REQUESTS // 2, partial(_respond, server, collection)))
+    return rounds
+
+
+def _round(pid: int, size: int, work: Callable[[], None]) -> _Round:
+    cpu, began = _cpu_seconds(pid), time.perf_counter()
+    work()
+    return _Round(size / (time.perf_counter() - began), (_cpu_seconds(pid) - cpu) / size)
+
+
+def _cpu_seconds(pid: int) -> float:
+    """User and system time of a process so far."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return math.nan
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _answers(server: ServerProcess, collection: str) -> list[Send]:
@@ -84,11 +119,11 @@ def _answers(server: ServerProcess, collection: str) -> list[Send]:
     return [Send("POST", path, body, JSON_HEADERS) for body in bodies]
 
 
-def _rate(url: str, requests: Sequence[Send]) -> float:
-    return len(requests) / uvloop.run(_send_all(url, requests))
+def _send(url: str, requests: Sequence[Send]) -> None:
+    uvloop.run(_send_all(url, requests))
 
 
-async def _send_all(url: str, requests: Sequence[Send]) -> float:
+async def _send_all(url: str, requests: Sequence[Send]) -> None:
     pool = Connections(parse_address(url))
     remaining = iter(requests)
 
@@ -98,25 +133,20 @@ async def _send_all(url: str, requests: Sequence[Send]) -> float:
             assert isinstance(reply, Response)
             assert reply.status == 201, reply.body
 
-    began = time.perf_counter()
     await asyncio.gather(*(work() for _ in range(CONNECTIONS)))
-    seconds = time.perf_counter() - began
     pool.close()
-    return seconds
 
 
-def _flow_rate(server: ServerProcess, collection: str) -> float:
+def _respond(server: ServerProcess, collection: str) -> None:
     size = _REQUESTS // 2
     rng = np.random.default_rng(1)
     roles = draw_roles(rng, Behaviours(), size)
     values = rng.normal(size=size)
-    outcome = simulate_over_http(server.url, _TOKEN, collection, values, roles, CONNECTIONS, None)
-    assert outcome.sound
-    return outcome.answers / outcome.seconds
+    assert simulate_over_http(server.url, _TOKEN, collection, values, roles, CONNECTIONS, None).sound
 
 
 @contextmanager
-def _bare_server(folder: Path) -> Iterator[str]:
+def _bare_server(folder: Path) -> Iterator[tuple[str, int]]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -125,7 +155,7 @@ def _bare_server(folder: Path) -> Iterator[str]:
     process = subprocess.Popen([*command, "--no-access-log"], env=environment)
     try:
         _wait(port)
-        yield f"http://127.0.0.1:{port}"
+        yield f"http://127.0.0.1:{port}", process.pid
     finally:
         process.terminate()
         process.wait()

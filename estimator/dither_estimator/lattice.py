@@ -12,8 +12,8 @@ from dither_client import Laplace, Query, RandomizedResponse, Transform
 
 __all__ = ["Address", "address", "query_at", "threshold"]
 
-_FINE = 64
-"""Cuts in standard units are rounded to a 64th, below what the information can tell."""
+_FINE = 1_024
+"""Cuts in standard units are rounded to a 1,024th, far below what the information can tell."""
 
 
 Address = tuple[int, int, int]

@@ -10,8 +10,8 @@ from typing import Protocol
 
 import numpy as np
 
-from dither_client import Query, RandomizedResponse
-from dither_estimator.design import Mechanism, optimal_design
+from dither_client import InvalidQuery, Query, RandomizedResponse
+from dither_estimator.design import DesignError, Mechanism, optimal_design
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.goals import Goal
 from dither_estimator.particles import ParticleSystem, systematic_resample
@@ -56,8 +56,7 @@ class Thompson:
 
     def pool(self, rng: np.random.Generator, particles: ParticleSystem, size: int, repeats: float) -> tuple[Query, ...]:
         spec = self.specification
-        home = anchor(spec.family, particles.coordinates, particles.weights)
-        queries, weights = _questions(spec, home)
+        home, queries, weights = _questions(spec, particles)
         members = particles.theta[rng.choice(len(particles.weights), size, p=particles.weights)]
         picks = rng.choice(len(queries), size, p=weights)
         asked = transported(spec.family, home, queries, members, spec.transform)
@@ -88,8 +87,8 @@ class Adaptive:
 
     def _candidates(self, particles: ParticleSystem, members: FloatArray) -> tuple[Query, ...]:
         spec = self.specification
-        home = anchor(spec.family, particles.coordinates, particles.weights)
-        questions = (*_questions(spec, home)[0], *_probes(spec, home))
+        home, queries, _ = _questions(spec, particles)
+        questions = (*queries, *_probes(spec, home))
         n_edges = sum(query.n_answers - 1 for query in questions)
         n_draws = max(_FEWEST_DRAWS, min(-(-_CANDIDATES // len(questions)), _EDGES // n_edges))
         asked = transported(spec.family, home, questions, members[:n_draws], spec.transform)
@@ -101,17 +100,25 @@ def question_policy(specification: Specification) -> QuestionPolicy:
     fixed = specification.fixed_query()
     if fixed is not None:
         return Fixed(fixed)
-    _questions(specification, specification.family.standard)
+    _designed(specification, specification.family.standard)
     return Thompson(specification) if specification.policy.name == "thompson" else Adaptive(specification)
 
 
-def _questions(spec: Specification, home: FloatArray) -> tuple[tuple[Query, ...], FloatArray]:
-    """The optimal design at `home` (d,): its queries, and their weights."""
-    return _designed(spec.family, tuple(home.tolist()), spec.mechanism, spec.epsilon, spec.goal, spec.levels)
+def _questions(spec: Specification, particles: ParticleSystem) -> tuple[FloatArray, tuple[Query, ...], FloatArray]:
+    """The member whose design is asked from, (d,), the design's queries, and their weights."""
+    home = anchor(spec.family, particles.coordinates, particles.weights)
+    try:
+        return home, *_designed(spec, home)
+    except (DesignError, InvalidQuery):  # of a shape that has no such design: too few values for so many cells, say
+        return spec.family.standard, *_designed(spec, spec.family.standard)
+
+
+def _designed(spec: Specification, home: FloatArray) -> tuple[tuple[Query, ...], FloatArray]:
+    return _cached_design(spec.family, tuple(home.tolist()), spec.mechanism, spec.epsilon, spec.goal, spec.levels)
 
 
 @lru_cache(maxsize=1024)
-def _designed(
+def _cached_design(
     family: Family, home: tuple[float, ...], mechanism: Mechanism, epsilon: Fraction, goal: Goal, levels: int | None
 ) -> tuple[tuple[Query, ...], FloatArray]:
     design = optimal_design(family, home, mechanism, epsilon, goal, levels)

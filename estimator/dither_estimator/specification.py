@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dither_client import DitherError, Laplace, Query, RandomizedResponse, Transform
+from dither_client import DitherError, InvalidQuery, Laplace, Query, RandomizedResponse, Transform
 from dither_client.epsilon import wire_epsilon
 from dither_client.queries import MAX_CELLS, MAX_EPSILON
-from dither_estimator.design import MAX_LEVELS, Mechanism
+from dither_estimator.design import DesignError, Mechanism, optimal_design
 from dither_estimator.families import Family, find_family
 from dither_estimator.goals import Goal, InvalidGoal, parse_goal
 from dither_estimator.priors import InvalidPrior, Prior, parse_prior
@@ -68,6 +68,15 @@ class Specification:
         cuts = [(low + high) / 2] if self.levels == 1 else np.linspace(low, high, self.levels or 2).tolist()
         return RandomizedResponse(cuts, self.epsilon, self.transform)
 
+    def _check_questions(self) -> None:
+        """Raises `SpecificationError` or `InvalidQuery` unless the questions that are asked for can be made."""
+        if self.fixed_query() is not None or self.levels is None:
+            return
+        try:
+            optimal_design(self.family, self.family.standard, self.mechanism, self.epsilon, self.goal, self.levels)
+        except (DesignError, InvalidQuery) as error:
+            raise SpecificationError(f"levels cannot be {self.levels} here: {error}") from None
+
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Specification":
         """The specification that a JSON object describes; service fields are passed over.
@@ -93,11 +102,7 @@ class Specification:
                 levels=_integer("levels", data.get("levels"), None, 1, MAX_CELLS - 1),
                 particles=_integer("particles", data.get("particles"), DEFAULT_PARTICLES, 100, 1_000_000),
             )
-            if (
-                specification.fixed_query() is None
-                and (specification.levels or 1) > MAX_LEVELS[specification.mechanism]
-            ):
-                raise SpecificationError(f"levels must be at most {MAX_LEVELS[specification.mechanism]}")
+            specification._check_questions()
         except (InvalidPrior, InvalidGoal, DitherError) as error:
             raise SpecificationError(str(error)) from None
         return specification

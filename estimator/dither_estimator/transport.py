@@ -50,9 +50,8 @@ def transported(
     for points in family.quantiles(members, levels):
         step = _step(float(points[-1] - points[-2]) / 2)
         cuts = [_rounded(x, step, family.discrete) for x in points[:-2].tolist()]
-        asked.append(
-            _rebuilt(questions, [cuts[end - len(some) : end] for some, end in zip(edges, ends, strict=True)], transform)
-        )
+        by_question = [cuts[end - len(some) : end] for some, end in zip(edges, ends, strict=True)]
+        asked.append(_rebuilt(questions, by_question, step, transform))
     return asked
 
 
@@ -66,17 +65,19 @@ def _moved(questions: Sequence[Query], location: float, scale: float, transform:
     return moved
 
 
-def _rebuilt(questions: Sequence[Query], cuts: Sequence[Sequence[float]], transform: Transform) -> list[Query]:
+def _rebuilt(
+    questions: Sequence[Query], cuts: Sequence[Sequence[float]], step: float, transform: Transform
+) -> list[Query]:
     rebuilt = []
     for question, some in zip(questions, cuts, strict=True):
         try:
-            rebuilt.append(_query(question, some, transform))
+            rebuilt.append(_query(question, some, step, transform))
         except InvalidQuery:
             continue
     return rebuilt
 
 
-def _query(question: Query, cuts: Sequence[float], transform: Transform) -> Query:
+def _query(question: Query, cuts: Sequence[float], step: float, transform: Transform) -> Query:
     """A query of the question's kind with these edges, or with equally spaced ones between the first and the last."""
     if isinstance(question, RandomizedResponse):
         return RandomizedResponse(sorted(set(cuts)), question.epsilon, transform)
@@ -85,7 +86,7 @@ def _query(question: Query, cuts: Sequence[float], transform: Transform) -> Quer
     if question.levels == 1:
         return threshold(cuts[0], question.epsilon, transform)
     # A power of two, so that every edge is dyadic.
-    rung = 2.0 ** round(math.log2(max(cuts[-1] - cuts[0], 1e-300) / (question.levels - 1)))
+    rung = 2.0 ** round(math.log2(max(cuts[-1] - cuts[0], step) / (question.levels - 1)))
     low = cuts[0] - rung / 2
     return Laplace(low, low + rung * question.levels, question.levels, question.epsilon, transform)
 

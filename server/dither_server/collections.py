@@ -1,5 +1,6 @@
 """The collections: their terms, their states, and what they admit at a given time."""
 
+import asyncio
 import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -8,6 +9,8 @@ from typing import Any, Literal
 from sqlalchemy import Connection, Engine, RowMapping, insert, select, update
 
 from dither_client.epsilon import json_epsilon
+from dither_estimator.design import optimal_design
+from dither_estimator.design_advice import advice
 from dither_estimator.specification import Specification
 from dither_server.bodies import parse_json, with_floats
 from dither_server.clock import Clock, iso_time, milliseconds
@@ -43,6 +46,8 @@ class Collection:
     specification: Specification
     statistics: Mapping[str, Any]
     """The statistical fields of the terms, ready for JSON."""
+    advice: str | None
+    """One line on what the other mechanism would save or cost; None where no design chooses the questions."""
 
     def state(self, now: int) -> State:
         """The state at `now`: closing time closes without anybody's doing."""
@@ -74,7 +79,7 @@ class Collection:
             "max_answers": self.max_answers,
             "admission": self.admission,
             "visibility": self.visibility,
-            "advice": None,
+            "advice": self.advice,
         }
 
 
@@ -137,7 +142,8 @@ class Collections:
             "closes_at": milliseconds(service.closes_at.timestamp()) if service.closes_at else None,
             "max_answers": service.max_answers,
         }
-        collection = _load(await self._writer.run(lambda connection: _insert(connection, row)))
+        # In a thread, since the designs that the advice compares take a moment.
+        collection = await asyncio.to_thread(_load, await self._writer.run(lambda connection: _insert(connection, row)))
         self._keep(collection)
         return collection
 
@@ -185,6 +191,22 @@ def _load(row: RowMapping) -> Collection:
         visibility=service.visibility,
         specification=specification,
         statistics=_statistics(service, specification),
+        advice=_advice(specification),
+    )
+
+
+def _advice(specification: Specification) -> str | None:
+    if specification.policy.name == "fixed":
+        return None
+    return advice(
+        optimal_design(
+            specification.family,
+            specification.family.standard,
+            specification.mechanism,
+            specification.epsilon,
+            specification.goal,
+            specification.levels,
+        )
     )
 
 

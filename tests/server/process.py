@@ -12,9 +12,7 @@ from collections.abc import Iterator
 
 import httpx2
 
-__all__ = ["ADMIN", "ServerProcess", "free_port", "running"]
-
-ADMIN = {"Authorization": "Bearer the-admin-token"}
+__all__ = ["ServerProcess", "free_port", "running"]
 
 
 def free_port() -> int:

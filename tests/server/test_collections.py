@@ -32,7 +32,7 @@ def test_a_collection_is_created_with_sound_defaults(any_site: Site) -> None:
         "max_answers": None,
         "admission": "public",
         "visibility": "private",
-        "advice": None,
+        "advice": "randomized_response would need 37% fewer respondents for the same precision",
     }
     assert any_site.client.get(f"/v1/collections/{terms['id']}").json() == terms
     assert any_site.client.get("/v1/collections").json() == {"collections": [terms]}

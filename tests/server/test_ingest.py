@@ -178,6 +178,13 @@ def test_a_rolled_back_transaction_leaves_nothing_behind(engine: Engine) -> None
     assert store(engine, [first], ingest) == [Fate.STORED]  # its query is in no table, and must not be thought to be
 
 
+def test_a_query_that_was_stored_is_never_unpacked_again(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    ingest = Ingest()
+    store(engine, [arrival()], ingest)
+    monkeypatch.setattr("dither_server.ingest.unpack_query", None)
+    assert store(engine, [arrival(), arrival()], ingest) == [Fate.STORED] * 2
+
+
 def test_slots_count_apart_and_add_up(engine: Engine) -> None:
     for slot in (0, 1, 1):
         assert store(engine, [arrival(answer=1)], Ingest(slot)) == [Fate.STORED]

@@ -186,7 +186,7 @@ def run(machine: type[Sequences], examples: int) -> None:
 
 @pytest.mark.slow
 def test_sequences_on_sqlite() -> None:
-    run(OnSqlite, 30)
+    run(OnSqlite, 25)
 
 
 @pytest.mark.slow

@@ -12,8 +12,8 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.server.conftest import SPEC, check_counts, open_site
-from tests.server.process import ADMIN, ServerProcess, running
+from tests.server.conftest import ADMIN, SPEC, check_counts, open_site
+from tests.server.process import ServerProcess, running
 
 from dither_client.commands import run
 from dither_server.database import make_engine
