@@ -105,15 +105,15 @@ def _log_posterior(prior: tuple[Any, Any], table: Mapping[Query, Sequence[int]],
 def random_table(rng: np.random.Generator, answers: int) -> tuple[tuple[float, float], dict[Query, list[int]]]:
     """A truth, and answers to a few questions of both mechanisms asked near it."""
     mu, sigma = rng.normal(0, 20), math.exp(rng.normal(1, 0.7))
-    queries: set[Query] = set()
+    queries: dict[Query, None] = {}
     while len(queries) < 12:
         epsilon = str(rng.choice(["0.5", "1", "2", "5"]))
         centre = mu + sigma * rng.normal()
         width = sigma * rng.uniform(0.5, 4)
         if rng.random() < 0.5:
-            queries.add(Laplace(centre - width / 2, centre + width / 2, int(rng.integers(1, 7)), epsilon))
+            queries[Laplace(centre - width / 2, centre + width / 2, int(rng.integers(1, 7)), epsilon)] = None
         else:
-            queries.add(RandomizedResponse(sorted(centre + width * rng.uniform(-1, 1, rng.integers(1, 6))), epsilon))
+            queries[RandomizedResponse(sorted(centre + width * rng.uniform(-1, 1, rng.integers(1, 6))), epsilon)] = None
     shares = rng.multinomial(answers, np.full(len(queries), 1 / len(queries)))
     table: dict[Query, list[int]] = {}
     for query, share in zip(queries, shares, strict=True):

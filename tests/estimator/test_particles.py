@@ -1,5 +1,7 @@
 """The particle system against quadrature, and the mechanics of its update."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from oracle import quadrature, random_table
@@ -69,6 +71,7 @@ def test_update_changes_no_argument_and_keeps_half_the_sample(prior: Prior) -> N
     assert info.ess >= 250
     assert info.exponents[-1] == 1.0
     assert len(info.acceptance) == state.moves == len(info.exponents) - 1
+    assert all(low < high for low, high in pairwise(info.exponents))
 
 
 def test_weights_that_are_not_finite_raise(prior: Prior) -> None:

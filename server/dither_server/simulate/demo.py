@@ -67,6 +67,14 @@ class _Findings:
         return int(self.outcome.posterior["answers"])
 
     @property
+    def trajectory(self) -> list[dict[str, Any]]:
+        """The history and where it has led by now: a row is written only when the answers have grown by 2%."""
+        return [
+            *self.history,
+            {**self.history[-1], "answers": self.learnt, "posterior": self.outcome.posterior["posterior"]},
+        ]
+
+    @property
     def agree(self) -> bool:
         """Whether everything that was acknowledged is stored, counted and learnt, once each."""
         return self.outcome.sound and self.outcome.answers == self.rows == self.counted == self.learnt
@@ -161,7 +169,7 @@ def _show(findings: _Findings, folder: Path) -> None:
 
     outcome = findings.outcome
     title = f"{outcome.answers:,} weekly wages, each told at ε = {SPEC['epsilon']}"
-    plot_history(folder / _PICTURE, title, findings.history, findings.fit, findings.raw)
+    plot_history(folder / _PICTURE, title, findings.trajectory, findings.fit, findings.raw)
     speed = outcome.answers / outcome.seconds
     _out.print(
         f"\n{outcome.answers:,} answers in {outcome.seconds:.1f} s ({speed:,.0f} a second), "
