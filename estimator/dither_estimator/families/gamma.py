@@ -7,6 +7,7 @@ from scipy.special import gammainc, gammaincinv
 
 from dither_client import Transform
 from dither_estimator.families.base import Family, FloatArray, Parameter, PriorTerms
+from dither_estimator.families.shape_scale import shape_scale_prior
 
 __all__ = ["Gamma"]
 
@@ -32,17 +33,10 @@ class Gamma(Family):
         return np.asarray(gammaincinv(theta[:, :1], probabilities) * theta[:, 1:2], dtype=float)
 
     def default_prior(self, transform: Transform) -> PriorTerms:
-        return _prior(shape=2.0, log_shape_sd=1.2, scale=10.0, log_scale_sd=4.0)
+        return shape_scale_prior(shape=2.0, log_shape_sd=1.2, scale=10.0, log_scale_sd=4.0)
 
     def range_prior(self, low: float, high: float) -> PriorTerms:
-        return _prior(shape=2.0, log_shape_sd=1.0, scale=max(abs(low), abs(high)) / 4, log_scale_sd=1.2)
+        return shape_scale_prior(shape=2.0, log_shape_sd=1.0, scale=max(abs(low), abs(high)) / 4, log_scale_sd=1.2)
 
     def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:
         return rng.gamma(theta[0], theta[1], size)
-
-
-def _prior(shape: float, log_shape_sd: float, scale: float, log_scale_sd: float) -> PriorTerms:
-    return {
-        "shape": {"dist": "lognorm", "s": log_shape_sd, "scale": shape},
-        "scale": {"dist": "lognorm", "s": log_scale_sd, "scale": scale},
-    }

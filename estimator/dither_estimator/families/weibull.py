@@ -6,6 +6,7 @@ import numpy as np
 
 from dither_client import Transform
 from dither_estimator.families.base import Family, FloatArray, Parameter, PriorTerms
+from dither_estimator.families.shape_scale import shape_scale_prior
 
 __all__ = ["Weibull"]
 
@@ -34,17 +35,10 @@ class Weibull(Family):
         return np.asarray(theta[:, 1:2] * (-np.log1p(-probabilities)) ** (1 / theta[:, :1]), dtype=float)
 
     def default_prior(self, transform: Transform) -> PriorTerms:
-        return _prior(shape=1.5, log_shape_sd=1.0, scale=10.0, log_scale_sd=4.0)
+        return shape_scale_prior(shape=1.5, log_shape_sd=1.0, scale=10.0, log_scale_sd=4.0)
 
     def range_prior(self, low: float, high: float) -> PriorTerms:
-        return _prior(shape=1.5, log_shape_sd=0.8, scale=max(abs(low), abs(high)) / 2, log_scale_sd=1.0)
+        return shape_scale_prior(shape=1.5, log_shape_sd=0.8, scale=max(abs(low), abs(high)) / 2, log_scale_sd=1.0)
 
     def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:
         return np.asarray(theta[1] * rng.weibull(theta[0], size), dtype=float)
-
-
-def _prior(shape: float, log_shape_sd: float, scale: float, log_scale_sd: float) -> PriorTerms:
-    return {
-        "shape": {"dist": "lognorm", "s": log_shape_sd, "scale": shape},
-        "scale": {"dist": "lognorm", "s": log_scale_sd, "scale": scale},
-    }
