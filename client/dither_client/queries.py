@@ -1,7 +1,7 @@
 """What a query is: a partition of the line into cells, and a channel from the cell a value lies in to an answer.
 
-A query owns its ε, its cells, its channel and its sampler together, and is valid once it exists. The two mechanisms
-are `Laplace` and `RandomizedResponse`; another one is one more subclass and a line in `query_types`.
+A query owns its ε, its cells, its channel and its sampler together, and is valid once it exists. Each mechanism is a
+subclass and a line in `query_types`.
 """
 
 import hashlib
@@ -9,7 +9,7 @@ import json
 import math
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache, cached_property
@@ -53,7 +53,17 @@ class Query(ABC):
     @property
     @abstractmethod
     def n_answers(self) -> int:
-        """Answers are `0..n_answers - 1`; there are as many cells."""
+        """Answers are `0..n_answers - 1`."""
+
+    @property
+    def n_cells(self) -> int:
+        """Cells are `0..n_cells - 1`."""
+        return len(self.edges) + 1
+
+    @property
+    def channel_key(self) -> tuple[Hashable, ...]:
+        """What the channel depends on: queries of one mechanism share it if their keys are equal."""
+        return (self.n_answers, self.epsilon)
 
     @abstractmethod
     def channel(self) -> list[list[float]]:

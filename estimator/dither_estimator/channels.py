@@ -1,8 +1,7 @@
 """Channels as arrays, and queries grouped by the channel that they share."""
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
@@ -15,24 +14,23 @@ __all__ = ["Channel", "QueryGroup", "channel_of", "group_queries"]
 
 @dataclass(frozen=True)
 class Channel:
-    """The law of answers given cells, shared by all queries of one mechanism, number of cells and ε."""
+    """The law of answers given cells, shared by all queries of one mechanism with one `channel_key`."""
 
     kind: type[Query]
-    n_answers: int
-    epsilon: Fraction
+    key: tuple[Hashable, ...]
     matrix: FloatArray = field(compare=False, repr=False)
-    """`Q[cell, answer]`, shape (n_answers, n_answers)."""
+    """`Q[cell, answer]`, shape (n_cells, n_answers)."""
     steps: FloatArray = field(compare=False, repr=False)
-    """`Q[k] - Q[k + 1]`, shape (n_answers - 1, n_answers): what the CDF at edge k weighs in `p`."""
+    """`Q[k] - Q[k + 1]`, shape (n_cells - 1, n_answers): what the CDF at edge k weighs in `p`."""
     floor: FloatArray = field(compare=False, repr=False)
     """The least probability of each answer, over cells; rounding must not take `p` below it."""
 
     def probabilities(self, cdf: FloatArray) -> FloatArray:
-        """`P(answer)`, shape (n, n_answers, q), from the CDF at the edges of q queries, shape (n, n_answers - 1, q).
+        """`P(answer)`, shape (n, n_answers, q), from the CDF at the edges of q queries, shape (n, n_cells - 1, q).
 
         Summation by parts: `p_s = Q[last, s] + Σ_k F(e_k) (Q[k, s] - Q[k + 1, s])`.
         """
-        if self.n_answers == 2:
+        if len(self.steps) == 1:
             shares = self.steps.T * cdf
         else:
             shares = self.steps.T @ cdf
@@ -45,21 +43,20 @@ class Channel:
 def _channel(shape: "_Shape") -> Channel:
     matrix = np.array(shape.example.channel())
     matrix.setflags(write=False)
-    return Channel(shape.kind, shape.n_answers, shape.epsilon, matrix, matrix[:-1] - matrix[1:], matrix.min(axis=0))
+    return Channel(shape.kind, shape.key, matrix, matrix[:-1] - matrix[1:], matrix.min(axis=0))
 
 
 @dataclass(frozen=True)
 class _Shape:
     kind: type[Query]
-    n_answers: int
-    epsilon: Fraction
+    key: tuple[Hashable, ...]
     example: Query = field(compare=False)
 
 
 @lru_cache(maxsize=1 << 14)
 def channel_of(query: Query) -> Channel:
     """The channel of a query, as arrays."""
-    return _channel(_Shape(type(query), query.n_answers, query.epsilon, query))
+    return _channel(_Shape(type(query), query.channel_key, query))
 
 
 @dataclass(frozen=True)
@@ -71,7 +68,7 @@ class QueryGroup:
     indices: tuple[int, ...]
     """Where each stood in the sequence that was grouped."""
     edges: FloatArray
-    """Shape (n_answers - 1, q)."""
+    """Shape (n_cells - 1, q)."""
 
     def probabilities(self, family: Family, theta: FloatArray) -> FloatArray:
         """`p(answer | θ, query)`, shape (n, n_answers, q), for `theta` (n, d)."""

@@ -24,7 +24,7 @@ def address(standard: Query, location: float, scale: float) -> Address:
     """The lattice point nearest to `standard`, a query in standard units, asked of the member (location, scale)."""
     exponent = round(math.log2(scale / 10))
     step = 2.0**exponent
-    if standard.n_answers == 2:
+    if standard.n_cells == 2:
         return exponent, round((location + scale * standard.edges[0]) / step), 0
     if isinstance(standard, Laplace):
         centre = (standard.low + standard.high) / 2

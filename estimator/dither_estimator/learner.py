@@ -9,6 +9,8 @@ import io
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -34,6 +36,15 @@ class InvalidSnapshot(ValueError):
     """A snapshot that this version cannot read, or of another specification; rebuild from the counts."""
 
 
+@dataclass(slots=True)
+class _Pool:
+    """The questions of one ε, how many were asked one by one, and at how many answers there are to be others."""
+
+    queries: tuple[Query, ...]
+    renew_at: int
+    asked: int = 0
+
+
 class Learner:
     """The posterior of a collection, and the questions that follow from it.
 
@@ -47,9 +58,7 @@ class Learner:
         self._system = init(self._rng, specification.prior, specification.particles)
         self._answers = 0
         self._pending: dict[Query, list[int]] = {}
-        self._pool: tuple[Query, ...] = ()
-        self._asked = 0
-        self._renew_at = 0
+        self._pools: dict[Fraction | None, _Pool] = {}
 
     @property
     def answers(self) -> int:
@@ -61,25 +70,30 @@ class Learner:
         """Every answer learnt, as a count table."""
         return self._current().counts
 
-    def pool(self, size: int = 1) -> tuple[Query, ...]:
+    def pool(self, size: int = 1, epsilon: Fraction | None = None) -> tuple[Query, ...]:
         """At least `size` questions, each to be asked of as many respondents as another; renewed when answers grew.
 
-        In the order in which to ask them if respondents come one by one.
+        In the order in which to ask them if respondents come one by one. At ε, one of the specification's choices, or
+        at its default.
         """
-        if self._answers >= self._renew_at or len(self._pool) < size:
+        return self._pool(size, epsilon).queries
+
+    def ask(self, epsilon: Fraction | None = None) -> Query:
+        """The next question, for respondents who come one by one; at ε as in `pool`."""
+        pool = self._pool(1, epsilon)
+        query = pool.queries[pool.asked % len(pool.queries)]
+        pool.asked += 1
+        return query
+
+    def _pool(self, size: int, epsilon: Fraction | None) -> "_Pool":
+        pool = self._pools.get(epsilon)
+        if pool is None or self._answers >= pool.renew_at or len(pool.queries) < size:
             due = max(1, math.ceil(self._answers * _RENEWAL))
             length = max(size, min(due, 16))
-            self._pool = self._policy.pool(self._rng, self._current(), length, max(1.0, due / length))
-            self._asked = 0
-            self._renew_at = self._answers + due
-        return self._pool
-
-    def ask(self) -> Query:
-        """The next question, for respondents who come one by one."""
-        pool = self.pool() if self._answers >= self._renew_at else self._pool
-        query = pool[self._asked % len(pool)]
-        self._asked += 1
-        return query
+            at = self.specification.epsilon if epsilon is None else epsilon
+            queries = self._policy.pool(self._rng, self._current(), length, max(1.0, due / length), at)
+            pool = self._pools[epsilon] = _Pool(queries, self._answers + due)
+        return pool
 
     def learn(self, query: Query, answer: int) -> None:
         """Takes one answer into the posterior. Raises `ValueError` unless it is an answer to the query."""

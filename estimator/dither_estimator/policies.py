@@ -34,18 +34,24 @@ _PROBES = np.array([0.067, 0.227, 0.5, 0.773, 0.933])
 class QuestionPolicy(Protocol):
     """Chooses questions given the posterior."""
 
-    def pool(self, rng: np.random.Generator, particles: ParticleSystem, size: int, repeats: float) -> tuple[Query, ...]:
-        """`size` questions, in the order in which to ask them; each will be asked of about `repeats` respondents."""
+    def pool(
+        self, rng: np.random.Generator, particles: ParticleSystem, size: int, repeats: float, epsilon: Fraction
+    ) -> tuple[Query, ...]:
+        """`size` questions at ε, in the order in which to ask them; each is asked of about `repeats` respondents."""
 
 
 @dataclass(frozen=True)
 class Fixed:
     """The same question for everyone: the papers' non-adaptive method."""
 
-    query: Query
+    specification: Specification
 
-    def pool(self, rng: np.random.Generator, particles: ParticleSystem, size: int, repeats: float) -> tuple[Query, ...]:
-        return (self.query,)
+    def pool(
+        self, rng: np.random.Generator, particles: ParticleSystem, size: int, repeats: float, epsilon: Fraction
+    ) -> tuple[Query, ...]:
+        query = self.specification.fixed_query(epsilon)
+        assert query is not None
+        return (query,)
 
 
 @dataclass(frozen=True)
@@ -54,9 +60,11 @@ class Thompson:
 
     specification: Specification
 
-    def pool(self, rng: np.random.Generator, particles: ParticleSystem, size: int, repeats: float) -> tuple[Query, ...]:
+    def pool(
+        self, rng: np.random.Generator, particles: ParticleSystem, size: int, repeats: float, epsilon: Fraction
+    ) -> tuple[Query, ...]:
         spec = self.specification
-        home, queries, weights = _questions(spec, particles)
+        home, queries, weights = _questions(spec, particles, epsilon)
         members = particles.theta[rng.choice(len(particles.weights), size, p=particles.weights)]
         picks = rng.choice(len(queries), size, p=weights)
         asked = transported(spec.family, home, queries, members, spec.transform)
@@ -73,11 +81,13 @@ class Adaptive:
 
     specification: Specification
 
-    def pool(self, rng: np.random.Generator, particles: ParticleSystem, size: int, repeats: float) -> tuple[Query, ...]:
+    def pool(
+        self, rng: np.random.Generator, particles: ParticleSystem, size: int, repeats: float, epsilon: Fraction
+    ) -> tuple[Query, ...]:
         family = self.specification.family
         sample = systematic_resample(rng, particles.weights, min(_SUBSAMPLE, len(particles.weights)))
         theta = particles.theta[sample]
-        candidates = self._candidates(particles, rng.permutation(theta))
+        candidates = self._candidates(particles, rng.permutation(theta), epsilon)
         values = theta if family.location_scale else particles.coordinates[sample]
         reductions = expected_reductions(family, theta, values, candidates)
         covariance = np.cov(values.T, bias=True).reshape(len(family.parameters), -1)
@@ -85,11 +95,11 @@ class Adaptive:
         chosen = choose_batch(covariance, reductions, goal, size, repeats)
         return tuple(candidates[i] for i in chosen)
 
-    def _candidates(self, particles: ParticleSystem, members: FloatArray) -> tuple[Query, ...]:
+    def _candidates(self, particles: ParticleSystem, members: FloatArray, epsilon: Fraction) -> tuple[Query, ...]:
         spec = self.specification
-        home, queries, _ = _questions(spec, particles)
-        questions = (*queries, *_probes(spec, home))
-        n_edges = sum(query.n_answers - 1 for query in questions)
+        home, queries, _ = _questions(spec, particles, epsilon)
+        questions = (*queries, *_probes(spec, home, epsilon))
+        n_edges = sum(len(query.edges) for query in questions)
         n_draws = max(_FEWEST_DRAWS, min(-(-_CANDIDATES // len(questions)), _EDGES // n_edges))
         asked = transported(spec.family, home, questions, members[:n_draws], spec.transform)
         return tuple(dict.fromkeys(query for some in asked for query in some))
@@ -97,24 +107,26 @@ class Adaptive:
 
 def question_policy(specification: Specification) -> QuestionPolicy:
     """The policy that a specification names, with the first design it needs already made."""
-    fixed = specification.fixed_query()
-    if fixed is not None:
-        return Fixed(fixed)
-    _designed(specification, specification.family.standard)
+    if specification.policy.name == "fixed":
+        return Fixed(specification)
+    for epsilon in specification.epsilon_choices:
+        _designed(specification, specification.family.standard, epsilon)
     return Thompson(specification) if specification.policy.name == "thompson" else Adaptive(specification)
 
 
-def _questions(spec: Specification, particles: ParticleSystem) -> tuple[FloatArray, tuple[Query, ...], FloatArray]:
-    """The member whose design is asked from, (d,), the design's queries, and their weights."""
+def _questions(
+    spec: Specification, particles: ParticleSystem, epsilon: Fraction
+) -> tuple[FloatArray, tuple[Query, ...], FloatArray]:
+    """The member whose design is asked from, (d,), the design's queries at ε, and their weights."""
     home = anchor(spec.family, particles.coordinates, particles.weights)
     try:
-        return home, *_designed(spec, home)
+        return home, *_designed(spec, home, epsilon)
     except (DesignError, InvalidQuery):  # of a shape that has no such design: too few values for so many cells, say
-        return spec.family.standard, *_designed(spec, spec.family.standard)
+        return spec.family.standard, *_designed(spec, spec.family.standard, epsilon)
 
 
-def _designed(spec: Specification, home: FloatArray) -> tuple[tuple[Query, ...], FloatArray]:
-    return _cached_design(spec.family, tuple(home.tolist()), spec.mechanism, spec.epsilon, spec.goal, spec.levels)
+def _designed(spec: Specification, home: FloatArray, epsilon: Fraction) -> tuple[tuple[Query, ...], FloatArray]:
+    return _cached_design(spec.family, tuple(home.tolist()), spec.mechanism, epsilon, spec.goal, spec.levels)
 
 
 @lru_cache(maxsize=1024)
@@ -125,9 +137,9 @@ def _cached_design(
     return design.queries, np.asarray(design.weights)
 
 
-def _probes(spec: Specification, home: FloatArray) -> tuple[Query, ...]:
+def _probes(spec: Specification, home: FloatArray, epsilon: Fraction) -> tuple[Query, ...]:
     """Single cuts for randomised response, whose designs have many cells: the first questions need no more."""
     if spec.mechanism == "laplace" or spec.levels is not None:
         return ()
     cuts = np.unique(spec.family.quantiles(home[None], _PROBES)[0])
-    return tuple(RandomizedResponse((cut,), spec.epsilon) for cut in cuts.tolist())
+    return tuple(RandomizedResponse((cut,), epsilon) for cut in cuts.tolist())

@@ -21,10 +21,14 @@ SERVICE_FIELDS = frozenset({"name", "opens_at", "closes_at", "max_answers", "adm
 """Fields of a collection that the statistics have no use for."""
 
 _FIELDS = (
-    "family", "transform", "prior", "range", "epsilon", "goal", "policy", "mechanism", "levels", "particles",
+    "family", "transform", "prior", "range", "epsilon", "epsilon_choices", "goal", "policy", "mechanism", "levels",
+    "particles",
 )  # fmt: skip
 
 DEFAULT_PARTICLES = 1_000
+
+MAX_CHOICES = 16
+"""The most ε a collection can leave to its respondents' choice: each has questions of its own."""
 
 _PAPER_LEVELS = 64
 """At this many levels the mechanism is the papers' clipped Laplace to within anything that can be measured."""
@@ -57,25 +61,28 @@ class Specification:
     levels: int | None
     """Levels of `laplace`, cells less one of `randomized_response`; None leaves them to the design."""
     particles: int
+    epsilon_choices: tuple[Fraction, ...]
+    """What respondents may choose from, increasing: `epsilon`, which those who do not choose get, and others."""
 
-    def fixed_query(self) -> Query | None:
-        """The question of policy `fixed`, `levels` of which default to the papers' noise; None for other policies."""
+    def fixed_query(self, epsilon: Fraction) -> Query | None:
+        """The question of policy `fixed` at ε, whose `levels` default to the papers' noise; None for other policies."""
         if self.policy.interval is None:
             return None
         low, high = self.policy.interval
         if self.mechanism == "laplace":
-            return Laplace(low, high, self.levels or _PAPER_LEVELS, self.epsilon, self.transform)
+            return Laplace(low, high, self.levels or _PAPER_LEVELS, epsilon, self.transform)
         cuts = [(low + high) / 2] if self.levels == 1 else np.linspace(low, high, self.levels or 2).tolist()
-        return RandomizedResponse(cuts, self.epsilon, self.transform)
+        return RandomizedResponse(cuts, epsilon, self.transform)
 
     def _check_questions(self) -> None:
         """Raises `SpecificationError` or `InvalidQuery` unless the questions that are asked for can be made."""
-        if self.fixed_query() is not None or self.levels is None:
-            return
-        try:
-            optimal_design(self.family, self.family.standard, self.mechanism, self.epsilon, self.goal, self.levels)
-        except (DesignError, InvalidQuery) as error:
-            raise SpecificationError(f"levels cannot be {self.levels} here: {error}") from None
+        for epsilon in self.epsilon_choices:
+            if self.fixed_query(epsilon) is not None or self.levels is None:
+                continue
+            try:
+                optimal_design(self.family, self.family.standard, self.mechanism, epsilon, self.goal, self.levels)
+            except (DesignError, InvalidQuery) as error:
+                raise SpecificationError(f"levels cannot be {self.levels} here: {error}") from None
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Specification":
@@ -95,12 +102,13 @@ class Specification:
                 family=family,
                 transform=transform,
                 prior=_prior(family, transform, data),
-                epsilon=_epsilon(data.get("epsilon")),
+                epsilon=_epsilon("epsilon", data.get("epsilon")),
                 goal=parse_goal(data.get("goal") or "all", family),
                 policy=_policy(data.get("policy") or "adaptive"),
                 mechanism=_choice("mechanism", data.get("mechanism") or "laplace", ("laplace", "randomized_response")),
                 levels=_integer("levels", data.get("levels"), None, 1, MAX_CELLS - 1),
                 particles=_integer("particles", data.get("particles"), DEFAULT_PARTICLES, 100, 1_000_000),
+                epsilon_choices=_epsilon_choices(data.get("epsilon"), data.get("epsilon_choices")),
             )
             specification._check_questions()
         except (InvalidPrior, InvalidGoal, DitherError) as error:
@@ -121,13 +129,25 @@ def _choice(field: str, value: Any, allowed: tuple[str, ...]) -> Any:
     return value
 
 
-def _epsilon(value: Any) -> Fraction:
+def _epsilon(field: str, value: Any) -> Fraction:
     if value is None:
-        raise SpecificationError("epsilon is required: a number above 0")
+        raise SpecificationError(f"{field} is required: a number above 0")
     epsilon = wire_epsilon(value)
     if epsilon > MAX_EPSILON:
-        raise SpecificationError(f"epsilon must be at most {MAX_EPSILON}")
+        raise SpecificationError(f"{field} must be at most {MAX_EPSILON}")
     return epsilon
+
+
+def _epsilon_choices(default: Any, values: Any) -> tuple[Fraction, ...]:
+    epsilon = _epsilon("epsilon", default)
+    if values is None:
+        return (epsilon,)
+    if not isinstance(values, list | tuple) or not 1 <= len(values) <= MAX_CHOICES:
+        raise SpecificationError(f"epsilon_choices must be a list of 1 to {MAX_CHOICES} numbers above 0")
+    choices = tuple(sorted({_epsilon("each of epsilon_choices", value) for value in values}))
+    if epsilon not in choices:
+        raise SpecificationError("epsilon, which those who do not choose get, must be one of epsilon_choices")
+    return choices
 
 
 def _integer(field: str, value: Any, default: Any, low: int, high: int) -> Any:

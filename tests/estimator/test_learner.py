@@ -121,3 +121,12 @@ def test_few_distinct_questions_after_many_answers() -> None:
     learner = Learner(specification(), 6)
     interview(learner, rng.normal(50, 10**0.5, 100_000), rng)
     assert learner.posterior().queries < 500
+
+
+@pytest.mark.parametrize("policy", ["adaptive", "thompson", "fixed:20:80"])
+def test_each_choice_of_epsilon_has_questions_of_its_own(policy: str) -> None:
+    learner = _interviewed(policy, epsilon_choices=["0.5", 1, 4])
+    for epsilon in learner.specification.epsilon_choices:
+        assert learner.ask(epsilon).epsilon == epsilon
+        assert {query.epsilon for query in learner.pool(8, epsilon)} == {epsilon}
+    assert learner.ask().epsilon == learner.specification.epsilon

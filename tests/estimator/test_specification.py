@@ -28,6 +28,12 @@ def test_numbers_may_be_exact_decimals() -> None:
     assert sigma.distribution.median() == pytest.approx(20)
 
 
+def test_choices_of_epsilon_are_exact_increasing_and_distinct() -> None:
+    spec = Specification.from_json({"family": "normal", "epsilon": "0.5", "epsilon_choices": [2, "0.5", 0.5, "0.1"]})
+    assert spec.epsilon_choices == (Fraction(1, 10), Fraction(1, 2), Fraction(2))
+    assert Specification.from_json({"family": "normal", "epsilon": "0.5"}).epsilon_choices == (Fraction(1, 2),)
+
+
 def test_range_is_in_the_values_own_units() -> None:
     spec = Specification.from_json({"family": "normal", "transform": "log", "epsilon": 1, "range": [1, np.exp(8)]})
     assert spec.prior.parts[0].distribution.mean() == pytest.approx(4)
@@ -57,6 +63,10 @@ def test_the_papers_prior_is_on_the_variance() -> None:
         ({"epsilon": "51"}, "at most 50"),
         ({"epsilon": "0.1234567"}, "six decimals"),
         ({"epsilon": True}, "number"),
+        ({"epsilon_choices": 1}, "a list"),
+        ({"epsilon_choices": []}, "a list"),
+        ({"epsilon_choices": ["0.5", "2"]}, "must be one of epsilon_choices"),
+        ({"epsilon_choices": [1, 51]}, "at most 50"),
         ({"epsilon": None}, "required"),
         ({"epsilon": Decimal("1e400")}, "epsilon"),
         ({"epsilon": "nan"}, "finite"),
