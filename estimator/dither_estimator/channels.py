@@ -9,7 +9,7 @@ import numpy as np
 from dither_client import Query
 from dither_estimator.families import Family, FloatArray
 
-__all__ = ["Channel", "QueryGroup", "channel_of", "group_queries"]
+__all__ = ["Cells", "Channel", "QueryGroup", "channel_of", "group_queries"]
 
 
 @dataclass(frozen=True)
@@ -60,20 +60,26 @@ def channel_of(query: Query) -> Channel:
 
 
 @dataclass(frozen=True)
-class QueryGroup:
-    """Queries that share a channel, so that they are evaluated together."""
+class Cells:
+    """The cells of several questions that share a channel, so that they are evaluated together."""
 
     channel: Channel
-    queries: tuple[Query, ...]
-    indices: tuple[int, ...]
-    """Where each stood in the sequence that was grouped."""
     edges: FloatArray
     """Shape (n_cells - 1, q)."""
 
     def probabilities(self, family: Family, theta: FloatArray) -> FloatArray:
-        """`p(answer | θ, query)`, shape (n, n_answers, q), for `theta` (n, d)."""
+        """`p(answer | θ, question)`, shape (n, n_answers, q), for `theta` (n, d)."""
         cdf = family.cdf(theta, self.edges.ravel())
         return self.channel.probabilities(cdf.reshape(len(theta), *self.edges.shape))
+
+
+@dataclass(frozen=True)
+class QueryGroup(Cells):
+    """Queries that share a channel."""
+
+    queries: tuple[Query, ...]
+    indices: tuple[int, ...]
+    """Where each stood in the sequence that was grouped."""
 
 
 def group_queries(queries: Iterable[Query]) -> list[QueryGroup]:
@@ -84,9 +90,9 @@ def group_queries(queries: Iterable[Query]) -> list[QueryGroup]:
     return [
         QueryGroup(
             channel_of(rows[0][1]),
+            np.array([query.edges for _, query in rows]).T.copy(),
             tuple(query for _, query in rows),
             tuple(index for index, _ in rows),
-            np.array([query.edges for _, query in rows]).T.copy(),
         )
         for rows in members.values()
     ]

@@ -1,36 +1,73 @@
-"""Queries on a lattice: a design's question in standard units, moved to a member of the family and rounded.
+"""Queries on a lattice: a design's question in standard units, moved to members of the family and rounded.
 
 Rounding keeps the number of distinct queries, and so the count table, small (design section 2). All coordinates are
-dyadic, so that every machine computes the same cells; the step is the power of two nearest to a tenth of the scale.
+dyadic, so that every machine computes the same cells; the step is the power of two nearest to a tenth of the scale, but
+never too fine for floating point at the location.
 """
 
-import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from dither_client import Laplace, Query, RandomizedResponse, Transform
+from dither_estimator.families import FloatArray
 
-__all__ = ["Address", "address", "query_at", "threshold"]
+__all__ = ["Address", "addresses", "edges_at", "query_at", "threshold"]
 
 _FINE = 1_024
 """Cuts in standard units are rounded to a 1,024th, far below what the information can tell."""
-
+_BITS = 40
+"""A step is no finer than this many bits below the location: the other bits of a double are for what lies between."""
 
 Address = tuple[int, int, int]
 """Where a query lies on the lattice: the step's exponent, and its centre and its unit of width in steps."""
 
 
-def address(standard: Query, location: float, scale: float) -> Address:
-    """The lattice point nearest to `standard`, a query in standard units, asked of the member (location, scale)."""
-    exponent = round(math.log2(scale / 10))
-    step = 2.0**exponent
+@dataclass(frozen=True, eq=False)
+class _Frame:
+    """A question in standard units: its edges lie at `centre + unit * offsets`."""
+
+    centre: float
+    unit: float
+    offsets: npt.NDArray[Any]
+
+
+@lru_cache(maxsize=4096)
+def _frame(standard: Query) -> _Frame:
     if standard.n_cells == 2:
-        return exponent, round((location + scale * standard.edges[0]) / step), 0
+        return _Frame(standard.edges[0], 0.0, np.zeros(1))
     if isinstance(standard, Laplace):
-        centre = (standard.low + standard.high) / 2
-        rung = (standard.high - standard.low) / standard.levels
-        return exponent, round((location + scale * centre) / step), max(1, round(scale * rung / step))
-    return exponent, round(location / step), round(scale / step)
+        offsets = np.arange(standard.levels) - (standard.levels - 1) / 2
+        return _Frame((standard.low + standard.high) / 2, (standard.high - standard.low) / standard.levels, offsets)
+    return _Frame(0.0, 1.0, np.round(np.array(standard.edges) * _FINE) / _FINE)
+
+
+def addresses(standard: Query, locations: FloatArray, scales: FloatArray) -> list[Address]:
+    """The lattice points nearest to `standard`, a query in standard units, asked of the members (location, scale).
+
+    Both have shape (n,).
+    """
+    frame = _frame(standard)
+    centres = locations + scales * frame.centre
+    coarse = np.frexp(np.maximum(np.abs(centres), scales))[1] - _BITS
+    exponents = np.maximum(np.rint(np.log2(scales / 10)), coarse).astype(int)
+    steps = np.ldexp(1.0, exponents)
+    units = np.maximum(np.rint(scales * frame.unit / steps), 1.0) if frame.unit else np.zeros_like(steps)
+    whole = np.rint(centres / steps).tolist()
+    return list(zip(exponents.tolist(), map(int, whole), map(int, units.tolist()), strict=True))
+
+
+def edges_at(standard: Query, at: Sequence[Address]) -> FloatArray:
+    """The edges of the queries at some addresses, shape (n_cells - 1, n)."""
+    frame = _frame(standard)
+    exponents, centres, units = (np.array(column, dtype=float) for column in zip(*at, strict=True))
+    edges: FloatArray = np.exp2(exponents) * (centres + frame.offsets[:, np.newaxis] * units)
+    return edges
 
 
 @lru_cache(maxsize=1 << 16)
@@ -47,7 +84,7 @@ def query_at(standard: Query, at: Address, transform: Transform) -> Query:
     if isinstance(standard, RandomizedResponse):
         if len(standard.cuts) == 1:
             return _single_cut(centre, standard.epsilon, transform)
-        cuts = tuple(centre + unit * round(cut * _FINE) / _FINE for cut in standard.cuts)
+        cuts = (centre + unit * _frame(standard).offsets).tolist()
         return RandomizedResponse(cuts, standard.epsilon, transform)
     raise TypeError(f"no lattice for {type(standard).__name__}")
 

@@ -7,10 +7,10 @@ or when the pool is due for renewal. What is read is always the posterior of eve
 
 import io
 import json
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -26,8 +26,8 @@ from dither_estimator.specification import Specification
 
 __all__ = ["InvalidSnapshot", "Learner"]
 
-_RENEWAL = 0.05
-"""The pool is renewed when the answers have grown by this share."""
+_RENEWAL = 12
+"""The pool is renewed when the answers have grown by one part in so many."""
 
 _SNAPSHOT_VERSION = 1
 
@@ -38,11 +38,11 @@ class InvalidSnapshot(ValueError):
 
 @dataclass(slots=True)
 class _Pool:
-    """The questions of one ε, how many were asked one by one, and at how many answers there are to be others."""
+    """The questions of one ε, at how many answers there are to be others, and whose turn it is one by one."""
 
     queries: tuple[Query, ...]
     renew_at: int
-    asked: int = 0
+    turns: Iterator[Query]
 
 
 class Learner:
@@ -76,32 +76,34 @@ class Learner:
         In the order in which to ask them if respondents come one by one. At ε, one of the specification's choices, or
         at its default.
         """
-        return self._pool(size, epsilon).queries
+        pool = self._pools.get(epsilon)
+        if pool is None or self._answers >= pool.renew_at or len(pool.queries) < size:
+            pool = self._renewed(size, epsilon)
+        return pool.queries
 
     def ask(self, epsilon: Fraction | None = None) -> Query:
         """The next question, for respondents who come one by one; at ε as in `pool`."""
-        pool = self._pool(1, epsilon)
-        query = pool.queries[pool.asked % len(pool.queries)]
-        pool.asked += 1
-        return query
-
-    def _pool(self, size: int, epsilon: Fraction | None) -> "_Pool":
         pool = self._pools.get(epsilon)
-        if pool is None or self._answers >= pool.renew_at or len(pool.queries) < size:
-            due = max(1, math.ceil(self._answers * _RENEWAL))
-            length = max(size, min(due, 16))
-            at = self.specification.epsilon if epsilon is None else epsilon
-            queries = self._policy.pool(self._rng, self._current(), length, max(1.0, due / length), at)
-            pool = self._pools[epsilon] = _Pool(queries, self._answers + due)
+        if pool is None or self._answers >= pool.renew_at:
+            pool = self._renewed(1, epsilon)
+        return next(pool.turns)
+
+    def _renewed(self, size: int, epsilon: Fraction | None) -> "_Pool":
+        due = max(1, self._answers // _RENEWAL)
+        length = max(size, min(due, 16))
+        at = self.specification.epsilon if epsilon is None else epsilon
+        queries = self._policy.pool(self._rng, self._current(), length, max(1.0, due / length), at)
+        pool = self._pools[epsilon] = _Pool(queries, self._answers + due, cycle(queries))
         return pool
 
     def learn(self, query: Query, answer: int) -> None:
         """Takes one answer into the posterior. Raises `ValueError` unless it is an answer to the query."""
-        if not 0 <= answer < query.n_answers:
-            raise ValueError(f"the answer must be from 0 to {query.n_answers - 1}")
-        row = self._pending.get(query)
-        if row is None:
+        try:
+            row = self._pending[query]
+        except KeyError:
             row = self._pending[query] = [0] * query.n_answers
+        if not 0 <= answer < len(row):
+            raise ValueError(f"the answer must be from 0 to {len(row) - 1}")
         row[answer] += 1
         self._answers += 1
 

@@ -12,10 +12,10 @@ __all__ = ["LogDensity", "Proposal", "move"]
 LogDensity = Callable[[FloatArray], FloatArray]
 """Log density up to a constant, shape (n,), of unconstrained coordinates, shape (n, d)."""
 
-_LEAST_STEPS = 3
-_MOST_STEPS = 12
-_ENOUGH_ACCEPTED = 1.7
-"""Moves go on until a particle has accepted this many proposals on average, within the limits above."""
+_LEAST_STEPS = 4
+_MOST_STEPS = 16
+_ENOUGH_ACCEPTED = 2.5
+"""Moves go on until a chain has accepted this many proposals on average, within the limits above."""
 _TAIL = 5.0
 """Degrees of freedom of independent proposals: tails heavier than the posterior's keep their ratios bounded."""
 
@@ -59,29 +59,35 @@ class Proposal:
 
 
 def move(
-    rng: np.random.Generator, log_target: LogDensity, coordinates: FloatArray, proposal: Proposal
+    rng: np.random.Generator, log_target: LogDensity, starts: FloatArray, proposal: Proposal, size: int
 ) -> tuple[FloatArray, float]:
-    """Every particle after several steps that leave the target invariant, and the mean acceptance rate.
+    """`size` particles from chains at `starts` (m, d) that leave the target invariant, and the mean acceptance rate.
 
-    Independent proposals and random-walk steps take turns: the first forget the start where the posterior is nearly
-    normal, the second work where it is not.
+    Each chain gives `size / m` of its states, evenly spaced, so that no evaluation of the target is wasted (Dau &
+    Chopin 2022). Two independent proposals and a random-walk step take turns: the first forget the start where the
+    posterior is nearly normal, the second works where it is not.
     """
-    size = len(coordinates)
-    current = log_target(coordinates)
+    chains = len(starts)
+    coordinates, current = starts, log_target(starts)
+    states = []
     accepted = 0.0
     for step in range(1, _MOST_STEPS + 1):
-        independent = step % 2 == 1
+        independent = step % 3 != 0
         if independent:
-            proposed = proposal.independent(rng, size)
+            proposed = proposal.independent(rng, chains)
             log_ratio = proposal.log_density(coordinates) - proposal.log_density(proposed)
         else:
-            proposed = coordinates + proposal.step(rng, size)
-            log_ratio = np.zeros(size)
+            proposed = coordinates + proposal.step(rng, chains)
+            log_ratio = np.zeros(chains)
         new = log_target(proposed)
-        accept = np.log(rng.random(size)) < new - current + log_ratio
+        accept = np.log(rng.random(chains)) < new - current + log_ratio
         coordinates = np.where(accept[:, None], proposed, coordinates)
         current = np.where(accept, new, current)
+        states.append(coordinates)
         accepted += float(accept.mean())
         if step >= _LEAST_STEPS and accepted >= _ENOUGH_ACCEPTED:
             break
-    return coordinates, accepted / step
+    kept = -(-size // chains)
+    last = len(states) - 1
+    chosen = [states[last - (last * i) // kept] for i in range(kept)]
+    return np.concatenate(chosen)[:size], accepted / len(states)

@@ -29,6 +29,8 @@ __all__ = [
 
 _KEEP = 0.5
 """The share of the particles below which the effective sample size may not fall."""
+_STATES = 4
+"""States that each chain of a move gives."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +77,8 @@ def init(rng: np.random.Generator, prior: Prior, n_particles: int) -> ParticleSy
 
 def update(rng: np.random.Generator, state: ParticleSystem, new: Counts) -> tuple[ParticleSystem, UpdateInfo]:
     """The particle system given `new` counts as well. Raises `FloatingPointError` if the weights are not finite."""
-    family = state.prior.family
-    target = _TemperedTarget.of(state.prior, state.counts, new)
-    likelihood = CountLikelihood.of(family, new)
+    target = None
+    likelihood = CountLikelihood.of(state.prior.family, new)
     exponents: list[float] = []
     acceptance: list[float] = []
     exponent = 0.0
@@ -89,6 +90,7 @@ def update(rng: np.random.Generator, state: ParticleSystem, new: Counts) -> tupl
         state = _reweighted(state, step * gain)
         if exponent == 1.0:
             break
+        target = target or _TemperedTarget.of(state.prior, state.counts, new)
         state, rate = _moved(rng, state, target.at(exponent))
         acceptance.append(rate)
     info = UpdateInfo(effective_sample_size(state.log_weights), tuple(exponents), tuple(acceptance))
@@ -106,8 +108,8 @@ def _reweighted(state: ParticleSystem, log_factors: FloatArray) -> ParticleSyste
 def _moved(rng: np.random.Generator, state: ParticleSystem, log_target: LogDensity) -> tuple[ParticleSystem, float]:
     size = len(state.coordinates)
     proposal = Proposal.fit(state.coordinates, state.weights)
-    resampled = state.coordinates[systematic_resample(rng, state.weights, size)]
-    coordinates, rate = move(rng, log_target, resampled, proposal)
+    starts = state.coordinates[systematic_resample(rng, state.weights, max(1, size // _STATES))]
+    coordinates, rate = move(rng, log_target, starts, proposal, size)
     log_weights = np.full(size, -np.log(size))
     return replace(state, coordinates=coordinates, log_weights=log_weights, moves=state.moves + 1), rate
 

@@ -17,11 +17,11 @@ from dither_estimator.goals import Goal
 from dither_estimator.particles import ParticleSystem, systematic_resample
 from dither_estimator.reduction import choose_batch, expected_reductions
 from dither_estimator.specification import Specification
-from dither_estimator.transport import anchor, transported
+from dither_estimator.transport import Offers, anchor, offers
 
 __all__ = ["Adaptive", "Fixed", "QuestionPolicy", "Thompson", "question_policy"]
 
-_SUBSAMPLE = 400
+_SUBSAMPLE = 256
 """Particles that judge the candidates."""
 _CANDIDATES = 64
 _EDGES = 1_000
@@ -67,8 +67,9 @@ class Thompson:
         home, queries, weights = _questions(spec, particles, epsilon)
         members = particles.theta[rng.choice(len(particles.weights), size, p=particles.weights)]
         picks = rng.choice(len(queries), size, p=weights)
-        asked = transported(spec.family, home, queries, members, spec.transform)
-        return tuple(some[pick % len(some)] for pick, some in zip(picks, asked, strict=True) if some)
+        drawn = zip(picks, members, strict=True)
+        asked = [offers(spec.family, home, [queries[i]], one[None], spec.transform) for i, one in drawn]
+        return tuple(offer.query(0) for some in asked for offer in some)
 
 
 @dataclass(frozen=True)
@@ -87,22 +88,23 @@ class Adaptive:
         family = self.specification.family
         sample = systematic_resample(rng, particles.weights, min(_SUBSAMPLE, len(particles.weights)))
         theta = particles.theta[sample]
-        candidates = self._candidates(particles, rng.permutation(theta), epsilon)
+        offered = self._candidates(particles, rng.permutation(theta), epsilon)
         values = theta if family.location_scale else particles.coordinates[sample]
-        reductions = expected_reductions(family, theta, values, candidates)
-        covariance = np.cov(values.T, bias=True).reshape(len(family.parameters), -1)
+        reductions = expected_reductions(family, theta, values, offered)
+        centred = values - values.mean(axis=0)
+        covariance = centred.T @ centred / len(centred)
         goal = self.specification.goal.vector(family)
         chosen = choose_batch(covariance, reductions, goal, size, repeats)
-        return tuple(candidates[i] for i in chosen)
+        places = [(some, column) for some in offered for column in range(some.edges.shape[1])]
+        return tuple(some.query(column) for some, column in (places[i] for i in chosen))
 
-    def _candidates(self, particles: ParticleSystem, members: FloatArray, epsilon: Fraction) -> tuple[Query, ...]:
+    def _candidates(self, particles: ParticleSystem, members: FloatArray, epsilon: Fraction) -> list[Offers]:
         spec = self.specification
         home, queries, _ = _questions(spec, particles, epsilon)
         questions = (*queries, *_probes(spec, home, epsilon))
         n_edges = sum(len(query.edges) for query in questions)
         n_draws = max(_FEWEST_DRAWS, min(-(-_CANDIDATES // len(questions)), _EDGES // n_edges))
-        asked = transported(spec.family, home, questions, members[:n_draws], spec.transform)
-        return tuple(dict.fromkeys(query for some in asked for query in some))
+        return offers(spec.family, home, questions, members[:n_draws], spec.transform)
 
 
 def question_policy(specification: Specification) -> QuestionPolicy:

@@ -9,27 +9,30 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dither_client import Query
-from dither_estimator.channels import group_queries
+from dither_estimator.channels import Cells
 from dither_estimator.families import Family, FloatArray
 
 __all__ = ["choose_batch", "expected_reductions"]
 
 
-def expected_reductions(family: Family, theta: FloatArray, values: FloatArray, queries: Sequence[Query]) -> FloatArray:
-    """`R` of each query, shape (q, d, d), for equally weighted `theta` (n, d).
+def expected_reductions(
+    family: Family, theta: FloatArray, values: FloatArray, questions: Sequence[Cells]
+) -> FloatArray:
+    """`R` of each question, shape (q, d, d), for equally weighted `theta` (n, d).
 
     `values` (n, d) is what the variances are of: θ itself, or a function of it.
     """
     n, d = values.shape
-    centred = (values - values.mean(axis=0)) / n
-    reductions = np.empty((len(queries), d, d))
-    for group in group_queries(queries):
-        shares = group.probabilities(family, theta).reshape(n, -1)
-        covariances = (centred.T @ shares) / np.sqrt(shares.mean(axis=0))
-        by_query = covariances.reshape(d, -1, len(group.queries))
-        reductions[list(group.indices)] = np.einsum("isq,jsq->qij", by_query, by_query)
-    return reductions
+    centred = (values - values.mean(axis=0)).T / n
+    reductions = []
+    for cells in questions:
+        cdf = family.cdf(theta, cells.edges.ravel())
+        means = cells.channel.probabilities(cdf.mean(axis=0).reshape(1, *cells.edges.shape))[0]
+        # Probabilities are linear in the CDF at the edges, and so are their covariances.
+        covariances = cells.channel.steps.T @ (centred @ cdf).reshape(d, *cells.edges.shape)
+        by_question = (covariances / np.sqrt(means)).transpose(2, 0, 1)
+        reductions.append(by_question @ by_question.swapaxes(1, 2))
+    return np.concatenate(reductions)
 
 
 def choose_batch(
@@ -41,17 +44,19 @@ def choose_batch(
     Fisher information `V⁻¹ R V⁻¹` of a linear model at the covariance `V` (d, d). `repeats` is how many respondents
     will be asked each.
     """
+    d = len(goal)
     scale = np.sqrt(np.diag(covariance))
-    precision = np.linalg.inv(covariance / np.outer(scale, scale))
     reductions = reductions / np.outer(scale, scale)
     weights = goal * scale**2
-    chosen = [int(np.argmax(np.diagonal(reductions, axis1=1, axis2=2) @ weights))]
+    chosen = [int(np.argmax(reductions.reshape(-1, d * d) @ np.diag(weights).ravel()))]
     if size == 1:
         return chosen
+    precision = np.linalg.inv(covariance / np.outer(scale, scale))
     informations = precision @ reductions @ precision
+    flat = informations.reshape(-1, d * d)
     for _ in range(size - 1):
         precision = precision + repeats * informations[chosen[-1]]
         remaining = np.linalg.inv(precision)
-        gains = np.diagonal(remaining @ informations @ remaining, axis1=1, axis2=2) @ weights
+        gains = flat @ ((remaining * weights) @ remaining).ravel()
         chosen.append(int(np.argmax(gains)))
     return chosen

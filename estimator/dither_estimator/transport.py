@@ -5,16 +5,17 @@ the points at which the other member has the same probability below; what is los
 designs are made afresh where the shape has changed much (`anchor`).
 """
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from dither_client import InvalidQuery, Laplace, Query, RandomizedResponse, Transform
+from dither_client import Laplace, Query, RandomizedResponse, Transform
+from dither_estimator.channels import Cells, channel_of
 from dither_estimator.families import Family, FloatArray
-from dither_estimator.lattice import address, query_at, threshold
+from dither_estimator.lattice import addresses, edges_at, query_at, threshold
 
-__all__ = ["anchor", "transported"]
+__all__ = ["Offers", "anchor", "offers"]
 
 _KNOWN = 0.5
 """A shape is known when the standard deviation of its unconstrained coordinate is below this; until then the standard
@@ -22,6 +23,16 @@ member's shape serves."""
 _SHAPE_STEP = 0.5
 """Shapes are rounded to this step of the unconstrained coordinate, so that designs can be cached."""
 _RIM = 1e-6
+_BITS = 40
+"""A step is no finer than this many bits below what is rounded to it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Offers(Cells):
+    """One question, as it would be asked of several members: distinct cells, and a query once one is wanted."""
+
+    query: Callable[[int], Query]
+    """The query with the cells of a column of `edges`. Raises `InvalidQuery` where floating point cannot hold it."""
 
 
 def anchor(family: Family, coordinates: FloatArray, weights: FloatArray) -> FloatArray:
@@ -36,69 +47,76 @@ def anchor(family: Family, coordinates: FloatArray, weights: FloatArray) -> Floa
     return member
 
 
-def transported(
+def offers(
     family: Family, home: FloatArray, questions: Sequence[Query], members: FloatArray, transform: Transform
-) -> list[list[Query]]:
-    """For each of `members` (n, d) the questions of the member `home` (d,), less what floating point cannot hold."""
+) -> list[Offers]:
+    """The questions of the member `home` (d,), each as it would be asked of `members` (n, d)."""
     if family.location_scale:
-        return [_moved(questions, location, scale, transform) for location, scale in members.tolist()]
+        return [_moved(question, members, transform) for question in questions]
     edges = [np.asarray(question.edges) for question in questions]
     below = family.cdf(home[None], np.concatenate(edges))[0]
     levels = np.concatenate([np.clip(below, _RIM, 1 - _RIM), [0.16, 0.84]])
+    points = family.quantiles(members, levels)
+    points = points[np.isfinite(points).all(axis=1)]
+    steps = _steps(points[:, -1] - points[:, -2])
+    cuts = np.floor(points) + 0.5 if family.discrete else _rounded(points, steps[:, np.newaxis])
     ends = np.cumsum([len(some) for some in edges])
-    asked = []
-    for points in family.quantiles(members, levels):
-        step = _step(float(points[-1] - points[-2]) / 2)
-        cuts = [_rounded(x, step, family.discrete) for x in points[:-2].tolist()]
-        by_question = [cuts[end - len(some) : end] for some, end in zip(edges, ends, strict=True)]
-        asked.append(_rebuilt(questions, by_question, step, transform))
-    return asked
+    columns = zip(questions, np.split(cuts[:, :-2], ends[:-1], axis=1), strict=True)
+    return [offer for question, some in columns for offer in _rebuilt(question, some, steps, transform)]
 
 
-def _moved(questions: Sequence[Query], location: float, scale: float, transform: Transform) -> list[Query]:
-    moved = []
-    for question in questions:
-        try:
-            moved.append(query_at(question, address(question, location, scale), transform))
-        except InvalidQuery:
-            continue
-    return moved
+def _moved(question: Query, members: FloatArray, transform: Transform) -> Offers:
+    at = list(dict.fromkeys(addresses(question, members[:, 0], members[:, 1])))
+    return Offers(channel_of(question), edges_at(question, at), lambda i: query_at(question, at[i], transform))
 
 
-def _rebuilt(
-    questions: Sequence[Query], cuts: Sequence[Sequence[float]], step: float, transform: Transform
-) -> list[Query]:
-    rebuilt = []
-    for question, some in zip(questions, cuts, strict=True):
-        try:
-            rebuilt.append(_query(question, some, step, transform))
-        except InvalidQuery:
-            continue
-    return rebuilt
+def _rebuilt(question: Query, cuts: FloatArray, steps: FloatArray, transform: Transform) -> list[Offers]:
+    """Offers of the question's kind with these cuts (n, k); `laplace` has equally spaced ones from the first on.
+
+    Where cuts have fallen together, so have their cells, and the channel is another one.
+    """
+    if isinstance(question, Laplace):
+        width = np.maximum(cuts[:, -1] - cuts[:, 0], steps) / max(1, question.levels - 1)
+        rungs = np.exp2(np.rint(np.log2(width)))  # powers of two, so that every edge is dyadic
+        cuts = cuts[:, :1] + rungs[:, np.newaxis] * np.arange(question.levels)
+    by_number: dict[int, dict[tuple[float, ...], None]] = {}
+    for row in cuts.tolist():
+        distinct = tuple(sorted(set(row)))
+        by_number.setdefault(len(distinct), {})[distinct] = None
+    return [_offers(question, list(rows), transform) for rows in by_number.values()]
 
 
-def _query(question: Query, cuts: Sequence[float], step: float, transform: Transform) -> Query:
-    """A query of the question's kind with these edges, or with equally spaced ones between the first and the last."""
+def _offers(question: Query, rows: Sequence[tuple[float, ...]], transform: Transform) -> Offers:
+    def query(i: int) -> Query:
+        return _query(question, rows[i], transform)
+
+    return Offers(channel_of(query(0)), np.array(rows).T.copy(), query)
+
+
+def _query(question: Query, cuts: Sequence[float], transform: Transform) -> Query:
+    """A query of the question's kind with these edges."""
     if isinstance(question, RandomizedResponse):
-        return RandomizedResponse(sorted(set(cuts)), question.epsilon, transform)
+        return RandomizedResponse(cuts, question.epsilon, transform)
     if not isinstance(question, Laplace):
         raise TypeError(f"no lattice for {type(question).__name__}")
     if question.levels == 1:
         return threshold(cuts[0], question.epsilon, transform)
-    # A power of two, so that every edge is dyadic.
-    rung = 2.0 ** round(math.log2(max(cuts[-1] - cuts[0], step) / (question.levels - 1)))
+    rung = cuts[1] - cuts[0]
     low = cuts[0] - rung / 2
     return Laplace(low, low + rung * question.levels, question.levels, question.epsilon, transform)
 
 
-def _step(spread: float) -> float:
-    return 2.0 ** round(math.log2(spread / 10)) if spread > 0 else 2.0**-20
+def _steps(widths: FloatArray) -> FloatArray:
+    """The power of two nearest to a twentieth of each distance between the 16% and the 84% quantiles."""
+    steps: FloatArray = np.exp2(np.rint(np.log2(np.where(widths > 0, widths, 2.0**-16) / 20)))
+    return steps
 
 
-def _rounded(value: float, step: float, discrete: bool) -> float:
-    """The lattice point for a cut: halfway behind a whole number; for others by the step, or finer close to 0."""
-    if discrete:
-        return math.floor(value) + 0.5
-    if 0 < abs(value) < 8 * step:
-        step = 2.0 ** (math.frexp(value)[1] - 4)
-    return round(value / step) * step
+def _rounded(values: FloatArray, steps: FloatArray) -> FloatArray:
+    """The lattice points for cuts: by the step, or finer close to 0, but never too fine for floating point."""
+    magnitudes = np.frexp(values)[1]
+    finer = np.ldexp(1.0, magnitudes - 4)
+    steps = np.where((values != 0) & (np.abs(values) < 8 * steps), finer, steps)
+    steps = np.maximum(steps, np.ldexp(1.0, magnitudes - _BITS))
+    rounded: FloatArray = np.rint(values / steps) * steps
+    return rounded

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dither_client import Laplace, Query, RandomizedResponse
 from dither_estimator.families import families
 from dither_estimator.information import information
-from dither_estimator.lattice import address, query_at, threshold
+from dither_estimator.lattice import Address, addresses, edges_at, query_at, threshold
 
 STANDARDS: list[Query] = [
     Laplace(-0.2, 1.8, 1, 1),
@@ -24,6 +24,10 @@ locations = st.floats(-1e6, 1e6)
 scales = st.floats(-2, 9).map(lambda exponent: 10.0**exponent)
 
 
+def address(standard: Query, location: float, scale: float) -> Address:
+    return addresses(standard, np.array([location]), np.array([scale]))[0]
+
+
 def _dyadic(value: float, bits: int) -> bool:
     """Whether the value is an integer of so many bits times a power of two."""
     numerator, _ = abs(Fraction(value)).as_integer_ratio()
@@ -32,7 +36,9 @@ def _dyadic(value: float, bits: int) -> bool:
 
 @given(st.sampled_from(STANDARDS), locations, scales)
 def test_coordinates_are_near_and_dyadic(standard: Query, location: float, scale: float) -> None:
-    query = query_at(standard, address(standard, location, scale), "identity")
+    at = address(standard, location, scale)
+    query = query_at(standard, at, "identity")
+    assert query.edges == pytest.approx(edges_at(standard, [at])[:, 0], rel=1e-12, abs=1e-12 * scale)
     wanted = location + scale * np.array(standard.edges)
     assert np.abs(np.array(query.edges) - wanted).max() < 0.3 * scale
     assert all(_dyadic(edge, 45) for edge in query.edges)
@@ -69,3 +75,10 @@ def test_every_dyadic_threshold_is_a_valid_query(cut: float) -> None:
     query = threshold(cut, Fraction(1), "log")
     assert query.low < cut < query.high or cut == 0
     assert math.isclose(query.edges[0], cut, abs_tol=0)
+
+
+@pytest.mark.parametrize("standard", STANDARDS)
+@pytest.mark.parametrize(("location", "scale"), [(1e9, 1e-6), (-1e300, 1.0), (0.0, 1e-300), (1e-300, 1e250)])
+def test_a_lattice_too_fine_for_floating_point_is_made_coarser(standard: Query, location: float, scale: float) -> None:
+    at = address(standard, location, scale)
+    assert query_at(standard, at, "identity").edges == tuple(edges_at(standard, [at])[:, 0])

@@ -66,7 +66,7 @@ def test_expected_reduction_by_enumeration() -> None:
     rng = np.random.default_rng(3)
     theta = np.column_stack([rng.normal(0, 2, 400), np.exp(rng.normal(0, 0.5, 400))])
     queries: list[Query] = [Laplace(-1, 2, 1, 1), RandomizedResponse((-1, 0.5), 2), Laplace(-3, 1, 5, 3)]
-    found = expected_reductions(NORMAL, theta, theta, queries)
+    found = expected_reductions(NORMAL, theta, theta, group_queries(queries))
     for query, reduction in zip(queries, found, strict=True):
         remaining = np.zeros((2, 2))
         for said in range(query.n_answers):

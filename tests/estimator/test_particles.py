@@ -107,9 +107,26 @@ def test_moves_leave_a_skewed_target_invariant(broken: bool) -> None:
     proposal = Proposal.fit(start, np.full(len(start), 1 / len(start)))
     if broken:
         proposal = _Forgetful(proposal.mean, proposal.factor)
-    moved, rate = move(rng, lambda x: stats.gumbel_r.logpdf(x[:, 0]), start, proposal)
+    moved, rate = move(rng, lambda x: stats.gumbel_r.logpdf(x[:, 0]), start, proposal, len(start))
     assert 0.2 < rate < 1
     assert (stats.kstest(moved[:, 0], stats.gumbel_r.cdf).pvalue < 1e-4) == broken
+
+
+@pytest.mark.parametrize("size", [50, 180, 200])
+def test_chains_give_states_from_along_their_way(size: int) -> None:
+    """All chains equally many but for rounding, the last states among them; no state is anything but one of a chain."""
+    rng = np.random.default_rng(5)
+    evaluated = [np.zeros((50, 1))]
+
+    def log_target(coordinates: FloatArray) -> FloatArray:
+        evaluated.append(coordinates)
+        return -0.5 * coordinates[:, 0] ** 2
+
+    start = rng.standard_normal((50, 1))
+    moved, _ = move(rng, log_target, start, Proposal(np.zeros(1), np.eye(1)), size)
+    assert moved.shape == (size, 1)
+    assert np.isin(moved, np.concatenate(evaluated)).all()
+    assert len(np.unique(moved)) > 0.5 * size
 
 
 class _Forgetful(Proposal):
