@@ -17,8 +17,8 @@ TOKEN = "the-admin-token"
 TRUTH = ["--truth", "mu=50,sigma=3.1622776"]
 PEOPLE = [*TRUTH, "--respondents", "200"]
 KEYS = {
-    "respondents", "answers", "dropped_out", "seconds", "estimator_seconds", "truth", "posterior", "covariance", "ess",
-    "particles", "moves", "queries", "log_evidence",
+    "respondents", "answers", "dropped_out", "seconds", "estimator_seconds", "truth", "posterior", "covariance",
+    "answers_by_epsilon", "ess", "particles", "moves", "queries", "log_evidence",
 }  # fmt: skip
 
 
