@@ -135,7 +135,8 @@ class Collections:
 
     async def create(self, body: bytes) -> Collection:
         """Makes the collection that the JSON in `body` describes. Raises what `parse_json` and `parse_spec` do."""
-        service, _ = parse_spec(parse_json(body))
+        # In threads, since designs take a moment: those of each ε that may be chosen, those that the advice compares.
+        service, _ = await asyncio.to_thread(parse_spec, parse_json(body))
         row = {
             "id": "".join(secrets.choice(_ID_LETTERS) for _ in range(_ID_LENGTH)),
             "specification": body.decode(),
@@ -144,7 +145,6 @@ class Collections:
             "closes_at": milliseconds(service.closes_at.timestamp()) if service.closes_at else None,
             "max_answers": service.max_answers,
         }
-        # In a thread, since the designs that the advice compares take a moment.
         collection = await asyncio.to_thread(_load, await self._writer.run(lambda connection: _insert(connection, row)))
         self._keep(collection)
         return collection
