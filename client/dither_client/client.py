@@ -1,6 +1,7 @@
 """A respondent's client of one server, for threads and for asyncio: thin drivers of the flow."""
 
 import asyncio
+from decimal import Decimal
 from fractions import Fraction
 
 import httpx2
@@ -8,6 +9,7 @@ import httpx2
 from dither_client.addresses import parse_address
 from dither_client.drivers import AsyncDriver, Driver
 from dither_client.entries import Entry, LedgerProtocol
+from dither_client.epsilon import wire_epsilon
 from dither_client.errors import DitherError, Unreachable
 from dither_client.flow import Flow, Retry, answer_flow, send_flow, terms_flow
 from dither_client.ledger import Ledger
@@ -16,6 +18,8 @@ from dither_client.messages import Receipt, Terms
 __all__ = ["AsyncClient", "Client"]
 
 _TIMEOUT = 30.0
+
+_Epsilon = str | int | float | Decimal | Fraction
 
 
 class _Respondent:
@@ -30,8 +34,13 @@ class _Respondent:
         self.ledger = ledger
         self._retry = retry or Retry()
 
-    def _answer(self, collection: str, value: float, max_epsilon: Fraction | None) -> Flow[Receipt]:
-        return answer_flow(self.server, collection, value, self.ledger, self._retry, max_epsilon=max_epsilon)
+    def _answer(
+        self, collection: str, value: float, max_epsilon: Fraction | None, epsilon: _Epsilon | None
+    ) -> Flow[Receipt]:
+        chosen = None if epsilon is None else wire_epsilon(epsilon)
+        return answer_flow(
+            self.server, collection, value, self.ledger, self._retry, max_epsilon=max_epsilon, epsilon=chosen
+        )
 
     def _terms(self, collection: str) -> Flow[Terms]:
         return terms_flow(collection, self._retry)
@@ -80,13 +89,21 @@ class Client(_Respondent):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def answer(self, collection_id: str, value: float, max_epsilon: Fraction | None = None) -> Receipt:
+    def answer(
+        self,
+        collection_id: str,
+        value: float,
+        max_epsilon: Fraction | None = None,
+        epsilon: _Epsilon | None = None,
+    ) -> Receipt:
         """Answers the collection privately, or sends the answer that the ledger already holds for it.
 
-        A question that costs more than `max_epsilon`, if that is given, is refused. Raises `InvalidValue` before
-        anything is sent, `InvalidQuery`, `LedgerError` and `ServerError`.
+        A question that costs more than `max_epsilon`, if that is given, is refused. Where the terms have
+        `epsilon_choices`, `epsilon` is the one to be asked at, which must not depend on the value; the collection's own
+        ε if left out. Raises `InvalidEpsilon` and `InvalidValue` before anything is sent, `InvalidQuery`, `LedgerError`
+        and `ServerError`.
         """
-        return self._driver.run(self._answer(collection_id, value, max_epsilon))
+        return self._driver.run(self._answer(collection_id, value, max_epsilon, epsilon))
 
     def terms(self, collection_id: str) -> Terms:
         """What the collection is and which ε it costs. Raises `ServerError`."""
@@ -131,9 +148,15 @@ class AsyncClient(_Respondent):
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def answer(self, collection_id: str, value: float, max_epsilon: Fraction | None = None) -> Receipt:
+    async def answer(
+        self,
+        collection_id: str,
+        value: float,
+        max_epsilon: Fraction | None = None,
+        epsilon: _Epsilon | None = None,
+    ) -> Receipt:
         """As `Client.answer`."""
-        return await self._driver.run(self._answer(collection_id, value, max_epsilon))
+        return await self._driver.run(self._answer(collection_id, value, max_epsilon, epsilon))
 
     async def terms(self, collection_id: str) -> Terms:
         """As `Client.terms`."""

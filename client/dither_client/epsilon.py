@@ -1,11 +1,12 @@
 """ε as an exact number: a decimal of at most six places on the wire, an integer of micro-ε in the ledger."""
 
+from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
 from dither_client.errors import InvalidEpsilon
 
-__all__ = ["MICRO", "epsilon_text", "json_epsilon", "micro_epsilon", "parse_epsilon", "wire_epsilon"]
+__all__ = ["MICRO", "epsilon_text", "json_epsilon", "listed", "micro_epsilon", "parse_epsilon", "wire_epsilon"]
 
 MICRO = 1_000_000
 """Micro-ε in one ε."""
@@ -63,3 +64,8 @@ def json_epsilon(epsilon: Fraction) -> int | float:
 def epsilon_text(epsilon: Fraction) -> str:
     """ε of at most six decimals for people and for tables: `"0.1"`, `"2"`."""
     return f"{Decimal(micro_epsilon(epsilon)) / MICRO:f}"
+
+
+def listed(epsilons: Iterable[Fraction]) -> str:
+    """Several ε for people: `"0.5, 1, 2"`."""
+    return ", ".join(map(epsilon_text, epsilons))

@@ -14,8 +14,8 @@ from typing import Generic, NamedTuple, TypeVar
 
 from dither_client.addresses import collection_path
 from dither_client.entries import Entry, LedgerProtocol
-from dither_client.epsilon import epsilon_text
-from dither_client.errors import AlreadyAnswered, AnswerExpired, LedgerError, OverCap, Unreachable
+from dither_client.epsilon import epsilon_text, json_epsilon
+from dither_client.errors import AlreadyAnswered, AnswerExpired, InvalidQuery, LedgerError, OverCap, Unreachable
 from dither_client.messages import (
     Receipt,
     Terms,
@@ -157,23 +157,25 @@ def answer_flow(
     retry: Retry = _RETRY,
     randbelow: RandBelow = system_randbelow,
     max_epsilon: Fraction | None = None,
+    epsilon: Fraction | None = None,
 ) -> Flow[Receipt]:
     """One private answer of a respondent who holds `value`, from the ticket to the receipt.
 
     `server` is the server's origin. The value is checked before anything else; ε is charged before noise is drawn; the
     answer is stored before it is sent. Whatever was interrupted is taken up where the ledger says it stopped: a stored
     answer is sent as it is, and `value` is not used. A question that costs more than `max_epsilon`, the ε that the
-    respondent was told, is refused. Raises `InvalidValue`, `InvalidAddress`, `InvalidQuery`, `LedgerError` and
-    `ServerError`.
+    respondent was told, is refused. `epsilon` is what the respondent chose, where a collection leaves a choice, without
+    regard to `value`: it goes into the request for the ticket, and a question at another ε is refused. An entry that
+    the ledger already has is taken up at its own ε. Raises `InvalidValue`, `InvalidAddress`, `InvalidQuery`,
+    `LedgerError` and `ServerError`.
     """
     check_value(value)
     path = collection_path(collection, "tickets")
+    chosen = {} if epsilon is None else {"epsilon": json_epsilon(epsilon)}
     entry = ledger.find(server, collection)
     if entry is None:
-        ticket = yield from _ticket_flow(path, retry)
-        if max_epsilon is not None and ticket.query.epsilon > max_epsilon:
-            asked, told = epsilon_text(ticket.query.epsilon), epsilon_text(max_epsilon)
-            raise OverCap(f"this question costs ε = {asked}, more than the ε = {told} that you were told")
+        ticket = yield from _ticket_flow(path, json.dumps(chosen).encode(), retry)
+        _check_price(ticket.query.epsilon, max_epsilon, epsilon)
         entry = ledger.charge(server, collection, ticket.ticket, ticket.query)
     if entry.state == "charged":
         entry = ledger.draw(server, collection, entry.query.answer(value, randbelow))
@@ -207,8 +209,21 @@ def send_flow(entry: Entry, ledger: LedgerProtocol, retry: Retry = _RETRY) -> Fl
     raise problem
 
 
-def _ticket_flow(path: str, retry: Retry) -> Flow[Ticket]:
-    response = yield from exchange(Send("POST", path, b"{}", JSON_HEADERS), retry)
+def _check_price(asked: Fraction, told: Fraction | None, chosen: Fraction | None) -> None:
+    """Raises `OverCap` for a question that costs more than was told or chosen, `InvalidQuery` for less than chosen."""
+    for limit, whose in ((told, "you were told"), (chosen, "you chose")):
+        if limit is not None and asked > limit:
+            costs = f"this question costs ε = {epsilon_text(asked)}"
+            raise OverCap(f"{costs}, more than the ε = {epsilon_text(limit)} that {whose}")
+    if chosen is not None and asked != chosen:
+        raise InvalidQuery(
+            f"the server's question is refused: it is asked at ε = {epsilon_text(asked)}, not at the "
+            f"ε = {epsilon_text(chosen)} that you chose"
+        )
+
+
+def _ticket_flow(path: str, body: bytes, retry: Retry) -> Flow[Ticket]:
+    response = yield from exchange(Send("POST", path, body, JSON_HEADERS), retry)
     if response.status != 201:
         raise parse_problem(response.status, response.body)
     return parse_ticket(decode_json(response.body))

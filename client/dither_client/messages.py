@@ -47,6 +47,10 @@ class Terms:
     admission: str
     visibility: str
     advice: str | None
+    notice: str | None = None
+    """What a respondent has to know before choosing an ε."""
+    epsilon_choices: tuple[Fraction, ...] = ()
+    """What respondents choose from before they ask for a ticket, increasing; empty if `epsilon` is for everyone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +89,7 @@ def parse_terms(data: object) -> Terms:
     terms = _object(data, "terms")
     try:
         epsilon = wire_epsilon(terms["epsilon"])
+        choices = tuple(sorted(map(wire_epsilon, _optional(terms, "epsilon_choices", _list) or ())))
     except (KeyError, InvalidEpsilon):
         raise BadResponse("the server's terms lack a proper epsilon") from None
     return Terms(
@@ -102,6 +107,8 @@ def parse_terms(data: object) -> Terms:
         admission=_text(terms, "admission"),
         visibility=_text(terms, "visibility"),
         advice=_optional(terms, "advice", _text),
+        notice=_optional(terms, "notice", _text),
+        epsilon_choices=choices,
     )
 
 
@@ -175,6 +182,13 @@ def _token(data: dict[str, Any], name: str) -> str:
     if isinstance(value, str) and 1 <= len(value) <= _MAX_TOKEN and value.isascii() and value.isprintable():
         return value
     raise BadResponse(f"the server's response lacks a proper {name!r}")
+
+
+def _list(data: dict[str, Any], name: str) -> list[Any]:
+    value = data[name]
+    if not isinstance(value, list):
+        raise BadResponse(f"the server's response lacks the list {name!r}")
+    return value
 
 
 def _count(data: dict[str, Any], name: str) -> int:

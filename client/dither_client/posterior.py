@@ -3,9 +3,11 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from dither_client.epsilon import epsilon_text, wire_epsilon
 from dither_client.errors import BadResponse
 from dither_client.extras import require_extra
 
@@ -75,6 +77,8 @@ class Posterior:
     log_evidence: float
     updated_at: str
     particles: Callable[[], Particles]
+    answers_by_epsilon: dict[Fraction, int] = field(default_factory=dict)
+    """How many answers came at each ε, increasing; empty if the server is too old to say."""
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -136,6 +140,9 @@ class Posterior:
             lines.append(
                 f"  {parameter:<{width}}  {summary['mean']:.4g} ± {summary['sd']:.2g}  (90%: {low:.4g} to {high:.4g})"
             )
+        if len(self.answers_by_epsilon) > 1:
+            by_epsilon = [f"{epsilon_text(epsilon)}: {n:,}" for epsilon, n in self.answers_by_epsilon.items()]
+            lines.append(f"  answers at ε = {', '.join(by_epsilon)}")
         return "\n".join(lines)
 
     def _quantile(self, parameter: str, probability: float) -> float:
@@ -160,6 +167,9 @@ def parse_posterior(collection: str, data: Any, particles: Callable[[], Particle
             log_evidence=float(data["log_evidence"]),
             updated_at=str(data["updated_at"]),
             particles=cache(particles),
+            answers_by_epsilon=dict(
+                sorted((wire_epsilon(epsilon), int(n)) for epsilon, n in data.get("answers_by_epsilon", {}).items())
+            ),
         )
     except (AttributeError, KeyError, TypeError, ValueError):
         raise BadResponse("the server's posterior is not one that this version can read") from None

@@ -1,13 +1,15 @@
 """Count tables: how often each query got each answer, all that the posterior needs of a history (design section 2)."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
 from dither_client import Query
 
-__all__ = ["Counts", "check_counts", "merge_counts", "total_answers"]
+__all__ = ["Counts", "answers_by_epsilon", "check_counts", "merge_counts", "total_answers"]
 
 Counts = Mapping[Query, npt.NDArray[np.int64]]
 """`counts[query][answer]`, an array of `query.n_answers` counts for each query. Treated as immutable."""
@@ -33,6 +35,14 @@ def merge_counts(first: Counts, second: Counts) -> dict[Query, npt.NDArray[np.in
     for query, row in second.items():
         merged[query] = merged[query] + row if query in merged else row
     return merged
+
+
+def answers_by_epsilon(counts: Counts) -> Counter[Fraction]:
+    """How many answers a table holds at each ε."""
+    answers: Counter[Fraction] = Counter()
+    for query, row in counts.items():
+        answers[query.epsilon] += int(row.sum())
+    return answers
 
 
 def total_answers(counts: Counts) -> int:

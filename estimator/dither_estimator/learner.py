@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dither_client import Query, parse_query
-from dither_estimator.counts import Counts, check_counts, total_answers
+from dither_estimator.counts import Counts, answers_by_epsilon, check_counts, total_answers
 from dither_estimator.families import FloatArray
 from dither_estimator.particles import ParticleSystem, effective_sample_size, init, update
 from dither_estimator.policies import question_policy
@@ -129,6 +129,10 @@ class Learner:
             particles=len(system.log_weights),
             moves=system.moves,
             queries=len(system.counts),
+            answers_by_epsilon={
+                **dict.fromkeys(self.specification.epsilon_choices, 0),
+                **answers_by_epsilon(system.counts),
+            },
         )
 
     def particles(self) -> tuple[FloatArray, FloatArray]:

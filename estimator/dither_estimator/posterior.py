@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from dither_client.epsilon import epsilon_text
 from dither_estimator.families import FloatArray
 
 __all__ = ["LEVELS", "ParameterSummary", "Posterior", "summarise", "weighted_quantiles"]
@@ -40,6 +42,8 @@ class Posterior:
     moves: int
     queries: int
     """How many distinct queries were answered."""
+    answers_by_epsilon: Mapping[Fraction, int]
+    """How many answers came at each ε, zero where none did at an ε that may be chosen."""
 
     def to_json(self) -> dict[str, Any]:
         """The object of the wire format."""
@@ -47,6 +51,7 @@ class Posterior:
             "posterior": {name: summary.to_json() for name, summary in self.parameters.items()},
             "covariance": self.covariance.tolist(),
             "answers": self.answers,
+            "answers_by_epsilon": {epsilon_text(e): n for e, n in sorted(self.answers_by_epsilon.items())},
             "ess": self.ess,
             "log_evidence": self.log_evidence,
             "particles": self.particles,

@@ -20,6 +20,9 @@ __all__ = ["Policy", "Specification", "SpecificationError"]
 SERVICE_FIELDS = frozenset({"name", "opens_at", "closes_at", "max_answers", "admission", "visibility"})
 """Fields of a collection that the statistics have no use for."""
 
+EXACT_FIELDS = frozenset({"epsilon", "epsilon_choices"})
+"""Fields whose numbers are the decimals that were written, and never pass through a float."""
+
 _FIELDS = (
     "family", "transform", "prior", "range", "epsilon", "epsilon_choices", "goal", "policy", "mechanism", "levels",
     "particles",

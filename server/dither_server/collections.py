@@ -4,11 +4,12 @@ import asyncio
 import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, Literal
 
 from sqlalchemy import Connection, Engine, RowMapping, insert, select, update
 
-from dither_client.epsilon import json_epsilon
+from dither_client.epsilon import json_epsilon, listed
 from dither_estimator.design import optimal_design
 from dither_estimator.design_advice import advice
 from dither_estimator.specification import Specification
@@ -80,6 +81,7 @@ class Collection:
             "admission": self.admission,
             "visibility": self.visibility,
             "advice": self.advice,
+            "notice": _notice(self.specification.epsilon_choices),
         }
 
 
@@ -133,7 +135,8 @@ class Collections:
 
     async def create(self, body: bytes) -> Collection:
         """Makes the collection that the JSON in `body` describes. Raises what `parse_json` and `parse_spec` do."""
-        service, _ = parse_spec(parse_json(body))
+        # In threads, since designs take a moment: those of each ε that may be chosen, those that the advice compares.
+        service, _ = await asyncio.to_thread(parse_spec, parse_json(body))
         row = {
             "id": "".join(secrets.choice(_ID_LETTERS) for _ in range(_ID_LENGTH)),
             "specification": body.decode(),
@@ -142,7 +145,6 @@ class Collections:
             "closes_at": milliseconds(service.closes_at.timestamp()) if service.closes_at else None,
             "max_answers": service.max_answers,
         }
-        # In a thread, since the designs that the advice compares take a moment.
         collection = await asyncio.to_thread(_load, await self._writer.run(lambda connection: _insert(connection, row)))
         self._keep(collection)
         return collection
@@ -210,11 +212,23 @@ def _advice(specification: Specification) -> str | None:
     )
 
 
+def _notice(choices: tuple[Fraction, ...]) -> str | None:
+    """What respondents have to know of their choice; None if they have none."""
+    if len(choices) == 1:
+        return None
+    return (
+        f"You choose ε, one of {listed(choices)}, before you are asked. The choice is sent as it is, without noise, "
+        "and must not depend on your value: otherwise it gives away something of it, and the result is wrong."
+    )
+
+
 def _statistics(service: CollectionSpec, specification: Specification) -> dict[str, Any]:
+    choices = specification.epsilon_choices
     return {
         "family": specification.family.name,
         "transform": specification.transform,
         "epsilon": json_epsilon(specification.epsilon),
+        "epsilon_choices": [json_epsilon(epsilon) for epsilon in choices] if len(choices) > 1 else None,
         "mechanism": specification.mechanism,
         "goal": with_floats(service.goal or "all"),
         "policy": service.policy or "adaptive",

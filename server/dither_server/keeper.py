@@ -3,8 +3,9 @@
 import json
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -40,8 +41,8 @@ class Question:
 class Published:
     """What requests read: immutable, replaced as a whole."""
 
-    pool: tuple[Question, ...]
-    """To be drawn from with equal probability."""
+    pools: Mapping[Fraction, tuple[Question, ...]]
+    """The questions of each ε, to be drawn from with equal probability."""
     answers: int
     posterior: Mapping[str, Any]
     """As on the wire."""
@@ -84,11 +85,12 @@ class Keeper:
     def publish(self) -> Published:
         """The learner's state for everybody to read."""
         learner = self._learner
-        pool = learner.pool(max(1, min(self._newest, _LARGEST_POOL)))
+        size = max(1, min(self._newest, _LARGEST_POOL))
+        choices = self.collection.specification.epsilon_choices
         theta, weights = learner.particles()
         posterior = learner.posterior().to_json()
         return Published(
-            pool=tuple(Question(pack_query(query), _json(query.to_json())) for query in pool),
+            pools={epsilon: _questions(learner.pool(size, epsilon)) for epsilon in choices},
             answers=learner.answers,
             posterior={**posterior, "updated_at": iso_time(milliseconds(self._clock()))},
             parameters=self.collection.specification.family.names,
@@ -106,7 +108,7 @@ class Keeper:
             at=milliseconds(self._clock()),
             ess=float(published.posterior["ess"]),
             posterior=_json(published.posterior["posterior"]),
-            query=published.pool[0].json,
+            query=published.pools[self.collection.specification.epsilon][0].json,
         )
 
     def snapshot(self) -> bytes:
@@ -137,6 +139,10 @@ class Keeper:
                 table[query] = np.zeros(query.n_answers, dtype=np.int64)
             table[query][row.answer] = row.count
         return table
+
+
+def _questions(queries: Iterable[Query]) -> tuple[Question, ...]:
+    return tuple(Question(pack_query(query), _json(query.to_json())) for query in queries)
 
 
 def _difference(

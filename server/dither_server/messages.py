@@ -83,6 +83,12 @@ class TicketsBody(_Body):
     """How many tickets; one, in a reply of its own shape, if left out."""
 
     count: int | None = Field(default=None, ge=1, le=MAX_COUNT, examples=[100])
+    epsilon: int | float | str | None = Field(
+        default=None,
+        description="One of the collection's `epsilon_choices`, chosen without regard to the value; its `epsilon` if "
+        "left out. A string is read as the decimal it writes.",
+        examples=[0.5],
+    )
 
 
 class TicketReply(BaseModel):
@@ -147,6 +153,9 @@ class TermsReply(BaseModel):
     family: str = Field(examples=["normal"])
     transform: Literal["identity", "log"]
     epsilon: int | float = Field(examples=[1])
+    epsilon_choices: list[int | float] | None = Field(
+        description="What respondents choose from before they ask for a ticket; null if `epsilon` is for everyone."
+    )
     mechanism: str = Field(examples=["laplace"])
     goal: Any = Field(examples=["all"])
     policy: str = Field(examples=["adaptive"])
@@ -160,6 +169,7 @@ class TermsReply(BaseModel):
     admission: Admission
     visibility: Visibility
     advice: str | None
+    notice: str | None = Field(description="What a respondent has to know before choosing; null if nothing is chosen.")
 
 
 class TermsList(BaseModel):
@@ -186,6 +196,9 @@ class PosteriorReply(BaseModel):
     posterior: dict[str, ParameterSummary]
     covariance: list[list[float]]
     answers: int = Field(description="Learnt so far.")
+    answers_by_epsilon: dict[str, int] = Field(
+        description="How many of them came at each ε.", examples=[{"0.5": 310, "2": 894}]
+    )
     ess: float = Field(description="Effective sample size of the particles.")
     log_evidence: float
     particles: int

@@ -12,6 +12,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
+from fractions import Fraction
 
 from sqlalchemy import Connection
 
@@ -85,9 +86,9 @@ class Owner:
             self._wake.notify()
         return await asyncio.wrap_future(future)
 
-    def draw(self, published: Published) -> Question:
-        """A question of the pool, each as likely as another."""
-        return self._random.choice(published.pool)
+    def draw(self, published: Published, epsilon: Fraction) -> Question:
+        """A question of the pool of an ε that may be chosen, each as likely as another."""
+        return self._random.choice(published.pools[epsilon])
 
     def _run(self) -> None:
         while True:

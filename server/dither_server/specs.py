@@ -16,7 +16,7 @@ from pydantic import (
     model_validator,
 )
 
-from dither_estimator.specification import Specification
+from dither_estimator.specification import EXACT_FIELDS, Specification
 from dither_server.bodies import with_floats
 from dither_server.errors import InvalidBody
 from dither_server.problems import invalid
@@ -87,6 +87,15 @@ class CollectionSpec(BaseModel):
         1,
         "0.5",
         anyOf=[{"type": "number", "exclusiveMinimum": 0, "maximum": 50}, {"type": "string"}],
+    )
+    epsilon_choices: Any = _known(
+        "The ε that each respondent may choose from before asking for a ticket, `epsilon` among them: at most 16. The "
+        "posterior is exact only if nobody's choice depends on the value. `epsilon` alone if left out.",
+        [0.5, 1, 2],
+        type="array",
+        items={"anyOf": [{"type": "number", "exclusiveMinimum": 0, "maximum": 50}, {"type": "string"}]},
+        minItems=1,
+        maxItems=16,
     )
     transform: Any = _known(
         "The scale on which the family holds; `log` is the natural logarithm.",
@@ -171,6 +180,5 @@ def parse_spec(data: Any) -> tuple[CollectionSpec, Specification]:
         service = CollectionSpec.model_validate(data)
     except ValidationError as error:
         raise invalid(error, CollectionSpec) from None
-    # Of all numbers ε alone must stay the decimal that was written.
-    statistics = {name: value if name == "epsilon" else with_floats(value) for name, value in data.items()}
+    statistics = {name: value if name in EXACT_FIELDS else with_floats(value) for name, value in data.items()}
     return service, Specification.from_json(statistics)

@@ -207,6 +207,7 @@ POSTERIOR: dict[str, Any] = {
     "posterior": {"mu": _summary(50.0, 2.0), "sigma": _summary(10.0, 1.0)},
     "covariance": [[4.0, 0.1], [0.1, 1.0]],
     "answers": 1234,
+    "answers_by_epsilon": {"1": 1234},
     "ess": 800.5,
     "log_evidence": -321.5,
     "particles": 4,

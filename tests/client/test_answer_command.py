@@ -161,6 +161,35 @@ def test_without_a_value_and_without_a_terminal(server: FakeServer, answer: Answ
     assert [request.path for request in server.requests] == ["/v1/collections/randomized"], "no ticket was asked for"
 
 
+def test_a_choice_of_epsilon(server: FakeServer, answer: Answer) -> None:
+    server.questions["laplace"] = {**LAPLACE, "epsilon": 0.5}
+    status, out, _ = answer("laplace", VALUE, "--epsilon", "0.5", "--json")
+    assert (status, json.loads(out)["epsilon"]) == (0, 0.5)
+    assert server.sent_to("/v1/collections/laplace/tickets") == [b'{"epsilon": 0.5}']
+
+
+def test_a_choice_of_epsilon_is_checked(server: FakeServer, answer: Answer) -> None:
+    check_refusal(answer("laplace", VALUE, "--epsilon", "much"), 2, "epsilon must be")
+    assert server.requests == []
+    check_refusal(answer("laplace", VALUE, "--epsilon", "0.5"), 1, "costs ε = 1, more than the ε = 0.5 that you chose")
+    check_refusal(answer("laplace", VALUE, "--epsilon", "2"), 1, "not at the ε = 2 that you chose")
+
+
+def test_the_terms_tell_of_the_choice_before_the_value_is_asked_for(server: FakeServer, answer: Answer) -> None:
+    choices = {"epsilon_choices": [0.5, 1, 2], "notice": "You choose ε, whatever your value is."}
+    server.refusals["/v1/collections/laplace"] = (200, {**server.terms("laplace"), **choices})
+    _, _, err = answer("laplace", "--epsilon", "2")
+    assert "You choose ε, whatever your value is." in err
+    assert "It costs ε = 2; you have spent 0" in err
+    assert "It costs ε = 1; you have spent 0" in answer("laplace")[2]
+    assert "epsilon must be one of 0.5, 1, 2 here" in answer("laplace", "--epsilon", "3")[2]
+    assert "epsilon must be one of 0.5 here" in answer("randomized", "--epsilon", "1")[2]
+    assert {request.path for request in server.requests} == {
+        "/v1/collections/laplace",
+        "/v1/collections/randomized",
+    }, "no ticket was asked for"
+
+
 def test_a_collection_that_is_not_open_asks_for_nothing(server: FakeServer, answer: Answer) -> None:
     server.state = "paused"
     check_refusal(answer("randomized"), 1, "the collection is paused")

@@ -192,12 +192,19 @@ def test_posterior(dither: Dither, tmp_path: Path) -> None:
     assert dither("posterior", "laplace", "--json").json == POSTERIOR
     shown = dither("posterior", "laplace")
     assert shown.out.startswith("Posterior of laplace after 1,234 answers\n  mu ")
+    assert "ε" not in shown.out
     plotted = dither("posterior", "laplace", "--json", "--plot", tmp_path / "plot.svg")
     assert plotted.json == POSTERIOR
     assert (tmp_path / "plot.svg").read_text().startswith("<?xml")
     refused = dither("posterior", "laplace", "--plot", tmp_path / "plot.doc")
     assert refused.status == 2
     assert "doc" in refused.one_sentence()
+
+
+def test_a_posterior_of_several_epsilons(server: FakeServer, dither: Dither) -> None:
+    reply = {**POSTERIOR, "answers_by_epsilon": {"0.5": 234, "2": 1000}}
+    server.refusals["/v1/collections/laplace/posterior"] = (200, reply)
+    assert dither("posterior", "laplace").out.endswith("\n  answers at ε = 0.5: 234, 2: 1,000\n")
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])

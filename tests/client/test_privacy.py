@@ -9,6 +9,7 @@ import math
 import struct
 import traceback
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -97,11 +98,13 @@ def run(flow: Flow[Any], script: list[Response | ConnectionFailed]) -> list[obje
 
 
 @settings(deadline=None, max_examples=300)
-@given(signed, st.lists(replies, max_size=8))
-def test_whatever_a_server_does(value: float, script: list[Response | ConnectionFailed]) -> None:
+@given(signed, st.lists(replies, max_size=8), st.sampled_from([None, Fraction(1, 2), Fraction(1), Fraction(30)]))
+def test_whatever_a_server_does(
+    value: float, script: list[Response | ConnectionFailed], epsilon: Fraction | None
+) -> None:
     ledger = MemoryLedger(max_epsilon=25)
     for _ in range(2):
-        flow = answer_flow(SERVER, "c", value, ledger, Retry(attempts=3))
+        flow = answer_flow(SERVER, "c", value, ledger, Retry(attempts=3), epsilon=epsilon)
         check(value, *run(flow, script), repr(flow))
     check(value, repr(ledger), repr(ledger.entries()), repr(ledger.find(SERVER, "c")))
 

@@ -3,6 +3,7 @@
 import math
 import re
 import shlex
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -143,6 +144,29 @@ def lose_values(epsilon: float, share: float) -> list[float]:
     return [1 - honest + (2 * honest - 1) * (1 - share) * tail / (1 - share * tail) for tail in tails]
 
 
+def choose(low_given: Callable[[Any], Any]) -> float:
+    """Where μ goes if people choose ε = 0.5 with the probability `low_given(x)`, and ε = 2 otherwise."""
+    x = np.linspace(-9, 9, 36_001)
+    low = norm.pdf(x) * low_given(x)
+    shares = [(0.5, low), (2.0, norm.pdf(x) - low)]
+    seen = [
+        (cut, truthful(epsilon), float(mass[x > cut].sum() / mass.sum()), float(mass.sum()))
+        for epsilon, mass in shares
+        for cut in CUTS
+    ]
+
+    def loss(point: Any) -> float:
+        total = 0.0
+        for cut, honest, tail, weight in seen:
+            observed, expected = (
+                1 - honest + (2 * honest - 1) * t for t in (tail, norm.sf(cut, point[0], math.exp(point[1])))
+            )
+            total -= weight * (observed * math.log(expected) + (1 - observed) * math.log(1 - expected))
+        return total
+
+    return float(minimize(loss, [0.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-12}).x[0])
+
+
 def poisoned(epsilon: float, share: float, says_above: tuple[bool, bool]) -> list[float]:
     return [(1 - share) * above(cut, epsilon) + share * says for cut, says in zip(CUTS, says_above, strict=True)]
 
@@ -157,6 +181,15 @@ def test_the_biases_are_what_the_channel_gives() -> None:
     answers = next(sigmas(moves) for condition, moves in documented.items() if "came out" in condition)
     assert estimate(lose_values(1, 0.1), 1)[0] == pytest.approx(values, abs=0.005)
     assert estimate(lose_answers(1, 0.1), 1)[0] == pytest.approx(answers, abs=0.005)
+
+
+def test_the_bias_of_a_choice_is_what_the_channel_gives() -> None:
+    documented = {row[0]: sigmas(row[1]) for row in rows("limits.md", "What has to be true of the respondents")}
+    curve = next(moves for condition, moves in documented.items() if "with probability" in condition)
+    split = next(moves for condition, moves in documented.items() if "above the median" in condition)
+    assert choose(lambda x: 1 / (1 + np.exp(-x))) == pytest.approx(curve, abs=0.005)
+    assert choose(lambda x: x > 0) == pytest.approx(split, abs=0.005)
+    assert choose(lambda x: 0.3) == pytest.approx(0, abs=0.005)
 
 
 def test_the_poison_does_what_the_table_says() -> None:

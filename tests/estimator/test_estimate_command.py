@@ -41,6 +41,16 @@ def test_a_table_gives_the_posterior_of_its_answers(
         assert found["posterior"][name]["sd"] == pytest.approx(summary.sd, rel=0.12)
 
 
+def test_a_table_of_several_epsilons(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec, table = tmp_path / "spec.json", tmp_path / "counts.csv"
+    spec.write_text('{"family": "normal", "epsilon": 0.1, "epsilon_choices": [0.1, 0.3, 2]}')
+    table.write_text(f"{HEADER}\nlaplace,0,2,1,,0.1,identity,0,5\nlaplace,0,2,1,,2,identity,1,7000\n")
+    assert run(["estimate", "--spec", str(spec), "--counts", str(table), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["answers_by_epsilon"] == {"0.1": 5, "0.3": 0, "2": 7000}
+    assert run(["estimate", "--spec", str(spec), "--counts", str(table)]) == 0
+    assert "answers at ε = 0.1: 5, 0.3: 0, 2: 7,000\n" in capsys.readouterr().out
+
+
 def test_people_get_a_table(spec: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = tmp_path / "counts.csv"
     write_table(table, [])

@@ -20,6 +20,7 @@ def test_a_collection_is_created_with_sound_defaults(any_site: Site) -> None:
         "family": "normal",
         "transform": "identity",
         "epsilon": 1,
+        "epsilon_choices": None,
         "mechanism": "laplace",
         "goal": "all",
         "policy": "adaptive",
@@ -33,6 +34,7 @@ def test_a_collection_is_created_with_sound_defaults(any_site: Site) -> None:
         "admission": "public",
         "visibility": "private",
         "advice": "randomized_response would need 37% fewer respondents for the same precision",
+        "notice": None,
     }
     assert any_site.client.get(f"/v1/collections/{terms['id']}").json() == terms
     assert any_site.client.get("/v1/collections").json() == {"collections": [terms]}

@@ -73,8 +73,8 @@ def schema(reference: dict[str, Any]) -> dict[str, Any]:
 def test_every_field_of_a_collection_is_described_with_an_example() -> None:
     properties = DOCUMENT["components"]["schemas"]["CollectionSpec"]["properties"]
     assert list(properties) == [
-        "name", "family", "epsilon", "transform", "prior", "range", "goal", "policy", "mechanism", "levels",
-        "particles", "opens_at", "closes_at", "max_answers", "admission", "visibility",
+        "name", "family", "epsilon", "epsilon_choices", "transform", "prior", "range", "goal", "policy", "mechanism",
+        "levels", "particles", "opens_at", "closes_at", "max_answers", "admission", "visibility",
     ]  # fmt: skip
     for name, field in properties.items():
         assert field["description"].endswith("."), name

@@ -3,6 +3,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
@@ -67,8 +68,9 @@ def test_the_posterior_is_that_of_the_counts(site: Site) -> None:
 def test_questions_are_drawn_with_equal_probability(site: Site) -> None:
     empty = np.zeros((0, 2))
     pool = tuple(Question(bytes([i]), str(i)) for i in range(5))
-    published = Published(pool, 0, {}, ("mu", "sigma"), empty, empty[:, 0])
-    drawn = Counter(site.service.owner.draw(published).json for _ in range(20_000))
+    other = (Question(b"", "other"),)
+    published = Published({Fraction(1, 2): other, Fraction(2): pool}, 0, {}, ("mu", "sigma"), empty, empty[:, 0])
+    drawn = Counter(site.service.owner.draw(published, Fraction(2)).json for _ in range(20_000))
     # Six standard deviations of a binomial count: a false alarm in fewer than one of 10^8 runs.
     assert all(abs(drawn[question.json] - 4_000) < 6 * (20_000 * 0.2 * 0.8) ** 0.5 for question in pool)
 

@@ -17,8 +17,8 @@ TOKEN = "the-admin-token"
 TRUTH = ["--truth", "mu=50,sigma=3.1622776"]
 PEOPLE = [*TRUTH, "--respondents", "200"]
 KEYS = {
-    "respondents", "answers", "dropped_out", "seconds", "estimator_seconds", "truth", "posterior", "covariance", "ess",
-    "particles", "moves", "queries", "log_evidence",
+    "respondents", "answers", "dropped_out", "seconds", "estimator_seconds", "truth", "posterior", "covariance",
+    "answers_by_epsilon", "ess", "particles", "moves", "queries", "log_evidence",
 }  # fmt: skip
 
 
@@ -73,11 +73,32 @@ def test_a_seed_repeats_a_simulation(capsys: pytest.CaptureFixture[str]) -> None
         ["--goal", "sigma"],
         ["--epsilon", "0.000001"],
         ["--epsilon", "50"],
+        ["--epsilon-choices", "0.5, 2", "--policy", "thompson"],
+        ["--epsilon-choices", "0.5,2,10", "--epsilon", "2", "--choose-by", "value", "--poison", "0.1"],
         ["--drop-out", "0.2", "--drop-out-by", "answer", "--poison", "0.1"],
     ],
 )
 def test_every_option_runs(capsys: pytest.CaptureFixture[str], options: list[str]) -> None:
     assert report(capsys, *PEOPLE, "--in-process", "--seed", "1", *options)["respondents"] == 200
+
+
+def test_a_choice_of_epsilon_is_reported(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    found = report(capsys, *PEOPLE, "--in-process", "--seed", "1", "--epsilon-choices", "2,0.1")
+    assert set(found) == KEYS
+    assert list(found["answers_by_epsilon"]) == ["0.1", "2"]
+    assert sum(found["answers_by_epsilon"].values()) == 200
+    spec = tmp_path / "spec.json"
+    spec.write_text('{"family": "normal", "epsilon": 0.1, "epsilon_choices": [0.1, 0.30, 2]}')
+    found = report(capsys, *PEOPLE, "--in-process", "--spec", str(spec), "--choose-by", "value")
+    assert set(found) == KEYS | {"warning"}
+    assert "biased" in found["warning"]
+    assert found["answers_by_epsilon"]["0.3"] == 0
+    assert run(["simulate", *PEOPLE, "--in-process", "--spec", str(spec), "--choose-by", "value"]) == 0
+    shown = capsys.readouterr().out
+    assert "answers at ε = 0.1: " in shown
+    assert "WARNING: the choice of ε followed the value: this posterior is biased" in shown
+    assert run(["simulate", *PEOPLE, "--in-process"]) == 0
+    assert "ε" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -134,6 +155,11 @@ def test_a_spec_and_a_prior_come_from_files(capsys: pytest.CaptureFixture[str], 
         ([*PEOPLE, "--in-process", "--epsilon", "51"], "epsilon must be at most 50"),
         ([*PEOPLE, "--in-process", "--epsilon", "0.1234567"], "at most six decimals"),
         ([*PEOPLE, "--in-process", "--epsilon", "nan"], "epsilon must be"),
+        ([*PEOPLE, "--in-process", "--epsilon-choices", "0.5,x"], "epsilon must be a decimal"),
+        ([*PEOPLE, "--in-process", "--epsilon-choices", "0.5,2", "--epsilon", "1"], "must be one of epsilon_choices"),
+        ([*PEOPLE, "--in-process", "--choose-by", "value"], "choose-by value needs several epsilon-choices"),
+        ([*PEOPLE, "--in-process", "--epsilon-choices", "1,2", "--choose-by", "mood"], "choose-by"),
+        ([*PEOPLE, "--in-process", "--spec", "s.json", "--epsilon-choices", "1,2"], "cannot go with --epsilon-choices"),
         ([*PEOPLE, "--in-process", "--particles", "99"], "particles must be an integer from 100 to 1,000,000"),
         ([*PEOPLE, "--in-process", "--policy", "fixed:2:1"], "policy must be"),
         ([*PEOPLE, "--in-process", "--mechanism", "gauss"], "mechanism must be one of"),
@@ -164,6 +190,7 @@ def test_bad_input_gets_one_sentence_and_status_2(
         ('{"family": "normal"}', "epsilon is required"),
         ('{"family": "normal", "epsilon": 1, "colour": "red"}', "unknown field"),
         ('{"family": "normal", "epsilon": 0.10000000000000000001}', "at most six decimals"),
+        ('{"family": "normal", "epsilon": 1, "epsilon_choices": [1, 0.10000000000000000001]}', "at most six decimals"),
     ],
 )
 def test_a_wrong_spec_file_is_refused(
@@ -183,6 +210,17 @@ def test_a_new_collection_over_http(capsys: pytest.CaptureFixture[str], server: 
     assert set(load) == {"collection", "requests", "late", "poisoned", "retried", "mismatches", "failures"}
     assert load["mismatches"] == 0
     assert load["failures"] == {}
+
+
+def test_a_choice_of_epsilon_over_http(capsys: pytest.CaptureFixture[str], server: ServerProcess) -> None:
+    found = report(capsys, *PEOPLE, "--url", server.url, "--token", TOKEN, "--epsilon-choices", "0.5,2")
+    assert set(found["answers_by_epsilon"]) == {"0.5", "2"}
+    assert min(found["answers_by_epsilon"].values()) > 0
+    assert sum(found["answers_by_epsilon"].values()) == found["answers"] == 200
+    again = ["--url", server.url, "--token", TOKEN, "--collection", found["load"]["collection"]]
+    twice = report(capsys, *PEOPLE, *again, "--choose-by", "value")
+    assert "warning" in twice
+    assert sum(twice["answers_by_epsilon"].values()) == 400
 
 
 def test_an_existing_collection_over_http(

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,21 @@ def test_a_poisoner_sends_the_highest_answer(server: ServerProcess) -> None:
     with Analyst(server.url, TOKEN) as analyst:
         counts = [query.counts for query in analyst.queries(collection)]
     assert all(count is not None and sum(count[:-1]) == 0 for count in counts)
+
+
+def test_everybody_is_asked_at_the_epsilon_it_chose(server: ServerProcess) -> None:
+    """At ε about 50 nearly every answer is the value itself, so the counts say who was asked at which ε."""
+    collection = create(server, epsilon=50, epsilon_choices=[49, 50], policy="fixed:0:8", levels=8)
+    values = np.tile(np.arange(9, dtype=np.float64), 10)
+    choices = [Fraction(49) if value < 4 else Fraction(50) for value in values]
+    roles = draw_roles(np.random.default_rng(4), Behaviours(), 90)
+    outcome = simulate_over_http(server.url, TOKEN, collection, values, roles, 8, 1, choices=choices)
+    assert outcome.sound
+    assert outcome.posterior["answers_by_epsilon"] == {"49": 40, "50": 50}
+    with Analyst(server.url, TOKEN) as analyst:
+        counts = {query.query.epsilon: query.counts for query in analyst.queries(collection)}
+    assert sum((counts[Fraction(49)] or ())[:5]) > 30
+    assert sum((counts[Fraction(50)] or ())[3:]) > 40
 
 
 def test_a_seed_gives_the_same_answers_to_the_same_questions(server: ServerProcess) -> None:

@@ -3,6 +3,7 @@
 import getpass
 import re
 import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -12,7 +13,7 @@ from typer.core import TyperCommand
 from dither_client.client import Client
 from dither_client.commands._shared import Json, Url, console, fail, print_json, read_input
 from dither_client.entries import DEFAULT_CAP
-from dither_client.epsilon import epsilon_text
+from dither_client.epsilon import epsilon_text, listed, wire_epsilon
 from dither_client.errors import InvalidQuery, InvalidValue
 from dither_client.ledger import Ledger
 from dither_client.messages import Receipt
@@ -55,6 +56,13 @@ def answer(
         typer.Option(help="The file that keeps account of your ε; by default in your data folder.", show_default=False),
     ] = None,
     max_epsilon: Annotated[str, typer.Option(help="Spend no more ε than this in all.")] = DEFAULT_CAP,
+    epsilon: Annotated[
+        str | None,
+        typer.Option(
+            help="The ε to be asked at, where the collection leaves a choice; never let it depend on your value.",
+            show_default="the collection's",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Answer a collection once, privately.
@@ -69,12 +77,13 @@ def answer(
         _fail_usage()
     text = read_input("-").decode(errors="replace").strip() if value == "-" else value
     number = None if text is None else _parse_value(text)
+    chosen = None if epsilon is None else wire_epsilon(epsilon)
     with Ledger(ledger, max_epsilon) as account, Client(url, account) as client:
         try:
             if number is None:
-                receipt = _answer_when_asked(client, collection, max_epsilon)
+                receipt = _answer_when_asked(client, collection, max_epsilon, chosen)
             else:
-                receipt = client.answer(collection, number)
+                receipt = client.answer(collection, number, epsilon=chosen)
         except InvalidQuery as error:
             fail(str(error), 1)
         _report(client, receipt, as_json)
@@ -91,7 +100,7 @@ def _parse_value(text: str) -> float:
     return check_value(float(text))
 
 
-def _answer_when_asked(client: Client, collection: str, max_epsilon: str) -> Receipt:
+def _answer_when_asked(client: Client, collection: str, max_epsilon: str, chosen: Fraction | None) -> Receipt:
     """Sends what the ledger already holds; otherwise says what will happen and asks for the value."""
     stored = client.send_stored(collection)
     if stored is not None:
@@ -100,14 +109,17 @@ def _answer_when_asked(client: Client, collection: str, max_epsilon: str) -> Rec
     if terms.state != "open":
         fail(f"the collection is {terms.state}")
     console.print(f"{terms.name}: your value stays on this machine; one answer with noise in it is sent.")
-    spent, epsilon = (epsilon_text(amount) for amount in (client.ledger.spent(), terms.epsilon))
-    console.print(
-        f"It costs ε = {epsilon}; you have spent {spent} and allow {max_epsilon} in all. You can answer once."
-    )
+    if chosen is not None and chosen not in (terms.epsilon_choices or (terms.epsilon,)):
+        fail(f"epsilon must be one of {listed(terms.epsilon_choices or (terms.epsilon,))} here", 2)
+    if terms.notice is not None:
+        console.print(terms.notice)
+    price = terms.epsilon if chosen is None else chosen
+    costs, spent = epsilon_text(price), epsilon_text(client.ledger.spent())
+    console.print(f"It costs ε = {costs}; you have spent {spent} and allow {max_epsilon} in all. You can answer once.")
     if not sys.stdin.isatty():
         fail("there is no terminal to ask on: give - to read the value from standard input", 2)
     number = _parse_value(getpass.getpass("Your value (it is not shown): ").strip())
-    return client.answer(collection, number, terms.epsilon)
+    return client.answer(collection, number, price, chosen)
 
 
 def _report(client: Client, receipt: Receipt, as_json: bool) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,6 +21,7 @@ from dither_estimator.families import find_family
 from dither_estimator.learner import Learner
 from dither_estimator.specification import Specification
 from dither_server.simulate.behaviours import Behaviours, DropOutBy, draw_roles
+from dither_server.simulate.choices import ChooseBy, check_choosing, draw_choices
 from dither_server.simulate.in_process import simulate_in_process
 from dither_server.simulate.outcome import Outcome
 from dither_server.simulate.over_http import simulate_over_http
@@ -50,6 +52,16 @@ def simulate(
         typer.Option(min=0, help="Fixes everything that is random here; a server draws its questions itself."),
     ] = None,
     epsilon: Annotated[str | None, typer.Option(help="ε of one answer.", show_default="1")] = None,
+    epsilon_choices: Annotated[
+        str | None,
+        typer.Option(help="Several ε, such as 0.5,2: everybody chooses one.", show_default="no choice"),
+    ] = None,
+    choose_by: Annotated[
+        ChooseBy,
+        typer.Option(
+            help="Whether ε is chosen by chance, or the smallest by those with high values: a biased posterior."
+        ),
+    ] = "chance",
     goal: Annotated[
         str | None, typer.Option(help="all, a parameter, or weights such as mu=1,sigma=2.", show_default="all")
     ] = None,
@@ -96,8 +108,8 @@ def simulate(
     dither simulate --data wages.csv --column wage --spec wages.json --url http://127.0.0.1:8000
     """
     options = {
-        "epsilon": epsilon, "goal": goal, "policy": policy, "mechanism": mechanism, "levels": levels,
-        "particles": particles, "prior": prior,
+        "epsilon": epsilon, "epsilon-choices": epsilon_choices, "goal": goal, "policy": policy, "mechanism": mechanism,
+        "levels": levels, "particles": particles, "prior": prior,
     }  # fmt: skip
     _refuse_together("--spec", spec, {**options, "collection": collection})
     _refuse_together("--collection", collection, options)
@@ -107,25 +119,28 @@ def simulate(
     elif url is None:
         fail("say which server to ask with --url, or simulate --in-process", 2)
     behaviours = Behaviours(drop_out, drop_out_by, retry, late, poison)
-    seeds = np.random.SeedSequence(seed).spawn(4)
+    seeds = np.random.SeedSequence(seed).spawn(5)
     if collection is not None and url is not None:
         asked = _existing(url, token, collection)
     else:
         asked = _new(spec, family, options)
+    check_choosing(choose_by, asked.epsilon_choices)
     people = _population(np.random.default_rng(seeds[0]), asked, family, truth, data, column, respondents)
     roles = draw_roles(np.random.default_rng(seeds[1]), behaviours, len(people.values))
+    chosen = draw_choices(np.random.default_rng(seeds[4]), people.values, asked.epsilon_choices, choose_by)
     with _progress(len(people.values)) as progress:
         if url is None or in_process:
             assert asked.specification is not None
             learner = Learner(asked.specification, seeds[3])
-            outcome = simulate_in_process(learner, people.values, roles, np.random.default_rng(seeds[2]), progress)
+            rng = np.random.default_rng(seeds[2])
+            outcome = simulate_in_process(learner, people.values, roles, rng, progress, chosen)
         else:
             noise = None if seed is None else int(seeds[2].generate_state(1)[0])
             asked_at = collection or _create(url, token, asked.fields)
             outcome = simulate_over_http(
-                url, token, asked_at, people.values, roles, concurrency or _CONCURRENCY, noise, progress
+                url, token, asked_at, people.values, roles, concurrency or _CONCURRENCY, noise, progress, choices=chosen
             )
-    _report(people, outcome, as_json)
+    _report(people, outcome, choose_by, as_json)
 
 
 @dataclass(frozen=True)
@@ -134,6 +149,7 @@ class _Asked:
 
     family: str
     transform: Transform
+    epsilon_choices: tuple[Fraction, ...]
     fields: Mapping[str, Any]
     specification: Specification | None
 
@@ -142,21 +158,22 @@ def _new(spec: Path | None, family: str | None, options: Mapping[str, Any]) -> _
     if spec is not None:
         fields, specification = read_spec(spec)
     else:
-        prior = options["prior"]
-        given = {
-            **options,
-            "family": family or "normal",
-            "epsilon": options["epsilon"] or "1",
-            "prior": read_prior(prior) if prior else None,
-        }
+        given = dict(options)
+        prior, choices = given.pop("prior"), given.pop("epsilon-choices")
+        given["family"] = family or "normal"
+        given["prior"] = read_prior(prior) if prior else None
+        given["epsilon_choices"] = [choice.strip() for choice in choices.split(",")] if choices else None
+        given["epsilon"] = options["epsilon"] or (given["epsilon_choices"] or ["1"])[0]
         fields, specification = spec_from_options(given)
-    return _Asked(specification.family.name, specification.transform, fields, specification)
+    law, choices = specification.family.name, specification.epsilon_choices
+    return _Asked(law, specification.transform, choices, fields, specification)
 
 
 def _existing(url: str, token: str | None, collection: str) -> _Asked:
     with Api(url, token) as api:
         terms = parse_terms(api.get(collection_path(collection), exact=True))
-    return _Asked(terms.family, "log" if terms.transform == "log" else "identity", {}, None)
+    transform: Transform = "log" if terms.transform == "log" else "identity"
+    return _Asked(terms.family, transform, terms.epsilon_choices, {}, None)
 
 
 def _create(url: str, token: str | None, fields: Mapping[str, Any]) -> str:
@@ -203,11 +220,12 @@ def _progress(total: int) -> Iterator[Callable[[int], None]]:
         yield lambda done: bar.update(task, completed=done)
 
 
-def _report(people: Population, outcome: Outcome, as_json: bool) -> None:
+def _report(people: Population, outcome: Outcome, choose_by: ChooseBy, as_json: bool) -> None:
+    asked = len(people.values)
     if as_json:
-        print_json(report_json(len(people.values), people.truth, outcome))
+        print_json(report_json(asked, people.truth, outcome, choose_by))
     else:
-        Console(highlight=False, markup=False).print(report_table(len(people.values), people.truth, outcome))
+        Console(highlight=False, markup=False).print(report_table(asked, people.truth, outcome, choose_by))
     if outcome.interrupted:
         fail("interrupted: this is what was done until then")
     if not outcome.sound:

@@ -1,12 +1,16 @@
 """`POST …/tickets`: a plain Starlette route, since every respondent passes here."""
 
 import asyncio
+from contextlib import suppress
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 
-from dither_server.bodies import read_body, validate_body
+from dither_client import InvalidEpsilon
+from dither_client.epsilon import listed, wire_epsilon
+from dither_server.bodies import parse_json, read_body, validate_body
 from dither_server.clock import iso_time
 from dither_server.collections import Collection
 from dither_server.errors import (
@@ -47,23 +51,36 @@ async def issue_tickets(request: Request) -> Response:
     collection = service.collections.get(request.path_params["collection_id"])
     if collection.admission == "gateway":
         service.access.check(authorization(request), "gateway")
-    count = validate_body(TicketsBody, await read_body(request) or b"{}").count
+    body = await read_body(request) or b"{}"
+    asked = validate_body(TicketsBody, body)
+    epsilon = collection.specification.epsilon if asked.epsilon is None else _chosen(collection, body)
+    count = asked.count
     service.collections.check_issues(collection)
     published = await service.owner.published(collection)
     service.metrics.issued(count or 1)
     if count is None:
-        return Response(_ticket(service, collection, published), 201, media_type="application/json")
+        return Response(_ticket(service, collection, published, epsilon), 201, media_type="application/json")
     tickets = []
     for i in range(count):
-        tickets.append(_ticket(service, collection, published))
+        tickets.append(_ticket(service, collection, published, epsilon))
         if i % _PAUSE_EVERY == _PAUSE_EVERY - 1:
             await asyncio.sleep(0)
     return Response('{"tickets":[' + ",".join(tickets) + "]}", 201, media_type="application/json")
 
 
-def _ticket(service: Service, collection: Collection, published: Published) -> str:
+def _chosen(collection: Collection, body: bytes) -> Fraction:
+    """The ε that a valid `body` chooses, as the decimal it writes. Raises `InvalidBody` unless it may be chosen."""
+    choices = collection.specification.epsilon_choices
+    with suppress(InvalidEpsilon):
+        epsilon = wire_epsilon(parse_json(body)["epsilon"])
+        if epsilon in choices:
+            return epsilon
+    raise InvalidBody(f"epsilon: Input should be one of the collection's choices: {listed(choices)}.")
+
+
+def _ticket(service: Service, collection: Collection, published: Published, epsilon: Fraction) -> str:
     """The JSON of a new ticket."""
-    question = service.owner.draw(published)
+    question = service.owner.draw(published, epsilon)
     ticket, expires_at = service.tickets.issue(collection.number, question.packed)
     return f'{{"ticket":"{ticket}","query":{question.json},"expires_at":"{_second(expires_at)}"}}'
 
@@ -90,10 +107,11 @@ def _document() -> dict[str, Any]:
         "tags": ["respondents"],
         "summary": "Ask for tickets",
         "description": "A ticket is the right to answer one question once, within 24 hours. "
-        "With `admission` `gateway`, a gateway's token is needed.",
+        "With `admission` `gateway`, a gateway's token is needed. Where the terms have `epsilon_choices`, `epsilon` is "
+        "the respondent's.",
         "operationId": "issue_tickets",
         "parameters": [COLLECTION_ID],
-        "requestBody": json_body(TicketsBody, required=False, one={}, many={"count": 100}),
+        "requestBody": json_body(TicketsBody, required=False, one={}, many={"count": 100}, chosen={"epsilon": 0.5}),
         "responses": {"201": issued, **{str(status): text for status, text in refusals.items()}},
         **OPTIONAL_TOKEN,
     }

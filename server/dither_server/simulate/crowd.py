@@ -8,8 +8,9 @@ import asyncio
 import json
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import islice
 from typing import TypeVar
 
@@ -38,7 +39,10 @@ class _Respondent:
 
 
 class Crowd:
-    """Everybody who holds one of `values`. `generator` draws the noise and the order of late answers."""
+    """Everybody who holds one of `values`, and has chosen the ε of the same place in `choices`, if any are left to it.
+
+    `generator` draws the noise and the order of late answers.
+    """
 
     def __init__(
         self,
@@ -48,6 +52,7 @@ class Crowd:
         roles: Roles,
         generator: random.Random,
         retry: Retry,
+        choices: Sequence[Fraction] | None = None,
     ) -> None:
         self._connections = Connections(address)
         self._server = address.origin
@@ -57,6 +62,7 @@ class Crowd:
         self._roles = roles
         self._generator = generator
         self._retry = retry
+        self._choices = choices
         self._kept: list[_Respondent] = []
         self._failures: Counter[str] = Counter()
         self._counts: Counter[str] = Counter()
@@ -127,7 +133,9 @@ class Crowd:
         """One respondent up to the answer, and to the receipt unless the answer is to be late."""
         value = float(self._values[number])
         ledger = MemoryLedger(MAX_EPSILON)
-        flow = answer_flow(self._server, self._collection, value, ledger, self._retry, self._generator.randrange)
+        chosen = self._choices[number] if self._choices else None
+        randrange = self._generator.randrange
+        flow = answer_flow(self._server, self._collection, value, ledger, self._retry, randrange, epsilon=chosen)
         try:
             send = await self._to_answer(flow)
         except DitherError as error:

@@ -5,7 +5,8 @@ and for simulations only: a person's noise comes from `Query.answer`.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 from time import perf_counter
 
 import numpy as np
@@ -32,8 +33,11 @@ def simulate_in_process(
     roles: Roles,
     rng: np.random.Generator,
     progress: Callable[[int], None] = lambda done: None,
+    choices: Sequence[Fraction] | None = None,
 ) -> Outcome:
-    """Asks every respondent in turn. `progress` is told how many have been asked; Ctrl-C ends it early.
+    """Asks every respondent in turn, at the ε that it chose, one of `choices` for each.
+
+    `progress` is told how many have been asked; Ctrl-C ends it early.
 
     `estimator_seconds` is the time of asking, learning and summing up, without the respondents' part and without the
     design, which is made once with the learner.
@@ -49,7 +53,7 @@ def simulate_in_process(
             if stopped:
                 break
             before_ask = clock()
-            query = learner.ask()
+            query = learner.ask(choices[respondent] if choices else None)
             asked = clock()
             sampler = samplers.get(query)
             if sampler is None:

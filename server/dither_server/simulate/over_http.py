@@ -4,8 +4,9 @@ import asyncio
 import random
 import sys
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
+from fractions import Fraction
 from typing import Any
 
 from dither_client import DitherError, Problem, Retry
@@ -38,10 +39,12 @@ def simulate_over_http(
     seed: int | None,
     progress: Callable[[int], None] = lambda done: None,
     alone: int = 0,
+    choices: Sequence[Fraction] | None = None,
 ) -> Outcome:
     """Has everybody answer the collection of the server at `url`, and returns the posterior that has learnt them all.
 
-    The first `alone` respondents come one by one, the others `concurrency` at a time.
+    Each asks for a ticket at the ε that it chose, one of `choices` for each, if they are given. The first `alone`
+    respondents come one by one, the others `concurrency` at a time.
     With `seed`, noise comes from a seeded generator: one respondent at a time answers the same questions the same way;
     otherwise from the operating system's. `progress` is told how many respondents are done. Ctrl-C ends it early.
     Raises `DitherError` when the collection cannot be read and `NotLearnt`.
@@ -50,7 +53,7 @@ def simulate_over_http(
         # Read first: a token that cannot see the posterior had better be known before thousands have answered.
         before = _learnt(api, collection)
         generator = random.SystemRandom() if seed is None else random.Random(seed)
-        crowd = Crowd(parse_address(url), collection, values, roles, generator, Retry())
+        crowd = Crowd(parse_address(url), collection, values, roles, generator, Retry(), choices)
         began = time.perf_counter()
         with on_interrupt(crowd.stop):
             _run(_watched(crowd, concurrency, alone, progress))

@@ -7,14 +7,26 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from dither_server.simulate.choices import WARNING, ChooseBy
 from dither_server.simulate.outcome import Load, Outcome
 
 __all__ = ["report_json", "report_table"]
 
-_FROM_POSTERIOR = ("posterior", "covariance", "ess", "particles", "moves", "queries", "log_evidence")
+_FROM_POSTERIOR = (
+    "posterior",
+    "covariance",
+    "answers_by_epsilon",
+    "ess",
+    "particles",
+    "moves",
+    "queries",
+    "log_evidence",
+)
 
 
-def report_json(respondents: int, truth: Mapping[str, float], outcome: Outcome) -> dict[str, Any]:
+def report_json(
+    respondents: int, truth: Mapping[str, float], outcome: Outcome, choose_by: ChooseBy = "chance"
+) -> dict[str, Any]:
     """The report as JSON. `answers` are this simulation's; over HTTP, `load` has what happened there."""
     report: dict[str, Any] = {
         "respondents": respondents,
@@ -27,10 +39,14 @@ def report_json(respondents: int, truth: Mapping[str, float], outcome: Outcome) 
     }
     if outcome.load is not None:
         report["load"] = outcome.load.to_json()
+    if choose_by == "value":
+        report["warning"] = WARNING
     return report
 
 
-def report_table(respondents: int, truth: Mapping[str, float], outcome: Outcome) -> RenderableType:
+def report_table(
+    respondents: int, truth: Mapping[str, float], outcome: Outcome, choose_by: ChooseBy = "chance"
+) -> RenderableType:
     """The report for people."""
     table = Table("parameter", "truth", "posterior mean", "sd", "90% interval", box=None, header_style="bold")
     for name, summary in outcome.posterior["posterior"].items():
@@ -41,6 +57,11 @@ def report_table(respondents: int, truth: Mapping[str, float], outcome: Outcome)
         f"{outcome.answers:,} answers of {respondents:,} respondents in {outcome.seconds:.1f} s, "
         f"{outcome.posterior['queries']:,} different questions"
     ]
+    by_epsilon = outcome.posterior["answers_by_epsilon"]
+    if len(by_epsilon) > 1:
+        lines.append("answers at ε = " + ", ".join(f"{epsilon}: {n:,}" for epsilon, n in by_epsilon.items()))
+    if choose_by == "value":
+        lines.append(f"WARNING: {WARNING}")
     if outcome.dropped_out:
         lines.append(f"{outcome.dropped_out:,} dropped out")
     if outcome.estimator_seconds is not None:

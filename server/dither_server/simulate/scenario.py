@@ -7,7 +7,7 @@ from typing import Any
 
 from dither_client import BadResponse
 from dither_client.messages import decode_json
-from dither_estimator.specification import Specification, SpecificationError
+from dither_estimator.specification import EXACT_FIELDS, Specification, SpecificationError
 
 __all__ = ["PAPER_PRIOR", "read_prior", "read_spec", "spec_from_options"]
 
@@ -54,9 +54,9 @@ def _read_object(path: Path) -> dict[str, Any]:
 def _plain(field: str, value: Any) -> Any:
     """JSON that was read with exact decimals, as JSON that can be written: ε as the text of its decimal."""
     if isinstance(value, Decimal):
-        return str(value) if field == "epsilon" else float(value)
+        return str(value) if field in EXACT_FIELDS else float(value)
     if isinstance(value, dict):
         return {key: _plain(key, part) for key, part in value.items()}
     if isinstance(value, list):
-        return [_plain("", part) for part in value]
+        return [_plain(field, part) for part in value]
     return value
