@@ -92,7 +92,7 @@ class Learner:
         due = max(1, self._answers // _RENEWAL)
         length = max(size, min(due, 16))
         at = self.specification.epsilon if epsilon is None else epsilon
-        queries = self._policy.pool(self._rng, self._current(), length, max(1.0, due / length), at)
+        queries = self._policy.pool(self._rng, self._current(), length, max(due, length) / length, at)
         pool = self._pools[epsilon] = _Pool(queries, self._answers + due, cycle(queries))
         return pool
 

@@ -15,7 +15,7 @@ from dither_estimator.design import DesignError, Mechanism, optimal_design
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.goals import Goal
 from dither_estimator.particles import ParticleSystem, systematic_resample
-from dither_estimator.reduction import choose_batch, expected_reductions
+from dither_estimator.reduction import Predictions, choose_batch
 from dither_estimator.specification import Specification
 from dither_estimator.transport import Offers, anchor, offers
 
@@ -88,22 +88,19 @@ class Adaptive:
         family = self.specification.family
         sample = systematic_resample(rng, particles.weights, min(_SUBSAMPLE, len(particles.weights)))
         theta = particles.theta[sample]
-        offered = self._candidates(particles, rng.permutation(theta), epsilon)
+        offered = self._candidates(particles, rng.permutation(theta), size, epsilon)
         values = theta if family.location_scale else particles.coordinates[sample]
-        reductions = expected_reductions(family, theta, values, offered)
-        centred = values - values.mean(axis=0)
-        covariance = centred.T @ centred / len(centred)
-        goal = self.specification.goal.vector(family)
-        chosen = choose_batch(covariance, reductions, goal, size, repeats)
+        predictions = Predictions.of(family, theta, values, offered)
+        chosen = choose_batch(predictions, self.specification.goal.vector(family), size, repeats)
         places = [(some, column) for some in offered for column in range(some.edges.shape[1])]
         return tuple(some.query(column) for some, column in (places[i] for i in chosen))
 
-    def _candidates(self, particles: ParticleSystem, members: FloatArray, epsilon: Fraction) -> list[Offers]:
+    def _candidates(self, particles: ParticleSystem, members: FloatArray, size: int, epsilon: Fraction) -> list[Offers]:
         spec = self.specification
         home, queries, _ = _questions(spec, particles, epsilon)
         questions = (*queries, *_probes(spec, home, epsilon))
         n_edges = sum(len(query.edges) for query in questions)
-        n_draws = max(_FEWEST_DRAWS, min(-(-_CANDIDATES // len(questions)), _EDGES // n_edges))
+        n_draws = max(_FEWEST_DRAWS, min(-(-max(_CANDIDATES, 2 * size) // len(questions)), _EDGES // n_edges))
         return offers(spec.family, home, questions, members[:n_draws], spec.transform)
 
 

@@ -3,60 +3,101 @@
 By the law of total variance, one answer to a query reduces the covariance of θ by `R = Σ_s c_s c_sᵀ / p̄_s` on average,
 with `c_s = cov(p_s(θ), θ)` and `p̄_s = E p_s(θ)` over the posterior: exact for the particles, for any family and
 channel, without derivatives. It is the particle form of the A-optimal criterion (design section 4).
+
+Of several questions that are asked before any is answered, the later ones are chosen given the earlier by linear Bayes
+estimation: the best linear predictor of θ from the answers' indicators, whose means and covariances are those of the
+particles. Where the posterior is narrow that is the linear model of the A-optimal design; where it is wide, questions
+far apart hardly overlap, and a batch spreads over the posterior.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from dither_estimator.channels import Cells
 from dither_estimator.families import Family, FloatArray
 
-__all__ = ["choose_batch", "expected_reductions"]
+__all__ = ["Predictions", "choose_batch"]
+
+_LEAST = 1e-9
+"""Variances of indicators, which are 1 at most, below this are rounding."""
 
 
-def expected_reductions(
-    family: Family, theta: FloatArray, values: FloatArray, questions: Sequence[Cells]
-) -> FloatArray:
-    """`R` of each question, shape (q, d, d), for equally weighted `theta` (n, d).
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """What equally weighted particles say of the answers to the candidate questions.
 
-    `values` (n, d) is what the variances are of: θ itself, or a function of it.
+    Each answer is a column, `(p_s(θ) - p̄_s) / √p̄_s`, so that the indicators of a question's answers have the covariance
+    `I` where it matters; of two answers one column, with the standard deviation of the indicator, says all.
     """
-    n, d = values.shape
-    centred = (values - values.mean(axis=0)).T / n
-    reductions = []
-    for cells in questions:
-        cdf = family.cdf(theta, cells.edges.ravel())
-        means = cells.channel.probabilities(cdf.mean(axis=0).reshape(1, *cells.edges.shape))[0]
-        # Probabilities are linear in the CDF at the edges, and so are their covariances.
-        covariances = cells.channel.steps.T @ (centred @ cdf).reshape(d, *cells.edges.shape)
-        by_question = (covariances / np.sqrt(means)).transpose(2, 0, 1)
-        reductions.append(by_question @ by_question.swapaxes(1, 2))
-    return np.concatenate(reductions)
+
+    features: FloatArray
+    """Shape (n, m): n particles, m columns."""
+    covariances: FloatArray
+    """Of the values with the columns, shape (d, m)."""
+    ends: tuple[int, ...]
+    """The columns of question i are `ends[i]` to `ends[i + 1]`."""
+
+    @classmethod
+    def of(cls, family: Family, theta: FloatArray, values: FloatArray, questions: Sequence[Cells]) -> "Predictions":
+        """For particles `theta` (n, d). `values` (n, d) is what the variances are of: θ itself, or a function of it."""
+        columns, ends = [], [0]
+        for cells in questions:
+            found, width = _columns(cells, family.cdf(theta, cells.edges.ravel()))
+            columns.append(found)
+            ends += range(ends[-1] + width, ends[-1] + found.shape[1] + 1, width)
+        features = np.concatenate(columns, axis=1)
+        centred = values - values.mean(axis=0)
+        return cls(features, centred.T @ features / len(theta), tuple(ends))
+
+    @property
+    def reductions(self) -> FloatArray:
+        """`R` of each question, shape (q, d, d)."""
+        products = self.covariances[:, np.newaxis] * self.covariances
+        return np.add.reduceat(products, self.ends[:-1], axis=2).transpose(2, 0, 1)
 
 
-def choose_batch(
-    covariance: FloatArray, reductions: FloatArray, goal: FloatArray, size: int, repeats: float
-) -> list[int]:
-    """Indices of `size` questions, chosen one after the other, each the best once the earlier ones are answered.
+def _columns(cells: Cells, cdf: FloatArray) -> tuple[FloatArray, int]:
+    """The columns of questions that share a channel, question by question, and how many each has."""
+    n, (k, q) = len(cdf), cells.edges.shape
+    means = cells.channel.probabilities(cdf.mean(axis=0).reshape(1, k, q))[0]
+    centred = cdf - cdf.mean(axis=0)
+    if cells.channel.steps.shape == (1, 2):
+        columns: FloatArray = centred * (cells.channel.steps[0, 0] / np.sqrt(means.prod(axis=0)))
+        return columns, 1
+    shares = cells.channel.steps.T @ centred.reshape(n, k, q) / np.sqrt(means)
+    return shares.swapaxes(1, 2).reshape(n, -1), len(means)
 
-    The first minimises the goal's expected variance exactly. For the next ones each question is taken to carry the
-    Fisher information `V⁻¹ R V⁻¹` of a linear model at the covariance `V` (d, d). `repeats` is how many respondents
-    will be asked each.
+
+def choose_batch(predictions: Predictions, goal: FloatArray, size: int, repeats: float) -> list[int]:
+    """Numbers of `size` questions, chosen one after the other, each the best given answers to the earlier ones.
+
+    `goal` (d,): weights of the values' variances. `repeats`: how many respondents will be asked each question.
     """
-    d = len(goal)
-    scale = np.sqrt(np.diag(covariance))
-    reductions = reductions / np.outer(scale, scale)
-    weights = goal * scale**2
-    chosen = [int(np.argmax(reductions.reshape(-1, d * d) @ np.diag(weights).ravel()))]
-    if size == 1:
-        return chosen
-    precision = np.linalg.inv(covariance / np.outer(scale, scale))
-    informations = precision @ reductions @ precision
-    flat = informations.reshape(-1, d * d)
-    for _ in range(size - 1):
-        precision = precision + repeats * informations[chosen[-1]]
-        remaining = np.linalg.inv(precision)
-        gains = flat @ ((remaining * weights) @ remaining).ravel()
-        chosen.append(int(np.argmax(gains)))
-    return chosen
+    features, ends = predictions.features, predictions.ends
+    covariances = np.sqrt(goal)[:, np.newaxis] * predictions.covariances
+    taken = np.empty((features.shape[1], 0))
+    chosen: list[int] = []
+    while True:
+        gains = np.add.reduceat((covariances**2).sum(axis=0), ends[:-1])
+        best = int(np.argmax(gains))
+        chosen.append(best)
+        if len(chosen) == size:
+            return chosen
+        own = slice(ends[best], ends[best + 1])
+        # Pivoted Cholesky: the covariance of all columns with the chosen ones, less what the earlier questions explain.
+        prior = features.T @ features[:, own] / len(features)
+        left = prior - taken @ taken[own].T
+        root = _inverse_root(left[own] + (np.eye(len(prior[own])) - prior[own]) / repeats)
+        explained = left @ root
+        covariances = covariances - covariances[:, own] @ root @ explained.T
+        taken = np.concatenate([taken, explained], axis=1)
+
+
+def _inverse_root(matrix: FloatArray) -> FloatArray:
+    """`L` with `L Lᵀ` the inverse of a matrix that is positive definite, but perhaps for rounding."""
+    if matrix.shape == (1, 1):
+        return np.maximum(matrix, _LEAST) ** -0.5
+    root: FloatArray = np.linalg.inv(np.linalg.cholesky(matrix + _LEAST * np.eye(len(matrix)))).T
+    return root

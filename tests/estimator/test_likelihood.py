@@ -9,7 +9,7 @@ from dither_estimator.channels import channel_of, group_queries
 from dither_estimator.counts import check_counts
 from dither_estimator.families import families
 from dither_estimator.likelihood import CountLikelihood
-from dither_estimator.reduction import choose_batch, expected_reductions
+from dither_estimator.reduction import Predictions
 
 NORMAL = families["normal"]
 
@@ -66,19 +66,10 @@ def test_expected_reduction_by_enumeration() -> None:
     rng = np.random.default_rng(3)
     theta = np.column_stack([rng.normal(0, 2, 400), np.exp(rng.normal(0, 0.5, 400))])
     queries: list[Query] = [Laplace(-1, 2, 1, 1), RandomizedResponse((-1, 0.5), 2), Laplace(-3, 1, 5, 3)]
-    found = expected_reductions(NORMAL, theta, theta, group_queries(queries))
+    found = Predictions.of(NORMAL, theta, theta, group_queries(queries)).reductions
     for query, reduction in zip(queries, found, strict=True):
         remaining = np.zeros((2, 2))
         for said in range(query.n_answers):
             weights = answer_probability(query, said, theta[:, 0], theta[:, 1])
             remaining += weights.mean() * np.cov(theta.T, aweights=weights, bias=True)
         assert reduction == pytest.approx(np.cov(theta.T, bias=True) - remaining, abs=1e-9)
-
-
-def test_a_batch_spreads_over_complementary_questions() -> None:
-    """One question informs each parameter: the batch asks both, the first first."""
-    reductions = np.array([np.diag([0.2, 0.0]), np.diag([0.0, 0.15]), np.diag([0.01, 0.01])])
-    chosen = choose_batch(np.eye(2), reductions, np.ones(2), 6, 1.0)
-    assert chosen[0] == 0
-    assert sorted(set(chosen)) == [0, 1]
-    assert choose_batch(np.eye(2), reductions, np.array([0.0, 1.0]), 3, 1.0) == [1, 1, 1]
