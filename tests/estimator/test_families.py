@@ -1,50 +1,16 @@
 """Every family against SciPy: CDF, gradient, quantiles, draws, coordinates; and a population of each is found."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
 from populations import interview
 from scipy import stats
+from scipy_families import ORACLES
 
 from dither_estimator.families import Family, FloatArray, families, find_family
 from dither_estimator.learner import Learner
 from dither_estimator.specification import Specification, SpecificationError
-
-LINE = [(0.0, 1.0), (3.0, 0.2), (-50.0, 12.0)]
-
-
-@dataclass(frozen=True)
-class Oracle:
-    law: Callable[..., Any]
-    """SciPy's distribution at a θ."""
-    thetas: Sequence[tuple[float, ...]]
-    """Members to test; the last one is the population to be found."""
-
-
-ORACLES = {
-    "normal": Oracle(stats.norm, LINE),
-    "laplace": Oracle(stats.laplace, LINE),
-    "logistic": Oracle(stats.logistic, LINE),
-    "gumbel": Oracle(stats.gumbel_r, LINE),
-    "student_t:4": Oracle(lambda mu, sigma: stats.t(4, mu, sigma), LINE),
-    "student_t": Oracle(
-        lambda mu, sigma, df: stats.t(df, mu, sigma), [(0.0, 1.0, 30.0), (3.0, 0.2, 1.5), (-50.0, 12.0, 4.0)]
-    ),
-    "exponential": Oracle(lambda scale: stats.expon(scale=scale), [(1.0,), (0.01,), (30.0,)]),
-    "gamma": Oracle(lambda shape, scale: stats.gamma(shape, scale=scale), [(0.5, 1.0), (40.0, 0.1), (3.0, 7.0)]),
-    "weibull": Oracle(
-        lambda shape, scale: stats.weibull_min(shape, scale=scale), [(0.7, 1.0), (9.0, 40.0), (1.8, 5.0)]
-    ),
-    "beta": Oracle(stats.beta, [(0.5, 0.5), (20.0, 3.0), (2.0, 5.0)]),
-    "bernoulli": Oracle(stats.bernoulli, [(0.5,), (0.02,), (0.3,)]),
-    "poisson": Oracle(stats.poisson, [(0.3,), (200.0,), (6.0,)]),
-    "negative_binomial": Oracle(
-        lambda mean, size: stats.nbinom(size, size / (size + mean)), [(0.5, 0.4), (50.0, 9.0), (6.0, 3.0)]
-    ),
-}
 
 
 @pytest.fixture(params=sorted(ORACLES))
