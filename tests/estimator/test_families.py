@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from populations import interview
 from scipy import stats
-from scipy_families import ORACLES
+from scipy_families import ORACLES, Oracle
 
 from dither_estimator.families import Family, FloatArray, families, find_family
 from dither_estimator.learner import Learner
@@ -35,14 +35,15 @@ def _points(law: Any, discrete: bool) -> FloatArray:
 @pytest.mark.filterwarnings("ignore:overflow")  # of SciPy, at the far ends
 def test_cdf_and_gradient(name: str, family: Family) -> None:
     """The gradient against central differences of SciPy's CDF."""
-    for theta in ORACLES[name].thetas:
-        edges = np.concatenate([[-1e9], _points(ORACLES[name].law(*theta), family.discrete), [1e9]])
-        assert family.cdf(np.array([theta]), edges)[0] == pytest.approx(ORACLES[name].law(*theta).cdf(edges), abs=1e-12)
+    oracle: Oracle = ORACLES[name]
+    for theta in oracle.thetas:
+        edges = np.concatenate([[-1e9], _points(oracle.law(*theta), family.discrete), [1e9]])
+        assert family.cdf(np.array([theta]), edges)[0] == pytest.approx(oracle.law(*theta).cdf(edges), abs=1e-12)
         found = family.cdf_gradient(np.array([theta]), edges)[0]
         for j, value in enumerate(theta):
             step = np.zeros(len(theta))
             step[j] = 1e-5 * (abs(value) or 1.0)
-            above, below = (ORACLES[name].law(*(np.array(theta) + sign * step)).cdf(edges) for sign in (1, -1))
+            above, below = (oracle.law(*(np.array(theta) + sign * step)).cdf(edges) for sign in (1, -1))
             exact = (above - below) / (2 * step[j])
             assert found[:, j] == pytest.approx(exact, rel=1e-4, abs=1e-5 * np.abs(exact).max())
 

@@ -1,15 +1,15 @@
 """Exact information of every family and mechanism, against differences of SciPy's log-likelihood.
 
 The score is a central difference of `log p` in the unconstrained coordinates, at two steps, extrapolated (Richardson):
-of fourth order, good to about 1e-10. The tolerance, 1e-6 of the parameters' own informations, is for answers that hardly
-ever come, whose probabilities are differences of distribution functions near 1.
+of fourth order, good to about 1e-10. The tolerance, 1e-6 of the parameters' own informations, is for answers that
+hardly ever come, whose probabilities are differences of distribution functions near 1.
 """
 
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from quadrature import answer_probabilities
+from oracle import answer_probabilities
 from questions import QUESTIONS
 from scipy_families import ORACLES
 
@@ -34,7 +34,9 @@ def by_differences(name: str, theta: tuple[float, ...], query: Query) -> FloatAr
     scores = []
     for j, slope in enumerate(oracle.slopes([np.array(x) for x in theta])):
         shift = np.zeros(len(at))
-        shift[j] = _STEP * (theta[1] if oracle.supports[j] == "real" else 1.0)  # of the scale, or of a logarithm
+        shift[j] = _STEP * (
+            theta[1] if oracle.supports[j : j + 1] == ("real",) else 1.0
+        )  # of the scale, or of a logarithm
         near, wide = (
             (log_probabilities(at + h * shift) - log_probabilities(at - h * shift)) / (2 * h * shift[j]) for h in (1, 2)
         )

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from quadrature import answer_probabilities, random_table
+from oracle import answer_probabilities, random_table
 from scipy import stats
 from scipy_families import ORACLES
 

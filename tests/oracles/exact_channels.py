@@ -1,23 +1,25 @@
 """The law of every mechanism, written out from its definition in decimals that are rounded outwards.
 
-`exact_channel(query)` encloses each probability in an interval of relative width about 1e-60. The exponential of a
+`exact_channel(query)` encloses each probability in an interval of relative width 1e-40 or less. The exponential of a
 `Decimal` is correctly rounded, so that its neighbours enclose it, and every operation on ends rounds outwards; ε is a
 rational, and is never a float. So what these tests say of a law holds of the real numbers, not of their rounding.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from types import MappingProxyType
+from typing import Any
 
 from dither_client import Laplace, Query, RandomizedResponse
 
 __all__ = ["EXACT_CHANNELS", "Interval", "exact_channel", "exponential", "largest_ratio"]
 
-_DOWN = Context(prec=60, rounding=ROUND_FLOOR, Emin=-9999, Emax=9999)
-_UP = Context(prec=60, rounding=ROUND_CEILING, Emin=-9999, Emax=9999)
+_DOWN = Context(prec=100, rounding=ROUND_FLOOR, Emin=-9999, Emax=9999)
+_UP = Context(prec=100, rounding=ROUND_CEILING, Emin=-9999, Emax=9999)
 
 
 @dataclass(frozen=True)
@@ -86,8 +88,49 @@ def _randomized_response(query: RandomizedResponse) -> list[list[Interval]]:
     return [[(own if answer == cell else ONE) / total for answer in cells] for cell in cells]
 
 
+def _staircase(query: Any) -> list[list[Interval]]:
+    """An answer is as probable as its weight, and `e^ε` times that from a cell of its set."""
+    own = exponential(query.epsilon)
+    rows = [
+        [
+            Interval.of(weight) * (own if cell in some else ONE)
+            for some, weight in zip(query.sets, query.weights, strict=True)
+        ]
+        for cell in range(len(query.cuts) + 1)
+    ]
+    return [[entry / sum(row[1:], row[0]) for entry in row] for row in rows]
+
+
+def _gaussian(query: Any) -> list[list[Interval]]:
+    """Noise with `P(Z = z) ∝ exp(-a z²)`, `a = ρ / levels²`, on the levels: term by term, and a bound on the rest.
+
+    Beyond M the terms fall by `exp(-2 a M)` or more from one to the next.
+    """
+    rate, last = query.rho / query.levels**2, query.levels
+    most = last + math.isqrt(math.ceil(240 / rate))
+    terms = [exponential(-rate * z**2) for z in range(most + 1)]
+    rest = Interval(Decimal(0), (terms[-1] / (ONE - exponential(-2 * rate * most))).high)
+    tails = [rest]
+    for term in reversed(terms):
+        tails.append(tails[-1] + term)
+    tails.reverse()
+    total = tails[0] + tails[1]
+    # From a level k the end answers collect all noise beyond them: k and more down, last - k and more up.
+    beyond = [tail / total for tail in tails[: last + 1]]
+    inner = [term / total for term in terms[: last + 1]]
+    return [
+        [beyond[level], *(inner[abs(level - answer)] for answer in range(1, last)), beyond[last - level]]
+        for level in range(last + 1)
+    ]
+
+
 EXACT_CHANNELS: Mapping[str, Callable[..., list[list[Interval]]]] = MappingProxyType(
-    {"laplace": _laplace, "randomized_response": _randomized_response}
+    {
+        "gaussian": _gaussian,
+        "laplace": _laplace,
+        "randomized_response": _randomized_response,
+        "staircase": _staircase,
+    }
 )
 """The law of each mechanism, a matrix `[cell][answer]`."""
 

@@ -15,12 +15,12 @@ import numpy.typing as npt
 from exact_channels import exact_channel
 from questions import random_question
 from scipy import optimize, stats
-from scipy_families import Oracle
+from scipy_families import ORACLES, Oracle
 
 from dither_client import Query
 from dither_client.queries import query_types
 
-__all__ = ["Quadrature", "answer_probabilities", "draw_truth", "quadrature", "random_table"]
+__all__ = ["Quadrature", "answer_probabilities", "answer_probability", "laws", "quadrature", "random_table"]
 
 Array = npt.NDArray[np.float64]
 
@@ -36,6 +36,12 @@ def answer_probabilities(query: Query, law: Any) -> Array:
     below = np.stack([np.zeros_like(cdf[0]), *cdf, np.ones_like(cdf[0])])
     probabilities: Array = np.tensordot(_channel(query).T, np.diff(below, axis=0), 1)
     return probabilities
+
+
+def answer_probability(query: Query, answer: int, mu: Array, sigma: Array) -> Array:
+    """`P(answer | μ, σ)` of the normal family."""
+    probability: Array = answer_probabilities(query, stats.norm(mu, sigma))[answer]
+    return probability
 
 
 @lru_cache(maxsize=1024)
@@ -59,14 +65,14 @@ class _Posterior:
     """The log density over the coordinates, with the change of variable, up to the evidence."""
 
     family: Oracle
-    prior: Sequence[Mapping[str, Any]]
+    prior: Sequence[Any]
     table: Mapping[Query, Sequence[int]]
 
     def __call__(self, coordinates: Sequence[Array]) -> Array:
         theta = self.family.constrain(coordinates)
         total: Array = np.zeros(np.broadcast(*theta).shape)
-        for terms, x, slope in zip(self.prior, theta, self.family.slopes(theta), strict=True):
-            total = total + _log_prior(terms, x) + np.log(slope)
+        for part, x, slope in zip(self.prior, theta, self.family.slopes(theta), strict=True):
+            total = total + part.logpdf(x) + np.log(slope)
         law = self.family.law(*np.broadcast_arrays(*theta))
         for query, counts in self.table.items():
             asked = np.array(counts) > 0
@@ -76,34 +82,40 @@ class _Posterior:
         return np.where(np.isnan(total), -np.inf, total)
 
 
-def _law_of(terms: Mapping[str, Any]) -> Any:
-    numbers = {name: value for name, value in terms.items() if name not in ("dist", "of")}
-    return getattr(stats, terms["dist"])(**numbers)
+@dataclass(frozen=True)
+class _Root:
+    """The law of the root of a variable with the given law."""
+
+    square: Any
+
+    def logpdf(self, x: Array) -> Array:
+        return np.asarray(self.square.logpdf(x**2) + np.log(2 * x))
+
+    def rvs(self, random_state: np.random.Generator) -> float:
+        return math.sqrt(self.square.rvs(random_state=random_state))
 
 
-def _log_prior(terms: Mapping[str, Any], x: Array) -> Array:
-    if "of" in terms:
-        return np.asarray(_law_of(terms).logpdf(x**2) + np.log(2 * x))
-    return np.asarray(_law_of(terms).logpdf(x))
-
-
-def draw_truth(rng: np.random.Generator, prior: Mapping[str, Mapping[str, Any]]) -> tuple[float, ...]:
-    """One draw from a prior as specifications write it."""
-    draws = [(terms, float(_law_of(terms).rvs(random_state=rng))) for terms in prior.values()]
-    return tuple(math.sqrt(x) if "of" in terms else x for terms, x in draws)
+def laws(prior: Mapping[str, Mapping[str, Any]]) -> list[Any]:
+    """The laws, with `logpdf` and `rvs`, of a prior as specifications write it."""
+    found: list[Any] = []
+    for terms in prior.values():
+        numbers = {name: value for name, value in terms.items() if name not in ("dist", "of")}
+        law = getattr(stats, terms["dist"])(**numbers)
+        found.append(_Root(law) if "of" in terms else law)
+    return found
 
 
 def quadrature(
-    family: Oracle,
-    prior: Mapping[str, Mapping[str, Any]],
+    prior: Sequence[Any],
     table: Mapping[Query, Sequence[int]],
     start: Sequence[float],
+    family: Oracle = ORACLES["normal"],
 ) -> Quadrature:
     """Integrates over the coordinates in a box about the mode that grows until its rim holds nothing.
 
-    `prior` is one as specifications write it; the search for the mode starts at the member `start`.
+    `prior`: the laws of the parameters. The search for the mode starts at the member `start`.
     """
-    log_density = _Posterior(family, list(prior.values()), table)
+    log_density = _Posterior(family, prior, table)
 
     def negative(point: Array) -> float:
         return -float(log_density([np.array(x) for x in point]))
