@@ -24,7 +24,7 @@ __all__ = ["Quadrature", "answer_probabilities", "answer_probability", "laws", "
 
 Array = npt.NDArray[np.float64]
 
-_SIZES = {1: 1_000, 2: 120, 3: 48}
+_SIZES = {1: 400, 2: 80, 3: 48}
 """Points along each of 1, 2 or 3 coordinates: less than half a standard deviation apart, where the trapezoidal rule is
 exact to 1e-8 or so for densities such as these."""
 _RIM = 1e-9

@@ -41,7 +41,7 @@ def test_one_by_one_and_all_at_once_agree(prior: Prior) -> None:
     sd = np.sqrt(np.diag(np.cov(at_once.theta.T)))
     difference = (at_once.weights @ at_once.theta - one_by_one.weights @ one_by_one.theta) / sd
     assert np.abs(difference).max() < 0.12
-    assert one_by_one.log_evidence == pytest.approx(at_once.log_evidence, abs=0.3)
+    assert one_by_one.log_evidence == pytest.approx(at_once.log_evidence, abs=0.8)  # known to 0.2, after 30 moves
 
 
 def test_update_changes_no_argument_and_keeps_half_the_sample(prior: Prior) -> None:

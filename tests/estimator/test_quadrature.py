@@ -3,8 +3,9 @@
 How far apart they may be follows from N. At least N/2 particles are effective after an update, and as moves leave them
 somewhat dependent we count on N/4 independent draws. The standard error is then `2 / √N` posterior sds for a mean,
 `√(κ - 1) / √N` of itself for an sd, κ being the kurtosis by quadrature, and `2 √(steps / N)` for the log evidence, to
-which each tempering step adds the relative variance of a mean of N/4 weights of variance 1. The limit is that times the
-normal quantile at which all the comparisons of this module together alarm falsely once in a thousand times.
+which each tempering step adds the relative variance of a mean of N/4 weights of variance 1; the errors themselves are
+about half as large. The limit is that times the normal quantile at which all the comparisons of this module together
+alarm falsely once in a thousand times.
 """
 
 import numpy as np
@@ -19,7 +20,7 @@ from dither_estimator.families import FloatArray, families, find_family
 from dither_estimator.particles import init, update
 from dither_estimator.priors import ParameterPrior, Prior, parse_prior
 
-_COMPARISONS = 1_000  # no more than this in the module
+_COMPARISONS = 300  # no more than this in the module
 _QUANTILE = float(stats.norm.isf(1e-3 / _COMPARISONS / 2))
 
 
@@ -58,11 +59,11 @@ def test_posterior_agrees_with_quadrature(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("answers", [50, 2_000, 100_000])
+@pytest.mark.parametrize("answers", [50, 20_000])
 @pytest.mark.parametrize("name", sorted(MODELS))
 def test_many_particles_agree_with_quadrature(name: str, answers: int) -> None:
-    """20,000 particles: a mean is off by 0.07 posterior sds at most. Seeded."""
-    assert np.abs(errors(prior_of(name), name, [2, answers], answers, 20_000)).max() < _QUANTILE
+    """10,000 particles: a mean is off by 0.1 posterior sds at most. Seeded."""
+    assert np.abs(errors(prior_of(name), name, [2, answers], answers, 10_000)).max() < _QUANTILE
 
 
 class _WithoutJacobian(ParameterPrior):
