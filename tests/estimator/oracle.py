@@ -1,122 +1,176 @@
-"""An independent posterior: two-dimensional quadrature of the textbook formula, sharing no code with the estimator."""
+"""An independent posterior: quadrature of the textbook formula, sharing no code with the estimator.
+
+Distribution functions and priors are SciPy's, channels are written out from their definitions.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from exact_channels import exact_channel
+from questions import random_question
 from scipy import optimize, stats
+from scipy_families import ORACLES, Oracle
 
-from dither_client import Laplace, Query, RandomizedResponse
+from dither_client import Query
+from dither_client.queries import query_types
 
-__all__ = ["Quadrature", "answer_probability", "quadrature", "random_table"]
+__all__ = ["Quadrature", "answer_probabilities", "answer_probability", "laws", "quadrature", "random_table"]
 
 Array = npt.NDArray[np.float64]
 
+_SIZES = {1: 400, 2: 80, 3: 48}
+"""Points along each of 1, 2 or 3 coordinates: less than half a standard deviation apart, where the trapezoidal rule is
+exact to 1e-8 or so for densities such as these."""
+_RIM = 1e-9
+
+
+def answer_probabilities(query: Query, law: Any) -> Array:
+    """`P(answer | θ)`, shape (answers, ...), cell by cell, for SciPy's `law` with parameters of shape (...)."""
+    cdf = [np.asarray(law.cdf(edge)) for edge in query.edges]
+    below = np.stack([np.zeros_like(cdf[0]), *cdf, np.ones_like(cdf[0])])
+    probabilities: Array = np.tensordot(_channel(query).T, np.diff(below, axis=0), 1)
+    return probabilities
+
 
 def answer_probability(query: Query, answer: int, mu: Array, sigma: Array) -> Array:
-    """`P(answer | μ, σ)`: cell by cell, with the channel written out from its definition."""
-    epsilon = float(query.epsilon)
-    if isinstance(query, Laplace):
-        rung = (query.high - query.low) / query.levels
-        edges = [query.low + (k - 0.5) * rung for k in range(1, query.levels + 1)]
-    else:
-        assert isinstance(query, RandomizedResponse)
-        edges = list(query.cuts)
-    bounds = [-math.inf, *edges, math.inf]
-    total = np.zeros(np.broadcast(mu, sigma).shape)
-    for cell in range(len(bounds) - 1):
-        share = stats.norm.cdf(bounds[cell + 1], mu, sigma) - stats.norm.cdf(bounds[cell], mu, sigma)
-        total += share * _channel_entry(query, cell, answer, epsilon)
-    return total
+    """`P(answer | μ, σ)` of the normal family."""
+    probability: Array = answer_probabilities(query, stats.norm(mu, sigma))[answer]
+    return probability
 
 
-def _channel_entry(query: Query, cell: int, answer: int, epsilon: float) -> float:
-    if isinstance(query, RandomizedResponse):
-        cells = len(query.cuts) + 1
-        return (math.exp(epsilon) if cell == answer else 1.0) / (math.exp(epsilon) + cells - 1)
-    assert isinstance(query, Laplace)
-    alpha = math.exp(-epsilon / query.levels)
-    # Sum the noise over everything that clips to the answer.
-    span = query.levels + math.ceil(45 * query.levels / epsilon)
-    noise = np.arange(-span, span + 1)
-    mass = (1 - alpha) / (1 + alpha) * alpha ** np.abs(noise)
-    return float(mass[np.clip(cell + noise, 0, query.levels) == answer].sum())
+@lru_cache(maxsize=1024)
+def _channel(query: Query) -> Array:
+    return np.array([[float(p.low) for p in row] for row in exact_channel(query)])
 
 
 @dataclass(frozen=True)
 class Quadrature:
-    """Moments of (μ, σ) under the exact posterior, and the log evidence."""
+    """Moments of each parameter under the exact posterior, and the log evidence."""
 
-    mean: tuple[float, float]
-    sd: tuple[float, float]
+    mean: Array
+    sd: Array
+    kurtosis: Array
+    """`E (θ - mean)⁴ / sd⁴`: how well a sample knows its sd."""
     log_evidence: float
 
 
-def quadrature(prior: tuple[Any, Any], table: Mapping[Query, Sequence[int]], start: tuple[float, float]) -> Quadrature:
-    """Integrates over (μ, log σ) in a box about the mode that grows until its rim holds nothing.
+@dataclass(frozen=True)
+class _Posterior:
+    """The log density over the coordinates, with the change of variable, up to the evidence."""
 
-    `prior` are scipy laws of μ and of σ; the search for the mode starts at `start`, a (μ, σ).
+    family: Oracle
+    prior: Sequence[Any]
+    table: Mapping[Query, Sequence[int]]
+
+    def __call__(self, coordinates: Sequence[Array]) -> Array:
+        theta = self.family.constrain(coordinates)
+        total: Array = np.zeros(np.broadcast(*theta).shape)
+        for part, x, slope in zip(self.prior, theta, self.family.slopes(theta), strict=True):
+            total = total + part.logpdf(x) + np.log(slope)
+        law = self.family.law(*np.broadcast_arrays(*theta))
+        for query, counts in self.table.items():
+            asked = np.array(counts) > 0
+            shares = answer_probabilities(query, law)[asked]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                total = total + np.tensordot(np.array(counts)[asked], np.log(shares), 1)
+        return np.where(np.isnan(total), -np.inf, total)
+
+
+@dataclass(frozen=True)
+class _Root:
+    """The law of the root of a variable with the given law."""
+
+    square: Any
+
+    def logpdf(self, x: Array) -> Array:
+        return np.asarray(self.square.logpdf(x**2) + np.log(2 * x))
+
+    def rvs(self, random_state: np.random.Generator) -> float:
+        return math.sqrt(self.square.rvs(random_state=random_state))
+
+
+def laws(prior: Mapping[str, Mapping[str, Any]]) -> list[Any]:
+    """The laws, with `logpdf` and `rvs`, of a prior as specifications write it."""
+    found: list[Any] = []
+    for terms in prior.values():
+        numbers = {name: value for name, value in terms.items() if name not in ("dist", "of")}
+        law = getattr(stats, terms["dist"])(**numbers)
+        found.append(_Root(law) if "of" in terms else law)
+    return found
+
+
+def quadrature(
+    prior: Sequence[Any],
+    table: Mapping[Query, Sequence[int]],
+    start: Sequence[float],
+    family: Oracle = ORACLES["normal"],
+) -> Quadrature:
+    """Integrates over the coordinates in a box about the mode that grows until its rim holds nothing.
+
+    `prior`: the laws of the parameters. The search for the mode starts at the member `start`.
     """
+    log_density = _Posterior(family, prior, table)
 
     def negative(point: Array) -> float:
-        return -float(_log_posterior(prior, table, np.array(point[0]), np.exp(np.array(point[1]))) + point[1])
+        return -float(log_density([np.array(x) for x in point]))
 
-    mode = optimize.minimize(negative, [start[0], math.log(start[1])], method="Nelder-Mead", options={"xatol": 1e-6}).x
-    reach = np.array([1e-2 * math.exp(mode[1]), 1e-2])
-    while max(rims := _grid(prior, table, mode, reach, 41)[-1]) > 1e-10:
-        reach = reach * np.where(np.array(rims) < 1e-10, 1.0, 1.5)
-    mu, log_sigma, weights, peak, _ = _grid(prior, table, mode, reach, 200)
-    sigma = np.exp(log_sigma)
-    total = weights.sum()
-    means, sds = [], []
-    for values in (mu, sigma):
-        mean = float((weights * values).sum() / total)
-        means.append(mean)
-        sds.append(math.sqrt(float((weights * (values - mean) ** 2).sum() / total)))
-    cell = float((mu[1, 0] - mu[0, 0]) * (log_sigma[0, 1] - log_sigma[0, 0]))
-    return Quadrature((means[0], means[1]), (sds[0], sds[1]), peak + math.log(float(total) * cell))
+    found = optimize.minimize(negative, family.unconstrain(start), method="Nelder-Mead", options={"xatol": 1e-4})
+    low, high = _box(log_density, found.x)
+    axes = [np.linspace(a, b, _SIZES[len(low)]) for a, b in zip(low, high, strict=True)]
+    grid = np.meshgrid(*axes, indexing="ij", sparse=True)
+    logs = log_density(grid)
+    peak = float(logs.max())
+    weights = np.exp(logs - peak)
+    total = float(weights.sum())
 
-
-def _grid(
-    prior: tuple[Any, Any], table: Mapping[Query, Sequence[int]], mode: Array, reach: Array, size: int
-) -> tuple[Array, Array, Array, float, tuple[float, float]]:
-    """Coordinates, densities over the highest, its log, and the largest density on the rims in μ and in log σ."""
-    mu = np.linspace(mode[0] - reach[0], mode[0] + reach[0], size)[:, None]
-    log_sigma = np.linspace(mode[1] - reach[1], mode[1] + reach[1], size)[None, :]
-    log_density = _log_posterior(prior, table, mu, np.exp(log_sigma)) + log_sigma
-    peak = float(log_density.max())
-    weights = np.exp(log_density - peak)
-    rims = max(weights[0].max(), weights[-1].max()), max(weights[:, 0].max(), weights[:, -1].max())
-    return mu, log_sigma, weights, peak, (float(rims[0]), float(rims[1]))
+    moments = []
+    for x in family.constrain(grid):
+        mean = float((weights * x).sum() / total)
+        variance, fourth = (float((weights * (x - mean) ** power).sum() / total) for power in (2, 4))
+        moments.append((mean, math.sqrt(variance), fourth / variance**2))
+    cell = math.prod(float(axis[1] - axis[0]) for axis in axes)
+    means, sds, kurtoses = np.array(moments).T
+    return Quadrature(means, sds, kurtoses, peak + math.log(total * cell))
 
 
-def _log_posterior(prior: tuple[Any, Any], table: Mapping[Query, Sequence[int]], mu: Array, sigma: Array) -> Array:
-    total: Array = prior[0].logpdf(mu) + prior[1].logpdf(sigma)
-    for query, counts in table.items():
-        for answer, count in enumerate(counts):
-            if count:
-                total = total + count * np.log(answer_probability(query, answer, mu, sigma))
-    return total
+def _box(log_density: _Posterior, mode: Array) -> tuple[Array, Array]:
+    """Ends of a box with less than `_RIM` of the highest density on each of its sides, and little to spare."""
+    low, high = mode - 1e-2, mode + 1e-2
+    for _ in range(200):
+        axes = [np.linspace(a, b, 15) for a, b in zip(low, high, strict=True)]
+        logs = log_density(np.meshgrid(*axes, indexing="ij", sparse=True))
+        density = np.exp(logs - logs.max())
+        sides = [np.moveaxis(density, j, 0) for j in range(len(mode))]
+        wide = np.array([[side[0].max() > _RIM, side[-1].max() > _RIM] for side in sides])
+        if not wide.any():
+            return low, high
+        width = high - low
+        low, high = low - 0.25 * width * wide[:, 0], high + 0.25 * width * wide[:, 1]
+    raise ArithmeticError("the posterior has no end")
 
 
-def random_table(rng: np.random.Generator, answers: int) -> tuple[tuple[float, float], dict[Query, list[int]]]:
-    """A truth, and answers to a few questions of both mechanisms asked near it."""
-    mu, sigma = rng.normal(0, 20), math.exp(rng.normal(1, 0.7))
+def random_table(
+    rng: np.random.Generator, family: Oracle, theta: Sequence[float], answers: int, questions: int = 12
+) -> dict[Query, list[int]]:
+    """Answers of the member `theta` to a few random questions, of every mechanism in turn."""
+    law = family.law(*theta)
+    points = np.unique(np.asarray(law.ppf(np.linspace(0.02, 0.98, 40)), dtype=float))
+    if float(law.cdf(points[-1])) - float(law.cdf(np.nextafter(points[-1], -np.inf))) > 0:  # whole numbers
+        points = np.arange(points[0] - 2, max(points[-1], points[0] + 6) + 1) + 0.5
+    kinds = list(query_types())
     queries: dict[Query, None] = {}
-    while len(queries) < 12:
-        epsilon = str(rng.choice(["0.5", "1", "2", "5"]))
-        centre = mu + sigma * rng.normal()
-        width = sigma * rng.uniform(0.5, 4)
-        if rng.random() < 0.5:
-            queries[Laplace(centre - width / 2, centre + width / 2, int(rng.integers(1, 7)), epsilon)] = None
-        else:
-            queries[RandomizedResponse(sorted(centre + width * rng.uniform(-1, 1, rng.integers(1, 6))), epsilon)] = None
+    while len(queries) < questions:
+        epsilon = Fraction(str(rng.choice(["0.5", "1", "2", "5"])))
+        queries[random_question(rng, kinds[len(queries) % len(kinds)], points, epsilon)] = None
     shares = rng.multinomial(answers, np.full(len(queries), 1 / len(queries)))
     table: dict[Query, list[int]] = {}
     for query, share in zip(queries, shares, strict=True):
-        law = [float(answer_probability(query, s, np.array(mu), np.array(sigma))) for s in range(query.n_answers)]
-        table[query] = rng.multinomial(share, np.array(law) / sum(law)).tolist()
-    return (mu, sigma), table
+        probabilities = answer_probabilities(query, law)
+        table[query] = rng.multinomial(share, probabilities / probabilities.sum()).tolist()
+    return table

@@ -1,50 +1,16 @@
 """Every family against SciPy: CDF, gradient, quantiles, draws, coordinates; and a population of each is found."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
 from populations import interview
 from scipy import stats
+from scipy_families import ORACLES, Oracle
 
 from dither_estimator.families import Family, FloatArray, families, find_family
 from dither_estimator.learner import Learner
 from dither_estimator.specification import Specification, SpecificationError
-
-LINE = [(0.0, 1.0), (3.0, 0.2), (-50.0, 12.0)]
-
-
-@dataclass(frozen=True)
-class Oracle:
-    law: Callable[..., Any]
-    """SciPy's distribution at a θ."""
-    thetas: Sequence[tuple[float, ...]]
-    """Members to test; the last one is the population to be found."""
-
-
-ORACLES = {
-    "normal": Oracle(stats.norm, LINE),
-    "laplace": Oracle(stats.laplace, LINE),
-    "logistic": Oracle(stats.logistic, LINE),
-    "gumbel": Oracle(stats.gumbel_r, LINE),
-    "student_t:4": Oracle(lambda mu, sigma: stats.t(4, mu, sigma), LINE),
-    "student_t": Oracle(
-        lambda mu, sigma, df: stats.t(df, mu, sigma), [(0.0, 1.0, 30.0), (3.0, 0.2, 1.5), (-50.0, 12.0, 4.0)]
-    ),
-    "exponential": Oracle(lambda scale: stats.expon(scale=scale), [(1.0,), (0.01,), (30.0,)]),
-    "gamma": Oracle(lambda shape, scale: stats.gamma(shape, scale=scale), [(0.5, 1.0), (40.0, 0.1), (3.0, 7.0)]),
-    "weibull": Oracle(
-        lambda shape, scale: stats.weibull_min(shape, scale=scale), [(0.7, 1.0), (9.0, 40.0), (1.8, 5.0)]
-    ),
-    "beta": Oracle(stats.beta, [(0.5, 0.5), (20.0, 3.0), (2.0, 5.0)]),
-    "bernoulli": Oracle(stats.bernoulli, [(0.5,), (0.02,), (0.3,)]),
-    "poisson": Oracle(stats.poisson, [(0.3,), (200.0,), (6.0,)]),
-    "negative_binomial": Oracle(
-        lambda mean, size: stats.nbinom(size, size / (size + mean)), [(0.5, 0.4), (50.0, 9.0), (6.0, 3.0)]
-    ),
-}
 
 
 @pytest.fixture(params=sorted(ORACLES))
@@ -69,14 +35,15 @@ def _points(law: Any, discrete: bool) -> FloatArray:
 @pytest.mark.filterwarnings("ignore:overflow")  # of SciPy, at the far ends
 def test_cdf_and_gradient(name: str, family: Family) -> None:
     """The gradient against central differences of SciPy's CDF."""
-    for theta in ORACLES[name].thetas:
-        edges = np.concatenate([[-1e9], _points(ORACLES[name].law(*theta), family.discrete), [1e9]])
-        assert family.cdf(np.array([theta]), edges)[0] == pytest.approx(ORACLES[name].law(*theta).cdf(edges), abs=1e-12)
+    oracle: Oracle = ORACLES[name]
+    for theta in oracle.thetas:
+        edges = np.concatenate([[-1e9], _points(oracle.law(*theta), family.discrete), [1e9]])
+        assert family.cdf(np.array([theta]), edges)[0] == pytest.approx(oracle.law(*theta).cdf(edges), abs=1e-12)
         found = family.cdf_gradient(np.array([theta]), edges)[0]
         for j, value in enumerate(theta):
             step = np.zeros(len(theta))
             step[j] = 1e-5 * (abs(value) or 1.0)
-            above, below = (ORACLES[name].law(*(np.array(theta) + sign * step)).cdf(edges) for sign in (1, -1))
+            above, below = (oracle.law(*(np.array(theta) + sign * step)).cdf(edges) for sign in (1, -1))
             exact = (above - below) / (2 * step[j])
             assert found[:, j] == pytest.approx(exact, rel=1e-4, abs=1e-5 * np.abs(exact).max())
 

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
-from oracle import answer_probability, random_table
+from oracle import answer_probabilities, random_table
+from scipy import stats
+from scipy_families import ORACLES
 
 from dither_client import Laplace, Query, RandomizedResponse
 from dither_estimator.channels import channel_of, group_queries
@@ -28,23 +30,15 @@ def test_probabilities_follow_the_definition() -> None:
         assert shares.sum(axis=1) == pytest.approx(1)
         for place, query in enumerate(group.queries):
             assert queries[group.indices[place]] is query
-            for said in range(query.n_answers):
-                exact = answer_probability(query, said, theta[:, 0], theta[:, 1])
-                assert shares[:, said, place] == pytest.approx(exact, rel=1e-9)
+            exact = answer_probabilities(query, stats.norm(*theta.T))
+            assert shares[:, :, place] == pytest.approx(exact.T, rel=1e-9)
 
 
 def test_log_likelihood_of_a_table_is_the_sum_over_its_answers() -> None:
     rng = np.random.default_rng(2)
-    truth, table = random_table(rng, 500)
-    theta = np.array([truth, (truth[0] + 1, truth[1] * 2)])
-    exact = [
-        sum(
-            count * np.log(answer_probability(query, said, np.array(mu), np.array(sigma)))
-            for query, counts in table.items()
-            for said, count in enumerate(counts)
-        )
-        for mu, sigma in theta
-    ]
+    table = random_table(rng, ORACLES["normal"], (3.0, 2.0), 500)
+    theta = np.array([(3.0, 2.0), (4.0, 4.0)])
+    exact = sum(counts @ np.log(answer_probabilities(query, stats.norm(*theta.T))) for query, counts in table.items())
     assert CountLikelihood.of(NORMAL, check_counts(table)).log_likelihood(theta) == pytest.approx(exact, rel=1e-9)
 
 
@@ -69,7 +63,6 @@ def test_expected_reduction_by_enumeration() -> None:
     found = Predictions.of(NORMAL, theta, theta, group_queries(queries)).reductions
     for query, reduction in zip(queries, found, strict=True):
         remaining = np.zeros((2, 2))
-        for said in range(query.n_answers):
-            weights = answer_probability(query, said, theta[:, 0], theta[:, 1])
+        for weights in answer_probabilities(query, stats.norm(*theta.T)):
             remaining += weights.mean() * np.cov(theta.T, aweights=weights, bias=True)
         assert reduction == pytest.approx(np.cov(theta.T, bias=True) - remaining, abs=1e-9)

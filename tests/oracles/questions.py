@@ -1,0 +1,47 @@
+"""Questions of every mechanism, for tests that loop over `query_types()`."""
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from importlib import import_module
+from types import MappingProxyType
+
+import numpy as np
+
+from dither_client import Laplace, Query, RandomizedResponse, parse_query
+from dither_estimator.families import FloatArray
+
+__all__ = ["QUESTIONS", "random_question"]
+
+
+def _staircase(points: list[float], epsilon: Fraction) -> Query:
+    """Every cell for itself and with the next one, the last with the first: each cell is covered three times."""
+    cells = len(points) + 1
+    sets = sorted({(cell,) for cell in range(cells)} | {tuple(sorted((c, (c + 1) % cells))) for c in range(cells)})
+    fields = {"cuts": points, "sets": [list(some) for some in sets], "weights": [1] * len(sets)}
+    return parse_query({"mechanism": "staircase", **fields, "epsilon": epsilon})
+
+
+def _gaussian(points: list[float], epsilon: Fraction) -> Query:
+    """At an ε of about as much as is asked for, and 0.05 at least."""
+    levels, goal = len(points) - 1, max(float(epsilon), 0.05)
+    rho = Fraction(round(0.9e6 * goal**2 / (1.3 + goal)), 1_000_000)
+    law = import_module("dither_client.gaussian_law")
+    fields = {"low": points[0], "high": points[-1], "levels": levels, "rho": rho}
+    return parse_query({"mechanism": "gaussian", **fields, "epsilon": law.gaussian_epsilon(levels, rho)})
+
+
+QUESTIONS: Mapping[str, Callable[[list[float], Fraction], Query]] = MappingProxyType(
+    {
+        "gaussian": _gaussian,
+        "laplace": lambda points, epsilon: Laplace(points[0], points[-1], len(points) - 1, epsilon),
+        "randomized_response": lambda points, epsilon: RandomizedResponse(points, epsilon),
+        "staircase": _staircase,
+    }
+)
+"""A question of each mechanism from two or more increasing points near which to cut."""
+
+
+def random_question(rng: np.random.Generator, mechanism: str, points: FloatArray, epsilon: Fraction) -> Query:
+    """One that cuts near 2 to 6 of `points`, values of the population. Raises `KeyError` for an unknown mechanism."""
+    chosen = np.sort(rng.choice(points, int(rng.integers(2, 7)), replace=False))
+    return QUESTIONS[mechanism](chosen.tolist(), epsilon)
