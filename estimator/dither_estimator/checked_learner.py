@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dither_client import Laplace, Query
-from dither_estimator.counts import Counts, check_counts, total_answers
+from dither_estimator.counts import Counts, check_counts
 from dither_estimator.learner import Learner
 from dither_estimator.misfit import Look, check_questions, misfit_p_value, misfit_report
 from dither_estimator.posterior import Posterior

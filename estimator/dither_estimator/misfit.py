@@ -1,7 +1,7 @@
 """The misfit check: does the family hold at all, judged by answers that nobody has learnt.
 
-Two thresholds fit any two-parameter family, and p-values on answers that the posterior has learnt are not uniform. So an
-independent coin makes some respondents' questions *check questions*, at four points of the member that the posterior
+Two thresholds fit any two-parameter family, and p-values on answers that the posterior has learnt are not uniform. So
+an independent coin makes some respondents' questions *check questions*, at four points of the member that the posterior
 has in mind. Their answers have a count table of their own, and neither the posterior nor any question depends on it.
 Given θ and the questions they are therefore independent of the posterior, and replicates of them under posterior draws
 have, over the prior, exactly their law.
@@ -84,11 +84,11 @@ def misfit_report(check: MisfitCheck, family: Family, check_answers: int, made: 
 def check_questions(
     family: Family, theta: FloatArray, weights: FloatArray, epsilon: Fraction, transform: Transform
 ) -> tuple[Laplace, ...]:
-    """The check questions at ε given particles, `theta` (n, d) and normalised `weights` (n,): each as likely as another.
+    """The check questions at ε given particles, `theta` (n, d) and `weights` (n,), which sum to 1: equally likely ones.
 
     Thresholds at the quantiles Φ(z), z = ±0.3 and ±1.5, of the posterior's mean member: `m + z s` for the normal. They
     are rounded to about a tenth of the scale, so that there are few; those of whole numbers lie halfway between two.
-    None where floating point can hold none.
+    Those that floating point cannot hold are left out.
     """
     member = _mean_member(family, theta, weights)
     *cuts, low, high = family.quantiles(member[None], ndtr([*_POINTS, -1.0, 1.0]))[0].tolist()
@@ -106,11 +106,12 @@ def misfit_p_value(
 ) -> float:
     """The rank, of 1,000, of the check answers' misfit among replicates under 999 draws from the posterior.
 
-    `theta` (n, d) and normalised `weights` (n,) are the posterior of the other answers; `counts` are of check questions.
-    `T = Σ_z (Σ (y - p̄))² / Σ p̄ (1 - p̄)`, the inner sums over the answers `y` to questions near z and p̄ the posterior
-    mean of the probability of 1. At which z a question was issued is not kept, so it counts for the z that is nearest
-    to it under this posterior; as replicates count for the same one, the p-value is uniform on 1/1000, …, 1 all the
-    same. Ties are broken at random. Raises `ValueError` if there are no answers, or a question is none of the check's.
+    `theta` (n, d) and normalised `weights` (n,) are the posterior of the other answers, `counts` those of check
+    questions. `T = Σ_z (Σ (y - p̄))² / Σ p̄ (1 - p̄)`, the inner sums over the answers `y` to questions near z, p̄ the
+    posterior mean of the probability of 1. At which z a question was issued is not kept, so it counts for the z that
+    is nearest to it under this posterior; as replicates count for the same one, the p-value is uniform on
+    1/1000, …, 1 all the same. Ties are broken at random. Raises `ValueError` if there are no answers, or a question is
+    none of the check's.
     """
     if not total_answers(counts) or any(query.n_answers != 2 for query in counts):
         raise ValueError("the misfit check needs answers to questions with two answers")
@@ -129,7 +130,7 @@ def misfit_p_value(
 def _misfit(
     ones: npt.NDArray[np.int64], totals: npt.NDArray[np.int64], expected: FloatArray, near: npt.NDArray[np.bool_]
 ) -> FloatArray:
-    """T, shape (n,), of answers of 1 to q questions, shape (n, q); `near` (z, q) says which of them are near which z."""
+    """T, shape (n,), of answers of 1 to q questions, shape (n, q); `near` (z, q) says which are near which z."""
     variances = near @ (totals * expected * (1 - expected))
     # Whole numbers are added before anything is subtracted, so that equal answers have equal T to the last digit.
     excess = ones @ near.T.astype(np.int64) - near @ (totals * expected)
@@ -170,13 +171,12 @@ def _probabilities(family: Family, theta: FloatArray, queries: Sequence[Query]) 
     return np.clip(probabilities, _RIM, 1 - _RIM, out=probabilities)
 
 
-def _mean_probabilities(
-    family: Family, theta: FloatArray, weights: FloatArray, queries: Sequence[Query]
-) -> FloatArray:
+def _mean_probabilities(family: Family, theta: FloatArray, weights: FloatArray, queries: Sequence[Query]) -> FloatArray:
     """The posterior mean of `P(1 | θ, query)`, shape (q,)."""
     size = max(1, _BLOCK // len(queries))
     parts = [
         weights[start : start + size] @ _probabilities(family, theta[start : start + size], queries)
         for start in range(0, len(theta), size)
     ]
-    return np.clip(np.sum(parts, axis=0), _RIM, 1 - _RIM)
+    expected: FloatArray = np.clip(np.sum(parts, axis=0), _RIM, 1 - _RIM)
+    return expected

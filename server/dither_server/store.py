@@ -118,7 +118,6 @@ class Store:
             content: bytes | None = connection.execute(found).scalar_one_or_none()
             return content
 
-
     def looks(self, collection: int) -> list[Look]:
         """The looks of a collection's misfit check, in order."""
         with self._engine.connect() as connection:

@@ -16,6 +16,7 @@ from dither_client.addresses import collection_path
 from dither_client.api import Api
 from dither_client.commands._shared import Json, Token, console, fail, print_json
 from dither_client.messages import parse_terms
+from dither_estimator.checked_learner import CheckedLearner
 from dither_estimator.families import find_family
 from dither_estimator.learner import Learner
 from dither_estimator.specification import Specification
@@ -117,7 +118,8 @@ def simulate(
     with _progress(len(people.values)) as progress:
         if url is None or in_process:
             assert asked.specification is not None
-            learner = Learner(asked.specification, seeds[3])
+            make = Learner if asked.specification.misfit_check is None else CheckedLearner
+            learner = make(asked.specification, seeds[3])
             outcome = simulate_in_process(learner, people.values, roles, np.random.default_rng(seeds[2]), progress)
         else:
             noise = None if seed is None else int(seeds[2].generate_state(1)[0])

@@ -7,6 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from dither_client.misfit import misfit_sentence
 from dither_server.simulate.outcome import Load, Outcome
 
 __all__ = ["report_json", "report_table"]
@@ -25,6 +26,8 @@ def report_json(respondents: int, truth: Mapping[str, float], outcome: Outcome) 
         "truth": dict(truth),
         **{name: outcome.posterior[name] for name in _FROM_POSTERIOR},
     }
+    if outcome.posterior.get("misfit") is not None:
+        report["misfit"] = outcome.posterior["misfit"]
     if outcome.load is not None:
         report["load"] = outcome.load.to_json()
     return report
@@ -47,6 +50,8 @@ def report_table(respondents: int, truth: Mapping[str, float], outcome: Outcome)
         lines.append(f"of which the estimator: {outcome.estimator_seconds:.2f} s")
     if outcome.load is not None:
         lines += _load_lines(outcome.load, outcome)
+    if outcome.posterior.get("misfit") is not None:
+        lines.append(misfit_sentence(outcome.posterior["misfit"]))
     return Group(table, Text("\n".join(lines)))
 
 
