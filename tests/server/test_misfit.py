@@ -45,6 +45,7 @@ def posterior(site: Site, collection: str, check_answers: int, answers: int) -> 
         found = site.learnt(collection, answers)
         if found["misfit"]["check_answers"] == check_answers:
             return found
+        time.sleep(0.005)
     raise AssertionError(f"met {found['misfit']['check_answers']} check answers, not {check_answers}")
 
 
