@@ -180,6 +180,7 @@ def test_the_first_of_two_looks_at_one_time_stays(sqlite_url: str) -> None:
     engine.dispose()
 
 
+@pytest.mark.slow
 def test_a_killed_server_keeps_the_looks_that_were_seen(sqlite_url: str) -> None:
     with running(sqlite_url) as server, httpx2.Client(base_url=server.url, headers=ADMIN) as client:
         spec = SPEC | {"misfit_check": 0.5, "misfit_looks": LOOKS}
