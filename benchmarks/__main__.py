@@ -1,9 +1,10 @@
 """`make bench`: every measurement, one after the other."""
 
-from benchmarks import accuracy, calibration, estimator, peer_particles, server
+from benchmarks import accuracy, calibration, estimator, misfit, peer_particles, server
 
 estimator.main()
 peer_particles.main()
 server.main()
 accuracy.main([])
 calibration.main([])
+misfit.main([])

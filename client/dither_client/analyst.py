@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlencode
 
 import httpx2
@@ -62,9 +62,10 @@ class Analyst:
         """How the posterior came to be, oldest first: `answers`, `at`, `posterior`, `ess`, `query` of each moment."""
         return _items(self._api.get(collection_path(collection_id, "posterior", "history")), "history")
 
-    def queries(self, collection_id: str) -> list[AnsweredQuery]:
-        """Every question answered so far."""
-        items = _items(self._api.get(collection_path(collection_id, "queries"), exact=True), "queries")
+    def queries(self, collection_id: str, purpose: Literal["training", "check"] = "training") -> list[AnsweredQuery]:
+        """Every question answered so far whose answers are learnt; with `check` those of the misfit check."""
+        wanted = "" if purpose == "training" else f"?{urlencode({'purpose': purpose})}"
+        items = _items(self._api.get(collection_path(collection_id, "queries") + wanted, exact=True), "queries")
         return [_parse_answered(item) for item in items]
 
     def answers(self, collection_id: str, page: int = 10_000) -> Iterator[dict[str, Any]]:

@@ -23,7 +23,7 @@ __all__ = ["COUNT_COLUMNS", "counts_rows", "read_counts", "write_table"]
 COUNT_COLUMNS = ("mechanism", "low", "high", "levels", "cuts", "epsilon", "transform", "answer", "count")
 
 _INTEGERS = ("levels", "answer", "count")
-_TEXTS = ("mechanism", "cuts", "epsilon", "transform", "query_id", "received_at")
+_TEXTS = ("mechanism", "cuts", "epsilon", "transform", "query_id", "purpose", "received_at")
 
 _MAX_INTEGER = 2**53
 

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +15,7 @@ from dither_client.queries import MAX_CELLS, MAX_EPSILON
 from dither_estimator.design import DesignError, Mechanism, optimal_design
 from dither_estimator.families import Family, find_family
 from dither_estimator.goals import Goal, InvalidGoal, parse_goal
+from dither_estimator.misfit import MisfitCheck
 from dither_estimator.priors import InvalidPrior, Prior, parse_prior
 
 __all__ = ["Policy", "Specification", "SpecificationError"]
@@ -25,10 +28,16 @@ EXACT_FIELDS = frozenset({"epsilon", "epsilon_choices"})
 
 _FIELDS = (
     "family", "transform", "prior", "range", "epsilon", "epsilon_choices", "goal", "policy", "mechanism", "levels",
-    "particles",
+    "particles", "misfit_check", "misfit_looks",
 )  # fmt: skip
 
 DEFAULT_PARTICLES = 1_000
+
+DEFAULT_CHECK_SHARE = 0.2
+DEFAULT_LOOKS = (500, 5_000, 50_000)
+"""Numbers of check answers: at a share of 0.2 about a fifth of 2,500, 25,000 and 250,000 answers in all."""
+MAX_LOOKS = 20
+MAX_LOOK = 1_000_000_000
 
 MAX_CHOICES = 16
 """The most ε a collection can leave to its respondents' choice: each has questions of its own."""
@@ -66,6 +75,8 @@ class Specification:
     particles: int
     epsilon_choices: tuple[Fraction, ...]
     """What respondents may choose from, increasing: `epsilon`, which those who do not choose get, and others."""
+    misfit_check: MisfitCheck | None
+    """None where there is none."""
 
     def fixed_query(self, epsilon: Fraction) -> Query | None:
         """The question of policy `fixed` at ε, whose `levels` default to the papers' noise; None for other policies."""
@@ -112,6 +123,7 @@ class Specification:
                 levels=_integer("levels", data.get("levels"), None, 1, MAX_CELLS - 1),
                 particles=_integer("particles", data.get("particles"), DEFAULT_PARTICLES, 100, 1_000_000),
                 epsilon_choices=_epsilon_choices(data.get("epsilon"), data.get("epsilon_choices")),
+                misfit_check=_misfit_check(family, data.get("misfit_check"), data.get("misfit_looks")),
             )
             specification._check_questions()
         except (InvalidPrior, InvalidGoal, DitherError) as error:
@@ -173,6 +185,35 @@ def _policy(value: Any) -> Policy:
         if np.isfinite([low, high]).all() and low < high:
             return Policy("fixed", (low, high))
     raise SpecificationError("policy must be adaptive, thompson or fixed:LOW:HIGH with LOW below HIGH")
+
+
+def _misfit_check(family: Family, share: Any, looks: Any) -> MisfitCheck | None:
+    if share is None or share is False:
+        if looks is not None:
+            raise SpecificationError("misfit_looks is for collections with misfit_check")
+        return None
+    if family.name == "bernoulli":
+        raise SpecificationError("misfit_check is not for bernoulli, which fits every population of zeros and ones")
+    if share is True:
+        share = DEFAULT_CHECK_SHARE
+    if isinstance(share, str) or not isinstance(share, int | float | Decimal) or not 0 < share <= 0.5:
+        raise SpecificationError("misfit_check must be true, false, or a share above 0 and at most 0.5")
+    return MisfitCheck(float(share), _looks(looks))
+
+
+def _looks(values: Any) -> tuple[int, ...]:
+    if values is None:
+        return DEFAULT_LOOKS
+    wrong = SpecificationError(
+        f"misfit_looks must be a list of 1 to {MAX_LOOKS} numbers of check answers, whole, above 0 and increasing"
+    )
+    if not isinstance(values, list | tuple) or not 1 <= len(values) <= MAX_LOOKS:
+        raise wrong
+    if any(isinstance(x, bool) or not isinstance(x, int) or not 0 < x <= MAX_LOOK for x in values):
+        raise wrong
+    if any(low >= high for low, high in pairwise(values)):
+        raise wrong
+    return tuple(values)
 
 
 def _prior(family: Family, transform: Transform, data: Mapping[str, Any]) -> Prior:

@@ -1,5 +1,8 @@
 """Brings a database to the newest schema."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
@@ -23,7 +26,7 @@ def upgrade_database(engine: Engine) -> None:
     """
     config = _config()
     script = ScriptDirectory.from_config(config)
-    with engine.begin() as connection:
+    with engine.connect() as connection, _foreign_keys_unenforced(connection), connection.begin():
         if connection.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
         current = MigrationContext.configure(connection).get_current_revision()
@@ -31,6 +34,7 @@ def upgrade_database(engine: Engine) -> None:
         if current != script.get_current_head():
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
+            _check_foreign_keys(connection)
 
 
 def newest_revision() -> str | None:
@@ -43,6 +47,27 @@ def _config() -> Config:
     config.set_main_option("script_location", "dither_migrations:")
     config.set_main_option("path_separator", "os")
     return config
+
+
+@contextmanager
+def _foreign_keys_unenforced(connection: Connection) -> Iterator[None]:
+    """On SQLite a table that others refer to can be written anew only so, and only from outside a transaction."""
+    if connection.dialect.name != "sqlite":
+        yield
+        return
+    driver = connection.connection.driver_connection
+    assert driver is not None
+    driver.execute("PRAGMA foreign_keys=OFF")
+    try:
+        yield
+    finally:
+        driver.execute("PRAGMA foreign_keys=ON")
+
+
+def _check_foreign_keys(connection: Connection) -> None:
+    """Raises `RuntimeError` if, on SQLite, a migration has left a row that refers to none."""
+    if connection.dialect.name == "sqlite" and connection.execute(text("PRAGMA foreign_key_check")).first():
+        raise RuntimeError("a migration broke a foreign key")
 
 
 def _check(connection: Connection, script: ScriptDirectory, current: str | None) -> None:

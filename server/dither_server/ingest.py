@@ -21,7 +21,7 @@ from dither_server.ingest_sql import (
     read_rules,
     read_stored,
 )
-from dither_server.packing import unpack_query
+from dither_server.packing import purpose_of, unpack_query
 
 __all__ = ["Arrival", "Fate", "Ingest", "Stored"]
 
@@ -101,8 +101,8 @@ class Ingest:
     def _query_numbers(self, connection: Connection, packed: set[bytes]) -> dict[bytes, int]:
         """Row numbers of packed queries."""
         numbers = {query: self._queries[query] for query in packed if query in self._queries}
-        unknown = {unpack_query(query): query for query in packed - numbers.keys()}
-        return numbers | {unknown[query]: number for query, number in number_queries(connection, unknown).items()}
+        unknown = {(unpack_query(query), purpose_of(query)): query for query in packed - numbers.keys()}
+        return numbers | {unknown[asked]: number for asked, number in number_queries(connection, unknown).items()}
 
 
 def _refusal(rules: Rules, arrival: Arrival) -> Fate | None:

@@ -11,10 +11,12 @@ from sqlalchemy import Connection, Select, bindparam, func, select
 
 from dither_client import Query
 from dither_server.database import insert_into
+from dither_server.packing import Purpose
 from dither_server.schema import answers, collections, counts, queries
 
 __all__ = [
     "AnswerValues",
+    "Asked",
     "Key",
     "Rules",
     "add_counts",
@@ -26,6 +28,9 @@ __all__ = [
 
 Key = tuple[int, bytes]
 """A collection's number and the key of a ticket in it."""
+
+Asked = tuple[Query, Purpose]
+"""A query and what its answers are for: answers for different purposes are counted apart."""
 
 AnswerValues = tuple[int, int, int]
 """Of an answer to be stored: its query's number, the answer, and when it was received (milliseconds)."""
@@ -92,15 +97,19 @@ def insert_answers(connection: Connection, rows: Mapping[Key, AnswerValues]) -> 
     return {(collection, ticket) for collection, ticket in inserted}
 
 
-def number_queries(connection: Connection, wanted: Iterable[Query]) -> dict[Query, int]:
-    """Row numbers of queries, which get a row if they have none."""
-    by_id = {query.id: query for query in wanted}
-    if not by_id:
+def number_queries(connection: Connection, wanted: Iterable[Asked]) -> dict[Asked, int]:
+    """Row numbers of queries asked for a purpose, which get a row if they have none."""
+    by_name = {(query.id, purpose): (query, purpose) for query, purpose in wanted}
+    if not by_name:
         return {}
     statements = _statements(connection.dialect.name)
-    rows = [{"id": name, "query": _json(query)} for name, query in sorted(by_id.items())]
+    rows = [
+        {"id": name, "query": _json(query), "purpose": purpose}
+        for (name, purpose), (query, _) in sorted(by_name.items(), key=lambda item: item[0])
+    ]
     connection.execute(statements.insert_queries, rows)
-    return {by_id[name]: number for name, number in connection.execute(statements.query_numbers, {"ids": list(by_id)})}
+    found = connection.execute(statements.query_numbers, {"ids": sorted({name for name, _ in by_name})})
+    return {by_name[name, purpose]: number for name, purpose, number in found if (name, purpose) in by_name}
 
 
 def add_counts(connection: Connection, slot: int, tally: Mapping[tuple[int, int, int], int]) -> None:
@@ -133,8 +142,10 @@ def _statements(dialect: str) -> _Statements:
         totals=totals.group_by(counts.c.collection),
         stored=stored,
         insert_answers=new_answers.returning(answers.c.collection, answers.c.ticket),
-        insert_queries=insert_into(dialect, queries).on_conflict_do_nothing(index_elements=["id"]),
-        query_numbers=select(queries.c.id, queries.c.number).where(queries.c.id.in_(bindparam("ids", expanding=True))),
+        insert_queries=insert_into(dialect, queries).on_conflict_do_nothing(index_elements=["id", "purpose"]),
+        query_numbers=select(queries.c.id, queries.c.purpose, queries.c.number).where(
+            queries.c.id.in_(bindparam("ids", expanding=True))
+        ),
         add_counts=more.on_conflict_do_update(
             index_elements=["collection", "query", "answer", "slot"],
             set_={"count": counts.c.count + more.excluded.count},

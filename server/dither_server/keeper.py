@@ -4,7 +4,7 @@ import json
 import logging
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -12,10 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from dither_client import Query, parse_query
+from dither_estimator.counts import total_answers
 from dither_estimator.learner import InvalidSnapshot, Learner
+from dither_estimator.misfit import Look, check_questions, misfit_p_value, misfit_report
 from dither_server.clock import Clock, iso_time, milliseconds
 from dither_server.collections import Collection
-from dither_server.packing import pack_query
+from dither_server.packing import Purpose, pack_query
 from dither_server.store import HistoryRow, Store
 
 __all__ = ["Keeper", "Published", "Question"]
@@ -51,6 +53,10 @@ class Published:
     """Particles, shape (n, d)."""
     weights: npt.NDArray[np.float64]
     """Normalised, shape (n,)."""
+    check_pools: Mapping[Fraction, tuple[Question, ...]] = field(default_factory=dict)
+    """The check questions of each ε, likewise; empty without a check."""
+    check_share: float = 0.0
+    """The chance that a ticket is to be a check ticket."""
 
 
 class Keeper:
@@ -64,6 +70,10 @@ class Keeper:
         self._learner = self._restored() or self._new()
         self._history_at = store.last_history(collection.number)
         self._newest = _FIRST_POOL
+        self._check = collection.specification.misfit_check
+        self._check_counts: dict[Query, npt.NDArray[np.int64]] = {}
+        self._looks = store.looks(collection.number)
+        self._rng = np.random.default_rng()
 
     @property
     def answers(self) -> int:
@@ -81,6 +91,22 @@ class Keeper:
         if missing:
             self._learner.learn_counts(missing)
             self._newest = int(sum(row.sum() for row in missing.values()))
+        if self._check is not None:
+            self._check_counts = self._count_table("check")
+
+    def look(self) -> Look | None:
+        """A look at the check answers if one is due. It counts once it is stored, and `keep_looks` was told."""
+        check_answers = total_answers(self._check_counts)
+        due = None if self._check is None else self._check.due(check_answers, self._looks)
+        if due is None:
+            return None
+        family = self.collection.specification.family
+        p_value = misfit_p_value(self._rng, family, *self._learner.particles(), self._check_counts)
+        return Look(due, check_answers, self._learner.answers, p_value)
+
+    def keep_looks(self, looks: list[Look]) -> None:
+        """Takes note of all looks that are stored."""
+        self._looks = looks
 
     def publish(self) -> Published:
         """The learner's state for everybody to read."""
@@ -92,10 +118,12 @@ class Keeper:
         return Published(
             pools={epsilon: _questions(learner.pool(size, epsilon)) for epsilon in choices},
             answers=learner.answers,
-            posterior={**posterior, "updated_at": iso_time(milliseconds(self._clock()))},
+            posterior={**posterior, "misfit": self._misfit(), "updated_at": iso_time(milliseconds(self._clock()))},
             parameters=self.collection.specification.family.names,
             theta=theta,
             weights=weights,
+            check_pools={epsilon: self._check_pool(epsilon) for epsilon in choices if self._check},
+            check_share=self._check.share if self._check else 0.0,
         )
 
     def history(self, published: Published) -> HistoryRow | None:
@@ -129,9 +157,19 @@ class Keeper:
             _log.warning("snapshot refused: learning the counts again", extra=facts)
             return None
 
-    def _count_table(self) -> dict[Query, npt.NDArray[np.int64]]:
+    def _check_pool(self, epsilon: Fraction) -> tuple[Question, ...]:
+        spec = self.collection.specification
+        return _questions(check_questions(spec.family, *self._learner.particles(), epsilon, spec.transform), "check")
+
+    def _misfit(self) -> dict[str, Any] | None:
+        if self._check is None:
+            return None
+        family = self.collection.specification.family
+        return misfit_report(self._check, family, total_answers(self._check_counts), self._looks)
+
+    def _count_table(self, purpose: Purpose = "training") -> dict[Query, npt.NDArray[np.int64]]:
         table: dict[Query, npt.NDArray[np.int64]] = {}
-        for row in self._store.counts(self.collection.number):
+        for row in self._store.counts(self.collection.number, purpose):
             query = self._queries.get(row.query_id)
             if query is None:
                 query = self._queries[row.query_id] = parse_query(json.loads(row.query))
@@ -141,8 +179,8 @@ class Keeper:
         return table
 
 
-def _questions(queries: Iterable[Query]) -> tuple[Question, ...]:
-    return tuple(Question(pack_query(query), _json(query.to_json())) for query in queries)
+def _questions(queries: Iterable[Query], purpose: Purpose = "training") -> tuple[Question, ...]:
+    return tuple(Question(pack_query(query, purpose), _json(query.to_json())) for query in queries)
 
 
 def _difference(

@@ -190,6 +190,25 @@ class ParameterSummary(BaseModel):
     q95: float
 
 
+class MisfitLook(BaseModel):
+    """A look at the check answers: the rank of their misfit among replicates, uniform if the family holds."""
+
+    check_answers: int
+    answers: int = Field(description="Learnt by then.")
+    p_value: float = Field(examples=[0.412])
+    alpha: float = Field(description="An alarm if the p-value is not above this.", examples=[0.016666666666666666])
+
+
+class Misfit(BaseModel):
+    """What the misfit check has found."""
+
+    family: str = Field(examples=["normal"])
+    check_answers: int = Field(description="Answers that are never learnt.")
+    looks: list[MisfitLook]
+    alarm: bool
+    next_look: int | None = Field(description="The number of check answers of the next look.", examples=[5000])
+
+
 class PosteriorReply(BaseModel):
     """The posterior of every answer learnt so far."""
 
@@ -204,6 +223,7 @@ class PosteriorReply(BaseModel):
     particles: int
     moves: int
     queries: int = Field(description="Distinct questions answered.")
+    misfit: Misfit | None = Field(description="Null where `misfit_check` is off.")
     updated_at: str = Field(examples=[_TIME])
 
 
@@ -241,7 +261,7 @@ class QueriesItem(BaseModel):
 
 
 class QueriesReply(BaseModel):
-    """Every question answered so far."""
+    """Every question answered so far for one purpose."""
 
     queries: list[QueriesItem]
 
@@ -250,6 +270,7 @@ class AnswersItem(BaseModel):
     """One stored answer."""
 
     query_id: str
+    purpose: Literal["training", "check"] = Field(description="Whether it is learnt, or for the misfit check.")
     answer: int
     received_at: str = Field(examples=[_TIME])
 

@@ -16,12 +16,13 @@ from fractions import Fraction
 
 from sqlalchemy import Connection
 
+from dither_estimator.misfit import Look
 from dither_server.clock import Clock, milliseconds
 from dither_server.collections import Collection, Collections
 from dither_server.errors import Unavailable
 from dither_server.keeper import Keeper, Published, Question
 from dither_server.metrics import Metrics
-from dither_server.store import HistoryRow, Store, add_history, replace_snapshot
+from dither_server.store import HistoryRow, Store, add_history, add_look, replace_snapshot
 from dither_server.writer import Writer
 
 __all__ = ["Owner"]
@@ -87,7 +88,9 @@ class Owner:
         return await asyncio.wrap_future(future)
 
     def draw(self, published: Published, epsilon: Fraction) -> Question:
-        """A question of the pool of an ε that may be chosen, each as likely as another."""
+        """A question at an ε that may be chosen, each of the pool as likely as another; by a coin, a check question."""
+        if published.check_pools and self._random.random() < published.check_share:
+            return self._random.choice(published.check_pools[epsilon])
         return self._random.choice(published.pools[epsilon])
 
     def _run(self) -> None:
@@ -137,6 +140,10 @@ class Owner:
             self._keepers[number] = keeper
             self._snapshots[number] = (keeper.answers, time.monotonic())
         keeper.catch_up()
+        look = keeper.look()
+        if look is not None:
+            # Nobody hears of a look before it is stored for good.
+            keeper.keep_looks(self._writer.submit(_look_job(number, look, milliseconds(self._clock()))).result())
         published = keeper.publish()
         self._metrics.learnt(keeper.collection.id, published.answers, published.posterior["ess"])
         row = keeper.history(published)
@@ -170,6 +177,10 @@ class Owner:
 
 def _history_job(number: int, row: HistoryRow) -> Callable[[Connection], None]:
     return lambda connection: add_history(connection, number, [row])
+
+
+def _look_job(number: int, look: Look, at: int) -> Callable[[Connection], list[Look]]:
+    return lambda connection: add_look(connection, number, look, at)
 
 
 def _snapshot_job(number: int, answers: int, at: int, content: bytes) -> Callable[[Connection], None]:

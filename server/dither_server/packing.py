@@ -2,24 +2,30 @@
 
 A packing is a header and the coordinates, big-endian. Header: mechanism (1 byte), transform (1), micro-ε (4), and the
 largest answer (2), which is `levels` of `laplace` and the number of cuts of `randomized_response`. Coordinates are
-IEEE 754 doubles: `low` and `high`, or the cuts.
+IEEE 754 doubles: `low` and `high`, or the cuts. The high bit of the transform's byte is set where the answer is for the
+misfit check, and not for learning.
 """
 
 import struct
 from fractions import Fraction
+from typing import Literal
 
 from dither_client import Laplace, Query, RandomizedResponse
 from dither_client.epsilon import MICRO
 
-__all__ = ["n_answers", "pack_query", "unpack_query"]
+__all__ = ["Purpose", "n_answers", "pack_query", "purpose_of", "unpack_query"]
+
+Purpose = Literal["training", "check"]
+"""What an answer is for: to be learnt, or to check the family, and then never to be learnt."""
 
 _HEADER = struct.Struct(">BBIH")
 _MECHANISMS = (Laplace.mechanism, RandomizedResponse.mechanism)
 _TRANSFORMS = ("identity", "log")
+_CHECK = 0x80
 
 
-def pack_query(query: Query) -> bytes:
-    """The packing of `query`. Raises `TypeError` for a mechanism that has none."""
+def pack_query(query: Query, purpose: Purpose = "training") -> bytes:
+    """The packing of `query` asked for that purpose. Raises `TypeError` for a mechanism that has none."""
     if isinstance(query, Laplace):
         coordinates: tuple[float, ...] = (query.low, query.high)
     elif isinstance(query, RandomizedResponse):
@@ -28,7 +34,7 @@ def pack_query(query: Query) -> bytes:
         raise TypeError(f"{type(query).__name__} has no packing")
     header = _HEADER.pack(
         _MECHANISMS.index(query.mechanism),
-        _TRANSFORMS.index(query.transform),
+        _TRANSFORMS.index(query.transform) | (_CHECK if purpose == "check" else 0),
         int(query.epsilon * MICRO),
         query.n_answers - 1,
     )
@@ -36,16 +42,22 @@ def pack_query(query: Query) -> bytes:
 
 
 def unpack_query(packed: bytes) -> Query:
-    """The query that `pack_query` packed."""
-    mechanism, transform, micro, largest = _HEADER.unpack_from(packed)
+    """The query that `pack_query` packed, whatever for."""
+    mechanism, flagged, micro, largest = _HEADER.unpack_from(packed)
+    transform = _TRANSFORMS[flagged & ~_CHECK]
     coordinates = struct.unpack(f">{(len(packed) - _HEADER.size) // 8}d", packed[_HEADER.size :])
     epsilon = Fraction(micro, MICRO)
     if _MECHANISMS[mechanism] == Laplace.mechanism:
         low, high = coordinates
-        return Laplace(low, high, largest, epsilon, _TRANSFORMS[transform])
-    return RandomizedResponse(coordinates, epsilon, _TRANSFORMS[transform])
+        return Laplace(low, high, largest, epsilon, transform)
+    return RandomizedResponse(coordinates, epsilon, transform)
 
 
 def n_answers(packed: bytes) -> int:
     """How many answers the packed query has, without unpacking it."""
     return int.from_bytes(packed[6:8], "big") + 1
+
+
+def purpose_of(packed: bytes) -> Purpose:
+    """What the answer to the packed query is for."""
+    return "check" if packed[1] & _CHECK else "training"

@@ -21,7 +21,9 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-__all__ = ["answers", "collections", "counts", "history", "metadata", "queries", "snapshots", "tokens"]
+__all__ = [
+    "answers", "collections", "counts", "history", "metadata", "misfit_looks", "queries", "snapshots", "tokens",
+]  # fmt: skip
 
 metadata = MetaData()
 
@@ -47,8 +49,10 @@ queries = Table(
     Column("number", Integer, Identity(), nullable=False),
     Column("id", Text, nullable=False),
     Column("query", Text, nullable=False),
+    Column("purpose", Text, nullable=False, server_default="training"),
     PrimaryKeyConstraint("number", name="queries_number_is_the_key"),
-    UniqueConstraint("id", name="queries_id_is_unique"),
+    UniqueConstraint("id", "purpose", name="queries_id_and_purpose_are_unique"),
+    CheckConstraint("purpose IN ('training', 'check')", name="queries_purpose_is_known"),
 )
 
 answers = Table(
@@ -104,6 +108,19 @@ history = Table(
     Column("query", Text, nullable=False),
     PrimaryKeyConstraint("collection", "answers", name="history_one_row_for_each_number_of_answers"),
     ForeignKeyConstraint(["collection"], ["collections.number"], name="history_has_a_collection"),
+)
+
+misfit_looks = Table(
+    "misfit_looks",
+    metadata,
+    Column("collection", Integer, nullable=False),
+    Column("look", BigInteger, nullable=False),
+    Column("check_answers", BigInteger, nullable=False),
+    Column("answers", BigInteger, nullable=False),
+    Column("p_value", Float, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    PrimaryKeyConstraint("collection", "look", name="misfit_looks_each_is_made_once"),
+    ForeignKeyConstraint(["collection"], ["collections.number"], name="misfit_looks_have_a_collection"),
 )
 
 tokens = Table(

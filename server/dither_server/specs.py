@@ -148,6 +148,22 @@ class CollectionSpec(BaseModel):
     particles: Any = _known(
         "Size of the particle system.", 1000, type="integer", minimum=100, maximum=1_000_000, default=1000
     )
+    misfit_check: Any = _known(
+        "Whether some respondents get check questions, whose answers are never learnt; or their share.",
+        True,
+        0.2,
+        anyOf=[{"type": "boolean"}, {"type": "number", "exclusiveMinimum": 0, "maximum": 0.5}],
+        default=False,
+    )
+    misfit_looks: Any = _known(
+        "The numbers of check answers at which the fit is checked.",
+        [500, 5000, 50000],
+        type="array",
+        items={"type": "integer", "minimum": 1},
+        minItems=1,
+        maxItems=20,
+        default=[500, 5000, 50000],
+    )
     opens_at: _Time = Field(default=None, description="No tickets before this time.", examples=["2026-01-01T00:00:00Z"])
     closes_at: _Time = Field(
         default=None, description="No answers from this time on.", examples=["2027-01-01T00:00:00Z"]

@@ -6,10 +6,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, func, select, text
 
+from dither_estimator.misfit import Look
 from dither_server.database import insert_into
-from dither_server.schema import answers, counts, history, queries, snapshots
+from dither_server.packing import Purpose
+from dither_server.schema import answers, counts, history, misfit_looks, queries, snapshots
 
-__all__ = ["AnswerRow", "CountRow", "HistoryRow", "Store", "add_history", "replace_snapshot"]
+__all__ = ["AnswerRow", "CountRow", "HistoryRow", "Store", "add_history", "add_look", "replace_snapshot"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,7 @@ class AnswerRow:
 
     ticket: bytes
     query_id: str
+    purpose: str
     answer: int
     received_at: int
 
@@ -67,12 +70,12 @@ class Store:
             found = select(counts.c.collection, func.sum(counts.c.count)).group_by(counts.c.collection)
             return {number: int(total) for number, total in connection.execute(found)}
 
-    def counts(self, collection: int) -> list[CountRow]:
-        """The count table of a collection, added up over slots, in a fixed order."""
+    def counts(self, collection: int, purpose: Purpose = "training") -> list[CountRow]:
+        """The count table of a collection's answers for that purpose, added up over slots, in a fixed order."""
         found = (
             select(queries.c.id, queries.c.query, counts.c.answer, func.sum(counts.c.count))
             .join_from(counts, queries, counts.c.query == queries.c.number)
-            .where(counts.c.collection == collection)
+            .where(counts.c.collection == collection, queries.c.purpose == purpose)
             .group_by(queries.c.number, queries.c.id, queries.c.query, counts.c.answer)
             .order_by(queries.c.number, counts.c.answer)
         )
@@ -86,7 +89,7 @@ class Store:
         That order has nothing to do with the order of commits: whatever is stored before a reader starts is met once.
         """
         found = (
-            select(answers.c.ticket, queries.c.id, answers.c.answer, answers.c.received_at)
+            select(answers.c.ticket, queries.c.id, queries.c.purpose, answers.c.answer, answers.c.received_at)
             .join_from(answers, queries, answers.c.query == queries.c.number)
             .where(answers.c.collection == collection, answers.c.ticket > after)
             .order_by(answers.c.ticket)
@@ -114,6 +117,27 @@ class Store:
         with self._engine.connect() as connection:
             content: bytes | None = connection.execute(found).scalar_one_or_none()
             return content
+
+    def looks(self, collection: int) -> list[Look]:
+        """The looks of a collection's misfit check, in order."""
+        with self._engine.connect() as connection:
+            return _looks(connection, collection)
+
+
+def add_look(connection: Connection, collection: int, look: Look, at: int) -> list[Look]:
+    """Stores a look, unless it was made before, and returns all that are stored."""
+    insert = insert_into(connection.dialect.name, misfit_looks).on_conflict_do_nothing(
+        index_elements=["collection", "look"]
+    )
+    row = {"check_answers": look.check_answers, "answers": look.answers, "p_value": look.p_value, "at": at}
+    connection.execute(insert.values(collection=collection, look=look.planned, **row))
+    return _looks(connection, collection)
+
+
+def _looks(connection: Connection, collection: int) -> list[Look]:
+    columns = (misfit_looks.c.look, misfit_looks.c.check_answers, misfit_looks.c.answers, misfit_looks.c.p_value)
+    found = select(*columns).where(misfit_looks.c.collection == collection).order_by(misfit_looks.c.look)
+    return [Look(*row) for row in connection.execute(found)]
 
 
 def replace_snapshot(connection: Connection, collection: int, answers: int, stored_at: int, content: bytes) -> None:

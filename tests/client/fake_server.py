@@ -48,7 +48,7 @@ class FakeServer:
         self.requests: list[Recorded] = []
         self.answers: dict[str, int] = {}
         self.refusals: dict[str, Reply] = {}
-        """A reply by path, instead of the usual one."""
+        """A reply by path, with or without its query string, instead of the usual one."""
         self.tokens: dict[str, dict[str, str]] = {}
         self._tickets = 0
         self._lock = threading.Lock()
@@ -105,8 +105,9 @@ class FakeServer:
 
     def _reply(self, request: Recorded) -> Reply:
         path = urlsplit(request.path).path
-        if path in self.refusals:
-            return self.refusals[path]
+        for address in (request.path, path):
+            if address in self.refusals:
+                return self.refusals[address]
         if path == "/v1/collections":
             if request.method == "POST":
                 spec = json.loads(request.body)

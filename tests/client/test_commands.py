@@ -216,7 +216,7 @@ def test_export(dither: Dither, tmp_path: Path, ending: str) -> None:
     assert [sum(counts) for counts in read_counts(files["counts"]).values()] == [15, 6]
     if ending == "csv":
         assert files["answers"].read_text().splitlines()[:2] == [
-            *("query_id,answer,received_at", "q,0,2026-01-01T00:00:00Z")
+            *("query_id,purpose,answer,received_at", "q,training,0,2026-01-01T00:00:00Z")
         ]
         assert files["particles"].read_text().splitlines()[:2] == ["mu,sigma,weight", "52.0,11.0,0.1"]
 

@@ -2,11 +2,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import Engine, inspect, text
+from sqlalchemy import Engine, func, inspect, select, text
+from sqlalchemy.exc import IntegrityError
 
 from dither_migrations import SchemaRefused, newest_revision, upgrade_database
+from dither_migrations.upgrade import _config
 from dither_server import schema
 from dither_server.database import make_engine, writing
 
@@ -26,7 +29,7 @@ def revision(engine: Engine) -> str | None:
 
 def test_a_fresh_database_gets_the_newest_schema(engine: Engine) -> None:
     upgrade_database(writing(engine))
-    assert revision(engine) == newest_revision() == "0001"
+    assert revision(engine) == newest_revision() == "0002"
     assert set(inspect(engine).get_table_names()) == {*schema.metadata.tables, "alembic_version"}
 
 
@@ -75,6 +78,45 @@ def test_upgrading_again_changes_nothing(engine: Engine) -> None:
     upgrade_database(writing(engine))
     with engine.connect() as connection:
         assert connection.execute(text("SELECT id FROM collections")).scalars().all() == ["kept"]
+
+
+def test_the_answers_of_the_first_schema_are_all_for_training(engine: Engine) -> None:
+    """Rows, their numbers and what refers to them stay, and constraints hold afterwards."""
+    config = _config()
+    with writing(engine).begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0001")
+    query, answer = schema.queries.c, schema.answers.c
+    with writing(engine).begin() as connection:
+        connection.execute(
+            text("INSERT INTO collections (id, specification, state, created_at) VALUES ('c','{}','open',0)")
+        )
+        for name in ("first", "gone", "second"):
+            connection.execute(text(f"INSERT INTO queries (id, query) VALUES ('{name}', '{{}}')"))
+        connection.execute(text("DELETE FROM queries WHERE id = 'gone'"))
+        for number in (1, 3):
+            insert = text(
+                "INSERT INTO answers (collection, ticket, query, answer, received_at) VALUES (1, :t, :q, 1, 0)"
+            )
+            connection.execute(insert, {"t": bytes([number]) * 20, "q": number})
+            connection.execute(text(f"INSERT INTO counts VALUES (1, {number}, 1, 0, 1)"))
+    upgrade_database(writing(engine))
+    assert revision(engine) == newest_revision()
+    with engine.connect() as connection:
+        rows = connection.execute(select(query.number, query.id, query.purpose).order_by(query.number)).all()
+        assert [tuple(row) for row in rows] == [(1, "first", "training"), (3, "second", "training")]
+        assert connection.execute(select(answer.query).order_by(answer.query)).scalars().all() == [1, 3]
+    for refused in (
+        "INSERT INTO queries (id, query) VALUES ('first', '{}')",
+        "INSERT INTO queries (id, query, purpose) VALUES ('third', '{}', 'other')",
+        "INSERT INTO counts VALUES (1, 99, 1, 0, 1)",
+        "DELETE FROM queries WHERE id = 'first'",
+    ):
+        with pytest.raises(IntegrityError), writing(engine).begin() as connection:
+            connection.execute(text(refused))
+    with writing(engine).begin() as connection:
+        connection.execute(text("INSERT INTO queries (id, query, purpose) VALUES ('first', '{}', 'check')"))
+        assert connection.execute(select(func.max(query.number))).scalar_one() > 3
 
 
 def test_processes_that_start_together_take_turns(database_url: str) -> None:

@@ -71,6 +71,20 @@ def test_new_answers_are_stored_and_counted(engine: Engine) -> None:
         assert connection.execute(select(func.count()).select_from(queries)).scalar_one() == 2
 
 
+def test_one_query_for_two_purposes_is_counted_apart(engine: Engine) -> None:
+    check = pack_query(Laplace(0, 1, 2, 1), "check")
+    ingest = Ingest()
+    for _ in range(2):  # the second time from the numbers that are remembered
+        assert store(engine, [arrival(answer=1, query=q) for q in (QUERY, check, check)], ingest) == [Fate.STORED] * 3
+    assert store(engine, [arrival(answer=1, query=check)]) == [Fate.STORED]  # by a process that remembers none
+    with engine.connect() as connection:
+        joined = select(queries.c.purpose, counts.c.count).join_from(
+            counts, queries, counts.c.query == queries.c.number
+        )
+        assert sorted(map(tuple, connection.execute(joined))) == [("check", 5), ("training", 2)]
+        assert connection.execute(select(func.count(func.distinct(queries.c.id)))).scalar_one() == 1
+
+
 def test_a_transaction_takes_thousands_of_answers(engine: Engine) -> None:
     arrivals = [arrival() for _ in range(5_000)]
     assert store(engine, arrivals) == [Fate.STORED] * 5_000

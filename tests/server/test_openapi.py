@@ -74,7 +74,8 @@ def test_every_field_of_a_collection_is_described_with_an_example() -> None:
     properties = DOCUMENT["components"]["schemas"]["CollectionSpec"]["properties"]
     assert list(properties) == [
         "name", "family", "epsilon", "epsilon_choices", "transform", "prior", "range", "goal", "policy", "mechanism",
-        "levels", "particles", "opens_at", "closes_at", "max_answers", "admission", "visibility",
+        "levels", "particles", "misfit_check", "misfit_looks", "opens_at", "closes_at", "max_answers", "admission",
+        "visibility",
     ]  # fmt: skip
     for name, field in properties.items():
         assert field["description"].endswith("."), name

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dither_client import Laplace, Query, RandomizedResponse
-from dither_server.packing import n_answers, pack_query, unpack_query
+from dither_server.packing import Purpose, n_answers, pack_query, purpose_of, unpack_query
 
 coordinates = st.floats(-1e9, 1e9).map(lambda x: x + 0.0)
 epsilons = st.integers(1, 50_000_000).map(lambda micro: Fraction(micro, 1_000_000))
@@ -23,17 +23,30 @@ def queries(draw: Any) -> Query:
     return RandomizedResponse(cuts, draw(epsilons), draw(transforms))
 
 
-@given(queries())
-def test_a_packed_query_comes_back_as_it_was(query: Query) -> None:
-    packed = pack_query(query)
+purposes = st.sampled_from(["training", "check"])
+
+
+@given(queries(), purposes)
+def test_a_packed_query_comes_back_as_it_was(query: Query, purpose: Purpose) -> None:
+    packed = pack_query(query, purpose)
     assert unpack_query(packed) == query
-    assert pack_query(unpack_query(packed)) == packed
+    assert purpose_of(packed) == purpose
+    assert pack_query(unpack_query(packed), purpose) == packed
     assert n_answers(packed) == query.n_answers
 
 
-@given(queries(), queries())
-def test_two_queries_have_one_packing_only_if_they_are_one(first: Query, second: Query) -> None:
-    assert (pack_query(first) == pack_query(second)) == (first == second)
+@given(queries(), queries(), purposes, purposes)
+def test_two_queries_have_one_packing_only_if_they_are_one(
+    first: Query, second: Query, one: Purpose, other: Purpose
+) -> None:
+    assert (pack_query(first, one) == pack_query(second, other)) == ((first, one) == (second, other))
+
+
+def test_tickets_from_before_the_misfit_check_are_for_training() -> None:
+    packed = bytes.fromhex("0001000f42400001" + "4018000000000000" + "4019000000000000")
+    assert unpack_query(packed) == Laplace(6.0, 6.25, 1, 1, "log")
+    assert purpose_of(packed) == "training"
+    assert pack_query(Laplace(6.0, 6.25, 1, 1, "log")) == packed
 
 
 def test_the_largest_queries_fit() -> None:

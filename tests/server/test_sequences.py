@@ -16,7 +16,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 from tests.server.conftest import POSTGRES, FakeClock, Site, open_site
 
+from dither_server.packing import purpose_of
 from dither_server.tickets import SKEW, TICKET_LIFE
+
+CHECK = {"misfit_check": 0.5, "misfit_looks": [2, 3]}
 
 
 @dataclass
@@ -65,15 +68,18 @@ class Sequences(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         for collection in self.model.values():
-            self.site.learnt(collection.id, len(collection.answers))
+            purposes = [purpose_of(self.site.service.tickets.open(text).query) for text in collection.answers]
+            self.site.learnt(collection.id, purposes.count("training"))
+            rows = self.site.service.store.counts(self.site.service.collections.get(collection.id).number, "check")
+            assert sum(row.count for row in rows) == purposes.count("check")
         self.running.close()
         self.site.check_counts()
         self.stack.close()
 
-    @rule(target=collections, max_answers=st.none() | st.integers(1, 5))
-    def create(self, max_answers: int | None) -> str:
+    @rule(target=collections, max_answers=st.none() | st.integers(1, 5), checked=st.booleans())
+    def create(self, max_answers: int | None, checked: bool) -> str:
         policy = {"levels": 1, "policy": "fixed:0:1", "max_answers": max_answers}
-        collection = self.site.create(**policy)
+        collection = self.site.create(**policy, **(CHECK if checked else {}))
         self.model[collection] = Collection(collection, max_answers)
         return collection
 

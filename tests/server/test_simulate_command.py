@@ -56,6 +56,35 @@ def test_the_report_in_process(capsys: pytest.CaptureFixture[str]) -> None:
     assert 1 <= found["queries"] <= 200
 
 
+@pytest.fixture
+def checked(tmp_path: Path) -> str:
+    """The name of a file with a specification that has a misfit check."""
+    spec = {"family": "normal", "epsilon": 1, "range": [0, 100], "misfit_check": 0.5, "misfit_looks": [50, 60, 9_999]}
+    (tmp_path / "spec.json").write_text(json.dumps(spec))
+    return str(tmp_path / "spec.json")
+
+
+def test_a_simulation_checks_for_misfit(checked: str, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = [*PEOPLE, "--spec", checked, "--in-process", "--seed", "1"]
+    found = report(capsys, *arguments)
+    assert set(found) == KEYS | {"misfit"}
+    assert found["answers"] == 200
+    assert [look["check_answers"] for look in found["misfit"]["looks"]] == [50, 60]
+    assert found["misfit"]["next_look"] == 9_999
+    # Five standard deviations of a fair coin's count: a false alarm in 1e6.
+    assert abs(found["misfit"]["check_answers"] - 100) < 5 * 50**0.5
+    assert report(capsys, *arguments)["misfit"] == found["misfit"]
+    assert run(["simulate", *arguments]) == 0
+    assert "family normal so far (2 looks; the next look" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_server_checks_for_misfit(server: ServerProcess, checked: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = report(capsys, *PEOPLE, "--spec", checked, "--url", server.url, "--token", TOKEN)
+    assert found["answers"] == 200
+    assert abs(found["misfit"]["check_answers"] - 100) < 5 * 50**0.5
+    assert found["misfit"]["looks"]
+
+
 def test_a_seed_repeats_a_simulation(capsys: pytest.CaptureFixture[str]) -> None:
     runs = [report(capsys, *PEOPLE, "--in-process", "--seed", seed) for seed in ("3", "3", "4")]
     one, again, other = ({**found, "seconds": 0, "estimator_seconds": 0} for found in runs)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from dither_client.analyst import Analyst
+from dither_client.analyst import Analyst, AnsweredQuery
 from dither_client.commands._shared import Json, Token, Url, console, fail, print_json
 from dither_client.tables import counts_rows, write_table
 
@@ -20,6 +20,7 @@ def export(
     collection: Annotated[str, typer.Argument(metavar="ID", help="The collection.", show_default=False)],
     url: Url,
     counts: Annotated[Path | None, typer.Option(help="How often each answer was given to each question.")] = None,
+    check: Annotated[Path | None, typer.Option(help="The same of the misfit check, never learnt.")] = None,
     answers: Annotated[Path | None, typer.Option(help="Every answer.")] = None,
     particles: Annotated[Path | None, typer.Option(help="The weighted particles of the posterior.")] = None,
     token: Token = None,
@@ -31,11 +32,12 @@ def export(
     """
     tables: list[tuple[str, Path | None, Callable[[Analyst, str, Path], int]]] = [
         ("counts", counts, _export_counts),
+        ("check", check, _export_check),
         ("answers", answers, _export_answers),
         ("particles", particles, _export_particles),
     ]
     if not any(file for _, file, _ in tables):
-        fail("say what to save: --counts FILE, --answers FILE or --particles FILE", 2)
+        fail("say what to save: --counts FILE, --check FILE, --answers FILE or --particles FILE", 2)
     saved = {}
     with Analyst(url, token) as analyst:
         for name, file, save in tables:
@@ -49,7 +51,14 @@ def export(
 
 
 def _export_counts(analyst: Analyst, collection: str, file: Path) -> int:
-    queries = analyst.queries(collection)
+    return _write_counts(analyst.queries(collection), file)
+
+
+def _export_check(analyst: Analyst, collection: str, file: Path) -> int:
+    return _write_counts(analyst.queries(collection, "check"), file)
+
+
+def _write_counts(queries: list[AnsweredQuery], file: Path) -> int:
     hidden = [query for query in queries if query.counts is None]
     if hidden:
         fail("the counts by answer are for analysts: give a token of one with --token", 2)
@@ -57,7 +66,9 @@ def _export_counts(analyst: Analyst, collection: str, file: Path) -> int:
 
 
 def _export_answers(analyst: Analyst, collection: str, file: Path) -> int:
-    return write_table(file, analyst.answers(collection), ("query_id", "answer", "received_at"))
+    # A server without the misfit check does not say the purpose.
+    rows = ({"purpose": "training", **answer} for answer in analyst.answers(collection))
+    return write_table(file, rows, ("query_id", "purpose", "answer", "received_at"))
 
 
 def _export_particles(analyst: Analyst, collection: str, file: Path) -> int:

@@ -8,6 +8,7 @@ import typer
 from dither_client.addresses import collection_path
 from dither_client.api import Api
 from dither_client.commands._shared import Json, Token, Url, console, print_json
+from dither_client.misfit import misfit_sentence
 from dither_client.posterior import parse_particles, parse_posterior
 
 __all__ = ["app"]
@@ -42,3 +43,5 @@ def posterior(
         print_json(data)
     else:
         typer.echo(repr(current))
+        if data.get("misfit") is not None:
+            typer.echo(misfit_sentence(data["misfit"]))

@@ -17,6 +17,7 @@ from dither_client.addresses import collection_path
 from dither_client.api import Api
 from dither_client.commands._shared import Json, Token, console, fail, print_json
 from dither_client.messages import parse_terms
+from dither_estimator.checked_learner import CheckedLearner
 from dither_estimator.families import find_family
 from dither_estimator.learner import Learner
 from dither_estimator.specification import Specification
@@ -131,7 +132,8 @@ def simulate(
     with _progress(len(people.values)) as progress:
         if url is None or in_process:
             assert asked.specification is not None
-            learner = Learner(asked.specification, seeds[3])
+            make = Learner if asked.specification.misfit_check is None else CheckedLearner
+            learner = make(asked.specification, seeds[3])
             rng = np.random.default_rng(seeds[2])
             outcome = simulate_in_process(learner, people.values, roles, rng, progress, chosen)
         else:

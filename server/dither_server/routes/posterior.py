@@ -14,6 +14,7 @@ from dither_server.clock import iso_time
 from dither_server.collections import Collection
 from dither_server.errors import Forbidden, InvalidBody, NotFound, Unauthorized, Unavailable
 from dither_server.messages import AnswersReply, HistoryReply, ParticlesReply, PosteriorReply, QueriesReply
+from dither_server.packing import Purpose
 from dither_server.problems import problems
 from dither_server.routes.common import (
     OPTIONAL_TOKEN,
@@ -61,7 +62,7 @@ def add_routes(app: FastAPI) -> None:
         list_queries,
         response_model=QueriesReply,
         response_model_exclude_none=True,
-        responses=problems(NotFound, Unavailable),
+        responses=problems(NotFound, Unavailable, InvalidBody),
         **read,
     )
     app.add_api_route(
@@ -118,11 +119,16 @@ async def stream_posterior(request: Request, collection: CollectionOf, service: 
     return StreamingResponse(_events(request, collection, service), media_type="text/event-stream")
 
 
-def list_queries(request: Request, collection: CollectionOf, service: ServiceOf) -> dict[str, Any]:
+def list_queries(
+    request: Request,
+    collection: CollectionOf,
+    service: ServiceOf,
+    purpose: Annotated[Purpose, Query(description="`check` lists the questions of the misfit check.")] = "training",
+) -> dict[str, Any]:
     """Lists every question answered so far; how it was answered is for those who may read the posterior."""
     split = may_read(request, collection)
     found: dict[str, dict[str, Any]] = {}
-    for row in service.store.counts(collection.number):
+    for row in service.store.counts(collection.number, purpose):
         item = found.get(row.query_id)
         if item is None:
             query = json.loads(row.query)
@@ -146,7 +152,13 @@ def list_answers(
     last = urlsafe_b64encode(rows[-1].ticket).decode() if len(rows) == limit else None
     return {
         "answers": [
-            {"query_id": row.query_id, "answer": row.answer, "received_at": iso_time(row.received_at)} for row in rows
+            {
+                "query_id": row.query_id,
+                "purpose": row.purpose,
+                "answer": row.answer,
+                "received_at": iso_time(row.received_at),
+            }
+            for row in rows
         ],
         "next": last,
     }

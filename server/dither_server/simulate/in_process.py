@@ -13,6 +13,7 @@ import numpy as np
 
 from dither_client import Query, Transform
 from dither_estimator.channels import channel_of
+from dither_estimator.checked_learner import CheckedLearner
 from dither_estimator.families import FloatArray
 from dither_estimator.learner import Learner
 from dither_server.simulate.behaviours import Roles, poisoned_answer
@@ -28,7 +29,7 @@ _Sampler = tuple[list[float], list[list[float]]]
 
 
 def simulate_in_process(
-    learner: Learner,
+    learner: Learner | CheckedLearner,
     values: FloatArray,
     roles: Roles,
     rng: np.random.Generator,
@@ -79,7 +80,7 @@ def simulate_in_process(
         dropped_out=dropped_out,
         seconds=clock() - began,
         estimator_seconds=asking,
-        posterior=posterior.to_json(),
+        posterior=posterior.to_json() | ({"misfit": learner.report()} if isinstance(learner, CheckedLearner) else {}),
         interrupted=bool(stopped),
     )
 

@@ -98,14 +98,15 @@ def _run(main: Coroutine[Any, Any, None]) -> None:
 
 
 def _settled(api: Api, collection: str, answers: int) -> dict[str, Any]:
-    """The posterior once it has learnt `answers` answers. Raises `NotLearnt` when it gets no nearer."""
+    """The posterior once `answers` answers are learnt or checked by. Raises `NotLearnt` when it gets no nearer."""
     learnt, since = -1, time.monotonic()
     while True:
         posterior = _posterior(api, collection)
-        if posterior["answers"] >= answers:
+        met = posterior["answers"] + (posterior.get("misfit") or {}).get("check_answers", 0)
+        if met >= answers:
             return posterior
-        if posterior["answers"] > learnt:
-            learnt, since = posterior["answers"], time.monotonic()
+        if met > learnt:
+            learnt, since = met, time.monotonic()
         if time.monotonic() - since > _PATIENCE:
             raise NotLearnt(f"the server acknowledged {answers:,} answers and has learnt {learnt:,} of them")
         time.sleep(_LOOK_SECONDS)

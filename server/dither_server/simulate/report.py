@@ -7,6 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from dither_client.misfit import misfit_sentence
 from dither_server.simulate.choices import WARNING, ChooseBy
 from dither_server.simulate.outcome import Load, Outcome
 
@@ -37,6 +38,8 @@ def report_json(
         "truth": dict(truth),
         **{name: outcome.posterior[name] for name in _FROM_POSTERIOR},
     }
+    if outcome.posterior.get("misfit") is not None:
+        report["misfit"] = outcome.posterior["misfit"]
     if outcome.load is not None:
         report["load"] = outcome.load.to_json()
     if choose_by == "value":
@@ -68,6 +71,8 @@ def report_table(
         lines.append(f"of which the estimator: {outcome.estimator_seconds:.2f} s")
     if outcome.load is not None:
         lines += _load_lines(outcome.load, outcome)
+    if outcome.posterior.get("misfit") is not None:
+        lines.append(misfit_sentence(outcome.posterior["misfit"]))
     return Group(table, Text("\n".join(lines)))
 
 
