@@ -47,6 +47,8 @@ class Terms:
     admission: str
     visibility: str
     advice: str | None
+    rho: Fraction | None = None
+    """The largest ρ of zero-concentrated differential privacy of any question, where the mechanism states one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,10 @@ def parse_terms(data: object) -> Terms:
         epsilon = wire_epsilon(terms["epsilon"])
     except (KeyError, InvalidEpsilon):
         raise BadResponse("the server's terms lack a proper epsilon") from None
+    try:
+        rho = None if terms.get("rho") is None else wire_epsilon(terms["rho"], "rho")
+    except InvalidEpsilon:
+        raise BadResponse("the server's terms lack a proper rho") from None
     return Terms(
         id=_token(terms, "id"),
         name=_text(terms, "name"),
@@ -102,6 +108,7 @@ def parse_terms(data: object) -> Terms:
         admission=_text(terms, "admission"),
         visibility=_text(terms, "visibility"),
         advice=_optional(terms, "advice", _text),
+        rho=rho,
     )
 
 

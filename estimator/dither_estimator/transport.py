@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dither_client import InvalidQuery, Laplace, Query, RandomizedResponse, Transform
+from dither_client import IntervalQuery, InvalidQuery, Query, RandomizedResponse, Transform
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.lattice import address, query_at, threshold
 
@@ -81,14 +81,14 @@ def _query(question: Query, cuts: Sequence[float], step: float, transform: Trans
     """A query of the question's kind with these edges, or with equally spaced ones between the first and the last."""
     if isinstance(question, RandomizedResponse):
         return RandomizedResponse(sorted(set(cuts)), question.epsilon, transform)
-    if not isinstance(question, Laplace):
+    if not isinstance(question, IntervalQuery):
         raise TypeError(f"no lattice for {type(question).__name__}")
     if question.levels == 1:
-        return threshold(cuts[0], question.epsilon, transform)
+        return threshold(cuts[0], question, transform)
     # A power of two, so that every edge is dyadic.
     rung = 2.0 ** round(math.log2(max(cuts[-1] - cuts[0], step) / (question.levels - 1)))
     low = cuts[0] - rung / 2
-    return Laplace(low, low + rung * question.levels, question.levels, question.epsilon, transform)
+    return question.on(low, low + rung * question.levels, transform)
 
 
 def _step(spread: float) -> float:

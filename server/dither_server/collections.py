@@ -206,15 +206,18 @@ def _advice(specification: Specification) -> str | None:
             specification.epsilon,
             specification.goal,
             specification.levels,
+            rho=specification.rho,
         )
     )
 
 
 def _statistics(service: CollectionSpec, specification: Specification) -> dict[str, Any]:
+    rho = specification.largest_rho
     return {
         "family": specification.family.name,
         "transform": specification.transform,
         "epsilon": json_epsilon(specification.epsilon),
+        "rho": None if rho is None else json_epsilon(rho),
         "mechanism": specification.mechanism,
         "goal": with_floats(service.goal or "all"),
         "policy": service.policy or "adaptive",

@@ -1,20 +1,20 @@
 """Queries as short canonical bytes, for tickets: one question, one packing.
 
 A packing is a header and the coordinates, big-endian. Header: mechanism (1 byte), transform (1), micro-ε (4), and the
-largest answer (2), which is `levels` of `laplace` and the number of cuts of `randomized_response`. Coordinates are
-IEEE 754 doubles: `low` and `high`, or the cuts.
+largest answer (2), which is `levels` of `laplace` and `gaussian` and the number of cuts of `randomized_response`.
+Coordinates are IEEE 754 doubles: `low` and `high`, then micro-ρ of `gaussian`; or the cuts.
 """
 
 import struct
 from fractions import Fraction
 
-from dither_client import Laplace, Query, RandomizedResponse
+from dither_client import Gaussian, Laplace, Query, RandomizedResponse
 from dither_client.epsilon import MICRO
 
 __all__ = ["n_answers", "pack_query", "unpack_query"]
 
 _HEADER = struct.Struct(">BBIH")
-_MECHANISMS = (Laplace.mechanism, RandomizedResponse.mechanism)
+_MECHANISMS = (Laplace.mechanism, RandomizedResponse.mechanism, Gaussian.mechanism)
 _TRANSFORMS = ("identity", "log")
 
 
@@ -24,6 +24,8 @@ def pack_query(query: Query) -> bytes:
         coordinates: tuple[float, ...] = (query.low, query.high)
     elif isinstance(query, RandomizedResponse):
         coordinates = query.cuts
+    elif isinstance(query, Gaussian):
+        coordinates = (query.low, query.high, float(query.rho * MICRO))
     else:
         raise TypeError(f"{type(query).__name__} has no packing")
     header = _HEADER.pack(
@@ -43,6 +45,9 @@ def unpack_query(packed: bytes) -> Query:
     if _MECHANISMS[mechanism] == Laplace.mechanism:
         low, high = coordinates
         return Laplace(low, high, largest, epsilon, _TRANSFORMS[transform])
+    if _MECHANISMS[mechanism] == Gaussian.mechanism:
+        low, high, micro_rho = coordinates
+        return Gaussian(low, high, largest, Fraction(int(micro_rho), MICRO), epsilon, _TRANSFORMS[transform])
     return RandomizedResponse(coordinates, epsilon, _TRANSFORMS[transform])
 
 

@@ -270,7 +270,7 @@ def test_the_database_refuses_what_the_code_should_never_write(tmp_path: Path) -
 def test_a_file_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
     with sqlite3.connect(path) as db:
-        db.execute("PRAGMA user_version = 2")
+        db.execute("PRAGMA user_version = 3")
     db.close()
     before = path.read_bytes()
     with pytest.raises(LedgerError, match="written by a newer version of Dither: upgrade"):

@@ -20,6 +20,7 @@ def test_a_collection_is_created_with_sound_defaults(any_site: Site) -> None:
         "family": "normal",
         "transform": "identity",
         "epsilon": 1,
+        "rho": None,
         "mechanism": "laplace",
         "goal": "all",
         "policy": "adaptive",

@@ -101,8 +101,9 @@ def _answer_when_asked(client: Client, collection: str, max_epsilon: str) -> Rec
         fail(f"the collection is {terms.state}")
     console.print(f"{terms.name}: your value stays on this machine; one answer with noise in it is sent.")
     spent, epsilon = (epsilon_text(amount) for amount in (client.ledger.spent(), terms.epsilon))
+    stated = "" if terms.rho is None else f" (ρ = {epsilon_text(terms.rho)} at most)"
     console.print(
-        f"It costs ε = {epsilon}; you have spent {spent} and allow {max_epsilon} in all. You can answer once."
+        f"It costs ε = {epsilon}{stated}; you have spent {spent} and allow {max_epsilon} in all. You can answer once."
     )
     if not sys.stdin.isatty():
         fail("there is no terminal to ask on: give - to read the value from standard input", 2)
@@ -118,6 +119,7 @@ def _report(client: Client, receipt: Receipt, as_json: bool) -> None:
                 "collection": receipt.collection,
                 "receipt": receipt.receipt,
                 "epsilon": epsilon,
+                "rho": receipt.query.rho,
                 "spent": spent,
                 "query": receipt.query.to_json(),
                 "answer": receipt.answer,
@@ -125,5 +127,6 @@ def _report(client: Client, receipt: Receipt, as_json: bool) -> None:
         )
         return
     typer.echo(f"Your answer was sent: {receipt.answer} of 0 to {receipt.query.n_answers - 1}.")
-    typer.echo(f"It cost ε = {epsilon_text(epsilon)}; you have spent {epsilon_text(spent)} in all.")
+    stated = "" if receipt.query.rho is None else f" (ρ = {epsilon_text(receipt.query.rho)})"
+    typer.echo(f"It cost ε = {epsilon_text(epsilon)}{stated}; you have spent {epsilon_text(spent)} in all.")
     typer.echo(f"Receipt: {receipt.receipt}")

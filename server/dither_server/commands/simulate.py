@@ -57,7 +57,10 @@ def simulate(
         str | None, typer.Option(help="adaptive, thompson or fixed:LOW:HIGH.", show_default="adaptive")
     ] = None,
     mechanism: Annotated[
-        str | None, typer.Option(help="laplace or randomized_response.", show_default="laplace")
+        str | None, typer.Option(help="laplace, randomized_response or gaussian.", show_default="laplace")
+    ] = None,
+    rho: Annotated[
+        str | None, typer.Option(help="ρ of one answer of gaussian, instead of --epsilon.", show_default=False)
     ] = None,
     levels: Annotated[
         int | None, typer.Option(help="Levels, or cells less one.", show_default="chosen by the design")
@@ -97,7 +100,7 @@ def simulate(
     """
     options = {
         "epsilon": epsilon, "goal": goal, "policy": policy, "mechanism": mechanism, "levels": levels,
-        "particles": particles, "prior": prior,
+        "particles": particles, "prior": prior, "rho": rho,
     }  # fmt: skip
     _refuse_together("--spec", spec, {**options, "collection": collection})
     _refuse_together("--collection", collection, options)
@@ -146,7 +149,7 @@ def _new(spec: Path | None, family: str | None, options: Mapping[str, Any]) -> _
         given = {
             **options,
             "family": family or "normal",
-            "epsilon": options["epsilon"] or "1",
+            "epsilon": options["epsilon"] or (None if options["rho"] else "1"),
             "prior": read_prior(prior) if prior else None,
         }
         fields, specification = spec_from_options(given)

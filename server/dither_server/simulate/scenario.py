@@ -52,9 +52,9 @@ def _read_object(path: Path) -> dict[str, Any]:
 
 
 def _plain(field: str, value: Any) -> Any:
-    """JSON that was read with exact decimals, as JSON that can be written: ε as the text of its decimal."""
+    """JSON that was read with exact decimals, as JSON that can be written: ε and ρ as the texts of their decimals."""
     if isinstance(value, Decimal):
-        return str(value) if field == "epsilon" else float(value)
+        return str(value) if field in ("epsilon", "rho") else float(value)
     if isinstance(value, dict):
         return {key: _plain(key, part) for key, part in value.items()}
     if isinstance(value, list):
