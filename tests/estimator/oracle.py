@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize, stats
 
-from dither_client import Laplace, Query, RandomizedResponse
+from dither_client import Gaussian, IntervalQuery, Laplace, Query, RandomizedResponse
 
 __all__ = ["Quadrature", "answer_probability", "quadrature", "random_table"]
 
@@ -19,7 +19,7 @@ Array = npt.NDArray[np.float64]
 def answer_probability(query: Query, answer: int, mu: Array, sigma: Array) -> Array:
     """`P(answer | μ, σ)`: cell by cell, with the channel written out from its definition."""
     epsilon = float(query.epsilon)
-    if isinstance(query, Laplace):
+    if isinstance(query, IntervalQuery):
         rung = (query.high - query.low) / query.levels
         edges = [query.low + (k - 0.5) * rung for k in range(1, query.levels + 1)]
     else:
@@ -37,12 +37,19 @@ def _channel_entry(query: Query, cell: int, answer: int, epsilon: float) -> floa
     if isinstance(query, RandomizedResponse):
         cells = len(query.cuts) + 1
         return (math.exp(epsilon) if cell == answer else 1.0) / (math.exp(epsilon) + cells - 1)
-    assert isinstance(query, Laplace)
-    alpha = math.exp(-epsilon / query.levels)
+    assert isinstance(query, IntervalQuery)
     # Sum the noise over everything that clips to the answer.
-    span = query.levels + math.ceil(45 * query.levels / epsilon)
-    noise = np.arange(-span, span + 1)
-    mass = (1 - alpha) / (1 + alpha) * alpha ** np.abs(noise)
+    if isinstance(query, Gaussian):
+        sigma = query.levels / math.sqrt(2 * query.rho)
+        span = query.levels + math.ceil(10 * sigma)
+        noise = np.arange(-span, span + 1)
+        mass = np.exp(-(noise**2) / (2 * sigma**2))
+        mass /= mass.sum()
+    else:
+        alpha = math.exp(-epsilon / query.levels)
+        span = query.levels + math.ceil(45 * query.levels / epsilon)
+        noise = np.arange(-span, span + 1)
+        mass = (1 - alpha) / (1 + alpha) * alpha ** np.abs(noise)
     return float(mass[np.clip(cell + noise, 0, query.levels) == answer].sum())
 
 

@@ -101,7 +101,7 @@ def _answer_when_asked(client: Client, collection: str, max_epsilon: str) -> Rec
         fail(f"the collection is {terms.state}")
     console.print(f"{terms.name}: your value stays on this machine; one answer with noise in it is sent.")
     spent, epsilon = (epsilon_text(amount) for amount in (client.ledger.spent(), terms.epsilon))
-    stated = "" if terms.rho is None else f" (ρ = {epsilon_text(terms.rho)} at most)"
+    stated = "" if terms.rho is None else f" (stated ρ = {epsilon_text(terms.rho)})"
     console.print(
         f"It costs ε = {epsilon}{stated}; you have spent {spent} and allow {max_epsilon} in all. You can answer once."
     )
