@@ -25,9 +25,9 @@ from dither_client.sampling import bernoulli_exp, discrete_gaussian, discrete_la
 MICRO = Decimal("0.000001")
 EXACT = Context(prec=90)
 GRID = [
-    *product([1, 2, 3, 4, 8], map(Fraction, ["0.0001", "0.01", "0.1", "0.5", "1", "2.5", "7", "20", "49.9"])),
-    *product([16, 64], map(Fraction, ["0.1", "1", "5", "20"])),
-    (1, Fraction("0.000001")),
+    *product([1, 2, 3, 4], map(Fraction, ["0.001", "0.1", "0.5", "1", "2.5", "7", "20", "49.9"])),
+    *product([8, 64], map(Fraction, ["0.1", "1", "5", "20"])),
+    (1, Fraction("0.00001")),
     (7, Fraction("3.0625")),  # on the border of the two ways to sum all weights
     (7, Fraction("3.062499")),
 ]
@@ -251,9 +251,9 @@ def test_noise_of_half_the_variance_is_beyond_rho() -> None:
 FAMILY = 1e-6
 SAMPLED = [
     Gaussian(0, 1, levels, rho, 50)
-    for levels, rho in product([1, 2, 3, 4, 8], ["0.001", "0.123456", "1", "3", "20"])
+    for levels, rho in product([1, 2, 4, 8], ["0.001", "0.123456", "1", "20"])
 ]  # fmt: skip
-LARGE = [Gaussian(0, 1, levels, rho, 50) for levels, rho in product([64, 1024], ["0.01", "1", "20"])]
+LARGE = [Gaussian(0, 1, levels, rho, 50) for levels, rho in product([64, 1024], ["0.01", "20"])]
 ROWS = [(query, sorted({0, 1, query.levels // 2, query.levels})) for query in SAMPLED + LARGE]
 LEVEL = FAMILY / sum(len(cells) for _, cells in ROWS)
 
@@ -287,8 +287,8 @@ def wrongly_accepted(randbelow: Callable[[int], int]) -> int:
 
 
 def worst(sampler: Sampler) -> float:
-    """Of an end level and an inner one, with twenty thousand draws each."""
-    return min(row_p_value(QUERY, cell, sampler, 20_000) for cell in (0, 2))
+    """Of an end level and an inner one, with ten thousand draws each."""
+    return min(row_p_value(QUERY, cell, sampler, 10_000) for cell in (0, 2))
 
 
 def test_the_sampler_passes_what_broken_ones_fail() -> None:
@@ -306,6 +306,6 @@ def test_discrete_gaussian(numerator: int, denominator: int) -> None:
     randbelow = seeded(f"gaussian {numerator} {denominator}")
     reach = 100
     law = np.exp(-(np.arange(-reach, reach + 1.0) ** 2) * denominator / (2 * numerator))
-    answers = [discrete_gaussian(numerator, denominator, randbelow) + reach for _ in range(20_000)]
+    answers = [discrete_gaussian(numerator, denominator, randbelow) + reach for _ in range(10_000)]
     assert p_value((law / law.sum()).tolist(), answers) > 1e-7
     assert Counter(answers)[reach] > 0

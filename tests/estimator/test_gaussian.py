@@ -89,7 +89,7 @@ def test_the_posterior_agrees_with_quadrature(answers: int) -> None:
     assert state.log_evidence == pytest.approx(exact.log_evidence, abs=0.3)
 
 
-@pytest.mark.parametrize("epsilon", ["0.05", "0.5", "1", "2", "3"])
+@pytest.mark.parametrize("epsilon", ["0.05", "1", "3"])
 def test_one_level_is_best_while_epsilon_is_small(epsilon: str) -> None:
     """And is what `laplace` with one level is, up to the six decimals of ρ."""
     found = design(epsilon)
@@ -106,7 +106,7 @@ def test_more_levels_win_from_epsilon_8(epsilon: str, levels: set[int]) -> None:
 
 
 @pytest.mark.parametrize("epsilon", ["0.01", "1", "10", "50"])
-@pytest.mark.parametrize("goal", ["all", "mu", "sigma"])
+@pytest.mark.parametrize("goal", ["all", "mu"])
 def test_designs_are_certified_and_their_queries_charge_epsilon(epsilon: str, goal: str) -> None:
     found = design(epsilon, goal)
     assert found.gap < 1e-3 * found.criterion
@@ -119,14 +119,14 @@ def test_designs_are_certified_and_their_queries_charge_epsilon(epsilon: str, go
 def test_no_interval_of_more_levels_would_do_better_at_one_epsilon() -> None:
     """The criterion's slope at every interval of a fine grid, for numbers of levels that designs do not try."""
     member = Member(NORMAL, (0.0, 1.0))
-    for epsilon in ("1", "5", "20", "50"):
+    for epsilon in ("1", "20"):
         found = design(epsilon)
         inverse = np.linalg.inv(found.information)
         candidates = GaussianCandidates(member, Fraction(epsilon), (5, 8, 16, 64))
         assert max(gain for gain, _ in candidates.best(inverse @ inverse, 64)) <= found.criterion * (1 + 1e-4)
 
 
-@pytest.mark.parametrize("rho", ["0.0001", "0.01", "0.5", "1", "5", "20"])
+@pytest.mark.parametrize("rho", ["0.0001", "0.5", "5"])
 def test_designs_at_one_rho(rho: str) -> None:
     found = design_at(rho)
     assert found.gap < 2e-3 * found.criterion
@@ -143,7 +143,7 @@ def test_designs_at_one_rho(rho: str) -> None:
     assert np.trace(np.linalg.inv(mixed)) == pytest.approx(found.criterion, rel=1e-6)
 
 
-@pytest.mark.parametrize("name", ["gamma", "gumbel", "poisson", "bernoulli", "beta"])
+@pytest.mark.parametrize("name", ["gamma", "poisson"])
 def test_other_families_have_designs(name: str) -> None:
     family = find_family(name)
     found = optimal_design(family, family.standard, "gaussian", Fraction(2), parse_goal("all", family))
