@@ -59,7 +59,7 @@ def gaussian_rho(levels: int, epsilon: Fraction) -> Fraction:
     """
     _check(levels, Fraction(1))
     low, high = 0, math.floor(min(epsilon, Fraction(MAX_RHO)) * MICRO) + 1  # ρ ≤ ε
-    while high - low > 1:
+    while high - low > 1:  # ε grows with ρ: its derivative is (E[Z² | Z ≥ levels] - E[Z² | Z ≥ 0]) / levels²
         middle = (low + high) // 2
         if _micro_epsilon(levels, Fraction(middle, MICRO)) <= epsilon * MICRO:
             low = middle

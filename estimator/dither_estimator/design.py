@@ -24,7 +24,7 @@ from dither_estimator.limit import privacy_limit
 
 __all__ = ["MAX_LEVELS", "Design", "DesignError", "Mechanism", "optimal_design"]
 
-MAX_LEVELS = {"laplace": 1_023, "randomized_response": 63, "gaussian": 1_023}
+MAX_LEVELS = {"laplace": 1_023, "randomized_response": 63, "gaussian": 128}
 """The most levels (of `randomized_response`: cuts) that a design can be asked for."""
 
 _FINE = 2.0**-20

@@ -36,9 +36,11 @@ def _ranks(spec: Specification, truth: Prior, draws: int, answers: int) -> Float
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("epsilon", [1, 5])
-@pytest.mark.parametrize("mechanism", ["laplace", "randomized_response"])
-def test_ranks_are_uniform(epsilon: int, mechanism: str) -> None:
+@pytest.mark.parametrize(
+    ("mechanism", "epsilon"),
+    [("laplace", 1), ("laplace", 5), ("randomized_response", 1), ("randomized_response", 5), ("gaussian", 10)],
+)
+def test_ranks_are_uniform(mechanism: str, epsilon: int) -> None:
     """Kolmogorov-Smirnov at a false-alarm rate of 1e-3 for each parameter. Seeded."""
     spec = specification(epsilon=epsilon, mechanism=mechanism, particles=500)
     ranks = _ranks(spec, spec.prior, 400, 300)

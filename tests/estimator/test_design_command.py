@@ -83,6 +83,7 @@ def test_gaussian_by_epsilon_and_by_rho(capsys: CaptureFixture) -> None:
         (["--epsilon", "1", "--rho", "1"], "give either --epsilon or --rho"),
         (["--rho", "1"], "--rho goes with --mechanism gaussian alone"),
         (["--rho", "0", "--mechanism", "gaussian"], "rho must be above 0"),
+        (["--epsilon", "1", "--mechanism", "gaussian", "--levels", "129"], "1 to 128 levels"),
         (["--rho", "51", "--mechanism", "gaussian"], "rho must be above 0 and at most 50"),
         (["--epsilon", "0.001", "--mechanism", "gaussian"], "too small for gaussian noise"),
     ],
