@@ -22,6 +22,9 @@ from dither_client.errors import (
 )
 from dither_client.extras import MissingExtra
 from dither_client.flow import Retry
+from dither_client.gaussian import Gaussian
+from dither_client.gaussian_law import gaussian_epsilon, gaussian_rho
+from dither_client.intervals import IntervalQuery
 from dither_client.laplace import Laplace
 from dither_client.ledger import Ledger
 from dither_client.memory_ledger import MemoryLedger
@@ -41,6 +44,8 @@ __all__ = [
     "Charge",
     "Client",
     "DitherError",
+    "Gaussian",
+    "IntervalQuery",
     "InvalidAddress",
     "InvalidEpsilon",
     "InvalidQuery",
@@ -64,5 +69,7 @@ __all__ = [
     "Terms",
     "Transform",
     "Unreachable",
+    "gaussian_epsilon",
+    "gaussian_rho",
     "parse_query",
 ]

@@ -46,13 +46,18 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """What one collection has cost, and how far its answer has come."""
+    """What one collection has cost, and how far its answer has come.
+
+    `epsilon` is what counts against the caps; `rho` is the ρ of zero-concentrated differential privacy that the same
+    answer has, where its mechanism states one.
+    """
 
     server: str
     collection: str
     epsilon: Fraction
     state: State
     receipt: str | None
+    rho: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,38 +14,38 @@ MICRO = 1_000_000
 _MAX_TEXT = 64
 
 
-def parse_epsilon(value: str | int | float | Decimal | Fraction) -> Fraction:
-    """The exact ε that `value` writes.
+def parse_epsilon(value: str | int | float | Decimal | Fraction, name: str = "epsilon") -> Fraction:
+    """The exact ε, or other amount called `name`, that `value` writes.
 
     A string is a decimal (`"0.1"`) or a rational (`"1/3"`). A float is read as the shortest decimal that prints it,
     so `0.1` is a tenth and not the binary fraction beside it. Raises `InvalidEpsilon` unless positive and finite.
     """
     if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal | Fraction):
-        raise InvalidEpsilon(f"epsilon must be a number or a decimal string, not {type(value).__name__}")
+        raise InvalidEpsilon(f"{name} must be a number or a decimal string, not {type(value).__name__}")
     if isinstance(value, str) and len(value) > _MAX_TEXT:
-        raise InvalidEpsilon(f"epsilon must be written in at most {_MAX_TEXT} characters")
+        raise InvalidEpsilon(f"{name} must be written in at most {_MAX_TEXT} characters")
     try:
         if isinstance(value, int | Fraction) or (isinstance(value, str) and "/" in value):
             epsilon = Fraction(value)
         else:
             decimal = Decimal(repr(value) if isinstance(value, float) else value)
             if not decimal.is_finite() or abs(decimal.adjusted()) > _MAX_TEXT:
-                raise InvalidEpsilon("epsilon must be a positive, finite number")
+                raise InvalidEpsilon(f"{name} must be a positive, finite number")
             epsilon = Fraction(decimal)
     except (InvalidOperation, ValueError, ZeroDivisionError) as error:
         if isinstance(error, InvalidEpsilon):
             raise
-        raise InvalidEpsilon('epsilon must be a decimal such as "0.5" or a rational such as "1/3"') from None
+        raise InvalidEpsilon(f'{name} must be a decimal such as "0.5" or a rational such as "1/3"') from None
     if epsilon <= 0:
-        raise InvalidEpsilon("epsilon must be above 0")
+        raise InvalidEpsilon(f"{name} must be above 0")
     return epsilon
 
 
-def wire_epsilon(value: str | int | float | Decimal | Fraction) -> Fraction:
+def wire_epsilon(value: str | int | float | Decimal | Fraction, name: str = "epsilon") -> Fraction:
     """`parse_epsilon`, and at most six decimals: what a query or a collection may carry."""
-    epsilon = parse_epsilon(value)
+    epsilon = parse_epsilon(value, name)
     if MICRO % epsilon.denominator:
-        raise InvalidEpsilon("epsilon must have at most six decimals")
+        raise InvalidEpsilon(f"{name} must have at most six decimals")
     return epsilon
 
 

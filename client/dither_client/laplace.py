@@ -3,32 +3,20 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from itertools import pairwise
 from typing import Any, ClassVar
 
-from dither_client.errors import InvalidQuery
-from dither_client.queries import (
-    MAX_CELLS,
-    Query,
-    Transform,
-    check_coordinate,
-    check_epsilon,
-    check_transform,
-    common_fields,
-)
-from dither_client.sampling import RandBelow, discrete_laplace, system_randbelow
+from dither_client.intervals import IntervalQuery
+from dither_client.queries import Transform, check_epsilon, common_fields
+from dither_client.sampling import RandBelow, discrete_laplace
 
 __all__ = ["Laplace"]
 
 
 @dataclass(frozen=True, init=False, eq=False)
-class Laplace(Query):
-    """An interval `[low, high]` cut by `levels + 1` equally spaced points.
+class Laplace(IntervalQuery):
+    """An `IntervalQuery` with two-sided geometric noise, `P(Z = z)` proportional to `exp(-ε |z| / levels)`.
 
-    The value is clipped to the interval and rounded to the nearest point, an integer `k` in `0..levels` (ties go down);
-    two-sided geometric noise with `P(Z = z)` proportional to `exp(-ε |z| / levels)` is added and the sum is clipped to
-    `0..levels`. With `levels = 1` this is randomised response on the side of a threshold. Raises `InvalidQuery`.
+    With `levels = 1` this is randomised response on the side of a threshold. Raises `InvalidQuery`.
     """
 
     mechanism: ClassVar[str] = "laplace"
@@ -41,31 +29,8 @@ class Laplace(Query):
     transform: Transform
 
     def __init__(self, low: float, high: float, levels: int, epsilon: Any, transform: Any = "identity") -> None:
-        if isinstance(levels, bool) or not isinstance(levels, int):
-            raise InvalidQuery("levels must be an integer")
-        if not 1 <= levels <= MAX_CELLS:
-            raise InvalidQuery(f"levels must be 1 to {MAX_CELLS}")
-        object.__setattr__(self, "low", check_coordinate("low", low))
-        object.__setattr__(self, "high", check_coordinate("high", high))
-        object.__setattr__(self, "levels", levels)
         object.__setattr__(self, "epsilon", check_epsilon(epsilon))
-        object.__setattr__(self, "transform", check_transform(transform))
-        if self.low >= self.high:
-            raise InvalidQuery("low must be below high")
-        if not math.isfinite(self.high - self.low):
-            raise InvalidQuery("the interval is too wide")
-        points = (self.low, *self.edges, self.high)
-        if any(below >= above for below, above in pairwise(points)):
-            raise InvalidQuery("the interval is too narrow for its levels")
-
-    @cached_property
-    def edges(self) -> tuple[float, ...]:
-        width = self.high - self.low
-        return tuple(self.low + width * ((2 * k - 1) / (2 * self.levels)) for k in range(1, self.levels + 1))
-
-    @property
-    def n_answers(self) -> int:
-        return self.levels + 1
+        self._set_interval(low, high, levels, transform)
 
     def channel(self) -> list[list[float]]:
         rate = float(self.epsilon) / self.levels
@@ -80,9 +45,11 @@ class Laplace(Query):
             for level in range(last + 1)
         ]
 
-    def sample(self, cell: int, randbelow: RandBelow = system_randbelow) -> int:
-        noise = discrete_laplace(self.epsilon.numerator, self.epsilon.denominator * self.levels, randbelow)
-        return min(max(cell + noise, 0), self.levels)
+    def on(self, low: float, high: float, transform: Transform) -> "Laplace":
+        return Laplace(low, high, self.levels, self.epsilon, transform)
+
+    def noise(self, randbelow: RandBelow) -> int:
+        return discrete_laplace(self.epsilon.numerator, self.epsilon.denominator * self.levels, randbelow)
 
     def to_json(self) -> dict[str, Any]:
         return {"low": self.low, "high": self.high, "levels": self.levels, **common_fields(self)}

@@ -20,7 +20,7 @@ from dither_client.queries import Query, parse_query
 
 __all__ = ["Ledger"]
 
-_VERSION = 1
+_VERSION = 2
 
 _SCHEMA = """
 CREATE TABLE entries (
@@ -48,6 +48,12 @@ CREATE TABLE entries (
     )
 )
 """
+
+_UPGRADES = {
+    # The ρ of zero-concentrated differential privacy, where the query's mechanism states one.
+    1: "ALTER TABLE entries ADD COLUMN micro_rho INTEGER CONSTRAINT a_rho_is_positive CHECK (micro_rho > 0)",
+}
+"""What takes a file from each version to the next. New files are made at version 1 and upgraded, too."""
 
 _COLUMNS = "server, collection, state, micro_epsilon, ticket, query, answer, receipt"
 
@@ -109,10 +115,11 @@ class Ledger:
                 return entry
             cost = micro_epsilon(query.epsilon)
             self._caps.check(cost, self._micro(db, None), self._micro(db, server))
+            rho = None if query.rho is None else micro_epsilon(query.rho)
             db.execute(
-                "INSERT INTO entries (server, collection, state, micro_epsilon, ticket, query) "
-                "VALUES (?, ?, 'charged', ?, ?, ?)",
-                (server, collection, cost, ticket, json.dumps(query.to_json())),
+                "INSERT INTO entries (server, collection, state, micro_epsilon, micro_rho, ticket, query) "
+                "VALUES (?, ?, 'charged', ?, ?, ?, ?)",
+                (server, collection, cost, rho, ticket, json.dumps(query.to_json())),
             )
             return self._entry(db, server, collection)
 
@@ -133,11 +140,18 @@ class Ledger:
             return [_read_entry(row) for row in db.execute(statement, (server,))]
 
     def entries(self) -> list[Charge]:
-        statement = "SELECT server, collection, micro_epsilon, state, receipt FROM entries ORDER BY id"
+        statement = "SELECT server, collection, micro_epsilon, state, receipt, micro_rho FROM entries ORDER BY id"
         with self._reading() as db:
             return [
-                Charge(server, collection, Fraction(micro, MICRO), state, receipt)
-                for server, collection, micro, state, receipt in db.execute(statement)
+                Charge(
+                    server,
+                    collection,
+                    Fraction(micro, MICRO),
+                    state,
+                    receipt,
+                    None if micro_rho is None else Fraction(micro_rho, MICRO),
+                )
+                for server, collection, micro, state, receipt, micro_rho in db.execute(statement)
             ]
 
     def spent(self, server: str | None = None) -> Fraction:
@@ -217,17 +231,24 @@ class Ledger:
             raise
 
     def _prepare(self) -> None:
-        if self._version() == 0:
+        if self._version() < _VERSION:
             with self._writing() as db:
-                if self._version() == 0:
-                    if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                        raise LedgerError(f"{self.path} is a database, but not a ledger")
-                    db.execute(_SCHEMA)
-                    db.execute(f"PRAGMA user_version = {_VERSION}")
+                self._upgrade(db)
         if self._version() != _VERSION:
             raise LedgerError(f"the ledger {self.path} was written by a newer version of Dither: upgrade this one")
         self._use_wal()
         self._db.execute("PRAGMA synchronous = FULL")
+
+    def _upgrade(self, db: sqlite3.Connection) -> None:
+        """Brings an empty or an older file to this version, whatever another process has done of it meanwhile."""
+        if self._version() == 0:
+            if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                raise LedgerError(f"{self.path} is a database, but not a ledger")
+            db.execute(_SCHEMA)
+            db.execute("PRAGMA user_version = 1")
+        for version in range(self._version(), _VERSION):
+            db.execute(_UPGRADES[version])
+            db.execute(f"PRAGMA user_version = {version + 1}")
 
     def _use_wal(self) -> None:
         """SQLite does not wait for other processes when it changes the journal mode, so this does."""

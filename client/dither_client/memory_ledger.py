@@ -61,7 +61,7 @@ class MemoryLedger:
     def entries(self) -> list[Charge]:
         with self._lock:
             return [
-                Charge(e.server, e.collection, Fraction(e.micro_epsilon, MICRO), e.state, e.receipt)
+                Charge(e.server, e.collection, Fraction(e.micro_epsilon, MICRO), e.state, e.receipt, e.query.rho)
                 for e in self._entries.values()
             ]
 

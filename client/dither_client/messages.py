@@ -51,6 +51,8 @@ class Terms:
     """What a respondent has to know before choosing an ε."""
     epsilon_choices: tuple[Fraction, ...] = ()
     """What respondents choose from before they ask for a ticket, increasing; empty if `epsilon` is for everyone."""
+    rho: Fraction | None = None
+    """The largest ρ of zero-concentrated differential privacy of any question, where the mechanism states one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,10 @@ def parse_terms(data: object) -> Terms:
         choices = tuple(sorted(map(wire_epsilon, _optional(terms, "epsilon_choices", _list) or ())))
     except (KeyError, InvalidEpsilon):
         raise BadResponse("the server's terms lack a proper epsilon") from None
+    try:
+        rho = None if terms.get("rho") is None else wire_epsilon(terms["rho"], "rho")
+    except InvalidEpsilon:
+        raise BadResponse("the server's terms lack a proper rho") from None
     return Terms(
         id=_token(terms, "id"),
         name=_text(terms, "name"),
@@ -109,6 +115,7 @@ def parse_terms(data: object) -> Terms:
         advice=_optional(terms, "advice", _text),
         notice=_optional(terms, "notice", _text),
         epsilon_choices=choices,
+        rho=rho,
     )
 
 

@@ -45,6 +45,9 @@ class Query(ABC):
     epsilon: Fraction
     transform: Transform
 
+    rho: Fraction | None = None
+    """ρ of zero-concentrated differential privacy, where the mechanism states one."""
+
     @property
     @abstractmethod
     def edges(self) -> tuple[float, ...]:
@@ -67,7 +70,7 @@ class Query(ABC):
 
     @abstractmethod
     def channel(self) -> list[list[float]]:
-        """`Q[cell][answer] = P(answer | cell)`: rows sum to 1, the largest ratio in a column is `exp(epsilon)`."""
+        """`Q[cell][answer] = P(answer | cell)`: rows sum to 1, no ratio in a column is above `exp(epsilon)`."""
 
     @abstractmethod
     def sample(self, cell: int, randbelow: RandBelow = system_randbelow) -> int:
@@ -169,10 +172,11 @@ def common_fields(query: Query) -> dict[str, Any]:
 @cache
 def query_types() -> Mapping[str, type[Query]]:
     """Every mechanism by its name on the wire."""
+    from dither_client.gaussian import Gaussian
     from dither_client.laplace import Laplace
     from dither_client.randomized_response import RandomizedResponse
 
-    return MappingProxyType({kind.mechanism: kind for kind in (Laplace, RandomizedResponse)})
+    return MappingProxyType({kind.mechanism: kind for kind in (Laplace, RandomizedResponse, Gaussian)})
 
 
 def parse_query(data: object) -> Query:

@@ -1,13 +1,14 @@
 """Exact samplers in integers, from a source of uniform random integers.
 
 Nothing here touches floating point, so the distributions are exact and no low-order bit can leak
-(Mironov 2012). Algorithms 1 and 2 of Canonne, Kamath & Steinke, *The discrete Gaussian for differential privacy*, 2020.
+(Mironov 2012). Algorithms 1 to 3 of Canonne, Kamath & Steinke, *The discrete Gaussian for differential privacy*, 2020.
 """
 
+import math
 import secrets
 from collections.abc import Callable
 
-__all__ = ["RandBelow", "bernoulli_exp", "discrete_laplace", "system_randbelow"]
+__all__ = ["RandBelow", "bernoulli_exp", "discrete_gaussian", "discrete_laplace", "system_randbelow"]
 
 RandBelow = Callable[[int], int]
 """Uniform on `0..n-1` for an integer `n >= 1`."""
@@ -47,3 +48,14 @@ def discrete_laplace(numerator: int, denominator: int, randbelow: RandBelow) -> 
         negative = randbelow(2) == 1
         if not (negative and magnitude == 0):
             return -magnitude if negative else magnitude
+
+
+def discrete_gaussian(numerator: int, denominator: int, randbelow: RandBelow) -> int:
+    """An integer Z with `P(Z = z)` proportional to `exp(-z² / (2σ²))`; σ² is `numerator / denominator`, above 0."""
+    t = math.isqrt(numerator // denominator) + 1  # floor(σ) + 1
+    while True:
+        proposal = discrete_laplace(1, t, randbelow)
+        # Accepted with probability exp(-(|Y| - σ²/t)² / (2σ²)).
+        excess = abs(proposal) * denominator * t - numerator
+        if bernoulli_exp(excess**2, 2 * numerator * denominator * t**2, randbelow):
+            return proposal

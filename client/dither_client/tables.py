@@ -1,8 +1,9 @@
 """Tables in files, CSV or Parquet by the file's ending, and the count table that any SQL engine can make.
 
 A row of a count table is one answer to one query, and how often it was given. Its columns are `COUNT_COLUMNS`: the
-fields of the query (`cuts` separated by blanks; what the mechanism lacks is empty), then `answer` and `count`. Rows of
-the same answer to the same query add up, and other columns are ignored. Parquet needs the extra `tables`.
+fields of the query (`cuts` separated by blanks; what the mechanism lacks is empty), then `answer` and `count`; those of
+`OPTIONAL_COLUMNS` follow where a query needs them. Rows of the same answer to the same query add up, and other columns
+are ignored. Parquet needs the extra `tables`.
 """
 
 import csv
@@ -18,24 +19,32 @@ from dither_client.errors import InvalidQuery, InvalidTable
 from dither_client.extras import require_extra
 from dither_client.queries import Query, parse_query, query_types
 
-__all__ = ["COUNT_COLUMNS", "counts_rows", "read_counts", "write_table"]
+__all__ = ["COUNT_COLUMNS", "OPTIONAL_COLUMNS", "counts_rows", "read_counts", "write_table"]
 
 COUNT_COLUMNS = ("mechanism", "low", "high", "levels", "cuts", "epsilon", "transform", "answer", "count")
 
+OPTIONAL_COLUMNS = ("rho",)
+
 _INTEGERS = ("levels", "answer", "count")
-_TEXTS = ("mechanism", "cuts", "epsilon", "transform", "query_id", "purpose", "received_at")
+_TEXTS = ("mechanism", "cuts", "epsilon", "rho", "transform", "query_id", "purpose", "received_at")
 
 _MAX_INTEGER = 2**53
 
 
 def write_table(
-    path: str | PathLike[str], rows: Iterable[Mapping[str, Any]], columns: Sequence[str] = COUNT_COLUMNS
+    path: str | PathLike[str], rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None
 ) -> int:
     """Writes `rows`, each a mapping from every one of `columns` to a value or None (an empty cell); returns how many.
 
-    Raises `InvalidTable` for an ending other than .csv and .parquet, `MissingExtra` and `OSError`.
+    Without `columns` it is a count table. Raises `InvalidTable` for an ending other than .csv and .parquet,
+    `MissingExtra` and `OSError`.
     """
-    path = Path(path)
+    path, rows = Path(path), list(rows)
+    if columns is None:
+        columns = (
+            *COUNT_COLUMNS,
+            *(name for name in OPTIONAL_COLUMNS if any(row.get(name) is not None for row in rows)),
+        )
     table = [{column: row[column] for column in columns} for row in rows]
     if _is_parquet(path):
         _write_parquet(path, table, columns)
@@ -73,9 +82,11 @@ def counts_rows(counts: Mapping[Query, Sequence[int]]) -> list[dict[str, Any]]:
     for query, by_answer in counts.items():
         fields = query.to_json()
         fields["epsilon"] = epsilon_text(query.epsilon)
+        if query.rho is not None:
+            fields["rho"] = epsilon_text(query.rho)
         if "cuts" in fields:
             fields["cuts"] = " ".join(map(repr, fields["cuts"]))
-        shared = {column: fields.get(column) for column in COUNT_COLUMNS}
+        shared = {column: fields.get(column) for column in (*COUNT_COLUMNS, *OPTIONAL_COLUMNS)}
         rows += [{**shared, "answer": answer, "count": int(count)} for answer, count in enumerate(by_answer)]
     return rows
 
@@ -139,10 +150,16 @@ def _read_query(row: Mapping[str, Any]) -> Query:
     kind = query_types().get(str(mechanism))
     if kind is None:
         raise InvalidTable(f"mechanism must be one of {', '.join(query_types())}")
-    for column in ("low", "high", "levels", "cuts"):
+    for column in ("low", "high", "levels", "cuts", *OPTIONAL_COLUMNS):
         if column not in kind.fields and _cell(row, column) is not None:
             raise InvalidTable(f"{column} must be blank for {kind.mechanism}")
-    readers = {"low": _read_number, "high": _read_number, "levels": _read_integer, "cuts": _read_cuts}
+    readers = {
+        "low": _read_number,
+        "high": _read_number,
+        "levels": _read_integer,
+        "cuts": _read_cuts,
+        "rho": _read_number,
+    }
     fields = {name: readers[name](row, name) for name in kind.fields}
     epsilon, transform = _read_number(row, "epsilon"), _cell(row, "transform")
     return parse_query({"mechanism": mechanism, **fields, "epsilon": epsilon, "transform": transform})
@@ -150,7 +167,7 @@ def _read_query(row: Mapping[str, Any]) -> Query:
 
 def _cell(row: Mapping[str, Any], column: str) -> Any:
     """A cell, or None if it is blank in any of the ways in which tables have blanks."""
-    cell = row[column]
+    cell = row.get(column)
     if isinstance(cell, str):
         return cell.strip() or None
     return None if isinstance(cell, float) and math.isnan(cell) else cell

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dither_client import Laplace, Query
+from dither_client import Query
 from dither_estimator.counts import Counts, check_counts
 from dither_estimator.learner import Learner
 from dither_estimator.misfit import Look, check_questions, misfit_p_value, misfit_report
@@ -35,7 +35,7 @@ class CheckedLearner:
         self.looks: list[Look] = []
         self._check = specification.misfit_check
         self._rng = np.random.default_rng(for_check)
-        self._questions: dict[Fraction, tuple[Laplace, ...]] = {}
+        self._questions: dict[Fraction, tuple[Query, ...]] = {}
         self._renew_at = 0.0
         self._checking = False
         self._counts: dict[Query, npt.NDArray[np.int64]] = {}
@@ -84,7 +84,7 @@ class CheckedLearner:
         """What the check has found so far, as `misfit_report`."""
         return misfit_report(self._check, self.specification.family, self._check_answers, self.looks)
 
-    def _check_questions(self, epsilon: Fraction) -> tuple[Laplace, ...]:
+    def _check_questions(self, epsilon: Fraction) -> tuple[Query, ...]:
         if self.learner.answers >= self._renew_at:
             self._questions = {}
             self._renew_at = max(self.learner.answers + 1, self.learner.answers * _RENEWAL)

@@ -24,7 +24,7 @@ from dither_estimator.limit import privacy_limit
 
 __all__ = ["MAX_LEVELS", "Design", "DesignError", "Mechanism", "optimal_design"]
 
-MAX_LEVELS = {"laplace": 1_023, "randomized_response": 63}
+MAX_LEVELS = {"laplace": 1_023, "randomized_response": 63, "gaussian": 128}
 """The most levels (of `randomized_response`: cuts) that a design can be asked for."""
 
 _FINE = 2.0**-20
@@ -60,11 +60,20 @@ class Design:
     """The goal's weighted sum of the variances."""
     gap: float
     """No mixture of queries of this mechanism has a criterion lower by more than this (the equivalence theorem)."""
+    rho: Fraction | None = None
+    """As asked for, of `gaussian` queries; None if they follow from ε."""
 
     def at(self, theta: npt.ArrayLike) -> "Design":
         """The optimal design for another member: moved in a location-scale family, found afresh in others."""
         return optimal_design(
-            self.family, theta, self.mechanism, self.epsilon, self.goal, self.levels, transform=self.transform
+            self.family,
+            theta,
+            self.mechanism,
+            self.epsilon,
+            self.goal,
+            self.levels,
+            transform=self.transform,
+            rho=self.rho,
         )
 
     @cached_property
@@ -99,11 +108,13 @@ def optimal_design(
     levels: int | None = None,
     *,
     transform: Transform = "identity",
+    rho: Fraction | None = None,
 ) -> Design:
     """The design for the member `theta` (d,), of queries with `levels` levels (`randomized_response`: cuts) if given.
 
-    Raises `DesignError` if `theta` is no member or `levels` too many, `InvalidQuery` if floating point cannot hold the
-    queries there.
+    With `rho`, `gaussian` queries have that ρ, and each the ε that follows from it; `epsilon` is then not used, and
+    the design's is the largest of its queries. Raises `DesignError` if `theta` is no member or `levels` too many,
+    `InvalidQuery` if floating point cannot hold the queries there.
     """
     member = Member(family, _checked(family, theta))
     if not 0 < member.spread < math.inf:
@@ -111,22 +122,24 @@ def optimal_design(
     if levels is not None and not 1 <= levels <= MAX_LEVELS[mechanism]:
         raise DesignError(f"a design of {mechanism} queries can have 1 to {MAX_LEVELS[mechanism]:,} levels")
     base, location, scale = member.standardised
-    found = solution(base, mechanism, epsilon, goal, levels)
+    found = solution(base, mechanism, epsilon, goal, levels, rho)
     atoms = [member.rounded(atom.moved(location, scale), _FINE) for atom in found.atoms]
+    queries = tuple(found.candidates.query(atom, transform) for atom in atoms)
     return Design(
         family=family,
         theta=member.theta,
         mechanism=mechanism,
-        epsilon=epsilon,
+        epsilon=epsilon if rho is None else max(query.epsilon for query in queries),
         goal=goal,
         levels=levels,
         transform=transform,
-        queries=tuple(found.candidates.query(atom, transform) for atom in atoms),
+        queries=queries,
         weights=found.weights,
         information=found.information / scale**2,
         variances=tuple(None if v is None else v * scale**2 for v in found.variances),
         criterion=found.criterion * scale**2,
         gap=found.gap * scale**2,
+        rho=rho,
     )
 
 

@@ -5,7 +5,11 @@ from dither_estimator.design_solution import Mechanism
 
 __all__ = ["advice", "other_mechanism"]
 
-_OTHER: dict[Mechanism, Mechanism] = {"laplace": "randomized_response", "randomized_response": "laplace"}
+_OTHER: dict[Mechanism, Mechanism] = {
+    "laplace": "randomized_response",
+    "randomized_response": "laplace",
+    "gaussian": "randomized_response",
+}
 
 
 def other_mechanism(design: Design) -> Design:

@@ -1,5 +1,7 @@
 """Candidate queries of `laplace`: where the interval lies, how wide it is, how many levels it has.
 
+Those of other mechanisms with an interval differ in their `question` and in the numbers of levels that are of use.
+
 A search over a grid of centres and half-widths for each number of levels, then a pattern search from the best points.
 With one level only the centre counts: the interval is a threshold.
 """
@@ -12,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dither_client import Laplace, Query, Transform
+from dither_client import IntervalQuery, Laplace, Query, Transform
 from dither_estimator.channels import channel_of
 from dither_estimator.design_atoms import Atom
 from dither_estimator.design_member import Member
@@ -28,6 +30,8 @@ _THRESHOLDS = np.linspace(-3.8, 3.8, 153)
 _HALF_WIDTHS = np.geomspace(1 / 64, 8.0, 28)
 _CONTINUOUS = 128
 """More levels than this carry the same information, to 1e-5 of it, and are reckoned as if they were as many."""
+_NARROWEST = 2.0**-9
+"""Half-widths keep this share of the spread: a narrower interval tells no more, and rounding could close it."""
 _NEAR = 0.98
 _MOST = 5
 _STEPS = 24
@@ -90,8 +94,12 @@ class LaplaceCandidates:
         """The query that an atom stands for."""
         low, high = atom.position
         if atom.shape == 1:
-            return threshold((low + high) / 2, self.epsilon, transform)
-        return Laplace(low, high, atom.shape, self.epsilon, transform)
+            return threshold((low + high) / 2, self.question(1), transform)
+        return self.question(atom.shape).on(low, high, transform)
+
+    def question(self, levels: int) -> IntervalQuery:
+        """A query with that many levels, on any interval."""
+        return Laplace(0.0, 1.0, levels, self.epsilon)
 
     @cached_property
     def _grid(self) -> dict[int, tuple[FloatArray, FloatArray, FloatArray]]:
@@ -124,13 +132,14 @@ class LaplaceCandidates:
         return channel_information(self.member.family, self.member.theta, edges, self._channel(levels))
 
     def _channel(self, levels: int) -> FloatArray:
-        return channel_of(Laplace(0.0, 1.0, levels, self.epsilon)).matrix
+        return channel_of(self.question(levels)).matrix
 
     def _refine(self, slope: FloatArray, levels: int, centre: float, half: float) -> tuple[float, Atom]:
         """A pattern search over centre and log half-width from a point of the grid."""
         step, ratio, gain = 0.125 * max(self.member.spread, half), 1.25, -math.inf
         for _ in range(_STEPS):
-            centres, halves = centre + step * _PATTERN[:, 0], half * ratio ** _PATTERN[:, 1]
+            centres = centre + step * _PATTERN[:, 0]
+            halves = np.maximum(half * ratio ** _PATTERN[:, 1], _NARROWEST * self.member.spread)
             gains = np.einsum("nij,ij->n", self._informations(levels, centres, halves), slope)
             top = int(gains.argmax())
             if gains[top] > gain * (1 + 1e-12):

@@ -9,6 +9,7 @@ import numpy as np
 
 from dither_estimator.design_atoms import Atom
 from dither_estimator.design_candidates import Candidates
+from dither_estimator.design_gaussian import GAUSSIAN_LEVELS, GaussianCandidates
 from dither_estimator.design_laplace import LaplaceCandidates, useful_levels
 from dither_estimator.design_member import Member
 from dither_estimator.design_randomized_response import USEFUL_CUTS, RandomizedResponseCandidates
@@ -18,7 +19,7 @@ from dither_estimator.goals import Goal
 
 __all__ = ["DesignError", "Mechanism", "Solution", "solution", "variances"]
 
-Mechanism = Literal["laplace", "randomized_response"]
+Mechanism = Literal["laplace", "randomized_response", "gaussian"]
 
 _SINGULAR = 1e-5
 """A direction with less than this share of the best known one's information counts as not identified."""
@@ -44,9 +45,19 @@ class Solution:
 
 
 @lru_cache(maxsize=1024)
-def solution(member: Member, mechanism: Mechanism, epsilon: Fraction, goal: Goal, levels: int | None) -> Solution:
-    """The optimal mixture for a member, of queries with `levels` levels or cuts if given. Raises `DesignError`."""
-    candidates = _candidates(member, mechanism, epsilon, levels)
+def solution(
+    member: Member,
+    mechanism: Mechanism,
+    epsilon: Fraction,
+    goal: Goal,
+    levels: int | None,
+    rho: Fraction | None = None,
+) -> Solution:
+    """The optimal mixture for a member, of queries with `levels` levels or cuts if given. Raises `DesignError`.
+
+    With `rho`, `gaussian` queries have that ρ in place of the largest that ε allows.
+    """
+    candidates = _candidates(member, mechanism, epsilon, levels, rho)
     if not candidates.seeds(candidates.shapes[-1]):
         raise DesignError(f"a member of the family {member.family.name} has too few values for {levels} cuts")
     weights = member.weights(goal)
@@ -65,7 +76,11 @@ def solution(member: Member, mechanism: Mechanism, epsilon: Fraction, goal: Goal
     )
 
 
-def _candidates(member: Member, mechanism: Mechanism, epsilon: Fraction, levels: int | None) -> Candidates:
+def _candidates(
+    member: Member, mechanism: Mechanism, epsilon: Fraction, levels: int | None, rho: Fraction | None
+) -> Candidates:
+    if mechanism == "gaussian":
+        return GaussianCandidates(member, epsilon, GAUSSIAN_LEVELS if levels is None else (levels,), rho)
     if mechanism == "laplace":
         return LaplaceCandidates(member, epsilon, useful_levels(epsilon) if levels is None else (levels,))
     return RandomizedResponseCandidates(member, epsilon, USEFUL_CUTS if levels is None else (levels,))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dither_client import Laplace, Query, RandomizedResponse, Transform
+from dither_client import IntervalQuery, Query, RandomizedResponse, Transform
 from dither_estimator.families import FloatArray
 
 __all__ = ["Address", "addresses", "edges_at", "query_at", "threshold"]
@@ -41,7 +41,7 @@ class _Frame:
 def _frame(standard: Query) -> _Frame:
     if standard.n_cells == 2:
         return _Frame(standard.edges[0], 0.0, np.zeros(1))
-    if isinstance(standard, Laplace):
+    if isinstance(standard, IntervalQuery):
         offsets = np.arange(standard.levels) - (standard.levels - 1) / 2
         return _Frame((standard.low + standard.high) / 2, (standard.high - standard.low) / standard.levels, offsets)
     return _Frame(0.0, 1.0, np.round(np.array(standard.edges) * _FINE) / _FINE)
@@ -76,11 +76,11 @@ def query_at(standard: Query, at: Address, transform: Transform) -> Query:
     exponent, centre_steps, unit_steps = at
     step = 2.0**exponent
     centre, unit = centre_steps * step, unit_steps * step
-    if isinstance(standard, Laplace):
+    if isinstance(standard, IntervalQuery):
         if standard.levels == 1:
-            return threshold(centre, standard.epsilon, transform)
+            return threshold(centre, standard, transform)
         half = unit * standard.levels / 2
-        return Laplace(centre - half, centre + half, standard.levels, standard.epsilon, transform)
+        return standard.on(centre - half, centre + half, transform)
     if isinstance(standard, RandomizedResponse):
         if len(standard.cuts) == 1:
             return _single_cut(centre, standard.epsilon, transform)
@@ -90,13 +90,13 @@ def query_at(standard: Query, at: Address, transform: Transform) -> Query:
 
 
 @lru_cache(maxsize=1 << 16)
-def threshold(cut: float, epsilon: Fraction, transform: Transform) -> Laplace:
-    """The `laplace` query of one level with this dyadic cut, `j 2^k` with j odd: `low` and `high` are `(j ± 1) 2^k`."""
+def threshold(cut: float, question: IntervalQuery, transform: Transform) -> IntervalQuery:
+    """`question`, of one level, with this dyadic cut, `j 2^k` with j odd: `low` and `high` are `(j ± 1) 2^k`."""
     if cut == 0:
-        return Laplace(-1.0, 1.0, 1, epsilon, transform)
+        return question.on(-1.0, 1.0, transform)
     numerator, denominator = cut.as_integer_ratio()
     unit = (numerator & -numerator) / denominator
-    return Laplace(cut - unit, cut + unit, 1, epsilon, transform)
+    return question.on(cut - unit, cut + unit, transform)
 
 
 @lru_cache(maxsize=1 << 16)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
-from dither_client import InvalidQuery, Laplace, Query, Transform
+from dither_client import IntervalQuery, InvalidQuery, Laplace, Query, Transform
 from dither_estimator.channels import group_queries
 from dither_estimator.counts import Counts, total_answers
 from dither_estimator.families import Family, FloatArray
@@ -83,7 +83,7 @@ def misfit_report(check: MisfitCheck, family: Family, check_answers: int, made: 
 
 def check_questions(
     family: Family, theta: FloatArray, weights: FloatArray, epsilon: Fraction, transform: Transform
-) -> tuple[Laplace, ...]:
+) -> tuple[IntervalQuery, ...]:
     """The check questions at ε given particles, `theta` (n, d) and `weights` (n,), which sum to 1: equally likely ones.
 
     Thresholds at the quantiles Φ(z), z = ±0.3 and ±1.5, of the posterior's mean member: `m + z s` for the normal. They
@@ -92,10 +92,11 @@ def check_questions(
     """
     member = _mean_member(family, theta, weights)
     *cuts, low, high = family.quantiles(member[None], ndtr([*_POINTS, -1.0, 1.0]))[0].tolist()
-    questions = []
+    one_level = Laplace(-1.0, 1.0, 1, epsilon)
+    questions: list[IntervalQuery] = []
     for cut in cuts:
         try:
-            questions.append(threshold(_rounded(family, cut, (high - low) / 2), epsilon, transform))
+            questions.append(threshold(_rounded(family, cut, (high - low) / 2), one_level, transform))
         except (InvalidQuery, ValueError, OverflowError):
             continue
     return tuple(questions)

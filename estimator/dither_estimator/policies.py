@@ -125,20 +125,26 @@ def _questions(
 
 
 def _designed(spec: Specification, home: FloatArray, epsilon: Fraction) -> tuple[tuple[Query, ...], FloatArray]:
-    return _cached_design(spec.family, tuple(home.tolist()), spec.mechanism, epsilon, spec.goal, spec.levels)
+    return _cached_design(spec.family, tuple(home.tolist()), spec.mechanism, epsilon, spec.goal, spec.levels, spec.rho)
 
 
 @lru_cache(maxsize=1024)
 def _cached_design(
-    family: Family, home: tuple[float, ...], mechanism: Mechanism, epsilon: Fraction, goal: Goal, levels: int | None
+    family: Family,
+    home: tuple[float, ...],
+    mechanism: Mechanism,
+    epsilon: Fraction,
+    goal: Goal,
+    levels: int | None,
+    rho: Fraction | None,
 ) -> tuple[tuple[Query, ...], FloatArray]:
-    design = optimal_design(family, home, mechanism, epsilon, goal, levels)
+    design = optimal_design(family, home, mechanism, epsilon, goal, levels, rho=rho)
     return design.queries, np.asarray(design.weights)
 
 
 def _probes(spec: Specification, home: FloatArray, epsilon: Fraction) -> tuple[Query, ...]:
     """Single cuts for randomised response, whose designs have many cells: the first questions need no more."""
-    if spec.mechanism == "laplace" or spec.levels is not None:
+    if spec.mechanism != "randomized_response" or spec.levels is not None:
         return ()
     cuts = np.unique(spec.family.quantiles(home[None], _PROBES)[0])
     return tuple(RandomizedResponse((cut,), epsilon) for cut in cuts.tolist())

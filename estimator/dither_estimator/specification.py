@@ -9,10 +9,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dither_client import DitherError, InvalidQuery, Laplace, Query, RandomizedResponse, Transform
-from dither_client.epsilon import wire_epsilon
+from dither_client import DitherError, IntervalQuery, InvalidQuery, Laplace, Query, RandomizedResponse, Transform
+from dither_client.epsilon import epsilon_text, wire_epsilon
 from dither_client.queries import MAX_CELLS, MAX_EPSILON
-from dither_estimator.design import DesignError, Mechanism, optimal_design
+from dither_estimator.design import MAX_LEVELS, DesignError, Mechanism, optimal_design
+from dither_estimator.design_gaussian import gaussian_question, largest_epsilon, largest_rho
 from dither_estimator.families import Family, find_family
 from dither_estimator.goals import Goal, InvalidGoal, parse_goal
 from dither_estimator.misfit import MisfitCheck
@@ -23,12 +24,12 @@ __all__ = ["Policy", "Specification", "SpecificationError"]
 SERVICE_FIELDS = frozenset({"name", "opens_at", "closes_at", "max_answers", "admission", "visibility"})
 """Fields of a collection that the statistics have no use for."""
 
-EXACT_FIELDS = frozenset({"epsilon", "epsilon_choices"})
+EXACT_FIELDS = frozenset({"epsilon", "epsilon_choices", "rho"})
 """Fields whose numbers are the decimals that were written, and never pass through a float."""
 
 _FIELDS = (
-    "family", "transform", "prior", "range", "epsilon", "epsilon_choices", "goal", "policy", "mechanism", "levels",
-    "particles", "misfit_check", "misfit_looks",
+    "family", "transform", "prior", "range", "epsilon", "epsilon_choices", "rho", "goal", "policy", "mechanism",
+    "levels", "particles", "misfit_check", "misfit_looks",
 )  # fmt: skip
 
 DEFAULT_PARTICLES = 1_000
@@ -77,24 +78,43 @@ class Specification:
     """What respondents may choose from, increasing: `epsilon`, which those who do not choose get, and others."""
     misfit_check: MisfitCheck | None
     """None where there is none."""
+    rho: Fraction | None = None
+    """Of every question of `gaussian`, if it was given in place of ε, which is then the largest of any question."""
 
     def fixed_query(self, epsilon: Fraction) -> Query | None:
         """The question of policy `fixed` at ε, whose `levels` default to the papers' noise; None for other policies."""
         if self.policy.interval is None:
             return None
         low, high = self.policy.interval
-        if self.mechanism == "laplace":
-            return Laplace(low, high, self.levels or _PAPER_LEVELS, epsilon, self.transform)
+        if self.mechanism != "randomized_response":
+            return self._interval_question(self.levels or _PAPER_LEVELS, epsilon).on(low, high, self.transform)
         cuts = [(low + high) / 2] if self.levels == 1 else np.linspace(low, high, self.levels or 2).tolist()
         return RandomizedResponse(cuts, epsilon, self.transform)
 
+    def _interval_question(self, levels: int, epsilon: Fraction) -> IntervalQuery:
+        if self.mechanism == "gaussian":
+            return gaussian_question(levels, epsilon, self.rho)
+        return Laplace(0.0, 1.0, levels, epsilon)
+
+    @property
+    def largest_rho(self) -> Fraction | None:
+        """The ρ of zero-concentrated differential privacy that no question goes beyond; None if none is stated."""
+        if self.mechanism != "gaussian" or self.rho is not None:
+            return self.rho
+        levels = _only_levels(self.levels, self.policy)
+        return max(largest_rho(epsilon, levels) for epsilon in self.epsilon_choices)
+
     def _check_questions(self) -> None:
         """Raises `SpecificationError` or `InvalidQuery` unless the questions that are asked for can be made."""
+        if self.mechanism == "gaussian":
+            _ = self.largest_rho
         for epsilon in self.epsilon_choices:
             if self.fixed_query(epsilon) is not None or self.levels is None:
                 continue
             try:
-                optimal_design(self.family, self.family.standard, self.mechanism, epsilon, self.goal, self.levels)
+                optimal_design(
+                    self.family, self.family.standard, self.mechanism, epsilon, self.goal, self.levels, rho=self.rho
+                )
             except (DesignError, InvalidQuery) as error:
                 raise SpecificationError(f"levels cannot be {self.levels} here: {error}") from None
 
@@ -112,18 +132,24 @@ class Specification:
         family = _family(data.get("family"))
         transform = _choice(f"transform of {family.name}", data.get("transform") or "identity", family.transforms)
         try:
+            mechanism = _choice("mechanism", data.get("mechanism") or "laplace", tuple(MAX_LEVELS))
+            policy = _policy(data.get("policy") or "adaptive")
+            levels = _integer("levels", data.get("levels"), None, 1, MAX_CELLS - 1)
+            rho = _rho(data, mechanism)
+            epsilon = data.get("epsilon") if rho is None else _epsilon_of(rho, _only_levels(levels, policy))
             specification = cls(
                 family=family,
                 transform=transform,
                 prior=_prior(family, transform, data),
-                epsilon=_epsilon("epsilon", data.get("epsilon")),
+                epsilon=_epsilon("epsilon", epsilon),
                 goal=parse_goal(data.get("goal") or "all", family),
-                policy=_policy(data.get("policy") or "adaptive"),
-                mechanism=_choice("mechanism", data.get("mechanism") or "laplace", ("laplace", "randomized_response")),
-                levels=_integer("levels", data.get("levels"), None, 1, MAX_CELLS - 1),
+                policy=policy,
+                mechanism=mechanism,
+                levels=levels,
                 particles=_integer("particles", data.get("particles"), DEFAULT_PARTICLES, 100, 1_000_000),
-                epsilon_choices=_epsilon_choices(data.get("epsilon"), data.get("epsilon_choices")),
+                epsilon_choices=_epsilon_choices(epsilon, data.get("epsilon_choices")),
                 misfit_check=_misfit_check(family, data.get("misfit_check"), data.get("misfit_looks")),
+                rho=rho,
             )
             specification._check_questions()
         except (InvalidPrior, InvalidGoal, DitherError) as error:
@@ -163,6 +189,31 @@ def _epsilon_choices(default: Any, values: Any) -> tuple[Fraction, ...]:
     if epsilon not in choices:
         raise SpecificationError("epsilon, which those who do not choose get, must be one of epsilon_choices")
     return choices
+
+
+def _rho(data: Mapping[str, Any], mechanism: Mechanism) -> Fraction | None:
+    """ρ, if it is given in place of ε."""
+    if data.get("rho") is None:
+        return None
+    if mechanism != "gaussian":
+        raise SpecificationError("rho goes with the mechanism gaussian alone: give epsilon")
+    if data.get("epsilon") is not None or data.get("epsilon_choices") is not None:
+        raise SpecificationError("give either epsilon or rho, and epsilon_choices with epsilon alone")
+    return wire_epsilon(data["rho"], "rho")
+
+
+def _epsilon_of(rho: Fraction, levels: int | None) -> Fraction:
+    epsilon = largest_epsilon(rho, levels)
+    if epsilon > MAX_EPSILON:
+        raise SpecificationError(
+            f"rho must be smaller: its epsilon, {epsilon_text(epsilon)}, would be above {MAX_EPSILON}"
+        )
+    return epsilon
+
+
+def _only_levels(levels: int | None, policy: Policy) -> int | None:
+    """The number of levels of every question; None where the design chooses."""
+    return levels or (None if policy.interval is None else _PAPER_LEVELS)
 
 
 def _integer(field: str, value: Any, default: Any, low: int, high: int) -> Any:

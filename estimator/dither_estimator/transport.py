@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dither_client import Laplace, Query, RandomizedResponse, Transform
+from dither_client import IntervalQuery, Query, RandomizedResponse, Transform
 from dither_estimator.channels import Cells, channel_of
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.lattice import addresses, edges_at, query_at, threshold
@@ -75,7 +75,7 @@ def _rebuilt(question: Query, cuts: FloatArray, steps: FloatArray, transform: Tr
 
     Where cuts have fallen together, so have their cells, and the channel is another one.
     """
-    if isinstance(question, Laplace):
+    if isinstance(question, IntervalQuery):
         width = np.maximum(cuts[:, -1] - cuts[:, 0], steps) / max(1, question.levels - 1)
         rungs = np.exp2(np.rint(np.log2(width)))  # powers of two, so that every edge is dyadic
         cuts = cuts[:, :1] + rungs[:, np.newaxis] * np.arange(question.levels)
@@ -97,13 +97,13 @@ def _query(question: Query, cuts: Sequence[float], transform: Transform) -> Quer
     """A query of the question's kind with these edges."""
     if isinstance(question, RandomizedResponse):
         return RandomizedResponse(cuts, question.epsilon, transform)
-    if not isinstance(question, Laplace):
+    if not isinstance(question, IntervalQuery):
         raise TypeError(f"no lattice for {type(question).__name__}")
     if question.levels == 1:
-        return threshold(cuts[0], question.epsilon, transform)
+        return threshold(cuts[0], question, transform)
     rung = cuts[1] - cuts[0]
     low = cuts[0] - rung / 2
-    return Laplace(low, low + rung * question.levels, question.levels, question.epsilon, transform)
+    return question.on(low, low + rung * question.levels, transform)
 
 
 def _steps(widths: FloatArray) -> FloatArray:

@@ -208,6 +208,7 @@ def _advice(specification: Specification) -> str | None:
             specification.epsilon,
             specification.goal,
             specification.levels,
+            rho=specification.rho,
         )
     )
 
@@ -224,11 +225,13 @@ def _notice(choices: tuple[Fraction, ...]) -> str | None:
 
 def _statistics(service: CollectionSpec, specification: Specification) -> dict[str, Any]:
     choices = specification.epsilon_choices
+    rho = specification.largest_rho
     return {
         "family": specification.family.name,
         "transform": specification.transform,
         "epsilon": json_epsilon(specification.epsilon),
         "epsilon_choices": [json_epsilon(epsilon) for epsilon in choices] if len(choices) > 1 else None,
+        "rho": None if rho is None else json_epsilon(rho),
         "mechanism": specification.mechanism,
         "goal": with_floats(service.goal or "all"),
         "policy": service.policy or "adaptive",

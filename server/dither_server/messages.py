@@ -15,6 +15,7 @@ __all__ = [
     "BatchBody",
     "BatchReply",
     "BatchReplyItem",
+    "GaussianQuery",
     "HistoryReply",
     "LaplaceQuery",
     "ParticlesReply",
@@ -76,7 +77,19 @@ class RandomizedResponseQuery(BaseModel):
     transform: Literal["identity", "log"]
 
 
-Query = LaplaceQuery | RandomizedResponseQuery
+class GaussianQuery(BaseModel):
+    """On which point of an interval, with discrete Gaussian noise. Answers are `0..levels`."""
+
+    mechanism: Literal["gaussian"]
+    low: float = Field(description="On the transformed scale.")
+    high: float
+    levels: int = Field(ge=1, le=1024)
+    rho: int | float = Field(gt=0, le=50, description="ρ of zero-concentrated privacy, the exact decimal.")
+    epsilon: int | float = Field(gt=0, le=50, description="The pure ε of the clipped noise, or more: what it costs.")
+    transform: Literal["identity", "log"]
+
+
+Query = LaplaceQuery | RandomizedResponseQuery | GaussianQuery
 
 
 class TicketsBody(_Body):
@@ -156,6 +169,7 @@ class TermsReply(BaseModel):
     epsilon_choices: list[int | float] | None = Field(
         description="What respondents choose from before they ask for a ticket; null if `epsilon` is for everyone."
     )
+    rho: int | float | None = Field(description="ρ of zero-concentrated privacy, where the mechanism states one.")
     mechanism: str = Field(examples=["laplace"])
     goal: Any = Field(examples=["all"])
     policy: str = Field(examples=["adaptive"])

@@ -1,16 +1,16 @@
 """Queries as short canonical bytes, for tickets: one question, one packing.
 
 A packing is a header and the coordinates, big-endian. Header: mechanism (1 byte), transform (1), micro-ε (4), and the
-largest answer (2), which is `levels` of `laplace` and the number of cuts of `randomized_response`. Coordinates are
-IEEE 754 doubles: `low` and `high`, or the cuts. The high bit of the transform's byte is set where the answer is for the
-misfit check, and not for learning.
+largest answer (2), which is `levels` of `laplace` and `gaussian` and the number of cuts of `randomized_response`.
+Coordinates are IEEE 754 doubles: `low` and `high`, then micro-ρ of `gaussian`; or the cuts. The high bit of the
+transform's byte is set where the answer is for the misfit check, and not for learning.
 """
 
 import struct
 from fractions import Fraction
 from typing import Literal
 
-from dither_client import Laplace, Query, RandomizedResponse
+from dither_client import Gaussian, Laplace, Query, RandomizedResponse
 from dither_client.epsilon import MICRO
 
 __all__ = ["Purpose", "n_answers", "pack_query", "purpose_of", "unpack_query"]
@@ -19,7 +19,7 @@ Purpose = Literal["training", "check"]
 """What an answer is for: to be learnt, or to check the family, and then never to be learnt."""
 
 _HEADER = struct.Struct(">BBIH")
-_MECHANISMS = (Laplace.mechanism, RandomizedResponse.mechanism)
+_MECHANISMS = (Laplace.mechanism, RandomizedResponse.mechanism, Gaussian.mechanism)
 _TRANSFORMS = ("identity", "log")
 _CHECK = 0x80
 
@@ -30,6 +30,8 @@ def pack_query(query: Query, purpose: Purpose = "training") -> bytes:
         coordinates: tuple[float, ...] = (query.low, query.high)
     elif isinstance(query, RandomizedResponse):
         coordinates = query.cuts
+    elif isinstance(query, Gaussian):
+        coordinates = (query.low, query.high, float(query.rho * MICRO))
     else:
         raise TypeError(f"{type(query).__name__} has no packing")
     header = _HEADER.pack(
@@ -50,6 +52,9 @@ def unpack_query(packed: bytes) -> Query:
     if _MECHANISMS[mechanism] == Laplace.mechanism:
         low, high = coordinates
         return Laplace(low, high, largest, epsilon, transform)
+    if _MECHANISMS[mechanism] == Gaussian.mechanism:
+        low, high, micro_rho = coordinates
+        return Gaussian(low, high, largest, Fraction(int(micro_rho), MICRO), epsilon, transform)
     return RandomizedResponse(coordinates, epsilon, transform)
 
 

@@ -59,7 +59,7 @@ def _known(description: str, *examples: Any, **schema: Any) -> Any:
 
 
 class CollectionSpec(BaseModel):
-    """A collection to be made. Only `name`, `family` and `epsilon` are required."""
+    """A collection to be made. Only `name`, `family` and `epsilon` (of `gaussian`, it or `rho`) are required."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -74,7 +74,8 @@ class CollectionSpec(BaseModel):
                     "max_answers": 30000,
                 }
             ],
-            "required": ["name", "family", "epsilon"],
+            "required": ["name", "family"],
+            "oneOf": [{"required": ["epsilon"]}, {"required": ["rho"]}],
         },
     )
 
@@ -96,6 +97,11 @@ class CollectionSpec(BaseModel):
         items={"anyOf": [{"type": "number", "exclusiveMinimum": 0, "maximum": 50}, {"type": "string"}]},
         minItems=1,
         maxItems=16,
+    )
+    rho: Any = _known(
+        "ρ of zero-concentrated privacy of one answer of `gaussian`, instead of ε: above 0, at most six decimals.",
+        0.5,
+        anyOf=[{"type": "number", "exclusiveMinimum": 0, "maximum": 50}, {"type": "string"}, {"type": "null"}],
     )
     transform: Any = _known(
         "The scale on which the family holds; `log` is the natural logarithm.",
@@ -137,11 +143,11 @@ class CollectionSpec(BaseModel):
         "How answers are made private.",
         "laplace",
         type="string",
-        enum=["laplace", "randomized_response"],
+        enum=["laplace", "randomized_response", "gaussian"],
         default="laplace",
     )
     levels: Any = _known(
-        "Levels of `laplace`, cells less one of `randomized_response`; the design chooses if left out.",
+        "Levels of `laplace` or `gaussian`, cells less one of `randomized_response`; the design chooses if left out.",
         1,
         anyOf=[{"type": "integer", "minimum": 1, "maximum": 1023}, {"type": "null"}],
     )

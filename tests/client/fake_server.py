@@ -9,9 +9,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-__all__ = ["LAPLACE", "RANDOMIZED", "Failure", "FakeServer", "Recorded"]
+__all__ = ["GAUSSIAN", "LAPLACE", "RANDOMIZED", "Failure", "FakeServer", "Recorded"]
 
 LAPLACE = {"mechanism": "laplace", "low": 0.0, "high": 1.0, "levels": 4, "epsilon": 1, "transform": "identity"}
+GAUSSIAN = {**LAPLACE, "mechanism": "gaussian", "rho": 0.25, "epsilon": 0.75}
 RANDOMIZED = {"mechanism": "randomized_response", "cuts": [-0.5, 0.5], "epsilon": 0.5, "transform": "identity"}
 
 
@@ -169,6 +170,7 @@ class FakeServer:
             "family": "normal",
             "transform": query["transform"],
             "epsilon": query["epsilon"],
+            "rho": query.get("rho"),
             "mechanism": query["mechanism"],
             "goal": "all",
             "policy": "adaptive",

@@ -10,7 +10,7 @@ from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
-from tests.client.fake_server import LAPLACE, Failure, FakeServer, problem
+from tests.client.fake_server import GAUSSIAN, LAPLACE, Failure, FakeServer, problem
 
 from dither_client import Ledger, parse_query
 from dither_client.commands import run
@@ -57,6 +57,15 @@ def test_an_answer(server: FakeServer, answer: Answer) -> None:
     assert "It cost ε = 1; you have spent 1 in all." in out
     assert DIGITS not in out
     assert server.answers["laplace-1"] in range(5)
+
+
+def test_rho_stands_beside_epsilon(server: FakeServer, answer: Answer) -> None:
+    server.questions["gaussian"] = GAUSSIAN
+    status, out, _ = answer("gaussian", VALUE)
+    assert status == 0
+    assert "It cost ε = 0.75 (ρ = 0.25); you have spent 0.75 in all." in out
+    server.questions["again"] = GAUSSIAN
+    assert json.loads(answer("again", VALUE, "--json")[1])["rho"] == 0.25
 
 
 @pytest.mark.parametrize("value", ["42", "-3.5", "+.5", "-.5e-3", "1E5", "0", "-0", "3.", "1e-400"])
@@ -245,6 +254,13 @@ def test_the_hidden_prompt(server: FakeServer, ledger: Path) -> None:
     assert DIGITS not in screen + out
     assert json.loads(out)["receipt"] == "receipt-of-laplace-1"
     assert DIGITS.encode() not in ledger.read_bytes()
+
+
+def test_the_prompt_shows_rho(server: FakeServer, ledger: Path) -> None:
+    server.questions["laplace"] = GAUSSIAN
+    status, screen, _ = type_at_the_prompt(server, ledger, VALUE)
+    assert status == 0
+    assert "It costs ε = 0.75 (stated ρ = 0.25); you have spent 0" in screen
 
 
 @pytest.mark.parametrize("text", ["", "-", "nan", "x31415"])

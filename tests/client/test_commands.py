@@ -1,6 +1,7 @@
 """The command line: the group itself, and the commands for analysts and admins."""
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 import typer
-from tests.client.fake_server import POSTERIOR, FakeServer, problem
+from tests.client.fake_server import GAUSSIAN, POSTERIOR, FakeServer, problem
 
 from dither_client.commands import run
 from dither_client.commands._shared import fail, print_json, status_of
@@ -161,6 +162,12 @@ def test_collections(server: FakeServer, dither: Dither, tmp_path: Path) -> None
     assert "The wages one" in dither("collection", "show", "wages").out
     for command, state in (("pause", "paused"), ("open", "open"), ("close", "closed")):
         assert dither("collection", command, "wages", "--json").json["state"] == state
+
+
+def test_rho_stands_beside_epsilon(server: FakeServer, dither: Dither) -> None:
+    server.questions = {"gaussian": GAUSSIAN}
+    assert re.search(r"ε +ρ +ANSWERS.*\n.* 0\.75 +0\.25 +0", dither("collection", "list").out)
+    assert re.search(r"rho +0\.25", dither("collection", "show", "gaussian").out)
 
 
 def test_a_specification_from_standard_input(

@@ -109,6 +109,8 @@ def test_terms() -> None:
     assert (terms.id, terms.name, terms.epsilon, terms.max_answers) == ("w4ges", "Wages", Fraction(1, 10), 100)
     assert terms.opens_at is None
     assert terms.closes_at == "2027-01-01T00:00:00Z"
+    assert terms.rho is None
+    assert parse_terms({**TERMS, "rho": Decimal("0.25")}).rho == Fraction(1, 4)
 
 
 def test_terms_cannot_steer_a_terminal() -> None:
@@ -124,6 +126,7 @@ def test_terms_cannot_steer_a_terminal() -> None:
         *({"answers": answers} for answers in (None, -1, 1.5, True, "3")),
         *({"name": name} for name in (None, 3)),
         *({"id": id_} for id_ in (None, 3, "", "a b\n")),
+        *({"rho": rho} for rho in (0, "x", Decimal("0.0000001"), True)),
         {"max_answers": "many"},
         {"advice": 3},
     ],

@@ -15,9 +15,19 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.client.fake_server import LAPLACE, RANDOMIZED, Failure, FakeServer
+from tests.client.fake_server import GAUSSIAN, LAPLACE, RANDOMIZED, Failure, FakeServer
 
-from dither_client import Client, DitherError, InvalidValue, Laplace, Ledger, MemoryLedger, RandomizedResponse, Retry
+from dither_client import (
+    Client,
+    DitherError,
+    Gaussian,
+    InvalidValue,
+    Laplace,
+    Ledger,
+    MemoryLedger,
+    RandomizedResponse,
+    Retry,
+)
 from dither_client.flow import ConnectionFailed, Finished, Flow, Response, Send, Sleep, advance, answer_flow
 
 SERVER = "https://example.org"
@@ -27,6 +37,7 @@ QUESTIONS = (
     b'{"mechanism": "laplace", "low": 0, "high": 8, "levels": 8, "epsilon": 20, "transform": "identity"}',
     b'{"mechanism": "laplace", "low": 0, "high": 8, "levels": 1024, "epsilon": 20, "transform": "log"}',
     b'{"mechanism": "randomized_response", "cuts": [0, 1, 2], "epsilon": 20, "transform": "log"}',
+    b'{"mechanism": "gaussian", "low": 0, "high": 8, "levels": 8, "rho": 9.5, "epsilon": 20, "transform": "identity"}',
     b'{"mechanism": "laplace", "low": 0, "high": 8, "levels": 4096, "epsilon": 20, "transform": "identity"}',
     b'{"mechanism": "laplace", "low": 0, "high": 8, "levels": 8, "epsilon": 30, "transform": "identity"}',
     b"null",
@@ -110,7 +121,7 @@ def test_whatever_a_server_does(
 
 
 @settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(signed, st.sampled_from(QUESTIONS[:3]), st.booleans())
+@given(signed, st.sampled_from(QUESTIONS[:4]), st.booleans())
 def test_the_bytes_of_the_ledger(
     tmp_path_factory: pytest.TempPathFactory, value: float, question: bytes, sent: bool
 ) -> None:
@@ -140,10 +151,10 @@ def test_real_requests_and_logs(
     server.requests.clear()
     server.failures.clear()
     server.failures += failures
-    server.questions = {"laplace": LAPLACE, "randomized": RANDOMIZED}
+    server.questions = {"laplace": LAPLACE, "randomized": RANDOMIZED, "gaussian": GAUSSIAN}
     shown: list[object] = []
     with Client(server.url, MemoryLedger(), retry=Retry(attempts=3, first=0.0001)) as client:
-        for collection in ("laplace", "randomized", "nothing"):
+        for collection in ("laplace", "randomized", "gaussian", "nothing"):
             try:
                 shown += [repr(client.answer(collection, value))]
             except DitherError as error:
@@ -160,6 +171,7 @@ def test_refused_values_are_not_repeated(value: Any) -> None:
         lambda: next(answer_flow(SERVER, "c", value, MemoryLedger())),
         lambda: Laplace(0, 1, 1, 1).answer(value),
         lambda: RandomizedResponse([0], 1).cell(value),
+        lambda: Gaussian(0, 1, 1, 1, 2).answer(value),
     ):
         with pytest.raises(InvalidValue) as caught:
             refuse()

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from dither_client import InvalidTable, Laplace, MissingExtra, Query, RandomizedResponse
+from dither_client import Gaussian, InvalidTable, Laplace, MissingExtra, Query, RandomizedResponse
 from dither_client.tables import COUNT_COLUMNS, counts_rows, read_counts, write_table
 
 THIRDS = Laplace(0.1, 0.30000000000000004, 2, "0.1", "log")
@@ -44,6 +44,17 @@ def test_round_trip(tmp_path: Path, ending: str) -> None:
     assert write_table(path, counts_rows(COUNTS)) == 7
     assert read_counts(path) == COUNTS
     assert list(read_counts(path)) == list(COUNTS)
+
+
+@ENDINGS
+def test_rho_has_a_column_where_a_query_needs_one(tmp_path: Path, ending: str) -> None:
+    noisy = Gaussian(0.5, 0.75, 2, "0.123456", "1.5", "log")
+    plain, both = tmp_path / f"plain.{ending}", tmp_path / f"both.{ending}"
+    write_table(plain, counts_rows(COUNTS))
+    write_table(both, counts_rows({**COUNTS, noisy: [4, 0, 2]}))
+    headers = [list(pandas.read_csv(p) if ending == "csv" else pandas.read_parquet(p)) for p in (plain, both)]
+    assert headers == [list(COUNT_COLUMNS), [*COUNT_COLUMNS, "rho"]]
+    assert read_counts(both) == {**COUNTS, noisy: [4, 0, 2]}
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50)
@@ -172,6 +183,31 @@ def test_what_other_programs_write(tmp_path: Path) -> None:
 def test_a_wrong_row_is_named(tmp_path: Path, row: dict[str, str], says: str) -> None:
     path = write_csv(tmp_path / "counts.csv", LAPLACE_ROW, row)
     with pytest.raises(InvalidTable, match=f"^row 2 of counts.csv: .*{says}"):
+        read_counts(path)
+
+
+GAUSSIAN_ROW = {**LAPLACE_ROW, "mechanism": "gaussian", "rho": "0.1", "epsilon": "0.5"}
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ({**LAPLACE_ROW, "rho": "0.1"}, "rho must be blank for laplace"),
+        ({**GAUSSIAN_ROW, "rho": ""}, "rho is blank"),
+        ({**GAUSSIAN_ROW, "rho": "little"}, "rho must be a number"),
+        ({**GAUSSIAN_ROW, "rho": "-1"}, "rho must be above 0"),
+        ({**GAUSSIAN_ROW, "epsilon": "0.1"}, "epsilon must be at least"),
+    ],
+)
+def test_a_wrong_rho_is_named(tmp_path: Path, row: dict[str, str], says: str) -> None:
+    path = write_csv(tmp_path / "counts.csv", GAUSSIAN_ROW, {**LAPLACE_ROW, "rho": " "}, row)
+    with pytest.raises(InvalidTable, match=f"^row 3 of counts.csv: .*{says}"):
+        read_counts(path)
+
+
+def test_gaussian_rows_need_the_column(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "counts.csv", {name: cell for name, cell in GAUSSIAN_ROW.items() if name != "rho"})
+    with pytest.raises(InvalidTable, match="rho is blank"):
         read_counts(path)
 
 

@@ -55,6 +55,17 @@ def test_people_get_tables_and_advice(capsys: CaptureFixture) -> None:
     assert "laplace would need 58% more respondents" in capsys.readouterr().out
 
 
+def test_gaussian_by_epsilon_and_by_rho(capsys: CaptureFixture) -> None:
+    for amount in (["--epsilon", "10"], ["--rho", "0.5"]):
+        assert run(["design", "--mechanism", "gaussian", *amount, "--json"]) == 0
+        queries = json.loads(capsys.readouterr().out)["queries"]
+        assert all(parse_query({name: part for name, part in q.items() if name != "weight"}).rho for q in queries)
+    assert run(["design", "--mechanism", "gaussian", "--rho", "5"]) == 0
+    printed = capsys.readouterr().out
+    assert "an answer costs ε = 5.006716 and has ρ = 5 at most" in printed
+    assert "randomized_response would need" in printed
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -68,7 +79,13 @@ def test_people_get_tables_and_advice(capsys: CaptureFixture) -> None:
         (["--epsilon", "1", "--theta", "mu=1"], "theta of the family normal must be mu=NUMBER,sigma=NUMBER"),
         (["--epsilon", "1", "--theta", "mu=1,sigma=x"], "with a number for each"),
         (["--epsilon", "1", "--theta", "mu=1,sigma=-2"], "sigma must be a number above 0"),
-        ([], "epsilon"),
+        ([], "give either --epsilon or --rho"),
+        (["--epsilon", "1", "--rho", "1"], "give either --epsilon or --rho"),
+        (["--rho", "1"], "--rho goes with --mechanism gaussian alone"),
+        (["--rho", "0", "--mechanism", "gaussian"], "rho must be above 0"),
+        (["--epsilon", "1", "--mechanism", "gaussian", "--levels", "129"], "1 to 128 levels"),
+        (["--rho", "51", "--mechanism", "gaussian"], "rho must be above 0 and at most 50"),
+        (["--epsilon", "0.001", "--mechanism", "gaussian"], "too small for gaussian noise"),
     ],
 )
 def test_bad_input_is_one_sentence(arguments: list[str], message: str, capsys: CaptureFixture) -> None:

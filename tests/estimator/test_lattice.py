@@ -20,6 +20,7 @@ STANDARDS: list[Query] = [
     RandomizedResponse((-0.701, 0.701), 1),
     RandomizedResponse((-1.5, -0.9, -0.4, 0.0, 0.4, 0.9, 1.5), 5),
 ]
+ONE_LEVEL = Laplace(0, 1, 1, 1)
 locations = st.floats(-1e6, 1e6)
 scales = st.floats(-2, 9).map(lambda exponent: 10.0**exponent)
 
@@ -48,9 +49,9 @@ def test_coordinates_are_near_and_dyadic(standard: Query, location: float, scale
 @given(st.integers(-(2**40), 2**40), st.integers(-60, 20))
 def test_a_threshold_has_one_name(multiple: int, exponent: int) -> None:
     cut = multiple * 2.0**exponent
-    query = threshold(cut, Fraction(1), "identity")
+    query = threshold(cut, ONE_LEVEL, "identity")
     assert query.edges == (cut,)
-    again = threshold(float(Fraction(multiple * 8) * Fraction(2) ** (exponent - 3)), Fraction(1), "identity")
+    again = threshold(float(Fraction(multiple * 8) * Fraction(2) ** (exponent - 3)), ONE_LEVEL, "identity")
     assert query == again
     assert query.id == again.id
 
@@ -72,7 +73,7 @@ def test_rounding_costs_little_information(standard: Query) -> None:
 
 @given(st.floats(allow_nan=False, allow_infinity=False, width=32))
 def test_every_dyadic_threshold_is_a_valid_query(cut: float) -> None:
-    query = threshold(cut, Fraction(1), "log")
+    query = threshold(cut, ONE_LEVEL, "log")
     assert query.low < cut < query.high or cut == 0
     assert math.isclose(query.edges[0], cut, abs_tol=0)
 

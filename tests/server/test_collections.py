@@ -21,6 +21,7 @@ def test_a_collection_is_created_with_sound_defaults(any_site: Site) -> None:
         "transform": "identity",
         "epsilon": 1,
         "epsilon_choices": None,
+        "rho": None,
         "mechanism": "laplace",
         "goal": "all",
         "policy": "adaptive",

@@ -73,14 +73,15 @@ def schema(reference: dict[str, Any]) -> dict[str, Any]:
 def test_every_field_of_a_collection_is_described_with_an_example() -> None:
     properties = DOCUMENT["components"]["schemas"]["CollectionSpec"]["properties"]
     assert list(properties) == [
-        "name", "family", "epsilon", "epsilon_choices", "transform", "prior", "range", "goal", "policy", "mechanism",
-        "levels", "particles", "misfit_check", "misfit_looks", "opens_at", "closes_at", "max_answers", "admission",
-        "visibility",
+        "name", "family", "epsilon", "epsilon_choices", "rho", "transform", "prior", "range", "goal", "policy",
+        "mechanism", "levels", "particles", "misfit_check", "misfit_looks", "opens_at", "closes_at", "max_answers",
+        "admission", "visibility",
     ]  # fmt: skip
     for name, field in properties.items():
         assert field["description"].endswith("."), name
         assert field.get("examples") or field.get("enum") or field.get("default"), name
-    assert DOCUMENT["components"]["schemas"]["CollectionSpec"]["required"] == ["name", "family", "epsilon"]
+    spec = DOCUMENT["components"]["schemas"]["CollectionSpec"]
+    assert (spec["required"], spec["oneOf"]) == (["name", "family"], [{"required": ["epsilon"]}, {"required": ["rho"]}])
 
 
 def test_the_framework_adds_no_shapes_of_its_own() -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dither_client import Laplace, Query, RandomizedResponse
+from dither_client import Gaussian, Laplace, Query, RandomizedResponse
 from dither_server.packing import Purpose, n_answers, pack_query, purpose_of, unpack_query
 
 coordinates = st.floats(-1e9, 1e9).map(lambda x: x + 0.0)
@@ -19,6 +19,10 @@ def queries(draw: Any) -> Query:
         low = draw(coordinates)
         levels = draw(st.integers(1, 1024))
         return Laplace(low, low + 1 + levels * draw(st.floats(0.01, 1e3)), levels, draw(epsilons), draw(transforms))
+    if draw(st.booleans()):
+        low = draw(coordinates)
+        rho = Fraction(draw(st.integers(1, 20_000_000)), 1_000_000)
+        return Gaussian(low, low + 1 + draw(st.floats(1, 1e3)), draw(st.integers(1, 9)), rho, 50, draw(transforms))
     cuts = sorted(draw(st.lists(coordinates, min_size=1, max_size=40, unique=True)))
     return RandomizedResponse(cuts, draw(epsilons), draw(transforms))
 
@@ -50,7 +54,12 @@ def test_tickets_from_before_the_misfit_check_are_for_training() -> None:
 
 
 def test_the_largest_queries_fit() -> None:
-    for query in (Laplace(0, 1, 1024, "0.000001"), RandomizedResponse(range(1023), 50, "log")):
+    for query in (
+        Laplace(0, 1, 1024, "0.000001"),
+        RandomizedResponse(range(1023), 50, "log"),
+        Gaussian(0, 1, 1024, "0.000001", "0.00113"),
+        Gaussian(0, 1, 1, "49.999999", 50),
+    ):
         assert unpack_query(pack_query(query)) == query
 
 

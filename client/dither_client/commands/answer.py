@@ -115,7 +115,10 @@ def _answer_when_asked(client: Client, collection: str, max_epsilon: str, chosen
         console.print(terms.notice)
     price = terms.epsilon if chosen is None else chosen
     costs, spent = epsilon_text(price), epsilon_text(client.ledger.spent())
-    console.print(f"It costs ε = {costs}; you have spent {spent} and allow {max_epsilon} in all. You can answer once.")
+    stated = "" if terms.rho is None else f" (stated ρ = {epsilon_text(terms.rho)})"
+    console.print(
+        f"It costs ε = {costs}{stated}; you have spent {spent} and allow {max_epsilon} in all. You can answer once."
+    )
     if not sys.stdin.isatty():
         fail("there is no terminal to ask on: give - to read the value from standard input", 2)
     number = _parse_value(getpass.getpass("Your value (it is not shown): ").strip())
@@ -130,6 +133,7 @@ def _report(client: Client, receipt: Receipt, as_json: bool) -> None:
                 "collection": receipt.collection,
                 "receipt": receipt.receipt,
                 "epsilon": epsilon,
+                "rho": receipt.query.rho,
                 "spent": spent,
                 "query": receipt.query.to_json(),
                 "answer": receipt.answer,
@@ -137,5 +141,6 @@ def _report(client: Client, receipt: Receipt, as_json: bool) -> None:
         )
         return
     typer.echo(f"Your answer was sent: {receipt.answer} of 0 to {receipt.query.n_answers - 1}.")
-    typer.echo(f"It cost ε = {epsilon_text(epsilon)}; you have spent {epsilon_text(spent)} in all.")
+    stated = "" if receipt.query.rho is None else f" (ρ = {epsilon_text(receipt.query.rho)})"
+    typer.echo(f"It cost ε = {epsilon_text(epsilon)}{stated}; you have spent {epsilon_text(spent)} in all.")
     typer.echo(f"Receipt: {receipt.receipt}")

@@ -56,8 +56,11 @@ def list_(url: Url, token: Token = None, as_json: Json = False) -> None:
         print_json(data)
         return
     collections = [parse_terms(terms) for terms in data.get("collections", [])]
-    rows = [(c.id, c.name, c.state, c.family, c.transform, float(c.epsilon), c.answers) for c in collections]
-    print_table(("ID", "NAME", "STATE", "FAMILY", "TRANSFORM", "ε", "ANSWERS"), rows)
+    rows = [
+        (c.id, c.name, c.state, c.family, c.transform, float(c.epsilon), c.rho and float(c.rho), c.answers)
+        for c in collections
+    ]
+    print_table(("ID", "NAME", "STATE", "FAMILY", "TRANSFORM", "ε", "ρ", "ANSWERS"), rows)
 
 
 @app.command()

@@ -1,15 +1,18 @@
 """Find the questions that need the fewest respondents, and how far they are from the best possible."""
 
+from fractions import Fraction
 from typing import Annotated, Literal
 
 import typer
 from threadpoolctl import threadpool_limits
 
-from dither_client import Laplace, Query
+from dither_client import IntervalQuery, Query
 from dither_client.commands._shared import Json, print_json, print_table
+from dither_client.epsilon import epsilon_text, wire_epsilon
 from dither_client.queries import check_epsilon
-from dither_estimator.design import Design, DesignError, optimal_design
+from dither_estimator.design import Design, DesignError, Mechanism, optimal_design
 from dither_estimator.design_advice import advice
+from dither_estimator.design_gaussian import largest_epsilon
 from dither_estimator.families import Family, find_family
 from dither_estimator.goals import parse_goal
 
@@ -20,14 +23,21 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def design(
-    epsilon: Annotated[str, typer.Option(help="The privacy of each answer, at most six decimals.")],
+    epsilon: Annotated[
+        str | None, typer.Option(help="The privacy of each answer, at most six decimals.", show_default=False)
+    ] = None,
     family: Annotated[str, typer.Option(help="The family of distributions.")] = "normal",
     goal: Annotated[str, typer.Option(help="all, a parameter's name, or weights such as mu=1,sigma=2.")] = "all",
     mechanism: Annotated[
-        Literal["laplace", "randomized_response"], typer.Option(help="How answers are made private.")
+        Literal["laplace", "randomized_response", "gaussian"], typer.Option(help="How answers are made private.")
     ] = "laplace",
+    rho: Annotated[
+        str | None,
+        typer.Option(help="Of gaussian, instead of --epsilon: ρ of zero-concentrated privacy.", show_default=False),
+    ] = None,
     levels: Annotated[
-        int | None, typer.Option(help="Levels of laplace, cuts of randomized_response; chosen unless given.")
+        int | None,
+        typer.Option(help="Levels of laplace or gaussian, cuts of randomized_response; chosen unless given."),
     ] = None,
     theta: Annotated[
         str | None, typer.Option(help="The member to design for, such as mu=50,sigma=3; the standard one unless given.")
@@ -40,12 +50,27 @@ def design(
     """
     kind = find_family(family)
     member = kind.standard if theta is None else _parse_theta(theta, kind)
+    privacy, zero_concentrated = _privacy(epsilon, rho, mechanism, levels)
     with threadpool_limits(1, user_api="blas"):
-        found = optimal_design(kind, member, mechanism, check_epsilon(epsilon), parse_goal(goal, kind), levels)
+        found = optimal_design(kind, member, mechanism, privacy, parse_goal(goal, kind), levels, rho=zero_concentrated)
         if as_json:
             print_json(found.to_json())
         else:
             _print(found)
+
+
+def _privacy(
+    epsilon: str | None, rho: str | None, mechanism: Mechanism, levels: int | None
+) -> tuple[Fraction, Fraction | None]:
+    """ε, and ρ if that is given in its place."""
+    if (epsilon is None) == (rho is None):
+        raise DesignError("give either --epsilon or --rho")
+    if epsilon is not None:
+        return check_epsilon(epsilon), None
+    if mechanism != "gaussian":
+        raise DesignError("--rho goes with --mechanism gaussian alone: give --epsilon")
+    amount = wire_epsilon(rho or "", "rho")
+    return check_epsilon(largest_epsilon(amount, levels)), amount
 
 
 def _parse_theta(text: str, family: Family) -> list[float]:
@@ -61,6 +86,7 @@ def _parse_theta(text: str, family: Family) -> list[float]:
 
 
 def _print(found: Design) -> None:
+    _print_rho(found)
     rows = [(f"{weight:.1%}", *_described(query)) for query, weight in zip(found.queries, found.weights, strict=True)]
     print_table(["weight", "answers", "cut at"], rows)
     typer.echo("")
@@ -77,8 +103,14 @@ def _print(found: Design) -> None:
     )
 
 
+def _print_rho(found: Design) -> None:
+    rhos = [query.rho for query in found.queries if query.rho is not None]
+    if rhos:
+        typer.echo(f"an answer costs ε = {epsilon_text(found.epsilon)} and has ρ = {epsilon_text(max(rhos))} at most\n")
+
+
 def _described(query: Query) -> tuple[str, str]:
     edges = " ".join(f"{edge:.5g}" for edge in query.edges)
-    if isinstance(query, Laplace) and query.levels > 1:
+    if isinstance(query, IntervalQuery) and query.levels > 1:
         edges += f" (interval {query.low:.5g} to {query.high:.5g})"
     return str(query.n_answers), edges

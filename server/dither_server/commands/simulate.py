@@ -70,7 +70,10 @@ def simulate(
         str | None, typer.Option(help="adaptive, thompson or fixed:LOW:HIGH.", show_default="adaptive")
     ] = None,
     mechanism: Annotated[
-        str | None, typer.Option(help="laplace or randomized_response.", show_default="laplace")
+        str | None, typer.Option(help="laplace, randomized_response or gaussian.", show_default="laplace")
+    ] = None,
+    rho: Annotated[
+        str | None, typer.Option(help="ρ of one answer of gaussian, instead of --epsilon.", show_default=False)
     ] = None,
     levels: Annotated[
         int | None, typer.Option(help="Levels, or cells less one.", show_default="chosen by the design")
@@ -110,7 +113,7 @@ def simulate(
     """
     options = {
         "epsilon": epsilon, "epsilon-choices": epsilon_choices, "goal": goal, "policy": policy, "mechanism": mechanism,
-        "levels": levels, "particles": particles, "prior": prior,
+        "levels": levels, "particles": particles, "prior": prior, "rho": rho,
     }  # fmt: skip
     _refuse_together("--spec", spec, {**options, "collection": collection})
     _refuse_together("--collection", collection, options)
@@ -165,7 +168,8 @@ def _new(spec: Path | None, family: str | None, options: Mapping[str, Any]) -> _
         given["family"] = family or "normal"
         given["prior"] = read_prior(prior) if prior else None
         given["epsilon_choices"] = [choice.strip() for choice in choices.split(",")] if choices else None
-        given["epsilon"] = options["epsilon"] or (given["epsilon_choices"] or ["1"])[0]
+        default = (given["epsilon_choices"] or ["1"])[0]
+        given["epsilon"] = options["epsilon"] or (None if options["rho"] and not choices else default)
         fields, specification = spec_from_options(given)
     law, choices = specification.family.name, specification.epsilon_choices
     return _Asked(law, specification.transform, choices, fields, specification)

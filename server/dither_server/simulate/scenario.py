@@ -52,7 +52,7 @@ def _read_object(path: Path) -> dict[str, Any]:
 
 
 def _plain(field: str, value: Any) -> Any:
-    """JSON that was read with exact decimals, as JSON that can be written: ε as the text of its decimal."""
+    """JSON that was read with exact decimals, as JSON that can be written: ε and ρ as the texts of their decimals."""
     if isinstance(value, Decimal):
         return str(value) if field in EXACT_FIELDS else float(value)
     if isinstance(value, dict):
