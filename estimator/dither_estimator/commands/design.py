@@ -8,9 +8,10 @@ from threadpoolctl import threadpool_limits
 from dither_client import Laplace, Query
 from dither_client.commands._shared import Json, print_json, print_table
 from dither_client.queries import check_epsilon
-from dither_estimator.design import Design, DesignError, optimal_design
+from dither_estimator.commands._parameters import parse_theta
+from dither_estimator.design import Design, optimal_design
 from dither_estimator.design_advice import advice
-from dither_estimator.families import Family, find_family
+from dither_estimator.families import find_family
 from dither_estimator.goals import parse_goal
 
 __all__ = ["app"]
@@ -39,25 +40,13 @@ def design(
     For example: dither design --epsilon 1 --goal all --mechanism randomized_response
     """
     kind = find_family(family)
-    member = kind.standard if theta is None else _parse_theta(theta, kind)
+    member = parse_theta(theta, kind)
     with threadpool_limits(1, user_api="blas"):
         found = optimal_design(kind, member, mechanism, check_epsilon(epsilon), parse_goal(goal, kind), levels)
         if as_json:
             print_json(found.to_json())
         else:
             _print(found)
-
-
-def _parse_theta(text: str, family: Family) -> list[float]:
-    pairs = [part.partition("=") for part in text.split(",")]
-    given = {name.strip(): number for name, _, number in pairs}
-    form = ",".join(f"{name}=NUMBER" for name in family.names)
-    if len(given) != len(pairs) or set(given) != set(family.names):
-        raise DesignError(f"theta of the family {family.name} must be {form}")
-    try:
-        return [float(given[name]) for name in family.names]
-    except ValueError:
-        raise DesignError(f"theta must be {form}, with a number for each") from None
 
 
 def _print(found: Design) -> None:

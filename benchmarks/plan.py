@@ -1,0 +1,93 @@
+"""`dither plan` against simulation: of runs with as many respondents as planned, how precise is the posterior?"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
+
+from benchmarks.tables import print_table
+from dither_estimator.families import FloatArray
+from dither_estimator.learner import Learner
+from dither_estimator.plan import precision_of_answers
+from dither_estimator.specification import Specification
+from dither_server.simulate.behaviours import Behaviours, draw_roles
+from dither_server.simulate.in_process import simulate_in_process
+from dither_server.simulate.population import draw_population
+
+__all__ = ["main"]
+
+TRUTH = {"mu": 50.0, "sigma": 10**0.5}
+TARGET = {"mu": 0.5}
+PRIORS: dict[str, dict[str, Any]] = {"default": {}, "range 44 to 56": {"range": [44, 56]}}
+
+_SEEDS = 50
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Prints the table; the first argument is the number of seeds, the others are the ε."""
+    seeds = int(arguments[0]) if arguments else _SEEDS
+    columns = (
+        "mechanism",
+        "prior",
+        "ε",
+        "respondents",
+        "mean posterior sd of μ; σ",
+        "to the planned",
+        "respondents that μ; σ would have needed, to the planned",
+        "runs below the sd planned for 90%",
+    )
+    print_table(
+        f"Plans: N(50, 10), sd of mu {TARGET['mu']}, {seeds} seeds",
+        columns,
+        _rows(seeds, arguments[1:] or ("0.5", "1", "2", "5")),
+    )
+
+
+def _rows(seeds: int, epsilons: Sequence[str]) -> Iterator[tuple[object, ...]]:
+    for mechanism, (prior, fields), epsilon in product(("laplace", "randomized_response"), PRIORS.items(), epsilons):
+        spec = Specification.from_json({"family": "normal", "mechanism": mechanism, "epsilon": epsilon, **fields})
+        precision = precision_of_answers(spec, list(TRUTH.values()))
+        respondents = precision.respondents(TARGET)
+        expected, within = precision.sd(respondents), precision.sd(respondents, 0.9)
+        assert expected is not None
+        assert within is not None
+        runs = Parallel(n_jobs=-1)(delayed(_sds)(spec, respondents, seed) for seed in range(seeds))
+        sds = np.array(runs)
+        means, planned = sds.mean(axis=0), np.array(list(expected.values()))
+        ratios = means / planned
+        errors = sds.std(axis=0, ddof=1) / planned / np.sqrt(seeds)
+        below = (sds <= list(within.values())).mean(axis=0)
+        yield (
+            mechanism,
+            prior,
+            epsilon,
+            f"{respondents:,}",
+            _pair(means, ".3f"),
+            "; ".join(f"{ratio:.2f} ± {error:.2f}" for ratio, error in zip(ratios, errors, strict=True)),
+            _pair(ratios**2, ".2f"),
+            _pair(below, ".0%"),
+        )
+
+
+def _pair(numbers: FloatArray, form: str) -> str:
+    return "; ".join(format(number, form) for number in numbers)
+
+
+def _sds(spec: Specification, respondents: int, seed: int) -> list[float]:
+    """The posterior standard deviations of one simulated collection."""
+    with threadpool_limits(1):
+        for_people, for_noise, for_learner = np.random.SeedSequence(seed).spawn(3)
+        rng = np.random.default_rng(for_people)
+        people = draw_population(rng, spec.family, TRUTH, "identity", respondents)
+        roles = draw_roles(rng, Behaviours(), respondents)
+        learner = Learner(spec, for_learner)
+        simulate_in_process(learner, people.values, roles, np.random.default_rng(for_noise))
+        return [summary.sd for summary in learner.posterior().parameters.values()]
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
