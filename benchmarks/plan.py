@@ -24,7 +24,7 @@ TRUTH = {"mu": 50.0, "sigma": 10**0.5}
 TARGET = {"mu": 0.5}
 PRIORS: dict[str, dict[str, Any]] = {"default": {}, "range 44 to 56": {"range": [44, 56]}}
 
-_SEEDS = 50
+_SEEDS = 40
 
 
 def main(arguments: Sequence[str]) -> None:

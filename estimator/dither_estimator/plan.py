@@ -35,9 +35,9 @@ MAX_RESPONDENTS = 10**15
 _STEP = 0.05
 """Step of differences of `log v`: above the coarseness of designs, below the curvature of `v`."""
 
-_SETTLING = 8.0
+_SETTLING = 3.0
 """Nats that go before questions lie where the design wants them, however narrow the prior."""
-_WASTE = 2.0
+_WASTE = 2.7
 """Answers that are spent on finding the population, to those that an ideal code would need."""
 
 
@@ -123,7 +123,7 @@ def answers_to_find(prior: Prior, theta: tuple[float, ...], epsilon: Fraction) -
     An answer carries at most `C = log 2 - h(1 / (1 + e^ε))` nats (`h` the entropy of a coin): the capacity of
     randomised response on a threshold. The prior leaves `K = -log p(θ) + ½ log det I - ½ d log 2πe` nats to find before
     θ is known about as well as from one value, `I` the information of a value; both in unconstrained coordinates. That
-    the cost is `(K + 8) 2 / C` was found by simulation (`benchmarks/plan.py`).
+    the cost is `2.7 (K + 3) / C` was found by simulation (`benchmarks/plan.py`).
     """
     family = prior.family
     coordinates = family.unconstrain(np.array([theta]))

@@ -37,6 +37,10 @@ def design(
 ) -> None:
     """Find the mixture of questions that needs the fewest respondents, with its certificate.
 
+    The criterion weighs the variances of the parameters themselves in location-scale families (normal, laplace,
+    logistic, gumbel, student_t:DF), and of their logarithms, or the logit of a probability, in all others; the field
+    criterion_of says which. The variances shown are always those of the parameters themselves.
+
     For example: dither design --epsilon 1 --goal all --mechanism randomized_response
     """
     kind = find_family(family)
@@ -59,11 +63,18 @@ def _print(found: Design) -> None:
         [(name, "not identified" if v is None else f"{v:.6g}") for name, v in variances],
     )
     typer.echo(
-        f"\ncriterion {found.criterion:.6g}; no mixture of {found.mechanism} queries is better by more than "
+        f"\ncriterion {found.criterion:.6g} is {_weighed(found)}, per respondent\n"
+        f"no mixture of {found.mechanism} queries is better by more than "
         f"{found.gap / found.criterion:.2%}\n"
         f"limit {found.limit:.6g} for any mechanism with this epsilon: efficiency {found.efficiency:.1%}\n"
         f"{advice(found)}"
     )
+
+
+def _weighed(found: Design) -> str:
+    """What the criterion is, in words: `the variance of log shape + 2 × the variance of log scale`."""
+    parts = [(f"{weight:g} × " if weight != 1 else "", name) for name, weight in found.criterion_of.items()]
+    return " + ".join(f"{times}the variance of {name}" for times, name in parts)
 
 
 def _described(query: Query) -> tuple[str, str]:
