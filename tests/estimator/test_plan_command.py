@@ -19,7 +19,10 @@ def _json(capsys: CaptureFixture, *arguments: str) -> Any:
 
 def test_json(capsys: CaptureFixture) -> None:
     found = _json(capsys, "--epsilon", "1", "--sd", "mu=0.5")
-    assert list(found) == ["epsilon", "respondents", "without_privacy", "price_of_privacy", "sd"]
+    assert list(found) == [
+        *("epsilon", "respondents", "without_privacy", "price_of_privacy", "sd", "mechanism", "goal")
+    ]
+    assert found["goal"] == {"mu": 1, "sigma": 1}
     assert found["sd"]["mu"] <= 0.5 < found["sd"]["sigma"]
     assert found["without_privacy"] == pytest.approx(9 / 0.25, abs=3)
     assert found["price_of_privacy"] == pytest.approx(found["respondents"] / found["without_privacy"])
@@ -51,6 +54,20 @@ def test_range_goal_and_mechanism_matter(capsys: CaptureFixture) -> None:
     assert max(ranged, other, aimed) < plain
 
 
+def test_the_best_goal_needs_the_fewest(capsys: CaptureFixture) -> None:
+    """Against brute force over the ratio of the weights, whatever is asked for."""
+    for target in ("mu=0.1", "sigma=0.1", "mu=0.1,sigma=0.05"):
+        asked = ["--epsilon", "1", "--mechanism", "randomized_response", "--sd", target]
+        best = _json(capsys, *asked, "--goal", "best")
+        assert set(best["goal"]) == {"mu", "sigma"}
+        brute = (
+            _json(capsys, *asked, "--goal", f"mu=1,sigma={weight}")["respondents"]
+            for weight in (1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1_000)
+        )
+        assert best["respondents"] == min(brute)
+    assert _json(capsys, "--epsilon", "1", "--sd", "mu=0.1", "--goal", "best")["goal"]["sigma"] < 0.3
+
+
 def test_logarithms(capsys: CaptureFixture) -> None:
     arguments = ["--theta", "mu=6.2,sigma=0.7", "--transform", "log", "--range", "100,2000"]
     assert run(["plan", *arguments, "--epsilon", "1", "--sd", "mu=0.02"]) == 0
@@ -60,7 +77,7 @@ def test_logarithms(capsys: CaptureFixture) -> None:
 def test_people_get_a_table(capsys: CaptureFixture) -> None:
     assert run(["plan", *THETA, "--epsilon", "0.5,2", "--sd", "mu=0.5", "--confidence", "0.9"]) == 0
     printed = capsys.readouterr().out
-    for words in ("respondents", "without privacy", "price of privacy", "goal mu=1,sigma=1", "with probability 0.9"):
+    for words in ("respondents", "without privacy", "price", "goal mu=1,sigma=1", "with probability 0.9"):
         assert words in printed
 
 
@@ -83,6 +100,7 @@ def test_people_get_a_table(capsys: CaptureFixture) -> None:
         (["--epsilon", "", "--sd", "mu=1"], "epsilon"),
         (["--epsilon", "1", "--sd", "mu=1", "--range", "3"], "range must be"),
         (["--epsilon", "1", "--sd", "mu=1", "--goal", "mu"], "say nothing of sigma"),
+        (["--epsilon", "1", "--respondents", "999", "--goal", "best"], "goal best needs --sd"),
         (["--epsilon", "1", "--sd", "mu=1", "--family", "cauchy"], "family must be one of"),
         (["--epsilon", "1", "--sd", "mu=1", "--theta", "mu=1"], "theta of the family normal must be"),
     ],

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -14,6 +15,7 @@ from dither_estimator.commands._parameters import parse_numbers, parse_theta
 from dither_estimator.design import DesignError, Mechanism
 from dither_estimator.families import Family
 from dither_estimator.plan import MAX_RESPONDENTS, precision_of_answers, precision_of_values
+from dither_estimator.plan_goal import cheapest_goal
 from dither_estimator.specification import Specification
 
 __all__ = ["app"]
@@ -21,6 +23,7 @@ __all__ = ["app"]
 app = typer.Typer(add_completion=False)
 
 _CONFIDENCES = (0.5, 0.9999)
+_BEST = "best"
 
 
 @app.command()
@@ -48,7 +51,12 @@ def plan(
             "--range", help="The collection's range, such as 40,60, where most values lie.", show_default="not known"
         ),
     ] = None,
-    goal: Annotated[str, typer.Option(help="The collection's goal: all, or weights such as mu=1,sigma=0.1.")] = "all",
+    goal: Annotated[
+        str,
+        typer.Option(
+            help="The collection's goal: all, weights such as mu=1,sigma=0.1, or best: the cheapest for --sd."
+        ),
+    ] = "all",
     mechanism: Annotated[Mechanism, typer.Option(help="How answers are made private.")] = "laplace",
     as_json: Json = False,
 ) -> None:
@@ -62,18 +70,23 @@ def plan(
         fail("give either --sd or --respondents", 2)
     if confidence is not None and not _CONFIDENCES[0] <= confidence <= _CONFIDENCES[1]:
         fail(f"confidence must be from {_CONFIDENCES[0]} to {_CONFIDENCES[1]}", 2)
-    fields: dict[str, object] = {"family": family, "transform": transform, "goal": goal, "mechanism": mechanism}
+    if goal == _BEST and sd is None:
+        fail("goal best needs --sd: it is the goal with which that takes the fewest respondents", 2)
+    fields: dict[str, object] = {"family": family, "transform": transform, "mechanism": mechanism}
+    fields["goal"] = "all" if goal == _BEST else goal
     if value_range is not None:
         fields["range"] = value_range.split(",")
     specs = [Specification.from_json({**fields, "epsilon": text.strip()}) for text in epsilon.split(",")]
     member = parse_theta(theta, specs[0].family)
     targets = None if sd is None else _parse_targets(sd, specs[0].family)
     with threadpool_limits(1, user_api="blas"):
+        if goal == _BEST and targets is not None:
+            specs = [replace(spec, goal=cheapest_goal(spec, member, targets, confidence)) for spec in specs]
         rows = [_row(spec, member, targets, respondents, confidence) for spec in specs]
     if as_json:
         print_json(rows[0] if len(rows) == 1 else {"rows": rows})
     else:
-        _print(rows, specs[0], confidence)
+        _print(rows, confidence)
 
 
 def _parse_targets(text: str, family: Family) -> dict[str, float]:
@@ -106,13 +119,15 @@ def _row(
         "without_privacy": without,
         "price_of_privacy": number / without,
         "sd": sds,
+        "mechanism": spec.mechanism,
+        "goal": dict(spec.goal.weights),
     }
 
 
-def _print(rows: Sequence[Mapping[str, Any]], spec: Specification, confidence: float | None) -> None:
-    names = spec.family.names
+def _print(rows: Sequence[Mapping[str, Any]], confidence: float | None) -> None:
+    names = list(rows[0]["sd"])
     print_table(
-        ["ε", "respondents", "without privacy", "price of privacy", *(f"sd of {name}" for name in names)],
+        ["ε", "respondents", "without privacy", "price", *(f"sd of {name}" for name in names)],
         [
             (
                 epsilon_text(row["epsilon"]),
@@ -124,6 +139,14 @@ def _print(rows: Sequence[Mapping[str, Any]], spec: Specification, confidence: f
             for row in rows
         ],
     )
+    goals: dict[str, list[str]] = {}
+    for row in rows:
+        goal = ",".join(f"{name}={weight:g}" for name, weight in row["goal"].items())
+        goals.setdefault(goal, []).append(epsilon_text(row["epsilon"]))
     reached = "on average" if confidence is None else f"with probability {confidence:g}"
-    goal = ",".join(f"{name}={weight:g}" for name, weight in spec.goal.weights)
-    typer.echo(f"\nmechanism {spec.mechanism}, goal {goal}; the posterior's sds (standard deviations) {reached}")
+    typer.echo(
+        f"\nposterior standard deviations reached {reached}; price: respondents for each one without privacy\n"
+        f"mechanism {rows[0]['mechanism']}"
+    )
+    for goal, epsilons in goals.items():
+        typer.echo(f"goal {goal}" + (f" at ε = {', '.join(epsilons)}" if len(goals) > 1 else ""))
