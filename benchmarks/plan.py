@@ -54,15 +54,13 @@ def _rows(seeds: int, epsilons: Sequence[str]) -> Iterator[tuple[object, ...]]:
         spec = Specification.from_json({"family": "normal", "mechanism": mechanism, "epsilon": epsilon, **fields})
         precision = precision_of_answers(spec, list(TRUTH.values()))
         respondents = precision.respondents(TARGET)
-        expected, within = precision.sd(respondents), precision.sd(respondents, 0.9)
-        assert expected is not None
-        assert within is not None
+        planned, within = (np.array(list(precision.sd(respondents, c).values()), dtype=float) for c in (None, 0.9))
         runs = Parallel(n_jobs=-1)(delayed(_sds)(spec, respondents, seed) for seed in range(seeds))
         sds = np.array(runs)
-        means, planned = sds.mean(axis=0), np.array(list(expected.values()))
+        means = sds.mean(axis=0)
         ratios, spent = means / planned, _spent(precision, respondents, means)
         errors = sds.std(axis=0, ddof=1) / planned / np.sqrt(seeds)
-        below = (sds <= list(within.values())).mean(axis=0)
+        below = (sds <= within).mean(axis=0)
         yield (
             mechanism,
             prior,

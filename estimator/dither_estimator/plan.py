@@ -56,20 +56,20 @@ class Precision:
     @property
     def least(self) -> int:
         """The fewest respondents of which the law says anything."""
-        return math.floor(self.search + float(self.spreads.max())) + 1
+        return math.floor(self.search + float(self.spreads.min())) + 1
 
-    def sd(self, respondents: int, confidence: float | None = None) -> dict[str, float] | None:
+    def sd(self, respondents: int, confidence: float | None = None) -> dict[str, float | None]:
         """The posterior standard deviation of each parameter, its mean over runs with so many respondents.
 
-        With `confidence`, from 0.5 to 0.9999, what it stays below with that probability. None if the respondents are so
-        few that the law does not hold.
+        With `confidence`, from 0.5 to 0.9999, what it stays below with that probability. None for a parameter if the
+        respondents are so few that the law does not hold: not above `search + c`.
         """
-        if respondents < self.least:
-            return None
-        m = respondents - self.search
+        m = max(respondents - self.search, 1e-9)
         tail = 0.5 * self.spreads if confidence is None else 2.0 * ndtri(confidence) * np.sqrt(self.spreads * m)
-        sds = np.sqrt(self.variances / m) * np.exp((self.spreads + tail) / (4.0 * m))
-        return dict(zip(self.names, sds.tolist(), strict=True))
+        exponents = (self.spreads + tail) / (4.0 * m)
+        sds = np.sqrt(self.variances / m) * np.exp(np.minimum(exponents, 50.0))
+        found = zip(self.names, sds.tolist(), (self.spreads < m).tolist(), strict=True)
+        return {name: sd if holds else None for name, sd, holds in found}
 
     def respondents(self, targets: Mapping[str, float], confidence: float | None = None) -> int:
         """The least number that brings the posterior standard deviation of each parameter named below its target.
@@ -79,7 +79,7 @@ class Precision:
 
         def enough(number: int) -> bool:
             sds = self.sd(number, confidence)
-            return sds is not None and all(sds[name] <= target for name, target in targets.items())
+            return all((sd := sds[name]) is not None and sd <= target for name, target in targets.items())
 
         high = 1
         while not enough(high):

@@ -68,7 +68,6 @@ def test_the_law_is_that_of_exact_posteriors(
 ) -> None:
     """Mean and quantiles of the posterior sd over runs, to the next order in 1/n."""
     found = precision_of_values(find_family(family), theta).sd(respondents, confidence)
-    assert found is not None
     assert next(iter(found.values())) == pytest.approx(exact(respondents, confidence), rel=1.5 / respondents + 0.003)
 
 
@@ -97,10 +96,8 @@ def test_the_number_is_the_least() -> None:
         for targets in ({"mu": 0.5}, {"sigma": 0.1}, {"mu": 0.1, "sigma": 0.1}):
             number = precision.respondents(targets, confidence)
             enough, fewer = precision.sd(number, confidence), precision.sd(number - 1, confidence)
-            assert enough is not None
-            assert fewer is not None
-            assert all(enough[name] <= target for name, target in targets.items())
-            assert any(fewer[name] > target for name, target in targets.items())
+            assert all((sd := enough[name]) and sd <= target for name, target in targets.items())
+            assert any((sd := fewer[name]) and sd > target for name, target in targets.items())
 
 
 def test_half_the_sd_takes_four_times_the_answers() -> None:
@@ -147,11 +144,21 @@ def test_a_goal_that_leaves_out_what_the_precision_depends_on() -> None:
 
 def test_too_few_and_too_many() -> None:
     precision = precision_of_answers(_spec(), [50, 3])
-    assert precision.sd(precision.least - 1) is None
-    assert precision.sd(precision.least) is not None
+    assert set(precision.sd(precision.least - 1).values()) == {None}
+    assert None not in precision.sd(precision.least).values()
+    assert set(precision.sd(1).values()) == {None}
     with pytest.raises(DesignError, match="would take more than"):
         precision.respondents({"mu": 1e-9})
-    assert precision.sd(MAX_RESPONDENTS) is not None
+    assert precision.sd(MAX_RESPONDENTS)["mu"] == pytest.approx(np.sqrt(precision.variances[0] / MAX_RESPONDENTS))
+
+
+def test_a_parameter_that_takes_more_people_than_the_others_does_not_hold_them_up() -> None:
+    """Degrees of freedom are known long after location and scale are."""
+    precision = precision_of_answers(_spec(family="student_t", epsilon=2), [0, 1, 5])
+    number = precision.respondents({"mu": 0.1})
+    assert number < 3_000
+    assert precision.sd(number)["df"] is None
+    assert precision.respondents({"df": 2}) > 5_000
 
 
 def _simulated(spec: Specification, respondents: int, runs: int) -> tuple[float, float]:
@@ -184,5 +191,5 @@ def test_simulated_collections_are_as_precise_as_planned(mechanism: str) -> None
     assert abs(mean / 0.25 - 1) < 0.05
     other = _spec(mechanism="laplace" if mechanism == "randomized_response" else "randomized_response", epsilon=2)
     wrong = precision_of_answers(other, [50, 3]).sd(respondents)
-    assert wrong is not None
+    assert wrong["mu"] is not None
     assert abs(mean / wrong["mu"] - 1) > 0.05

@@ -107,12 +107,13 @@ def _row(
     answers, values = precision_of_answers(spec, theta), precision_of_values(spec.family, theta)
     number = respondents or answers.respondents(targets or {}, confidence)
     sds = answers.sd(number, confidence)
-    if sds is None:
+    known = {name: sd for name, sd in sds.items() if sd is not None}
+    if not known:
         raise DesignError(
             f"{number:,} respondents are too few at epsilon {epsilon_text(spec.epsilon)} to say how precise they are; "
             f"give at least {answers.least:,}"
         )
-    without = values.respondents(targets or sds, confidence)
+    without = values.respondents(targets or known, confidence)
     return {
         "epsilon": spec.epsilon,
         "respondents": number,
@@ -134,7 +135,7 @@ def _print(rows: Sequence[Mapping[str, Any]], confidence: float | None) -> None:
                 f"{row['respondents']:,}",
                 f"{row['without_privacy']:,}",
                 f"{row['price_of_privacy']:.3g}",
-                *(f"{row['sd'][name]:.4g}" for name in names),
+                *("unknown" if sd is None else f"{sd:.4g}" for sd in row["sd"].values()),
             )
             for row in rows
         ],
