@@ -23,6 +23,7 @@ __all__ = ["main"]
 
 TRUTH = {"mu": 50.0, "sigma": 10**0.5}
 TARGET = {"mu": 0.5}
+MECHANISMS = ("laplace", "randomized_response")
 PRIORS: dict[str, dict[str, Any]] = {"default": {}, "range 44 to 56": {"range": [44, 56]}}
 
 _SEEDS = 30
@@ -50,7 +51,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def _rows(seeds: int, epsilons: Sequence[str]) -> Iterator[tuple[object, ...]]:
-    for mechanism, (prior, fields), epsilon in product(("laplace", "randomized_response"), PRIORS.items(), epsilons):
+    for mechanism, (prior, fields), epsilon in product(MECHANISMS, PRIORS.items(), epsilons):
         spec = Specification.from_json({"family": "normal", "mechanism": mechanism, "epsilon": epsilon, **fields})
         precision = precision_of_answers(spec, list(TRUTH.values()))
         respondents = precision.respondents(TARGET)

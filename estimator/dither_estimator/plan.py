@@ -15,13 +15,12 @@ law holds for raw values, with the Fisher information of a value for that of an 
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
+from scipy.special import ndtri, rel_entr
 
-from dither_estimator.design import DesignError, optimal_design
+from dither_estimator.design import Design, DesignError, optimal_design
 from dither_estimator.design_member import Member
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.priors import Prior
@@ -107,7 +106,7 @@ def precision_of_answers(specification: Specification, theta: npt.ArrayLike) -> 
             f"questions for the goal {weights} alone say nothing of {missing}, on which the precision depends: "
             f"give it a weight in the goal, such as {weights},{missing}=0.1"
         )
-    search = answers_to_find(spec.prior, design.theta, spec.epsilon)
+    search = answers_to_find(spec.prior, design)
     return _precision(spec.family, design.theta, lambda at: design.at(at).information, search)
 
 
@@ -117,23 +116,27 @@ def precision_of_values(family: Family, theta: npt.ArrayLike) -> Precision:
     return _precision(family, member, lambda at: Member(family, tuple(at)).information, 0.0)
 
 
-def answers_to_find(prior: Prior, theta: tuple[float, ...], epsilon: Fraction) -> float:
-    """How many answers are spent on finding the population `theta` from the prior, before the design's questions help.
+def answers_to_find(prior: Prior, design: Design) -> float:
+    """How many answers are spent on finding the population of the design, before its questions help.
 
-    An answer carries at most `C = log 2 - h(1 / (1 + e^ε))` nats (`h` the entropy of a coin): the capacity of
-    randomised response on a threshold. The prior leaves `K = -log p(θ) + ½ log det I - ½ d log 2πe` nats to find before
-    θ is known about as well as from one value, `I` the information of a value; both in unconstrained coordinates. That
-    the cost is `2.7 (K + 3) / C` was found by simulation (`benchmarks/plan.py`).
+    The prior leaves `K = -log p(θ) + ½ log det I - ½ d log 2πe` nats to find before θ is known about as well as from
+    one value, `I` the information of a value; both in unconstrained coordinates. An answer to one of the design's
+    questions tells at most `C` nats of its cell, the cells being equally likely. That the cost is `2.7 (K + 3) / C` was
+    found by simulation (`benchmarks/plan.py`).
     """
     family = prior.family
-    coordinates = family.unconstrain(np.array([theta]))
+    coordinates = family.unconstrain(np.array([design.theta]))
     jacobian = _jacobian(family, coordinates[0])
-    information = Member(family, theta).information * np.outer(jacobian, jacobian)
-    known = 0.5 * np.linalg.slogdet(information)[1] - 0.5 * len(theta) * math.log(2 * math.pi * math.e)
+    information = Member(family, design.theta).information * np.outer(jacobian, jacobian)
+    known = 0.5 * np.linalg.slogdet(information)[1] - 0.5 * len(design.theta) * math.log(2 * math.pi * math.e)
     nats = max(0.0, float(known - prior.log_density(coordinates)[0]))
-    lie = 1.0 / (1.0 + math.exp(epsilon))
-    capacity = math.log(2) + lie * math.log(lie) + (1.0 - lie) * math.log1p(-lie)
-    return (nats + _SETTLING) * _WASTE / capacity
+    return (nats + _SETTLING) * _WASTE / max(_told(np.asarray(query.channel())) for query in design.queries)
+
+
+def _told(channel: FloatArray) -> float:
+    """The mutual information, in nats, of a channel's answer and a cell of equally likely ones."""
+    surprise: FloatArray = rel_entr(channel, channel.mean(axis=0))
+    return float(surprise.sum(axis=1).mean())
 
 
 def _precision(

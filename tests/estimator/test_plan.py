@@ -122,19 +122,20 @@ def test_more_privacy_more_certainty_and_less_knowledge_take_more_people() -> No
     assert wide.respondents({"mu": 0.3}, 0.9) > wide.respondents({"mu": 0.3}) >= wide.respondents({"mu": 0.3}, 0.5)
 
 
-def test_what_there_is_to_find() -> None:
-    """Half as much probability on the truth costs `log 2` nats more, at the capacity of the noisy coin."""
-    family = find_family("normal")
+@pytest.mark.parametrize(("mechanism", "cells"), [("laplace", 2), ("randomized_response", 3)])
+def test_what_there_is_to_find(mechanism: Any, cells: int) -> None:
+    """Half as much probability on the truth costs `log 2` nats more, at what an answer of the design tells."""
+    spec = _spec(mechanism=mechanism)
+    design = optimal_design(spec.family, (0.0, 1.0), mechanism, spec.epsilon, spec.goal)
+    assert {len(query.edges) + 1 for query in design.queries} == {cells}
     wide, wider = (
-        parse_prior(family, {"mu": {"dist": "norm", "scale": sd}, "sigma": {"dist": "lognorm", "s": 1}})
+        parse_prior(spec.family, {"mu": {"dist": "norm", "scale": sd}, "sigma": {"dist": "lognorm", "s": 1}})
         for sd in (1e4, 2e4)
     )
-    for epsilon in (0.5, 1.0, 3.0):
-        spec = _spec(epsilon=epsilon)
-        truth = 1 / (1 + math.exp(-epsilon))
-        capacity = math.log(2) - float(stats.entropy([truth, 1 - truth]))
-        more = answers_to_find(wider, (0.0, 1.0), spec.epsilon) - answers_to_find(wide, (0.0, 1.0), spec.epsilon)
-        assert more * capacity / 2.7 == pytest.approx(math.log(2), rel=1e-6)
+    lie = 1 / (math.e + cells - 1)
+    told = math.log(cells) - float(stats.entropy([1 - (cells - 1) * lie, *[lie] * (cells - 1)]))
+    more = answers_to_find(wider, design) - answers_to_find(wide, design)
+    assert more * told / 2.7 == pytest.approx(math.log(2), rel=1e-6)
 
 
 def test_a_goal_that_leaves_out_what_the_precision_depends_on() -> None:
