@@ -1,6 +1,6 @@
 """`make bench`: every measurement, one after the other."""
 
-from benchmarks import accuracy, calibration, estimator, misfit, peer_particles, server
+from benchmarks import accuracy, calibration, estimator, misfit, peer_particles, plan, server
 
 estimator.main()
 peer_particles.main()
@@ -8,3 +8,4 @@ server.main()
 accuracy.main([])
 calibration.main([])
 misfit.main([])
+plan.main([])

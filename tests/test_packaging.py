@@ -20,7 +20,7 @@ from dither_server.settings import Settings
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("dither_client", "dither_estimator", "dither_server", "dither_migrations")
-COMMANDS = ("answer", "collection", "design", "estimate", "export", "posterior", "serve", "simulate", "token")
+COMMANDS = ("answer", "collection", "design", "estimate", "export", "plan", "posterior", "serve", "simulate", "token")
 
 
 def project() -> dict[str, Any]:

@@ -3,7 +3,8 @@
 A design minimises the weighted sum of the parameters' asymptotic variances per respondent, `Σ_j g_j (M⁻¹)_jj` with
 `M = Σ_i w_i F_i`, over all queries of one mechanism at one ε. For a location-scale family it is found once, at the
 standard member, and carried over: `F(m, c) = F(0, 1) / c²` for queries moved by the same map (Theorem 3 of Yıldırım
-2024). What has been found is cached.
+2024). In other families the variances that count are those of unconstrained coordinates (logarithms of positive
+parameters, logits of probabilities), since there the parameters have no unit in common. What has been found is cached.
 """
 
 import math
@@ -57,7 +58,7 @@ class Design:
     variances: tuple[float | None, ...]
     """The diagonal of `M⁻¹`; None for a parameter that the goal leaves out and the design does not identify."""
     criterion: float
-    """The goal's weighted sum of the variances."""
+    """The weighted sum of variances that the design minimises; `criterion_of` says of what."""
     gap: float
     """No mixture of queries of this mechanism has a criterion lower by more than this (the equivalence theorem)."""
     rho: Fraction | None = None
@@ -86,6 +87,16 @@ class Design:
         """The share of this design's respondents that the best ε-LDP mechanism would need."""
         return min(1.0, self.limit / self.criterion)
 
+    @property
+    def criterion_of(self) -> dict[str, float]:
+        """What the criterion weighs the variances of, with the weights.
+
+        The parameters themselves in location-scale families, in the others their unconstrained coordinates, such as
+        `log shape`, while `variances` are always of the parameters themselves.
+        """
+        names = {p.name: p.name if self.family.location_scale else p.coordinate for p in self.family.parameters}
+        return {names[name]: weight for name, weight in self.goal.weights}
+
     def to_json(self) -> dict[str, Any]:
         """The queries with their weights, and what they are worth, as JSON."""
         return {
@@ -93,6 +104,7 @@ class Design:
             "information": self.information.tolist(),
             "variance": dict(zip(self.family.names, self.variances, strict=True)),
             "criterion": self.criterion,
+            "criterion_of": self.criterion_of,
             "gap": self.gap,
             "limit": self.limit,
             "efficiency": self.efficiency,

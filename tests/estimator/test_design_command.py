@@ -24,7 +24,9 @@ def test_json(capsys: CaptureFixture) -> None:
     ]
     assert run(["design", *arguments]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert list(found) == ["queries", "information", "variance", "criterion", "gap", "limit", "efficiency"]
+    assert list(found) == [
+        *("queries", "information", "variance", "criterion", "criterion_of", "gap", "limit", "efficiency")
+    ]
     assert found["criterion"] <= 21.09
     assert found["gap"] < 1e-3 * found["criterion"]
     assert found["limit"] == pytest.approx(21.07, rel=0.005)
@@ -41,6 +43,33 @@ def test_theta_levels_and_weights(capsys: CaptureFixture) -> None:
     found = json.loads(capsys.readouterr().out)
     assert found["criterion"] == pytest.approx(found["variance"]["mu"] + 2 * found["variance"]["sigma"])
     assert all(query["levels"] == 3 and -50 < query["low"] < query["high"] < -30 for query in found["queries"])
+
+
+@pytest.mark.parametrize(
+    ("family", "theta", "coordinates", "units"),
+    [
+        ("normal", {"mu": 5.0, "sigma": 3.0}, ("mu", "sigma"), (1.0, 1.0)),
+        ("gamma", {"shape": 3.0, "scale": 7.0}, ("log shape", "log scale"), (3.0, 7.0)),
+        ("student_t", {"mu": 5.0, "sigma": 3.0, "df": 4.0}, ("mu", "log sigma", "log df"), (1.0, 3.0, 4.0)),
+        ("bernoulli", {"p": 0.2}, ("logit p",), (0.2 * 0.8,)),
+    ],
+)
+def test_the_criterion_is_of_what_it_says(
+    family: str, theta: dict[str, float], coordinates: tuple[str, ...], units: tuple[float, ...], capsys: CaptureFixture
+) -> None:
+    """The variance of a coordinate is that of the parameter over the square of its derivative, by hand."""
+    weights = dict(zip(coordinates, (1.0, 2.0, 0.5), strict=False))
+    goal = ",".join(f"{name}={weight}" for name, weight in zip(theta, weights.values(), strict=True))
+    member = ",".join(f"{name}={value}" for name, value in theta.items())
+    arguments = ["design", "--epsilon", "2", "--family", family, "--theta", member, "--goal", goal]
+    assert run([*arguments, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["criterion_of"] == weights
+    variances = [found["variance"][name] / unit**2 for name, unit in zip(theta, units, strict=True)]
+    assert found["criterion"] == pytest.approx(sum(w * v for w, v in zip(weights.values(), variances, strict=True)))
+    assert run(arguments) == 0
+    printed = capsys.readouterr().out
+    assert all(f"the variance of {name}" in printed for name in coordinates)
 
 
 def test_people_get_tables_and_advice(capsys: CaptureFixture) -> None:

@@ -10,10 +10,11 @@ from dither_client import IntervalQuery, Query
 from dither_client.commands._shared import Json, print_json, print_table
 from dither_client.epsilon import epsilon_text, wire_epsilon
 from dither_client.queries import check_epsilon
+from dither_estimator.commands._parameters import parse_theta
 from dither_estimator.design import Design, DesignError, Mechanism, optimal_design
 from dither_estimator.design_advice import advice
 from dither_estimator.design_gaussian import largest_epsilon
-from dither_estimator.families import Family, find_family
+from dither_estimator.families import find_family
 from dither_estimator.goals import parse_goal
 
 __all__ = ["app"]
@@ -46,10 +47,14 @@ def design(
 ) -> None:
     """Find the mixture of questions that needs the fewest respondents, with its certificate.
 
+    The criterion weighs the variances of the parameters themselves in location-scale families (normal, laplace,
+    logistic, gumbel, student_t:DF), and of their logarithms, or the logit of a probability, in all others; the field
+    criterion_of says which. The variances shown are always those of the parameters themselves.
+
     For example: dither design --epsilon 1 --goal all --mechanism randomized_response
     """
     kind = find_family(family)
-    member = kind.standard if theta is None else _parse_theta(theta, kind)
+    member = parse_theta(theta, kind)
     privacy, zero_concentrated = _privacy(epsilon, rho, mechanism, levels)
     with threadpool_limits(1, user_api="blas"):
         found = optimal_design(kind, member, mechanism, privacy, parse_goal(goal, kind), levels, rho=zero_concentrated)
@@ -73,18 +78,6 @@ def _privacy(
     return check_epsilon(largest_epsilon(amount, levels)), amount
 
 
-def _parse_theta(text: str, family: Family) -> list[float]:
-    pairs = [part.partition("=") for part in text.split(",")]
-    given = {name.strip(): number for name, _, number in pairs}
-    form = ",".join(f"{name}=NUMBER" for name in family.names)
-    if len(given) != len(pairs) or set(given) != set(family.names):
-        raise DesignError(f"theta of the family {family.name} must be {form}")
-    try:
-        return [float(given[name]) for name in family.names]
-    except ValueError:
-        raise DesignError(f"theta must be {form}, with a number for each") from None
-
-
 def _print(found: Design) -> None:
     _print_rho(found)
     rows = [(f"{weight:.1%}", *_described(query)) for query, weight in zip(found.queries, found.weights, strict=True)]
@@ -96,7 +89,8 @@ def _print(found: Design) -> None:
         [(name, "not identified" if v is None else f"{v:.6g}") for name, v in variances],
     )
     typer.echo(
-        f"\ncriterion {found.criterion:.6g}; no mixture of {found.mechanism} queries is better by more than "
+        f"\ncriterion {found.criterion:.6g} is {_weighed(found)}, per respondent\n"
+        f"no mixture of {found.mechanism} queries is better by more than "
         f"{found.gap / found.criterion:.2%}\n"
         f"limit {found.limit:.6g} for any mechanism with this epsilon: efficiency {found.efficiency:.1%}\n"
         f"{advice(found)}"
@@ -107,6 +101,12 @@ def _print_rho(found: Design) -> None:
     rhos = [query.rho for query in found.queries if query.rho is not None]
     if rhos:
         typer.echo(f"an answer costs ε = {epsilon_text(found.epsilon)} and has ρ = {epsilon_text(max(rhos))} at most\n")
+
+
+def _weighed(found: Design) -> str:
+    """What the criterion is, in words: `the variance of log shape + 2 × the variance of log scale`."""
+    parts = [(f"{weight:g} × " if weight != 1 else "", name) for name, weight in found.criterion_of.items()]
+    return " + ".join(f"{times}the variance of {name}" for times, name in parts)
 
 
 def _described(query: Query) -> tuple[str, str]:

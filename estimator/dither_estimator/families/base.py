@@ -43,6 +43,11 @@ class Parameter:
         """The ends of the support."""
         return {"real": (-np.inf, np.inf), "positive": (0.0, np.inf), "unit": (0.0, 1.0)}[self.support]
 
+    @property
+    def coordinate(self) -> str:
+        """What the unconstrained coordinate is called: `mu`, `log sigma`, `logit p`."""
+        return {"real": "", "positive": "log ", "unit": "logit "}[self.support] + self.name
+
     def constrain(self, coordinate: FloatArray) -> FloatArray:
         """The parameter at an unconstrained coordinate."""
         if self.support == "real":

@@ -1,0 +1,153 @@
+"""Find how many respondents a precision needs, or which precision a number of them gives."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any
+
+import typer
+from threadpoolctl import threadpool_limits
+
+from dither_client import Transform
+from dither_client.commands._shared import Json, fail, print_json, print_table
+from dither_client.epsilon import epsilon_text
+from dither_estimator.commands._parameters import parse_numbers, parse_theta
+from dither_estimator.design import DesignError, Mechanism
+from dither_estimator.families import Family
+from dither_estimator.plan import MAX_RESPONDENTS, precision_of_answers, precision_of_values
+from dither_estimator.plan_goal import cheapest_goal
+from dither_estimator.specification import Specification
+
+__all__ = ["app"]
+
+app = typer.Typer(add_completion=False)
+
+_CONFIDENCES = (0.5, 0.9999)
+_BEST = "best"
+
+
+@app.command()
+def plan(
+    epsilon: Annotated[str, typer.Option(help="ε of one answer, or several such as 0.5,1,2,5: a row for each.")],
+    sd: Annotated[
+        str | None, typer.Option(help="The posterior standard deviations to reach, such as mu=0.5,sigma=0.3.")
+    ] = None,
+    respondents: Annotated[
+        int | None, typer.Option(min=1, max=MAX_RESPONDENTS, help="How many there are, instead of --sd.")
+    ] = None,
+    confidence: Annotated[
+        float | None,
+        typer.Option(help="With which probability to reach it, 0.5 to 0.9999.", show_default="on average"),
+    ] = None,
+    family: Annotated[str, typer.Option(help="The family of distributions.")] = "normal",
+    theta: Annotated[
+        str | None,
+        typer.Option(help="A guess of the population, such as mu=50,sigma=3.", show_default="the standard member"),
+    ] = None,
+    transform: Annotated[Transform, typer.Option(help="The scale on which the family holds.")] = "identity",
+    value_range: Annotated[
+        str | None,
+        typer.Option(
+            "--range", help="The collection's range, such as 40,60, where most values lie.", show_default="not known"
+        ),
+    ] = None,
+    goal: Annotated[
+        str,
+        typer.Option(
+            help="The collection's goal: all, weights such as mu=1,sigma=0.1, or best: the cheapest for --sd."
+        ),
+    ] = "all",
+    mechanism: Annotated[Mechanism, typer.Option(help="How answers are made private.")] = "laplace",
+    as_json: Json = False,
+) -> None:
+    """Find how many respondents bring the posterior's standard deviations down to --sd, or what --respondents give.
+
+    The figures are those of a collection with this family, --range, --goal and --mechanism, and the policy adaptive.
+
+    For example: dither plan --theta mu=50,sigma=3 --epsilon 0.5,1,2,5 --sd mu=0.5 --confidence 0.9
+    """
+    if (sd is None) == (respondents is None):
+        fail("give either --sd or --respondents", 2)
+    if confidence is not None and not _CONFIDENCES[0] <= confidence <= _CONFIDENCES[1]:
+        fail(f"confidence must be from {_CONFIDENCES[0]} to {_CONFIDENCES[1]}", 2)
+    if goal == _BEST and sd is None:
+        fail("goal best needs --sd: it is the goal with which that takes the fewest respondents", 2)
+    fields: dict[str, object] = {"family": family, "transform": transform, "mechanism": mechanism}
+    fields["goal"] = "all" if goal == _BEST else goal
+    if value_range is not None:
+        fields["range"] = value_range.split(",")
+    specs = [Specification.from_json({**fields, "epsilon": text.strip()}) for text in epsilon.split(",")]
+    member = parse_theta(theta, specs[0].family)
+    targets = None if sd is None else _parse_targets(sd, specs[0].family)
+    with threadpool_limits(1, user_api="blas"):
+        if goal == _BEST and targets is not None:
+            specs = [replace(spec, goal=cheapest_goal(spec, member, targets, confidence)) for spec in specs]
+        rows = [_row(spec, member, targets, respondents, confidence) for spec in specs]
+    if as_json:
+        print_json(rows[0] if len(rows) == 1 else {"rows": rows})
+    else:
+        _print(rows, confidence)
+
+
+def _parse_targets(text: str, family: Family) -> dict[str, float]:
+    allowed = f"sd must be such as {family.names[0]}=0.5, a number above 0 for any of {', '.join(family.names)}"
+    targets = parse_numbers(text, allowed)
+    if not set(targets) <= set(family.names) or not all(0 < target < math.inf for target in targets.values()):
+        raise DesignError(allowed)
+    return targets
+
+
+def _row(
+    spec: Specification,
+    theta: Sequence[float],
+    targets: Mapping[str, float] | None,
+    respondents: int | None,
+    confidence: float | None,
+) -> dict[str, Any]:
+    answers, values = precision_of_answers(spec, theta), precision_of_values(spec.family, theta)
+    number = respondents or answers.respondents(targets or {}, confidence)
+    sds = answers.sd(number, confidence)
+    known = {name: sd for name, sd in sds.items() if sd is not None}
+    if not known:
+        raise DesignError(
+            f"{number:,} respondents are too few at epsilon {epsilon_text(spec.epsilon)} to say how precise they are; "
+            f"give at least {answers.least:,}"
+        )
+    without = values.respondents(targets or known, confidence)
+    return {
+        "epsilon": spec.epsilon,
+        "respondents": number,
+        "without_privacy": without,
+        "price_of_privacy": number / without,
+        "sd": sds,
+        "mechanism": spec.mechanism,
+        "goal": dict(spec.goal.weights),
+    }
+
+
+def _print(rows: Sequence[Mapping[str, Any]], confidence: float | None) -> None:
+    names = list(rows[0]["sd"])
+    print_table(
+        ["ε", "respondents", "without privacy", "price", *(f"sd of {name}" for name in names)],
+        [
+            (
+                epsilon_text(row["epsilon"]),
+                f"{row['respondents']:,}",
+                f"{row['without_privacy']:,}",
+                f"{row['price_of_privacy']:.3g}",
+                *("unknown" if sd is None else f"{sd:.4g}" for sd in row["sd"].values()),
+            )
+            for row in rows
+        ],
+    )
+    goals: dict[str, list[str]] = {}
+    for row in rows:
+        goal = ",".join(f"{name}={weight:g}" for name, weight in row["goal"].items())
+        goals.setdefault(goal, []).append(epsilon_text(row["epsilon"]))
+    reached = "on average" if confidence is None else f"with probability {confidence:g}"
+    typer.echo(
+        f"\nposterior standard deviations reached {reached}; price: respondents for each one without privacy\n"
+        f"mechanism {rows[0]['mechanism']}"
+    )
+    for goal, epsilons in goals.items():
+        typer.echo(f"goal {goal}" + (f" at ε = {', '.join(epsilons)}" if len(goals) > 1 else ""))

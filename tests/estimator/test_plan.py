@@ -1,0 +1,196 @@
+"""Plans: exact laws of posterior standard deviations of raw values, scaling laws, and simulated collections."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from populations import interview
+from scipy import stats
+
+from dither_estimator.design import DesignError, optimal_design
+from dither_estimator.families import find_family
+from dither_estimator.learner import Learner
+from dither_estimator.plan import (
+    MAX_RESPONDENTS,
+    Precision,
+    answers_to_find,
+    precision_of_answers,
+    precision_of_values,
+)
+from dither_estimator.priors import parse_prior
+from dither_estimator.specification import Specification
+
+
+def _spec(**fields: Any) -> Specification:
+    return Specification.from_json({"family": "normal", "epsilon": 1, **fields})
+
+
+@pytest.mark.parametrize(
+    ("family", "theta", "variances", "spreads"),
+    [
+        ("normal", (50.0, 3.0), (9.0, 4.5), (2.0, 2.0)),
+        ("exponential", (4.0,), (16.0,), (4.0,)),
+        ("poisson", (6.0,), (6.0,), (1 / 6,)),
+        ("bernoulli", (0.2,), (0.16,), (0.36 / 0.16,)),
+    ],
+)
+def test_values_have_the_textbook_variances(
+    family: str, theta: tuple[float, ...], variances: tuple[float, ...], spreads: tuple[float, ...]
+) -> None:
+    """`v` the inverse Fisher information and `c = aᵀ V a`, by hand; the information here is that of very fine cells."""
+    found = precision_of_values(find_family(family), theta)
+    assert found.variances == pytest.approx(variances, rel=0.005)
+    assert found.spreads == pytest.approx(spreads, rel=0.01)
+
+
+def _exponential_sd(respondents: int, quantile: float | None) -> float:
+    """Of the posterior sd of the scale 4 under the prior 1/scale: `Σx / ((n - 1) √(n - 2))`, exactly."""
+    total = stats.gamma(respondents, scale=4.0)
+    value = total.mean() if quantile is None else total.ppf(quantile)
+    return float(value) / ((respondents - 1) * math.sqrt(respondents - 2))
+
+
+def _normal_sd(respondents: int, quantile: float | None) -> float:
+    """Of the posterior sd of μ, σ = 4, under the prior 1/σ: `s √((n - 1) / (n (n - 3)))`, exactly."""
+    law = stats.chi(respondents - 1)
+    value = law.mean() if quantile is None else law.ppf(quantile)
+    return 4.0 * float(value) / math.sqrt(respondents * (respondents - 3))
+
+
+@pytest.mark.parametrize("confidence", [None, 0.5, 0.9, 0.99])
+@pytest.mark.parametrize("respondents", [60, 400])
+@pytest.mark.parametrize(
+    ("family", "theta", "exact"), [("exponential", (4.0,), _exponential_sd), ("normal", (0.0, 4.0), _normal_sd)]
+)
+def test_the_law_is_that_of_exact_posteriors(
+    family: str, theta: tuple[float, ...], exact: Any, respondents: int, confidence: float | None
+) -> None:
+    """Mean and quantiles of the posterior sd over runs, to the next order in 1/n."""
+    found = precision_of_values(find_family(family), theta).sd(respondents, confidence)
+    assert next(iter(found.values())) == pytest.approx(exact(respondents, confidence), rel=1.5 / respondents + 0.003)
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "randomized_response"])
+@pytest.mark.parametrize(("family", "theta"), [("normal", (50.0, 3.0)), ("gamma", (3.0, 7.0)), ("poisson", (6.0,))])
+def test_answers_have_the_variances_of_the_design(family: str, theta: tuple[float, ...], mechanism: Any) -> None:
+    spec = _spec(family=family, mechanism=mechanism)
+    found = precision_of_answers(spec, theta)
+    design = optimal_design(spec.family, theta, mechanism, spec.epsilon, spec.goal)
+    assert found.variances == pytest.approx(design.variances)
+    if family == "normal":
+        assert found.spreads == pytest.approx(4 * found.variances[1] / 9, rel=1e-6)
+
+
+def test_almost_no_privacy_costs_almost_nothing() -> None:
+    spec = _spec(family="bernoulli", epsilon=20, range=[0, 1])
+    answers, values = precision_of_answers(spec, [0.3]), precision_of_values(spec.family, [0.3])
+    assert answers.variances == pytest.approx(values.variances, rel=1e-6)
+    ratio = answers.respondents({"p": 1e-3}) / values.respondents({"p": 1e-3})
+    assert 1 <= ratio < 1.001
+
+
+def test_the_number_is_the_least() -> None:
+    precision = precision_of_answers(_spec(), [50, 3])
+    for confidence in (None, 0.5, 0.9):
+        for targets in ({"mu": 0.5}, {"sigma": 0.1}, {"mu": 0.1, "sigma": 0.1}):
+            number = precision.respondents(targets, confidence)
+            enough, fewer = precision.sd(number, confidence), precision.sd(number - 1, confidence)
+            assert all((sd := enough[name]) and sd <= target for name, target in targets.items())
+            assert any((sd := fewer[name]) and sd > target for name, target in targets.items())
+
+
+def test_half_the_sd_takes_four_times_the_answers() -> None:
+    precision = precision_of_answers(_spec(), [50, 3])
+    few, many = (precision.respondents({"mu": sd}) - precision.search for sd in (0.02, 0.01))
+    assert many / few == pytest.approx(4, rel=1e-3)
+
+
+def test_units_do_not_matter() -> None:
+    here = precision_of_answers(_spec(range=[44, 56]), [50, 3])
+    there = precision_of_answers(_spec(range=[4_000, 5_200]), [4_600, 300])
+    for confidence in (None, 0.9):
+        numbers = here.respondents({"mu": 0.3}, confidence), there.respondents({"mu": 30}, confidence)
+        assert abs(numbers[0] - numbers[1]) <= 1
+
+
+def test_more_privacy_more_certainty_and_less_knowledge_take_more_people() -> None:
+    numbers = [precision_of_answers(_spec(epsilon=e), [50, 3]).respondents({"mu": 0.3}) for e in (0.5, 1, 2, 5)]
+    assert numbers == sorted(numbers, reverse=True)
+    wide, narrow = precision_of_answers(_spec(), [50, 3]), precision_of_answers(_spec(range=[44, 56]), [50, 3])
+    assert wide.respondents({"mu": 0.3}) > narrow.respondents({"mu": 0.3})
+    assert wide.respondents({"mu": 0.3}, 0.9) > wide.respondents({"mu": 0.3}) >= wide.respondents({"mu": 0.3}, 0.5)
+
+
+@pytest.mark.parametrize(("mechanism", "cells"), [("laplace", 2), ("randomized_response", 3)])
+def test_what_there_is_to_find(mechanism: Any, cells: int) -> None:
+    """Half as much probability on the truth costs `log 2` nats more, at what an answer of the design tells."""
+    spec = _spec(mechanism=mechanism)
+    design = optimal_design(spec.family, (0.0, 1.0), mechanism, spec.epsilon, spec.goal)
+    assert {len(query.edges) + 1 for query in design.queries} == {cells}
+    wide, wider = (
+        parse_prior(spec.family, {"mu": {"dist": "norm", "scale": sd}, "sigma": {"dist": "lognorm", "s": 1}})
+        for sd in (1e4, 2e4)
+    )
+    lie = 1 / (math.e + cells - 1)
+    told = math.log(cells) - float(stats.entropy([1 - (cells - 1) * lie, *[lie] * (cells - 1)]))
+    more = answers_to_find(wider, design) - answers_to_find(wide, design)
+    assert more * told / 2.7 == pytest.approx(math.log(2), rel=1e-6)
+
+
+def test_a_goal_that_leaves_out_what_the_precision_depends_on() -> None:
+    with pytest.raises(DesignError, match=r"say nothing of sigma.*such as mu=1,sigma=0\.1"):
+        precision_of_answers(_spec(goal="mu"), [50, 3])
+
+
+def test_too_few_and_too_many() -> None:
+    precision = precision_of_answers(_spec(), [50, 3])
+    assert set(precision.sd(precision.least - 1).values()) == {None}
+    assert None not in precision.sd(precision.least).values()
+    assert set(precision.sd(1).values()) == {None}
+    with pytest.raises(DesignError, match="would take more than"):
+        precision.respondents({"mu": 1e-9})
+    assert precision.sd(MAX_RESPONDENTS)["mu"] == pytest.approx(np.sqrt(precision.variances[0] / MAX_RESPONDENTS))
+
+
+def test_a_parameter_that_takes_more_people_than_the_others_does_not_hold_them_up() -> None:
+    """Degrees of freedom are known long after location and scale are."""
+    precision = precision_of_answers(_spec(family="student_t", epsilon=2), [0, 1, 5])
+    number = precision.respondents({"mu": 0.1})
+    assert number < 3_000
+    assert precision.sd(number)["df"] is None
+    assert precision.respondents({"df": 2}) > 5_000
+
+
+def _simulated(spec: Specification, respondents: int, runs: int) -> tuple[float, float]:
+    """The mean posterior sd of μ over collections in N(50, 3²), and its standard error."""
+    sds = []
+    for seed in range(runs):
+        rng = np.random.default_rng([seed, 8])
+        learner = Learner(spec, seed)
+        interview(learner, rng.normal(50, 3, respondents), rng)
+        sds.append(learner.posterior().parameters["mu"].sd)
+    return float(np.mean(sds)), float(np.std(sds) / math.sqrt(runs))
+
+
+def _plan(spec: Specification) -> tuple[Precision, int]:
+    precision = precision_of_answers(spec, [50, 3])
+    return precision, precision.respondents({"mu": 0.25})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mechanism", ["laplace", "randomized_response"])
+def test_simulated_collections_are_as_precise_as_planned(mechanism: str) -> None:
+    """ε = 2, 40 runs: the respondents needed are those planned to within 10%, five per cent of the sd.
+
+    The standard error of the mean sd is below 2%. The plan for the other mechanism must fail.
+    """
+    spec = _spec(mechanism=mechanism, epsilon=2, range=[44, 56])
+    _, respondents = _plan(spec)
+    mean, error = _simulated(spec, respondents, 40)
+    assert error < 0.02 * 0.25
+    assert abs(mean / 0.25 - 1) < 0.05
+    other = _spec(mechanism="laplace" if mechanism == "randomized_response" else "randomized_response", epsilon=2)
+    wrong = precision_of_answers(other, [50, 3]).sd(respondents)
+    assert wrong["mu"] is not None
+    assert abs(mean / wrong["mu"] - 1) > 0.05
