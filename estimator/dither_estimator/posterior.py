@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dither_estimator.comparison import Comparison
 from dither_estimator.families import FloatArray
 
 __all__ = ["LEVELS", "ParameterSummary", "Posterior", "summarise", "weighted_quantiles"]
@@ -40,6 +41,8 @@ class Posterior:
     moves: int
     queries: int
     """How many distinct queries were answered."""
+    comparison: Comparison | None = None
+    """Which family holds, where several are compared."""
 
     def to_json(self) -> dict[str, Any]:
         """The object of the wire format."""
@@ -52,6 +55,7 @@ class Posterior:
             "particles": self.particles,
             "moves": self.moves,
             "queries": self.queries,
+            **(self.comparison.to_json() if self.comparison else {}),
         }
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -14,6 +15,7 @@ from dither_estimator.design import DesignError, Mechanism, optimal_design
 from dither_estimator.families import Family, find_family
 from dither_estimator.goals import Goal, InvalidGoal, parse_goal
 from dither_estimator.priors import InvalidPrior, Prior, parse_prior
+from dither_estimator.rivals import InvalidFamilies, Rival, first_family, parse_rivals
 
 __all__ = ["Policy", "Specification", "SpecificationError"]
 
@@ -22,10 +24,12 @@ SERVICE_FIELDS = frozenset({"name", "opens_at", "closes_at", "max_answers", "adm
 
 _FIELDS = (
     "family", "transform", "prior", "range", "epsilon", "epsilon_choices", "goal", "policy", "mechanism", "levels",
-    "particles",
+    "particles", "families", "discriminate",
 )  # fmt: skip
 
 DEFAULT_PARTICLES = 1_000
+
+DEFAULT_DISCRIMINATE = 0.3
 
 MAX_CHOICES = 16
 """The most ε a collection can leave to its respondents' choice: each has questions of its own."""
@@ -63,6 +67,10 @@ class Specification:
     particles: int
     epsilon_choices: tuple[Fraction, ...]
     """What respondents may choose from, increasing: `epsilon`, which those who do not choose get, and others."""
+    rivals: tuple[Rival, ...]
+    """Families that are compared with `family` over the same answers."""
+    discriminate: float
+    """The share of the questions that are chosen to tell the families apart; 0 without rivals."""
 
     def fixed_query(self, epsilon: Fraction) -> Query | None:
         """The question of policy `fixed` at ε, whose `levels` default to the papers' noise; None for other policies."""
@@ -95,23 +103,31 @@ class Specification:
         unknown = sorted(set(map(str, data)) - SERVICE_FIELDS - set(_FIELDS))
         if unknown:
             raise SpecificationError(f"unknown field in the specification; allowed are {', '.join(_FIELDS)}")
+        try:
+            data = first_family(data)
+        except InvalidFamilies as error:
+            raise SpecificationError(str(error)) from None
         family = _family(data.get("family"))
         transform = _choice(f"transform of {family.name}", data.get("transform") or "identity", family.transforms)
         try:
+            prior = _prior(family, transform, data)
+            policy = _policy(data.get("policy") or "adaptive")
             specification = cls(
                 family=family,
                 transform=transform,
-                prior=_prior(family, transform, data),
+                prior=prior,
                 epsilon=_epsilon("epsilon", data.get("epsilon")),
                 goal=parse_goal(data.get("goal") or "all", family),
-                policy=_policy(data.get("policy") or "adaptive"),
+                policy=policy,
                 mechanism=_choice("mechanism", data.get("mechanism") or "laplace", ("laplace", "randomized_response")),
                 levels=_integer("levels", data.get("levels"), None, 1, MAX_CELLS - 1),
                 particles=_integer("particles", data.get("particles"), DEFAULT_PARTICLES, 100, 1_000_000),
                 epsilon_choices=_epsilon_choices(data.get("epsilon"), data.get("epsilon_choices")),
+                rivals=parse_rivals(data, prior, transform),
+                discriminate=_discriminate(data, policy),
             )
             specification._check_questions()
-        except (InvalidPrior, InvalidGoal, DitherError) as error:
+        except (InvalidPrior, InvalidGoal, InvalidFamilies, DitherError) as error:
             raise SpecificationError(str(error)) from None
         return specification
 
@@ -170,6 +186,19 @@ def _policy(value: Any) -> Policy:
         if np.isfinite([low, high]).all() and low < high:
             return Policy("fixed", (low, high))
     raise SpecificationError("policy must be adaptive, thompson or fixed:LOW:HIGH with LOW below HIGH")
+
+
+def _discriminate(data: Mapping[str, Any], policy: Policy) -> float:
+    value = data.get("discriminate")
+    if value is None:
+        return 0.0 if data.get("families") is None or policy.name == "fixed" else DEFAULT_DISCRIMINATE
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal) or not 0 <= value <= 1:
+        raise SpecificationError("discriminate must be a number from 0 to 1, the share of the questions")
+    if data.get("families") is None:
+        raise SpecificationError("discriminate needs families to compare")
+    if value > 0 and policy.name == "fixed":
+        raise SpecificationError("discriminate must be 0 with a fixed policy, which asks one question alone")
+    return float(value)
 
 
 def _prior(family: Family, transform: Transform, data: Mapping[str, Any]) -> Prior:
