@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from dither_client.comparison import comparison_lines
 from dither_client.errors import BadResponse
 from dither_client.extras import require_extra
 
@@ -63,8 +64,10 @@ class Posterior:
     """The posterior after `answers` answers.
 
     `summaries[parameter]` has the mean, the sd and the quantiles q05 to q95; `covariance` is in the order of
-    `parameters`; `log_evidence` is in nats. `particles()` fetches the weighted particles once, when something first
-    needs them, so they may rest on a few answers more.
+    `parameters`; `log_evidence` is in nats. Where several families are compared, `families` has for each of them
+    `family`, `transform`, `log_evidence`, `mc_error` (its Monte Carlo standard error) and `probability`, and `verdict`
+    names the one that is preferred or says "cannot tell yet". `particles()` fetches the weighted particles once, when
+    something first needs them, so they may rest on a few answers more.
     """
 
     collection: str
@@ -75,6 +78,8 @@ class Posterior:
     log_evidence: float
     updated_at: str
     particles: Callable[[], Particles]
+    families: tuple[dict[str, Any], ...] = ()
+    verdict: str | None = None
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -136,6 +141,8 @@ class Posterior:
             lines.append(
                 f"  {parameter:<{width}}  {summary['mean']:.4g} ± {summary['sd']:.2g}  (90%: {low:.4g} to {high:.4g})"
             )
+        if self.verdict is not None:
+            lines += [f"  {line}" for line in comparison_lines(self.families, self.verdict)]
         return "\n".join(lines)
 
     def _quantile(self, parameter: str, probability: float) -> float:
@@ -160,9 +167,19 @@ def parse_posterior(collection: str, data: Any, particles: Callable[[], Particle
             log_evidence=float(data["log_evidence"]),
             updated_at=str(data["updated_at"]),
             particles=cache(particles),
+            families=tuple(_family(each) for each in data.get("families") or ()),
+            verdict=None if data.get("verdict") is None else str(data["verdict"]),
         )
     except (AttributeError, KeyError, TypeError, ValueError):
         raise BadResponse("the server's posterior is not one that this version can read") from None
+
+
+def _family(data: Any) -> dict[str, Any]:
+    return {
+        "family": str(data["family"]),
+        "transform": str(data["transform"]),
+        **{name: float(data[name]) for name in ("log_evidence", "mc_error", "probability")},
+    }
 
 
 def parse_particles(data: Any) -> Particles:

@@ -37,27 +37,31 @@ def estimate_evidence(rng: np.random.Generator, system: ParticleSystem) -> Evide
     """
     if not system.counts:
         return Evidence(0.0, 0.0)
-    coordinates, log_density = _draws(rng, system)
+    by_prior = round(_DEFENSIVE * len(system.coordinates))
+    coordinates, log_density = _draws(rng, system, by_prior)
     prior = system.prior
     likelihood = CountLikelihood.of(prior.family, system.counts).log_likelihood(prior.family.constrain(coordinates))
     log_weights = prior.log_density(coordinates) + likelihood - log_density
     total = log_sum_exp(log_weights)
     if not np.isfinite(total):
         raise FloatingPointError("the evidence is not finite")
-    size = len(log_weights)
-    relative = np.exp(log_weights - total) * size
-    return Evidence(total - float(np.log(size)), float(relative.std(ddof=1) / np.sqrt(size)))
+    shares = np.exp(log_weights - total)
+    # The two parts have fixed sizes, so that only what varies within each of them is an error.
+    variance = sum(len(part) * part.var(ddof=1) for part in (shares[:-by_prior], shares[-by_prior:]))
+    return Evidence(total - float(np.log(len(shares))), float(np.sqrt(variance)))
 
 
-def _draws(rng: np.random.Generator, system: ParticleSystem) -> tuple[FloatArray, FloatArray]:
-    """Unconstrained coordinates (n, d) of draws from the mixture, and its log density there (n,)."""
+def _draws(rng: np.random.Generator, system: ParticleSystem, by_prior: int) -> tuple[FloatArray, FloatArray]:
+    """Unconstrained coordinates (n, d) of draws from the mixture, and its log density there (n,).
+
+    The last `by_prior` are draws from the prior.
+    """
     size, d = system.coordinates.shape
     mean = system.weights @ system.coordinates
     scale = np.sqrt(system.weights @ (system.coordinates - mean) ** 2) + 1e-12 * np.abs(mean) + 1e-150
     standard = (system.coordinates - mean) / scale
     shape = (standard * system.weights[:, None]).T @ standard + 1e-9 * np.eye(d)
     fitted = stats.multivariate_t(np.zeros(d), shape, df=_TAIL)
-    by_prior = round(_DEFENSIVE * size)
     drawn = np.reshape(fitted.rvs(size - by_prior, random_state=rng), (size - by_prior, d))
     coordinates = np.concatenate([mean + scale * drawn, system.prior.sample(rng, by_prior)])
     log_fitted = np.reshape(fitted.logpdf((coordinates - mean) / scale), size) - np.log(scale).sum()

@@ -12,7 +12,7 @@ from dither_client import Transform
 from dither_estimator.agreement import agreeing_prior
 from dither_estimator.families import Family, PriorTerms, find_family
 from dither_estimator.families.rescaled import on_scale
-from dither_estimator.priors import Prior, parse_prior
+from dither_estimator.priors import InvalidPrior, Prior, parse_prior
 
 __all__ = ["MAX_FAMILIES", "InvalidFamilies", "Rival", "first_family", "parse_rivals"]
 
@@ -66,8 +66,10 @@ def parse_rivals(data: Mapping[str, Any], prior: Prior, transform: Transform) ->
         if (family.name, own) in seen:
             raise InvalidFamilies(f"families has {family.name} with transform {own} twice")
         seen.add((family.name, own))
-        terms = entry.get("prior") or _prior_terms(family, own, data.get("range"), prior, transform)
-        rivals.append(Rival(own, Prior(on_scale(family, own, transform), parse_prior(family, terms).parts)))
+        terms = entry.get("prior")
+        if terms is None:
+            terms = _prior_terms(family, own, data.get("range"), prior, transform)
+        rivals.append(Rival(own, Prior(on_scale(family, own, transform), _parsed(family, terms).parts)))
     return tuple(rivals)
 
 
@@ -80,6 +82,13 @@ def _family(entry: Mapping[str, Any]) -> tuple[Family, Transform]:
     if own not in family.transforms:
         raise InvalidFamilies(f"transform of {family.name} must be one of {', '.join(family.transforms)}")
     return family, own
+
+
+def _parsed(family: Family, terms: PriorTerms) -> Prior:
+    try:
+        return parse_prior(family, terms)
+    except InvalidPrior as error:
+        raise InvalidPrior(f"{family.name} among families: {error}") from None
 
 
 def _prior_terms(

@@ -7,11 +7,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from dither_client.comparison import comparison_lines
 from dither_server.simulate.outcome import Load, Outcome
 
 __all__ = ["report_json", "report_table"]
 
 _FROM_POSTERIOR = ("posterior", "covariance", "ess", "particles", "moves", "queries", "log_evidence")
+_IF_COMPARED = ("families", "verdict")
 
 
 def report_json(respondents: int, truth: Mapping[str, float], outcome: Outcome) -> dict[str, Any]:
@@ -24,6 +26,7 @@ def report_json(respondents: int, truth: Mapping[str, float], outcome: Outcome) 
         "estimator_seconds": outcome.estimator_seconds,
         "truth": dict(truth),
         **{name: outcome.posterior[name] for name in _FROM_POSTERIOR},
+        **{name: outcome.posterior[name] for name in _IF_COMPARED if name in outcome.posterior},
     }
     if outcome.load is not None:
         report["load"] = outcome.load.to_json()
@@ -45,6 +48,8 @@ def report_table(respondents: int, truth: Mapping[str, float], outcome: Outcome)
         lines.append(f"{outcome.dropped_out:,} dropped out")
     if outcome.estimator_seconds is not None:
         lines.append(f"of which the estimator: {outcome.estimator_seconds:.2f} s")
+    if "families" in outcome.posterior:
+        lines += comparison_lines(outcome.posterior["families"], outcome.posterior["verdict"])
     if outcome.load is not None:
         lines += _load_lines(outcome.load, outcome)
     return Group(table, Text("\n".join(lines)))
