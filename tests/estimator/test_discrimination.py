@@ -83,7 +83,8 @@ def test_given_levels_are_kept_and_every_edge_is_dyadic(mechanism: Any, levels: 
 
 def test_questions_stay_few_once_the_posterior_is_narrow() -> None:
     rng = np.random.default_rng(4)
-    narrow = [centre * np.exp(0.005 * rng.normal(size=(400, 2))) for centre in ([6.0, 0.7], [450.0, 350.0])]
+    centres = np.array([[6.0, 0.7], [450.0, 350.0]])
+    narrow = [centre * np.exp(0.005 * rng.normal(size=(400, 2))) for centre in centres]
     assert len(candidate_cuts(RIVALS[:2], narrow)) < 70
 
 

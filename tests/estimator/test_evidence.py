@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 from oracle import quadrature
-from scipy import stats
 
 from dither_client import Query, RandomizedResponse, Transform
 from dither_estimator.comparison import CANNOT_TELL, compare
@@ -41,12 +40,12 @@ def _table(asked: Transform, answers: int) -> dict[Query, list[int]]:
 
 def _exact(own: Transform, asked: Transform, table: Mapping[Query, Sequence[int]]) -> float:
     """By quadrature at cuts that were mapped here, by hand."""
-    mapped = {}
+    mapped: dict[Query, Sequence[int]] = {}
     for query, counts in table.items():
         at = query.edges if own == asked else (np.exp if own == "identity" else np.log)(query.edges).tolist()
         mapped[RandomizedResponse(tuple(at), 1)] = counts
-    mu, sigma = (getattr(stats, law.pop("dist"))(**law) for law in map(dict, TERMS[own].values()))  # type: ignore[arg-type]
-    return quadrature((mu, sigma), mapped, STARTS[own]).log_evidence
+    laws = parse_prior(families["normal"], TERMS[own]).parts
+    return quadrature((laws[0].distribution, laws[1].distribution), mapped, STARTS[own]).log_evidence
 
 
 def _prior(own: Transform, asked: Transform) -> Prior:
