@@ -85,8 +85,8 @@ def candidate_cuts(families: Sequence[Family], members: Sequence[FloatArray]) ->
 
     The first family's spread sets the lattice's step; if its values are whole numbers, cuts lie halfway between them.
     """
-    low, high = families[0].quantiles(members[0], ndtr(np.array([-1.0, 1.0]))).mean(axis=0).tolist()
-    step = 2.0 ** round(math.log2((high - low) / 20)) if high > low else 2.0**-20
+    low, high = np.median(families[0].quantiles(members[0], ndtr(np.array([-1.0, 1.0]))), axis=0).tolist()
+    step = 2.0 ** round(math.log2((high - low) / 20)) if 0 < high - low < np.inf else 2.0**-20
     cuts = set()
     for family, draws in zip(families, members, strict=True):
         points = family.quantiles(draws[:_MEMBERS], _LEVELS).ravel()

@@ -74,12 +74,14 @@ def test_every_field_of_a_collection_is_described_with_an_example() -> None:
     properties = DOCUMENT["components"]["schemas"]["CollectionSpec"]["properties"]
     assert list(properties) == [
         "name", "family", "epsilon", "transform", "prior", "range", "goal", "policy", "mechanism", "levels",
-        "particles", "opens_at", "closes_at", "max_answers", "admission", "visibility",
+        "particles", "families", "discriminate", "opens_at", "closes_at", "max_answers", "admission", "visibility",
     ]  # fmt: skip
     for name, field in properties.items():
         assert field["description"].endswith("."), name
         assert field.get("examples") or field.get("enum") or field.get("default"), name
-    assert DOCUMENT["components"]["schemas"]["CollectionSpec"]["required"] == ["name", "family", "epsilon"]
+    spec = DOCUMENT["components"]["schemas"]["CollectionSpec"]
+    assert spec["required"] == ["name", "epsilon"]
+    assert spec["anyOf"] == [{"required": ["family"]}, {"required": ["families"]}]
 
 
 def test_the_framework_adds_no_shapes_of_its_own() -> None:
