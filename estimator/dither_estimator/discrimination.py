@@ -10,19 +10,24 @@ Fedorov 1975, *The design of experiments for discriminating between two rival mo
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import combinations
 
 import numpy as np
 from scipy.special import ndtr
 
 from dither_client import InvalidQuery, Laplace, Query, RandomizedResponse, Transform
-from dither_estimator.channels import group_queries
+from dither_estimator.channels import Channel, channel_of
 from dither_estimator.design import Mechanism
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.lattice import threshold
 from dither_estimator.particles import ParticleSystem, systematic_resample
 
-__all__ = ["candidate_cuts", "candidates", "discriminating_power", "most_discriminating", "number_discriminating"]
+__all__ = [
+    "candidate_cuts",
+    "candidate_edges",
+    "discriminating_power",
+    "most_discriminating",
+    "number_discriminating",
+]
 
 _SUBSAMPLE = 400
 """Particles of each family that judge the candidates."""
@@ -59,24 +64,34 @@ def most_discriminating(
         system.theta[rng.permutation(systematic_resample(rng, system.weights, min(_SUBSAMPLE, len(system.weights))))]
         for system in systems
     ]
-    asked = candidates(candidate_cuts(families, members), mechanism, levels, epsilon, transform)
-    return asked[int(np.argmax(discriminating_power(families, members, asked)))] if asked else None
+    cuts = candidate_cuts(families, members)
+    best, most = None, 0.0
+    for size in (levels,) if levels is not None else _sizes(mechanism, epsilon):
+        edges = candidate_edges(cuts, mechanism, size)
+        query = _first(edges, mechanism, epsilon, transform)
+        if query is None:
+            continue
+        points, places = np.unique(edges, return_inverse=True)
+        below = np.stack(
+            [family.cdf(theta, points).mean(axis=0) for family, theta in zip(families, members, strict=True)]
+        )
+        power = discriminating_power(below[:, places.reshape(edges.shape).T], channel_of(query))
+        place = int(np.argmax(power))
+        if power[place] > most:
+            best, most = _first(edges[place:], mechanism, epsilon, transform), float(power[place])
+    return best
 
 
-def discriminating_power(
-    families: Sequence[Family], members: Sequence[FloatArray], queries: Sequence[Query]
-) -> FloatArray:
-    """The score of each query, shape (q,), for equally weighted draws (n, d) of each family's posterior.
+def discriminating_power(below: FloatArray, channel: Channel) -> FloatArray:
+    """The score of each of q questions that share a channel, shape (q,).
 
-    With equal weights, `cov(p_s, 1[family = f]) = (p̄_fs - p̄_s) / F` for F families, `p̄_fs` the mean over family f.
+    `below`: the mean over each family's posterior of its CDF at the edges, shape (families, edges, q). With equal
+    weights, `cov(p_s, 1[family = f]) = (p̄_fs - p̄_s) / F` for F families, `p̄_fs` the mean over family f.
     """
-    power = np.empty(len(queries))
-    for group in group_queries(queries):
-        shares = [group.probabilities(*pair).mean(axis=0) for pair in zip(families, members, strict=True)]
-        by_family = np.stack(shares)
-        mean = by_family.mean(axis=0)
-        covariances = (by_family - mean) / len(families)
-        power[list(group.indices)] = (covariances**2 / mean).sum(axis=(0, 1))
+    by_family = channel.probabilities(below)
+    mean = by_family.mean(axis=0)
+    covariances = (by_family - mean) / len(below)
+    power: FloatArray = (covariances**2 / mean).sum(axis=(0, 1))
     return power
 
 
@@ -94,48 +109,50 @@ def candidate_cuts(families: Sequence[Family], members: Sequence[FloatArray]) ->
     return sorted(cuts)
 
 
-def candidates(
-    cuts: Sequence[float], mechanism: Mechanism, levels: int | None, epsilon: Fraction, transform: Transform
-) -> list[Query]:
-    """Questions whose edges are among `cuts` or, for `laplace`, spread over them; only of so many `levels` if given."""
-    found: dict[Query, None] = {}
-    for size in (levels,) if levels is not None else _sizes(mechanism, epsilon):
-        for edges in _edges(cuts, size):
-            try:
-                found[_query(edges, size, mechanism, epsilon, transform)] = None
-            except InvalidQuery:  # too narrow for floating point, or too few cuts for so many cells
-                continue
-    return list(found)
+def candidate_edges(cuts: Sequence[float], mechanism: Mechanism, size: int) -> FloatArray:
+    """The edges of questions of `size` edges, among `cuts` or, for `laplace`, spread evenly over them: (q, size)."""
+    points = np.array(cuts)
+    if size == 1:
+        return points[:, None]
+    most = min(_MOST_ENDS, max(4, math.isqrt(2 * _EDGES // size)), len(points))
+    ends = np.linspace(0, len(points) - 1, most).round().astype(int)
+    first, last = np.triu_indices(len(ends), 1)
+    start, end = ends[first, None], ends[last, None]
+    edges: FloatArray
+    if mechanism == "randomized_response":
+        edges = points[np.round(start + (end - start) * np.arange(size) / (size - 1)).astype(int)]
+        return edges[(np.diff(edges, axis=1) > 0).all(axis=1)]
+    # A power of two, so that every edge is dyadic.
+    rung = 2.0 ** np.round(np.log2((points[end] - points[start]) / (size - 1)))
+    edges = points[start] + rung * np.arange(size)
+    return edges
 
 
 def _sizes(mechanism: Mechanism, epsilon: Fraction) -> tuple[int, ...]:
-    """Levels, or cells less one, that may be the best: more than two cells need less noise than low ε has."""
+    """How many edges may be the best: more than two cells need less noise than low ε has."""
     if mechanism == "laplace":
         return (1,) if epsilon < 3 else (1, 2, 4)
     return (1, 2) if epsilon < 3 else (1, 2, 4, 8)
 
 
-def _edges(cuts: Sequence[float], size: int) -> list[list[float]]:
-    """`size` edges from every cut, or between the ends of every interval of some of the cuts."""
-    if size == 1:
-        return [[cut] for cut in cuts]
-    most = min(_MOST_ENDS, max(4, math.isqrt(2 * _EDGES // size)), len(cuts))
-    ends = np.linspace(0, len(cuts) - 1, most).round().astype(int).tolist()
-    return [
-        [cuts[i] for i in np.linspace(start, end, size).round().astype(int).tolist()]
-        for start, end in combinations(ends, 2)
-    ]
+def _first(edges: FloatArray, mechanism: Mechanism, epsilon: Fraction, transform: Transform) -> Query | None:
+    """The question of the first row that floating point can hold."""
+    for row in edges.tolist():
+        try:
+            return _query(row, mechanism, epsilon, transform)
+        except InvalidQuery:
+            continue
+    return None
 
 
-def _query(edges: Sequence[float], size: int, mechanism: Mechanism, epsilon: Fraction, transform: Transform) -> Query:
+def _query(edges: Sequence[float], mechanism: Mechanism, epsilon: Fraction, transform: Transform) -> Query:
     if mechanism == "randomized_response":
         return RandomizedResponse(edges, epsilon, transform)
-    if size == 1:
+    if len(edges) == 1:
         return threshold(edges[0], epsilon, transform)
-    # A power of two, so that every edge is dyadic.
-    rung = 2.0 ** round(math.log2((edges[-1] - edges[0]) / (size - 1)))
+    rung = edges[1] - edges[0]
     low = edges[0] - rung / 2
-    return Laplace(low, low + rung * size, size, epsilon, transform)
+    return Laplace(low, low + rung * len(edges), len(edges), epsilon, transform)
 
 
 def _rounded(value: float, step: float, discrete: bool) -> float:
