@@ -32,7 +32,8 @@ class Rescaled(Family):
         return self.inner.standard
 
     def cdf(self, theta: FloatArray, edges: FloatArray) -> FloatArray:
-        return self.inner.cdf(theta, _mapped(edges, self.own))
+        with np.errstate(over="ignore"):  # cuts may lie exponentially far out
+            return self.inner.cdf(theta, _mapped(edges, self.own))
 
     def cdf_gradient(self, theta: FloatArray, edges: FloatArray) -> FloatArray:
         return self.inner.cdf_gradient(theta, _mapped(edges, self.own))
