@@ -1,6 +1,6 @@
 """`make bench`: every measurement, one after the other."""
 
-from benchmarks import accuracy, calibration, estimator, misfit, peer_particles, plan, server
+from benchmarks import accuracy, calibration, estimator, families, misfit, peer_particles, plan, server
 
 estimator.main()
 peer_particles.main()
@@ -9,3 +9,4 @@ accuracy.main([])
 calibration.main([])
 misfit.main([])
 plan.main([])
+families.main([])

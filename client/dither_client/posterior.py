@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from dither_client.comparison import comparison_lines
 from dither_client.epsilon import epsilon_text, wire_epsilon
 from dither_client.errors import BadResponse
 from dither_client.extras import require_extra
@@ -65,8 +66,10 @@ class Posterior:
     """The posterior after `answers` answers.
 
     `summaries[parameter]` has the mean, the sd and the quantiles q05 to q95; `covariance` is in the order of
-    `parameters`; `log_evidence` is in nats. `particles()` fetches the weighted particles once, when something first
-    needs them, so they may rest on a few answers more.
+    `parameters`; `log_evidence` is in nats. Where several families are compared, `families` has for each of them
+    `family`, `transform`, `log_evidence`, `mc_error` (its Monte Carlo standard error) and `probability`, and `verdict`
+    names the one that is preferred or says "cannot tell yet". `particles()` fetches the weighted particles once, when
+    something first needs them, so they may rest on a few answers more.
     """
 
     collection: str
@@ -79,6 +82,8 @@ class Posterior:
     particles: Callable[[], Particles]
     answers_by_epsilon: dict[Fraction, int] = field(default_factory=dict)
     """How many answers came at each ε, increasing; empty if the server is too old to say."""
+    families: tuple[dict[str, Any], ...] = ()
+    verdict: str | None = None
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -143,6 +148,8 @@ class Posterior:
         if len(self.answers_by_epsilon) > 1:
             by_epsilon = [f"{epsilon_text(epsilon)}: {n:,}" for epsilon, n in self.answers_by_epsilon.items()]
             lines.append(f"  answers at ε = {', '.join(by_epsilon)}")
+        if self.verdict is not None:
+            lines += [f"  {line}" for line in comparison_lines(self.families, self.verdict)]
         return "\n".join(lines)
 
     def _quantile(self, parameter: str, probability: float) -> float:
@@ -170,9 +177,19 @@ def parse_posterior(collection: str, data: Any, particles: Callable[[], Particle
             answers_by_epsilon=dict(
                 sorted((wire_epsilon(epsilon), int(n)) for epsilon, n in data.get("answers_by_epsilon", {}).items())
             ),
+            families=tuple(_family(each) for each in data.get("families") or ()),
+            verdict=None if data.get("verdict") is None else str(data["verdict"]),
         )
     except (AttributeError, KeyError, TypeError, ValueError):
         raise BadResponse("the server's posterior is not one that this version can read") from None
+
+
+def _family(data: Any) -> dict[str, Any]:
+    return {
+        "family": str(data["family"]),
+        "transform": str(data["transform"]),
+        **{name: float(data[name]) for name in ("log_evidence", "mc_error", "probability")},
+    }
 
 
 def parse_particles(data: Any) -> Particles:

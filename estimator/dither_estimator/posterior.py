@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dither_client.epsilon import epsilon_text
+from dither_estimator.comparison import Comparison
 from dither_estimator.families import FloatArray
 
 __all__ = ["LEVELS", "ParameterSummary", "Posterior", "summarise", "weighted_quantiles"]
@@ -44,6 +45,8 @@ class Posterior:
     """How many distinct queries were answered."""
     answers_by_epsilon: Mapping[Fraction, int]
     """How many answers came at each ε, zero where none did at an ε that may be chosen."""
+    comparison: Comparison | None = None
+    """Which family holds, where several are compared."""
 
     def to_json(self) -> dict[str, Any]:
         """The object of the wire format."""
@@ -57,6 +60,7 @@ class Posterior:
             "particles": self.particles,
             "moves": self.moves,
             "queries": self.queries,
+            **(self.comparison.to_json() if self.comparison else {}),
         }
 
 

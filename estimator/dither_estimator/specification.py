@@ -18,6 +18,7 @@ from dither_estimator.families import Family, find_family
 from dither_estimator.goals import Goal, InvalidGoal, parse_goal
 from dither_estimator.misfit import MisfitCheck
 from dither_estimator.priors import InvalidPrior, Prior, parse_prior
+from dither_estimator.rivals import InvalidFamilies, Rival, first_family, parse_rivals
 
 __all__ = ["Policy", "Specification", "SpecificationError"]
 
@@ -29,7 +30,7 @@ EXACT_FIELDS = frozenset({"epsilon", "epsilon_choices", "rho"})
 
 _FIELDS = (
     "family", "transform", "prior", "range", "epsilon", "epsilon_choices", "rho", "goal", "policy", "mechanism",
-    "levels", "particles", "misfit_check", "misfit_looks",
+    "levels", "particles", "misfit_check", "misfit_looks", "families", "discriminate",
 )  # fmt: skip
 
 DEFAULT_PARTICLES = 1_000
@@ -39,6 +40,7 @@ DEFAULT_LOOKS = (500, 5_000, 50_000)
 """Numbers of check answers: at a share of 0.2 about a fifth of 2,500, 25,000 and 250,000 answers in all."""
 MAX_LOOKS = 20
 MAX_LOOK = 1_000_000_000
+DEFAULT_DISCRIMINATE = 0.3
 
 MAX_CHOICES = 16
 """The most ε a collection can leave to its respondents' choice: each has questions of its own."""
@@ -78,6 +80,10 @@ class Specification:
     """What respondents may choose from, increasing: `epsilon`, which those who do not choose get, and others."""
     misfit_check: MisfitCheck | None
     """None where there is none."""
+    rivals: tuple[Rival, ...]
+    """Families that are compared with `family` over the same answers."""
+    discriminate: float
+    """The share of the questions that are chosen to tell the families apart; 0 without rivals."""
     rho: Fraction | None = None
     """Of every question of `gaussian`, if it was given in place of ε, which is then the largest of any question."""
 
@@ -129,10 +135,15 @@ class Specification:
         unknown = sorted(set(map(str, data)) - SERVICE_FIELDS - set(_FIELDS))
         if unknown:
             raise SpecificationError(f"unknown field in the specification; allowed are {', '.join(_FIELDS)}")
+        try:
+            data = first_family(data)
+        except InvalidFamilies as error:
+            raise SpecificationError(str(error)) from None
         family = _family(data.get("family"))
         transform = _choice(f"transform of {family.name}", data.get("transform") or "identity", family.transforms)
         try:
             mechanism = _choice("mechanism", data.get("mechanism") or "laplace", tuple(MAX_LEVELS))
+            prior = _prior(family, transform, data)
             policy = _policy(data.get("policy") or "adaptive")
             levels = _integer("levels", data.get("levels"), None, 1, MAX_CELLS - 1)
             rho = _rho(data, mechanism)
@@ -140,7 +151,7 @@ class Specification:
             specification = cls(
                 family=family,
                 transform=transform,
-                prior=_prior(family, transform, data),
+                prior=prior,
                 epsilon=_epsilon("epsilon", epsilon),
                 goal=parse_goal(data.get("goal") or "all", family),
                 policy=policy,
@@ -149,10 +160,12 @@ class Specification:
                 particles=_integer("particles", data.get("particles"), DEFAULT_PARTICLES, 100, 1_000_000),
                 epsilon_choices=_epsilon_choices(epsilon, data.get("epsilon_choices")),
                 misfit_check=_misfit_check(family, data.get("misfit_check"), data.get("misfit_looks")),
+                rivals=parse_rivals(data, prior, transform),
+                discriminate=_discriminate(data, policy),
                 rho=rho,
             )
             specification._check_questions()
-        except (InvalidPrior, InvalidGoal, DitherError) as error:
+        except (InvalidPrior, InvalidGoal, InvalidFamilies, DitherError) as error:
             raise SpecificationError(str(error)) from None
         return specification
 
@@ -265,6 +278,19 @@ def _looks(values: Any) -> tuple[int, ...]:
     if any(low >= high for low, high in pairwise(values)):
         raise wrong
     return tuple(values)
+
+
+def _discriminate(data: Mapping[str, Any], policy: Policy) -> float:
+    value = data.get("discriminate")
+    if value is None:
+        return 0.0 if data.get("families") is None or policy.name == "fixed" else DEFAULT_DISCRIMINATE
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal) or not 0 <= value <= 1:
+        raise SpecificationError("discriminate must be a number from 0 to 1, the share of the questions")
+    if data.get("families") is None:
+        raise SpecificationError("discriminate needs families to compare")
+    if value > 0 and policy.name == "fixed":
+        raise SpecificationError("discriminate must be 0 with a fixed policy, which asks one question alone")
+    return float(value)
 
 
 def _prior(family: Family, transform: Transform, data: Mapping[str, Any]) -> Prior:

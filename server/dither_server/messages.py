@@ -223,6 +223,16 @@ class Misfit(BaseModel):
     next_look: int | None = Field(description="The number of check answers of the next look.", examples=[5000])
 
 
+class FamilyEvidence(BaseModel):
+    """How well one of several families explains the answers."""
+
+    family: str
+    transform: str
+    log_evidence: float = Field(description="Of the answers in the order in which they came, in nats.")
+    mc_error: float = Field(description="Monte Carlo standard error of `log_evidence`.")
+    probability: float = Field(description="Of this family, all weighing the same before the answers.")
+
+
 class PosteriorReply(BaseModel):
     """The posterior of every answer learnt so far."""
 
@@ -238,6 +248,10 @@ class PosteriorReply(BaseModel):
     moves: int
     queries: int = Field(description="Distinct questions answered.")
     misfit: Misfit | None = Field(description="Null where `misfit_check` is off.")
+    families: list[FamilyEvidence] | None = Field(default=None, description="If several are compared.")
+    verdict: str | None = Field(
+        default=None, description="If several are compared: which is preferred, or `cannot tell yet`."
+    )
     updated_at: str = Field(examples=[_TIME])
 
 

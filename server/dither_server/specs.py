@@ -16,6 +16,7 @@ from pydantic import (
     model_validator,
 )
 
+from dither_estimator.rivals import MAX_FAMILIES
 from dither_estimator.specification import EXACT_FIELDS, Specification
 from dither_server.bodies import with_floats
 from dither_server.errors import InvalidBody
@@ -59,7 +60,7 @@ def _known(description: str, *examples: Any, **schema: Any) -> Any:
 
 
 class CollectionSpec(BaseModel):
-    """A collection to be made. Only `name`, `family` and `epsilon` (of `gaussian`, it or `rho`) are required."""
+    """A collection to be made: at least `name`, `family` or `families`, and `epsilon` or, of `gaussian`, `rho`."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -74,8 +75,11 @@ class CollectionSpec(BaseModel):
                     "max_answers": 30000,
                 }
             ],
-            "required": ["name", "family"],
-            "oneOf": [{"required": ["epsilon"]}, {"required": ["rho"]}],
+            "required": ["name"],
+            "allOf": [
+                {"oneOf": [{"required": ["epsilon"]}, {"required": ["rho"]}]},
+                {"anyOf": [{"required": ["family"]}, {"required": ["families"]}]},
+            ],
         },
     )
 
@@ -169,6 +173,31 @@ class CollectionSpec(BaseModel):
         minItems=1,
         maxItems=20,
         default=[500, 5000, 50000],
+    )
+    families: Any = _known(
+        "Families to compare, instead of `family`, `transform` and `prior`. The first one's posterior chooses the "
+        "questions; a prior that is left out agrees with the first one's.",
+        [{"family": "normal", "transform": "log"}, {"family": "normal"}],
+        type="array",
+        items={
+            "type": "object",
+            "properties": {
+                "family": {"type": "string"},
+                "transform": {"type": "string", "enum": ["identity", "log"]},
+                "prior": {"type": "object"},
+            },
+            "required": ["family"],
+            "additionalProperties": False,
+        },
+        minItems=2,
+        maxItems=MAX_FAMILIES,
+    )
+    discriminate: Any = _known(
+        "The share of the questions that are chosen to tell `families` apart; 0.3 if left out.",
+        0.3,
+        type="number",
+        minimum=0,
+        maximum=1,
     )
     opens_at: _Time = Field(default=None, description="No tickets before this time.", examples=["2026-01-01T00:00:00Z"])
     closes_at: _Time = Field(

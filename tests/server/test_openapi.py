@@ -74,14 +74,18 @@ def test_every_field_of_a_collection_is_described_with_an_example() -> None:
     properties = DOCUMENT["components"]["schemas"]["CollectionSpec"]["properties"]
     assert list(properties) == [
         "name", "family", "epsilon", "epsilon_choices", "rho", "transform", "prior", "range", "goal", "policy",
-        "mechanism", "levels", "particles", "misfit_check", "misfit_looks", "opens_at", "closes_at", "max_answers",
-        "admission", "visibility",
+        "mechanism", "levels", "particles", "misfit_check", "misfit_looks", "families", "discriminate", "opens_at",
+        "closes_at", "max_answers", "admission", "visibility",
     ]  # fmt: skip
     for name, field in properties.items():
         assert field["description"].endswith("."), name
         assert field.get("examples") or field.get("enum") or field.get("default"), name
     spec = DOCUMENT["components"]["schemas"]["CollectionSpec"]
-    assert (spec["required"], spec["oneOf"]) == (["name", "family"], [{"required": ["epsilon"]}, {"required": ["rho"]}])
+    assert spec["required"] == ["name"]
+    assert spec["allOf"] == [
+        {"oneOf": [{"required": ["epsilon"]}, {"required": ["rho"]}]},
+        {"anyOf": [{"required": ["family"]}, {"required": ["families"]}]},
+    ]
 
 
 def test_the_framework_adds_no_shapes_of_its_own() -> None:

@@ -7,6 +7,7 @@ import typer
 from threadpoolctl import threadpool_limits
 
 from dither_client.commands._shared import Json, print_json, print_table, read_input
+from dither_client.comparison import comparison_lines
 from dither_client.epsilon import epsilon_text
 from dither_client.errors import BadResponse
 from dither_client.messages import decode_json
@@ -65,3 +66,6 @@ def _print(posterior: Posterior) -> None:
         f"{posterior.answers:,} answers to {posterior.queries:,} queries; log evidence {posterior.log_evidence:.2f}; "
         f"effective sample size {posterior.ess:.0f} of {posterior.particles:,}"
     )
+    if posterior.comparison is not None:
+        for line in comparison_lines(**posterior.comparison.to_json()):
+            typer.echo(line)

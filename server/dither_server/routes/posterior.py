@@ -42,7 +42,14 @@ def add_routes(app: FastAPI) -> None:
     """Adds the calls."""
     read: dict[str, Any] = {"methods": ["GET"], "tags": ["analysts"], "openapi_extra": OPTIONAL_TOKEN}
     posterior = f"{_PATH}/posterior"
-    app.add_api_route(posterior, show_posterior, response_model=PosteriorReply, responses=problems(*_READ), **read)
+    app.add_api_route(
+        posterior,
+        show_posterior,
+        response_model=PosteriorReply,
+        response_model_exclude_unset=True,
+        responses=problems(*_READ),
+        **read,
+    )
     app.add_api_route(
         f"{posterior}/history", show_history, response_model=HistoryReply, responses=problems(*_READ), **read
     )

@@ -7,6 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from dither_client.comparison import comparison_lines
 from dither_client.misfit import misfit_sentence
 from dither_server.simulate.choices import WARNING, ChooseBy
 from dither_server.simulate.outcome import Load, Outcome
@@ -23,6 +24,7 @@ _FROM_POSTERIOR = (
     "queries",
     "log_evidence",
 )
+_IF_COMPARED = ("families", "verdict")
 
 
 def report_json(
@@ -37,6 +39,7 @@ def report_json(
         "estimator_seconds": outcome.estimator_seconds,
         "truth": dict(truth),
         **{name: outcome.posterior[name] for name in _FROM_POSTERIOR},
+        **{name: outcome.posterior[name] for name in _IF_COMPARED if name in outcome.posterior},
     }
     if outcome.posterior.get("misfit") is not None:
         report["misfit"] = outcome.posterior["misfit"]
@@ -69,6 +72,8 @@ def report_table(
         lines.append(f"{outcome.dropped_out:,} dropped out")
     if outcome.estimator_seconds is not None:
         lines.append(f"of which the estimator: {outcome.estimator_seconds:.2f} s")
+    if "families" in outcome.posterior:
+        lines += comparison_lines(outcome.posterior["families"], outcome.posterior["verdict"])
     if outcome.load is not None:
         lines += _load_lines(outcome.load, outcome)
     if outcome.posterior.get("misfit") is not None:

@@ -1,0 +1,65 @@
+"""A family that holds on one scale, asked on another: cells are mapped through the scale."""
+
+import numpy as np
+
+from dither_client import Transform
+from dither_estimator.families.base import Family, FloatArray, PriorTerms
+
+__all__ = ["Rescaled", "on_scale"]
+
+
+class Rescaled(Family):
+    """`inner` holds for values on the scale `own`; cuts, quantiles and draws are on the other one, `asked`.
+
+    Both scales increase, so `F(e) = F_inner(m(e))` with m from `asked` to `own`: `exp` from `log` to `identity`, and
+    from `identity` to `log` the logarithm, which is -∞ at and below 0. θ is that of `inner`.
+    """
+
+    def __init__(self, inner: Family, own: Transform) -> None:
+        self.inner, self.own = inner, own
+        self.asked: Transform = "log" if own == "identity" else "identity"
+        self.name = inner.name  # type: ignore[misc]
+        self.parameters = inner.parameters  # type: ignore[misc]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Rescaled) and (self.inner, self.own) == (other.inner, other.own)
+
+    def __hash__(self) -> int:
+        return hash((Rescaled, self.inner, self.own))
+
+    @property
+    def standard(self) -> FloatArray:
+        return self.inner.standard
+
+    def cdf(self, theta: FloatArray, edges: FloatArray) -> FloatArray:
+        with np.errstate(over="ignore"):  # cuts may lie exponentially far out
+            return self.inner.cdf(theta, _mapped(edges, self.own))
+
+    def cdf_gradient(self, theta: FloatArray, edges: FloatArray) -> FloatArray:
+        return self.inner.cdf_gradient(theta, _mapped(edges, self.own))
+
+    def quantiles(self, theta: FloatArray, probabilities: FloatArray) -> FloatArray:
+        """As of any family; -∞ where a value at or below 0 has no logarithm."""
+        return _mapped(self.inner.quantiles(theta, probabilities), self.asked)
+
+    def default_prior(self, transform: Transform) -> PriorTerms:
+        return self.inner.default_prior(self.own)
+
+    def range_prior(self, low: float, high: float) -> PriorTerms:
+        """`low` and `high` are on the scale that is asked about."""
+        ends = _mapped(np.array([low, high]), self.own)
+        return self.inner.range_prior(*ends.tolist())
+
+    def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:
+        return _mapped(self.inner.sample(rng, theta, size), self.asked)
+
+
+def on_scale(family: Family, own: Transform, asked: Transform) -> Family:
+    """The family that holds on the scale `own`, for questions on the scale `asked`."""
+    return family if own == asked else Rescaled(family, own)
+
+
+def _mapped(values: FloatArray, to: Transform) -> FloatArray:
+    """Values of the other scale on the scale `to`."""
+    with np.errstate(divide="ignore", over="ignore"):
+        return np.asarray(np.exp(values) if to == "identity" else np.log(np.maximum(values, 0.0)), dtype=float)

@@ -1,0 +1,122 @@
+"""The evidence of families on their own scale and on another one against quadrature, and its Monte Carlo error."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pytest
+from oracle import quadrature
+
+from dither_client import Query, RandomizedResponse, Transform
+from dither_estimator.comparison import CANNOT_TELL, compare
+from dither_estimator.counts import check_counts
+from dither_estimator.evidence import Evidence, estimate_evidence
+from dither_estimator.families import families
+from dither_estimator.families.rescaled import on_scale
+from dither_estimator.particles import init, update
+from dither_estimator.priors import Prior, parse_prior
+
+CUTS = (5.25, 5.75, 6.0, 6.5, 7.0, 7.5)
+"""Of a population whose logarithms are N(6, 0.7²)."""
+TERMS = {
+    "log": {"mu": {"dist": "norm", "loc": 6, "scale": 1.5}, "sigma": {"dist": "lognorm", "s": 1, "scale": 0.7}},
+    "identity": {"mu": {"dist": "norm", "loc": 400, "scale": 700}, "sigma": {"dist": "lognorm", "s": 2, "scale": 300}},
+}
+STARTS = {"log": (6.0, 0.7), "identity": (450.0, 350.0)}
+
+
+def _table(asked: Transform, answers: int) -> dict[Query, list[int]]:
+    """Answers to single cuts and pairs of them at ε = 1."""
+    rng = np.random.default_rng(3)
+    logs = rng.normal(6, 0.7, answers)
+    some = [(cut,) for cut in CUTS] + [(5.75, 6.5), (5.25, 7.0)]
+    table: dict[Query, list[int]] = {}
+    for cuts, values in zip(some, np.array_split(logs, len(some)), strict=True):
+        at = cuts if asked == "log" else tuple(np.exp(cuts).tolist())
+        query = RandomizedResponse(at, 1, asked)
+        shares = np.bincount(np.searchsorted(cuts, values), minlength=query.n_cells) / len(values)
+        table[query] = rng.multinomial(len(values), shares @ np.array(query.channel())).tolist()
+    return table
+
+
+def _exact(own: Transform, asked: Transform, table: Mapping[Query, Sequence[int]]) -> float:
+    """By quadrature at cuts that were mapped here, by hand."""
+    mapped: dict[Query, Sequence[int]] = {}
+    for query, counts in table.items():
+        at = query.edges if own == asked else (np.exp if own == "identity" else np.log)(query.edges).tolist()
+        mapped[RandomizedResponse(tuple(at), 1)] = counts
+    laws = parse_prior(families["normal"], TERMS[own]).parts
+    return quadrature((laws[0].distribution, laws[1].distribution), mapped, STARTS[own]).log_evidence
+
+
+def _prior(own: Transform, asked: Transform) -> Prior:
+    family = families["normal"]
+    return Prior(on_scale(family, own, asked), parse_prior(family, TERMS[own]).parts)
+
+
+@pytest.mark.parametrize("answers", [40, 4_000])
+@pytest.mark.parametrize("asked", ["log", "identity"])
+@pytest.mark.parametrize("own", ["log", "identity"])
+def test_evidence_agrees_with_quadrature(own: Transform, asked: Transform, answers: int) -> None:
+    """Within five of its own Monte Carlo errors, a false alarm in 1e6; the family without its map fails it."""
+    table = _table(asked, answers)
+    exact = _exact(own, asked, table)
+    rng = np.random.default_rng(8)
+    found = estimate_evidence(rng, update(rng, init(rng, _prior(own, asked), 2_000), check_counts(table))[0])
+    assert 0 < found.error < 0.05
+    assert abs(found.log - exact) < 5 * found.error
+    if own != asked:
+        unmapped = Prior(families["normal"], _prior(own, asked).parts)
+        wrong = estimate_evidence(rng, update(rng, init(rng, unmapped, 2_000), check_counts(table))[0])
+        assert abs(wrong.log - exact) > 5 * wrong.error or answers == 40
+
+
+def test_the_monte_carlo_error_is_honest() -> None:
+    """The sd over 120 runs against the mean of the reported errors: within 30%, four to five standard errors of an sd.
+
+    Half the error would fail.
+    """
+    table = check_counts(_table("log", 1_000))
+    runs = []
+    for seed in range(120):
+        rng = np.random.default_rng([seed, 77])
+        runs.append(estimate_evidence(rng, update(rng, init(rng, _prior("identity", "log"), 200), table)[0]))
+    ratio = np.std([run.log for run in runs], ddof=1) / np.mean([run.error for run in runs])
+    assert ratio == pytest.approx(1, abs=0.3)
+
+
+def test_without_answers_every_family_explains_everything() -> None:
+    rng = np.random.default_rng(1)
+    assert estimate_evidence(rng, init(rng, _prior("log", "log"), 100)) == Evidence(0.0, 0.0)
+
+
+def test_probabilities_are_those_of_equal_weights() -> None:
+    names: list[tuple[str, Transform]] = [("normal", "log"), ("normal", "identity"), ("gamma", "identity")]
+    found = compare(names, [Evidence(log, 0.01) for log in (-1000.0, -1002.0, -1001.0)])
+    odds = np.exp([0.0, -2.0, -1.0])
+    assert [each.probability for each in found.families] == pytest.approx(odds / odds.sum())
+    assert found.to_json()["families"][1] == {
+        "family": "normal",
+        "transform": "identity",
+        "log_evidence": -1002.0,
+        "mc_error": 0.01,
+        "probability": found.families[1].probability,
+    }
+
+
+@pytest.mark.parametrize(
+    ("logs", "errors", "verdict"),
+    [
+        ((0.0, 0.0), (0.0, 0.0), CANNOT_TELL),
+        ((0.0, -2.9), (0.0, 0.0), CANNOT_TELL),  # log(19) = 2.944
+        ((0.0, -3.0), (0.0, 0.0), "normal with transform log"),
+        ((-3.0, 0.0), (0.0, 0.0), "gamma with transform identity"),
+        ((0.0, -3.0), (0.03, 0.04), CANNOT_TELL),
+        ((0.0, -8.0), (3.0, 0.0), CANNOT_TELL),
+        ((0.0, -10.0), (3.0, 0.0), "normal with transform log"),
+    ],
+)
+def test_a_family_is_preferred_only_where_the_error_allows(
+    logs: tuple[float, float], errors: tuple[float, float], verdict: str
+) -> None:
+    evidences = [Evidence(log, error) for log, error in zip(logs, errors, strict=True)]
+    assert compare([("normal", "log"), ("gamma", "identity")], evidences).verdict == verdict

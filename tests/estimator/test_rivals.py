@@ -1,0 +1,214 @@
+"""Several families in a specification and in a learner: what is accepted, which priors agree, what is remembered."""
+
+import io
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from populations import interview
+from scipy import stats
+
+from dither_client import RandomizedResponse
+from dither_estimator.agreement import agreeing_prior
+from dither_estimator.families import FloatArray, families
+from dither_estimator.families.rescaled import on_scale
+from dither_estimator.learner import InvalidSnapshot, Learner
+from dither_estimator.priors import Prior, parse_prior
+from dither_estimator.specification import Specification, SpecificationError
+
+TWO = [{"family": "normal", "transform": "log"}, {"family": "normal"}]
+SPEC: dict[str, Any] = {"families": TWO, "epsilon": 2, "range": [100, 2000], "particles": 200}
+
+
+def _interviewed(answers: int = 300, **fields: Any) -> Learner:
+    rng = np.random.default_rng(21)
+    learner = Learner(Specification.from_json(SPEC | fields), 21)
+    interview(learner, np.exp(rng.normal(6, 0.7, answers)), rng)
+    return learner
+
+
+def test_the_first_family_asks_and_the_others_are_mapped_to_its_scale() -> None:
+    spec = Specification.from_json(SPEC)
+    assert (spec.family.name, spec.transform, spec.discriminate) == ("normal", "log", 0.3)
+    [rival] = spec.rivals
+    assert rival.transform == "identity"
+    edges = np.array([5.0, 6.0])
+    assert rival.prior.family.cdf(np.array([[400.0, 300.0]]), edges)[0] == pytest.approx(
+        stats.norm.cdf(np.exp(edges), 400, 300)
+    )
+
+
+def test_one_family_is_as_it_was() -> None:
+    spec = Specification.from_json({"family": "normal", "epsilon": 1})
+    assert (spec.rivals, spec.discriminate) == ((), 0.0)
+    body = Learner(spec, 1).posterior().to_json()
+    assert "families" not in body
+    assert "verdict" not in body
+
+
+def test_fields_that_agree_with_the_first_family_may_be_there() -> None:
+    spec = Specification.from_json(SPEC | {"family": "normal", "transform": "log"})
+    assert spec.transform == "log"
+    prior = {"mu": {"dist": "norm", "loc": 6, "scale": 1}, "sigma": {"dist": "lognorm", "s": 1, "scale": 0.5}}
+    given = {"families": [{**TWO[0], "prior": prior}, TWO[1]], "epsilon": 1, "prior": prior}
+    assert Specification.from_json(given).prior.parts[0].distribution.mean() == 6
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"families": []}, "a list of 2 to 8"),
+        ({"families": "normal"}, "a list of 2 to 8"),
+        ({"families": TWO[:1]}, "a list of 2 to 8"),
+        ({"families": TWO * 5}, "a list of 2 to 8"),
+        ({"families": ["normal", "gamma"]}, "each of families must be an object"),
+        ({"families": [*TWO, {"transform": "log"}]}, "each of families must be an object"),
+        ({"families": [*TWO, {"family": "gamma", "range": [0, 1]}]}, "each of families must be an object"),
+        ({"families": [*TWO, {"family": "normal"}]}, "normal with transform identity twice"),
+        ({"families": [*TWO, {"family": "cauchyy"}]}, "family must be one of"),
+        ({"families": [{"family": "cauchyy"}, *TWO]}, "family must be one of"),
+        ({"families": [*TWO, {"family": "gamma", "transform": "log"}]}, "transform of gamma must be one of identity"),
+        ({"families": [*TWO, {"family": "gamma", "prior": {}}]}, "gamma among families: prior must name exactly"),
+        ({"families": [*TWO, {"family": "beta"}]}, "few members"),
+        ({"families": [{"family": "normal", "prior": {}}, {"family": "gamma"}]}, "either prior or range"),
+        ({"family": "gamma"}, "family must be left out or be that of the first"),
+        ({"transform": "identity"}, "transform must be left out or be that of the first"),
+        ({"prior": {}, "range": None}, "prior must be left out or be that of the first"),
+        ({"discriminate": -0.1}, "from 0 to 1"),
+        ({"discriminate": 1.1}, "from 0 to 1"),
+        ({"discriminate": True}, "from 0 to 1"),
+        ({"discriminate": "0.3"}, "from 0 to 1"),
+        ({"discriminate": float("nan")}, "from 0 to 1"),
+        ({"discriminate": 0.3, "policy": "fixed:5:7"}, "must be 0 with a fixed policy"),
+        ({"families": None, "family": "normal", "discriminate": 0.3}, "needs families"),
+        ({"families": None}, "family must be one of"),
+    ],
+)
+def test_bad_families(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(SpecificationError, match=message) as caught:
+        Specification.from_json(SPEC | change)
+    assert "\n" not in str(caught.value)
+
+
+def _centres_and_spreads(prior: Prior) -> FloatArray:
+    """Quartiles over the prior of the members' medians, and the median of the distances between their quartiles."""
+    theta = prior.family.constrain(prior.sample(np.random.default_rng(3), 20_000))
+    low, middle, high = prior.family.quantiles(theta, np.array([0.25, 0.5, 0.75])).T
+    return np.array([*np.quantile(middle, [0.25, 0.5, 0.75]), np.median(high - low)])
+
+
+@pytest.mark.parametrize(
+    ("name", "transform"),
+    [
+        ("normal", "identity"),
+        ("logistic", "identity"),
+        ("laplace", "log"),
+        ("student_t", "log"),
+        ("weibull", "identity"),
+        ("gamma", "identity"),
+    ],
+)
+def test_priors_agree_on_median_and_spread(name: str, transform: Any) -> None:
+    """With the lognormal of `range` [100, 2000], by medians over the prior, to a factor of 1.35; defaults do not."""
+    first, family = Specification.from_json(SPEC).prior, families[name]
+    wanted = _centres_and_spreads(Prior(on_scale(first.family, "log", transform), first.parts))
+    agreeing = _centres_and_spreads(parse_prior(family, agreeing_prior(first, "log", family, transform)))
+    default = _centres_and_spreads(parse_prior(family, family.default_prior(transform)))
+    on_a_scale_of_ratios = np.exp if transform == "log" else np.asarray
+    factors = on_a_scale_of_ratios(agreeing) / on_a_scale_of_ratios(wanted)
+    assert np.abs(np.log(factors[[1, 3]])).max() < np.log(1.35)
+    assert np.abs(np.log(np.abs(on_a_scale_of_ratios(default) / on_a_scale_of_ratios(wanted))))[[1, 3]].max() > 0.5
+
+
+def test_whole_numbers_take_their_prior_from_the_range() -> None:
+    spec = Specification.from_json(
+        {"families": [{"family": "poisson"}, {"family": "negative_binomial"}], "epsilon": 1, "range": [0, 20]}
+    )
+    assert spec.rivals[0].prior.parts[0].distribution.median() == pytest.approx(10)
+    spec = Specification.from_json({"families": [{"family": "poisson"}, {"family": "negative_binomial"}], "epsilon": 1})
+    assert spec.rivals[0].prior.parts[0].distribution.median() == pytest.approx(5)
+
+
+def test_the_posterior_says_which_family_holds() -> None:
+    posterior = _interviewed().posterior()
+    body = json.loads(json.dumps(posterior.to_json(), allow_nan=False))
+    assert [(each["family"], each["transform"]) for each in body["families"]] == [
+        ("normal", "log"),
+        ("normal", "identity"),
+    ]
+    assert sum(each["probability"] for each in body["families"]) == pytest.approx(1)
+    assert body["log_evidence"] == body["families"][0]["log_evidence"]
+    assert isinstance(body["verdict"], str)
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "randomized_response"])
+def test_discriminating_questions_are_asked_in_their_share(mechanism: str) -> None:
+    """Questions that only the discrimination asks: all of them if the share is 1, none if it is 0, and learnt alike."""
+    asked = {}
+    for share in (0.0, 0.5, 1.0):
+        learner = _interviewed(150, discriminate=share, mechanism=mechanism)
+        assert sum(int(row.sum()) for row in learner.counts.values()) == 150
+        asked[share] = learner.counts
+    assert asked[0.0].keys() != asked[0.5].keys()
+    if mechanism == "randomized_response":
+        cuts = [query.cuts for query in asked[1.0] if isinstance(query, RandomizedResponse)]
+        assert max(max(some) for some in cuts) > 7.0
+
+
+@pytest.mark.parametrize("size", [1, 2, 16])
+def test_pools_of_every_size_have_their_share(size: int) -> None:
+    """One question discriminates best, so half of a pool is that one; in a pool of one a coin says."""
+    learner = _interviewed(0, discriminate=0.5)
+    for answers in range(20):
+        pool = learner.pool(size)
+        assert len(pool) == size
+        assert max(pool.count(query) for query in pool) >= size // 2
+        learner.learn(pool[0], answers % 2)
+
+
+@pytest.mark.parametrize("answers", [0, 5, 200])
+def test_a_snapshot_holds_the_rivals(answers: int) -> None:
+    learner = _interviewed(answers)
+    for read_first in (False, True):
+        if read_first:
+            learner.posterior()
+        resumed = Learner.restore(learner.specification, learner.snapshot())
+        assert resumed.posterior().to_json() == learner.posterior().to_json()
+        for one in (learner, resumed):
+            one.learn_counts({RandomizedResponse((5.0, 7.0), 2, "log"): [13, 39, 24]})
+        assert resumed.posterior().to_json() == learner.posterior().to_json()
+        assert resumed.pool(8) == learner.pool(8)
+
+
+@pytest.mark.parametrize("policy", ["thompson", "fixed:5:7"])
+def test_every_policy_compares(policy: str) -> None:
+    learner = _interviewed(60, policy=policy)
+    assert learner.specification.discriminate == (0.3 if policy == "thompson" else 0.0)
+    assert learner.posterior().comparison is not None
+
+
+def test_a_snapshot_of_an_older_version_is_refused() -> None:
+    learner = _interviewed(5)
+    with np.load(io.BytesIO(learner.snapshot())) as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    older = json.loads(str(arrays["header"])) | {"version": 1}
+    buffer = io.BytesIO()
+    np.savez(buffer, **(arrays | {"header": np.array(json.dumps(older))}))
+    with pytest.raises(InvalidSnapshot, match="another version"):
+        Learner.restore(learner.specification, buffer.getvalue())
+
+
+def test_reading_twice_says_the_same() -> None:
+    learner = _interviewed(100)
+    assert learner.posterior().to_json() == learner.posterior().to_json()
+
+
+def test_a_snapshot_of_other_families_is_refused() -> None:
+    learner = _interviewed(5)
+    other = Specification.from_json(SPEC | {"families": [*TWO, {"family": "gamma"}]})
+    with pytest.raises(InvalidSnapshot):
+        Learner.restore(other, learner.snapshot())
+    alone = Specification.from_json({"family": "normal", "transform": "log", "epsilon": 2, "particles": 200})
+    with pytest.raises(InvalidSnapshot, match="another specification"):
+        Learner.restore(alone, learner.snapshot())
