@@ -1,7 +1,7 @@
 """What an analyst reads: the posterior of one collection, and its weighted particles."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
     from xarray import DataTree
 
-__all__ = ["Particles", "Posterior", "parse_particles", "parse_posterior"]
+__all__ = ["Particles", "Posterior", "parse_particles", "parse_posterior", "poison_sentence"]
 
 _QUANTILES = {0.05: "q05", 0.25: "q25", 0.5: "q50", 0.75: "q75", 0.95: "q95"}
 
@@ -75,6 +75,9 @@ class Posterior:
     log_evidence: float
     updated_at: str
     particles: Callable[[], Particles]
+    poison: dict[str, Any] | None = None
+    """`{"share", "shift": {PARAM: x}}`: how far off each parameter could be, were that share of the answers
+    adversarial; x is None where there is no bound. None from a server that does not say."""
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -136,6 +139,8 @@ class Posterior:
             lines.append(
                 f"  {parameter:<{width}}  {summary['mean']:.4g} ± {summary['sd']:.2g}  (90%: {low:.4g} to {high:.4g})"
             )
+        if self.poison is not None:
+            lines.append(poison_sentence(self.poison))
         return "\n".join(lines)
 
     def _quantile(self, parameter: str, probability: float) -> float:
@@ -160,9 +165,29 @@ def parse_posterior(collection: str, data: Any, particles: Callable[[], Particle
             log_evidence=float(data["log_evidence"]),
             updated_at=str(data["updated_at"]),
             particles=cache(particles),
+            poison=None if data.get("poison") is None else _parse_poison(data["poison"]),
         )
     except (AttributeError, KeyError, TypeError, ValueError):
         raise BadResponse("the server's posterior is not one that this version can read") from None
+
+
+def _parse_poison(data: Any) -> dict[str, Any]:
+    shift = {str(name): None if x is None else float(x) for name, x in data["shift"].items()}
+    return {"share": float(data["share"]), "shift": shift}
+
+
+def poison_sentence(poison: Mapping[str, Any]) -> str:
+    """What `{"share", "shift": {PARAM: x or None}}` means, in a sentence."""
+    amounts = [
+        f"{name} {'by' if i else 'could be off by'} {_amount(x)}" for i, (name, x) in enumerate(poison["shift"].items())
+    ]
+    listed = " and ".join([", ".join(amounts[:-1]), amounts[-1]] if len(amounts) > 1 else amounts)
+    return f"If {100 * poison['share']:g}% of the answers were adversarial, {listed}."
+
+
+def _amount(bound: float | None) -> str:
+    """Two digits, without an exponent up to a million."""
+    return "any amount" if bound is None else f"{float(f'{bound:.2g}'):g}"
 
 
 def parse_particles(data: Any) -> Particles:

@@ -20,6 +20,7 @@ from dither_client import Query, parse_query
 from dither_estimator.counts import Counts, check_counts, total_answers
 from dither_estimator.families import FloatArray
 from dither_estimator.particles import ParticleSystem, effective_sample_size, init, update
+from dither_estimator.poison import poison_bound
 from dither_estimator.policies import question_policy
 from dither_estimator.posterior import Posterior, summarise
 from dither_estimator.specification import Specification
@@ -127,6 +128,7 @@ class Learner:
             particles=len(system.log_weights),
             moves=system.moves,
             queries=len(system.counts),
+            poison=poison_bound(self.specification.family, system.counts, system.coordinates, system.weights),
         )
 
     def particles(self) -> tuple[FloatArray, FloatArray]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dither_estimator.families import FloatArray
+from dither_estimator.poison import PoisonBound
 
 __all__ = ["LEVELS", "ParameterSummary", "Posterior", "summarise", "weighted_quantiles"]
 
@@ -40,6 +41,7 @@ class Posterior:
     moves: int
     queries: int
     """How many distinct queries were answered."""
+    poison: PoisonBound
 
     def to_json(self) -> dict[str, Any]:
         """The object of the wire format."""
@@ -52,6 +54,7 @@ class Posterior:
             "particles": self.particles,
             "moves": self.moves,
             "queries": self.queries,
+            "poison": self.poison.to_json(),
         }
 
 

@@ -180,6 +180,13 @@ class ParameterSummary(BaseModel):
     q95: float
 
 
+class PoisonBound(BaseModel):
+    """By how much a share of adversarial answers can have moved each parameter."""
+
+    share: float = Field(examples=[0.01])
+    shift: dict[str, float | None] = Field(description="In the parameter's own units; null where there is no bound.")
+
+
 class PosteriorReply(BaseModel):
     """The posterior of every answer learnt so far."""
 
@@ -191,6 +198,7 @@ class PosteriorReply(BaseModel):
     particles: int
     moves: int
     queries: int = Field(description="Distinct questions answered.")
+    poison: PoisonBound
     updated_at: str = Field(examples=[_TIME])
 
 

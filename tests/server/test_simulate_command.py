@@ -18,7 +18,7 @@ TRUTH = ["--truth", "mu=50,sigma=3.1622776"]
 PEOPLE = [*TRUTH, "--respondents", "200"]
 KEYS = {
     "respondents", "answers", "dropped_out", "seconds", "estimator_seconds", "truth", "posterior", "covariance", "ess",
-    "particles", "moves", "queries", "log_evidence",
+    "particles", "moves", "queries", "log_evidence", "poison",
 }  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from threadpoolctl import threadpool_limits
 from dither_client.commands._shared import Json, print_json, print_table, read_input
 from dither_client.errors import BadResponse
 from dither_client.messages import decode_json
+from dither_client.posterior import poison_sentence
 from dither_client.tables import read_counts
 from dither_estimator.learner import Learner
 from dither_estimator.posterior import Posterior
@@ -61,3 +62,4 @@ def _print(posterior: Posterior) -> None:
         f"{posterior.answers:,} answers to {posterior.queries:,} queries; log evidence {posterior.log_evidence:.2f}; "
         f"effective sample size {posterior.ess:.0f} of {posterior.particles:,}"
     )
+    typer.echo(poison_sentence(posterior.poison.to_json()))

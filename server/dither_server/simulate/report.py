@@ -7,11 +7,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from dither_client.posterior import poison_sentence
 from dither_server.simulate.outcome import Load, Outcome
 
 __all__ = ["report_json", "report_table"]
 
-_FROM_POSTERIOR = ("posterior", "covariance", "ess", "particles", "moves", "queries", "log_evidence")
+_FROM_POSTERIOR = ("posterior", "covariance", "ess", "particles", "moves", "queries", "log_evidence", "poison")
 
 
 def report_json(respondents: int, truth: Mapping[str, float], outcome: Outcome) -> dict[str, Any]:
@@ -41,6 +42,7 @@ def report_table(respondents: int, truth: Mapping[str, float], outcome: Outcome)
         f"{outcome.answers:,} answers of {respondents:,} respondents in {outcome.seconds:.1f} s, "
         f"{outcome.posterior['queries']:,} different questions"
     ]
+    lines.append(poison_sentence(outcome.posterior["poison"]))
     if outcome.dropped_out:
         lines.append(f"{outcome.dropped_out:,} dropped out")
     if outcome.estimator_seconds is not None:
