@@ -262,8 +262,8 @@ def _solve(matrices: FloatArray, vectors: FloatArray) -> FloatArray:
 def _factor(centred: FloatArray, weights: FloatArray) -> FloatArray:
     """A lower triangular factor of the covariance of weighted particles (n, d) about 0."""
     covariance = (centred * weights[:, None]).T @ centred
-    scale = np.sqrt(np.diag(covariance))
-    scale = np.where(scale > 0, scale, np.finfo(float).tiny ** 0.25)
+    scale = np.sqrt(np.maximum(np.diag(covariance), 1e-150))
     correlation = covariance / np.outer(scale, scale) + _RIDGE * np.eye(len(scale))
-    factor: FloatArray = scale[:, None] * np.linalg.cholesky(correlation)
+    lower: FloatArray = np.linalg.cholesky(correlation).astype(float)
+    factor: FloatArray = scale[:, None] * lower
     return factor
