@@ -7,7 +7,6 @@ steers comes before all others, so that the first questions are answered by nobo
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import product
 from pathlib import Path
 
@@ -105,11 +104,13 @@ def _run(mechanism: str, epsilon: str, share: float, attack: str, seed: int) -> 
         poisons = rng.random(RESPONDENTS) < share
         if attack == "steering":
             poisons = np.sort(poisons)[::-1]
+        design = optimal_design(_FAMILY, MEMBER, spec.mechanism, spec.epsilon, spec.goal, None)
+        information = np.asarray(design.information)
         known: dict[Query, _Answers] = {}
         for value, uniform, poisoner in zip(values, uniforms, poisons.tolist(), strict=True):
             query = learner.ask()
             if query not in known:
-                known[query] = np.cumsum(channel_of(query).matrix, axis=1)[:, :-1], _worst(spec, query, attack)
+                known[query] = np.cumsum(channel_of(query).matrix, axis=1)[:, :-1], _worst(information, query, attack)
             rows, worst = known[query]
             learner.learn(query, worst if poisoner else int(np.searchsorted(rows[query.cell(value)], uniform, "right")))
         theta, weights = learner.particles()
@@ -118,21 +119,15 @@ def _run(mechanism: str, epsilon: str, share: float, attack: str, seed: int) -> 
     return (weights @ theta).tolist(), limits
 
 
-def _worst(spec: Specification, query: Query, attack: str) -> int:
-    """The answer that raises the target's estimate most, at the true parameters and under the optimal design."""
+def _worst(information: FloatArray, query: Query, attack: str) -> int:
+    """The answer that raises the target's estimate most, at the true parameters and their `information`."""
     if attack == "highest":
         return query.n_answers - 1
     cells, slopes = cell_moments(_FAMILY, MEMBER, np.asarray(query.edges)[None])
     channel = channel_of(query).matrix
     scores = (slopes[0].T @ channel) / (cells[0] @ channel)
-    influence = np.linalg.solve(_information(spec), scores)
+    influence = np.linalg.solve(information, scores)
     return int(np.argmax(influence[_FAMILY.names.index(ATTACKS[attack])]))
-
-
-@lru_cache
-def _information(spec: Specification) -> FloatArray:
-    design = optimal_design(_FAMILY, MEMBER, spec.mechanism, spec.epsilon, spec.goal, None)
-    return np.asarray(design.information)
 
 
 def _plot(rows: Sequence[_Row], path: Path) -> None:

@@ -26,8 +26,11 @@ __all__ = ["POISON_SHARE", "PoisonBound", "Survey", "poison_bound"]
 POISON_SHARE = 0.01
 """The share of the answers that is taken to be adversarial."""
 
-_ROUNDS = 2
-"""How often poisoners choose their answers: first for the estimate as it is, then for the one that they have moved."""
+_ROUNDS = 3
+"""How often poisoners choose their answers: first for the estimate as it is, then for the one that they have moved. The
+choices can go to and fro; the worst counts."""
+_LOST = 1e-4
+"""An estimate about which the answers say so much less than about the one at hand is held by nothing."""
 _STEPS = 40
 _PRECISION = 1e-3
 """Relative, of a shift."""
@@ -151,22 +154,37 @@ class Survey:
 
         In the first half poison is added, in the second it is taken out.
         """
-        z = np.zeros_like(aims)
+        z = best = np.zeros_like(aims)
         half = len(aims) // 2
         now = honest = self._look(z)
+        laws: list[FloatArray] = []
         for _ in range(_ROUNDS):
             influence = _solve(now.information + self.prior_precision, aims)
-            laws = []
+            before, laws = laws, []
             for p, scores in zip(honest.probabilities, now.scores, strict=True):
                 value = (scores @ influence[:, None, :, None])[..., 0]
                 added = _with_highest(p[:half], value[:half], share)
                 laws.append(np.concatenate([added, _without_lowest(p[half:], value[half:], share)]))
-            z = self._estimate(z, laws)
-            now = self._look(z)
-        return z
+            if before and all(map(np.array_equal, before, laws)):
+                break
+            z, now = self._estimate(np.nan_to_num(z), laws)
+            lost = self._held(now) < _LOST * self._held(honest)
+            z = np.where(lost[:, None], np.nan, z)
+            # Where there is no estimate, none is worse.
+            worse = ~(((z - best) * aims).sum(axis=1) <= 0)
+            best = np.where(worse[:, None], z, best)
+        return best
 
-    def _estimate(self, z: FloatArray, laws: Sequence[FloatArray]) -> FloatArray:
-        """The maxima of the expected log-posterior under `laws` (m, s, q), from `z` (m, d): Fisher scoring."""
+    def _held(self, look: "_Look") -> FloatArray:
+        """The precision in the least certain direction, (m,)."""
+        lowest: FloatArray = np.linalg.eigvalsh(np.nan_to_num(look.information + self.prior_precision))[:, 0]
+        return lowest
+
+    def _estimate(self, z: FloatArray, laws: Sequence[FloatArray]) -> tuple[FloatArray, "_Look"]:
+        """The maxima of the expected log-posterior under `laws` (m, s, q), from `z` (m, d): Fisher scoring.
+
+        NaN where it does not converge.
+        """
         now = self._look(z)
         height = self._height(z, now, laws)
         length = np.ones(len(z))
@@ -187,7 +205,7 @@ class Survey:
             else:
                 z = np.where(better[:, None], proposed, z)
                 now, height = self._look(z), np.where(better, reached, height)
-        return np.where(done[:, None], z, np.nan)
+        return np.where(done[:, None], z, np.nan), now
 
     def _height(self, z: FloatArray, look: "_Look", laws: Sequence[FloatArray]) -> FloatArray:
         """The expected log-posterior, (m,)."""
@@ -255,15 +273,14 @@ def _solve(matrices: FloatArray, vectors: FloatArray) -> FloatArray:
     """`matrices⁻¹ vectors`, (m, d), of positive semi-definite (m, d, d); a singular one gives a huge result."""
     usable = np.isfinite(matrices).all(axis=(1, 2), keepdims=True)
     ridge = _RIDGE * np.eye(matrices.shape[-1])
-    solved: FloatArray = np.linalg.solve(np.where(usable, matrices, 0.0) + ridge, vectors[..., None])[..., 0]
-    return solved
+    solved = np.linalg.solve(np.where(usable, matrices, 0.0) + ridge, vectors[..., None])
+    return solved[..., 0].astype(float)
 
 
 def _factor(centred: FloatArray, weights: FloatArray) -> FloatArray:
     """A lower triangular factor of the covariance of weighted particles (n, d) about 0."""
     covariance = (centred * weights[:, None]).T @ centred
-    scale = np.sqrt(np.maximum(np.diag(covariance), 1e-150))
-    correlation = covariance / np.outer(scale, scale) + _RIDGE * np.eye(len(scale))
-    lower: FloatArray = np.linalg.cholesky(correlation).astype(float)
-    factor: FloatArray = scale[:, None] * lower
-    return factor
+    scale: FloatArray = np.sqrt(np.maximum(np.diag(covariance), 1e-150))
+    correlation: FloatArray = covariance / np.outer(scale, scale) + _RIDGE * np.eye(len(scale))
+    factor: FloatArray = np.linalg.cholesky(correlation).astype(float)
+    return scale[:, None] * factor
