@@ -35,7 +35,7 @@ ATTACKS = {"highest": "mu", "worst for mu": "mu", "worst for sigma": "sigma", "s
 _MECHANISMS = ("laplace", "randomized_response")
 _EPSILONS = ("0.5", "1", "2")
 _SHARES = (0.01, 0.05, 0.1)
-_SEEDS = 10
+_SEEDS = 4
 _FAMILY = families["normal"]
 _Answers = tuple[npt.NDArray[np.float64], int]
 """For each cell the cumulative probabilities of the answers, and what a poisoner answers."""
@@ -96,7 +96,9 @@ def _runs(mechanism: str, epsilon: str, share: float, attack: str, seeds: int) -
 
 def _run(mechanism: str, epsilon: str, share: float, attack: str, seed: int) -> tuple[list[float], list[float]]:
     with threadpool_limits(1):
-        spec = Specification.from_json({"family": "normal", "epsilon": epsilon, "mechanism": mechanism})
+        spec = Specification.from_json(
+            {"family": "normal", "epsilon": epsilon, "mechanism": mechanism, "particles": 300}
+        )
         learner = Learner(spec, seed)
         rng = np.random.default_rng([seed, 1])
         values = rng.normal(MEMBER[0], MEMBER[1], RESPONDENTS).tolist()

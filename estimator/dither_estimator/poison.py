@@ -61,7 +61,7 @@ def poison_bound(
             survey = Survey.of_posterior(family, counts, coordinates, weights)
             largest = np.abs(survey.shifts(share)).max(axis=(0, 1))
             if survey.prior_precision.any():
-                wide = survey.influence(family.constrain(coordinates), weights, share)
+                wide = survey.influence(coordinates, weights, share)
                 largest = np.maximum(largest, wide)
     shift = {name: float(x) if np.isfinite(x) else None for name, x in zip(family.names, largest.tolist(), strict=True)}
     return PoisonBound(share, shift)
@@ -78,6 +78,8 @@ class Survey:
     groups: Sequence[QueryGroup]
     weights: Sequence[FloatArray]
     """How many answers each question has, one array (q,) for each group."""
+    origin: FloatArray
+    """What was taken off the questions' edges and off the coordinates, (d,)."""
     centre: FloatArray
     """Unconstrained coordinates, (d,)."""
     factor: FloatArray
@@ -94,7 +96,7 @@ class Survey:
     @classmethod
     def of_posterior(cls, family: Family, counts: Counts, coordinates: FloatArray, weights: FloatArray) -> "Survey":
         """The mean of a posterior: z has unit covariance, and a prior helps to hold it where the answers do not."""
-        centre = weights @ coordinates
+        centre = coordinates[0] + weights @ (coordinates - coordinates[0])
         survey = cls._of(family, counts, centre, _factor(coordinates - centre, weights))
         d = len(centre)
         # A prior counts only for what the Monte Carlo error of a covariance could not feign.
@@ -108,9 +110,14 @@ class Survey:
     @classmethod
     def _of(cls, family: Family, counts: Counts, centre: FloatArray, factor: FloatArray) -> "Survey":
         totals = np.array([row.sum() for row in counts.values()], dtype=float)
+        origin = np.zeros_like(centre)
         groups = group_queries(counts)
+        if family.location_scale:
+            # Shifts are the same about 0, and far from it floating point could not tell them.
+            origin[0] = centre[0]
+            groups = [replace(group, edges=group.edges - origin[0]) for group in groups]
         weights = [totals[list(group.indices)] for group in groups]
-        return cls(family, groups, weights, centre, factor, np.zeros_like(factor))
+        return cls(family, groups, weights, origin, centre - origin, factor, np.zeros_like(factor))
 
     def shifts(self, share: float) -> FloatArray:
         """The lowest and the highest shift of each parameter, shape (2, 2, d), infinite where nothing holds it.
@@ -125,14 +132,15 @@ class Survey:
         finite: FloatArray = np.where(np.isfinite(shifts), shifts, [[-np.inf], [np.inf]])
         return finite
 
-    def influence(self, theta: FloatArray, weights: FloatArray, share: float) -> FloatArray:
-        """The largest shift of each posterior mean to first order in the share, (d,), for particles `theta` (n, d).
+    def influence(self, coordinates: FloatArray, weights: FloatArray, share: float) -> FloatArray:
+        """The largest shift of each posterior mean to first order in the share, (d,), for `coordinates` (n, d).
 
         An answer adds `log p_s(θ)` to the log-posterior, so it moves the mean of θ by its covariance with that: this
         holds for a posterior of any form, as long as the shift is small against its width.
         """
-        every = slice(None, None, -(-len(theta) // _SUBSAMPLE))
-        theta, weights = theta[every], weights[every] / weights[every].sum()
+        every = slice(None, None, -(-len(coordinates) // _SUBSAMPLE))
+        theta = self.family.constrain(coordinates[every] - self.origin)
+        weights = weights[every] / weights[every].sum()
         centred = (theta - weights @ theta) * weights[:, None]
         raised = np.zeros((2, theta.shape[1]))
         for group, answers in zip(self.groups, self.weights, strict=True):

@@ -14,6 +14,7 @@ from dither_client import InvalidQuery, Query, RandomizedResponse
 from dither_estimator.design import DesignError, Mechanism, optimal_design
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.goals import Goal
+from dither_estimator.lattice import threshold
 from dither_estimator.particles import ParticleSystem, systematic_resample
 from dither_estimator.reduction import choose_batch, expected_reductions
 from dither_estimator.specification import Specification
@@ -68,7 +69,8 @@ class Thompson:
         members = particles.theta[rng.choice(len(particles.weights), size, p=particles.weights)]
         picks = rng.choice(len(queries), size, p=weights)
         asked = transported(spec.family, home, queries, members, spec.transform)
-        return tuple(some[pick % len(some)] for pick, some in zip(picks, asked, strict=True) if some)
+        pool = tuple(some[pick % len(some)] for pick, some in zip(picks, asked, strict=True) if some)
+        return pool or _single_cuts(spec, members, epsilon)
 
 
 @dataclass(frozen=True)
@@ -89,8 +91,10 @@ class Adaptive:
         theta = particles.theta[sample]
         candidates = self._candidates(particles, rng.permutation(theta), epsilon)
         values = theta if family.location_scale else particles.coordinates[sample]
-        reductions = expected_reductions(family, theta, values, candidates)
         covariance = np.cov(values.T, bias=True).reshape(len(family.parameters), -1)
+        if not (candidates and np.diag(covariance).all()):
+            return _single_cuts(self.specification, theta[:size], epsilon)
+        reductions = expected_reductions(family, theta, values, candidates)
         goal = self.specification.goal.vector(family)
         chosen = choose_batch(covariance, reductions, goal, size, repeats)
         return tuple(candidates[i] for i in chosen)
@@ -135,6 +139,17 @@ def _cached_design(
 ) -> tuple[tuple[Query, ...], FloatArray]:
     design = optimal_design(family, home, mechanism, epsilon, goal, levels)
     return design.queries, np.asarray(design.weights)
+
+
+def _single_cuts(spec: Specification, members: FloatArray, epsilon: Fraction) -> tuple[Query, ...]:
+    """One cut at the median of each member: the narrowest questions that there are.
+
+    For a posterior so narrow, against its location, that floating point holds no interval of a design.
+    """
+    cuts = np.unique(spec.family.quantiles(members, np.array([0.5]))[:, 0]).tolist()
+    if spec.mechanism == "laplace":
+        return tuple(threshold(cut, epsilon, spec.transform) for cut in cuts)
+    return tuple(RandomizedResponse((cut,), epsilon, spec.transform) for cut in cuts)
 
 
 def _probes(spec: Specification, home: FloatArray, epsilon: Fraction) -> tuple[Query, ...]:

@@ -62,7 +62,8 @@ def summarise(
     names: tuple[str, ...], theta: FloatArray, weights: FloatArray
 ) -> tuple[dict[str, ParameterSummary], FloatArray]:
     """A summary of each parameter, and the covariance, of particles (n, d) with normalised weights (n,)."""
-    mean = weights @ theta
+    # About one of them: far from 0, the rounding of the weights' sum would be wider than a narrow posterior.
+    mean = theta[0] + weights @ (theta - theta[0])
     centred = theta - mean
     covariance: FloatArray = (centred * weights[:, None]).T @ centred
     quantiles = [weighted_quantiles(column, weights, list(LEVELS.values())) for column in theta.T]
