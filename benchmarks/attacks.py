@@ -70,9 +70,10 @@ class _Row:
 
     def cells(self) -> tuple[object, ...]:
         moved = f"{self.shift:.3f} ± {self.error:.3f}"
-        ratio = f"{self.shift / self.bound:.2f}"
-        target = ATTACKS[self.attack]
-        return self.mechanism, self.epsilon, f"{self.share:.0%}", self.attack, target, moved, f"{self.bound:.3f}", ratio
+        bound, ratio = (
+            (f"{self.bound:.3f}", f"{self.shift / self.bound:.2f}") if np.isfinite(self.bound) else ("none", "")
+        )
+        return self.mechanism, self.epsilon, f"{self.share:.0%}", self.attack, ATTACKS[self.attack], moved, bound, ratio
 
 
 def _measured(seeds: int) -> Iterator[_Row]:
@@ -129,7 +130,8 @@ def _worst(information: FloatArray, query: Query, attack: str) -> int:
     channel = channel_of(query).matrix
     scores = (slopes[0].T @ channel) / (cells[0] @ channel)
     influence = np.linalg.solve(information, scores)
-    return int(np.argmax(influence[_FAMILY.names.index(ATTACKS[attack])]))
+    value = influence[_FAMILY.names.index(ATTACKS[attack])]
+    return int(np.flatnonzero(value == value.max())[-1])  # all equal far from where the people are
 
 
 def _plot(rows: Sequence[_Row], path: Path) -> None:
