@@ -37,6 +37,8 @@ _EPSILONS = ("0.5", "1", "2")
 _SHARES = (0.01, 0.05, 0.1)
 _SEEDS = 4
 _FAMILY = families["normal"]
+_FRAME = (0.01, 3.0)
+"""Of the plot; what lies outside is drawn at its edge."""
 _Answers = tuple[npt.NDArray[np.float64], int]
 """For each cell the cumulative probabilities of the answers, and what a poisoner answers."""
 
@@ -69,9 +71,9 @@ class _Row:
     bound: float
 
     def cells(self) -> tuple[object, ...]:
-        moved = f"{self.shift:.3f} ± {self.error:.3f}"
+        moved = f"{self.shift:.3g} ± {self.error:.2g}"
         bound, ratio = (
-            (f"{self.bound:.3f}", f"{self.shift / self.bound:.2f}") if np.isfinite(self.bound) else ("none", "")
+            (f"{self.bound:.3g}", f"{self.shift / self.bound:.3g}") if np.isfinite(self.bound) else ("none", "")
         )
         return self.mechanism, self.epsilon, f"{self.share:.0%}", self.attack, ATTACKS[self.attack], moved, bound, ratio
 
@@ -141,29 +143,27 @@ def _plot(rows: Sequence[_Row], path: Path) -> None:
     panels = figure.subplots(1, 2, sharex=True, sharey=True)
     markers = dict(zip(ATTACKS, "osD^", strict=True))
     colours = dict(zip(_EPSILONS, ("#b2182b", "#2166ac", "#1b7837"), strict=True))
-    largest = 1.6 * max(max(row.bound, row.shift) for row in rows if np.isfinite(row.bound))
     for panel, mechanism in zip(panels, _MECHANISMS, strict=True):
-        panel.plot([0.003, largest], [0.003, largest], color="black", linewidth=0.8)
+        panel.plot(_FRAME, _FRAME, color="black", linewidth=0.8)
         for row in rows:
-            if row.mechanism == mechanism and np.isfinite(row.bound):
+            if row.mechanism == mechanism:
                 panel.errorbar(
-                    row.bound,
-                    max(row.shift, 0.003),
-                    yerr=2 * row.error,
+                    *np.clip([row.bound, row.shift], *_FRAME),
+                    yerr=2 * row.error if row.shift < _FRAME[1] else 0,
                     marker=markers[row.attack],
                     color=colours[row.epsilon],
                     markersize=5,
                     linewidth=0.8,
                     alpha=0.85,
                 )
-        panel.set(xscale="log", yscale="log", title=mechanism, xlabel="reported bound (σ)", ylim=(0.003, largest))
+        panel.set(xscale="log", yscale="log", title=mechanism, xlabel="reported bound, σ", xlim=_FRAME, ylim=_FRAME)
         panel.grid(alpha=0.3)
-    panels[0].set_ylabel("measured shift of the posterior mean (σ)")
+    panels[0].set_ylabel("measured shift of the posterior mean, σ")
     for attack, marker in markers.items():
         panels[0].plot([], [], marker, color="grey", label=attack)
     for epsilon, colour in colours.items():
         panels[0].plot([], [], "s", color=colour, label=f"ε = {epsilon}")
-    panels[0].legend(fontsize=8)
+    panels[0].legend(fontsize=8, loc="lower right")
     figure.savefig(path, dpi=130)
 
 

@@ -83,9 +83,7 @@ def test_every_family_at_every_epsilon(family: str, epsilon: str, mechanism: str
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-@pytest.mark.parametrize(
-    ("location", "scale"), [(0.0, 1e-6), (0.0, 1e9), (1e9, 1.0), (-1e6, 1e-6), (1e9, 1e-6), (1e9, 1e9)]
-)
+@pytest.mark.parametrize(("location", "scale"), [(0.0, 1e-6), (0.0, 1e9), (1e9, 1.0), (-1e6, 1e-6), (1e9, 1e-6)])
 def test_intervals_cover_at_extreme_scales(location: float, scale: float, mechanism: str) -> None:
     """Truths drawn from the prior, as calibration is defined; far from 0 values have few digits left for them."""
     prior = {
@@ -93,7 +91,7 @@ def test_intervals_cover_at_extreme_scales(location: float, scale: float, mechan
         "sigma": {"dist": "lognorm", "s": 0.7, "scale": scale},
     }
     covered = []
-    for seed in range(20):
+    for seed in range(16):
         rng = np.random.default_rng([seed, 8])
         theta = {"mu": location + 3 * scale * rng.normal(), "sigma": scale * math.exp(0.7 * rng.normal())}
         covered += interviewed(seed, theta, 300, family="normal", prior=prior, mechanism=mechanism)[1]
@@ -104,7 +102,7 @@ def test_intervals_cover_at_extreme_scales(location: float, scale: float, mechan
 @pytest.mark.parametrize("family", ["exponential", "gamma", "weibull"])
 def test_intervals_cover_at_extreme_scales_of_positive_values(family: str) -> None:
     covered = []
-    for seed in range(20):
+    for seed in range(16):
         scale = (1e-6, 1e9)[seed % 2]
         rng = np.random.default_rng([seed, 9])
         prior: dict[str, Any] = {"scale": {"dist": "lognorm", "s": 1.0, "scale": scale}}
@@ -112,7 +110,7 @@ def test_intervals_cover_at_extreme_scales_of_positive_values(family: str) -> No
         if family != "exponential":
             prior = {"shape": {"dist": "lognorm", "s": 0.5, "scale": 2}, **prior}
             theta = {"shape": 2 * math.exp(0.5 * rng.normal()), **theta}
-        covered += interviewed(seed, theta, 300, family=family, prior=prior, mechanism=MECHANISMS[seed // 10])[1]
+        covered += interviewed(seed, theta, 300, family=family, prior=prior, mechanism=MECHANISMS[seed // 8])[1]
     check_coverage(covered)
 
 
