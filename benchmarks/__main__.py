@@ -1,6 +1,6 @@
 """`make bench`: every measurement, one after the other."""
 
-from benchmarks import accuracy, calibration, estimator, families, misfit, peer_particles, plan, server
+from benchmarks import accuracy, attacks, calibration, estimator, families, misfit, peer_particles, plan, server
 
 estimator.main()
 peer_particles.main()
@@ -10,3 +10,4 @@ calibration.main([])
 misfit.main([])
 plan.main([])
 families.main([])
+attacks.main([])

@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.tables import print_table
 from dither_estimator.families import families
 from dither_estimator.learner import Learner
-from dither_estimator.specification import Specification
+from dither_estimator.specification import DEFAULT_PARTICLES, Specification
 from dither_server.simulate.behaviours import Behaviours, draw_roles
 from dither_server.simulate.in_process import simulate_in_process
 from dither_server.simulate.population import draw_population
@@ -22,6 +22,8 @@ __all__ = ["main"]
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 _REPEATS = 3
+MANY_PARTICLES = 100_000
+_FEW_SIZES = (1_000, 10_000)
 
 
 @dataclass(frozen=True)
@@ -35,9 +37,11 @@ class _Measured:
 
 
 def main() -> None:
-    """Prints the table."""
+    """Prints the tables."""
     columns = ("answers", "µs an answer", "to the row above", "questions", "moves", "state, KiB", "peak RSS, MiB")
     print_table("Estimator: one answer at a time, ε = 1, 1,000 particles", columns, _rows())
+    many_columns = ("answers", "seconds", "questions", "moves", "state, KiB", "peak RSS, MiB")
+    print_table(f"Estimator: the same with {MANY_PARTICLES:,} particles", many_columns, _rows_of_many_particles())
 
 
 def _rows() -> Iterator[tuple[object, ...]]:
@@ -52,14 +56,22 @@ def _rows() -> Iterator[tuple[object, ...]]:
         yield (f"{size:,}", f"{each:.1f}", ratio, best.queries, best.moves, *memory)
 
 
-def _in_fresh_process(size: int, seed: int) -> _Measured:
+def _rows_of_many_particles() -> Iterator[tuple[object, ...]]:
+    for size in _FEW_SIZES:
+        run = _in_fresh_process(size, 0, MANY_PARTICLES)
+        memory = (f"{run.state_bytes / 1024:,.0f}", f"{run.peak_mebibytes:.0f}")
+        yield (f"{size:,}", f"{run.seconds:.1f}", run.queries, run.moves, *memory)
+
+
+def _in_fresh_process(size: int, seed: int, particles: int = DEFAULT_PARTICLES) -> _Measured:
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, context) as pool:
-        return pool.submit(_measure, size, seed).result()
+        return pool.submit(_measure, size, seed, particles).result()
 
 
-def _measure(size: int, seed: int) -> _Measured:
-    spec = Specification.from_json({"family": "normal", "epsilon": 1, "prior": PAPER_PRIOR})
+def _measure(size: int, seed: int, particles: int) -> _Measured:
+    fields = {"family": "normal", "epsilon": 1, "prior": PAPER_PRIOR, "particles": particles}
+    spec = Specification.from_json(fields)
     learner = Learner(spec, seed)
     rng = np.random.default_rng(seed)
     people = draw_population(rng, families["normal"], {"mu": 50.0, "sigma": 10**0.5}, "identity", size)

@@ -1,7 +1,7 @@
 """What an analyst reads: the posterior of one collection, and its weighted particles."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
     from xarray import DataTree
 
-__all__ = ["Particles", "Posterior", "parse_particles", "parse_posterior"]
+__all__ = ["Particles", "Posterior", "parse_particles", "parse_posterior", "poison_sentence"]
 
 _QUANTILES = {0.05: "q05", 0.25: "q25", 0.5: "q50", 0.75: "q75", 0.95: "q95"}
 
@@ -84,6 +84,9 @@ class Posterior:
     """How many answers came at each ε, increasing; empty if the server is too old to say."""
     families: tuple[dict[str, Any], ...] = ()
     verdict: str | None = None
+    poison: dict[str, Any] | None = None
+    """`{"share", "shift": {PARAM: x}}`: how far off each parameter could be, were that share of the answers
+    adversarial; x is None where there is no bound. None from a server that does not say."""
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -145,6 +148,8 @@ class Posterior:
             lines.append(
                 f"  {parameter:<{width}}  {summary['mean']:.4g} ± {summary['sd']:.2g}  (90%: {low:.4g} to {high:.4g})"
             )
+        if self.poison is not None:
+            lines.append(f"  {poison_sentence(self.poison)}")
         if len(self.answers_by_epsilon) > 1:
             by_epsilon = [f"{epsilon_text(epsilon)}: {n:,}" for epsilon, n in self.answers_by_epsilon.items()]
             lines.append(f"  answers at ε = {', '.join(by_epsilon)}")
@@ -179,6 +184,7 @@ def parse_posterior(collection: str, data: Any, particles: Callable[[], Particle
             ),
             families=tuple(_family(each) for each in data.get("families") or ()),
             verdict=None if data.get("verdict") is None else str(data["verdict"]),
+            poison=None if data.get("poison") is None else _parse_poison(data["poison"]),
         )
     except (AttributeError, KeyError, TypeError, ValueError):
         raise BadResponse("the server's posterior is not one that this version can read") from None
@@ -190,6 +196,25 @@ def _family(data: Any) -> dict[str, Any]:
         "transform": str(data["transform"]),
         **{name: float(data[name]) for name in ("log_evidence", "mc_error", "probability")},
     }
+
+
+def _parse_poison(data: Any) -> dict[str, Any]:
+    shift = {str(name): None if x is None else float(x) for name, x in data["shift"].items()}
+    return {"share": float(data["share"]), "shift": shift}
+
+
+def poison_sentence(poison: Mapping[str, Any]) -> str:
+    """What `{"share", "shift": {PARAM: x or None}}` means, in a sentence."""
+    amounts = [
+        f"{name} {'by' if i else 'could be off by'} {_amount(x)}" for i, (name, x) in enumerate(poison["shift"].items())
+    ]
+    listed = " and ".join([", ".join(amounts[:-1]), amounts[-1]] if len(amounts) > 1 else amounts)
+    return f"If {100 * poison['share']:g}% of the answers were adversarial, {listed}."
+
+
+def _amount(bound: float | None) -> str:
+    """Two digits, without an exponent up to a million."""
+    return "any amount" if bound is None else f"{float(f'{bound:.2g}'):g}"
 
 
 def parse_particles(data: Any) -> Particles:

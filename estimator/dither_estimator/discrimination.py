@@ -14,11 +14,11 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import ndtr
 
-from dither_client import IntervalQuery, InvalidQuery, Laplace, Query, RandomizedResponse, Transform
+from dither_client import IntervalQuery, InvalidQuery, Query, RandomizedResponse, Transform
 from dither_estimator.channels import Channel, channel_of
 from dither_estimator.design import Mechanism
-from dither_estimator.design_gaussian import gaussian_question
 from dither_estimator.families import Family, FloatArray
+from dither_estimator.interval_questions import interval_question
 from dither_estimator.lattice import threshold
 from dither_estimator.particles import ParticleSystem, systematic_resample
 
@@ -72,7 +72,7 @@ def most_discriminating(
     best, most = None, 0.0
     for size in (levels,) if levels is not None else _sizes(mechanism, epsilon):
         edges = candidate_edges(cuts, mechanism, size)
-        interval = _interval(mechanism, size, epsilon, rho)
+        interval = interval_question(mechanism, size, epsilon, rho)
         query = _first(edges, interval, epsilon, transform)
         if query is None:
             continue
@@ -138,13 +138,6 @@ def _sizes(mechanism: Mechanism, epsilon: Fraction) -> tuple[int, ...]:
     if mechanism in _ON_INTERVALS:
         return (1,) if epsilon < 3 else (1, 2, 4)
     return (1, 2) if epsilon < 3 else (1, 2, 4, 8)
-
-
-def _interval(mechanism: Mechanism, levels: int, epsilon: Fraction, rho: Fraction | None) -> IntervalQuery | None:
-    """A question of the mechanism on any interval; None for mechanisms that ask for a cell."""
-    if mechanism == "gaussian":
-        return gaussian_question(levels, epsilon, rho)
-    return Laplace(0.0, 1.0, levels, epsilon) if mechanism == "laplace" else None
 
 
 def _first(edges: FloatArray, interval: IntervalQuery | None, epsilon: Fraction, transform: Transform) -> Query | None:

@@ -23,6 +23,7 @@ from dither_estimator.discrimination import most_discriminating, number_discrimi
 from dither_estimator.evidence import Evidence, estimate_evidence
 from dither_estimator.families import FloatArray
 from dither_estimator.particles import ParticleSystem, effective_sample_size, init, update
+from dither_estimator.poison import poison_bound
 from dither_estimator.policies import question_policy
 from dither_estimator.posterior import Posterior, summarise
 from dither_estimator.specification import Specification
@@ -150,6 +151,7 @@ class Learner:
             particles=len(system.log_weights),
             moves=system.moves,
             queries=len(system.counts),
+            poison=poison_bound(self.specification.family, system.counts, system.coordinates, system.weights),
             answers_by_epsilon={
                 **dict.fromkeys(self.specification.epsilon_choices, 0),
                 **answers_by_epsilon(system.counts),

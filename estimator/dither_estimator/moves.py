@@ -30,10 +30,12 @@ class Proposal:
     @classmethod
     def fit(cls, coordinates: FloatArray, weights: FloatArray) -> "Proposal":
         """Moments of weighted particles; a covariance without full rank is completed by a small diagonal."""
-        mean = weights @ coordinates
+        # About one of them: far from 0, the rounding of the weights' sum would be wider than a narrow posterior.
+        mean = coordinates[0] + weights @ (coordinates - coordinates[0])
         centred = coordinates - mean
         covariance = (centred * weights[:, None]).T @ centred
-        spread = np.diag(covariance) * 1e-8 + 1e-12 * (1e-300 + mean**2) + 1e-300
+        # Where all particles are equal: as far apart as floating point can tell.
+        spread = np.diag(covariance) * 1e-8 + np.spacing(mean) ** 2 + 1e-300
         factor: FloatArray = np.linalg.cholesky(covariance + np.diag(spread)).astype(float)
         return cls(mean, factor)
 

@@ -14,6 +14,8 @@ from dither_client import InvalidQuery, Query, RandomizedResponse
 from dither_estimator.design import DesignError, Mechanism, optimal_design
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.goals import Goal
+from dither_estimator.interval_questions import interval_question
+from dither_estimator.lattice import threshold
 from dither_estimator.particles import ParticleSystem, systematic_resample
 from dither_estimator.reduction import Predictions, choose_batch
 from dither_estimator.specification import Specification
@@ -69,7 +71,8 @@ class Thompson:
         picks = rng.choice(len(queries), size, p=weights)
         drawn = zip(picks, members, strict=True)
         asked = [offers(spec.family, home, [queries[i]], one[None], spec.transform) for i, one in drawn]
-        return tuple(offer.query(0) for some in asked for offer in some)
+        pool = tuple(offer.query(0) for some in asked for offer in some)
+        return pool or _single_cuts(spec, members, epsilon)
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,8 @@ class Adaptive:
         theta = particles.theta[sample]
         offered = self._candidates(particles, rng.permutation(theta), size, epsilon)
         values = theta if family.location_scale else particles.coordinates[sample]
+        if not offered:
+            return _single_cuts(self.specification, theta[:size], epsilon)
         predictions = Predictions.of(family, theta, values, offered)
         chosen = choose_batch(predictions, self.specification.goal.vector(family), size, repeats)
         places = [(some, column) for some in offered for column in range(some.edges.shape[1])]
@@ -140,6 +145,18 @@ def _cached_design(
 ) -> tuple[tuple[Query, ...], FloatArray]:
     design = optimal_design(family, home, mechanism, epsilon, goal, levels, rho=rho)
     return design.queries, np.asarray(design.weights)
+
+
+def _single_cuts(spec: Specification, members: FloatArray, epsilon: Fraction) -> tuple[Query, ...]:
+    """One cut at the median of each member: the narrowest questions that there are.
+
+    For a posterior so narrow, against its location, that floating point holds no interval of a design.
+    """
+    cuts = np.unique(spec.family.quantiles(members, np.array([0.5]))[:, 0]).tolist()
+    one_level = interval_question(spec.mechanism, 1, epsilon, spec.rho)
+    if one_level is not None:
+        return tuple(threshold(cut, one_level, spec.transform) for cut in cuts)
+    return tuple(RandomizedResponse((cut,), epsilon, spec.transform) for cut in cuts)
 
 
 def _probes(spec: Specification, home: FloatArray, epsilon: Fraction) -> tuple[Query, ...]:

@@ -10,6 +10,7 @@ import numpy as np
 from dither_client.epsilon import epsilon_text
 from dither_estimator.comparison import Comparison
 from dither_estimator.families import FloatArray
+from dither_estimator.poison import PoisonBound
 
 __all__ = ["LEVELS", "ParameterSummary", "Posterior", "summarise", "weighted_quantiles"]
 
@@ -45,6 +46,7 @@ class Posterior:
     """How many distinct queries were answered."""
     answers_by_epsilon: Mapping[Fraction, int]
     """How many answers came at each ε, zero where none did at an ε that may be chosen."""
+    poison: PoisonBound
     comparison: Comparison | None = None
     """Which family holds, where several are compared."""
 
@@ -60,6 +62,7 @@ class Posterior:
             "particles": self.particles,
             "moves": self.moves,
             "queries": self.queries,
+            "poison": self.poison.to_json(),
             **(self.comparison.to_json() if self.comparison else {}),
         }
 
@@ -68,7 +71,8 @@ def summarise(
     names: tuple[str, ...], theta: FloatArray, weights: FloatArray
 ) -> tuple[dict[str, ParameterSummary], FloatArray]:
     """A summary of each parameter, and the covariance, of particles (n, d) with normalised weights (n,)."""
-    mean = weights @ theta
+    # About one of them: far from 0, the rounding of the weights' sum would be wider than a narrow posterior.
+    mean = theta[0] + weights @ (theta - theta[0])
     centred = theta - mean
     covariance: FloatArray = (centred * weights[:, None]).T @ centred
     quantiles = [weighted_quantiles(column, weights, list(LEVELS.values())) for column in theta.T]

@@ -14,6 +14,10 @@ from dither_estimator.families import Family, FloatArray, Parameter
 __all__ = ["InvalidPrior", "ParameterPrior", "Prior", "parse_prior"]
 
 
+_LARGEST = 1e100
+"""Beyond this, and so close together, squares and variances would be lost to floating point."""
+
+
 class InvalidPrior(ValueError):
     """A prior that does not name a proper distribution on its parameter's support."""
 
@@ -129,6 +133,11 @@ def _parse_part(parameter: Parameter, data: Any) -> ParameterPrior:
         raise InvalidPrior(f"prior of {name}: the distribution must not reach below 0")
     if high > parameter.limits[1]:
         raise InvalidPrior(f"prior of {name}: the distribution must not reach above 1")
+    with np.errstate(all="ignore"):
+        below, above = (float(x) for x in distribution.ppf([0.25, 0.75]))
+    if not (max(abs(below), abs(above)) <= _LARGEST and above - below >= 1 / _LARGEST):
+        limits = f"between {-_LARGEST:g} and {_LARGEST:g}, at least {1 / _LARGEST:g} apart"
+        raise InvalidPrior(f"prior of {name}: the distribution's quartiles must lie {limits}")
     return ParameterPrior(parameter, distribution, of_variance)
 
 

@@ -9,13 +9,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dither_client import DitherError, IntervalQuery, InvalidQuery, Laplace, Query, RandomizedResponse, Transform
+from dither_client import DitherError, InvalidQuery, Query, RandomizedResponse, Transform
 from dither_client.epsilon import epsilon_text, wire_epsilon
 from dither_client.queries import MAX_CELLS, MAX_EPSILON
 from dither_estimator.design import MAX_LEVELS, DesignError, Mechanism, optimal_design
-from dither_estimator.design_gaussian import gaussian_question, largest_epsilon, largest_rho
+from dither_estimator.design_gaussian import largest_epsilon, largest_rho
 from dither_estimator.families import Family, find_family
 from dither_estimator.goals import Goal, InvalidGoal, parse_goal
+from dither_estimator.interval_questions import interval_question
 from dither_estimator.misfit import MisfitCheck
 from dither_estimator.priors import InvalidPrior, Prior, parse_prior
 from dither_estimator.rivals import InvalidFamilies, Rival, first_family, parse_rivals
@@ -92,15 +93,11 @@ class Specification:
         if self.policy.interval is None:
             return None
         low, high = self.policy.interval
-        if self.mechanism != "randomized_response":
-            return self._interval_question(self.levels or _PAPER_LEVELS, epsilon).on(low, high, self.transform)
+        question = interval_question(self.mechanism, self.levels or _PAPER_LEVELS, epsilon, self.rho)
+        if question is not None:
+            return question.on(low, high, self.transform)
         cuts = [(low + high) / 2] if self.levels == 1 else np.linspace(low, high, self.levels or 2).tolist()
         return RandomizedResponse(cuts, epsilon, self.transform)
-
-    def _interval_question(self, levels: int, epsilon: Fraction) -> IntervalQuery:
-        if self.mechanism == "gaussian":
-            return gaussian_question(levels, epsilon, self.rho)
-        return Laplace(0.0, 1.0, levels, epsilon)
 
     @property
     def largest_rho(self) -> Fraction | None:

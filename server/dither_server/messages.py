@@ -233,6 +233,13 @@ class FamilyEvidence(BaseModel):
     probability: float = Field(description="Of this family, all weighing the same before the answers.")
 
 
+class PoisonBound(BaseModel):
+    """By how much a share of adversarial answers can have moved each parameter."""
+
+    share: float = Field(examples=[0.01])
+    shift: dict[str, float | None] = Field(description="In the parameter's own units; null where there is no bound.")
+
+
 class PosteriorReply(BaseModel):
     """The posterior of every answer learnt so far."""
 
@@ -247,6 +254,7 @@ class PosteriorReply(BaseModel):
     particles: int
     moves: int
     queries: int = Field(description="Distinct questions answered.")
+    poison: PoisonBound
     misfit: Misfit | None = Field(description="Null where `misfit_check` is off.")
     families: list[FamilyEvidence] | None = Field(default=None, description="If several are compared.")
     verdict: str | None = Field(

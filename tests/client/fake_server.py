@@ -216,6 +216,7 @@ POSTERIOR: dict[str, Any] = {
     "particles": 4,
     "moves": 3,
     "queries": 2,
+    "poison": {"share": 0.01, "shift": {"mu": 0.05, "sigma": None}},
     "updated_at": "2026-01-01T00:00:00Z",
 }
 

@@ -8,7 +8,7 @@ import pytest
 from tests.client.fake_server import ANALYST, POSTERIOR, Failure, FakeServer, problem
 
 from dither_client import Analyst, BadResponse, InvalidAddress, Laplace, MissingExtra, Particles, Problem, Retry
-from dither_client.posterior import parse_particles, parse_posterior
+from dither_client.posterior import parse_particles, parse_posterior, poison_sentence
 
 
 @pytest.fixture
@@ -81,7 +81,35 @@ def test_a_posterior_shows_itself(analyst: Analyst) -> None:
         "Posterior of laplace after 1,234 answers",
         "  mu     50 ± 2  (90%: 46.71 to 53.29)",
         "  sigma  10 ± 1  (90%: 8.355 to 11.64)",
+        "  If 1% of the answers were adversarial, mu could be off by 0.05 and sigma by any amount.",
     ]
+
+
+def test_a_server_that_says_nothing_of_poison() -> None:
+    older = {name: value for name, value in POSTERIOR.items() if name != "poison"}
+    posterior = parse_posterior("laplace", older, lambda: parse_particles(ANALYST["posterior/particles"]))
+    assert posterior.poison is None
+    assert "adversarial" not in repr(posterior)
+
+
+@pytest.mark.parametrize(
+    "poison", [{"share": 0.01}, {"share": "x", "shift": {}}, {"share": 0.01, "shift": {"mu": "x"}}]
+)
+def test_a_poison_bound_that_is_none(poison: Any) -> None:
+    with pytest.raises(BadResponse):
+        parse_posterior("laplace", {**POSTERIOR, "poison": poison}, lambda: parse_particles({}))
+
+
+@pytest.mark.parametrize(
+    ("shift", "sentence"),
+    [
+        ({"p": 0.012345}, "p could be off by 0.012."),
+        ({"mu": 1234.5, "sigma": None}, "mu could be off by 1200 and sigma by any amount."),
+        ({"mu": 1e-7, "sigma": 2, "df": 0.5}, "mu could be off by 1e-07, sigma by 2 and df by 0.5."),
+    ],
+)
+def test_the_sentence_on_poison(shift: Any, sentence: str) -> None:
+    assert poison_sentence({"share": 0.01, "shift": shift}) == f"If 1% of the answers were adversarial, {sentence}"
 
 
 def test_a_frame(analyst: Analyst) -> None:

@@ -36,6 +36,7 @@ def test_a_table_gives_the_posterior_of_its_answers(
     expected = learner.posterior()
     assert found["answers"] == 2_000
     assert found["queries"] == expected.queries
+    assert found["poison"]["shift"] == pytest.approx(dict(expected.poison.shift), rel=0.15)
     for name, summary in expected.parameters.items():
         assert found["posterior"][name]["mean"] == pytest.approx(summary.mean, abs=0.15 * summary.sd)
         assert found["posterior"][name]["sd"] == pytest.approx(summary.sd, rel=0.12)
@@ -58,6 +59,7 @@ def test_people_get_a_table(spec: Path, tmp_path: Path, capsys: pytest.CaptureFi
     printed = capsys.readouterr().out
     assert "sigma" in printed
     assert "0 answers to 0 queries" in printed
+    assert "If 1% of the answers were adversarial, mu could be off by any amount" in printed
 
 
 @pytest.mark.parametrize(

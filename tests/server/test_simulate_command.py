@@ -18,7 +18,7 @@ TRUTH = ["--truth", "mu=50,sigma=3.1622776"]
 PEOPLE = [*TRUTH, "--respondents", "200"]
 KEYS = {
     "respondents", "answers", "dropped_out", "seconds", "estimator_seconds", "truth", "posterior", "covariance",
-    "answers_by_epsilon", "ess", "particles", "moves", "queries", "log_evidence",
+    "answers_by_epsilon", "ess", "particles", "moves", "queries", "log_evidence", "poison",
 }  # fmt: skip
 
 
@@ -53,6 +53,8 @@ def test_the_report_in_process(capsys: pytest.CaptureFixture[str]) -> None:
     assert set(found["posterior"]["mu"]) == {"mean", "sd", "q05", "q25", "q50", "q75", "q95"}
     assert [len(row) for row in found["covariance"]] == [2, 2]
     assert 1 <= found["ess"] <= 300
+    assert found["poison"]["share"] == 0.01
+    assert set(found["poison"]["shift"]) == {"mu", "sigma"}
     assert 1 <= found["queries"] <= 200
 
 

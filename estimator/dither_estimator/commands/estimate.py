@@ -11,6 +11,7 @@ from dither_client.comparison import comparison_lines
 from dither_client.epsilon import epsilon_text
 from dither_client.errors import BadResponse
 from dither_client.messages import decode_json
+from dither_client.posterior import poison_sentence
 from dither_client.tables import read_counts
 from dither_estimator.learner import Learner
 from dither_estimator.posterior import Posterior
@@ -69,3 +70,4 @@ def _print(posterior: Posterior) -> None:
     if posterior.comparison is not None:
         for line in comparison_lines(**posterior.comparison.to_json()):
             typer.echo(line)
+    typer.echo(poison_sentence(posterior.poison.to_json()))

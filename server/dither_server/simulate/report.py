@@ -9,6 +9,7 @@ from rich.text import Text
 
 from dither_client.comparison import comparison_lines
 from dither_client.misfit import misfit_sentence
+from dither_client.posterior import poison_sentence
 from dither_server.simulate.choices import WARNING, ChooseBy
 from dither_server.simulate.outcome import Load, Outcome
 
@@ -23,6 +24,7 @@ _FROM_POSTERIOR = (
     "moves",
     "queries",
     "log_evidence",
+    "poison",
 )
 _IF_COMPARED = ("families", "verdict")
 
@@ -68,6 +70,7 @@ def report_table(
         lines.append("answers at ε = " + ", ".join(f"{epsilon}: {n:,}" for epsilon, n in by_epsilon.items()))
     if choose_by == "value":
         lines.append(f"WARNING: {WARNING}")
+    lines.append(poison_sentence(outcome.posterior["poison"]))
     if outcome.dropped_out:
         lines.append(f"{outcome.dropped_out:,} dropped out")
     if outcome.estimator_seconds is not None:
