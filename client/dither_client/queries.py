@@ -171,8 +171,9 @@ def query_types() -> Mapping[str, type[Query]]:
     """Every mechanism by its name on the wire."""
     from dither_client.laplace import Laplace
     from dither_client.randomized_response import RandomizedResponse
+    from dither_client.staircase import Staircase
 
-    return MappingProxyType({kind.mechanism: kind for kind in (Laplace, RandomizedResponse)})
+    return MappingProxyType({kind.mechanism: kind for kind in (Laplace, RandomizedResponse, Staircase)})
 
 
 def parse_query(data: object) -> Query:
