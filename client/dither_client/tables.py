@@ -39,7 +39,8 @@ def write_table(
 ) -> int:
     """Writes `rows`, each a mapping from every one of `columns` to a value or None (an empty cell); returns how many.
 
-    Without `columns`, those of the first row, which are those of a count table if there is none. Raises `InvalidTable` for an ending other than .csv and .parquet, `MissingExtra` and `OSError`.
+    Without `columns`, those of the first row, or of a count table if there are no rows. Raises `InvalidTable` for an
+    ending other than .csv and .parquet, `MissingExtra` and `OSError`.
     """
     path, rows = Path(path), list(rows)
     columns = columns or tuple(rows[0] if rows else COUNT_COLUMNS)

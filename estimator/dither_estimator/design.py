@@ -18,6 +18,7 @@ import numpy.typing as npt
 from dither_client import Query, Transform
 from dither_estimator.design_member import Member
 from dither_estimator.design_solution import DesignError, Mechanism, solution
+from dither_estimator.design_staircase import staircase_solution
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.goals import Goal
 from dither_estimator.limit import privacy_limit
@@ -25,7 +26,7 @@ from dither_estimator.limit import privacy_limit
 __all__ = ["MAX_LEVELS", "Design", "DesignError", "Mechanism", "optimal_design"]
 
 MAX_LEVELS = {"laplace": 1_023, "randomized_response": 63}
-"""The most levels (of `randomized_response`: cuts) that a design can be asked for."""
+"""The most levels (of `randomized_response`: cuts) that a design can be asked for; `staircase` has none."""
 
 _FINE = 2.0**-20
 """Coordinates at θ are multiples of this share of the spread: dyadic, and the design to all the digits that matter."""
@@ -59,7 +60,10 @@ class Design:
     criterion: float
     """The goal's weighted sum of the variances."""
     gap: float
-    """No mixture of queries of this mechanism has a criterion lower by more than this (the equivalence theorem)."""
+    """No mixture of queries of this mechanism has a criterion lower by more than this (the equivalence theorem).
+
+    For `staircase`, no mechanism at all has (the limit's certificate, on fine cells).
+    """
 
     def at(self, theta: npt.ArrayLike) -> "Design":
         """The optimal design for another member: moved in a location-scale family, found afresh in others."""
@@ -108,10 +112,15 @@ def optimal_design(
     member = Member(family, _checked(family, theta))
     if not 0 < member.spread < math.inf:
         raise DesignError("theta lies where floating point cannot tell its values apart")
+    if levels is not None and mechanism not in MAX_LEVELS:
+        raise DesignError(f"a design of {mechanism} queries chooses its cells and answers itself: leave levels out")
     if levels is not None and not 1 <= levels <= MAX_LEVELS[mechanism]:
         raise DesignError(f"a design of {mechanism} queries can have 1 to {MAX_LEVELS[mechanism]:,} levels")
     base, location, scale = member.standardised
-    found = solution(base, mechanism, epsilon, goal, levels)
+    if mechanism == "staircase":
+        found = staircase_solution(base, epsilon, goal)
+    else:
+        found = solution(base, mechanism, epsilon, goal, levels)
     atoms = [member.rounded(atom.moved(location, scale), _FINE) for atom in found.atoms]
     return Design(
         family=family,

@@ -7,11 +7,12 @@ without go, cuts find their best places, and the weights become whole numbers th
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import ndtri
 
 from dither_client import Query, Staircase, Transform
@@ -37,6 +38,9 @@ _ROUNDING = 1e-4
 """Share of the criterion that may be given up for smaller weights."""
 _SLIGHT = 1e-4
 """Columns with a smaller share of the answers are left out at first."""
+
+
+_Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -87,7 +91,7 @@ def _scheme(member: Member, epsilon: Fraction, best: BestMechanism) -> Scheme:
 
 
 def _fits(scheme: Scheme) -> bool:
-    return max(scheme.patterns.shape) <= MOST_ANSWERS
+    return len(scheme.patterns) <= MOST_ANSWERS and len(scheme.cuts) < MOST_ANSWERS
 
 
 def _starts(member: Member, epsilon: Fraction, best: BestMechanism) -> Iterator[Scheme]:
@@ -128,7 +132,8 @@ def _clustered(
     return np.array(cuts), patterns[:, ends]
 
 
-def _groups(used: "np.ndarray[tuple[int, ...], np.dtype[np.int64]]", z: FloatArray, weight: FloatArray, radius: float):
+def _groups(used: _Numbers, z: FloatArray, weight: FloatArray, radius: float) -> list[_Numbers]:
+    """The numbers of the edges `used`, each with the heaviest one near it."""
     groups: list[list[int]] = []
     for edge in sorted(used.tolist(), key=lambda number: -weight[number]):
         near = [group for group in groups if abs(z[group[0]] - z[edge]) <= radius]
@@ -155,7 +160,7 @@ def _with_whole_weights(scheme: Scheme) -> tuple[Scheme, tuple[int, ...]]:
     for whole in whole_weights(scheme.patterns, orbits, weights):
         rounded = scheme.with_weights(np.array(whole, dtype=float))
         if best is None or rounded.value < best[0].value:
-            best = replace(rounded), whole
+            best = rounded, whole
         if rounded.value <= (1 + _ROUNDING) * scheme.value:
             break
     if best is None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 from scipy.optimize import linprog, minimize
 
 from dither_estimator.design_member import Member
@@ -59,7 +60,7 @@ class Scheme:
 
     @cached_property
     def orbits(self) -> FloatArray:
-        """Shape (N, k), 1 where a set has one of k weights: each its own, but for a symmetric member's mirror images."""
+        """Shape (N, k), 1 where a set has one of k weights; mirror images have one between them."""
         if self.member.mirror is None:
             return np.eye(len(self.patterns))
         names = [min(row.tobytes(), row[::-1].tobytes()) for row in self.patterns]
@@ -131,7 +132,7 @@ class Scheme:
         better = found.fun < 1 and bool((np.diff(cuts) > 1e-3 * self.member.spread).all())
         return replace(self, cuts=cuts) if better else self
 
-    def _without(self, drop: "np.ndarray[tuple[int, ...], np.dtype[np.bool_]]") -> "Scheme | None":
+    def _without(self, drop: npt.NDArray[np.bool_]) -> "Scheme | None":
         if drop.all() or not drop.any():
             return None
         kept = replace(self, patterns=self.patterns[~drop], weights=self.weights[~drop])
@@ -157,7 +158,7 @@ class Scheme:
         return np.concatenate([total[np.newaxis], rows[sizes > 1e-9 * max(1.0, sizes.max(initial=0.0))]])
 
     def _free(self, cuts: FloatArray) -> FloatArray:
-        """Coordinates without order: the first cut and logarithms of gaps, in spreads; of a symmetric member, of half."""
+        """Coordinates free of order, in spreads: the first cut, logarithms of gaps; of half if symmetric."""
         mirror, spread = self.member.mirror, self.member.spread
         if mirror is None:
             return np.append(cuts[0] / spread, np.log(np.diff(cuts) / spread))

@@ -8,7 +8,7 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 
-from dither_client import Laplace, Query, RandomizedResponse, Transform
+from dither_client import Laplace, Query, RandomizedResponse, Staircase, Transform
 
 __all__ = ["Address", "address", "query_at", "threshold"]
 
@@ -49,6 +49,11 @@ def query_at(standard: Query, at: Address, transform: Transform) -> Query:
             return _single_cut(centre, standard.epsilon, transform)
         cuts = tuple(centre + unit * round(cut * _FINE) / _FINE for cut in standard.cuts)
         return RandomizedResponse(cuts, standard.epsilon, transform)
+    if isinstance(standard, Staircase):
+        cuts = (
+            (centre,) if not unit_steps else tuple(centre + unit * round(cut * _FINE) / _FINE for cut in standard.cuts)
+        )
+        return Staircase(cuts, standard.sets, standard.weights, standard.epsilon, transform)
     raise TypeError(f"no lattice for {type(standard).__name__}")
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -76,6 +76,8 @@ class Specification:
 
     def _check_questions(self) -> None:
         """Raises `SpecificationError` or `InvalidQuery` unless the questions that are asked for can be made."""
+        if self.mechanism == "staircase" and self.policy.name == "fixed":
+            raise SpecificationError("policy must be adaptive or thompson for staircase, which asks about no interval")
         for epsilon in self.epsilon_choices:
             if self.fixed_query(epsilon) is not None or self.levels is None:
                 continue
@@ -105,7 +107,7 @@ class Specification:
                 epsilon=_epsilon("epsilon", data.get("epsilon")),
                 goal=parse_goal(data.get("goal") or "all", family),
                 policy=_policy(data.get("policy") or "adaptive"),
-                mechanism=_choice("mechanism", data.get("mechanism") or "laplace", ("laplace", "randomized_response")),
+                mechanism=_choice("mechanism", data.get("mechanism") or "laplace", get_args(Mechanism)),
                 levels=_integer("levels", data.get("levels"), None, 1, MAX_CELLS - 1),
                 particles=_integer("particles", data.get("particles"), DEFAULT_PARTICLES, 100, 1_000_000),
                 epsilon_choices=_epsilon_choices(data.get("epsilon"), data.get("epsilon_choices")),

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dither_client import InvalidQuery, Laplace, Query, RandomizedResponse, Transform
+from dither_client import InvalidQuery, Laplace, Query, RandomizedResponse, Staircase, Transform
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.lattice import address, query_at, threshold
 
@@ -81,6 +81,8 @@ def _query(question: Query, cuts: Sequence[float], step: float, transform: Trans
     """A query of the question's kind with these edges, or with equally spaced ones between the first and the last."""
     if isinstance(question, RandomizedResponse):
         return RandomizedResponse(sorted(set(cuts)), question.epsilon, transform)
+    if isinstance(question, Staircase):  # refused if cuts fall together: its sets need every cell
+        return Staircase(cuts, question.sets, question.weights, question.epsilon, transform)
     if not isinstance(question, Laplace):
         raise TypeError(f"no lattice for {type(question).__name__}")
     if question.levels == 1:

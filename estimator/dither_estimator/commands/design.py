@@ -1,14 +1,14 @@
 """Find the questions that need the fewest respondents, and how far they are from the best possible."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 from threadpoolctl import threadpool_limits
 
-from dither_client import Laplace, Query
+from dither_client import Laplace, Query, Staircase
 from dither_client.commands._shared import Json, print_json, print_table
 from dither_client.queries import check_epsilon
-from dither_estimator.design import Design, DesignError, optimal_design
+from dither_estimator.design import Design, DesignError, Mechanism, optimal_design
 from dither_estimator.design_advice import advice
 from dither_estimator.families import Family, find_family
 from dither_estimator.goals import parse_goal
@@ -23,9 +23,7 @@ def design(
     epsilon: Annotated[str, typer.Option(help="The privacy of each answer, at most six decimals.")],
     family: Annotated[str, typer.Option(help="The family of distributions.")] = "normal",
     goal: Annotated[str, typer.Option(help="all, a parameter's name, or weights such as mu=1,sigma=2.")] = "all",
-    mechanism: Annotated[
-        Literal["laplace", "randomized_response"], typer.Option(help="How answers are made private.")
-    ] = "laplace",
+    mechanism: Annotated[Mechanism, typer.Option(help="How answers are made private.")] = "laplace",
     levels: Annotated[
         int | None, typer.Option(help="Levels of laplace, cuts of randomized_response; chosen unless given.")
     ] = None,
@@ -63,6 +61,10 @@ def _parse_theta(text: str, family: Family) -> list[float]:
 def _print(found: Design) -> None:
     rows = [(f"{weight:.1%}", *_described(query)) for query, weight in zip(found.queries, found.weights, strict=True)]
     print_table(["weight", "answers", "cut at"], rows)
+    for query in found.queries:
+        if isinstance(query, Staircase):
+            typer.echo("")
+            print_table(["answer", "weight", "its cells, numbered from 0"], _answers(query))
     typer.echo("")
     variances = zip(found.family.names, found.variances, strict=True)
     print_table(
@@ -75,6 +77,11 @@ def _print(found: Design) -> None:
         f"limit {found.limit:.6g} for any mechanism with this epsilon: efficiency {found.efficiency:.1%}\n"
         f"{advice(found)}"
     )
+
+
+def _answers(query: Staircase) -> list[tuple[int, int, str]]:
+    pairs = zip(query.sets, query.weights, strict=True)
+    return [(answer, weight, " ".join(map(str, some))) for answer, (some, weight) in enumerate(pairs)]
 
 
 def _described(query: Query) -> tuple[str, str]:

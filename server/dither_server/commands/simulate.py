@@ -57,7 +57,7 @@ def simulate(
         str | None, typer.Option(help="adaptive, thompson or fixed:LOW:HIGH.", show_default="adaptive")
     ] = None,
     mechanism: Annotated[
-        str | None, typer.Option(help="laplace or randomized_response.", show_default="laplace")
+        str | None, typer.Option(help="laplace, randomized_response or staircase.", show_default="laplace")
     ] = None,
     levels: Annotated[
         int | None, typer.Option(help="Levels, or cells less one.", show_default="chosen by the design")
