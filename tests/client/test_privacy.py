@@ -26,6 +26,8 @@ QUESTIONS = (
     b'{"mechanism": "laplace", "low": 0, "high": 8, "levels": 8, "epsilon": 20, "transform": "identity"}',
     b'{"mechanism": "laplace", "low": 0, "high": 8, "levels": 1024, "epsilon": 20, "transform": "log"}',
     b'{"mechanism": "randomized_response", "cuts": [0, 1, 2], "epsilon": 20, "transform": "log"}',
+    b'{"mechanism": "staircase", "cuts": [0, 1], "sets": [[0, 2], [1]], "weights": [1, 1], "epsilon": 20, '
+    b'"transform": "log"}',
     b'{"mechanism": "laplace", "low": 0, "high": 8, "levels": 4096, "epsilon": 20, "transform": "identity"}',
     b'{"mechanism": "laplace", "low": 0, "high": 8, "levels": 8, "epsilon": 30, "transform": "identity"}',
     b"null",
@@ -107,7 +109,7 @@ def test_whatever_a_server_does(value: float, script: list[Response | Connection
 
 
 @settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(signed, st.sampled_from(QUESTIONS[:3]), st.booleans())
+@given(signed, st.sampled_from(QUESTIONS[:4]), st.booleans())
 def test_the_bytes_of_the_ledger(
     tmp_path_factory: pytest.TempPathFactory, value: float, question: bytes, sent: bool
 ) -> None:
