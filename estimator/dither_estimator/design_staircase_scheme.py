@@ -22,6 +22,8 @@ __all__ = ["Scheme"]
 _TOLERANCE = 1e-6
 _SHARES = (0.02, 0.005, 0.001)
 _TURNS = 3
+_REACH = 1.02
+"""Better cuts and fewer sets do not gain more than this factor."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +74,13 @@ class Scheme:
         return replace(self, weights=weights / (weights @ self._columns)[0])
 
     def improved(self, enough: float) -> "Scheme":
-        """Best weights, few sets and best cuts; sets may go as long as the criterion stays below `enough`."""
+        """Best weights, few sets and best cuts; sets may go as long as the criterion stays below `enough`.
+
+        Only the weights if that is out of reach.
+        """
         best = self.reweighted()
-        if best is None:
-            return self
+        if best is None or best.value > _REACH * enough:
+            return best or self
         if not self.member.family.discrete:
             best = best.pruned(enough)
             for _ in range(_TURNS):
@@ -127,7 +132,7 @@ class Scheme:
         start = self._free(self.cuts)
         if not len(start):
             return self
-        found = minimize(value, start, method="BFGS", options={"gtol": 1e-6, "maxiter": 60})
+        found = minimize(value, start, method="BFGS", options={"gtol": 1e-5, "maxiter": 40})
         cuts = self._from_free(found.x)
         better = found.fun < 1 and bool((np.diff(cuts) > 1e-3 * self.member.spread).all())
         return replace(self, cuts=cuts) if better else self

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize, stats
 
-from dither_client import Laplace, Query, RandomizedResponse
+from dither_client import Laplace, Query, RandomizedResponse, Staircase
 
 __all__ = ["Quadrature", "answer_probability", "quadrature", "random_table"]
 
@@ -23,7 +23,7 @@ def answer_probability(query: Query, answer: int, mu: Array, sigma: Array) -> Ar
         rung = (query.high - query.low) / query.levels
         edges = [query.low + (k - 0.5) * rung for k in range(1, query.levels + 1)]
     else:
-        assert isinstance(query, RandomizedResponse)
+        assert isinstance(query, RandomizedResponse | Staircase)
         edges = list(query.cuts)
     bounds = [-math.inf, *edges, math.inf]
     total = np.zeros(np.broadcast(mu, sigma).shape)
@@ -37,6 +37,11 @@ def _channel_entry(query: Query, cell: int, answer: int, epsilon: float) -> floa
     if isinstance(query, RandomizedResponse):
         cells = len(query.cuts) + 1
         return (math.exp(epsilon) if cell == answer else 1.0) / (math.exp(epsilon) + cells - 1)
+    if isinstance(query, Staircase):
+        entries = [
+            v * (math.exp(epsilon) if cell in some else 1.0) for some, v in zip(query.sets, query.weights, strict=True)
+        ]
+        return entries[answer] / math.fsum(entries)
     assert isinstance(query, Laplace)
     alpha = math.exp(-epsilon / query.levels)
     # Sum the noise over everything that clips to the answer.
