@@ -18,7 +18,7 @@ from scipy.special import ndtri
 from dither_client import Query, Staircase, Transform
 from dither_estimator.design_atoms import Atom
 from dither_estimator.design_member import Member
-from dither_estimator.design_solution import Solution, variances
+from dither_estimator.design_solution import DesignError, Solution, solution, variances
 from dither_estimator.design_staircase_scheme import Scheme
 from dither_estimator.design_staircase_weights import whole_weights
 from dither_estimator.families import FloatArray
@@ -30,8 +30,10 @@ __all__ = ["MOST_ANSWERS", "staircase_solution"]
 MOST_ANSWERS = 32
 """The most answers, and the most cells, of a query that a design chooses."""
 
-_RADII = (0.8, 0.5, 0.3, 0.2, 0.12, 0.06, 0.0)
+_RADII = (0.8, 0.5, 0.3, 0.25, 0.2, 0.16, 0.12, 0.06, 0.0)
 """Cuts within these of each other, as quantiles of the standard normal, are tried as one."""
+_MOST_CUTS = 48
+"""With more cuts to begin with, `MOST_ANSWERS` is out of reach."""
 _ECONOMY = 6e-4
 """Share of the criterion that may be given up for fewer cells and answers."""
 _ROUNDING = 1e-4
@@ -58,9 +60,12 @@ class _Sets:
 
 @lru_cache(maxsize=1024)
 def staircase_solution(member: Member, epsilon: Fraction, goal: Goal) -> Solution:
-    """The best staircase query for a member: a design of one query, certified by the limit of every mechanism."""
+    """The best staircase query for a member: a design of one query, certified by the limit of every mechanism.
+
+    Raises `DesignError`.
+    """
     best = best_mechanism(member, epsilon, goal)
-    scheme, whole = _with_whole_weights(_scheme(member, epsilon, best))
+    scheme, whole = _with_whole_weights(_scheme(member, epsilon, goal, best))
     pairs = sorted((tuple(np.flatnonzero(row).tolist()), v) for row, v in zip(scheme.patterns, whole, strict=True))
     found = variances(scheme.information, member.information, member.weights(goal))
     weighted = zip(member.weights(goal).tolist(), found, strict=True)
@@ -76,10 +81,12 @@ def staircase_solution(member: Member, epsilon: Fraction, goal: Goal) -> Solutio
     )
 
 
-def _scheme(member: Member, epsilon: Fraction, best: BestMechanism) -> Scheme:
+def _scheme(member: Member, epsilon: Fraction, goal: Goal, best: BestMechanism) -> Scheme:
     """The simplest scheme that comes near the limit, or the best one within `MOST_ANSWERS`."""
     enough = (1 + _ECONOMY) * best.limit.criterion
-    found: Scheme | None = None
+    found = _response(member, epsilon, goal, best)
+    if found is not None and found.value <= enough:
+        return found
     for start in _starts(member, epsilon, best):
         scheme = start.improved(enough).merged()
         if found is None or (_fits(scheme), -scheme.value) > (_fits(found), -found.value):
@@ -88,6 +95,17 @@ def _scheme(member: Member, epsilon: Fraction, best: BestMechanism) -> Scheme:
             break
     assert found is not None
     return found
+
+
+def _response(member: Member, epsilon: Fraction, goal: Goal, best: BestMechanism) -> Scheme | None:
+    """The best randomised response, if that is one query."""
+    atoms = solution(member, "randomized_response", epsilon, goal, None).atoms
+    if len(atoms) > 1:
+        return None
+    cuts = np.array(atoms[0].position)
+    cells = len(cuts) + 1
+    scheme = Scheme(member, math.exp(-epsilon), best.criterion, cuts, np.eye(cells, dtype=bool), np.ones(cells))
+    return scheme.with_weights(scheme.weights)
 
 
 def _fits(scheme: Scheme) -> bool:
@@ -106,7 +124,7 @@ def _starts(member: Member, epsilon: Fraction, best: BestMechanism) -> Iterator[
         cuts, merged = _clustered(member, best.edges, patterns, shares, radius)
         merged = np.unique(np.concatenate([merged, ~merged]), axis=0)
         merged = merged[merged.any(axis=1) & ~merged.all(axis=1)]
-        if len(cuts) > cells and len(merged):
+        if len(cuts) > max(cells, 0) and (cells < 0 or len(cuts) <= _MOST_CUTS):
             cells = len(cuts)
             scheme = Scheme(member, low, best.criterion, cuts, merged, np.ones(len(merged)))
             yield scheme.with_weights(scheme.weights)
@@ -153,16 +171,17 @@ def _position(member: Member, edges: FloatArray, weight: FloatArray) -> float:
 
 
 def _with_whole_weights(scheme: Scheme) -> tuple[Scheme, tuple[int, ...]]:
-    """The scheme at whole-numbered weights, the smallest that cost little."""
-    orbits = scheme.orbits
-    weights = (orbits.T @ scheme.weights) / orbits.sum(axis=0)
+    """The scheme at whole-numbered weights, the smallest that cost little. Raises `DesignError`."""
     best: tuple[Scheme, tuple[int, ...]] | None = None
-    for whole in whole_weights(scheme.patterns, orbits, weights):
-        rounded = scheme.with_weights(np.array(whole, dtype=float))
-        if best is None or rounded.value < best[0].value:
-            best = rounded, whole
-        if rounded.value <= (1 + _ROUNDING) * scheme.value:
-            break
+    for some in (scheme, scheme.vertex()):
+        orbits = some.orbits
+        weights = (orbits.T @ some.weights) / orbits.sum(axis=0)
+        for whole in whole_weights(some.patterns, orbits, weights):
+            rounded = some.with_weights(np.array(whole, dtype=float))
+            if best is None or rounded.value < best[0].value:
+                best = rounded, whole
+            if rounded.value <= (1 + _ROUNDING) * scheme.value:
+                return rounded, whole
     if best is None:
-        raise ArithmeticError("no whole-numbered weights cover all cells equally")
+        raise DesignError("no staircase query of moderate weights covers all cells equally here")
     return best

@@ -22,7 +22,10 @@ __all__ = ["Scheme"]
 _TOLERANCE = 1e-6
 _SHARES = (0.02, 0.005, 0.001)
 _TURNS = 3
-_REACH = 1.02
+_STEP = 3e-4
+"""Of central differences along the line, in spreads: CDFs' gradients have rounding errors of their own."""
+_TINY = 1e-12
+_REACH = 1.2
 """Better cuts and fewer sets do not gain more than this factor."""
 
 
@@ -124,18 +127,28 @@ class Scheme:
     def recut(self) -> "Scheme":
         """The best cuts near these for these weights."""
 
-        def value(free: FloatArray) -> float:
-            cuts = self._from_free(free)
-            informations = self._informations(cuts)
-            return self.criterion.value(mix(self.weights, informations)) / self.value
+        def relative(free: FloatArray) -> tuple[float, FloatArray]:
+            value, slopes = self._value_and_slopes(self._from_free(free))
+            return value / self.value, self._free_slopes(free, slopes) / self.value
 
         start = self._free(self.cuts)
         if not len(start):
             return self
-        found = minimize(value, start, method="BFGS", options={"gtol": 1e-5, "maxiter": 40})
+        found = minimize(relative, start, jac=True, method="BFGS", options={"gtol": 1e-5, "maxiter": 60})
         cuts = self._from_free(found.x)
         better = found.fun < 1 and bool((np.diff(cuts) > 1e-3 * self.member.spread).all())
         return replace(self, cuts=cuts) if better else self
+
+    def vertex(self) -> "Scheme":
+        """With no more sets than cells: the best weights if the criterion were linear, an extreme point."""
+        slope = self.criterion.slope(self.information)
+        worth = np.einsum("yk,yij,ij->k", self.orbits, self._informations(self.cuts), slope)
+        constraints = self._constraints
+        found = linprog(-worth, A_eq=constraints, b_eq=np.eye(len(constraints))[0], method="highs-ds")
+        assert found.x is not None
+        weights: FloatArray = self.orbits @ found.x
+        used = weights > 1e-9 * weights.max()
+        return replace(self, patterns=self.patterns[used], weights=weights[used]).with_weights(weights[used])
 
     def _without(self, drop: npt.NDArray[np.bool_]) -> "Scheme | None":
         if drop.all() or not drop.any():
@@ -179,6 +192,34 @@ class Scheme:
         outer = np.cumsum(np.exp(free))
         middle = np.zeros(len(self.cuts) % 2)
         return mirror.centre + spread * np.concatenate([-outer[::-1], middle, outer])
+
+    def _free_slopes(self, free: FloatArray, slopes: FloatArray) -> FloatArray:
+        """Derivatives by the free coordinates, from those by the cuts (n - 1,)."""
+        if self.member.mirror is None:
+            gaps = np.append(1.0, np.exp(free[1:]))
+        else:
+            gaps = np.exp(free)
+            slopes = (slopes - slopes[::-1])[-len(free) :]
+        by_free: FloatArray = self.member.spread * gaps * np.cumsum(slopes[::-1])[::-1]
+        return by_free
+
+    def _value_and_slopes(self, cuts: FloatArray) -> tuple[float, FloatArray]:
+        """The criterion at other cuts (n - 1,), and its derivatives by them."""
+        family, member, h = self.member.family, np.array([self.member.theta]), _STEP * self.member.spread
+        points = np.concatenate([cuts - h, cuts, cuts + h])
+        below, at, above = family.cdf(member, points)[0].reshape(3, -1)
+        low, mid, high = family.cdf_gradient(member, points)[0].reshape(3, len(cuts), -1)
+        columns = self._columns
+        steps = columns[:, :-1] - columns[:, 1:]
+        chances = np.maximum(columns[:, -1] + steps @ at, self.low * _TINY)
+        gradients = steps @ mid
+        means = gradients / chances[:, np.newaxis]
+        matrix = (self.weights[:, np.newaxis] * gradients).T @ means
+        pull = (self.weights[:, np.newaxis] * means) @ self.criterion.slope(matrix)
+        # tr(W dM) = Σ_y w_y (2 dg_yᵀ W g_y / p_y - dp_y g_yᵀ W g_y / p_y²)
+        by_gradient, by_chance = steps.T @ (2.0 * pull), steps.T @ (pull * means).sum(axis=1)
+        gains = ((high - low) * by_gradient).sum(axis=1) - (above - below) * by_chance
+        return self.criterion.value(matrix), -gains / (2.0 * h)
 
 
 def _interior(constraints: FloatArray) -> FloatArray | None:
