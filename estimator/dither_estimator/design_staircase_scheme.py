@@ -21,6 +21,7 @@ __all__ = ["Scheme"]
 
 _TOLERANCE = 1e-6
 _SHARES = (0.02, 0.005, 0.001)
+_SELDOM = (0.3, 0.1, 0.03)
 _TURNS = 3
 _STEP = 3e-4
 """Of central differences along the line, in spreads: CDFs' gradients have rounding errors of their own."""
@@ -92,7 +93,7 @@ class Scheme:
                 if before.value - best.value < 1e-5 * best.value:
                     break
         best = best.pruned(max(enough, best.value * (1 + 1e-6)))
-        return best if self.member.family.discrete else best.recut()
+        return best if self.member.family.discrete else best._simplified(enough).recut()
 
     def reweighted(self) -> "Scheme | None":
         """The best weights for these cuts and sets, every one of them positive; None if there are none."""
@@ -118,6 +119,14 @@ class Scheme:
             if (fewer := best._without(drop)) and fewer.value <= enough:
                 best = fewer
         return best
+
+    def _simplified(self, enough: float) -> "Scheme":
+        """Without sets that are seldom answered, if other cuts then bring the criterion below `enough`."""
+        for share in _SELDOM:
+            fewer = self._without(self.probable < share * self.probable.max())
+            if fewer and (moved := fewer.merged().recut()).value <= enough:
+                return moved
+        return self
 
     def merged(self) -> "Scheme":
         """Without the cuts that no set changes at."""

@@ -31,7 +31,7 @@ def table(seed: int, answers: int) -> tuple[tuple[float, float], dict[Query, lis
     return (mu, sigma), counts
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [2, pytest.param(1, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)])
 def test_the_posterior_agrees_with_quadrature(seed: int) -> None:
     """Seeded; the limits are four Monte Carlo standard errors of 10,000 particles, as for the other mechanisms."""
     spec = specification(prior={"mu": {"dist": "norm", "scale": 50}, "sigma": {"dist": "lognorm", "s": 1, "scale": 3}})
@@ -58,7 +58,7 @@ def test_a_posterior_from_the_wrong_sets_is_rejected() -> None:
 
 
 @pytest.mark.parametrize("policy", ["adaptive", "thompson"])
-@pytest.mark.parametrize("epsilon", ["0.5", "5"])
+@pytest.mark.parametrize("epsilon", ["0.5", pytest.param("5", marks=pytest.mark.slow)])
 def test_a_collection_learns(policy: str, epsilon: str) -> None:
     """Both means within five posterior sds of the truth (seeded); single cuts are asked, too, where they help."""
     spec = specification(
@@ -76,7 +76,7 @@ def test_a_collection_learns(policy: str, epsilon: str) -> None:
     assert (RandomizedResponse in kinds) == (policy == "adaptive" and epsilon == "0.5")
 
 
-@pytest.mark.parametrize("family", ["gamma", "poisson"])
+@pytest.mark.parametrize("family", ["poisson", pytest.param("gamma", marks=pytest.mark.slow)])
 def test_other_families(family: str) -> None:
     spec = specification(family=family, mechanism="staircase", prior=None, particles=300)
     rng = np.random.default_rng(5)
