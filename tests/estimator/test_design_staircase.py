@@ -16,7 +16,10 @@ from scipy import stats
 from dither_client import InvalidQuery, Staircase
 from dither_estimator.design import Design, DesignError, optimal_design
 from dither_estimator.design_advice import other_mechanism
+from dither_estimator.design_member import Member
+from dither_estimator.design_mixture import Criterion
 from dither_estimator.design_staircase import MOST_ANSWERS
+from dither_estimator.design_staircase_scheme import Scheme
 from dither_estimator.design_staircase_weights import whole_weights
 from dither_estimator.families import FloatArray, find_family
 from dither_estimator.goals import parse_goal
@@ -93,6 +96,27 @@ def check_at_the_limit(found: Design) -> None:
     near = 1e-6 * float(np.abs(found.information).max())
     assert information(found.family, found.theta, asked) == pytest.approx(found.information, rel=1e-3, abs=near)
     assert max(asked.weights) <= 10_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("goal", ["all", "sigma"])
+def test_answers_stay_bounded_where_more_would_help(goal: str) -> None:
+    found = design("normal", goal, "20")
+    assert 0.99 < found.efficiency < 1
+    assert question(found).n_answers <= MOST_ANSWERS
+
+
+def test_an_extreme_point_needs_no_more_sets_than_cells() -> None:
+    """From all 14 sets of four cells; its weights are whole numbers up to a factor, small ones."""
+    family = find_family("gumbel")
+    member = Member(family, tuple(family.standard.tolist()))
+    criterion = Criterion.of(np.ones(2), member.information[np.newaxis])
+    every = np.array([[bits >> cell & 1 for cell in range(4)] for bits in range(1, 15)]) > 0
+    scheme = Scheme(member, float(np.exp(-1)), criterion, np.array([-0.5, 0.3, 1.2]), every, np.ones(14))
+    extreme = scheme.with_weights(np.ones(14)).vertex()
+    assert 2 <= len(extreme.patterns) <= 4
+    assert np.ptp(extreme.weights @ extreme.patterns) == pytest.approx(0, abs=1e-12)
+    assert max(next(whole_weights(extreme.patterns, extreme.orbits, extreme.weights))) <= 3
 
 
 def test_where_intervals_do_not_reach_it() -> None:
