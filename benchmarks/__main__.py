@@ -1,6 +1,6 @@
 """`make bench`: every measurement, one after the other."""
 
-from benchmarks import accuracy, attacks, calibration, estimator, families, misfit, peer_particles, plan, server
+from benchmarks import accuracy, attacks, calibration, estimator, families, limit, misfit, peer_particles, plan, server
 
 estimator.main()
 peer_particles.main()
@@ -11,3 +11,4 @@ misfit.main([])
 plan.main([])
 families.main([])
 attacks.main([])
+limit.main([])

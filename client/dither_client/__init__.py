@@ -32,6 +32,7 @@ from dither_client.messages import Receipt, Terms
 from dither_client.posterior import Particles, Posterior
 from dither_client.queries import Query, Transform, parse_query
 from dither_client.randomized_response import RandomizedResponse
+from dither_client.staircase import Staircase
 
 __all__ = [
     "Admin",
@@ -66,6 +67,7 @@ __all__ = [
     "Receipt",
     "Retry",
     "ServerError",
+    "Staircase",
     "Terms",
     "Transform",
     "Unreachable",

@@ -175,8 +175,9 @@ def query_types() -> Mapping[str, type[Query]]:
     from dither_client.gaussian import Gaussian
     from dither_client.laplace import Laplace
     from dither_client.randomized_response import RandomizedResponse
+    from dither_client.staircase import Staircase
 
-    return MappingProxyType({kind.mechanism: kind for kind in (Laplace, RandomizedResponse, Gaussian)})
+    return MappingProxyType({kind.mechanism: kind for kind in (Laplace, RandomizedResponse, Staircase, Gaussian)})
 
 
 def parse_query(data: object) -> Query:

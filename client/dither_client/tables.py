@@ -1,14 +1,15 @@
 """Tables in files, CSV or Parquet by the file's ending, and the count table that any SQL engine can make.
 
 A row of a count table is one answer to one query, and how often it was given. Its columns are `COUNT_COLUMNS`: the
-fields of the query (`cuts` separated by blanks; what the mechanism lacks is empty), then `answer` and `count`; those of
-`OPTIONAL_COLUMNS` follow where a query needs them. Rows of the same answer to the same query add up, and other columns
-are ignored. Parquet needs the extra `tables`.
+fields of the query (`cuts` separated by blanks; what the mechanism lacks is empty), then `answer` and `count`; and only
+where a query needs them, `OPTIONAL_COLUMNS`: `sets` (cells separated by blanks, sets by `|`), `weights` (separated by
+blanks) and `rho`. Rows of the same answer to the same query add up, and other columns are ignored. Parquet needs the
+extra `tables`.
 """
 
 import csv
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from os import PathLike
 from pathlib import Path
@@ -23,12 +24,16 @@ __all__ = ["COUNT_COLUMNS", "OPTIONAL_COLUMNS", "counts_rows", "read_counts", "w
 
 COUNT_COLUMNS = ("mechanism", "low", "high", "levels", "cuts", "epsilon", "transform", "answer", "count")
 
-OPTIONAL_COLUMNS = ("rho",)
+OPTIONAL_COLUMNS = ("sets", "weights", "rho")
+"""Written only where a query has such a field; blank where they are missing."""
 
 _INTEGERS = ("levels", "answer", "count")
-_TEXTS = ("mechanism", "cuts", "epsilon", "rho", "transform", "query_id", "purpose", "received_at")
+_TEXTS = (
+    "mechanism", "cuts", "sets", "weights", "epsilon", "rho", "transform", "query_id", "purpose", "received_at"
+)  # fmt: skip
 
 _MAX_INTEGER = 2**53
+_MAX_DIGITS = 15
 
 
 def write_table(
@@ -36,15 +41,11 @@ def write_table(
 ) -> int:
     """Writes `rows`, each a mapping from every one of `columns` to a value or None (an empty cell); returns how many.
 
-    Without `columns` it is a count table. Raises `InvalidTable` for an ending other than .csv and .parquet,
-    `MissingExtra` and `OSError`.
+    Without `columns`, those of the first row, or of a count table if there are no rows. Raises `InvalidTable` for an
+    ending other than .csv and .parquet, `MissingExtra` and `OSError`.
     """
     path, rows = Path(path), list(rows)
-    if columns is None:
-        columns = (
-            *COUNT_COLUMNS,
-            *(name for name in OPTIONAL_COLUMNS if any(row.get(name) is not None for row in rows)),
-        )
+    columns = columns or tuple(rows[0] if rows else COUNT_COLUMNS)
     table = [{column: row[column] for column in columns} for row in rows]
     if _is_parquet(path):
         _write_parquet(path, table, columns)
@@ -79,16 +80,25 @@ def read_counts(path: str | PathLike[str]) -> dict[Query, list[int]]:
 def counts_rows(counts: Mapping[Query, Sequence[int]]) -> list[dict[str, Any]]:
     """The rows of a count table: one for each answer to each query, also for those that nobody gave."""
     rows = []
+    needed = {name for query in counts for name in query.fields}
+    columns = (*COUNT_COLUMNS, *(column for column in OPTIONAL_COLUMNS if column in needed))
     for query, by_answer in counts.items():
         fields = query.to_json()
         fields["epsilon"] = epsilon_text(query.epsilon)
         if query.rho is not None:
             fields["rho"] = epsilon_text(query.rho)
-        if "cuts" in fields:
-            fields["cuts"] = " ".join(map(repr, fields["cuts"]))
-        shared = {column: fields.get(column) for column in (*COUNT_COLUMNS, *OPTIONAL_COLUMNS)}
+        for name in ("cuts", "weights"):
+            if name in fields:
+                fields[name] = _blank_separated(fields[name])
+        if "sets" in fields:
+            fields["sets"] = "|".join(map(_blank_separated, fields["sets"]))
+        shared = {column: fields.get(column) for column in columns}
         rows += [{**shared, "answer": answer, "count": int(count)} for answer, count in enumerate(by_answer)]
     return rows
+
+
+def _blank_separated(numbers: Iterable[float]) -> str:
+    return " ".join(map(repr, numbers))
 
 
 def _is_parquet(path: Path) -> bool:
@@ -150,17 +160,10 @@ def _read_query(row: Mapping[str, Any]) -> Query:
     kind = query_types().get(str(mechanism))
     if kind is None:
         raise InvalidTable(f"mechanism must be one of {', '.join(query_types())}")
-    for column in ("low", "high", "levels", "cuts", *OPTIONAL_COLUMNS):
+    for column in _READERS:
         if column not in kind.fields and _cell(row, column) is not None:
             raise InvalidTable(f"{column} must be blank for {kind.mechanism}")
-    readers = {
-        "low": _read_number,
-        "high": _read_number,
-        "levels": _read_integer,
-        "cuts": _read_cuts,
-        "rho": _read_number,
-    }
-    fields = {name: readers[name](row, name) for name in kind.fields}
+    fields = {name: _READERS[name](row, name) for name in kind.fields}
     epsilon, transform = _read_number(row, "epsilon"), _cell(row, "transform")
     return parse_query({"mechanism": mechanism, **fields, "epsilon": epsilon, "transform": transform})
 
@@ -198,3 +201,29 @@ def _read_integer(row: Mapping[str, Any], column: str) -> int:
 
 def _read_cuts(row: Mapping[str, Any], column: str) -> list[Decimal]:
     return [_number(cut, column) for cut in str(_cell(row, column) or "").split()]
+
+
+def _read_sets(row: Mapping[str, Any], column: str) -> list[list[int]]:
+    return [_whole_numbers(some, column) for some in str(_cell(row, column) or "").split("|")]
+
+
+def _read_weights(row: Mapping[str, Any], column: str) -> list[int]:
+    return _whole_numbers(str(_cell(row, column) or ""), column)
+
+
+def _whole_numbers(text: str, column: str) -> list[int]:
+    words = text.split()
+    if not all(word.isascii() and word.isdigit() and len(word) <= _MAX_DIGITS for word in words):
+        raise InvalidTable(f"{column} must hold whole numbers")
+    return [int(word) for word in words]
+
+
+_READERS: dict[str, Callable[[Mapping[str, Any], str], Any]] = {
+    "low": _read_number,
+    "high": _read_number,
+    "levels": _read_integer,
+    "cuts": _read_cuts,
+    "sets": _read_sets,
+    "weights": _read_weights,
+    "rho": _read_number,
+}

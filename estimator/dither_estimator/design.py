@@ -19,6 +19,7 @@ import numpy.typing as npt
 from dither_client import Query, Transform
 from dither_estimator.design_member import Member
 from dither_estimator.design_solution import DesignError, Mechanism, solution
+from dither_estimator.design_staircase import staircase_solution
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.goals import Goal
 from dither_estimator.limit import privacy_limit
@@ -26,7 +27,7 @@ from dither_estimator.limit import privacy_limit
 __all__ = ["MAX_LEVELS", "Design", "DesignError", "Mechanism", "optimal_design"]
 
 MAX_LEVELS = {"laplace": 1_023, "randomized_response": 63, "gaussian": 128}
-"""The most levels (of `randomized_response`: cuts) that a design can be asked for."""
+"""The most levels (of `randomized_response`: cuts) that a design can be asked for; `staircase` has none."""
 
 _FINE = 2.0**-20
 """Coordinates at θ are multiples of this share of the spread: dyadic, and the design to all the digits that matter."""
@@ -60,7 +61,10 @@ class Design:
     criterion: float
     """The weighted sum of variances that the design minimises; `criterion_of` says of what."""
     gap: float
-    """No mixture of queries of this mechanism has a criterion lower by more than this (the equivalence theorem)."""
+    """No mixture of queries of this mechanism has a criterion lower by more than this (the equivalence theorem).
+
+    For `staircase`, no mechanism at all has (the limit's certificate, on fine cells).
+    """
     rho: Fraction | None = None
     """As asked for, of `gaussian` queries; None if they follow from ε."""
 
@@ -131,10 +135,15 @@ def optimal_design(
     member = Member(family, _checked(family, theta))
     if not 0 < member.spread < math.inf:
         raise DesignError("theta lies where floating point cannot tell its values apart")
+    if levels is not None and mechanism not in MAX_LEVELS:
+        raise DesignError(f"a design of {mechanism} queries chooses its cells and answers itself: leave levels out")
     if levels is not None and not 1 <= levels <= MAX_LEVELS[mechanism]:
         raise DesignError(f"a design of {mechanism} queries can have 1 to {MAX_LEVELS[mechanism]:,} levels")
     base, location, scale = member.standardised
-    found = solution(base, mechanism, epsilon, goal, levels, rho)
+    if mechanism == "staircase":
+        found = staircase_solution(base, epsilon, goal)
+    else:
+        found = solution(base, mechanism, epsilon, goal, levels, rho)
     atoms = [member.rounded(atom.moved(location, scale), _FINE) for atom in found.atoms]
     queries = tuple(found.candidates.query(atom, transform) for atom in atoms)
     return Design(

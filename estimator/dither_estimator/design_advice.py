@@ -1,32 +1,37 @@
-"""One line on what the other mechanism would save or cost."""
+"""One line on what the best of the other mechanisms would save or cost."""
+
+from typing import get_args
 
 from dither_estimator.design import Design, optimal_design
 from dither_estimator.design_solution import Mechanism
 
 __all__ = ["advice", "other_mechanism"]
 
-_OTHER: dict[Mechanism, Mechanism] = {
-    "laplace": "randomized_response",
-    "randomized_response": "laplace",
-    "gaussian": "randomized_response",
-}
+_ALIKE = 1.005
+"""Criteria that differ by less than this factor are told as equal."""
 
 
 def other_mechanism(design: Design) -> Design:
-    """The optimal design of the other mechanism for the same member, ε and goal, its levels or cells free."""
-    mechanism = _OTHER[design.mechanism]
-    return optimal_design(
-        design.family, design.theta, mechanism, design.epsilon, design.goal, transform=design.transform
-    )
+    """The best design of another mechanism for the same member, ε and goal, its levels or cells free.
+
+    Of mechanisms that are alike, the one that comes first in `Mechanism`, the simpler one.
+    """
+    others: list[Mechanism] = [mechanism for mechanism in get_args(Mechanism) if mechanism != design.mechanism]
+    designs = [
+        optimal_design(design.family, design.theta, other, design.epsilon, design.goal, transform=design.transform)
+        for other in others
+    ]
+    enough = _ALIKE * min(other.criterion for other in designs)
+    return next(other for other in designs if other.criterion <= enough)
 
 
 def advice(design: Design) -> str:
-    """How many respondents the other mechanism would need for the same precision, compared with this design."""
+    """How many respondents the best other mechanism would need for the same precision, compared with this design."""
     other = other_mechanism(design)
     ratio = other.criterion / design.criterion
     if ratio < 0.995:
         amount = f"{1 - ratio:.0%} fewer respondents"
-    elif ratio < 1.005:
+    elif ratio < _ALIKE:
         amount = "as many respondents"
     elif ratio < 2:
         amount = f"{ratio - 1:.0%} more respondents"

@@ -8,10 +8,17 @@ from dither_estimator.design_atoms import Atom
 from dither_estimator.design_member import Member
 from dither_estimator.families import FloatArray
 
-__all__ = ["Candidates"]
+__all__ = ["Candidates", "Questions"]
 
 
-class Candidates(Protocol):
+class Questions(Protocol):
+    """What a design needs once it is found."""
+
+    def query(self, atom: Atom, transform: Transform) -> Query:
+        """The query that an atom stands for."""
+
+
+class Candidates(Questions, Protocol):
     """All queries of one mechanism at one ε for one member, of the allowed shapes."""
 
     @property
@@ -33,6 +40,3 @@ class Candidates(Protocol):
 
     def informations(self, atoms: Sequence[Atom]) -> FloatArray:
         """The information of each atom, shape (n, d, d)."""
-
-    def query(self, atom: Atom, transform: Transform) -> Query:
-        """The query that an atom stands for."""

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from dither_estimator.design_atoms import Atom
-from dither_estimator.design_candidates import Candidates
+from dither_estimator.design_candidates import Candidates, Questions
 from dither_estimator.design_gaussian import GAUSSIAN_LEVELS, GaussianCandidates
 from dither_estimator.design_laplace import LaplaceCandidates, useful_levels
 from dither_estimator.design_member import Member
@@ -19,7 +19,7 @@ from dither_estimator.goals import Goal
 
 __all__ = ["DesignError", "Mechanism", "Solution", "solution", "variances"]
 
-Mechanism = Literal["laplace", "randomized_response", "gaussian"]
+Mechanism = Literal["laplace", "randomized_response", "staircase", "gaussian"]
 
 _SINGULAR = 1e-5
 """A direction with less than this share of the best known one's information counts as not identified."""
@@ -35,7 +35,7 @@ class DesignError(ValueError):
 class Solution:
     """A design in the coordinates of the member it was found for."""
 
-    candidates: Candidates
+    candidates: Questions
     atoms: tuple[Atom, ...]
     weights: tuple[float, ...]
     information: FloatArray

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dither_client import IntervalQuery, Query, RandomizedResponse, Transform
+from dither_client import IntervalQuery, Query, RandomizedResponse, Staircase, Transform
 from dither_estimator.families import FloatArray
 
 __all__ = ["Address", "addresses", "edges_at", "query_at", "threshold"]
@@ -81,11 +81,13 @@ def query_at(standard: Query, at: Address, transform: Transform) -> Query:
             return threshold(centre, standard, transform)
         half = unit * standard.levels / 2
         return standard.on(centre - half, centre + half, transform)
+    if isinstance(standard, RandomizedResponse) and len(standard.cuts) == 1:
+        return _single_cut(centre, standard.epsilon, transform)
+    cuts = [centre] if standard.n_cells == 2 else (centre + unit * _frame(standard).offsets).tolist()
     if isinstance(standard, RandomizedResponse):
-        if len(standard.cuts) == 1:
-            return _single_cut(centre, standard.epsilon, transform)
-        cuts = (centre + unit * _frame(standard).offsets).tolist()
         return RandomizedResponse(cuts, standard.epsilon, transform)
+    if isinstance(standard, Staircase):
+        return Staircase(cuts, standard.sets, standard.weights, standard.epsilon, transform)
     raise TypeError(f"no lattice for {type(standard).__name__}")
 
 

@@ -30,7 +30,7 @@ from dither_estimator.goals import Goal
 from dither_estimator.information import cell_moments
 from dither_estimator.limit_prices import least_prices
 
-__all__ = ["Limit", "privacy_limit"]
+__all__ = ["BestMechanism", "Limit", "Patterns", "best_mechanism", "privacy_limit"]
 
 _GRID = np.linspace(-3.8, 3.8, 101)
 _COARSE = 4
@@ -56,33 +56,52 @@ class Limit:
     gap: float
 
 
+@dataclass(frozen=True, eq=False)
+class BestMechanism:
+    """The mechanism that comes nearest to the limit at a member, on fine cells."""
+
+    limit: Limit
+    edges: FloatArray
+    """Shape (n - 1,), increasing."""
+    patterns: Patterns
+    """The columns in use, shape (N, n); of a symmetric member each stands for itself and its mirror image."""
+    weights: FloatArray
+    """`w_y`, shape (N,)."""
+    criterion: Criterion
+
+
 def privacy_limit(member: Member, epsilon: Fraction, goal: Goal) -> Limit:
     """The limit at a member, per respondent: found once for a location-scale family, then scaled."""
     base, _, scale = member.standardised
-    limit = _limit(base, epsilon, goal)
+    limit = best_mechanism(base, epsilon, goal).limit
     return Limit(limit.criterion * scale**2, limit.gap * scale**2)
 
 
 @lru_cache(maxsize=256)
-def _limit(member: Member, epsilon: Fraction, goal: Goal) -> Limit:
+def best_mechanism(member: Member, epsilon: Fraction, goal: Goal) -> BestMechanism:
+    """The solution of the convex programme at a member, with its certificate."""
     programme = _Programme.of(member, epsilon, goal)
     patterns, better, value, bound = programme.coarse, programme.coarse[:0], math.inf, 0.0
     for _ in range(_ROUNDS):
         weights, matrix = programme.best_mechanism(patterns)
         value = programme.criterion.value(matrix)
-        used = patterns[weights > 1e-6 * weights.max()]
+        chosen = weights > 1e-6 * weights.max()
+        used, weights = patterns[chosen], weights[chosen]
         certified, better = programme.certificate(matrix, np.concatenate([used, better]))
         bound = max(bound, certified)
         if value - bound < _TOLERANCE * value:
             break
         patterns = np.unique(np.concatenate([patterns, better, ~better]), axis=0)
-    return Limit(value, max(0.0, value - bound))
+    limit = Limit(value, max(0.0, value - bound))
+    return BestMechanism(limit, programme.edges, used, weights, programme.criterion)
 
 
 @dataclass(frozen=True, eq=False)
 class _Programme:
     """The convex programme on given cells."""
 
+    edges: FloatArray
+    """Shape (n - 1,)."""
     cells: FloatArray
     """`π`, shape (n,)."""
     slopes: FloatArray
@@ -105,7 +124,7 @@ class _Programme:
         share = np.trace(np.linalg.solve(member.information, response.information)) / len(member.theta)
         criterion = Criterion.of(member.weights(goal), share * member.information[np.newaxis])
         numbers = np.unique(np.abs(edges - cuts[:, np.newaxis]).argmin(axis=1)) + 1
-        return cls(cells[0], slopes[0], math.exp(-epsilon), member.mirror, criterion, numbers)
+        return cls(edges, cells[0], slopes[0], math.exp(-epsilon), member.mirror, criterion, numbers)
 
     @cached_property
     def coarse(self) -> Patterns:

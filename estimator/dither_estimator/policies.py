@@ -160,8 +160,8 @@ def _single_cuts(spec: Specification, members: FloatArray, epsilon: Fraction) ->
 
 
 def _probes(spec: Specification, home: FloatArray, epsilon: Fraction) -> tuple[Query, ...]:
-    """Single cuts for randomised response, whose designs have many cells: the first questions need no more."""
-    if spec.mechanism != "randomized_response" or spec.levels is not None:
+    """Single cuts for mechanisms whose designs have many cells: the first questions need no more."""
+    if spec.mechanism not in ("randomized_response", "staircase") or spec.levels is not None:
         return ()
     cuts = np.unique(spec.family.quantiles(home[None], _PROBES)[0])
     return tuple(RandomizedResponse((cut,), epsilon) for cut in cuts.tolist())

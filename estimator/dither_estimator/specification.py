@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from dither_client import DitherError, InvalidQuery, Query, RandomizedResponse, Transform
 from dither_client.epsilon import epsilon_text, wire_epsilon
 from dither_client.queries import MAX_CELLS, MAX_EPSILON
-from dither_estimator.design import MAX_LEVELS, DesignError, Mechanism, optimal_design
+from dither_estimator.design import DesignError, Mechanism, optimal_design
 from dither_estimator.design_gaussian import largest_epsilon, largest_rho
 from dither_estimator.families import Family, find_family
 from dither_estimator.goals import Goal, InvalidGoal, parse_goal
@@ -109,6 +109,8 @@ class Specification:
 
     def _check_questions(self) -> None:
         """Raises `SpecificationError` or `InvalidQuery` unless the questions that are asked for can be made."""
+        if self.mechanism == "staircase" and self.policy.name == "fixed":
+            raise SpecificationError("policy must be adaptive or thompson for staircase, which asks about no interval")
         if self.mechanism == "gaussian":
             _ = self.largest_rho
         for epsilon in self.epsilon_choices:
@@ -139,7 +141,7 @@ class Specification:
         family = _family(data.get("family"))
         transform = _choice(f"transform of {family.name}", data.get("transform") or "identity", family.transforms)
         try:
-            mechanism = _choice("mechanism", data.get("mechanism") or "laplace", tuple(MAX_LEVELS))
+            mechanism = _choice("mechanism", data.get("mechanism") or "laplace", get_args(Mechanism))
             prior = _prior(family, transform, data)
             policy = _policy(data.get("policy") or "adaptive")
             levels = _integer("levels", data.get("levels"), None, 1, MAX_CELLS - 1)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dither_client import IntervalQuery, Query, RandomizedResponse, Transform
+from dither_client import IntervalQuery, Query, RandomizedResponse, Staircase, Transform
 from dither_estimator.channels import Cells, channel_of
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.lattice import addresses, edges_at, query_at, threshold
@@ -83,6 +83,8 @@ def _rebuilt(question: Query, cuts: FloatArray, steps: FloatArray, transform: Tr
     for row in cuts.tolist():
         distinct = tuple(sorted(set(row)))
         by_number.setdefault(len(distinct), {})[distinct] = None
+    if isinstance(question, Staircase):  # its sets need every cell
+        by_number = {number: rows for number, rows in by_number.items() if number == len(question.cuts)}
     return [_offers(question, list(rows), transform) for rows in by_number.values()]
 
 
@@ -97,6 +99,8 @@ def _query(question: Query, cuts: Sequence[float], transform: Transform) -> Quer
     """A query of the question's kind with these edges."""
     if isinstance(question, RandomizedResponse):
         return RandomizedResponse(cuts, question.epsilon, transform)
+    if isinstance(question, Staircase):
+        return Staircase(cuts, question.sets, question.weights, question.epsilon, transform)
     if not isinstance(question, IntervalQuery):
         raise TypeError(f"no lattice for {type(question).__name__}")
     if question.levels == 1:

@@ -24,6 +24,7 @@ __all__ = [
     "RandomizedResponseQuery",
     "ReceiptReply",
     "ResponseBody",
+    "StaircaseQuery",
     "StateBody",
     "StatusReply",
     "TermsList",
@@ -89,7 +90,20 @@ class GaussianQuery(BaseModel):
     transform: Literal["identity", "log"]
 
 
-Query = LaplaceQuery | RandomizedResponseQuery | GaussianQuery
+class StaircaseQuery(BaseModel):
+    """One of some sets of cells, likelier one that holds the own cell. Answers are `0..len(sets) - 1`."""
+
+    mechanism: Literal["staircase"]
+    cuts: list[float] = Field(min_length=1, max_length=63, description="Increasing, on the transformed scale.")
+    sets: list[list[int]] = Field(min_length=2, max_length=64, description="The cells of each answer, from 0.")
+    weights: list[int] = Field(
+        min_length=2, max_length=64, description="One for each set, such that those that hold a cell have one sum."
+    )
+    epsilon: int | float = Field(gt=0, le=50, description="The JSON number writes the exact decimal.")
+    transform: Literal["identity", "log"]
+
+
+Query = LaplaceQuery | RandomizedResponseQuery | StaircaseQuery | GaussianQuery
 
 
 class TicketsBody(_Body):

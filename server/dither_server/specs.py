@@ -147,11 +147,12 @@ class CollectionSpec(BaseModel):
         "How answers are made private.",
         "laplace",
         type="string",
-        enum=["laplace", "randomized_response", "gaussian"],
+        enum=["laplace", "randomized_response", "staircase", "gaussian"],
         default="laplace",
     )
     levels: Any = _known(
-        "Levels of `laplace` or `gaussian`, cells less one of `randomized_response`; the design chooses if left out.",
+        "Levels of `laplace` or `gaussian`, cells less one of `randomized_response`; the design chooses if left out, "
+        "as it must for `staircase`.",
         1,
         anyOf=[{"type": "integer", "minimum": 1, "maximum": 1023}, {"type": "null"}],
     )

@@ -38,6 +38,8 @@ QUESTIONS = (
     b'{"mechanism": "laplace", "low": 0, "high": 8, "levels": 1024, "epsilon": 20, "transform": "log"}',
     b'{"mechanism": "randomized_response", "cuts": [0, 1, 2], "epsilon": 20, "transform": "log"}',
     b'{"mechanism": "gaussian", "low": 0, "high": 8, "levels": 8, "rho": 9.5, "epsilon": 20, "transform": "identity"}',
+    b'{"mechanism": "staircase", "cuts": [0, 1], "sets": [[0, 2], [1]], "weights": [1, 1], "epsilon": 20, '
+    b'"transform": "log"}',
     b'{"mechanism": "laplace", "low": 0, "high": 8, "levels": 4096, "epsilon": 20, "transform": "identity"}',
     b'{"mechanism": "laplace", "low": 0, "high": 8, "levels": 8, "epsilon": 30, "transform": "identity"}',
     b"null",

@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 from scipy.stats import norm
 
 from dither_client.commands import run
-from dither_estimator.design import optimal_design
+from dither_estimator.design import Mechanism, optimal_design
 from dither_estimator.families import families
 from dither_estimator.goals import parse_goal
 from dither_server.app import create_app
@@ -22,6 +22,7 @@ from dither_server.problems import _INTERNAL, _PROBLEMS
 from dither_server.settings import Settings
 from dither_server.specs import CollectionSpec
 
+MECHANISMS: tuple[Mechanism, ...] = ("laplace", "randomized_response", "staircase")
 DOCS = Path(__file__).parent.parent.parent / "docs"
 
 
@@ -78,15 +79,26 @@ def test_the_designs_reach_what_the_table_says(row: list[str]) -> None:
     """The criteria and the limit, to the digits that are written."""
     family, epsilon = families["normal"], Fraction(row[0])
     goal = parse_goal("all", family)
-    designs = [
-        optimal_design(family, family.standard, mechanism, epsilon, goal, None)
-        for mechanism in ("laplace", "randomized_response")
-    ]
+    designs = [optimal_design(family, family.standard, mechanism, epsilon, goal, None) for mechanism in MECHANISMS]
     found = [*(design.criterion for design in designs), designs[0].limit]
     for number, written in zip(found, row[1:], strict=True):
         assert number is not None
         digits = len(written.partition(".")[2])
         assert f"{number:.{digits}f}" == written
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", rows("how-it-works.md", "At the limit"), ids=lambda row: " ".join(row[:2]))
+def test_the_efficiencies_are_what_the_table_says(row: list[str]) -> None:
+    family = families[named(row[0])[0]]
+    goal = parse_goal(named(row[1])[0], family)
+    for epsilon, written in zip(("0.1", "0.5", "1", "2", "5"), row[2:], strict=True):
+        response, staircase = (
+            optimal_design(family, family.standard, mechanism, Fraction(epsilon), goal).efficiency
+            for mechanism in MECHANISMS[1:]
+        )
+        assert f"{response:.0%}" == written
+        assert staircase > 0.99
 
 
 def commands() -> list[list[str]]:

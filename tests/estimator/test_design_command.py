@@ -81,7 +81,17 @@ def test_people_get_tables_and_advice(capsys: CaptureFixture) -> None:
     assert run(["design", "--epsilon", "1"]) == 0
     assert "randomized_response would need 37% fewer respondents" in capsys.readouterr().out
     assert run(["design", "--epsilon", "1", "--mechanism", "randomized_response"]) == 0
-    assert "laplace would need 58% more respondents" in capsys.readouterr().out
+    assert "staircase would need as many respondents" in capsys.readouterr().out
+    assert run(["design", "--epsilon", "1", "--goal", "sigma"]) == 0
+    assert "staircase would need 73% fewer respondents" in capsys.readouterr().out
+
+
+def test_the_sets_of_a_staircase_query_are_shown(capsys: CaptureFixture) -> None:
+    assert run(["design", "--epsilon", "1", "--goal", "sigma", "--mechanism", "staircase"]) == 0
+    printed = capsys.readouterr().out
+    assert [line.split() for line in printed.splitlines()[4:6]] == [["0", "1", "0", "2"], ["1", "1", "1"]]
+    assert "efficiency 100.0%" in printed
+    assert "randomized_response would need 65% more respondents" in printed
 
 
 def test_gaussian_by_epsilon_and_by_rho(capsys: CaptureFixture) -> None:
@@ -105,6 +115,7 @@ def test_gaussian_by_epsilon_and_by_rho(capsys: CaptureFixture) -> None:
         (["--epsilon", "1", "--goal", "nu"], "goal must be all"),
         (["--epsilon", "1", "--mechanism", "gauss"], "laplace"),
         (["--epsilon", "1", "--levels", "0"], "1 to 1,023 levels"),
+        (["--epsilon", "1", "--levels", "2", "--mechanism", "staircase"], "leave levels out"),
         (["--epsilon", "1", "--theta", "mu=1"], "theta of the family normal must be mu=NUMBER,sigma=NUMBER"),
         (["--epsilon", "1", "--theta", "mu=1,sigma=x"], "with a number for each"),
         (["--epsilon", "1", "--theta", "mu=1,sigma=-2"], "sigma must be a number above 0"),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dither_client import Laplace, Query, RandomizedResponse
+from dither_client import Laplace, Query, RandomizedResponse, Staircase
 from dither_estimator.families import families
 from dither_estimator.information import information
 from dither_estimator.lattice import Address, addresses, edges_at, query_at, threshold
@@ -19,6 +19,8 @@ STANDARDS: list[Query] = [
     RandomizedResponse((0.75,), 1),
     RandomizedResponse((-0.701, 0.701), 1),
     RandomizedResponse((-1.5, -0.9, -0.4, 0.0, 0.4, 0.9, 1.5), 5),
+    Staircase((0.75,), [[0], [1]], [1, 1], 1),
+    Staircase((-0.701, 0.0, 0.701), [[0, 1], [0, 3], [1, 2], [2, 3]], [3, 2, 2, 3], "0.1"),
 ]
 ONE_LEVEL = Laplace(0, 1, 1, 1)
 locations = st.floats(-1e6, 1e6)

@@ -82,6 +82,8 @@ def test_the_papers_prior_is_on_the_variance() -> None:
         ({"levels": 64, "mechanism": "randomized_response"}, "levels cannot be 64 here"),
         ({"levels": 40, "mechanism": "randomized_response", "family": "poisson"}, "too few values for 40 cuts"),
         ({"policy": "fixed:nan:1"}, "LOW below HIGH"),
+        ({"levels": 3, "mechanism": "staircase"}, "levels cannot be 3 here: .* chooses its cells and answers itself"),
+        ({"policy": "fixed:0:1", "mechanism": "staircase"}, "policy must be adaptive or thompson for staircase"),
         ({"mechanism": "gauss"}, "mechanism must be one of"),
         ({"transform": "sqrt"}, "transform of normal must be one of identity, log"),
         ({"range": [5, 1]}, "range"),

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dither_client import Gaussian, Laplace, Query, RandomizedResponse
+from dither_client import Gaussian, Laplace, Query, RandomizedResponse, Staircase
 from dither_server.packing import Purpose, n_answers, pack_query, purpose_of, unpack_query
 
 coordinates = st.floats(-1e9, 1e9).map(lambda x: x + 0.0)
@@ -14,7 +14,23 @@ transforms = st.sampled_from(["identity", "log"])
 
 
 @st.composite
+def staircases(draw: Any) -> Query:
+    """Some sets of cells and their complements, each of the two with the same weight."""
+    cells = draw(st.integers(2, 64))
+    chosen = draw(st.sets(st.integers(1, 2**cells - 2), min_size=1, max_size=20))
+    weights = {frozenset((bits, 2**cells - 1 - bits)): draw(st.integers(2, 1_000_000)) for bits in chosen}
+    weights[next(iter(weights))] = 1
+    sets = {
+        tuple(k for k in range(cells) if bits >> k & 1): weight for pair, weight in weights.items() for bits in pair
+    }
+    cuts = sorted(draw(st.lists(coordinates, min_size=cells - 1, max_size=cells - 1, unique=True)))
+    return Staircase(cuts, sorted(sets), [sets[some] for some in sorted(sets)], draw(epsilons), draw(transforms))
+
+
+@st.composite
 def queries(draw: Any) -> Query:
+    if draw(st.booleans()):
+        return draw(staircases())  # type: ignore[no-any-return]
     if draw(st.booleans()):
         low = draw(coordinates)
         levels = draw(st.integers(1, 1024))
@@ -57,6 +73,7 @@ def test_the_largest_queries_fit() -> None:
     for query in (
         Laplace(0, 1, 1024, "0.000001"),
         RandomizedResponse(range(1023), 50, "log"),
+        Staircase(range(63), [[cell] for cell in range(64)], [1] * 64, 50),
         Gaussian(0, 1, 1024, "0.000001", "0.00113"),
         Gaussian(0, 1, 1, "49.999999", 50),
     ):

@@ -1,12 +1,12 @@
 """Find the questions that need the fewest respondents, and how far they are from the best possible."""
 
 from fractions import Fraction
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 from threadpoolctl import threadpool_limits
 
-from dither_client import IntervalQuery, Query
+from dither_client import IntervalQuery, Query, Staircase
 from dither_client.commands._shared import Json, print_json, print_table
 from dither_client.epsilon import epsilon_text, wire_epsilon
 from dither_client.queries import check_epsilon
@@ -29,9 +29,7 @@ def design(
     ] = None,
     family: Annotated[str, typer.Option(help="The family of distributions.")] = "normal",
     goal: Annotated[str, typer.Option(help="all, a parameter's name, or weights such as mu=1,sigma=2.")] = "all",
-    mechanism: Annotated[
-        Literal["laplace", "randomized_response", "gaussian"], typer.Option(help="How answers are made private.")
-    ] = "laplace",
+    mechanism: Annotated[Mechanism, typer.Option(help="How answers are made private.")] = "laplace",
     rho: Annotated[
         str | None,
         typer.Option(help="Of gaussian, instead of --epsilon: ρ of zero-concentrated privacy.", show_default=False),
@@ -82,6 +80,10 @@ def _print(found: Design) -> None:
     _print_rho(found)
     rows = [(f"{weight:.1%}", *_described(query)) for query, weight in zip(found.queries, found.weights, strict=True)]
     print_table(["weight", "answers", "cut at"], rows)
+    for query in found.queries:
+        if isinstance(query, Staircase):
+            typer.echo("")
+            print_table(["answer", "weight", "its cells, numbered from 0"], _answers(query))
     typer.echo("")
     variances = zip(found.family.names, found.variances, strict=True)
     print_table(
@@ -107,6 +109,11 @@ def _weighed(found: Design) -> str:
     """What the criterion is, in words: `the variance of log shape + 2 × the variance of log scale`."""
     parts = [(f"{weight:g} × " if weight != 1 else "", name) for name, weight in found.criterion_of.items()]
     return " + ".join(f"{times}the variance of {name}" for times, name in parts)
+
+
+def _answers(query: Staircase) -> list[tuple[int, int, str]]:
+    pairs = zip(query.sets, query.weights, strict=True)
+    return [(answer, weight, " ".join(map(str, some))) for answer, (some, weight) in enumerate(pairs)]
 
 
 def _described(query: Query) -> tuple[str, str]:

@@ -70,7 +70,7 @@ def simulate(
         str | None, typer.Option(help="adaptive, thompson or fixed:LOW:HIGH.", show_default="adaptive")
     ] = None,
     mechanism: Annotated[
-        str | None, typer.Option(help="laplace, randomized_response or gaussian.", show_default="laplace")
+        str | None, typer.Option(help="laplace, randomized_response, staircase or gaussian.", show_default="laplace")
     ] = None,
     rho: Annotated[
         str | None, typer.Option(help="ρ of one answer of gaussian, instead of --epsilon.", show_default=False)

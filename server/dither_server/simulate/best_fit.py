@@ -66,7 +66,7 @@ def _minimum(family: Family, loss: Callable[[FloatArray], float], begin: FloatAr
 def answer_law(query: Query, values: FloatArray) -> FloatArray:
     """The probability of each answer of somebody drawn from `values`, in their own units: shape (n_answers,)."""
     cells = np.searchsorted(query.edges, _transformed(values, query.transform), side="left")
-    shares = np.bincount(cells, minlength=query.n_answers) / len(values)
+    shares = np.bincount(cells, minlength=query.n_cells) / len(values)
     law: FloatArray = shares @ channel_of(query).matrix
     return law
 
