@@ -1,6 +1,18 @@
 """`make bench`: every measurement, one after the other."""
 
-from benchmarks import accuracy, attacks, calibration, estimator, families, limit, misfit, peer_particles, plan, server
+from benchmarks import (
+    accuracy,
+    attacks,
+    calibration,
+    estimator,
+    families,
+    limit,
+    misfit,
+    peer_particles,
+    plan,
+    rules,
+    server,
+)
 
 estimator.main()
 peer_particles.main()
@@ -12,3 +24,4 @@ plan.main([])
 families.main([])
 attacks.main([])
 limit.main([])
+rules.main([])

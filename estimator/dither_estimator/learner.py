@@ -24,7 +24,7 @@ from dither_estimator.evidence import Evidence, estimate_evidence
 from dither_estimator.families import FloatArray
 from dither_estimator.particles import ParticleSystem, effective_sample_size, init, update
 from dither_estimator.poison import poison_bound
-from dither_estimator.policies import question_policy
+from dither_estimator.policies import QuestionPolicy, question_policy
 from dither_estimator.posterior import Posterior, summarise
 from dither_estimator.specification import Specification
 
@@ -52,13 +52,19 @@ class _Pool:
 class Learner:
     """The posterior of a collection, and the questions that follow from it.
 
-    `seed` makes everything reproducible. Not safe for use by several threads at once.
+    `seed` makes everything reproducible; `policy` chooses the questions in place of the specification's. Not safe for
+    use by several threads at once.
     """
 
-    def __init__(self, specification: Specification, seed: int | np.random.SeedSequence) -> None:
+    def __init__(
+        self,
+        specification: Specification,
+        seed: int | np.random.SeedSequence,
+        policy: QuestionPolicy | None = None,
+    ) -> None:
         self.specification = specification
         self._rng = np.random.default_rng(seed)
-        self._policy = question_policy(specification)
+        self._policy = policy or question_policy(specification)
         self._system = init(self._rng, specification.prior, specification.particles)
         self._rivals = tuple(init(self._rng, rival.prior, specification.particles) for rival in specification.rivals)
         self._evidences: tuple[Evidence, ...] | None = None

@@ -43,8 +43,9 @@ class ParameterPrior:
         value = self.parameter.constrain(coordinate)
         log_jacobian = self.parameter.log_jacobian(coordinate)
         if self.of_variance:
-            log_jacobian = log_jacobian + np.log(2 * value)
-            value = value**2
+            log_jacobian = log_jacobian + np.log(2) + coordinate  # of a positive parameter: its logarithm
+            with np.errstate(over="ignore"):
+                value = value**2
         density: FloatArray = self._logpdf(value) + log_jacobian
         return density
 

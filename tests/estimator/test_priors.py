@@ -1,0 +1,39 @@
+"""Priors' densities are those of scipy, closed form or not, and of the unconstrained coordinate."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dither_estimator.families import families
+from dither_estimator.priors import parse_prior
+
+LAWS: list[dict[str, Any]] = [
+    {"dist": "lognorm", "s": 1.3, "scale": 40},
+    {"dist": "lognorm", "s": 0.5, "loc": 0.25},
+    {"dist": "invgamma", "a": 2.5, "scale": 3},
+    {"dist": "invgamma", "a": 1, "scale": 1, "of": "variance"},
+    {"dist": "gamma", "a": 2, "scale": 0.1},
+    {"dist": "halfcauchy"},
+]
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: str(law["dist"]))
+def test_densities_are_those_of_scipy(law: dict[str, Any]) -> None:
+    prior = parse_prior(families["normal"], {"mu": {"dist": "norm", "loc": 3, "scale": 7}, "sigma": law})
+    log_sigma = np.linspace(-30, 30, 241)
+    mu = np.linspace(-500, 500, 241)
+    location, scale = prior.parts
+    assert location.log_density(mu) == pytest.approx(location.distribution.logpdf(mu), rel=1e-12)
+    value = np.exp(log_sigma * (2 if "of" in law else 1))
+    jacobian = log_sigma + (np.log(2) + log_sigma if "of" in law else 0)
+    expected = scale.distribution.logpdf(value) + jacobian
+    assert scale.log_density(log_sigma) == pytest.approx(expected, rel=1e-10, abs=1e-10)
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: str(law["dist"]))
+@pytest.mark.parametrize("log_sigma", [-800.0, 380.0])
+def test_values_beyond_floating_point_have_no_density_or_next_to_none(law: dict[str, Any], log_sigma: float) -> None:
+    prior = parse_prior(families["normal"], {"mu": {"dist": "norm"}, "sigma": law})
+    with np.errstate(over="ignore"):
+        assert prior.parts[1].log_density(np.array([log_sigma]))[0] < -300
