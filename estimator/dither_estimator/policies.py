@@ -25,7 +25,7 @@ __all__ = ["Adaptive", "Fixed", "QuestionPolicy", "Thompson", "question_policy"]
 
 _SUBSAMPLE = 256
 """Particles that judge the candidates."""
-_CANDIDATES = 64
+_CANDIDATES = 32
 _EDGES = 1_000
 """Fewer candidates do where each has many cells: so many edges in all, though at least `_FEWEST_DRAWS` draws."""
 _FEWEST_DRAWS = 8
