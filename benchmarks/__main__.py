@@ -1,8 +1,21 @@
 """`make bench`: every measurement, one after the other."""
 
-from benchmarks import accuracy, attacks, calibration, estimator, families, limit, misfit, peer_particles, plan, server
+from benchmarks import (
+    accuracy,
+    attacks,
+    calibration,
+    drawing,
+    estimator,
+    families,
+    limit,
+    misfit,
+    peer_particles,
+    plan,
+    server,
+)
 
 estimator.main()
+drawing.main([])
 peer_particles.main()
 server.main()
 accuracy.main([])
