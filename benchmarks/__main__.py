@@ -4,6 +4,7 @@ from benchmarks import (
     accuracy,
     attacks,
     calibration,
+    drawing,
     estimator,
     families,
     limit,
@@ -15,6 +16,7 @@ from benchmarks import (
 )
 
 estimator.main()
+drawing.main([])
 peer_particles.main()
 server.main()
 accuracy.main([])
