@@ -1,12 +1,21 @@
 """ε as an exact number: a decimal of at most six places on the wire, an integer of micro-ε in the ledger."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
 from dither_client.errors import InvalidEpsilon
 
-__all__ = ["MICRO", "epsilon_text", "json_epsilon", "listed", "micro_epsilon", "parse_epsilon", "wire_epsilon"]
+__all__ = [
+    "MICRO",
+    "by_epsilon_lines",
+    "epsilon_text",
+    "json_epsilon",
+    "listed",
+    "micro_epsilon",
+    "parse_epsilon",
+    "wire_epsilon",
+]
 
 MICRO = 1_000_000
 """Micro-ε in one ε."""
@@ -69,3 +78,11 @@ def epsilon_text(epsilon: Fraction) -> str:
 def listed(epsilons: Iterable[Fraction]) -> str:
     """Several ε for people: `"0.5, 1, 2"`."""
     return ", ".join(map(epsilon_text, epsilons))
+
+
+def by_epsilon_lines(answers: Mapping[Fraction, int] | Mapping[str, int]) -> list[str]:
+    """A line on how many answers came at each ε, or none if all came at one."""
+    if len(answers) < 2:
+        return []
+    ordered = sorted((Fraction(epsilon), n) for epsilon, n in answers.items())
+    return ["answers at ε = " + ", ".join(f"{epsilon_text(epsilon)}: {n:,}" for epsilon, n in ordered)]

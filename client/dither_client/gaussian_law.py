@@ -18,9 +18,9 @@ from dither_client.epsilon import MICRO
 from dither_client.errors import InvalidQuery
 from dither_client.intervals import check_levels
 
-__all__ = ["MAX_RHO", "Bounds", "clipped_epsilon", "clipped_law", "gaussian_epsilon", "gaussian_rho", "tail_bounds"]
+__all__ = ["Bounds", "clipped_epsilon", "clipped_law", "gaussian_epsilon", "gaussian_rho", "tail_bounds"]
 
-MAX_RHO = 50
+_MAX_RHO = 50
 """A larger ρ is refused: its pure ε is larger still."""
 
 _DOWN = Context(prec=60, rounding=ROUND_FLOOR)
@@ -58,7 +58,7 @@ def gaussian_rho(levels: int, epsilon: Fraction) -> Fraction:
     Raises `InvalidQuery` if there is none: below ε = 0.00113 or so, a ρ of six decimals may be too much already.
     """
     _check(levels, Fraction(1))
-    low, high = 0, math.floor(min(epsilon, Fraction(MAX_RHO)) * MICRO) + 1  # ρ ≤ ε
+    low, high = 0, math.floor(min(epsilon, Fraction(_MAX_RHO)) * MICRO) + 1  # ρ ≤ ε
     while high - low > 1:  # ε grows with ρ: its derivative is (E[Z² | Z ≥ levels] - E[Z² | Z ≥ 0]) / levels²
         middle = (low + high) // 2
         if _micro_epsilon(levels, Fraction(middle, MICRO)) <= epsilon * MICRO:
@@ -153,5 +153,5 @@ def _decimal(number: Fraction) -> Bounds:
 
 def _check(levels: int, rho: Fraction) -> None:
     check_levels(levels)
-    if not 0 < rho <= MAX_RHO:
-        raise InvalidQuery(f"rho must be above 0 and at most {MAX_RHO}")
+    if not 0 < rho <= _MAX_RHO:
+        raise InvalidQuery(f"rho must be above 0 and at most {_MAX_RHO}")

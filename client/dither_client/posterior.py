@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from dither_client.comparison import comparison_lines
-from dither_client.epsilon import epsilon_text, wire_epsilon
+from dither_client.epsilon import by_epsilon_lines, wire_epsilon
 from dither_client.errors import BadResponse
 from dither_client.extras import require_extra
 
@@ -150,9 +150,7 @@ class Posterior:
             )
         if self.poison is not None:
             lines.append(f"  {poison_sentence(self.poison)}")
-        if len(self.answers_by_epsilon) > 1:
-            by_epsilon = [f"{epsilon_text(epsilon)}: {n:,}" for epsilon, n in self.answers_by_epsilon.items()]
-            lines.append(f"  answers at ε = {', '.join(by_epsilon)}")
+        lines += [f"  {line}" for line in by_epsilon_lines(self.answers_by_epsilon)]
         if self.verdict is not None:
             lines += [f"  {line}" for line in comparison_lines(self.families, self.verdict)]
         return "\n".join(lines)

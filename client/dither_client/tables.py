@@ -2,7 +2,7 @@
 
 A row of a count table is one answer to one query, and how often it was given. Its columns are `COUNT_COLUMNS`: the
 fields of the query (`cuts` separated by blanks; what the mechanism lacks is empty), then `answer` and `count`; and only
-where a query needs them, `OPTIONAL_COLUMNS`: `sets` (cells separated by blanks, sets by `|`), `weights` (separated by
+where a query needs them, also `sets` (cells separated by blanks, sets by `|`), `weights` (separated by
 blanks) and `rho`. Rows of the same answer to the same query add up, and other columns are ignored. Parquet needs the
 extra `tables`.
 """
@@ -20,11 +20,11 @@ from dither_client.errors import InvalidQuery, InvalidTable
 from dither_client.extras import require_extra
 from dither_client.queries import Query, parse_query, query_types
 
-__all__ = ["COUNT_COLUMNS", "OPTIONAL_COLUMNS", "counts_rows", "read_counts", "write_table"]
+__all__ = ["COUNT_COLUMNS", "counts_rows", "read_counts", "write_table"]
 
 COUNT_COLUMNS = ("mechanism", "low", "high", "levels", "cuts", "epsilon", "transform", "answer", "count")
 
-OPTIONAL_COLUMNS = ("sets", "weights", "rho")
+_OPTIONAL_COLUMNS = ("sets", "weights", "rho")
 """Written only where a query has such a field; blank where they are missing."""
 
 _INTEGERS = ("levels", "answer", "count")
@@ -81,7 +81,7 @@ def counts_rows(counts: Mapping[Query, Sequence[int]]) -> list[dict[str, Any]]:
     """The rows of a count table: one for each answer to each query, also for those that nobody gave."""
     rows = []
     needed = {name for query in counts for name in query.fields}
-    columns = (*COUNT_COLUMNS, *(column for column in OPTIONAL_COLUMNS if column in needed))
+    columns = (*COUNT_COLUMNS, *(column for column in _OPTIONAL_COLUMNS if column in needed))
     for query, by_answer in counts.items():
         fields = query.to_json()
         fields["epsilon"] = epsilon_text(query.epsilon)

@@ -16,7 +16,7 @@ from dither_estimator.families import Family, FloatArray, PriorTerms
 from dither_estimator.families.rescaled import on_scale
 from dither_estimator.priors import InvalidPrior, Prior, parse_prior
 
-__all__ = ["agreeing_prior", "matched_members"]
+__all__ = ["agreeing_prior"]
 
 _DRAWS = 400
 _LEAST = 40
@@ -41,7 +41,7 @@ def agreeing_prior(first: Prior, first_transform: Transform, family: Family, tra
     members = first.family.constrain(first.sample(rng, _DRAWS))
     quartiles = on_scale(first.family, first_transform, transform).quantiles(members, _QUARTILES)
     quartiles = quartiles[np.isfinite(quartiles).all(axis=1) & (quartiles[:, 0] < quartiles[:, 2])]
-    theta = matched_members(family, quartiles)
+    theta = _matched_members(family, quartiles)
     if len(theta) < _LEAST:
         raise InvalidPrior(f"the family {family.name} has few members like those of the first: give it a prior")
     terms: dict[str, Any] = dict(family.default_prior(transform))
@@ -71,7 +71,7 @@ def _recentre(family: Family, terms: dict[str, Any], median: float) -> None:
         terms["scale"] = {**terms["scale"], "scale": terms["scale"]["scale"] * median / found}
 
 
-def matched_members(family: Family, quartiles: FloatArray) -> FloatArray:
+def _matched_members(family: Family, quartiles: FloatArray) -> FloatArray:
     """Members (m, d) whose medians and distances between the quartiles are those of rows of `quartiles` (n, 3).
 
     Less the rows to which no member belongs.

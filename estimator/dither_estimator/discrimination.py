@@ -19,7 +19,7 @@ from dither_estimator.channels import Channel, channel_of
 from dither_estimator.design import Mechanism
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.interval_questions import interval_question
-from dither_estimator.lattice import threshold
+from dither_estimator.lattice import rounded, with_edges
 from dither_estimator.particles import ParticleSystem, systematic_resample
 
 __all__ = [
@@ -110,7 +110,8 @@ def candidate_cuts(families: Sequence[Family], members: Sequence[FloatArray]) ->
     cuts = set()
     for family, draws in zip(families, members, strict=True):
         points = family.quantiles(draws[:_MEMBERS], _LEVELS).ravel()
-        cuts |= {_rounded(x, step, families[0].discrete) for x in points[np.abs(points) < _FAR * step].tolist()}
+        points = points[np.abs(points) < _FAR * step]
+        cuts |= set((np.floor(points) + 0.5 if families[0].discrete else rounded(points, np.array(step))).tolist())
     return sorted(cuts)
 
 
@@ -153,16 +154,4 @@ def _first(edges: FloatArray, interval: IntervalQuery | None, epsilon: Fraction,
 def _query(edges: Sequence[float], interval: IntervalQuery | None, epsilon: Fraction, transform: Transform) -> Query:
     if interval is None:
         return RandomizedResponse(edges, epsilon, transform)
-    if len(edges) == 1:
-        return threshold(edges[0], interval, transform)
-    rung = edges[1] - edges[0]
-    low = edges[0] - rung / 2
-    return interval.on(low, low + rung * len(edges), transform)
-
-
-def _rounded(value: float, step: float, discrete: bool) -> float:
-    if discrete:
-        return math.floor(value) + 0.5
-    if 0 < abs(value) < 8 * step:
-        step = 2.0 ** (math.frexp(value)[1] - 4)
-    return round(value / step) * step
+    return with_edges(interval, edges, transform)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from dither_client import IntervalQuery, Query, RandomizedResponse, Staircase, Transform
 from dither_estimator.families import FloatArray
 
-__all__ = ["Address", "addresses", "edges_at", "query_at", "threshold"]
+__all__ = ["Address", "addresses", "edges_at", "query_at", "rounded", "threshold", "with_edges"]
 
 _FINE = 1_024
 """Cuts in standard units are rounded to a 1,024th, far below what the information can tell."""
@@ -99,6 +99,25 @@ def threshold(cut: float, question: IntervalQuery, transform: Transform) -> Inte
     numerator, denominator = cut.as_integer_ratio()
     unit = (numerator & -numerator) / denominator
     return question.on(cut - unit, cut + unit, transform)
+
+
+def with_edges(question: IntervalQuery, edges: Sequence[float], transform: Transform) -> IntervalQuery:
+    """`question` with these dyadic, equally spaced edges, as many as it has levels."""
+    if question.levels == 1:
+        return threshold(edges[0], question, transform)
+    rung = edges[1] - edges[0]
+    low = edges[0] - rung / 2
+    return question.on(low, low + rung * question.levels, transform)
+
+
+def rounded(values: FloatArray, steps: FloatArray) -> FloatArray:
+    """The lattice points for cuts: by the step, or finer close to 0, but never too fine for floating point."""
+    magnitudes = np.frexp(values)[1]
+    finer = np.ldexp(1.0, magnitudes - 4)
+    steps = np.where((values != 0) & (np.abs(values) < 8 * steps), finer, steps)
+    steps = np.maximum(steps, np.ldexp(1.0, magnitudes - _BITS))
+    points: FloatArray = np.rint(values / steps) * steps
+    return points
 
 
 @lru_cache(maxsize=1 << 16)

@@ -21,7 +21,7 @@ from dither_client import IntervalQuery, InvalidQuery, Laplace, Query, Transform
 from dither_estimator.channels import group_queries
 from dither_estimator.counts import Counts, total_answers
 from dither_estimator.families import Family, FloatArray
-from dither_estimator.lattice import threshold
+from dither_estimator.lattice import rounded, threshold
 
 __all__ = ["Look", "MisfitCheck", "check_questions", "misfit_p_value", "misfit_report"]
 
@@ -151,9 +151,9 @@ def _rounded(family: Family, cut: float, scale: float) -> float:
     if family.discrete:
         step = max(step, 1.0)
         return math.floor(cut / step) * step + 0.5
-    if not family.location_scale and 0 < abs(cut) < 8 * step:  # a cut at the very end of the support asks nothing
-        step = 2.0 ** (math.frexp(cut)[1] - 4)
-    return round(cut / step) * step
+    if family.location_scale:
+        return round(cut / step) * step
+    return float(rounded(np.array(cut), np.array(step)))  # finer close to 0: a cut at the very end asks nothing
 
 
 def _nearest(family: Family, member: FloatArray, queries: Sequence[Query]) -> npt.NDArray[np.bool_]:

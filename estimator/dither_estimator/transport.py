@@ -13,7 +13,7 @@ import numpy as np
 from dither_client import IntervalQuery, Query, RandomizedResponse, Staircase, Transform
 from dither_estimator.channels import Cells, channel_of
 from dither_estimator.families import Family, FloatArray
-from dither_estimator.lattice import addresses, edges_at, query_at, threshold
+from dither_estimator.lattice import addresses, edges_at, query_at, rounded, with_edges
 
 __all__ = ["Offers", "anchor", "offers"]
 
@@ -23,8 +23,6 @@ member's shape serves."""
 _SHAPE_STEP = 0.5
 """Shapes are rounded to this step of the unconstrained coordinate, so that designs can be cached."""
 _RIM = 1e-6
-_BITS = 40
-"""A step is no finer than this many bits below what is rounded to it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +57,7 @@ def offers(
     points = family.quantiles(members, levels)
     points = points[np.isfinite(points).all(axis=1)]
     steps = _steps(points[:, -1] - points[:, -2])
-    cuts = np.floor(points) + 0.5 if family.discrete else _rounded(points, steps[:, np.newaxis])
+    cuts = np.floor(points) + 0.5 if family.discrete else rounded(points, steps[:, np.newaxis])
     ends = np.cumsum([len(some) for some in edges])
     columns = zip(questions, np.split(cuts[:, :-2], ends[:-1], axis=1), strict=True)
     return [offer for question, some in columns for offer in _rebuilt(question, some, steps, transform)]
@@ -103,24 +101,10 @@ def _query(question: Query, cuts: Sequence[float], transform: Transform) -> Quer
         return Staircase(cuts, question.sets, question.weights, question.epsilon, transform)
     if not isinstance(question, IntervalQuery):
         raise TypeError(f"no lattice for {type(question).__name__}")
-    if question.levels == 1:
-        return threshold(cuts[0], question, transform)
-    rung = cuts[1] - cuts[0]
-    low = cuts[0] - rung / 2
-    return question.on(low, low + rung * question.levels, transform)
+    return with_edges(question, cuts, transform)
 
 
 def _steps(widths: FloatArray) -> FloatArray:
     """The power of two nearest to a twentieth of each distance between the 16% and the 84% quantiles."""
     steps: FloatArray = np.exp2(np.rint(np.log2(np.where(widths > 0, widths, 2.0**-16) / 20)))
     return steps
-
-
-def _rounded(values: FloatArray, steps: FloatArray) -> FloatArray:
-    """The lattice points for cuts: by the step, or finer close to 0, but never too fine for floating point."""
-    magnitudes = np.frexp(values)[1]
-    finer = np.ldexp(1.0, magnitudes - 4)
-    steps = np.where((values != 0) & (np.abs(values) < 8 * steps), finer, steps)
-    steps = np.maximum(steps, np.ldexp(1.0, magnitudes - _BITS))
-    rounded: FloatArray = np.rint(values / steps) * steps
-    return rounded

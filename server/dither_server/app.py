@@ -9,7 +9,6 @@ from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 
 from dither_server.clock import Clock
-from dither_server.messages import LaplaceQuery, RandomizedResponseQuery, StaircaseQuery
 from dither_server.metrics import Metrics
 from dither_server.middleware import Observer
 from dither_server.openapi import add_openapi
@@ -56,6 +55,5 @@ def create_app(settings: Settings, clock: Clock = time.time) -> FastAPI:
     add_problem_handlers(app)
     for routes in (responses, tickets, posterior, collections, tokens, health, pages):  # the busiest are tried first
         routes.add_routes(app)
-    models = (*collections.MODELS, *tokens.MODELS, LaplaceQuery, RandomizedResponseQuery, StaircaseQuery)
-    add_openapi(app, [*responses.OPERATIONS, *tickets.OPERATIONS], models)
+    add_openapi(app, [*responses.OPERATIONS, *tickets.OPERATIONS], (*collections.MODELS, *tokens.MODELS))
     return app

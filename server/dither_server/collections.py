@@ -48,7 +48,7 @@ class Collection:
     statistics: Mapping[str, Any]
     """The statistical fields of the terms, ready for JSON."""
     advice: str | None
-    """One line on what the other mechanism would save or cost; None where no design chooses the questions."""
+    """One line on what another mechanism would save or cost; None where no design chooses the questions."""
 
     def state(self, now: int) -> State:
         """The state at `now`: closing time closes without anybody's doing."""

@@ -78,18 +78,6 @@ class RandomizedResponseQuery(BaseModel):
     transform: Literal["identity", "log"]
 
 
-class GaussianQuery(BaseModel):
-    """On which point of an interval, with discrete Gaussian noise. Answers are `0..levels`."""
-
-    mechanism: Literal["gaussian"]
-    low: float = Field(description="On the transformed scale.")
-    high: float
-    levels: int = Field(ge=1, le=1024)
-    rho: int | float = Field(gt=0, le=50, description="ρ of zero-concentrated privacy, the exact decimal.")
-    epsilon: int | float = Field(gt=0, le=50, description="The pure ε of the clipped noise, or more: what it costs.")
-    transform: Literal["identity", "log"]
-
-
 class StaircaseQuery(BaseModel):
     """One of some sets of cells, likelier one that holds the own cell. Answers are `0..len(sets) - 1`."""
 
@@ -100,6 +88,18 @@ class StaircaseQuery(BaseModel):
         min_length=2, max_length=64, description="One for each set, such that those that hold a cell have one sum."
     )
     epsilon: int | float = Field(gt=0, le=50, description="The JSON number writes the exact decimal.")
+    transform: Literal["identity", "log"]
+
+
+class GaussianQuery(BaseModel):
+    """On which point of an interval, with discrete Gaussian noise. Answers are `0..levels`."""
+
+    mechanism: Literal["gaussian"]
+    low: float = Field(description="On the transformed scale.")
+    high: float
+    levels: int = Field(ge=1, le=1024)
+    rho: int | float = Field(gt=0, le=50, description="ρ of zero-concentrated privacy, the exact decimal.")
+    epsilon: int | float = Field(gt=0, le=50, description="The pure ε of the clipped noise, or more: what it costs.")
     transform: Literal["identity", "log"]
 
 

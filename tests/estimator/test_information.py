@@ -96,7 +96,7 @@ def test_the_clipped_laplace_mechanism_of_the_papers(epsilon: float, half_width:
 
 @pytest.mark.parametrize(("epsilon", "about_mu"), [(0.5, 0.0382), (1, 0.1360), (2, 0.3693), (3, 0.5216)])
 def test_a_threshold(epsilon: float, about_mu: float) -> None:
-    """`2/π · tanh²(ε/2)`, and the same for both mechanisms."""
+    """`2/π · tanh²(ε/2)`, and the same for `laplace` and `randomized_response`."""
     found = information(NORMAL, [0.0, 1.0], Laplace(-1.0, 1.0, 1, epsilon))
     assert found[0, 0] == pytest.approx(2 / np.pi * np.tanh(epsilon / 2) ** 2, rel=1e-12)
     assert found[0, 0] == pytest.approx(about_mu, abs=5e-5)

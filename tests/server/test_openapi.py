@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
+from dither_client.queries import query_types
 from dither_server.app import create_app
 from dither_server.settings import Settings
 
@@ -37,6 +38,12 @@ def test_the_document_is_valid() -> None:
 
 def test_every_call_is_in_it() -> None:
     assert {path: set(calls) for path, calls in DOCUMENT["paths"].items()} == CALLS
+
+
+def test_the_queries_of_every_mechanism_are_in_it() -> None:
+    schemas = DOCUMENT["components"]["schemas"]
+    described = {name: schema for name, schema in schemas.items() if name.endswith("Query")}
+    assert {schema["properties"]["mechanism"]["const"] for schema in described.values()} == set(query_types())
 
 
 def test_operations_have_names_of_their_own() -> None:

@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_limits
 
 from dither_client.commands._shared import Json, print_json, print_table, read_input
 from dither_client.comparison import comparison_lines
-from dither_client.epsilon import epsilon_text
+from dither_client.epsilon import by_epsilon_lines
 from dither_client.errors import BadResponse
 from dither_client.messages import decode_json
 from dither_client.posterior import poison_sentence
@@ -60,9 +60,8 @@ def _print(posterior: Posterior) -> None:
         for name, s in posterior.parameters.items()
     ]
     print_table(["", "mean", "sd", "5%", "50%", "95%"], rows)
-    if len(posterior.answers_by_epsilon) > 1:
-        by_epsilon = sorted(posterior.answers_by_epsilon.items())
-        typer.echo("answers at ε = " + ", ".join(f"{epsilon_text(epsilon)}: {n:,}" for epsilon, n in by_epsilon))
+    for line in by_epsilon_lines(posterior.answers_by_epsilon):
+        typer.echo(line)
     typer.echo(
         f"{posterior.answers:,} answers to {posterior.queries:,} queries; log evidence {posterior.log_evidence:.2f}; "
         f"effective sample size {posterior.ess:.0f} of {posterior.particles:,}"

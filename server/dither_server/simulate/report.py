@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dither_client.comparison import comparison_lines
+from dither_client.epsilon import by_epsilon_lines
 from dither_client.misfit import misfit_sentence
 from dither_client.posterior import poison_sentence
 from dither_server.simulate.choices import WARNING, ChooseBy
@@ -65,9 +66,7 @@ def report_table(
         f"{outcome.answers:,} answers of {respondents:,} respondents in {outcome.seconds:.1f} s, "
         f"{outcome.posterior['queries']:,} different questions"
     ]
-    by_epsilon = outcome.posterior["answers_by_epsilon"]
-    if len(by_epsilon) > 1:
-        lines.append("answers at ε = " + ", ".join(f"{epsilon}: {n:,}" for epsilon, n in by_epsilon.items()))
+    lines += by_epsilon_lines(outcome.posterior["answers_by_epsilon"])
     if choose_by == "value":
         lines.append(f"WARNING: {WARNING}")
     lines.append(poison_sentence(outcome.posterior["poison"]))
