@@ -139,11 +139,11 @@ class Specification:
         except InvalidFamilies as error:
             raise SpecificationError(str(error)) from None
         family = _family(data.get("family"))
-        transform = _choice(f"transform of {family.name}", data.get("transform") or "identity", family.transforms)
+        transform = _choice(f"transform of {family.name}", _given(data, "transform", "identity"), family.transforms)
         try:
-            mechanism = _choice("mechanism", data.get("mechanism") or "laplace", get_args(Mechanism))
+            mechanism = _choice("mechanism", _given(data, "mechanism", "laplace"), get_args(Mechanism))
             prior = _prior(family, transform, data)
-            policy = _policy(data.get("policy") or "adaptive")
+            policy = _policy(_given(data, "policy", "adaptive"))
             levels = _integer("levels", data.get("levels"), None, 1, MAX_CELLS - 1)
             rho = _rho(data, mechanism)
             epsilon = data.get("epsilon") if rho is None else _epsilon_of(rho, _only_levels(levels, policy))
@@ -152,7 +152,7 @@ class Specification:
                 transform=transform,
                 prior=prior,
                 epsilon=_epsilon("epsilon", epsilon),
-                goal=parse_goal(data.get("goal") or "all", family),
+                goal=parse_goal(_given(data, "goal", "all"), family),
                 policy=policy,
                 mechanism=mechanism,
                 levels=levels,
@@ -167,6 +167,12 @@ class Specification:
         except (InvalidPrior, InvalidGoal, InvalidFamilies, DitherError) as error:
             raise SpecificationError(str(error)) from None
         return specification
+
+
+def _given(data: Mapping[str, Any], field: str, default: str) -> Any:
+    """The field's value, also one that is false: only null stands for the default."""
+    value = data.get(field)
+    return default if value is None else value
 
 
 def _family(name: Any) -> Family:
