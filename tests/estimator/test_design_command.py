@@ -158,7 +158,8 @@ def test_shares_near_the_ends_have_a_design(p: str, mechanism: str, capsys: Capt
 
 
 @pytest.mark.parametrize(
-    ("family", "theta"), [("bernoulli", "p=1e-12"), ("poisson", "rate=1e-12"), ("negative_binomial", "mean=1e-9,size=1")]
+    ("family", "theta"),
+    [("bernoulli", "p=1e-12"), ("poisson", "rate=1e-12"), ("negative_binomial", "mean=1e-9,size=1")],
 )
 def test_extreme_members_are_refused_in_one_sentence(family: str, theta: str, capsys: CaptureFixture) -> None:
     assert run(["design", "--family", family, "--theta", theta, "--epsilon", "1"]) == 2
