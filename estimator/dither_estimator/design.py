@@ -34,9 +34,11 @@ _FINE = 2.0**-20
 _ALLOWED = {
     "real": (-1e100, 1e100, "a number of size 1e100 at most"),
     "positive": (1e-100, 1e100, "a number above 0, from 1e-100 to 1e100"),
-    "unit": (1e-12, 1 - 1e-12, "between 0 and 1"),
+    "unit": (1e-9, 1 - 1e-9, "between 0 and 1, at least 1e-9 from either"),
 }
 """Beyond these, variances would not be numbers."""
+
+_BEYOND = "epsilon or theta is so extreme that floating point cannot find the design or its limit"
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +85,14 @@ class Design:
 
     @cached_property
     def limit(self) -> float:
-        """The best criterion that any ε-LDP mechanism could reach. Takes up to a second or two; cached."""
-        return privacy_limit(Member(self.family, self.theta), self.epsilon, self.goal).criterion
+        """The best criterion that any ε-LDP mechanism could reach. Takes up to a second or two; cached.
+
+        Raises `DesignError` where floating point cannot find it.
+        """
+        try:
+            return privacy_limit(Member(self.family, self.theta), self.epsilon, self.goal).criterion
+        except np.linalg.LinAlgError:
+            raise DesignError(_BEYOND) from None
 
     @property
     def efficiency(self) -> float:
@@ -140,10 +148,15 @@ def optimal_design(
     if levels is not None and not 1 <= levels <= MAX_LEVELS[mechanism]:
         raise DesignError(f"a design of {mechanism} queries can have 1 to {MAX_LEVELS[mechanism]:,} levels")
     base, location, scale = member.standardised
-    if mechanism == "staircase":
-        found = staircase_solution(base, epsilon, goal)
-    else:
-        found = solution(base, mechanism, epsilon, goal, levels, rho)
+    if not (np.diag(base.information) > 0).all():
+        raise DesignError(_BEYOND)
+    try:
+        if mechanism == "staircase":
+            found = staircase_solution(base, epsilon, goal)
+        else:
+            found = solution(base, mechanism, epsilon, goal, levels, rho)
+    except np.linalg.LinAlgError:
+        raise DesignError(_BEYOND) from None
     atoms = [member.rounded(atom.moved(location, scale), _FINE) for atom in found.atoms]
     queries = tuple(found.candidates.query(atom, transform) for atom in atoms)
     return Design(

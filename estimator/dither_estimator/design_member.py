@@ -44,7 +44,14 @@ class Member:
         If values are whole numbers, half a step above them, fewer than asked.
         """
         quantiles = np.unique(self.family.quantiles(self._row, ndtr(z))[0])
-        return quantiles + 0.5 if self.family.discrete else quantiles
+        if not self.family.discrete:
+            return quantiles
+        if len(quantiles) == 1:  # nearly every value is the same one: whatever cut tells others from it
+            cuts = quantiles[0] + np.array([-0.5, 0.5])
+            cdf = self.family.cdf(self._row, cuts)[0]
+            if (inside := (cdf > 0) & (cdf < 1)).any():
+                return np.asarray(cuts[inside])
+        return quantiles + 0.5
 
     def rounded(self, atom: Atom, share: float) -> Atom:
         """The atom at dyadic coordinates: multiples of `share` of the spread, and finer near the end of a half-line."""

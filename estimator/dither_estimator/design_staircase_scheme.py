@@ -154,7 +154,8 @@ class Scheme:
         worth = np.einsum("yk,yij,ij->k", self.orbits, self._informations(self.cuts), slope)
         constraints = self._constraints
         found = linprog(-worth, A_eq=constraints, b_eq=np.eye(len(constraints))[0], method="highs-ds")
-        assert found.x is not None
+        if found.x is None:
+            raise np.linalg.LinAlgError("the linear programme has no solution in floating point")
         weights: FloatArray = self.orbits @ found.x
         used = weights > 1e-9 * weights.max()
         return replace(self, patterns=self.patterns[used], weights=weights[used]).with_weights(weights[used])

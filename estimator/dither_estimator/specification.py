@@ -22,6 +22,7 @@ from dither_estimator.specification_fields import (
     Policy,
     SpecificationError,
     epsilon_of,
+    given,
     only_levels,
     read_choice,
     read_discriminate,
@@ -127,11 +128,11 @@ class Specification:
         except InvalidFamilies as error:
             raise SpecificationError(str(error)) from None
         family = read_family(data.get("family"))
-        transform = read_choice(f"transform of {family.name}", data.get("transform") or "identity", family.transforms)
+        transform = read_choice(f"transform of {family.name}", given(data, "transform", "identity"), family.transforms)
         try:
-            mechanism = read_choice("mechanism", data.get("mechanism") or "laplace", get_args(Mechanism))
+            mechanism = read_choice("mechanism", given(data, "mechanism", "laplace"), get_args(Mechanism))
             prior = read_prior(family, transform, data)
-            policy = read_policy(data.get("policy") or "adaptive")
+            policy = read_policy(given(data, "policy", "adaptive"))
             levels = read_integer("levels", data.get("levels"), None, 1, MAX_CELLS - 1)
             rho = read_rho(data, mechanism)
             epsilon = data.get("epsilon") if rho is None else epsilon_of(rho, only_levels(levels, policy))
@@ -140,7 +141,7 @@ class Specification:
                 transform=transform,
                 prior=prior,
                 epsilon=read_epsilon("epsilon", epsilon),
-                goal=parse_goal(data.get("goal") or "all", family),
+                goal=parse_goal(given(data, "goal", "all"), family),
                 policy=policy,
                 mechanism=mechanism,
                 levels=levels,

@@ -23,6 +23,7 @@ __all__ = [
     "Policy",
     "SpecificationError",
     "epsilon_of",
+    "given",
     "only_levels",
     "read_choice",
     "read_discriminate",
@@ -61,6 +62,12 @@ class Policy:
     name: Literal["adaptive", "thompson", "fixed"]
     interval: tuple[float, float] | None = None
     """`low` and `high` of `fixed`, on the transformed scale."""
+
+
+def given(data: Mapping[str, Any], field: str, default: str) -> Any:
+    """The field's value, also one that is false: only null stands for the default."""
+    value = data.get(field)
+    return default if value is None else value
 
 
 def read_family(name: Any) -> Family:

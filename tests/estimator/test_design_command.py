@@ -1,6 +1,7 @@
 """`dither design`: the object that the contract promises, a table for people, one clear sentence for bad input."""
 
 import json
+import math
 
 import pytest
 
@@ -134,3 +135,32 @@ def test_bad_input_is_one_sentence(arguments: list[str], message: str, capsys: C
     assert message in captured.err
     assert "Traceback" not in captured.err
     assert captured.out == ""
+
+
+@pytest.mark.parametrize("epsilon", ["0.001", "0.0001"])
+def test_an_epsilon_too_small_for_one_mechanism_leaves_the_advice_to_the_others(
+    epsilon: str, capsys: CaptureFixture
+) -> None:
+    assert run(["design", "--epsilon", epsilon]) == 0
+    assert "staircase would need" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "randomized_response"])
+@pytest.mark.parametrize("p", ["0.00001", "0.99999", "0.000000001", "0.999999999"])
+def test_shares_near_the_ends_have_a_design(p: str, mechanism: str, capsys: CaptureFixture) -> None:
+    arguments = ["design", "--family", "bernoulli", "--theta", f"p={p}", "--epsilon", "1", "--mechanism", mechanism]
+    assert run([*arguments, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    # Of one yes-or-no question with keep probability k, Var p = q (1 - q) / (2 k - 1)², q = p (2 k - 1) + 1 - k.
+    keep = math.e / (1 + math.e)
+    yes = float(p) * (2 * keep - 1) + 1 - keep
+    assert found["variance"]["p"] == pytest.approx(yes * (1 - yes) / (2 * keep - 1) ** 2, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("family", "theta"),
+    [("bernoulli", "p=1e-12"), ("poisson", "rate=1e-12"), ("negative_binomial", "mean=1e-9,size=1")],
+)
+def test_extreme_members_are_refused_in_one_sentence(family: str, theta: str, capsys: CaptureFixture) -> None:
+    assert run(["design", "--family", family, "--theta", theta, "--epsilon", "1"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1

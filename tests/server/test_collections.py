@@ -94,6 +94,8 @@ def test_the_newest_collection_is_listed_first(site: Site) -> None:
         ({"family": "gaussian"}, "family must be one of"),
         ({"family": ["normal"]}, "family must be one of"),
         ({"transform": "sqrt"}, "must be one of"),
+        ({"transform": []}, "must be one of"),
+        ({"mechanism": {}}, "mechanism must be one of"),
         ({"levels": 0}, "levels"),
         ({"range": [5, 5]}, "range"),
         ({"range": "wide"}, "range"),
@@ -223,3 +225,8 @@ def test_a_method_that_is_not_allowed_is_a_problem_that_names_those_that_are(sit
     assert reply.headers["allow"] == "GET, PATCH"
     reply = site.client.get(f"/v1/collections/{collection}/responses")
     assert (problem(reply), reply.headers["allow"]) == ((405, "method-not-allowed"), "POST")
+
+
+@pytest.mark.parametrize("epsilon", ["0.001", "0.000001"])
+def test_an_epsilon_too_small_for_some_mechanisms_is_taken(site: Site, epsilon: str) -> None:
+    assert post(site, epsilon=epsilon).status_code == 201

@@ -94,9 +94,11 @@ def _print(found: Design) -> None:
         f"\ncriterion {found.criterion:.6g} is {_weighed(found)}, per respondent\n"
         f"no mixture of {found.mechanism} queries is better by more than "
         f"{found.gap / found.criterion:.2%}\n"
-        f"limit {found.limit:.6g} for any mechanism with this epsilon: efficiency {found.efficiency:.1%}\n"
-        f"{advice(found)}"
+        f"limit {found.limit:.6g} for any mechanism with this epsilon: efficiency {found.efficiency:.1%}"
     )
+    line = advice(found)
+    if line is not None:
+        typer.echo(line)
 
 
 def _print_rho(found: Design) -> None:

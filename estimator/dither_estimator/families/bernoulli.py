@@ -26,6 +26,10 @@ class Bernoulli(Family):
         ones = (edges >= 1) * 1.0
         return below * (1 - theta) + ones * theta
 
+    def cdf_gradient(self, theta: FloatArray, edges: FloatArray) -> FloatArray:
+        slope = np.where((edges >= 0) & (edges < 1), -1.0, 0.0)
+        return np.broadcast_to(slope[:, np.newaxis], (len(theta), len(edges), 1))
+
     def quantiles(self, theta: FloatArray, probabilities: FloatArray) -> FloatArray:
         return np.where(probabilities <= 1 - theta, 0.0, 1.0)
 
