@@ -39,7 +39,7 @@ class Channel:
         return floored
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1 << 14)
 def _channel(shape: "_Shape") -> Channel:
     matrix = np.array(shape.example.channel())
     matrix.setflags(write=False)

@@ -32,7 +32,8 @@ _RIM = 1e-9
 
 def answer_probabilities(query: Query, law: Any) -> Array:
     """`P(answer | θ)`, shape (answers, ...), cell by cell, for SciPy's `law` with parameters of shape (...)."""
-    cdf = [np.asarray(law.cdf(edge)) for edge in query.edges]
+    with np.errstate(over="ignore"):  # SciPy's Gumbel, far to the left
+        cdf = [np.asarray(law.cdf(edge)) for edge in query.edges]
     below = np.stack([np.zeros_like(cdf[0]), *cdf, np.ones_like(cdf[0])])
     probabilities: Array = np.tensordot(_channel(query).T, np.diff(below, axis=0), 1)
     return probabilities
