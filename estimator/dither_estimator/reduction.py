@@ -51,12 +51,6 @@ class Predictions:
         centred = values - values.mean(axis=0)
         return cls(features, centred.T @ features / len(theta), tuple(ends))
 
-    @property
-    def reductions(self) -> FloatArray:
-        """`R` of each question, shape (q, d, d)."""
-        products = self.covariances[:, np.newaxis] * self.covariances
-        return np.add.reduceat(products, self.ends[:-1], axis=2).transpose(2, 0, 1)
-
 
 def _columns(cells: Cells, cdf: FloatArray) -> tuple[FloatArray, int]:
     """The columns of questions that share a channel, question by question, and how many each has."""

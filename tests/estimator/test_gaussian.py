@@ -86,7 +86,7 @@ def test_the_posterior_agrees_with_quadrature(answers: int) -> None:
     sd = np.sqrt(state.weights @ (state.theta - mean) ** 2)
     assert np.abs(mean - exact.mean) / exact.sd == pytest.approx(0, abs=0.1)
     assert sd / exact.sd == pytest.approx(1, abs=0.1)
-    assert state.log_evidence == pytest.approx(exact.log_evidence, abs=0.6)
+    assert state.log_evidence == pytest.approx(exact.log_evidence, abs=0.3)
 
 
 @pytest.mark.parametrize("epsilon", ["0.05", "1", "3"])

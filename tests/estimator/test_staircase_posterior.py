@@ -33,7 +33,7 @@ def table(seed: int, answers: int) -> tuple[tuple[float, float], dict[Query, lis
 
 @pytest.mark.parametrize("seed", [2, pytest.param(1, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)])
 def test_the_posterior_agrees_with_quadrature(seed: int) -> None:
-    """Seeded; the limits are over four Monte Carlo standard errors of 10,000 particles, tempered in many steps."""
+    """Seeded; the limits are four to five Monte Carlo standard errors of 10,000 particles (log evidence: sd 0.075)."""
     spec = specification(prior={"mu": {"dist": "norm", "scale": 50}, "sigma": {"dist": "lognorm", "s": 1, "scale": 3}})
     truth, counts = table(seed, 900 * 4**seed)
     exact = quadrature((spec.prior.parts[0].distribution, spec.prior.parts[1].distribution), counts, truth)
@@ -43,7 +43,7 @@ def test_the_posterior_agrees_with_quadrature(seed: int) -> None:
     sd = np.sqrt(state.weights @ (state.theta - mean) ** 2)
     assert np.abs(mean - exact.mean) / exact.sd == pytest.approx(0, abs=0.07)
     assert sd / exact.sd == pytest.approx(1, abs=0.07)
-    assert state.log_evidence == pytest.approx(exact.log_evidence, abs=0.6)
+    assert state.log_evidence == pytest.approx(exact.log_evidence, abs=0.4)
 
 
 def test_a_posterior_from_the_wrong_sets_is_rejected() -> None:
