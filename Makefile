@@ -11,7 +11,7 @@ export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-.PHONY: help setup demo test check format bench clean
+.PHONY: help setup demo test check format bench bench-papers clean
 
 help:
 	@echo "make setup    create $(VENV) and install Dither with everything that development needs"
@@ -20,6 +20,7 @@ help:
 	@echo "make check    formatting, lint, types"
 	@echo "make format   put the code into the format that make check wants"
 	@echo "make bench    the measurements of benchmarks/README.md"
+	@echo "make bench-papers  the papers' experiments at their own sizes: hours, can be stopped and taken up"
 	@echo "make clean    remove $(VENV), demo/ and caches"
 
 setup: $(VENV)/.installed
@@ -55,6 +56,9 @@ format: setup
 
 bench: setup
 	@$(BIN)/python -m benchmarks
+
+bench-papers: setup
+	@$(BIN)/dither reproduce all --runs full --out docs/papers
 
 clean:
 	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,29 +1,39 @@
-"""`make bench`: every measurement, one after the other."""
+"""`make bench`: every measurement, one after the other, each in a process of its own."""
 
-from benchmarks import (
-    accuracy,
-    attacks,
-    calibration,
-    drawing,
-    estimator,
-    families,
-    limit,
-    misfit,
-    peer_particles,
-    plan,
-    rules,
-    server,
+import subprocess
+import sys
+import time
+
+BENCHMARKS = (
+    "estimator",
+    "drawing",
+    "peer_particles",
+    "server",
+    "bulk",
+    "waiting",
+    "memory",
+    "day",
+    "replicas",
+    "scale_model",
+    "accuracy",
+    "calibration",
+    "misfit",
+    "plan",
+    "families",
+    "attacks",
+    "steering",
+    "audit",
+    "timing",
+    "limit",
+    "rules",
+    "sequences",
+    "faults",
+    "fuzz",
+    "limits",
 )
 
-estimator.main()
-drawing.main([])
-peer_particles.main()
-server.main()
-accuracy.main([])
-calibration.main([])
-misfit.main([])
-plan.main([])
-families.main([])
-attacks.main([])
-limit.main([])
-rules.main([])
+for number, name in enumerate(BENCHMARKS, 1):
+    print(f"[{number}/{len(BENCHMARKS)}] python -m benchmarks.{name}", file=sys.stderr, flush=True)
+    began = time.monotonic()
+    subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=True)
+    print(f"    took {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)

@@ -1,27 +1,30 @@
 """The yardstick of `server.py`: a FastAPI route that does nothing but commit one row, many rows in one transaction.
 
 The writer has the design of Dither's: one thread, whatever waits goes into the next transaction, the reply comes after
-the commit, SQLite in WAL mode with `synchronous=FULL`.
+the commit, with SQLite in WAL mode with `synchronous=FULL`, or PostgreSQL as it is.
 """
 
 import asyncio
 import os
 import sqlite3
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from queue import Empty, SimpleQueue
 
+import psycopg
 from fastapi import FastAPI, Request
 
 __all__ = ["app"]
 
 _MAX_ROWS = 4_096
 
+_Commit = Callable[[list[bytes]], object]
+
 
 class _Writer:
-    def __init__(self, path: str) -> None:
-        self._path = path
+    def __init__(self, database: str) -> None:
+        self._database = database
         self._queue: SimpleQueue[tuple[bytes, asyncio.Future[None]] | None] = SimpleQueue()
         self._loop = asyncio.get_running_loop()
         self._thread = threading.Thread(target=self._run)
@@ -37,10 +40,7 @@ class _Writer:
         self._thread.join()
 
     def _run(self) -> None:
-        database = sqlite3.connect(self._path, isolation_level=None)
-        database.execute("PRAGMA journal_mode=WAL")
-        database.execute("PRAGMA synchronous=FULL")
-        database.execute("CREATE TABLE rows (key BLOB PRIMARY KEY) WITHOUT ROWID")
+        commit = _postgres(self._database) if self._database.startswith("postgresql:") else _sqlite(self._database)
         while True:
             batch = [self._queue.get()]
             while len(batch) < _MAX_ROWS:
@@ -49,9 +49,8 @@ class _Writer:
                 except Empty:
                     break
             items = [item for item in batch if item is not None]
-            database.execute("BEGIN IMMEDIATE")
-            database.executemany("INSERT INTO rows VALUES (?)", [(row,) for row, _ in items])
-            database.execute("COMMIT")
+            if items:
+                commit([row for row, _ in items])
             self._loop.call_soon_threadsafe(self._tell, [future for _, future in items])
             if len(items) < len(batch):
                 return
@@ -61,6 +60,32 @@ class _Writer:
         for future in futures:
             if not future.done():
                 future.set_result(None)
+
+
+def _sqlite(path: str) -> _Commit:
+    database = sqlite3.connect(path, isolation_level=None)
+    database.execute("PRAGMA journal_mode=WAL")
+    database.execute("PRAGMA synchronous=FULL")
+    database.execute("CREATE TABLE rows (key BLOB PRIMARY KEY) WITHOUT ROWID")
+
+    def commit(rows: list[bytes]) -> None:
+        database.execute("BEGIN IMMEDIATE")
+        database.executemany("INSERT INTO rows VALUES (?)", [(row,) for row in rows])
+        database.execute("COMMIT")
+
+    return commit
+
+
+def _postgres(url: str) -> _Commit:
+    database = psycopg.connect(url)
+    database.execute("CREATE TABLE rows (key bytea PRIMARY KEY)")
+    database.commit()
+
+    def commit(rows: list[bytes]) -> None:
+        database.execute("INSERT INTO rows SELECT unnest(%b::bytea[])", (rows,))
+        database.commit()
+
+    return commit
 
 
 @asynccontextmanager

@@ -39,7 +39,7 @@ def main(arguments: Sequence[str]) -> None:
         "respondents",
         "mean posterior sd of μ; σ",
         "to the planned",
-        "answers spent on finding: planned; by μ; by σ",
+        "answers spent on finding: planned for μ; for σ; by μ; by σ",
         "respondents needed, to those planned, by μ; σ",
         "runs below the sd planned for 90%",
     )
@@ -69,7 +69,7 @@ def _rows(seeds: int, epsilons: Sequence[str]) -> Iterator[tuple[object, ...]]:
             f"{respondents:,}",
             _joined(means, ".3f"),
             "; ".join(f"{ratio:.2f} ± {error:.2f}" for ratio, error in zip(ratios, errors, strict=True)),
-            _joined([precision.search, *spent], ".0f"),
+            _joined([*precision.search, *spent], ".0f"),
             _joined((respondents + spent - precision.search) / respondents, ".2f"),
             _joined(below, ".0%"),
         )
@@ -77,7 +77,7 @@ def _rows(seeds: int, epsilons: Sequence[str]) -> Iterator[tuple[object, ...]]:
 
 def _spent(precision: Precision, respondents: int, means: FloatArray) -> FloatArray:
     """How many answers the mean posterior sds are short of: those that went into finding the population, shape (d,)."""
-    ideal = replace(precision, search=0.0)
+    ideal = replace(precision, search=np.zeros(len(precision.names)))
     used = [ideal.respondents({name: mean}) for name, mean in zip(precision.names, means.tolist(), strict=True)]
     return respondents - np.array(used, dtype=float)
 

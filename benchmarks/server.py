@@ -1,174 +1,121 @@
-"""Requests a second that a server process takes at 64 connections, beside a bare FastAPI route that commits one row."""
+"""Requests a second that a server process takes at 64 connections, beside a bare FastAPI route that commits one row.
 
-import asyncio
-import json
-import math
-import os
-import socket
-import subprocess
+    python -m benchmarks.server [ROUNDS [REQUESTS]]
+
+The server has one core and the load comes from the other. The kinds take turns, so that all meet the same machine.
+"""
+
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from statistics import median
 
 import numpy as np
-import uvloop
 
+from benchmarks.load import CONNECTIONS, Round, answers, measure, send, spread
+from benchmarks.machine import postgres_database
+from benchmarks.servers import TOKEN, Target, bare_server, dither_server, new_collection
 from benchmarks.tables import print_table
-from dither_client import Admin
-from dither_client.addresses import collection_path, parse_address
-from dither_client.api import Api
-from dither_client.flow import JSON_HEADERS, Response, Send
+from dither_client.addresses import collection_path
+from dither_client.flow import JSON_HEADERS, Send
 from dither_server.simulate.behaviours import Behaviours, draw_roles
-from dither_server.simulate.connections import Connections
 from dither_server.simulate.over_http import simulate_over_http
-from dither_server.simulate.server_process import ServerProcess, running_server
 
 __all__ = ["main"]
 
-CONNECTIONS = 64
+_ROUNDS = 7
 _REQUESTS = 10_000
-_ROUNDS = 5
-_TOKEN = "benchmark"
+_KINDS = {
+    "bare": "bare FastAPI route that commits one row",
+    "responses": "answers: `POST …/responses`",
+    "tickets": "tickets: `POST …/tickets`",
+    "both": "a ticket and then an answer, to two bare requests",
+    "flow": "respondents, a ticket and an answer each, with the client's own work, to two bare requests",
+}
+_COLUMNS = (
+    "what", "a second", "to the bare route", "server's CPU, µs each", "to it", "server's core busy", "load's core busy",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
-class _Round:
-    """One round: requests a second, and CPU seconds of the server for each (it is nan where /proc is missing)."""
+class _Site:
+    """Both servers on one kind of database."""
 
-    rate: float
-    cpu: float
-
-
-def main() -> None:
-    """Prints the table."""
-    with tempfile.TemporaryDirectory() as folder:
-        rounds = _measure(Path(folder))
-    names = {
-        "bare": "bare FastAPI route that commits one row",
-        "responses": "answers: `POST …/responses`",
-        "tickets": "tickets: `POST …/tickets`",
-        "flow": "respondents, a ticket and an answer each, with the client's own work on the same cores",
-    }
-    columns = (
-        "what",
-        "a second",
-        "to the bare route",
-        "lowest and highest of a round",
-        "server's CPU, µs each",
-        "to it",
-    )
-    rows = ((names[name], *_summary(rounds[name], rounds["bare"])) for name in names)
-    print_table(f"Server: {CONNECTIONS} connections, medians of {_ROUNDS} rounds of {_REQUESTS:,}", columns, rows)
+    name: str
+    bare: Target
+    dither: Target
+    collection: str
 
 
-def _summary(rounds: Sequence[_Round], bare: Sequence[_Round]) -> tuple[str, ...]:
-    each = [one.rate / other.rate for one, other in zip(rounds, bare, strict=True)]
-    cpu, bare_cpu = median(one.cpu for one in rounds), median(one.cpu for one in bare)
-    spread = f"{min(each):.2f} to {max(each):.2f}"
-    rate = median(one.rate for one in rounds)
-    return f"{rate:,.0f}", f"{median(each):.2f}", spread, f"{cpu * 1e6:.0f}", f"{cpu / bare_cpu:.2f}"
+def main(arguments: Sequence[str]) -> None:
+    """Prints a table for each database."""
+    rounds = int(arguments[0]) if arguments else _ROUNDS
+    requests = int(arguments[1]) if len(arguments) > 1 else _REQUESTS
+    with tempfile.TemporaryDirectory() as folder, postgres_database() as bare, postgres_database() as own:
+        for name, bare_url, own_url in (("SQLite", f"{folder}/bare.sqlite", None), ("PostgreSQL", bare, own)):
+            if bare_url is None:
+                print("\nNo PostgreSQL: set BENCHMARK_POSTGRES to the URL of a database of it.")
+                continue
+            with ExitStack() as stack:
+                dither = stack.enter_context(dither_server(Path(folder), own_url))
+                site = _Site(name, stack.enter_context(bare_server(bare_url)), dither, new_collection(dither))
+                _table(site, rounds, requests)
 
 
-def _measure(folder: Path) -> dict[str, list[_Round]]:
-    """Every kind in each round; the kinds take turns, so that all meet the same machine."""
-    rounds: dict[str, list[_Round]] = {"bare": [], "responses": [], "tickets": [], "flow": []}
-    with running_server(folder, _TOKEN) as server, _bare_server(folder) as (bare_url, bare_pid):
-        with Admin(server.url, _TOKEN) as admin:
-            spec = {"name": "Load", "family": "normal", "epsilon": 1, "range": [-5, 5]}
-            collection = str(admin.create_collection(spec)["id"])
-        rows = [Send("POST", "/rows", b"{}", JSON_HEADERS)] * _REQUESTS
-        tickets = [Send("POST", collection_path(collection, "tickets"), b"{}", JSON_HEADERS)] * _REQUESTS
-        for _ in range(_ROUNDS):
-            answers = _answers(server, collection)
-            rounds["bare"].append(_round(bare_pid, len(rows), partial(_send, bare_url, rows)))
-            rounds["responses"].append(_round(server.pid, len(answers), partial(_send, server.url, answers)))
-            rounds["tickets"].append(_round(server.pid, len(tickets), partial(_send, server.url, tickets)))
-            rounds["flow"].append(_round(server.pid, _REQUESTS // 2, partial(_respond, server, collection)))
-    return rounds
+def _table(site: _Site, rounds: int, requests: int) -> None:
+    found: dict[str, list[Round]] = {kind: [] for kind in _KINDS}
+    for number in range(rounds):
+        for kind, result in _round(site, requests):
+            found[kind].append(result)
+        print(f"{site.name}: round {number + 1} of {rounds}", file=sys.stderr, flush=True)
+    title = f"{site.name}: {CONNECTIONS} connections, medians of {rounds} rounds of {requests:,} requests"
+    print_table(title, _COLUMNS, (_row(kind, found) for kind in _KINDS))
 
 
-def _round(pid: int, size: int, work: Callable[[], None]) -> _Round:
-    cpu, began = _cpu_seconds(pid), time.perf_counter()
-    work()
-    return _Round(size / (time.perf_counter() - began), (_cpu_seconds(pid) - cpu) / size)
+def _round(site: _Site, requests: int) -> Iterator[tuple[str, Round]]:
+    """One round of each kind. A ticket with its answer is one thing."""
+    own, path = site.dither, collection_path(site.collection, "tickets")
+    rows = [Send("POST", "/rows", b"{}", JSON_HEADERS)] * requests
+    asked = [Send("POST", path, b"{}", JSON_HEADERS)] * requests
+    answered = answers(own, site.collection, requests)
+    half = answers(own, site.collection, requests // 2)
+    both = [request for pair in zip(asked, half, strict=False) for request in pair]
+    yield "bare", measure(site.bare, requests, partial(send, site.bare, rows))
+    yield "responses", measure(own, requests, partial(send, own, answered))
+    yield "tickets", measure(own, requests, partial(send, own, asked))
+    yield "both", measure(own, requests // 2, partial(send, own, both))
+    yield "flow", measure(own, requests // 2, partial(_respond, site, requests // 2))
 
 
-def _cpu_seconds(pid: int) -> float:
-    """User and system time of a process so far."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return math.nan
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def _answers(server: ServerProcess, collection: str) -> list[Send]:
-    """Requests with answers to as many tickets."""
-    with Api(server.url, _TOKEN) as api:
-        issued = api.post(collection_path(collection, "tickets"), json.dumps({"count": _REQUESTS}).encode())
-    path = collection_path(collection, "responses")
-    bodies = [
-        json.dumps({"ticket": ticket["ticket"], "answer": i % 2}).encode() for i, ticket in enumerate(issued["tickets"])
-    ]
-    return [Send("POST", path, body, JSON_HEADERS) for body in bodies]
-
-
-def _send(url: str, requests: Sequence[Send]) -> None:
-    uvloop.run(_send_all(url, requests))
-
-
-async def _send_all(url: str, requests: Sequence[Send]) -> None:
-    pool = Connections(parse_address(url))
-    remaining = iter(requests)
-
-    async def work() -> None:
-        for request in remaining:
-            reply = await pool.request(request)
-            assert isinstance(reply, Response)
-            assert reply.status == 201, reply.body
-
-    await asyncio.gather(*(work() for _ in range(CONNECTIONS)))
-    pool.close()
-
-
-def _respond(server: ServerProcess, collection: str) -> None:
-    size = _REQUESTS // 2
+def _respond(site: _Site, size: int) -> None:
     rng = np.random.default_rng(1)
     roles = draw_roles(rng, Behaviours(), size)
     values = rng.normal(size=size)
-    assert simulate_over_http(server.url, _TOKEN, collection, values, roles, CONNECTIONS, None).sound
+    assert simulate_over_http(site.dither.url, TOKEN, site.collection, values, roles, CONNECTIONS, None).sound
 
 
-@contextmanager
-def _bare_server(folder: Path) -> Iterator[tuple[str, int]]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "uvicorn", "benchmarks.bare:app", "--port", str(port), "--log-level", "warning"]
-    environment = {**os.environ, "BARE_DATABASE": str(folder / "bare.sqlite")}
-    process = subprocess.Popen([*command, "--no-access-log"], env=environment)
-    try:
-        _wait(port)
-        yield f"http://127.0.0.1:{port}", process.pid
-    finally:
-        process.terminate()
-        process.wait()
-
-
-def _wait(port: int) -> None:
-    for _ in range(300):
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.1)
-    raise RuntimeError("the bare server did not start")
+def _row(kind: str, found: dict[str, list[Round]]) -> tuple[str, ...]:
+    rounds, bare = found[kind], found["bare"]
+    requests = 2 if kind in ("both", "flow") else 1
+    rates = [requests * one.rate / other.rate for one, other in zip(rounds, bare, strict=True)]
+    cpu = [one.cpu / other.cpu / requests for one, other in zip(rounds, bare, strict=True)]
+    busy = [
+        f"{100 * median(shares):.0f}%" for shares in zip(*((r.server_busy, r.load_busy) for r in rounds), strict=True)
+    ]
+    each = median(one.cpu for one in rounds)
+    return (
+        _KINDS[kind],
+        f"{median(r.rate for r in rounds):,.0f}",
+        spread(rates),
+        f"{1e6 * each:.0f}",
+        spread(cpu),
+        *busy,
+    )
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

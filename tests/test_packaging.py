@@ -20,7 +20,20 @@ from dither_server.settings import Settings
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("dither_client", "dither_estimator", "dither_server", "dither_migrations")
-COMMANDS = ("answer", "collection", "design", "estimate", "export", "plan", "posterior", "serve", "simulate", "token")
+COMMANDS = (
+    "answer",
+    "collection",
+    "design",
+    "doctor",
+    "estimate",
+    "export",
+    "plan",
+    "posterior",
+    "reproduce",
+    "serve",
+    "simulate",
+    "token",
+)
 
 
 def project() -> dict[str, Any]:
@@ -143,11 +156,24 @@ def compose() -> dict[str, Any]:
 
 def test_compose_starts_the_server_on_a_healthy_postgres() -> None:
     services = compose()["services"]
-    assert set(services) == {"database", "server"}
+    assert set(services) == {"database", "server", "proxy"}
     assert services["database"]["image"] == "postgres:17"
     assert services["server"]["depends_on"] == {"database": {"condition": "service_healthy"}}
     volumes = {volume.split(":")[0] for volume in services["database"]["volumes"]}
     assert volumes == set(compose()["volumes"])
+
+
+def test_compose_puts_a_proxy_before_any_number_of_servers() -> None:
+    services = compose()["services"]
+    assert "ports" not in services["server"]  # two could not have the same
+    assert services["proxy"]["depends_on"] == {"server": {"condition": "service_healthy"}}
+    [config] = services["proxy"]["configs"]
+    lines = compose()["configs"][config["source"]]["content"]
+    assert lines.count("{") == lines.count("}")
+    assert not re.search(r"(?<!\$)\$(?!\$)", lines), "compose would put a variable there"
+    [port] = re.findall(r"^EXPOSE (\d+)$", dockerfile(), flags=re.MULTILINE)
+    assert f"proxy_pass http://$$server:{port};" in lines
+    assert f"listen {services['proxy']['ports'][0].rpartition(':')[2]};" in lines
 
 
 def test_the_settings_of_image_and_compose_exist() -> None:

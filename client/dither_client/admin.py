@@ -1,17 +1,19 @@
 """What an admin does to a server: makes and steers collections, gives and takes tokens."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import httpx2
 
 from dither_client.addresses import collection_path
 from dither_client.api import Api
-from dither_client.errors import InvalidAddress
+from dither_client.errors import BadResponse, InvalidAddress
 from dither_client.flow import Retry
 
 __all__ = ["Admin"]
+
+_INVITATIONS_A_CALL = 10_000
 
 
 class Admin:
@@ -43,9 +45,30 @@ class Admin:
         """Sets a collection `open`, `paused` or `closed` (for good); returns its terms."""
         return self._api.patch(collection_path(collection_id), {"state": state})
 
-    def create_token(self, role: str, name: str) -> dict[str, Any]:
-        """Makes a token of the role `admin`, `analyst` or `gateway`; its secret is in this result and nowhere else."""
-        return self._api.post("/v1/tokens", json.dumps({"role": role, "name": name}).encode())
+    def invite(self, collection_id: str, count: int) -> Iterator[str]:
+        """So many new invitations to a collection whose `admission` is `invite`, in calls of up to 10,000.
+
+        The codes are stored nowhere else.
+        """
+        path = collection_path(collection_id, "invitations")
+        for begun in range(0, count, _INVITATIONS_A_CALL):
+            asked = min(count - begun, _INVITATIONS_A_CALL)
+            codes = self._api.post(path, json.dumps({"count": asked}).encode()).get("invitations")
+            if not isinstance(codes, list) or not all(isinstance(code, str) for code in codes):
+                raise BadResponse("the server's response lacks the list 'invitations'")
+            yield from codes
+
+    def invitations(self, collection_id: str) -> dict[str, Any]:
+        """How many invitations to a collection were `made`, and how many of them `redeemed`."""
+        return self._api.get(collection_path(collection_id, "invitations"))
+
+    def create_token(self, role: str, name: str, collections: Sequence[str] = ()) -> dict[str, Any]:
+        """Makes a token of the role `admin`, `analyst` or `gateway`; its secret is in this result and nowhere else.
+
+        An analyst's or a gateway's is for `collections` alone, if there are any.
+        """
+        limit = {"collections": list(collections)} if collections else {}
+        return self._api.post("/v1/tokens", json.dumps({"role": role, "name": name, **limit}).encode())
 
     def tokens(self) -> dict[str, Any]:
         """Every token, without its secret, under `tokens`."""
@@ -56,6 +79,14 @@ class Admin:
         if not token_id.isascii() or not token_id.replace("-", "").replace("_", "").isalnum():
             raise InvalidAddress("a token's id has only letters, digits, - and _")
         self._api.delete(f"/v1/tokens/{token_id}")
+
+    def keys(self) -> dict[str, Any]:
+        """The keys that tickets are signed with, by number and state, under `keys`; nothing in it is secret."""
+        return self._api.get("/v1/keys")
+
+    def rotate_keys(self) -> dict[str, Any]:
+        """Makes the next key, which signs as soon as every process of the server knows it; the keys, as `keys` does."""
+        return self._api.post("/v1/keys", b"")
 
     def close(self) -> None:
         self._api.close()

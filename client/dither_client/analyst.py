@@ -68,6 +68,10 @@ class Analyst:
         items = _items(self._api.get(collection_path(collection_id, "queries") + wanted, exact=True), "queries")
         return [_parse_answered(item) for item in items]
 
+    def quality(self, collection_id: str) -> dict[str, Any]:
+        """How well a collection goes: `refused` by cause, `completion` by question, `gateways`, and `warnings`."""
+        return self._api.get(collection_path(collection_id, "quality"))
+
     def answers(self, collection_id: str, page: int = 10_000) -> Iterator[dict[str, Any]]:
         """Every answer with `query_id` and `received_at`, `page` of them a request."""
         window: dict[str, Any] = {"limit": page}

@@ -15,6 +15,8 @@ from dither_client.messages import decode_json, parse_problem
 __all__ = ["Api"]
 
 _TIMEOUT = 60.0
+_MAX_BODY = 256 << 20
+"""Bytes that a response may have: a million particles have 60 MB."""
 
 
 class Api:
@@ -29,7 +31,7 @@ class Api:
         transport: httpx2.BaseTransport | None = None,
     ) -> None:
         headers = {"authorization": f"Bearer {_check_token(token)}"} if token else None
-        self._driver = Driver(parse_address(url), timeout, transport, headers)
+        self._driver = Driver(parse_address(url), timeout, transport, headers, _MAX_BODY)
         self._retry = retry or Retry()
 
     def __enter__(self) -> "Api":
@@ -72,6 +74,6 @@ def _object(body: bytes, exact: bool = False) -> dict[str, Any]:
 
 
 def _check_token(token: str) -> str:
-    if not token.isascii() or not token.isprintable() or " " in token:
+    if not isinstance(token, str) or not token.isascii() or not token.isprintable() or " " in token:
         raise InvalidAddress("a token has only printable ASCII characters and no blanks")
     return token

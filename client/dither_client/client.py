@@ -11,13 +11,15 @@ from dither_client.drivers import AsyncDriver, Driver
 from dither_client.entries import Entry, LedgerProtocol
 from dither_client.epsilon import wire_epsilon
 from dither_client.errors import DitherError, Unreachable
-from dither_client.flow import Flow, Retry, answer_flow, send_flow, terms_flow
+from dither_client.flow import Admission, Flow, Retry, answer_flow, send_flow, terms_flow
 from dither_client.ledger import Ledger
 from dither_client.messages import Receipt, Terms
 
 __all__ = ["AsyncClient", "Client"]
 
 _TIMEOUT = 30.0
+_SETTLE = 0.005
+"""Seconds from the beginning of drawing an answer to what is done with it; drawing takes a hundredth of that."""
 
 _Epsilon = str | int | float | Decimal | Fraction
 
@@ -25,7 +27,8 @@ _Epsilon = str | int | float | Decimal | Fraction
 class _Respondent:
     """What both clients are: a server, a ledger, and the flows between them."""
 
-    def __init__(self, url: str, ledger: LedgerProtocol | None, retry: Retry | None) -> None:
+    def __init__(self, url: str, ledger: LedgerProtocol | None, retry: Retry | None, token: str | None) -> None:
+        self._token = Admission(token=token).token
         self._address = parse_address(url)
         self.server = self._address.origin
         self._own_ledger: Ledger | None = None
@@ -35,11 +38,23 @@ class _Respondent:
         self._retry = retry or Retry()
 
     def _answer(
-        self, collection: str, value: float, max_epsilon: Fraction | None, epsilon: _Epsilon | None
+        self,
+        collection: str,
+        value: float,
+        max_epsilon: Fraction | None,
+        epsilon: _Epsilon | None,
+        invitation: str | None,
     ) -> Flow[Receipt]:
-        chosen = None if epsilon is None else wire_epsilon(epsilon)
         return answer_flow(
-            self.server, collection, value, self.ledger, self._retry, max_epsilon=max_epsilon, epsilon=chosen
+            self.server,
+            collection,
+            value,
+            self.ledger,
+            self._retry,
+            max_epsilon=max_epsilon,
+            epsilon=None if epsilon is None else wire_epsilon(epsilon),
+            admission=Admission(invitation, self._token),
+            settle=_SETTLE,
         )
 
     def _terms(self, collection: str) -> Flow[Terms]:
@@ -68,8 +83,9 @@ class Client(_Respondent):
     """Answers the collections of the server at `url`, https or on this machine.
 
     ε is charged to `ledger`, by default a `Ledger` in the user's data folder with its own caps. `timeout` is in
-    seconds, for each connection and each read. Every call tries again as `retry` says. Raises `InvalidAddress` and
-    `LedgerError`.
+    seconds, for each connection and each read; a whole response takes no longer than four times that, and is no longer
+    than a megabyte. Every call tries again as `retry` says. `token` is a gateway's, for collections that ask for one;
+    it goes with requests for tickets alone. Raises `InvalidAddress` and `LedgerError`.
     """
 
     def __init__(
@@ -79,8 +95,9 @@ class Client(_Respondent):
         timeout: float = _TIMEOUT,
         retry: Retry | None = None,
         transport: httpx2.BaseTransport | None = None,
+        token: str | None = None,
     ) -> None:
-        super().__init__(url, ledger, retry)
+        super().__init__(url, ledger, retry, token)
         self._driver = Driver(self._address, timeout, transport)
 
     def __enter__(self) -> "Client":
@@ -95,15 +112,17 @@ class Client(_Respondent):
         value: float,
         max_epsilon: Fraction | None = None,
         epsilon: _Epsilon | None = None,
+        invitation: str | None = None,
     ) -> Receipt:
         """Answers the collection privately, or sends the answer that the ledger already holds for it.
 
         A question that costs more than `max_epsilon`, if that is given, is refused. Where the terms have
         `epsilon_choices`, `epsilon` is the one to be asked at, which must not depend on the value; the collection's own
-        ε if left out. Raises `InvalidEpsilon` and `InvalidValue` before anything is sent, `InvalidQuery`, `LedgerError`
-        and `ServerError`.
+        ε if left out. `invitation` is the code where the terms' `admission` is `invite`; if anything fails, the same
+        code and the same ledger go on where it stopped. Raises `InvalidAddress`, `InvalidEpsilon` and `InvalidValue`
+        before anything is sent, `InvalidQuery`, `LedgerError` and `ServerError`.
         """
-        return self._driver.run(self._answer(collection_id, value, max_epsilon, epsilon))
+        return self._driver.run(self._answer(collection_id, value, max_epsilon, epsilon, invitation))
 
     def terms(self, collection_id: str) -> Terms:
         """What the collection is and which ε it costs. Raises `ServerError`."""
@@ -138,8 +157,9 @@ class AsyncClient(_Respondent):
         timeout: float = _TIMEOUT,
         retry: Retry | None = None,
         transport: httpx2.AsyncBaseTransport | None = None,
+        token: str | None = None,
     ) -> None:
-        super().__init__(url, ledger, retry)
+        super().__init__(url, ledger, retry, token)
         self._driver = AsyncDriver(self._address, timeout, transport)
 
     async def __aenter__(self) -> "AsyncClient":
@@ -154,9 +174,10 @@ class AsyncClient(_Respondent):
         value: float,
         max_epsilon: Fraction | None = None,
         epsilon: _Epsilon | None = None,
+        invitation: str | None = None,
     ) -> Receipt:
         """As `Client.answer`."""
-        return await self._driver.run(self._answer(collection_id, value, max_epsilon, epsilon))
+        return await self._driver.run(self._answer(collection_id, value, max_epsilon, epsilon, invitation))
 
     async def terms(self, collection_id: str) -> Terms:
         """As `Client.terms`."""

@@ -1,4 +1,8 @@
-"""Drive a flow over HTTP with httpx2: make its requests, wait when it says so, return its result."""
+"""Drive a flow over HTTP with httpx2: make its requests, wait when it says so, return its result.
+
+A server has no say in how much memory or time a response takes: past a bound, reading ends. What arrives is taken as it
+is, never unpacked, since a few packed bytes can be very many.
+"""
 
 import asyncio
 import time
@@ -8,11 +12,18 @@ from typing import Any, TypeVar
 import httpx2
 
 from dither_client.addresses import Address
+from dither_client.cutting import Cutter
+from dither_client.errors import BadResponse
 from dither_client.flow import ConnectionFailed, Finished, Flow, Response, Send, Sleep, advance
 
 __all__ = ["AsyncDriver", "Driver"]
 
 _T = TypeVar("_T")
+
+_MAX_BODY = 1 << 20
+"""Bytes that a response to a respondent may have."""
+_WHOLE = 4
+"""A whole response may take this many times as long as a single read."""
 
 
 class Driver:
@@ -24,8 +35,12 @@ class Driver:
         timeout: float,
         transport: httpx2.BaseTransport | None = None,
         headers: Mapping[str, str] | None = None,
+        max_body: int = _MAX_BODY,
     ) -> None:
         self._base = address.base
+        self._seconds = _WHOLE * timeout
+        self._max_body = max_body
+        self._cutter = Cutter()
         self._http = httpx2.Client(transport=transport, **_options(address, timeout, headers))
 
     def run(self, flow: Flow[_T]) -> _T:
@@ -41,13 +56,20 @@ class Driver:
         return step.value
 
     def _send(self, send: Send) -> Response | ConnectionFailed:
+        content, headers, trace = send.body or None, dict(send.headers), {"trace": self._cutter.note}
         try:
-            response = self._http.request(
-                send.method, self._base + send.path, content=send.body or None, headers=dict(send.headers)
-            )
+            with (
+                self._cutter.after(self._seconds),
+                self._http.stream(
+                    send.method, self._base + send.path, content=content, headers=headers, extensions=trace
+                ) as response,
+            ):
+                body = _Body(response, self._max_body)
+                for part in response.iter_bytes():
+                    body.add(part)
         except httpx2.RequestError as error:
             return ConnectionFailed(type(error).__name__)
-        return Response(response.status_code, response.headers, response.content)
+        return Response(response.status_code, response.headers, body.whole())
 
     def close(self) -> None:
         self._http.close()
@@ -62,8 +84,11 @@ class AsyncDriver:
         timeout: float,
         transport: httpx2.AsyncBaseTransport | None = None,
         headers: Mapping[str, str] | None = None,
+        max_body: int = _MAX_BODY,
     ) -> None:
         self._base = address.base
+        self._seconds = _WHOLE * timeout
+        self._max_body = max_body
         self._http = httpx2.AsyncClient(transport=transport, **_options(address, timeout, headers))
 
     async def run(self, flow: Flow[_T]) -> _T:
@@ -79,18 +104,47 @@ class AsyncDriver:
         return step.value
 
     async def _send(self, send: Send) -> Response | ConnectionFailed:
+        content, headers = send.body or None, dict(send.headers)
         try:
-            response = await self._http.request(
-                send.method, self._base + send.path, content=send.body or None, headers=dict(send.headers)
-            )
-        except httpx2.RequestError as error:
+            async with (
+                asyncio.timeout(self._seconds),
+                self._http.stream(send.method, self._base + send.path, content=content, headers=headers) as response,
+            ):
+                body = _Body(response, self._max_body)
+                async for part in response.aiter_bytes():
+                    body.add(part)
+        except (httpx2.RequestError, TimeoutError) as error:
             return ConnectionFailed(type(error).__name__)
-        return Response(response.status_code, response.headers, response.content)
+        return Response(response.status_code, response.headers, body.whole())
 
     async def close(self) -> None:
         await self._http.aclose()
 
 
+class _Body:
+    """A response's body as it comes in. Raises `BadResponse` if it is packed or gets too long."""
+
+    def __init__(self, response: httpx2.Response, limit: int) -> None:
+        if response.headers.get("content-encoding", "identity") != "identity":
+            raise BadResponse("the server's response is compressed, which nobody asked for")
+        self._parts: list[bytes] = []
+        self._room = limit
+
+    def add(self, part: bytes) -> None:
+        self._room -= len(part)
+        if self._room < 0:
+            raise BadResponse("the server's response is too long")
+        self._parts.append(part)
+
+    def whole(self) -> bytes:
+        return b"".join(self._parts)
+
+
 def _options(address: Address, timeout: float, headers: Mapping[str, str] | None) -> dict[str, Any]:
     """What httpx2 clients are made with. A server on this machine is not behind the environment's proxy."""
-    return {"timeout": timeout, "headers": headers, "trust_env": not address.loopback, "follow_redirects": False}
+    return {
+        "timeout": timeout,
+        "headers": {**(headers or {}), "accept-encoding": "identity"},
+        "trust_env": not address.loopback,
+        "follow_redirects": False,
+    }

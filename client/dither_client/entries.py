@@ -6,6 +6,7 @@ receipt is stored) or `expired` (the answer came too late; the charge stands).
 """
 
 import math
+import secrets
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -16,7 +17,7 @@ from dither_client.epsilon import MICRO, epsilon_text, parse_epsilon
 from dither_client.errors import OverCap
 from dither_client.queries import Query
 
-__all__ = ["DEFAULT_CAP", "Cap", "Caps", "Charge", "Entry", "LedgerProtocol", "State"]
+__all__ = ["DEFAULT_CAP", "Cap", "Caps", "Charge", "Entry", "LedgerProtocol", "State", "new_retry_key"]
 
 State = Literal["charged", "drawn", "sent", "expired"]
 
@@ -101,6 +102,9 @@ class LedgerProtocol(Protocol):
     def draw(self, server: str, collection: str, answer: int) -> Entry:
         """Stores the answer of a charged entry, and returns the entry with the answer that was stored first."""
 
+    def retry_key(self, server: str, collection: str) -> str:
+        """What a ticket for an invitation is asked for with: random, and the same whenever it is asked for again."""
+
     def mark_sent(self, server: str, collection: str, receipt: str) -> None:
         """Stores the receipt of a drawn entry."""
 
@@ -115,6 +119,11 @@ class LedgerProtocol(Protocol):
 
     def spent(self, server: str | None = None) -> Fraction:
         """ε spent in total, or on one server."""
+
+
+def new_retry_key() -> str:
+    """A key that nobody guesses."""
+    return secrets.token_urlsafe(24)
 
 
 def _round_down(cap: Cap) -> int:

@@ -7,15 +7,25 @@ holds the respondent's value: that enters `answer_flow`, and only an answer draw
 
 import json
 import random
+import re
+import time
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Generic, NamedTuple, TypeVar
 
 from dither_client.addresses import collection_path
 from dither_client.entries import Entry, LedgerProtocol
 from dither_client.epsilon import epsilon_text, json_epsilon
-from dither_client.errors import AlreadyAnswered, AnswerExpired, InvalidQuery, LedgerError, OverCap, Unreachable
+from dither_client.errors import (
+    AlreadyAnswered,
+    AnswerExpired,
+    InvalidAddress,
+    InvalidQuery,
+    LedgerError,
+    OverCap,
+    Unreachable,
+)
 from dither_client.messages import (
     Receipt,
     Terms,
@@ -31,6 +41,7 @@ from dither_client.sampling import RandBelow, system_randbelow
 
 __all__ = [
     "JSON_HEADERS",
+    "Admission",
     "ConnectionFailed",
     "Finished",
     "Flow",
@@ -47,6 +58,8 @@ __all__ = [
 
 _TOO_LATE = ("ticket-expired", "collection-closed", "collection-full")
 """Refusals of an answer that no later attempt can change."""
+
+_SECRET = re.compile(r"[!-~]{1,128}")
 
 JSON_HEADERS: Mapping[str, str] = {"content-type": "application/json", "accept": "application/json"}
 
@@ -72,6 +85,19 @@ class Response(NamedTuple):
     status: int
     headers: Mapping[str, str]
     body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What lets a respondent in: an invitation's code, or a gateway's token. Raises `InvalidAddress`."""
+
+    invitation: str | None = field(default=None, repr=False)
+    token: str | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        for name, secret in (("an invitation", self.invitation), ("a token", self.token)):
+            if secret is not None and not (isinstance(secret, str) and _SECRET.fullmatch(secret)):
+                raise InvalidAddress(f"{name} has only printable ASCII characters and no blanks, at most 128")
 
 
 class ConnectionFailed(Exception):
@@ -137,7 +163,8 @@ def exchange(request: Send, retry: Retry = _RETRY) -> Flow[Response]:
         if attempt < retry.attempts:
             yield Sleep(retry.wait(attempt, response))
     if response is None:
-        raise Unreachable(f"no response from the server in {retry.attempts} attempts")
+        attempts = "one attempt" if retry.attempts == 1 else f"{retry.attempts} attempts"
+        raise Unreachable(f"no response from the server in {attempts}: check its address, or try later")
     return response
 
 
@@ -158,6 +185,8 @@ def answer_flow(
     randbelow: RandBelow = system_randbelow,
     max_epsilon: Fraction | None = None,
     epsilon: Fraction | None = None,
+    admission: Admission = Admission(),
+    settle: float = 0.0,
 ) -> Flow[Receipt]:
     """One private answer of a respondent who holds `value`, from the ticket to the receipt.
 
@@ -166,19 +195,28 @@ def answer_flow(
     answer is sent as it is, and `value` is not used. A question that costs more than `max_epsilon`, the ε that the
     respondent was told, is refused. `epsilon` is what the respondent chose, where a collection leaves a choice, without
     regard to `value`: it goes into the request for the ticket, and a question at another ε is refused. An entry that
-    the ledger already has is taken up at its own ε. Raises `InvalidValue`, `InvalidAddress`, `InvalidQuery`,
-    `LedgerError` and `ServerError`.
+    the ledger already has is taken up at its own ε. `admission` goes into the request for the ticket and nowhere else;
+    an invitation goes with the ledger's retry key, so that a lost reply does not use it up. A newly drawn answer goes
+    on `settle` seconds after its drawing began: how long drawing takes depends on the noise, and whoever knows both
+    answer and noise knows the cell. Raises `InvalidValue`, `InvalidAddress`, `InvalidQuery`, `LedgerError` and
+    `ServerError`.
     """
     check_value(value)
     path = collection_path(collection, "tickets")
-    chosen = {} if epsilon is None else {"epsilon": json_epsilon(epsilon)}
     entry = ledger.find(server, collection)
     if entry is None:
-        ticket = yield from _ticket_flow(path, json.dumps(chosen).encode(), retry)
+        asked: dict[str, object] = {} if epsilon is None else {"epsilon": json_epsilon(epsilon)}
+        if admission.invitation is not None:
+            asked |= {"invitation": admission.invitation, "retry_key": ledger.retry_key(server, collection)}
+        ticket = yield from _ticket_flow(path, json.dumps(asked).encode(), admission.token, retry)
         _check_price(ticket.query.epsilon, max_epsilon, epsilon)
         entry = ledger.charge(server, collection, ticket.ticket, ticket.query)
     if entry.state == "charged":
-        entry = ledger.draw(server, collection, entry.query.answer(value, randbelow))
+        began = time.perf_counter()
+        answer = entry.query.answer(value, randbelow)
+        if settle > 0:
+            yield Sleep(max(0.0, settle - (time.perf_counter() - began)))
+        entry = ledger.draw(server, collection, answer)
     return (yield from send_flow(entry, ledger, retry))
 
 
@@ -222,8 +260,9 @@ def _check_price(asked: Fraction, told: Fraction | None, chosen: Fraction | None
         )
 
 
-def _ticket_flow(path: str, body: bytes, retry: Retry) -> Flow[Ticket]:
-    response = yield from exchange(Send("POST", path, body, JSON_HEADERS), retry)
+def _ticket_flow(path: str, body: bytes, token: str | None, retry: Retry) -> Flow[Ticket]:
+    headers = JSON_HEADERS if token is None else {**JSON_HEADERS, "authorization": f"Bearer {token}"}
+    response = yield from exchange(Send("POST", path, body, headers), retry)
     if response.status != 201:
         raise parse_problem(response.status, response.body)
     return parse_ticket(decode_json(response.body))

@@ -11,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dither_client.entries import DEFAULT_CAP, Cap, Caps, Charge, Entry
+from dither_client.entries import DEFAULT_CAP, Cap, Caps, Charge, Entry, new_retry_key
 from dither_client.epsilon import MICRO, micro_epsilon
 from dither_client.errors import DitherError, LedgerError
 from dither_client.folders import user_data_folder
@@ -20,7 +20,7 @@ from dither_client.queries import Query, parse_query
 
 __all__ = ["Ledger"]
 
-_VERSION = 2
+_VERSION = 3
 
 _SCHEMA = """
 CREATE TABLE entries (
@@ -52,6 +52,9 @@ CREATE TABLE entries (
 _UPGRADES = {
     # The ρ of zero-concentrated differential privacy, where the query's mechanism states one.
     1: "ALTER TABLE entries ADD COLUMN micro_rho INTEGER CONSTRAINT a_rho_is_positive CHECK (micro_rho > 0)",
+    # What tickets for invitations are asked for with: stored before it is sent, so that a lost reply costs nothing.
+    2: "CREATE TABLE retry_keys (server TEXT NOT NULL, collection TEXT NOT NULL, key TEXT NOT NULL, "
+    "CONSTRAINT one_retry_key_for_a_collection UNIQUE (server, collection))",
 }
 """What takes a file from each version to the next. New files are made at version 1 and upgraded, too."""
 
@@ -127,6 +130,15 @@ class Ledger:
         self._advance(server, collection, "charged", "state = 'drawn', answer = ?", answer)
         with self._reading() as db:
             return self._entry(db, server, collection)
+
+    def retry_key(self, server: str, collection: str) -> str:
+        with self._writing() as db:
+            db.execute(
+                "INSERT OR IGNORE INTO retry_keys (server, collection, key) VALUES (?, ?, ?)",
+                (server, collection, new_retry_key()),
+            )
+            statement = "SELECT key FROM retry_keys WHERE server = ? AND collection = ?"
+            return str(db.execute(statement, (server, collection)).fetchone()[0])
 
     def mark_sent(self, server: str, collection: str, receipt: str) -> None:
         self._advance(server, collection, "drawn", "state = 'sent', receipt = ?", receipt)

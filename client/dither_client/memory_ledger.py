@@ -3,7 +3,7 @@
 import threading
 from fractions import Fraction
 
-from dither_client.entries import DEFAULT_CAP, Cap, Caps, Charge, Entry
+from dither_client.entries import DEFAULT_CAP, Cap, Caps, Charge, Entry, new_retry_key
 from dither_client.epsilon import MICRO, micro_epsilon
 from dither_client.errors import LedgerError
 from dither_client.queries import Query
@@ -14,11 +14,12 @@ __all__ = ["MemoryLedger"]
 class MemoryLedger:
     """A `LedgerProtocol` of this process alone, safe to share between its threads. Raises `InvalidEpsilon`."""
 
-    __slots__ = ("_caps", "_entries", "_lock")
+    __slots__ = ("_caps", "_entries", "_lock", "_retry_keys")
 
     def __init__(self, max_epsilon: Cap = DEFAULT_CAP, max_epsilon_per_server: Cap | None = None) -> None:
         self._caps = Caps.read(max_epsilon, max_epsilon_per_server)
         self._entries: dict[tuple[str, str], Entry] = {}
+        self._retry_keys: dict[tuple[str, str], str] = {}
         self._lock = threading.Lock()
 
     def find(self, server: str, collection: str) -> Entry | None:
@@ -41,6 +42,10 @@ class MemoryLedger:
                 entry = entry.moved("drawn", answer)
                 self._entries[server, collection] = entry
             return entry
+
+    def retry_key(self, server: str, collection: str) -> str:
+        with self._lock:
+            return self._retry_keys.setdefault((server, collection), new_retry_key())
 
     def mark_sent(self, server: str, collection: str, receipt: str) -> None:
         with self._lock:

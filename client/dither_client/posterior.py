@@ -146,7 +146,8 @@ class Posterior:
         for parameter, (low, high) in self.interval(0.9).items():
             summary = self.summaries[parameter]
             lines.append(
-                f"  {parameter:<{width}}  {summary['mean']:.4g} ± {summary['sd']:.2g}  (90%: {low:.4g} to {high:.4g})"
+                f"  {parameter:<{width}}  {_rounded(summary['mean'], 4)} ± {_rounded(summary['sd'], 2)}  "
+                f"(90%: {_rounded(low, 4)} to {_rounded(high, 4)})"
             )
         if self.poison is not None:
             lines.append(f"  {poison_sentence(self.poison)}")
@@ -212,7 +213,7 @@ def poison_sentence(poison: Mapping[str, Any]) -> str:
 
 def _amount(bound: float | None) -> str:
     """Two digits, without an exponent up to a million."""
-    return "any amount" if bound is None else f"{float(f'{bound:.2g}'):g}"
+    return "any amount" if bound is None else _rounded(bound, 2)
 
 
 def parse_particles(data: Any) -> Particles:
@@ -228,3 +229,8 @@ def parse_particles(data: Any) -> Particles:
     if not particles.values or len(particles.values) != len(particles.weights):
         raise BadResponse("the server's particles and weights do not belong together")
     return particles
+
+
+def _rounded(number: float, digits: int) -> str:
+    """The number to so many digits, with an exponent only where there would be many zeros."""
+    return f"{float(f'{number:.{digits}g}'):g}"

@@ -12,6 +12,10 @@ from dither_estimator.families import Family, FloatArray
 __all__ = ["Cells", "Channel", "QueryGroup", "channel_of", "group_queries"]
 
 
+_DELICATE = 1e-3
+"""Rounding can only matter to a probability whose least value is below this."""
+
+
 @dataclass(frozen=True)
 class Channel:
     """The law of answers given cells, shared by all queries of one mechanism with one `channel_key`."""
@@ -30,13 +34,18 @@ class Channel:
 
         Summation by parts: `p_s = Q[last, s] + Σ_k F(e_k) (Q[k, s] - Q[k + 1, s])`.
         """
-        if len(self.steps) == 1:
-            shares = self.steps.T * cdf
-        else:
-            shares = self.steps.T @ cdf
+        shares = self.steps.T * cdf if len(self.steps) == 1 else self.steps.T @ cdf
         shares += self.matrix[-1][:, None]
         floored: FloatArray = np.maximum(shares, self.floor[:, None], out=shares)
         return floored
+
+    def probability(self, answer: int, cdf: FloatArray) -> FloatArray:
+        """`P(answer)` of questions with a single edge, where the CDF is `cdf`, of any shape."""
+        share: FloatArray = self.steps[0, answer] * cdf
+        share += self.matrix[-1, answer]
+        if self.floor[answer] < _DELICATE:
+            np.maximum(share, self.floor[answer], out=share)
+        return share
 
 
 @lru_cache(maxsize=1 << 14)

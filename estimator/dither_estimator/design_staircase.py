@@ -18,14 +18,15 @@ from scipy.special import ndtri
 from dither_client import Query, Staircase, Transform
 from dither_estimator.design_atoms import Atom
 from dither_estimator.design_member import Member
+from dither_estimator.design_mixture import Criterion
 from dither_estimator.design_solution import DesignError, Solution, solution, variances
 from dither_estimator.design_staircase_scheme import Scheme
 from dither_estimator.design_staircase_weights import whole_weights
 from dither_estimator.families import FloatArray
 from dither_estimator.goals import Goal
-from dither_estimator.limit import BestMechanism, Patterns, best_mechanism
+from dither_estimator.limit import LEAST_EPSILON, BestMechanism, Patterns, best_mechanism
 
-__all__ = ["MOST_ANSWERS", "staircase_solution"]
+__all__ = ["MOST_ANSWERS", "staircase_solution", "staircase_with_cuts"]
 
 MOST_ANSWERS = 32
 """The most answers, and the most cells, of a query that a design chooses."""
@@ -40,6 +41,8 @@ _ROUNDING = 1e-4
 """Share of the criterion that may be given up for smaller weights."""
 _SLIGHT = 1e-4
 """Columns with a smaller share of the answers are left out at first."""
+_SELDOM = 1e-3
+"""Answers so much less likely than the likeliest are left out where there is no time to look."""
 
 
 _Numbers = npt.NDArray[np.int64]
@@ -64,21 +67,46 @@ def staircase_solution(member: Member, epsilon: Fraction, goal: Goal) -> Solutio
 
     Raises `DesignError`.
     """
-    best = best_mechanism(member, epsilon, goal)
-    scheme, whole = _with_whole_weights(_scheme(member, epsilon, goal, best))
+    solved = max(epsilon, LEAST_EPSILON)
+    share = float(epsilon / solved) ** 2
+    best = best_mechanism(member, solved, goal)
+    scheme, whole = _with_whole_weights(_scheme(member, solved, goal, best))
     pairs = sorted((tuple(np.flatnonzero(row).tolist()), v) for row, v in zip(scheme.patterns, whole, strict=True))
-    found = variances(scheme.information, member.information, member.weights(goal))
+    information = share * scheme.information
+    found = variances(information, member.information, member.weights(goal))
     weighted = zip(member.weights(goal).tolist(), found, strict=True)
     criterion = sum(weight * v for weight, v in weighted if v is not None)
     return Solution(
         candidates=_Sets(tuple(some for some, _ in pairs), tuple(v for _, v in pairs), epsilon),
         atoms=(Atom(len(scheme.cuts), tuple(scheme.cuts.tolist())),),
         weights=(1.0,),
-        information=scheme.information,
+        information=information,
         variances=found,
         criterion=criterion,
-        gap=max(0.0, criterion - best.limit.criterion + best.limit.gap),
+        gap=max(0.0, criterion - (best.limit.criterion - best.limit.gap) / share),
     )
+
+
+def staircase_with_cuts(member: Member, query: Staircase, cuts: FloatArray, criterion: Criterion) -> Staircase:
+    """A query with these increasing cuts (as many as `query` has) and good sets for them: of `query`, or intervals.
+
+    And their complements. Of cuts that coincide one is left. Takes some tens of milliseconds, and certifies nothing.
+    Raises `InvalidQuery`, and `LinAlgError` where nothing is told.
+    """
+    cells, kept = len(cuts) + 1, np.append(np.flatnonzero(np.diff(cuts) > 0), len(cuts) - 1)
+    own = np.array([np.isin(np.arange(cells), some) for some in query.sets])[:, np.append(kept, cells - 1)]
+    numbers = np.arange(len(kept) + 1)
+    first, last = (index[:, np.newaxis] for index in np.triu_indices(len(kept) + 1))
+    sets = np.concatenate([own, (first <= numbers) & (numbers <= last)])
+    sets = np.unique(np.concatenate([sets, ~sets, sets[:, ::-1], ~sets[:, ::-1]]), axis=0)
+    sets = sets[sets.any(axis=1) & ~sets.all(axis=1)]
+    scheme = Scheme(member, math.exp(-query.epsilon), criterion, cuts[kept], sets, np.ones(len(sets)))
+    scheme = scheme.reweighted() or scheme
+    scheme = scheme.without(scheme.probable < _SELDOM * scheme.probable.max()) or scheme
+    scheme, whole = _with_whole_weights(scheme)
+    pairs = [(tuple(np.flatnonzero(row).tolist()), v) for row, v in zip(scheme.patterns, whole, strict=True)]
+    chosen, weights = zip(*sorted(pairs), strict=True)
+    return Staircase(scheme.cuts.tolist(), chosen, weights, query.epsilon)
 
 
 def _scheme(member: Member, epsilon: Fraction, goal: Goal, best: BestMechanism) -> Scheme:

@@ -109,21 +109,21 @@ class Scheme:
         """Without the sets that the criterion can do without, if it is to stay below `enough`."""
         best = self
         for share in _SHARES:
-            if (fewer := best._without(best.probable < share * best.probable.max())) and fewer.value <= enough:
+            if (fewer := best.without(best.probable < share * best.probable.max())) and fewer.value <= enough:
                 best = fewer
                 break
         tried: set[bytes] = set()
         while left := [y for y in np.argsort(best.probable).tolist() if best.patterns[y].tobytes() not in tried]:
             drop = best.orbits[:, best.orbits[left[0]].argmax()] > 0
             tried |= {row.tobytes() for row in best.patterns[drop]}
-            if (fewer := best._without(drop)) and fewer.value <= enough:
+            if (fewer := best.without(drop)) and fewer.value <= enough:
                 best = fewer
         return best
 
     def _simplified(self, enough: float) -> "Scheme":
         """Without sets that are seldom answered, if other cuts then bring the criterion below `enough`."""
         for share in _SELDOM:
-            fewer = self._without(self.probable < share * self.probable.max())
+            fewer = self.without(self.probable < share * self.probable.max())
             if fewer and (moved := fewer.merged().recut()).value <= enough:
                 return moved
         return self
@@ -160,7 +160,8 @@ class Scheme:
         used = weights > 1e-9 * weights.max()
         return replace(self, patterns=self.patterns[used], weights=weights[used]).with_weights(weights[used])
 
-    def _without(self, drop: npt.NDArray[np.bool_]) -> "Scheme | None":
+    def without(self, drop: npt.NDArray[np.bool_]) -> "Scheme | None":
+        """Without some sets, at the best weights of the others; None if there are no others, or no such weights."""
         if drop.all() or not drop.any():
             return None
         kept = replace(self, patterns=self.patterns[~drop], weights=self.weights[~drop])

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from dither_client import IntervalQuery, Query, RandomizedResponse, Staircase, Transform
 from dither_estimator.families import FloatArray
 
-__all__ = ["Address", "addresses", "edges_at", "query_at", "rounded", "threshold", "with_edges"]
+__all__ = ["Address", "addresses", "edges_at", "query_at", "rebuilt", "rounded", "threshold", "with_edges"]
 
 _FINE = 1_024
 """Cuts in standard units are rounded to a 1,024th, far below what the information can tell."""
@@ -47,15 +47,15 @@ def _frame(standard: Query) -> _Frame:
     return _Frame(0.0, 1.0, np.round(np.array(standard.edges) * _FINE) / _FINE)
 
 
-def addresses(standard: Query, locations: FloatArray, scales: FloatArray) -> list[Address]:
+def addresses(standard: Query, locations: FloatArray, scales: FloatArray, step: float = 0.0) -> list[Address]:
     """The lattice points nearest to `standard`, a query in standard units, asked of the members (location, scale).
 
-    Both have shape (n,).
+    Both have shape (n,). No step of the lattice is to be finer than `step`, but for rounding to a power of two.
     """
     frame = _frame(standard)
     centres = locations + scales * frame.centre
     coarse = np.frexp(np.maximum(np.abs(centres), scales))[1] - _BITS
-    exponents = np.maximum(np.rint(np.log2(scales / 10)), coarse).astype(int)
+    exponents = np.maximum(np.rint(np.log2(np.maximum(scales / 10, step))), coarse).astype(int)
     steps = np.ldexp(1.0, exponents)
     units = np.maximum(np.rint(scales * frame.unit / steps), 1.0) if frame.unit else np.zeros_like(steps)
     whole = np.rint(centres / steps).tolist()
@@ -108,6 +108,17 @@ def with_edges(question: IntervalQuery, edges: Sequence[float], transform: Trans
     rung = edges[1] - edges[0]
     low = edges[0] - rung / 2
     return question.on(low, low + rung * question.levels, transform)
+
+
+def rebuilt(question: Query, cuts: Sequence[float], transform: Transform) -> Query:
+    """A query of the question's kind with these dyadic edges. Raises `InvalidQuery` where it cannot have them."""
+    if isinstance(question, RandomizedResponse):
+        return RandomizedResponse(cuts, question.epsilon, transform)
+    if isinstance(question, Staircase):
+        return Staircase(cuts, question.sets, question.weights, question.epsilon, transform)
+    if not isinstance(question, IntervalQuery):
+        raise TypeError(f"no lattice for {type(question).__name__}")
+    return with_edges(question, cuts, transform)
 
 
 def rounded(values: FloatArray, steps: FloatArray) -> FloatArray:

@@ -5,39 +5,35 @@ exchangeable given their questions, so they are kept as counts and applied toget
 or when the pool is due for renewal. What is read is always the posterior of every answer learnt.
 """
 
-import io
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
-from itertools import cycle
-from typing import Any
+from itertools import cycle, zip_longest
 
 import numpy as np
 import numpy.typing as npt
 
-from dither_client import Query, parse_query
+from dither_client import Query
 from dither_estimator.comparison import Comparison, compare
 from dither_estimator.counts import Counts, answers_by_epsilon, check_counts, total_answers
 from dither_estimator.discrimination import most_discriminating, number_discriminating
 from dither_estimator.evidence import Evidence, estimate_evidence
 from dither_estimator.families import FloatArray
 from dither_estimator.particles import ParticleSystem, effective_sample_size, init, update
-from dither_estimator.poison import poison_bound
-from dither_estimator.policies import QuestionPolicy, question_policy
+from dither_estimator.poison import PoisonBound, poison_bound
+from dither_estimator.policies import Fixed, QuestionPolicy, question_policy
 from dither_estimator.posterior import Posterior, summarise
+from dither_estimator.renewal import answers_until_renewal
+from dither_estimator.snapshots import InvalidSnapshot, State, read_snapshot, write_snapshot
 from dither_estimator.specification import Specification
+from dither_estimator.steering import Steering
 
 __all__ = ["InvalidSnapshot", "Learner"]
 
-_RENEWAL = 12
-"""The pool is renewed when the answers have grown by one part in so many."""
-
-_SNAPSHOT_VERSION = 2
-
-
-class InvalidSnapshot(ValueError):
-    """A snapshot that this version cannot read, or of another specification; rebuild from the counts."""
+_GROWN = 11, 10
+"""The bound on poison is found anew when the answers have grown by a tenth."""
+_QUESTIONS = 8
+"""A pool has no more questions than this unless more are wanted."""
 
 
 @dataclass(slots=True)
@@ -68,9 +64,12 @@ class Learner:
         self._system = init(self._rng, specification.prior, specification.particles)
         self._rivals = tuple(init(self._rng, rival.prior, specification.particles) for rival in specification.rivals)
         self._evidences: tuple[Evidence, ...] | None = None
+        self._poison: tuple[int, PoisonBound] | None = None
         self._answers = 0
         self._pending: dict[Query, list[int]] = {}
         self._pools: dict[Fraction | None, _Pool] = {}
+        self._steering = Steering()
+        self._review_at = 0
 
     @property
     def answers(self) -> int:
@@ -78,9 +77,19 @@ class Learner:
         return self._answers
 
     @property
+    def moves(self) -> int:
+        """How many times the particles have moved so far; answers that wait to be applied may move them again."""
+        return self._system.moves
+
+    @property
     def counts(self) -> Counts:
         """Every answer learnt, as a count table."""
         return self._current().counts
+
+    @property
+    def steering(self) -> Steering:
+        """Whether the questions follow the posterior alone."""
+        return self._steering
 
     def pool(self, size: int = 1, epsilon: Fraction | None = None) -> tuple[Query, ...]:
         """At least `size` questions, each to be asked of as many respondents as another; renewed when answers grew.
@@ -101,24 +110,48 @@ class Learner:
         return next(pool.turns)
 
     def _renewed(self, size: int, epsilon: Fraction | None) -> "_Pool":
-        due = max(1, self._answers // _RENEWAL)
-        length = max(size, min(due, 16))
         at = self.specification.epsilon if epsilon is None else epsilon
+        self._review(at)
+        due = self._epoch(at)
+        length = max(size, min(due, _QUESTIONS))
         queries = self._questions(length, max(due, length) / length, at)
         pool = self._pools[epsilon] = _Pool(queries, self._answers + due, cycle(queries))
         return pool
+
+    def _epoch(self, epsilon: Fraction) -> int:
+        """For how many answers to ask from one pool: a share of what the youngest of those who ask has learnt."""
+        second = self._steering.second
+        learnt = self._answers if second is None or not second.heard else min(self._answers, second.answers)
+        return answers_until_renewal(learnt, epsilon)
+
+    def _review(self, epsilon: Fraction) -> None:
+        system = self._current()
+        if self._answers >= self._review_at and not isinstance(self._policy, Fixed):
+            self._steering = self._steering.reviewed(self._rng, system)
+            self._system = self._steering.corrected(self._rng, system)
+            self._review_at = self._answers + self._epoch(epsilon)
+
+    def _policy_pool(self, size: int, repeats: float, epsilon: Fraction) -> list[Query]:
+        """The policy's questions; half of them, one by one in turn, for a second opinion that is heard."""
+        rng, system, second = self._rng, self._current(), self._steering.heard
+        if second is None:
+            return list(self._policy.pool(rng, system, size, repeats, epsilon))
+        half = (size + int(rng.integers(2))) // 2
+        others = list(self._policy.pool(rng, second, half, repeats, epsilon)) if half else []
+        own = list(self._policy.pool(rng, system, size - half, repeats, epsilon)) if half < size else []
+        return [query for pair in zip_longest(others, own) for query in pair if query is not None]
 
     def _questions(self, size: int, repeats: float, epsilon: Fraction) -> tuple[Query, ...]:
         """A pool of `size`: of the policy's questions, and of the one that tells families apart in its share."""
         spec, rng, system = self.specification, self._rng, self._current()
         count = number_discriminating(rng, spec.discriminate, size)
         if count == 0:
-            return self._policy.pool(rng, system, size, repeats, epsilon)
+            return tuple(self._policy_pool(size, repeats, epsilon))
         systems = (system, *self._rivals)
         best = most_discriminating(rng, systems, spec.mechanism, spec.levels, epsilon, spec.transform, spec.rho)
         if best is None:
-            return self._policy.pool(rng, system, size, repeats, epsilon)
-        queries = list(self._policy.pool(rng, system, size - count, repeats, epsilon)) if count < size else []
+            return tuple(self._policy_pool(size, repeats, epsilon))
+        queries = self._policy_pool(size - count, repeats, epsilon) if count < size else []
         for place in rng.integers(len(queries) + 1, size=count):
             queries.insert(place, best)
         return tuple(queries)
@@ -157,13 +190,20 @@ class Learner:
             particles=len(system.log_weights),
             moves=system.moves,
             queries=len(system.counts),
-            poison=poison_bound(self.specification.family, system.counts, system.coordinates, system.weights),
+            poison=self._poison_bound(system),
             answers_by_epsilon={
                 **dict.fromkeys(self.specification.epsilon_choices, 0),
                 **answers_by_epsilon(system.counts),
             },
             comparison=comparison,
         )
+
+    def _poison_bound(self, system: ParticleSystem) -> PoisonBound:
+        """The bound of the answers learnt, or of nearly all of them: it hardly changes, and takes its time."""
+        if self._poison is None or self._answers * _GROWN[1] >= self._poison[0] * _GROWN[0]:
+            bound = poison_bound(self.specification.family, system.counts, system.coordinates, system.weights)
+            self._poison = self._answers, bound
+        return self._poison[1]
 
     def particles(self) -> tuple[FloatArray, FloatArray]:
         """Parameters (n, d), in the family's order, and normalised weights (n,)."""
@@ -172,9 +212,10 @@ class Learner:
 
     def _current(self) -> ParticleSystem:
         if self._pending:
-            new = check_counts(self._pending)
+            new = {query: np.array(row, dtype=np.int64) for query, row in self._pending.items() if any(row)}
             self._system, _ = update(self._rng, self._system, new)
             self._rivals = tuple(update(self._rng, rival, new)[0] for rival in self._rivals)
+            self._steering = self._steering.learnt(self._rng, new)
             self._pending, self._evidences = {}, None
         return self._system
 
@@ -191,64 +232,19 @@ class Learner:
         return compare(names, self._evidences)
 
     def snapshot(self) -> bytes:
-        """The whole state, for `restore`: a NumPy archive without pickles."""
+        """The whole state, for `restore`."""
         systems = (self._current(), *self._rivals)
-        table = systems[0].counts
-        header = {
-            "version": _SNAPSHOT_VERSION,
-            "parameters": [list(each.prior.family.names) for each in systems],
-            "log_evidence": [each.log_evidence for each in systems],
-            "moves": [each.moves for each in systems],
-            "evidences": self._evidences and [astuple(evidence) for evidence in self._evidences],
-            "generator": self._rng.bit_generator.state,
-            "queries": [query.to_json() for query in table],
-        }
-        counts = list(table.values())
-        arrays: dict[str, Any] = {f"coordinates{i}": each.coordinates for i, each in enumerate(systems)}
-        arrays |= {f"log_weights{i}": each.log_weights for i, each in enumerate(systems)}
-        arrays["counts"] = np.concatenate(counts) if counts else np.zeros(0, dtype=np.int64)
-        buffer = io.BytesIO()
-        np.savez(buffer, header=np.array(json.dumps(header)), **arrays)
-        return buffer.getvalue()
+        generator = self._rng.bit_generator.state
+        return write_snapshot(State(systems, self._evidences, self._steering, self._review_at, generator))
 
     @classmethod
     def restore(cls, specification: Specification, snapshot: bytes) -> "Learner":
         """The learner that made the snapshot. Raises `InvalidSnapshot`."""
         learner = cls(specification, 0)
-        try:
-            with np.load(io.BytesIO(snapshot), allow_pickle=False) as archive:
-                learner._load(json.loads(str(archive["header"])), {name: archive[name] for name in archive.files})
-        except InvalidSnapshot:
-            raise
-        except Exception as error:
-            raise InvalidSnapshot(f"the snapshot cannot be read: {type(error).__name__}") from error
+        state = read_snapshot(specification, snapshot)
+        learner._system, *rivals = state.systems
+        learner._rivals = tuple(rivals)
+        learner._evidences, learner._steering, learner._review_at = state.evidences, state.steering, state.review_at
+        learner._answers = total_answers(learner._system.counts)
+        learner._rng.bit_generator.state = state.generator
         return learner
-
-    def _load(self, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-        priors = [self.specification.prior, *(rival.prior for rival in self.specification.rivals)]
-        size = self.specification.particles
-        if header["version"] != _SNAPSHOT_VERSION:
-            raise InvalidSnapshot("the snapshot is of another version")
-        if header["parameters"] != [list(prior.family.names) for prior in priors] or any(
-            arrays[f"coordinates{i}"].shape != (size, len(prior.parts)) for i, prior in enumerate(priors)
-        ):
-            raise InvalidSnapshot("the snapshot is of another specification")
-        queries = [parse_query(query) for query in header["queries"]]
-        ends = np.cumsum([query.n_answers for query in queries]).astype(int)
-        rows = np.split(arrays["counts"], ends[:-1]) if queries else []
-        counts = check_counts(dict(zip(queries, rows, strict=True)))
-        self._system, *rivals = (
-            ParticleSystem(
-                prior,
-                arrays[f"coordinates{i}"],
-                arrays[f"log_weights{i}"],
-                counts,
-                float(header["log_evidence"][i]),
-                int(header["moves"][i]),
-            )
-            for i, prior in enumerate(priors)
-        )
-        self._rivals = tuple(rivals)
-        self._evidences = header["evidences"] and tuple(Evidence(*evidence) for evidence in header["evidences"])
-        self._answers = total_answers(counts)
-        self._rng.bit_generator.state = header["generator"]

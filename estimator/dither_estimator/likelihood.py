@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dither_estimator.channels import QueryGroup, group_queries
+from dither_estimator.channels import Channel, QueryGroup, group_queries
 from dither_estimator.counts import Counts
 from dither_estimator.families import Family, FloatArray
 
@@ -30,8 +30,10 @@ class CountLikelihood:
     @classmethod
     def of(cls, family: Family, counts: Counts) -> "CountLikelihood":
         """The likelihood of a table."""
-        rows = list(counts.values())
-        groups = group_queries(counts)
+        # Where some answers of a channel never came, theirs lie together and are passed over.
+        table = dict(sorted(counts.items(), key=lambda item: bool(item[1][-1]) - bool(item[1][0])))
+        rows = list(table.values())
+        groups = group_queries(table)
         return cls(family, groups, [np.array([rows[i] for i in g.indices], dtype=float).T for g in groups])
 
     def log_likelihood(self, theta: FloatArray) -> FloatArray:
@@ -40,7 +42,25 @@ class CountLikelihood:
         for group, counts in zip(self.groups, self.counts, strict=True):
             size = max(1, _BLOCK // max(1, group.edges.size))
             for start in range(0, len(theta), size):
-                shares = group.probabilities(self.family, theta[start : start + size])
-                np.log(shares, out=shares)
-                total[start : start + size] += shares.reshape(len(shares), -1) @ counts.ravel()
+                block = slice(start, start + size)
+                cdf = self.family.cdf(theta[block], group.edges.ravel())
+                total[block] += _log_likelihood(group.channel, cdf.reshape(len(cdf), *group.edges.shape), counts)
         return total
+
+
+def _log_likelihood(channel: Channel, cdf: FloatArray, counts: FloatArray) -> FloatArray:
+    """Shape (n,), from the CDF at the edges (n, n_cells - 1, q) and counts (n_answers, q)."""
+    if channel.steps.shape != (1, 2):
+        shares = channel.probabilities(cdf)
+        np.log(shares, out=shares)
+        dense: FloatArray = shares.reshape(len(shares), -1) @ counts.ravel()
+        return dense
+    total = np.zeros(len(cdf))
+    for answer, row in enumerate(counts):
+        came = np.flatnonzero(row)
+        if len(came):
+            span = slice(came[0], came[-1] + 1)
+            shares = channel.probability(answer, cdf[:, 0, span])
+            np.log(shares, out=shares)
+            total += shares @ row[span]
+    return total

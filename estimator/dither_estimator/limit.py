@@ -30,8 +30,11 @@ from dither_estimator.goals import Goal
 from dither_estimator.information import cell_moments
 from dither_estimator.limit_prices import least_prices
 
-__all__ = ["BestMechanism", "Limit", "Patterns", "best_mechanism", "privacy_limit"]
+__all__ = ["LEAST_EPSILON", "BestMechanism", "Limit", "Patterns", "best_mechanism", "privacy_limit"]
 
+LEAST_EPSILON = Fraction(1, 10_000)
+"""Below this all information is that at this ε times the square of the ratio, to eight digits: columns hardly differ,
+and floating point could not tell their information apart."""
 _GRID = np.linspace(-3.8, 3.8, 101)
 _COARSE = 4
 _MEANINGS = 40
@@ -70,17 +73,22 @@ class BestMechanism:
     criterion: Criterion
 
 
-def privacy_limit(member: Member, epsilon: Fraction, goal: Goal) -> Limit:
-    """The limit at a member, per respondent: found once for a location-scale family, then scaled."""
-    base, _, scale = member.standardised
-    limit = best_mechanism(base, epsilon, goal).limit
-    return Limit(limit.criterion * scale**2, limit.gap * scale**2)
+def privacy_limit(member: Member, epsilon: Fraction, goal: Goal, cuts: tuple[float, ...] = ()) -> Limit:
+    """The limit at a member, per respondent: found once for a location-scale family, then scaled.
+
+    `cuts`: where else to cut, such as where a query is that is compared with the limit.
+    """
+    base, location, scale = member.standardised
+    solved = max(epsilon, LEAST_EPSILON)
+    limit = best_mechanism(base, solved, goal, tuple((cut - location) / scale for cut in cuts)).limit
+    factor = (scale * float(solved / epsilon)) ** 2
+    return Limit(limit.criterion * factor, limit.gap * factor)
 
 
 @lru_cache(maxsize=256)
-def best_mechanism(member: Member, epsilon: Fraction, goal: Goal) -> BestMechanism:
-    """The solution of the convex programme at a member, with its certificate."""
-    programme = _Programme.of(member, epsilon, goal)
+def best_mechanism(member: Member, epsilon: Fraction, goal: Goal, cuts: tuple[float, ...] = ()) -> BestMechanism:
+    """The solution of the convex programme at a member, with its certificate; on cells that are cut at `cuts` too."""
+    programme = _Programme.of(member, epsilon, goal, cuts)
     patterns, better, value, bound = programme.coarse, programme.coarse[:0], math.inf, 0.0
     for _ in range(_ROUNDS):
         weights, matrix = programme.best_mechanism(patterns)
@@ -115,11 +123,11 @@ class _Programme:
     """The edges, by number, of the best randomised response."""
 
     @classmethod
-    def of(cls, member: Member, epsilon: Fraction, goal: Goal) -> "_Programme":
-        """Fine cells of the member, cut also where the best randomised response is, so that it is no better."""
+    def of(cls, member: Member, epsilon: Fraction, goal: Goal, others: tuple[float, ...]) -> "_Programme":
+        """Fine cells of the member, cut also at `others`, and where the best randomised response is: none is better."""
         response = solution(member, "randomized_response", epsilon, goal, None)
         cuts = np.unique([x for atom in response.atoms for x in atom.position])
-        edges = _distinct(member, np.concatenate([member.points(_GRID), cuts]))
+        edges = _distinct(member, np.concatenate([member.points(_GRID), cuts, others]))
         cells, slopes = cell_moments(member.family, member.theta, edges[np.newaxis])
         share = np.trace(np.linalg.solve(member.information, response.information)) / len(member.theta)
         criterion = Criterion.of(member.weights(goal), share * member.information[np.newaxis])

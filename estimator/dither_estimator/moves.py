@@ -2,18 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from dither_estimator.families import FloatArray
 
-__all__ = ["LogDensity", "Proposal", "move"]
+__all__ = ["LogDensity", "Moved", "Proposal", "move"]
 
 LogDensity = Callable[[FloatArray], FloatArray]
 """Log density up to a constant, shape (n,), of unconstrained coordinates, shape (n, d)."""
 
-_LEAST_STEPS = 4
-_MOST_STEPS = 16
+_INDEPENDENT = 3
+"""Independent proposals for each random-walk step: they need no earlier state, so all are evaluated at once."""
+_LEAST_ROUNDS = 2
+_MOST_ROUNDS = 4
 _ENOUGH_ACCEPTED = 2.5
 """Moves go on until a chain has accepted this many proposals on average, within the limits above."""
 _TAIL = 5.0
@@ -26,6 +29,11 @@ class Proposal:
 
     mean: FloatArray
     factor: FloatArray
+
+    @cached_property
+    def _inverse(self) -> FloatArray:
+        inverse: FloatArray = np.linalg.inv(self.factor).astype(float)
+        return inverse
 
     @classmethod
     def fit(cls, coordinates: FloatArray, weights: FloatArray) -> "Proposal":
@@ -48,8 +56,8 @@ class Proposal:
 
     def log_density(self, coordinates: FloatArray) -> FloatArray:
         """Log density of `independent`, up to a constant."""
-        z = np.linalg.solve(self.factor, (coordinates - self.mean).T)
-        density: FloatArray = -0.5 * (_TAIL + len(self.mean)) * np.log1p((z**2).sum(axis=0) / _TAIL)
+        z = (coordinates - self.mean) @ self._inverse.T
+        density: FloatArray = -0.5 * (_TAIL + len(self.mean)) * np.log1p(np.einsum("ij,ij->i", z, z) / _TAIL)
         return density
 
     def step(self, rng: np.random.Generator, size: int) -> FloatArray:
@@ -60,36 +68,57 @@ class Proposal:
         return increments
 
 
+@dataclass(frozen=True)
+class Moved:
+    """What a move gives: particles (n, d), the log target at each (n,), and the mean acceptance rate."""
+
+    coordinates: FloatArray
+    log_target: FloatArray
+    rate: float
+
+
 def move(
-    rng: np.random.Generator, log_target: LogDensity, starts: FloatArray, proposal: Proposal, size: int
-) -> tuple[FloatArray, float]:
-    """`size` particles from chains at `starts` (m, d) that leave the target invariant, and the mean acceptance rate.
+    rng: np.random.Generator,
+    log_target: LogDensity,
+    starts: FloatArray,
+    current: FloatArray,
+    proposal: Proposal,
+    size: int,
+) -> Moved:
+    """`size` particles from chains at `starts` (m, d), where the target is `current` (m,), that leave it invariant.
 
     Each chain gives `size / m` of its states, evenly spaced, so that no evaluation of the target is wasted (Dau &
-    Chopin 2022). Two independent proposals and a random-walk step take turns: the first forget the start where the
-    posterior is nearly normal, the second works where it is not.
+    Chopin 2022). A round is some independent proposals and then a random-walk step: the first forget the start where
+    the posterior is nearly normal, the second works where it is not.
     """
     chains = len(starts)
-    coordinates, current = starts, log_target(starts)
-    states = []
-    accepted = 0.0
-    for step in range(1, _MOST_STEPS + 1):
-        independent = step % 3 != 0
-        if independent:
-            proposed = proposal.independent(rng, chains)
-            log_ratio = proposal.log_density(coordinates) - proposal.log_density(proposed)
-        else:
-            proposed = coordinates + proposal.step(rng, chains)
-            log_ratio = np.zeros(chains)
-        new = log_target(proposed)
-        accept = np.log(rng.random(chains)) < new - current + log_ratio
-        coordinates = np.where(accept[:, None], proposed, coordinates)
-        current = np.where(accept, new, current)
-        states.append(coordinates)
-        accepted += float(accept.mean())
-        if step >= _LEAST_STEPS and accepted >= _ENOUGH_ACCEPTED:
-            break
+    coordinates, own = starts, proposal.log_density(starts)
+    states, targets = [], []
+    accepted, rounds = 0.0, 0
+    while rounds < _LEAST_ROUNDS or (accepted < _ENOUGH_ACCEPTED and rounds < _MOST_ROUNDS):
+        rounds += 1
+        drawn = proposal.independent(rng, _INDEPENDENT * chains)
+        drawn_target, drawn_own = log_target(drawn), proposal.log_density(drawn)
+        for step, log_uniforms in enumerate(np.log(rng.random((_INDEPENDENT + 1, chains)))):
+            if step < _INDEPENDENT:
+                some = slice(step * chains, (step + 1) * chains)
+                proposed, new, new_own = drawn[some], drawn_target[some], drawn_own[some]
+                log_ratio = (new - current) + (own - new_own)
+            else:
+                proposed = coordinates + proposal.step(rng, chains)
+                new, new_own = log_target(proposed), proposal.log_density(proposed)
+                log_ratio = new - current
+            accept = log_uniforms < log_ratio
+            coordinates = np.where(accept[:, None], proposed, coordinates)
+            current, own = np.where(accept, new, current), np.where(accept, new_own, own)
+            states.append(coordinates)
+            targets.append(current)
+            accepted += np.count_nonzero(accept) / chains
     kept = -(-size // chains)
     last = len(states) - 1
-    chosen = [states[last - (last * i) // kept] for i in range(kept)]
-    return np.concatenate(chosen)[:size], accepted / len(states)
+    chosen = [last - (last * i) // kept for i in range(kept)]
+    return Moved(
+        np.concatenate([states[i] for i in chosen])[:size],
+        np.concatenate([targets[i] for i in chosen])[:size],
+        accepted / len(states),
+    )

@@ -29,7 +29,7 @@ __all__ = [
 
 _KEEP = 0.5
 """The share of the particles below which the effective sample size may not fall."""
-_STATES = 4
+_STATES = 8
 """States that each chain of a move gives."""
 
 
@@ -47,6 +47,8 @@ class ParticleSystem:
     """`log p(counts)` for answers in one given order: no multinomial coefficients."""
     moves: int
     """How many times all particles were resampled and moved."""
+    log_posterior: FloatArray | None = None
+    """Log density of the posterior at each particle, up to a constant, shape (n,), where it is known from a move."""
 
     @property
     def theta(self) -> FloatArray:
@@ -82,48 +84,71 @@ def update(rng: np.random.Generator, state: ParticleSystem, new: Counts) -> tupl
     exponents: list[float] = []
     acceptance: list[float] = []
     exponent = 0.0
+    least = _KEEP * len(state.log_weights)
     while True:
         gain = likelihood.log_likelihood(state.theta)
-        step = _largest_step(state.log_weights, gain, 1.0 - exponent)
+        step = 1.0 - exponent
+        raised, evidence, ess = _normalised(state.log_weights + step * gain)
+        if not ess >= least:
+            step = _largest_step(state.log_weights, gain, step)
+            raised, evidence, ess = _normalised(state.log_weights + step * gain)
         exponent = 1.0 if step == 1.0 - exponent else exponent + step
         exponents.append(exponent)
-        state = _reweighted(state, step * gain)
+        state = _raised(state, raised, evidence, step * gain)
         if exponent == 1.0:
             break
         target = target or _TemperedTarget.of(state.prior, state.counts, new)
         state, rate = _moved(rng, state, target.at(exponent))
         acceptance.append(rate)
-    info = UpdateInfo(effective_sample_size(state.log_weights), tuple(exponents), tuple(acceptance))
+    info = UpdateInfo(ess, tuple(exponents), tuple(acceptance))
     return replace(state, counts=merge_counts(state.counts, new)), info
 
 
-def _reweighted(state: ParticleSystem, log_factors: FloatArray) -> ParticleSystem:
-    raised = state.log_weights + log_factors
-    evidence = log_sum_exp(raised)
-    if not np.isfinite(evidence):
+def _normalised(log_weights: FloatArray) -> tuple[FloatArray, float, float]:
+    """Normalised log-weights, the logarithm of what their sum was, and the effective sample size."""
+    largest = log_weights.max()
+    weights = np.exp(log_weights - largest)
+    total = weights.sum()
+    log_total = float(largest + np.log(total))
+    return log_weights - log_total, log_total, float(total**2 / (weights @ weights))
+
+
+def _raised(state: ParticleSystem, log_weights: FloatArray, log_factor: float, gain: FloatArray) -> ParticleSystem:
+    if not np.isfinite(log_factor):
         raise FloatingPointError("the particle weights are not finite")
-    return replace(state, log_weights=raised - evidence, log_evidence=state.log_evidence + evidence)
+    return replace(
+        state,
+        log_weights=log_weights,
+        log_evidence=state.log_evidence + log_factor,
+        log_posterior=None if state.log_posterior is None else state.log_posterior + gain,
+    )
 
 
 def _moved(rng: np.random.Generator, state: ParticleSystem, log_target: LogDensity) -> tuple[ParticleSystem, float]:
     size = len(state.coordinates)
-    proposal = Proposal.fit(state.coordinates, state.weights)
-    starts = state.coordinates[systematic_resample(rng, state.weights, max(1, size // _STATES))]
-    coordinates, rate = move(rng, log_target, starts, proposal, size)
-    log_weights = np.full(size, -np.log(size))
-    return replace(state, coordinates=coordinates, log_weights=log_weights, moves=state.moves + 1), rate
+    weights = state.weights
+    proposal = Proposal.fit(state.coordinates, weights)
+    picked = systematic_resample(rng, weights, max(1, size // _STATES))
+    starts = state.coordinates[picked]
+    current = log_target(starts) if state.log_posterior is None else state.log_posterior[picked]
+    moved = move(rng, log_target, starts, current, proposal, size)
+    particles = replace(
+        state,
+        coordinates=moved.coordinates,
+        log_weights=np.full(size, -np.log(size)),
+        moves=state.moves + 1,
+        log_posterior=moved.log_target,
+    )
+    return particles, moved.rate
 
 
 def _largest_step(log_weights: FloatArray, gain: FloatArray, remaining: float) -> float:
-    """The largest step up to `remaining` that keeps the effective sample size, to a relative 1e-3."""
+    """The largest step that keeps the effective sample size, to a relative 1e-3, where `remaining` does not."""
     least = _KEEP * len(log_weights)
 
     def keeps(step: float) -> bool:
-        raised = log_weights + step * gain
-        return effective_sample_size(raised) >= least
+        return effective_sample_size(log_weights + step * gain) >= least
 
-    if keeps(remaining):
-        return remaining
     low, high = 0.0, remaining
     while high - low > 1e-3 * high and high > 1e-300:
         middle = 0.5 * (low + high) if low > 0 else 0.1 * high

@@ -34,9 +34,11 @@ MAX_RESPONDENTS = 10**15
 _STEP = 0.05
 """Step of differences of `log v`: above the coarseness of designs, below the curvature of `v`."""
 
-_SETTLING = 3.0
+_SETTLING = 2.5
 """Nats that go before questions lie where the design wants them, however narrow the prior."""
-_WASTE = 2.7
+_SETTLING_OF_LOCATION, _SETTLING_OF_SCALE = 1.8, 5.2
+"""The same in location-scale families: until the scale is known, the questions that would tell it are ill placed."""
+_WASTE = 3.2
 """Answers that are spent on finding the population, to those that an ideal code would need."""
 
 
@@ -49,13 +51,13 @@ class Precision:
     """`v`, shape (d,)."""
     spreads: FloatArray
     """`c`, shape (d,)."""
-    search: float
-    """How many answers are spent on finding the population: `m` is the respondents less these."""
+    search: FloatArray
+    """How many answers are spent on finding the population, shape (d,): `m` is the respondents less these."""
 
     @property
     def least(self) -> int:
         """The fewest respondents of which the law says anything."""
-        return math.floor(self.search + float(self.spreads.min())) + 1
+        return math.floor(float((self.search + self.spreads).min())) + 1
 
     def sd(self, respondents: int, confidence: float | None = None) -> dict[str, float | None]:
         """The posterior standard deviation of each parameter, its mean over runs with so many respondents.
@@ -63,7 +65,7 @@ class Precision:
         With `confidence`, from 0.5 to 0.9999, what it stays below with that probability. None for a parameter if the
         respondents are so few that the law does not hold: not above `search + c`.
         """
-        m = max(respondents - self.search, 1e-9)
+        m = np.maximum(respondents - self.search, 1e-9)
         tail = 0.5 * self.spreads if confidence is None else 2.0 * ndtri(confidence) * np.sqrt(self.spreads * m)
         exponents = (self.spreads + tail) / (4.0 * m)
         sds = np.sqrt(self.variances / m) * np.exp(np.minimum(exponents, 50.0))
@@ -113,16 +115,16 @@ def precision_of_answers(specification: Specification, theta: npt.ArrayLike) -> 
 def precision_of_values(family: Family, theta: npt.ArrayLike) -> Precision:
     """The precision that the values themselves would give, without any privacy."""
     member = tuple(np.asarray(theta, dtype=float).tolist())
-    return _precision(family, member, lambda at: Member(family, tuple(at)).information, 0.0)
+    return _precision(family, member, lambda at: Member(family, tuple(at)).information, np.zeros(len(member)))
 
 
-def answers_to_find(prior: Prior, design: Design) -> float:
-    """How many answers are spent on finding the population of the design, before its questions help.
+def answers_to_find(prior: Prior, design: Design) -> FloatArray:
+    """How many answers are spent on finding the population before the design's questions help, by parameter (d,).
 
     The prior leaves `K = -log p(θ) + ½ log det I - ½ d log 2πe` nats to find before θ is known about as well as from
     one value, `I` the information of a value; both in unconstrained coordinates. An answer to one of the design's
-    questions tells at most `C` nats of its cell, the cells being equally likely. That the cost is `2.7 (K + 3) / C` was
-    found by simulation (`benchmarks/plan.py`).
+    questions tells at most `C` nats of its cell, the cells being equally likely. That the cost is `3.2 (K + s) / C`,
+    `s` 1.8 for a location, 5.2 for a scale and 2.5 for others, was found by simulation (`benchmarks/plan.py`).
     """
     family = prior.family
     coordinates = family.unconstrain(np.array([design.theta]))
@@ -130,7 +132,12 @@ def answers_to_find(prior: Prior, design: Design) -> float:
     information = Member(family, design.theta).information * np.outer(jacobian, jacobian)
     known = 0.5 * np.linalg.slogdet(information)[1] - 0.5 * len(design.theta) * math.log(2 * math.pi * math.e)
     nats = max(0.0, float(known - prior.log_density(coordinates)[0]))
-    return (nats + _SETTLING) * _WASTE / max(_told(np.asarray(query.channel())) for query in design.queries)
+    settling = np.full(len(design.theta), _SETTLING)
+    if family.location_scale:
+        settling[:2] = _SETTLING_OF_LOCATION, _SETTLING_OF_SCALE
+    most = max(_told(np.asarray(query.channel())) for query in design.queries)
+    answers: FloatArray = (nats + settling) * _WASTE / most
+    return answers
 
 
 def _told(channel: FloatArray) -> float:
@@ -143,7 +150,7 @@ def _precision(
     family: Family,
     theta: tuple[float, ...],
     information: Callable[[list[float]], FloatArray],
-    search: float,
+    search: FloatArray,
 ) -> Precision:
     centre = family.unconstrain(np.array([theta]))[0]
     spread = Member(family, theta).spread

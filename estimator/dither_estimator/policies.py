@@ -12,6 +12,7 @@ import numpy as np
 
 from dither_client import InvalidQuery, Query, RandomizedResponse
 from dither_estimator.design import DesignError, Mechanism, optimal_design
+from dither_estimator.design_nearby import carried
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.goals import Goal
 from dither_estimator.interval_questions import interval_question
@@ -89,10 +90,11 @@ class Adaptive:
         self, rng: np.random.Generator, particles: ParticleSystem, size: int, repeats: float, epsilon: Fraction
     ) -> tuple[Query, ...]:
         family = self.specification.family
-        sample = systematic_resample(rng, particles.weights, min(_SUBSAMPLE, len(particles.weights)))
-        theta = particles.theta[sample]
+        sample = systematic_resample(rng, particles.weights, min(_SUBSAMPLE, len(particles.log_weights)))
+        coordinates = particles.coordinates[sample]
+        theta = family.constrain(coordinates)
         offered = self._candidates(particles, rng.permutation(theta), size, epsilon)
-        values = theta if family.location_scale else particles.coordinates[sample]
+        values = theta if family.location_scale else coordinates
         if not offered:
             return _single_cuts(self.specification, theta[:size], epsilon)
         predictions = Predictions.of(family, theta, values, offered)
@@ -125,7 +127,7 @@ def _questions(
     home = anchor(spec.family, particles.coordinates, particles.weights)
     try:
         return home, *_designed(spec, home, epsilon)
-    except (DesignError, InvalidQuery):  # of a shape that has no such design: too few values for so many cells, say
+    except (DesignError, InvalidQuery, np.linalg.LinAlgError):  # of a shape that has none: too few values, say
         return spec.family.standard, *_designed(spec, spec.family.standard, epsilon)
 
 
@@ -143,7 +145,10 @@ def _cached_design(
     levels: int | None,
     rho: Fraction | None,
 ) -> tuple[tuple[Query, ...], FloatArray]:
-    design = optimal_design(family, home, mechanism, epsilon, goal, levels, rho=rho)
+    """The optimal design of the standard member; of others what is left of it when it is carried over, at once."""
+    design = optimal_design(family, family.standard, mechanism, epsilon, goal, levels, rho=rho)
+    if home != tuple(family.standard.tolist()):
+        return carried(design, home)
     return design.queries, np.asarray(design.weights)
 
 

@@ -12,6 +12,7 @@ far apart hardly overlap, and a batch spreads over the posterior.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 
@@ -43,25 +44,32 @@ class Predictions:
     def of(cls, family: Family, theta: FloatArray, values: FloatArray, questions: Sequence[Cells]) -> "Predictions":
         """For particles `theta` (n, d). `values` (n, d) is what the variances are of: θ itself, or a function of it."""
         columns, ends = [], [0]
-        for cells in questions:
-            found, width = _columns(cells, family.cdf(theta, cells.edges.ravel()))
+        for channel, alike in groupby(questions, key=lambda cells: cells.channel):
+            edges = np.concatenate([cells.edges for cells in alike], axis=1)
+            found, width = _columns(Cells(channel, edges), family.cdf(theta, edges.ravel()))
             columns.append(found)
             ends += range(ends[-1] + width, ends[-1] + found.shape[1] + 1, width)
         features = np.concatenate(columns, axis=1)
-        centred = values - values.mean(axis=0)
+        centred = values - _means(values)
         return cls(features, centred.T @ features / len(theta), tuple(ends))
 
 
 def _columns(cells: Cells, cdf: FloatArray) -> tuple[FloatArray, int]:
     """The columns of questions that share a channel, question by question, and how many each has."""
     n, (k, q) = len(cdf), cells.edges.shape
-    means = cells.channel.probabilities(cdf.mean(axis=0).reshape(1, k, q))[0]
-    centred = cdf - cdf.mean(axis=0)
+    mean = _means(cdf)
+    means = cells.channel.probabilities(mean.reshape(1, k, q))[0]
+    cdf -= mean
     if cells.channel.steps.shape == (1, 2):
-        columns: FloatArray = centred * (cells.channel.steps[0, 0] / np.sqrt(means.prod(axis=0)))
-        return columns, 1
-    shares = cells.channel.steps.T @ centred.reshape(n, k, q) / np.sqrt(means)
+        cdf *= cells.channel.steps[0, 0] / np.sqrt(means[0] * means[1])
+        return cdf, 1
+    shares = cells.channel.steps.T @ cdf.reshape(n, k, q) / np.sqrt(means)
     return shares.swapaxes(1, 2).reshape(n, -1), len(means)
+
+
+def _means(columns: FloatArray) -> FloatArray:
+    means: FloatArray = np.add.reduce(columns, axis=0) / len(columns)
+    return means
 
 
 def choose_batch(predictions: Predictions, goal: FloatArray, size: int, repeats: float) -> list[int]:
@@ -71,6 +79,8 @@ def choose_batch(predictions: Predictions, goal: FloatArray, size: int, repeats:
     """
     features, ends = predictions.features, predictions.ends
     covariances = np.sqrt(goal)[:, np.newaxis] * predictions.covariances
+    if len(ends) == features.shape[1] + 1:
+        return _choose_single(features, covariances, size, repeats)
     taken = np.empty((features.shape[1], 0))
     chosen: list[int] = []
     while True:
@@ -89,9 +99,24 @@ def choose_batch(predictions: Predictions, goal: FloatArray, size: int, repeats:
         taken = np.concatenate([taken, explained], axis=1)
 
 
+def _choose_single(features: FloatArray, covariances: FloatArray, size: int, repeats: float) -> list[int]:
+    """`choose_batch` where each question has one column: the same steps, on the values and the columns at once."""
+    d = len(covariances)
+    if size == 1:
+        return [int(np.einsum("ij,ij->j", covariances, covariances).argmax())]
+    rows = np.concatenate([covariances, features.T @ features / len(features)])
+    noise = (1.0 - rows[d:].diagonal()) / repeats
+    chosen: list[int] = []
+    while True:
+        best = int(np.einsum("ij,ij->j", rows[:d], rows[:d]).argmax())
+        chosen.append(best)
+        if len(chosen) == size:
+            return chosen
+        explained = rows[d + best] / max(rows[d + best, best] + noise[best], _LEAST)
+        rows -= rows[:, best, np.newaxis] * explained
+
+
 def _inverse_root(matrix: FloatArray) -> FloatArray:
     """`L` with `L Lᵀ` the inverse of a matrix that is positive definite, but perhaps for rounding."""
-    if matrix.shape == (1, 1):
-        return np.maximum(matrix, _LEAST) ** -0.5
     root: FloatArray = np.linalg.inv(np.linalg.cholesky(matrix + _LEAST * np.eye(len(matrix)))).T
     return root

@@ -38,7 +38,7 @@ from dither_estimator.specification_fields import (
 
 __all__ = ["Policy", "Specification", "SpecificationError"]
 
-SERVICE_FIELDS = frozenset({"name", "opens_at", "closes_at", "max_answers", "admission", "visibility"})
+SERVICE_FIELDS = frozenset({"name", "opens_at", "closes_at", "max_answers", "keep_answers", "admission", "visibility"})
 """Fields of a collection that the statistics have no use for."""
 
 EXACT_FIELDS = frozenset({"epsilon", "epsilon_choices", "rho"})

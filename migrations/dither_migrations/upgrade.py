@@ -28,6 +28,8 @@ def upgrade_database(engine: Engine) -> None:
     script = ScriptDirectory.from_config(config)
     with engine.connect() as connection, _foreign_keys_unenforced(connection), connection.begin():
         if connection.dialect.name == "postgresql":
+            # Other processes' migrations, and this one on large tables, may take longer than any request may.
+            connection.execute(text("SET LOCAL statement_timeout = 0"))
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
         current = MigrationContext.configure(connection).get_current_revision()
         _check(connection, script, current)

@@ -1,17 +1,21 @@
-"""Who may do what: tokens, their roles, and the check of a request's."""
+"""Who may do what: tokens, their roles and collections, and the check of a request's."""
 
+import asyncio
 import hashlib
+import json
 import secrets
+from collections.abc import Collection as SizedIterable
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from pydantic import SecretStr
 from sqlalchemy import Connection, delete, insert, select
 from sqlalchemy.engine import Engine
 
 from dither_server.clock import Clock, iso_time, milliseconds
-from dither_server.errors import Forbidden, NotFound, Unauthorized
+from dither_server.errors import Forbidden, InvalidBody, NotFound, Unauthorized
+from dither_server.refreshed import Refreshed
 from dither_server.schema import tokens
 from dither_server.writer import Writer
 
@@ -26,6 +30,10 @@ _GRANTS: Mapping[Role, frozenset[Role]] = {
 }
 """The roles that each role may act in."""
 
+_GATEWAYS_ONLY = (
+    "Tickets of this collection are for gateways, such as an app's own server: send the token of one in the header "
+    "Authorization: Bearer TOKEN."
+)
 _ENVIRONMENT = "environment"
 """The id of the admin that DITHER_ADMIN_TOKEN makes; it is in no table."""
 
@@ -38,26 +46,45 @@ class Token:
     role: Role
     name: str
     created_at: int
+    collections: frozenset[str] | None = None
+    """The ids of the collections that it is for; None for every one, those to come among them."""
 
-    def to_json(self) -> dict[str, str]:
+    def to_json(self) -> dict[str, Any]:
         """The object of the wire format."""
-        return {"id": self.id, "role": self.role, "name": self.name, "created_at": iso_time(self.created_at)}
+        return {
+            "id": self.id,
+            "role": self.role,
+            "name": self.name,
+            "created_at": iso_time(self.created_at),
+            "collections": None if self.collections is None else sorted(self.collections),
+        }
+
+    def check(self, role: Role, collection_id: str | None) -> None:
+        """Raises `Forbidden` unless its holder may act as `role`, and in that collection if there is one."""
+        if role not in _GRANTS[self.role]:
+            raise Forbidden(f"This call needs a token of the role {role} or admin.")
+        if self.collections is not None and collection_id not in self.collections:
+            raise Forbidden("The token is for other collections: ask an admin for one that is for this collection.")
 
 
 class Access:
     """The tokens that are valid, by their hashes: secrets are not kept, so they cannot be told or stolen."""
 
     def __init__(self, engine: Engine, writer: Writer, clock: Clock, admin_token: SecretStr | None) -> None:
+        self._engine = engine
         self._writer = writer
         self._clock = clock
-        with engine.connect() as connection:
-            columns = (tokens.c.hash, tokens.c.id, tokens.c.role, tokens.c.name, tokens.c.created_at)
-            rows = connection.execute(select(*columns))
-            self._tokens: dict[bytes, Token] = {digest: Token(*row) for digest, *row in rows}
+        self._tokens: dict[bytes, Token] = {}
+        self._refreshed = Refreshed(self._read)
+        self.refresh()
         self._environment: dict[bytes, Token] = {}
         if admin_token is not None:
             admin = Token(_ENVIRONMENT, "admin", "DITHER_ADMIN_TOKEN", milliseconds(clock()))
             self._environment[_hash(admin_token.get_secret_value())] = admin
+
+    def refresh(self) -> None:
+        """Reads which tokens there are."""
+        self._refreshed.refresh()
 
     def first_token(self) -> str | None:
         """A new admin's token if there is no admin at all, else None; to be shown once, at start."""
@@ -65,33 +92,48 @@ class Access:
             return None
         secret, digest, token = self._draw("admin", "first admin")
         self._writer.submit(lambda connection: _insert(connection, digest, token)).result()
-        self._tokens[digest] = token
+        self.refresh()
         return secret
 
-    def check(self, authorization: str | None, role: Role) -> None:
-        """Raises `Unauthorized` or `Forbidden` unless the header `Authorization` brings a token that acts as `role`."""
-        scheme, _, secret = (authorization or "").partition(" ")
-        digest = _hash(secret.strip())
-        # What is looked up is a hash, so the time it takes says nothing about how near a guess is to a token.
-        token = self._environment.get(digest) or self._tokens.get(digest)
-        if scheme.lower() != "bearer" or token is None:
-            raise Unauthorized
-        if role not in _GRANTS[token.role]:
-            raise Forbidden(f"This call needs a token of the role {role} or admin.")
+    def check(self, authorization: str | None, role: Role, collection_id: str | None = None) -> Token:
+        """The token that the header `Authorization` brings, which acts as `role`, in that collection if one is given.
 
-    def allows(self, authorization: str | None, role: Role) -> bool:
+        Raises `Unauthorized` or `Forbidden`. Reads the database if the token is not known here, so not for the event
+        loop.
+        """
+        token = self._token(authorization)
+        if token is None and authorization is not None:  # another process may have just made it
+            self.refresh()
+            token = self._token(authorization)
+        if token is None:
+            raise Unauthorized(_GATEWAYS_ONLY if role == "gateway" else None)
+        token.check(role, collection_id)
+        return token
+
+    async def check_soon(self, authorization: str | None, role: Role, collection_id: str | None = None) -> Token:
+        """`check` for the event loop."""
+        if self._token(authorization) is None:
+            return await asyncio.to_thread(self.check, authorization, role, collection_id)
+        return self.check(authorization, role, collection_id)
+
+    def allows(self, authorization: str | None, role: Role, collection_id: str) -> bool:
         """Whether `check` would pass."""
         try:
-            self.check(authorization, role)
+            self.check(authorization, role, collection_id)
         except (Unauthorized, Forbidden):
             return False
         return True
 
-    async def create(self, role: Role, name: str) -> tuple[str, Token]:
-        """A new token: its secret, which is never shown again, and what is known of it."""
-        secret, digest, token = self._draw(role, name)
+    async def create(self, role: Role, name: str, collections: SizedIterable[str] | None = None) -> tuple[str, Token]:
+        """A new token, for these collections or for all: its secret, never shown again, and what is known of it.
+
+        Raises `InvalidBody` for an admin's token that is not for all.
+        """
+        if role == "admin" and collections is not None:
+            raise InvalidBody("collections: An admin's token is for every collection; leave the field out.")
+        secret, digest, token = self._draw(role, name, None if collections is None else frozenset(collections))
         await self._writer.run(lambda connection: _insert(connection, digest, token))
-        self._tokens[digest] = token
+        await asyncio.to_thread(self.refresh)
         return secret, token
 
     def list(self) -> list[Token]:
@@ -100,15 +142,41 @@ class Access:
 
     async def revoke(self, token_id: str) -> None:
         """Makes a token invalid. Raises `NotFound`."""
-        digest = next((digest for digest, token in self._tokens.items() if token.id == token_id), None)
-        if digest is None:
-            raise NotFound("There is no such token.")
-        await self._writer.run(lambda connection: connection.execute(delete(tokens).where(tokens.c.id == token_id)))
-        self._tokens.pop(digest, None)
+        revoked = delete(tokens).where(tokens.c.id == token_id)
+        if not await self._writer.run(lambda connection: connection.execute(revoked).rowcount):
+            raise NotFound("There is no token with this id: the list of tokens has the ids.")
+        await asyncio.to_thread(self.refresh)
 
-    def _draw(self, role: Role, name: str) -> tuple[str, bytes, Token]:
+    def _token(self, authorization: str | None) -> Token | None:
+        scheme, _, secret = (authorization or "").partition(" ")
+        digest = _hash(secret.strip())
+        # What is looked up is a hash, so the time it takes says nothing about how near a guess is to a token.
+        token = self._environment.get(digest) or self._tokens.get(digest)
+        return token if scheme.lower() == "bearer" else None
+
+    def _read(self) -> None:
+        self._tokens = _read(self._engine)
+
+    def _draw(self, role: Role, name: str, collections: frozenset[str] | None = None) -> tuple[str, bytes, Token]:
         secret = f"dither_{role}_{secrets.token_urlsafe(32)}"
-        return secret, _hash(secret), Token(secrets.token_hex(5), role, name, milliseconds(self._clock()))
+        token = Token(secrets.token_hex(5), role, name, milliseconds(self._clock()), collections)
+        return secret, _hash(secret), token
+
+
+def _read(engine: Engine) -> dict[bytes, Token]:
+    """Every token that is stored, by its hash."""
+    found = select(tokens.c.hash, tokens.c.id, tokens.c.role, tokens.c.name, tokens.c.created_at, tokens.c.collections)
+    with engine.connect() as connection:
+        return {
+            row.hash: Token(
+                row.id,
+                row.role,
+                row.name,
+                row.created_at,
+                None if row.collections is None else frozenset(json.loads(row.collections)),
+            )
+            for row in connection.execute(found)
+        }
 
 
 def _hash(secret: str) -> bytes:
@@ -116,5 +184,12 @@ def _hash(secret: str) -> bytes:
 
 
 def _insert(connection: Connection, digest: bytes, token: Token) -> None:
-    row = {"id": token.id, "hash": digest, "role": token.role, "name": token.name, "created_at": token.created_at}
+    row = {
+        "id": token.id,
+        "hash": digest,
+        "role": token.role,
+        "name": token.name,
+        "created_at": token.created_at,
+        "collections": None if token.collections is None else json.dumps(sorted(token.collections)),
+    }
     connection.execute(insert(tokens), row)

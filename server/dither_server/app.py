@@ -7,15 +7,28 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
+from starlette.middleware.cors import CORSMiddleware
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from dither_server.clock import Clock
 from dither_server.metrics import Metrics
 from dither_server.middleware import Observer
 from dither_server.openapi import add_openapi
 from dither_server.problems import add_problem_handlers
-from dither_server.routes import collections, health, pages, posterior, responses, tickets, tokens
+from dither_server.routes import (
+    collections,
+    health,
+    invitations,
+    keys,
+    pages,
+    posterior,
+    responses,
+    tickets,
+    tokens,
+)
 from dither_server.service import Service
 from dither_server.settings import Settings
+from dither_server.shortcut import Shortcut
 
 __all__ = ["create_app"]
 
@@ -48,12 +61,41 @@ def create_app(settings: Settings, clock: Clock = time.time) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        # It looks for tracers at every request, and would tell them the texts of errors.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         generate_unique_id_function=lambda route: route.name,
     )
     app.state.stopping = stopping
-    app.add_middleware(Observer, metrics=metrics)
+    _add_middleware(app, settings, metrics)
     add_problem_handlers(app)
-    for routes in (responses, tickets, posterior, collections, tokens, health, pages):  # the busiest are tried first
+    for routes in (
+        responses,
+        tickets,
+        posterior,
+        collections,
+        invitations,
+        tokens,
+        keys,
+        health,
+        pages,
+    ):  # the busiest are tried first
         routes.add_routes(app)
-    add_openapi(app, [*responses.OPERATIONS, *tickets.OPERATIONS], (*collections.MODELS, *tokens.MODELS))
+    models = (*collections.MODELS, *invitations.MODELS, *tokens.MODELS)
+    add_openapi(app, [*responses.OPERATIONS, *tickets.OPERATIONS], models)
     return app
+
+
+def _add_middleware(app: FastAPI, settings: Settings, metrics: Metrics) -> None:
+    """Only what the settings ask for is in the way of a request; the last one added meets it first."""
+    app.add_middleware(Shortcut, calls={**tickets.CALLS, **responses.CALLS})
+    if settings.cors_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=list(settings.cors_origins),
+            allow_methods=["GET", "POST"],
+            allow_headers=["Authorization", "Content-Type"],
+            expose_headers=["Retry-After", "X-Request-ID"],
+        )
+    app.add_middleware(Observer, metrics=metrics)
+    if settings.trusted_proxies:
+        app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(settings.trusted_proxies))

@@ -4,7 +4,7 @@ import asyncio
 import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
+from functools import cached_property
 from typing import Any, Literal
 
 from sqlalchemy import Connection, Engine, RowMapping, insert, select, update
@@ -16,6 +16,8 @@ from dither_estimator.specification import Specification
 from dither_server.bodies import parse_json, with_floats
 from dither_server.clock import Clock, iso_time, milliseconds
 from dither_server.errors import CollectionClosed, CollectionFull, CollectionNotOpen, CollectionPaused, NotFound
+from dither_server.leases import insert_lease
+from dither_server.refreshed import Refreshed
 from dither_server.schema import collections
 from dither_server.specs import Admission, CollectionSpec, Visibility, parse_spec
 from dither_server.store import Store
@@ -42,13 +44,20 @@ class Collection:
     opens_at: int | None
     closes_at: int | None
     max_answers: int | None
+    keep_answers: bool
     admission: Admission
     visibility: Visibility
     specification: Specification
     statistics: Mapping[str, Any]
     """The statistical fields of the terms, ready for JSON."""
-    advice: str | None
-    """One line on what another mechanism would save or cost; None where no design chooses the questions."""
+
+    @cached_property
+    def advice(self) -> str | None:
+        """One line on what another mechanism would save or cost; None where no design chooses the questions.
+
+        Takes a moment the first time.
+        """
+        return _advice(self.specification)
 
     def state(self, now: int) -> State:
         """The state at `now`: closing time closes without anybody's doing."""
@@ -78,43 +87,64 @@ class Collection:
             "opens_at": None if self.opens_at is None else iso_time(self.opens_at),
             "closes_at": None if self.closes_at is None else iso_time(self.closes_at),
             "max_answers": self.max_answers,
+            "keep_answers": self.keep_answers,
             "admission": self.admission,
             "visibility": self.visibility,
             "advice": self.advice,
-            "notice": _notice(self.specification.epsilon_choices),
+            "notice": _notice(self.specification),
         }
 
 
 class Collections:
-    """Every collection, kept in memory: issuing a ticket reads no database."""
+    """Every collection, kept in memory: issuing a ticket reads no database. `holder` names this process in leases."""
 
-    def __init__(self, engine: Engine, store: Store, writer: Writer, clock: Clock) -> None:
+    def __init__(self, engine: Engine, store: Store, writer: Writer, clock: Clock, holder: str) -> None:
+        self._engine = engine
         self._store = store
         self._writer = writer
         self._clock = clock
-        with engine.connect() as connection:
-            rows = connection.execute(select(collections).order_by(collections.c.number)).mappings().all()
-        self._by_id = {row["id"]: _load(row) for row in rows}
-        self._by_number = {collection.number: collection for collection in self._by_id.values()}
-        self._totals = store.totals() if any(collection.max_answers for collection in self._by_id.values()) else {}
+        self._holder = holder
+        self._by_id: dict[str, Collection] = {}
+        self._by_number: dict[int, Collection] = {}
+        self._totals: dict[int, int] = {}
         """Answers of the collections that have a maximum."""
+        self._refreshed = Refreshed(self._read)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Reads which collections there are, and their states."""
+        self._refreshed.refresh()
 
     def get(self, collection_id: str) -> Collection:
-        """The collection with this id. Raises `NotFound`."""
+        """The collection with this id; reads the database if it is not known here. Raises `NotFound`."""
+        if collection_id not in self._by_id:
+            self.refresh()
         try:
             return self._by_id[collection_id]
         except KeyError:
-            raise NotFound("There is no such collection.") from None
+            raise NotFound("There is no collection with this id: the list of collections has the ids.") from None
+
+    async def find(self, collection_id: str) -> Collection:
+        """`get` for the event loop."""
+        if collection_id in self._by_id:
+            return self._by_id[collection_id]
+        return await asyncio.to_thread(self.get, collection_id)
 
     def numbered(self, number: int) -> Collection:
         """The collection with this number."""
+        if number not in self._by_number:
+            self.refresh()
         return self._by_number[number]
+
+    def limited(self) -> list[int]:
+        """The numbers of the collections whose number of answers decides whether they issue tickets."""
+        return [one.number for one in self.all() if one.max_answers is not None and one.stored_state != "closed"]
 
     def note_totals(self, totals: Mapping[int, int | None]) -> None:
         """Takes note of how many answers collections with a maximum have; others come with None. For any thread."""
         for number, total in totals.items():
             if total is not None:
-                self._totals[number] = total
+                self._totals[number] = max(total, self._totals.get(number, 0))
 
     def check_issues(self, collection: Collection) -> None:
         """Raises a `CollectionRefused` unless the collection issues tickets now."""
@@ -144,29 +174,46 @@ class Collections:
             "created_at": milliseconds(self._clock()),
             "closes_at": milliseconds(service.closes_at.timestamp()) if service.closes_at else None,
             "max_answers": service.max_answers,
+            "keep_answers": service.keep_answers,
         }
-        collection = await asyncio.to_thread(_load, await self._writer.run(lambda connection: _insert(connection, row)))
-        self._keep(collection)
-        return collection
+        await self._writer.run(lambda connection: _insert(connection, row, self._holder))
+        return await self._reread(str(row["id"]))
 
     async def set_state(self, collection_id: str, state: State) -> Collection:
         """Opens, pauses or closes a collection. Raises `NotFound`, and `CollectionClosed` for one that was closed."""
-        collection = self.get(collection_id)
+        collection = await self.find(collection_id)
         now = milliseconds(self._clock())
         if collection.state(now) == "closed" and state != "closed":
             raise CollectionClosed("The collection is closed, and that is final: create another one.")
         await self._writer.run(lambda connection: _set_state(connection, collection.number, state))
-        changed = replace(self.get(collection_id), stored_state=state)
-        self._keep(changed)
-        return changed
+        return await self._reread(collection_id)
 
-    def _keep(self, collection: Collection) -> None:
-        self._by_id[collection.id] = collection
-        self._by_number[collection.number] = collection
+    async def _reread(self, collection_id: str) -> Collection:
+        await asyncio.to_thread(self.refresh)
+        return self.get(collection_id)
+
+    def _read(self) -> None:
+        columns = (collections.c.number, collections.c.id, collections.c.state)
+        with self._engine.connect() as connection:
+            states = {row.number: row.state for row in connection.execute(select(*columns))}
+            new = states.keys() - self._by_number.keys()
+            wanted = (
+                select(collections).where(collections.c.number.in_(new)) if self._by_number else select(collections)
+            )
+            rows = connection.execute(wanted).mappings().all() if new else []
+        known = {number: _in_state(self._by_number[number], states[number]) for number in states.keys() - new}
+        known |= {row["number"]: _load(row) for row in rows}
+        self._by_number = {number: known[number] for number in sorted(known)}
+        self._by_id = {one.id: one for one in self._by_number.values()}
 
 
-def _insert(connection: Connection, row: Mapping[str, Any]) -> RowMapping:
-    return connection.execute(insert(collections).returning(*collections.c), row).mappings().one()
+def _in_state(collection: Collection, state: State) -> Collection:
+    return collection if collection.stored_state == state else replace(collection, stored_state=state)
+
+
+def _insert(connection: Connection, row: Mapping[str, Any], holder: str) -> None:
+    number = connection.execute(insert(collections).returning(collections.c.number), row).scalar_one()
+    insert_lease(connection, number, holder)
 
 
 def _set_state(connection: Connection, number: int, state: State) -> None:
@@ -189,11 +236,11 @@ def _load(row: RowMapping) -> Collection:
         opens_at=milliseconds(service.opens_at.timestamp()) if service.opens_at else None,
         closes_at=row["closes_at"],
         max_answers=row["max_answers"],
-        admission="gateway" if service.admission == "gateway" else "public",
+        keep_answers=row["keep_answers"],
+        admission=service.admission,
         visibility=service.visibility,
         specification=specification,
         statistics=_statistics(service, specification),
-        advice=_advice(specification),
     )
 
 
@@ -213,14 +260,21 @@ def _advice(specification: Specification) -> str | None:
     )
 
 
-def _notice(choices: tuple[Fraction, ...]) -> str | None:
-    """What respondents have to know of their choice; None if they have none."""
-    if len(choices) == 1:
-        return None
-    return (
-        f"You choose ε, one of {listed(choices)}, before you are asked. The choice is sent as it is, without noise, "
-        "and must not depend on your value: otherwise it gives away something of it, and the result is wrong."
-    )
+def _notice(specification: Specification) -> str | None:
+    """What respondents have to know of their choice, and of check questions; None if there is neither."""
+    sentences = []
+    if len(choices := specification.epsilon_choices) > 1:
+        sentences.append(
+            f"You choose ε, one of {listed(choices)}, before you are asked. The choice is sent as it is, without "
+            "noise, and must not depend on your value: otherwise it gives away something of it, "
+            "and the result is wrong."
+        )
+    if (check := specification.misfit_check) is not None:
+        sentences.append(
+            f"Some of the questions, {check.share:.3g} of them, drawn at random, check whether the family holds; their "
+            "answers have the same noise and cost the same ε, and are not used for the estimate while answers come."
+        )
+    return " ".join(sentences) or None
 
 
 def _statistics(service: CollectionSpec, specification: Specification) -> dict[str, Any]:

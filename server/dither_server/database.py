@@ -1,10 +1,25 @@
 """The database: an engine with the right settings for SQLite or PostgreSQL, at the newest schema."""
 
+import logging
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, Insert, TableClause, create_engine, event, make_url
+from sqlalchemy import (
+    URL,
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Engine,
+    ExceptionContext,
+    Insert,
+    TableClause,
+    create_engine,
+    event,
+    literal_column,
+    make_url,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import (
     ArgumentError,
@@ -19,16 +34,41 @@ from sqlalchemy.exc import (
 from dither_migrations import SchemaRefused, upgrade_database
 from dither_server.errors import StartRefused
 
-__all__ = ["DATABASE_TROUBLE", "insert_into", "make_engine", "upgrade", "writing"]
+__all__ = [
+    "DATABASE_TROUBLE",
+    "PATIENCE_SECONDS",
+    "database_time",
+    "driver_rows",
+    "insert_into",
+    "make_engine",
+    "reading",
+    "upgrade",
+    "writing",
+]
 
 DATABASE_TROUBLE = (OperationalError, InterfaceError, InternalError, TimeoutError)
 """What a database raises that is locked, full, gone or overloaded, rather than used wrongly."""
 
-_POOL: dict[str, Any] = {"pool_size": 5, "max_overflow": 40}
+PATIENCE_SECONDS = 4
+"""How long the database is waited for: a connection to it, another's lock, a transaction. Then its trouble is ours."""
+
+_log = logging.getLogger(__name__)
+
+_POOL: dict[str, Any] = {"pool_size": 5, "max_overflow": 40, "pool_timeout": PATIENCE_SECONDS}
 """As many connections as there are threads that read, so that the writer never waits for one of them."""
 
-_BUSY_SECONDS = 5
-"""How long an SQLite connection waits for another process's transaction."""
+_POSTGRES_SESSION = {
+    "synchronous_commit": "on",  # what is acknowledged is on the disk, also where the database is set to be faster
+    "statement_timeout": f"{PATIENCE_SECONDS}s",
+    "idle_in_transaction_session_timeout": "3s",  # others do not wait for the locks of a process that froze
+}
+_POSTGRES_CONNECTION = {
+    "connect_timeout": PATIENCE_SECONDS,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+}
 
 
 def make_engine(address: str) -> Engine:
@@ -58,16 +98,59 @@ def writing(engine: Engine) -> Engine:
     return engine.execution_options(dither_writes=True)
 
 
+def reading(engine: Engine) -> Engine:
+    """The same engine for reads of one statement each.
+
+    On PostgreSQL those need no transaction: beginning and ending one would be two more messages, there and back.
+    """
+    return engine if engine.dialect.name == "sqlite" else engine.execution_options(isolation_level="AUTOCOMMIT")
+
+
 def insert_into(dialect: str, table: TableClause) -> Any:
     """An `INSERT` that can say `ON CONFLICT`, in the dialect of that name."""
     insert: type[Insert] = postgresql.Insert if dialect == "postgresql" else sqlite.Insert
     return insert(table)
 
 
+def database_time(dialect: str) -> ColumnElement[int]:
+    """The time by the database's own clock (milliseconds), which is one for all processes."""
+    if dialect == "postgresql":
+        return literal_column("CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)", BigInteger)
+    return literal_column("CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)", BigInteger)
+
+
+def driver_rows(connection: Connection, statement: str, parameters: Sequence[Any] = ()) -> Sequence[Any]:
+    """The rows of a `statement` in the driver's own words, in the connection's transaction; for the hot path alone.
+
+    SQLAlchemy would take longer over a statement than the database does. Raises what it would raise.
+    """
+    cursor = connection.connection.cursor()
+    try:
+        cursor.execute(statement, parameters)
+        return cursor.fetchall() if cursor.description else ()
+    except Exception as error:
+        raise _as_sqlalchemy(connection, error) from None
+    finally:
+        cursor.close()
+
+
+def _as_sqlalchemy(connection: Connection, error: Exception) -> Exception:
+    """The driver's `error` as SQLAlchemy raises it; a connection that it ended is used no more."""
+    kind, dialect = connection.dialect.loaded_dbapi.Error, connection.dialect
+    if not isinstance(error, kind):
+        return error
+    gone = dialect.is_disconnect(error, connection.connection.dbapi_connection, None)
+    if gone:
+        connection.invalidate(error)
+    return DBAPIError.instance(
+        None, None, error, kind, hide_parameters=True, connection_invalidated=gone, dialect=dialect
+    )
+
+
 def _engine(url: URL) -> Engine:
     backend = url.get_backend_name()
     if backend == "postgresql":
-        return create_engine(url, **_POOL)
+        return create_engine(url, connect_args=_postgres_arguments(url), **_POOL)
     if backend != "sqlite":
         raise ArgumentError("neither SQLite nor PostgreSQL")
     if not url.database or url.database == ":memory:":
@@ -77,18 +160,44 @@ def _engine(url: URL) -> Engine:
     engine = create_engine(url, **_POOL)
     event.listen(engine, "connect", _set_up_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
+    event.listen(engine, "handle_error", _say_damaged, retval=True)
     return engine
+
+
+def _postgres_arguments(url: URL) -> dict[str, Any]:
+    """What a connection is made with, apart from what the URL itself says."""
+    session = " ".join(f"-c {name}={value}" for name, value in _POSTGRES_SESSION.items())
+    options = f"{session} {url.query.get('options', '')}".strip()  # of two values for one setting, the last holds
+    own = {name: value for name, value in _POSTGRES_CONNECTION.items() if name not in url.query}
+    return {**own, "options": options}
 
 
 def _set_up_sqlite(connection: sqlite3.Connection, record: object) -> None:
     connection.isolation_level = None  # transactions begin where `_begin_sqlite` says, not at the first INSERT
-    for pragma in (f"busy_timeout={_BUSY_SECONDS * 1000}", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+    for pragma in (
+        f"busy_timeout={PATIENCE_SECONDS * 1000}",
+        "journal_mode=WAL",
+        "synchronous=FULL",
+        "foreign_keys=ON",
+    ):
         connection.execute(f"PRAGMA {pragma}")
 
 
 def _begin_sqlite(connection: Connection) -> None:
     writes = connection.get_execution_options().get("dither_writes", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    driver_rows(connection, "BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _say_damaged(context: ExceptionContext) -> Exception | None:
+    """What SQLite says of a file with damage in it is trouble of the database, and its operator has to be told."""
+    error = context.original_exception
+    if type(error) is not sqlite3.DatabaseError:  # the others are subclasses
+        return None
+    _log.critical(
+        "the SQLite file is damaged: stop the server, copy the file, and restore a backup or what "
+        "`sqlite3 FILE .recover` finds"
+    )
+    return OperationalError(None, None, error)
 
 
 def _cannot_open(url: URL, error: DBAPIError) -> str:

@@ -5,8 +5,12 @@
     ├── InvalidBody           the body is JSON of the wrong shape
     │   └── InvalidAnswer     the answer is not one of the ticket's query
     ├── BodyTooLarge          the body is longer than the call allows
+    ├── BodyTooSlow           the body took longer than the call allows
     ├── Unauthorized          no valid token where one is needed
-    ├── Forbidden             a valid token of a role that may not do this
+    ├── Forbidden             a valid token of a role, or for collections, that may not do this
+    ├── InvitationRefused
+    │   ├── InvitationInvalid none where one is needed, or a code that was never made
+    │   └── InvitationUsed    the code was used with another retry key
     ├── NotFound              no such collection, token or page
     ├── MethodNotAllowed      the path exists, the method does not
     ├── TicketRefused
@@ -18,9 +22,11 @@
     │   ├── CollectionNotOpen before `opens_at`
     │   ├── CollectionPaused  takes answers to tickets issued before, issues none
     │   ├── CollectionClosed  for good
+    │   ├── NotByInvitation   takes, and has, no invitations
     │   └── CollectionFull    has `max_answers` answers
     └── TryLater
         ├── Overloaded        too much is waiting to be written
+        ├── TooManyTickets    the address, or the token, has had its share for now
         └── Unavailable       the database cannot be used now, or the server is stopping
     StartRefused              the server cannot start as it is configured
 
@@ -30,6 +36,7 @@ Texts say what is allowed and never repeat what a request contained. `problems.p
 __all__ = [
     "AlreadyAnswered",
     "BodyTooLarge",
+    "BodyTooSlow",
     "CollectionClosed",
     "CollectionFull",
     "CollectionNotOpen",
@@ -38,8 +45,12 @@ __all__ = [
     "Forbidden",
     "InvalidAnswer",
     "InvalidBody",
+    "InvitationInvalid",
+    "InvitationRefused",
+    "InvitationUsed",
     "MalformedJson",
     "MethodNotAllowed",
+    "NotByInvitation",
     "NotFound",
     "Overloaded",
     "Refusal",
@@ -48,6 +59,7 @@ __all__ = [
     "TicketForeign",
     "TicketInvalid",
     "TicketRefused",
+    "TooManyTickets",
     "TryLater",
     "Unauthorized",
     "Unavailable",
@@ -64,9 +76,9 @@ class Refusal(Exception):
 
 
 class MalformedJson(Refusal):
-    """The body is not JSON, or uses a number that JSON has not (NaN, Infinity) or no float can hold."""
+    """The body is not JSON, has a name twice, or a number that JSON has not (NaN, Infinity) or no float can hold."""
 
-    default = "The body must be JSON in UTF-8, with finite numbers."
+    default = "The body must be JSON in UTF-8, with finite numbers, no name twice in an object, and no endless nesting."
 
 
 class InvalidBody(Refusal):
@@ -85,6 +97,10 @@ class BodyTooLarge(Refusal):
     """The body is longer than the call allows."""
 
 
+class BodyTooSlow(Refusal):
+    """The body took longer to arrive than the call allows."""
+
+
 class Unauthorized(Refusal):
     """No valid token came with a call that needs one."""
 
@@ -92,9 +108,25 @@ class Unauthorized(Refusal):
 
 
 class Forbidden(Refusal):
-    """The token is valid, and its role may not do this."""
+    """The token is valid, and its role may not do this, or not in this collection."""
 
     default = "The token's role may not do this."
+
+
+class InvitationRefused(Refusal):
+    """The invitation cannot be used."""
+
+
+class InvitationInvalid(InvitationRefused):
+    """The collection asks for an invitation, and the request has none that was made for it."""
+
+    default = "This collection asks for an invitation: send the code that you were given, letter by letter."
+
+
+class InvitationUsed(InvitationRefused):
+    """The code was used with another retry key."""
+
+    default = "The invitation has been used: only whoever used it gets its ticket again, with the same retry key."
 
 
 class NotFound(Refusal):
@@ -165,6 +197,12 @@ class CollectionFull(CollectionRefused):
     default = "The collection has all the answers it asked for."
 
 
+class NotByInvitation(CollectionRefused):
+    """The collection's admission is not `invite`."""
+
+    default = "This collection takes no invitations: its admission is not invite."
+
+
 class TryLater(Refusal):
     """Nothing is wrong with the request: the same bytes may be sent again."""
 
@@ -176,6 +214,16 @@ class Overloaded(TryLater):
     """Too much is waiting to be written."""
 
     default = "The server is busy and stored nothing: send the same bytes again later."
+
+
+class TooManyTickets(TryLater):
+    """The address or the token that asks has had as many tickets as the operator allows for now."""
+
+    default = "That is too many tickets at once: ask again later."
+
+    def __init__(self, detail: str | None = None, seconds: int = 1) -> None:
+        super().__init__(detail)
+        self.retry_after = seconds
 
 
 class Unavailable(TryLater):

@@ -5,33 +5,34 @@ of the collection since); the collection's state; the ticket's expiry; `max_answ
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum, auto
+from enum import IntEnum, auto
 from typing import NamedTuple
 
 from sqlalchemy import Connection
 
 from dither_server.ingest_sql import (
+    NOT_KEPT,
     Key,
     Rules,
-    add_counts,
-    insert_answers,
     number_queries,
     read_rules,
     read_stored,
+    spend_tickets,
+    store_answers,
 )
 from dither_server.packing import purpose_of, unpack_query
 
 __all__ = ["Arrival", "Fate", "Ingest", "Stored"]
 
 
-class Fate(Enum):
-    """What became of an answer."""
+class Fate(IntEnum):
+    """What became of an answer. An integer, since every answer's is looked up."""
 
     STORED = auto()
     REPEATED = auto()
-    """The same answer was stored before."""
+    """The same answer was stored before; any answer, where none is kept."""
     CONTRADICTED = auto()
     """Another answer was stored before."""
     CLOSED = auto()
@@ -51,6 +52,8 @@ class Arrival(NamedTuple):
     """Milliseconds."""
     expired: bool
     """Whether the ticket's life was over by then."""
+    gateway: int = 0
+    """The number of the gateway that the ticket came through; 0 for none."""
 
 
 @dataclass(frozen=True)
@@ -63,13 +66,18 @@ class Stored:
     """The collections that got answers, with their number of answers by now where there is a maximum."""
     queries: Mapping[bytes, int]
     """Row numbers of the packed queries that were answered."""
+    new: Collection[Arrival]
+    """Those that were stored."""
+    added: Mapping[int, int]
+    """How many answers each collection got."""
 
 
 class Ingest:
-    """Stores answers; used by one thread. `slot` numbers the process: it has count rows of its own."""
+    """Stores answers; used by one thread."""
 
     def __init__(self, slot: int = 0) -> None:
-        self._slot = slot
+        self.slot = slot
+        """Numbers the process, which has count rows of its own; any thread may set it."""
         self._queries: dict[bytes, int] = {}
 
     def store(self, connection: Connection, arrivals: Sequence[Arrival]) -> Stored:
@@ -77,7 +85,8 @@ class Ingest:
         rules = read_rules(connection, sorted({arrival.key[0] for arrival in arrivals}))
         refused = {arrival.key: fate for arrival in arrivals if (fate := _refusal(rules[arrival.key[0]], arrival))}
         limited = {number for number, rule in rules.items() if rule.max_answers is not None}
-        known = read_stored(connection, {a.key for a in arrivals if a.key in refused or a.key[0] in limited})
+        settled = {a.key for a in arrivals if a.key in refused or a.key[0] in limited}
+        known = read_stored(connection, settled, rules)
         candidates: dict[Key, Arrival] = {}
         for arrival in arrivals:
             if arrival.key not in refused and arrival.key not in known:
@@ -87,12 +96,16 @@ class Ingest:
             refused[key] = Fate.FULL
         numbers = self._query_numbers(connection, {arrival.query for arrival in candidates.values()})
         rows = {key: (numbers[a.query], a.answer, a.received_at) for key, a in candidates.items()}
-        new = insert_answers(connection, rows)
-        known |= read_stored(connection, candidates.keys() - new)
-        add_counts(connection, self._slot, Counter((key[0], *rows[key][:2]) for key in new))
+        kept = {key: row for key, row in rows.items() if rules[key[0]].keep_answers}
+        rest = {key: row for key, row in rows.items() if key not in kept} if len(kept) < len(rows) else {}
+        new = store_answers(connection, self.slot, kept) | spend_tickets(connection, self.slot, rest)
+        known |= read_stored(connection, candidates.keys() - new, rules)
         added = Counter(key[0] for key in new)
         totals = {number: rules[number].total + more if number in limited else None for number, more in added.items()}
-        return Stored(_fates(arrivals, refused, {key: candidates[key] for key in new}, known), totals, numbers)
+        stored = {key: candidates[key] for key in new}
+        known |= dict.fromkeys(rest.keys() & new, NOT_KEPT)
+        fates = _fates(arrivals, refused, stored, known)
+        return Stored(fates, totals, numbers, stored.values(), added)
 
     def committed(self, stored: Stored) -> None:
         """To be called once the transaction of `stored` is committed: only then are its query rows there to stay."""
@@ -137,9 +150,9 @@ def _fates(
         if first is arrival:
             fates.append(Fate.STORED)
             continue
-        answer = first.answer if first else known.get(arrival.key)
+        answer = known.get(arrival.key, first.answer if first else None)
         if answer is None:
             fates.append(refused[arrival.key])
         else:
-            fates.append(Fate.REPEATED if answer == arrival.answer else Fate.CONTRADICTED)
+            fates.append(Fate.REPEATED if answer in (arrival.answer, NOT_KEPT) else Fate.CONTRADICTED)
     return fates

@@ -1,30 +1,36 @@
 """The SQL of `ingest.py`: statements are built once for each kind of database, since they run for every few answers."""
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, func, select
+from sqlalchemy import Connection, Select, bindparam, func, literal, select
 
 from dither_client import Query
-from dither_server.database import insert_into
+from dither_server.database import driver_rows, insert_into
+from dither_server.ingest_rows import RowInsert
 from dither_server.packing import Purpose
-from dither_server.schema import answers, collections, counts, queries
+from dither_server.schema import answers, collections, counts, queries, spent_tickets
 
 __all__ = [
+    "NOT_KEPT",
     "AnswerValues",
     "Asked",
     "Key",
     "Rules",
     "add_counts",
-    "insert_answers",
     "number_queries",
     "read_rules",
     "read_stored",
+    "spend_tickets",
+    "store_answers",
 ]
+
+NOT_KEPT = -1
+"""Stands for the answer of a ticket that was spent in a collection that keeps none."""
 
 Key = tuple[int, bytes]
 """A collection's number and the key of a ticket in it."""
@@ -45,56 +51,115 @@ class Rules:
     max_answers: int | None
     total: int
     """Answers so far; 0 where there is no maximum."""
+    keep_answers: bool
+
+
+_ANSWERS = RowInsert(
+    "answers",
+    (
+        ("collection", "integer"),
+        ("ticket", "bytea"),
+        ("query", "integer"),
+        ("answer", "smallint"),
+        ("received_at", "bigint"),
+    ),
+    "ON CONFLICT (collection, ticket) DO NOTHING RETURNING collection, ticket",
+)
+_COUNTS = RowInsert(
+    "counts",
+    (
+        ("collection", "integer"),
+        ("query", "integer"),
+        ("answer", "smallint"),
+        ("slot", "smallint"),
+        ("count", "bigint"),
+    ),
+    "ON CONFLICT (collection, query, answer, slot) DO UPDATE SET count = counts.count + excluded.count",
+)
+
+
+_STORE_ON_POSTGRES = """
+    WITH new AS (
+        INSERT INTO answers (collection, ticket, query, answer, received_at)
+        SELECT * FROM unnest(%b::integer[], %b::bytea[], %b::integer[], %b::smallint[], %b::bigint[])
+        ON CONFLICT (collection, ticket) DO NOTHING RETURNING collection, ticket, query, answer
+    ), counted AS (
+        INSERT INTO counts (collection, query, answer, slot, count)
+        SELECT collection, query, answer, %b::smallint, count(*) FROM new
+        GROUP BY collection, query, answer ORDER BY collection, query, answer
+        ON CONFLICT (collection, query, answer, slot) DO UPDATE SET count = counts.count + excluded.count
+    )
+    SELECT collection, ticket FROM new"""
+_RULES = "SELECT state, closes_at, max_answers, keep_answers FROM collections WHERE number"
 
 
 @dataclass(frozen=True)
 class _Statements:
-    rules: Select[Any]
     locked_rules: Select[Any]
     totals: Select[Any]
     stored: Select[Any]
-    insert_answers: Any
+    spent: Select[Any]
+    spend_tickets: Any
     insert_queries: Any
     query_numbers: Select[Any]
-    add_counts: Any
 
 
 def read_rules(connection: Connection, numbers: Iterable[int]) -> dict[int, Rules]:
     """The rules of the collections with these numbers. One with a maximum stays locked until the transaction ends."""
     statements = _statements(connection.dialect.name)
-    found = connection.execute(statements.rules, {"numbers": list(numbers)})
-    rules = {number: Rules(state, closes_at, most, 0) for number, state, closes_at, most in found}
+    rules: dict[int, Rules] = {}
+    mark = "%s" if connection.dialect.name == "postgresql" else "?"
+    for number in numbers:
+        [(state, closes_at, most, keep)] = driver_rows(connection, f"{_RULES} = {mark}", (number,))
+        rules[number] = Rules(state, closes_at, most, 0, bool(keep))
     limited = [number for number, rule in rules.items() if rule.max_answers is not None]
     if limited:
         locked = connection.execute(statements.locked_rules, {"numbers": limited}).all()
         totals = {number: int(total) for number, total in connection.execute(statements.totals, {"numbers": limited})}
-        rules |= {n: Rules(state, closes_at, most, totals.get(n, 0)) for n, state, closes_at, most in locked}
+        rules |= {
+            n: Rules(state, closes_at, most, totals.get(n, 0), keep) for n, state, closes_at, most, keep in locked
+        }
     return rules
 
 
-def read_stored(connection: Connection, keys: Iterable[Key]) -> dict[Key, int]:
-    """The answers that are stored under `keys`."""
+def read_stored(connection: Connection, keys: Iterable[Key], rules: Mapping[int, Rules]) -> dict[Key, int]:
+    """The answers that are stored under `keys`, `NOT_KEPT` where a collection keeps none."""
     tickets: defaultdict[int, list[bytes]] = defaultdict(list)
     for collection, ticket in keys:
         tickets[collection].append(ticket)
+    statements = _statements(connection.dialect.name)
     stored: dict[Key, int] = {}
     for collection, some in tickets.items():
-        values = {"collection": collection, "tickets": some}
-        found = connection.execute(_statements(connection.dialect.name).stored, values)
+        wanted = statements.stored if rules[collection].keep_answers else statements.spent
+        found = connection.execute(wanted, {"collection": collection, "tickets": some})
         stored |= {(collection, ticket): answer for ticket, answer in found}
     return stored
 
 
-def insert_answers(connection: Connection, rows: Mapping[Key, AnswerValues]) -> set[Key]:
-    """Stores the rows whose ticket has no answer yet, and returns their keys."""
+def store_answers(connection: Connection, slot: int, rows: Mapping[Key, AnswerValues]) -> set[Key]:
+    """Stores and counts the rows whose ticket has no answer yet, and returns their keys."""
     if not rows:
         return set()
-    values = [
-        {"collection": collection, "ticket": ticket, "query": query, "answer": answer, "received_at": received_at}
-        for (collection, ticket), (query, answer, received_at) in sorted(rows.items())
-    ]
-    inserted = connection.execute(_statements(connection.dialect.name).insert_answers, values)
-    return {(collection, ticket) for collection, ticket in inserted}
+    # In the order of the index, so that neighbours are written together.
+    values = sorted((*key, *rows[key]) for key in rows)
+    if connection.dialect.name == "postgresql":
+        # One statement for both, since each is a message to the database and one back while all answers wait.
+        arrays = [list(column) for column in zip(*values, strict=True)]
+        return set(driver_rows(connection, _STORE_ON_POSTGRES, (*arrays, slot)))
+    new = set(_ANSWERS.execute(connection, values))
+    add_counts(connection, slot, _tally(rows, new))
+    return new
+
+
+def spend_tickets(connection: Connection, slot: int, rows: Mapping[Key, AnswerValues]) -> set[Key]:
+    """Counts the rows, of collections that keep no answers, whose ticket was not spent yet, and returns their keys."""
+    values = [{"collection": collection, "ticket": ticket} for collection, ticket in sorted(rows)]
+    if not values:
+        return set()
+    inserted = connection.execute(_statements(connection.dialect.name).spend_tickets, values)
+    new = {(collection, ticket) for collection, ticket in inserted}
+    add_counts(connection, slot, _tally(rows, new))
+    return new
 
 
 def number_queries(connection: Connection, wanted: Iterable[Asked]) -> dict[Asked, int]:
@@ -114,41 +179,39 @@ def number_queries(connection: Connection, wanted: Iterable[Asked]) -> dict[Aske
 
 def add_counts(connection: Connection, slot: int, tally: Mapping[tuple[int, int, int], int]) -> None:
     """Adds to the counts; `tally` is by collection, query and answer."""
-    if not tally:
-        return
     # In one order everywhere, so that processes that share rows cannot block each other in a circle.
-    rows = [
-        {"collection": collection, "query": query, "answer": answer, "slot": slot, "count": count}
-        for (collection, query, answer), count in sorted(tally.items())
-    ]
-    connection.execute(_statements(connection.dialect.name).add_counts, rows)
+    _COUNTS.execute(connection, sorted((*place, slot, count) for place, count in tally.items()))
+
+
+def _tally(rows: Mapping[Key, AnswerValues], new: Iterable[Key]) -> Counter[tuple[int, int, int]]:
+    return Counter((key[0], *rows[key][:2]) for key in new)
 
 
 @cache
 def _statements(dialect: str) -> _Statements:
-    columns = (collections.c.number, collections.c.state, collections.c.closes_at, collections.c.max_answers)
-    rules = select(*columns).where(collections.c.number.in_(bindparam("numbers", expanding=True)))
-    stored = select(answers.c.ticket, answers.c.answer).where(
-        answers.c.collection == bindparam("collection"), answers.c.ticket.in_(bindparam("tickets", expanding=True))
+    row = collections.c
+    limited = select(row.number, row.state, row.closes_at, row.max_answers, row.keep_answers).where(
+        row.number.in_(bindparam("numbers", expanding=True))
+    )
+    stored, spent = (
+        select(table.c.ticket, answer).where(
+            table.c.collection == bindparam("collection"), table.c.ticket.in_(bindparam("tickets", expanding=True))
+        )
+        for table, answer in ((answers, answers.c.answer), (spent_tickets, literal(NOT_KEPT)))
     )
     totals = select(counts.c.collection, func.sum(counts.c.count)).where(
         counts.c.collection.in_(bindparam("numbers", expanding=True))
     )
-    new_answers = insert_into(dialect, answers).on_conflict_do_nothing(index_elements=["collection", "ticket"])
-    more = insert_into(dialect, counts)
+    spend = insert_into(dialect, spent_tickets).on_conflict_do_nothing(index_elements=["collection", "ticket"])
     return _Statements(
-        rules=rules,
-        locked_rules=rules.order_by(collections.c.number).with_for_update(),
+        locked_rules=limited.order_by(row.number).with_for_update(),
         totals=totals.group_by(counts.c.collection),
         stored=stored,
-        insert_answers=new_answers.returning(answers.c.collection, answers.c.ticket),
+        spent=spent,
+        spend_tickets=spend.returning(spent_tickets.c.collection, spent_tickets.c.ticket),
         insert_queries=insert_into(dialect, queries).on_conflict_do_nothing(index_elements=["id", "purpose"]),
         query_numbers=select(queries.c.id, queries.c.purpose, queries.c.number).where(
             queries.c.id.in_(bindparam("ids", expanding=True))
-        ),
-        add_counts=more.on_conflict_do_update(
-            index_elements=["collection", "query", "answer", "slot"],
-            set_={"count": counts.c.count + more.excluded.count},
         ),
     )
 

@@ -3,6 +3,7 @@
 import json
 import logging
 import math
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -20,7 +21,7 @@ from dither_server.collections import Collection
 from dither_server.packing import Purpose, pack_query
 from dither_server.store import HistoryRow, Store
 
-__all__ = ["Keeper", "Published", "Question"]
+__all__ = ["Keeper", "Particles", "Published", "Question", "Update", "stored_learner"]
 
 _FIRST_POOL = 16
 """Questions out at first, when nothing is known of how many respondents come at once."""
@@ -29,6 +30,10 @@ _HISTORY_GROWTH = 1.02
 """The history gets a row when the answers have grown by this factor."""
 
 _log = logging.getLogger(__name__)
+
+
+Particles = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
+"""Parameters, shape (n, d), and normalised weights, shape (n,)."""
 
 
 @dataclass(frozen=True)
@@ -48,15 +53,22 @@ class Published:
     answers: int
     posterior: Mapping[str, Any]
     """As on the wire."""
-    parameters: tuple[str, ...]
-    theta: npt.NDArray[np.float64]
-    """Particles, shape (n, d)."""
-    weights: npt.NDArray[np.float64]
-    """Normalised, shape (n,)."""
+    particles: Particles | None
+    """None where another process runs the particle system."""
     check_pools: Mapping[Fraction, tuple[Question, ...]] = field(default_factory=dict)
     """The check questions of each ε, likewise; empty without a check."""
     check_share: float = 0.0
     """The chance that a ticket is to be a check ticket."""
+    width: float = 0.0
+    """Distance between the outermost cell edges of the pools' questions, on the transformed scale."""
+
+
+@dataclass(frozen=True)
+class Update:
+    """What it took the particles to take in new counts."""
+
+    moves: int
+    seconds: float
 
 
 class Keeper:
@@ -67,7 +79,7 @@ class Keeper:
         self._store = store
         self._clock = clock
         self._queries: dict[str, Query] = {}
-        self._learner = self._restored() or self._new()
+        self._learner = stored_learner(collection, store)
         self._history_at = store.last_history(collection.number)
         self._newest = _FIRST_POOL
         self._check = collection.specification.misfit_check
@@ -80,19 +92,35 @@ class Keeper:
         """How many answers have been learnt."""
         return self._learner.answers
 
-    def catch_up(self) -> None:
-        """Learns what the count table has and the learner has not: the difference of the two, whatever its history."""
+    @property
+    def known(self) -> int:
+        """How many answers are taken into account, those of check questions too."""
+        return self._learner.answers + total_answers(self._check_counts)
+
+    def catch_up(self) -> Update | None:
+        """Learns what the count table has and the learner has not: the difference of the two, whatever its history.
+
+        None if there was nothing new.
+        """
+        known = self.known
         table = self._count_table()
         missing = _difference(table, self._learner.counts)
         if missing is None:
             _log.warning("counts went back: learning them all again", extra={"collection": self.collection.id})
-            self._learner = self._new()
+            self._learner = _new_learner(self.collection)
             missing = table
-        if missing:
-            self._learner.learn_counts(missing)
-            self._newest = int(sum(row.sum() for row in missing.values()))
+            known = -1
+        update = self._learn(missing) if missing else Update(0, 0.0)
         if self._check is not None:
             self._check_counts = self._count_table("check")
+        return update if self.known != known else None
+
+    def _learn(self, missing: Mapping[Query, npt.NDArray[np.int64]]) -> Update:
+        before, began = self._learner.moves, time.perf_counter()
+        self._learner.learn_counts(missing)
+        self._learner.particles()  # counts are taken in when somebody looks; now, since this is timed
+        self._newest = int(sum(row.sum() for row in missing.values()))
+        return Update(self._learner.moves - before, time.perf_counter() - began)
 
     def look(self) -> Look | None:
         """A look at the check answers if one is due. It counts once it is stored, and `keep_looks` was told."""
@@ -113,17 +141,16 @@ class Keeper:
         learner = self._learner
         size = max(1, min(self._newest, _LARGEST_POOL))
         choices = self.collection.specification.epsilon_choices
-        theta, weights = learner.particles()
         posterior = learner.posterior().to_json()
+        pools = {epsilon: learner.pool(size, epsilon) for epsilon in choices}
         return Published(
-            pools={epsilon: _questions(learner.pool(size, epsilon)) for epsilon in choices},
+            pools={epsilon: _questions(pool) for epsilon, pool in pools.items()},
             answers=learner.answers,
             posterior={**posterior, "misfit": self._misfit(), "updated_at": iso_time(milliseconds(self._clock()))},
-            parameters=self.collection.specification.family.names,
-            theta=theta,
-            weights=weights,
+            particles=learner.particles(),
             check_pools={epsilon: self._check_pool(epsilon) for epsilon in choices if self._check},
             check_share=self._check.share if self._check else 0.0,
+            width=_width(pools.values()),
         )
 
     def history(self, published: Published) -> HistoryRow | None:
@@ -142,20 +169,6 @@ class Keeper:
     def snapshot(self) -> bytes:
         """The learner's whole state."""
         return self._learner.snapshot()
-
-    def _new(self) -> Learner:
-        return Learner(self.collection.specification, np.random.SeedSequence())
-
-    def _restored(self) -> Learner | None:
-        content = self._store.snapshot(self.collection.number)
-        if content is None:
-            return None
-        try:
-            return Learner.restore(self.collection.specification, content)
-        except InvalidSnapshot as error:
-            facts = {"collection": self.collection.id, "why": str(error)}
-            _log.warning("snapshot refused: learning the counts again", extra=facts)
-            return None
 
     def _check_pool(self, epsilon: Fraction) -> tuple[Question, ...]:
         spec = self.collection.specification
@@ -177,6 +190,27 @@ class Keeper:
                 table[query] = np.zeros(query.n_answers, dtype=np.int64)
             table[query][row.answer] = row.count
         return table
+
+
+def _width(pools: Iterable[Iterable[Query]]) -> float:
+    edges = [edge for pool in pools for query in pool for edge in (query.edges[0], query.edges[-1])]
+    return max(edges) - min(edges)
+
+
+def stored_learner(collection: Collection, store: Store) -> Learner:
+    """The learner as its last snapshot has it, or one that has learnt nothing if there is none that can be used."""
+    content = store.snapshot(collection.number)
+    if content is not None:
+        try:
+            return Learner.restore(collection.specification, content)
+        except InvalidSnapshot as error:
+            facts = {"collection": collection.id, "why": str(error)}
+            _log.warning("snapshot refused: learning the counts again", extra=facts)
+    return _new_learner(collection)
+
+
+def _new_learner(collection: Collection) -> Learner:
+    return Learner(collection.specification, np.random.SeedSequence())
 
 
 def _questions(queries: Iterable[Query], purpose: Purpose = "training") -> tuple[Question, ...]:

@@ -1,12 +1,132 @@
-"""What Prometheus may ask about: no label and no value says anything about a person."""
+"""What Prometheus may ask about: no label and no value says anything about a person.
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+The number of series is bounded: calls, statuses and outcomes are few, and of the collections only the `MAX_SERIES` that
+learnt last have series of their own. `docs/operators.md` lists every metric, and a test holds it to this module.
+"""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    GCCollector,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+)
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+from prometheus_client.metrics_core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 
-__all__ = ["Metrics"]
+__all__ = ["MAX_SERIES", "Metrics"]
+
+MAX_SERIES = 100
+"""Collections that have series of their own."""
 
 _LATENCIES = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
+_LONG = (0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60)
 _SIZES = (1, 4, 16, 64, 256, 1024, 4096, 16384)
+
+_Clock = Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class _Learnt:
+    """How a collection's learner is."""
+
+    answers: int
+    ess: float
+    width: float
+
+
+class _Learners(Collector):
+    """What is known of the collections, and which of their answers wait; for any thread.
+
+    Collected when Prometheus asks, since how long something has waited changes by itself.
+    """
+
+    def __init__(self, clock: _Clock) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._owned: Mapping[int, str] = {}
+        self._learnt: OrderedDict[str, _Learnt] = OrderedDict()
+        self._waiting: dict[int, tuple[int, float]] = {}
+        """By a collection's number: answers that are committed and not learnt, and since when the oldest waits."""
+
+    def hold(self, collections: Mapping[int, str]) -> None:
+        with self._lock:
+            for number in self._owned.keys() - collections.keys():
+                self._learnt.pop(self._owned[number], None)
+                self._waiting.pop(number, None)
+            self._owned = dict(collections)
+
+    def wait(self, added: Mapping[int, int]) -> None:
+        with self._lock:
+            for number, more in added.items():
+                if number not in self._owned:
+                    continue
+                before, since = self._waiting.get(number, (0, self._clock()))
+                self._waiting[number] = (before + more, since)
+
+    def waiting(self, number: int) -> int:
+        with self._lock:
+            return self._waiting.get(number, (0, 0.0))[0]
+
+    def learn(self, collection: str, number: int, taken: int, began: float, learnt: _Learnt) -> None:
+        with self._lock:
+            left = self._waiting.get(number, (0, 0.0))[0] - taken
+            if left > 0:  # they came while the learner was at work
+                self._waiting[number] = (left, began)
+            else:
+                self._waiting.pop(number, None)
+            self._learnt[collection] = learnt
+            self._learnt.move_to_end(collection)
+            if len(self._learnt) > MAX_SERIES:
+                self._learnt.popitem(last=False)
+
+    def collect(self) -> Iterable[Metric]:
+        with self._lock:
+            owned, learnt = set(self._owned.values()), dict(self._learnt)
+            waiting = list(self._waiting.values())
+        now = self._clock()
+        yield _gauge(
+            "dither_unlearnt_answers",
+            "Answers that this process has committed and is to learn, and has not learnt.",
+            sum(count for count, _ in waiting),
+        )
+        yield _gauge(
+            "dither_learning_lag_seconds",
+            "For how long the oldest committed answer has waited to be learnt; 0 if none waits.",
+            max((now - since for _, since in waiting), default=0.0),
+        )
+        yield _gauge(
+            "dither_owned_collections", "Collections whose particle system this process runs.", float(len(owned))
+        )
+        yield _by_collection(
+            "dither_collection_owner",
+            "1 if this process runs the collection's particle system.",
+            {name: float(name in owned) for name in learnt},
+        )
+        yield _by_collection(
+            "dither_learnt_answers",
+            "Answers learnt by the collection's estimator.",
+            {name: float(one.answers) for name, one in learnt.items()},
+        )
+        yield _by_collection(
+            "dither_effective_sample_size",
+            "Effective sample size of the collection's particles.",
+            {name: one.ess for name, one in learnt.items()},
+        )
+        yield _by_collection(
+            "dither_question_width",
+            "Distance between the outermost cell edges of the questions now asked, on the collection's scale.",
+            {name: one.width for name, one in learnt.items()},
+        )
 
 
 class Metrics:
@@ -14,30 +134,35 @@ class Metrics:
 
     content_type = CONTENT_TYPE_PLAIN_0_0_4
 
-    def __init__(self) -> None:
+    def __init__(self, clock: _Clock = time.monotonic) -> None:
+        self._clock = clock
         self._registry = CollectorRegistry()
-        self._requests = Histogram(
-            "dither_request_seconds",
-            "Time to answer a request, by call and status.",
-            ("call", "status"),
-            buckets=_LATENCIES,
-            registry=self._registry,
+        ProcessCollector(registry=self._registry)
+        GCCollector(registry=self._registry)
+        self._learners = _Learners(clock)
+        self._registry.register(self._learners)
+        self._ready = Gauge(
+            "dither_ready", "1 if answers can be stored and learnt, as /readyz says.", registry=self._registry
+        )
+        self._requests = self._histogram(
+            "dither_request_seconds", "Time to answer a request, by call and status.", _LATENCIES, ("call", "status")
         )
         self._answers = Counter(
             "dither_answers_total", "Answers by what became of them.", ("outcome",), registry=self._registry
         )
         self._tickets = Counter("dither_tickets_total", "Tickets issued.", registry=self._registry)
-        self._commit_seconds = Histogram(
-            "dither_commit_seconds", "Time of a transaction of answers.", buckets=_LATENCIES, registry=self._registry
+        self._commit_seconds = self._histogram("dither_commit_seconds", "Time of a transaction of answers.", _LATENCIES)
+        self._commit_rows = self._histogram("dither_commit_rows", "Answers in a transaction.", _SIZES)
+        self._updates = self._histogram(
+            "dither_learning_seconds", "Time in which particles take in new answers, moves included.", _LONG
         )
-        self._commit_rows = Histogram(
-            "dither_commit_rows", "Answers in a transaction.", buckets=_SIZES, registry=self._registry
+        self._moves = Counter(
+            "dither_particle_moves_total", "Times that all particles of a collection moved.", registry=self._registry
         )
-        self._learnt = Gauge(
-            "dither_learnt_answers", "Answers learnt by the estimator.", ("collection",), registry=self._registry
-        )
-        self._ess = Gauge(
-            "dither_effective_sample_size", "Of the particle system.", ("collection",), registry=self._registry
+        self._move_seconds = Counter(
+            "dither_particle_move_seconds_total",
+            "Time of taking in answers where the particles had to move.",
+            registry=self._registry,
         )
         self._requests_by: dict[tuple[str, int], Histogram] = {}
         self._answers_by: dict[str, Counter] = {}
@@ -49,12 +174,12 @@ class Metrics:
             child = self._requests_by[call, status] = self._requests.labels(call, str(status))
         child.observe(seconds)
 
-    def answered(self, outcome: str) -> None:
-        """An answer was stored, repeated or refused."""
+    def answered(self, outcome: str, count: int = 1) -> None:
+        """So many answers were stored, repeated or refused."""
         child = self._answers_by.get(outcome)
         if child is None:
             child = self._answers_by[outcome] = self._answers.labels(outcome)
-        child.inc()
+        child.inc(count)
 
     def issued(self, tickets: int) -> None:
         """Tickets were issued."""
@@ -65,11 +190,46 @@ class Metrics:
         self._commit_seconds.observe(seconds)
         self._commit_rows.observe(rows)
 
-    def learnt(self, collection: str, answers: int, ess: float) -> None:
-        """A collection's estimator has taken in this many answers."""
-        self._learnt.labels(collection).set(answers)
-        self._ess.labels(collection).set(ess)
+    def unlearnt(self, added: Mapping[int, int]) -> None:
+        """So many answers of the collections with these numbers are committed, and this process is to learn them."""
+        self._learners.wait(added)
 
-    def exposition(self) -> bytes:
+    def holds(self, collections: Mapping[int, str]) -> None:
+        """This process runs the particle systems of these collections, ids by number, and of no others."""
+        self._learners.hold(collections)
+
+    def learning(self, number: int) -> tuple[int, float]:
+        """To be called before a learner reads the counts, and given to `learnt` afterwards."""
+        return self._learners.waiting(number), self._clock()
+
+    def learnt(
+        self, collection: str, number: int, began: tuple[int, float], answers: int, ess: float, width: float
+    ) -> None:
+        """A collection's learner has taken in everything that was committed when `learning` gave `began`."""
+        self._learners.learn(collection, number, *began, _Learnt(answers, ess, width))
+
+    def updated(self, moves: int, seconds: float) -> None:
+        """Particles took in new answers, and moved so many times."""
+        self._updates.observe(seconds)
+        if moves:
+            self._moves.inc(moves)
+            self._move_seconds.inc(seconds)
+
+    def exposition(self, ready: bool) -> bytes:
         """Everything, in Prometheus' text format."""
+        self._ready.set(ready)
         return generate_latest(self._registry)
+
+    def _histogram(self, name: str, text: str, buckets: tuple[float, ...], labels: tuple[str, ...] = ()) -> Histogram:
+        return Histogram(name, text, labels, buckets=buckets, registry=self._registry)
+
+
+def _gauge(name: str, text: str, value: float) -> Metric:
+    return GaugeMetricFamily(name, text, value=value)
+
+
+def _by_collection(name: str, text: str, values: Mapping[str, float]) -> Metric:
+    family = GaugeMetricFamily(name, text, labels=["collection"])
+    for collection, value in values.items():
+        family.add_metric([collection], value)
+    return family

@@ -3,14 +3,17 @@
 Pure ASGI, and one class, because it is in the way of every answer.
 """
 
+import asyncio
 import logging
-import os
 import time
 import traceback
+from random import getrandbits
 
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from dither_server.errors import Unavailable
+from dither_server.logs import request_id
 from dither_server.metrics import Metrics
 from dither_server.problems import problem_response
 
@@ -18,9 +21,14 @@ __all__ = ["Observer"]
 
 _SAFE_HEADERS = [
     (b"cache-control", b"no-store"),
-    (b"content-security-policy", b"default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'"),
+    (
+        b"content-security-policy",
+        b"default-src 'none'; style-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'",
+    ),
+    (b"cross-origin-opener-policy", b"same-origin"),
     (b"referrer-policy", b"no-referrer"),
     (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
 ]
 """Everything served is JSON or a page without scripts; an answer or a ticket is in no cache."""
 
@@ -42,8 +50,10 @@ class Observer:
             await self._app(scope, receive, send)
             return
         began = time.perf_counter()
-        request_id = os.urandom(8).hex()
-        headers = [(b"x-request-id", request_id.encode()), *_SAFE_HEADERS]
+        # Always one of our own: what a request brings along could be anything, and it would be in every log line.
+        own_id = f"{getrandbits(64):016x}"  # unique, not secret: the system's generator would be a system call
+        request_id.set(own_id)  # uvicorn gives each request a context of its own
+        headers = [(b"x-request-id", own_id.encode()), *_SAFE_HEADERS]
         status = 0
 
         async def send_on(message: Message) -> None:
@@ -57,16 +67,17 @@ class Observer:
             await self._app(scope, receive, send_on)
         except ClientDisconnect:
             status = _GONE
+        except asyncio.CancelledError:  # the server stops, and has waited for as long as it does
+            if not status:
+                await problem_response(Unavailable("The server is stopping."))(scope, receive, send_on)
         except Exception as error:
             # The text of an unforeseen error may hold what the request contained: say where it was, not what.
             where = "".join(traceback.format_tb(error.__traceback__))
-            facts = {"request_id": request_id, "error": type(error).__name__, "where": where}
-            _log.error("request failed", extra=facts)
+            _log.error("request failed", extra={"error": type(error).__name__, "where": where})
             if not status:
                 await problem_response(error)(scope, receive, send_on)
         seconds = time.perf_counter() - began
         call = getattr(scope.get("endpoint"), "__name__", "none")
         self._metrics.requested(call, status, seconds)
         if _log.isEnabledFor(logging.DEBUG):
-            line = {"request_id": request_id, "call": call, "status": status, "seconds": round(seconds, 6)}
-            _log.debug("request", extra=line)
+            _log.debug("request", extra={"call": call, "status": status, "seconds": round(seconds, 6)})

@@ -74,7 +74,7 @@ def unpack_query(packed: bytes) -> Query:
 
 def n_answers(packed: bytes) -> int:
     """How many answers the packed query has, without unpacking it."""
-    return int.from_bytes(packed[6:8], "big") + 1
+    return (packed[6] << 8 | packed[7]) + 1
 
 
 def purpose_of(packed: bytes) -> Purpose:

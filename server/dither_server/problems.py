@@ -66,8 +66,11 @@ _PROBLEMS: dict[type[Exception], Problem] = {
     errors.InvalidBody: Problem(422, "invalid-body", "The request has the wrong shape"),
     SpecificationError: Problem(422, "invalid-body", "The request has the wrong shape"),
     errors.BodyTooLarge: Problem(413, "body-too-large", "The body is too large"),
+    errors.BodyTooSlow: Problem(408, "body-too-slow", "The body took too long"),
     errors.Unauthorized: Problem(401, "unauthorized", "A token is needed"),
     errors.Forbidden: Problem(403, "forbidden", "The token's role may not do this"),
+    errors.InvitationInvalid: Problem(403, "invitation-invalid", "An invitation is needed"),
+    errors.InvitationUsed: Problem(409, "invitation-used", "The invitation has been used"),
     errors.NotFound: Problem(404, "not-found", "Nothing is there"),
     errors.MethodNotAllowed: Problem(405, "method-not-allowed", "The method is not allowed"),
     errors.TicketInvalid: Problem(403, "ticket-invalid", "The ticket is not genuine"),
@@ -78,9 +81,14 @@ _PROBLEMS: dict[type[Exception], Problem] = {
     errors.CollectionPaused: Problem(409, "collection-paused", "The collection is paused"),
     errors.CollectionClosed: Problem(409, "collection-closed", "The collection is closed"),
     errors.CollectionFull: Problem(409, "collection-full", "The collection is full"),
+    errors.NotByInvitation: Problem(409, "not-by-invitation", "The collection takes no invitations"),
+    errors.TooManyTickets: Problem(429, "too-many-tickets", "Too many tickets at once"),
     errors.Overloaded: Problem(503, "overloaded", "The server is busy"),
     errors.Unavailable: Problem(503, "unavailable", "The database is not available"),
 }
+
+FORESEEN = (errors.Refusal, SpecificationError, *DATABASE_TROUBLE)
+"""What any call may raise and is a problem of its own, not the server's failure."""
 
 
 def problem_of(error: Exception) -> tuple[Problem, str]:
@@ -101,7 +109,7 @@ def problem_response(error: Exception) -> Response:
         headers["Retry-After"] = str(getattr(error, "retry_after", errors.Unavailable.retry_after))
     if problem.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
-    if problem.status == 413:
+    if problem.status in (408, 413):
         headers["Connection"] = "close"  # the rest of the body is not read
     return Response(json.dumps(problem.document(detail)), problem.status, headers, MEDIA_TYPE)
 
@@ -119,6 +127,8 @@ def invalid(
         known = ", ".join(model.model_fields) if model else ""
         return errors.InvalidBody(f"There is a field that is not known; the fields are: {known}.")
     rule = str(first["msg"]).removeprefix("Value error, ")
+    if first["type"] == "string_pattern_mismatch":
+        rule = "Input should have no control characters, and outside of names no blanks and ASCII alone"
     return errors.InvalidBody(f"{place}: {rule}." if place else f"{rule}.")
 
 
@@ -148,7 +158,7 @@ def add_problem_handlers(app: FastAPI) -> None:
             response.headers["Allow"] = ", ".join(_allowed(app, request))
         return response
 
-    for kind in (errors.Refusal, SpecificationError, *DATABASE_TROUBLE):
+    for kind in FORESEEN:
         app.add_exception_handler(kind, refuse)
     app.add_exception_handler(RequestValidationError, refuse_parameters)
     app.add_exception_handler(HTTPException, refuse_http)

@@ -6,6 +6,7 @@ creates the same schema with a comment on each, and a test holds the two togethe
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     CheckConstraint,
     Column,
     Float,
@@ -19,10 +20,12 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    true,
 )
 
 __all__ = [
-    "answers", "collections", "counts", "history", "metadata", "misfit_looks", "queries", "snapshots", "tokens",
+    "answers", "collections", "counts", "gateways", "history", "invitations", "leases", "metadata", "misfit_looks",
+    "publications", "queries", "refusals", "replicas", "snapshots", "spent_tickets", "tallies", "ticket_keys", "tokens",
 ]  # fmt: skip
 
 metadata = MetaData()
@@ -37,6 +40,7 @@ collections = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("closes_at", BigInteger),
     Column("max_answers", BigInteger),
+    Column("keep_answers", Boolean, nullable=False, server_default=true()),
     PrimaryKeyConstraint("number", name="collections_number_is_the_key"),
     UniqueConstraint("id", name="collections_id_is_unique"),
     CheckConstraint("state IN ('open', 'paused', 'closed')", name="collections_state_is_known"),
@@ -63,11 +67,20 @@ answers = Table(
     Column("query", Integer, nullable=False),
     Column("answer", SmallInteger, nullable=False),
     Column("received_at", BigInteger, nullable=False),
+    # That collection and query exist is counts' to see to: looking them up for each answer would be dear.
     PrimaryKeyConstraint("collection", "ticket", name="answers_one_ticket_counts_once"),
-    ForeignKeyConstraint(["collection"], ["collections.number"], name="answers_have_a_collection"),
-    ForeignKeyConstraint(["query"], ["queries.number"], name="answers_have_a_query"),
     CheckConstraint("length(ticket) = 20", name="answers_ticket_has_20_bytes"),
     CheckConstraint("answer >= 0", name="answers_answer_is_not_negative"),
+    sqlite_with_rowid=False,
+)
+
+spent_tickets = Table(
+    "spent_tickets",
+    metadata,
+    Column("collection", Integer, nullable=False),
+    Column("ticket", LargeBinary(20), nullable=False),
+    PrimaryKeyConstraint("collection", "ticket", name="spent_tickets_one_ticket_counts_once"),
+    CheckConstraint("length(ticket) = 20", name="spent_tickets_ticket_has_20_bytes"),
     sqlite_with_rowid=False,
 )
 
@@ -131,8 +144,105 @@ tokens = Table(
     Column("role", Text, nullable=False),
     Column("name", Text, nullable=False),
     Column("created_at", BigInteger, nullable=False),
+    Column("collections", Text),
     PrimaryKeyConstraint("id", name="tokens_id_is_the_key"),
     UniqueConstraint("hash", name="tokens_hash_is_unique"),
     CheckConstraint("role IN ('admin', 'analyst', 'gateway')", name="tokens_role_is_known"),
     CheckConstraint("length(hash) = 32", name="tokens_hash_is_sha256"),
+    CheckConstraint("collections IS NULL OR role <> 'admin'", name="tokens_of_admins_are_for_every_collection"),
+)
+
+invitations = Table(
+    "invitations",
+    metadata,
+    Column("collection", Integer, nullable=False),
+    Column("hash", LargeBinary(32), nullable=False),
+    Column("sealed", LargeBinary),
+    PrimaryKeyConstraint("collection", "hash", name="invitations_each_code_is_one"),
+    ForeignKeyConstraint(["collection"], ["collections.number"], name="invitations_have_a_collection"),
+    CheckConstraint("length(hash) = 32", name="invitations_hash_is_sha256"),
+    sqlite_with_rowid=False,
+)
+
+gateways = Table(
+    "gateways",
+    metadata,
+    Column("number", Integer, Identity(), nullable=False),
+    Column("token", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    PrimaryKeyConstraint("number", name="gateways_number_is_the_key"),
+    UniqueConstraint("token", name="gateways_token_is_unique"),
+)
+
+tallies = Table(
+    "tallies",
+    metadata,
+    Column("collection", Integer, nullable=False),
+    Column("query", Integer, nullable=False),
+    Column("gateway", Integer, nullable=False),
+    Column("period", BigInteger, nullable=False),
+    Column("slot", SmallInteger, nullable=False),
+    Column("tickets", BigInteger, nullable=False),
+    Column("answers", BigInteger, nullable=False),
+    Column("prompt", BigInteger, nullable=False),
+    PrimaryKeyConstraint(
+        "collection", "query", "gateway", "period", "slot", name="tallies_one_row_for_each_period_and_slot"
+    ),
+    ForeignKeyConstraint(["collection"], ["collections.number"], name="tallies_have_a_collection"),
+    ForeignKeyConstraint(["query"], ["queries.number"], name="tallies_have_a_query"),
+    sqlite_with_rowid=False,
+)
+
+refusals = Table(
+    "refusals",
+    metadata,
+    Column("collection", Integer, nullable=False),
+    Column("cause", Text, nullable=False),
+    Column("slot", SmallInteger, nullable=False),
+    Column("count", BigInteger, nullable=False),
+    PrimaryKeyConstraint("collection", "cause", "slot", name="refusals_one_row_for_each_cause_and_slot"),
+    ForeignKeyConstraint(["collection"], ["collections.number"], name="refusals_have_a_collection"),
+    sqlite_with_rowid=False,
+)
+
+replicas = Table(
+    "replicas",
+    metadata,
+    Column("slot", SmallInteger, nullable=False, autoincrement=False),
+    Column("holder", Text, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    PrimaryKeyConstraint("slot", name="replicas_slot_is_the_key"),
+    UniqueConstraint("holder", name="replicas_holder_is_unique"),
+)
+
+leases = Table(
+    "leases",
+    metadata,
+    Column("collection", Integer, nullable=False, autoincrement=False),
+    Column("holder", Text),
+    Column("term", BigInteger, nullable=False),
+    PrimaryKeyConstraint("collection", name="leases_one_for_each_collection"),
+    ForeignKeyConstraint(["collection"], ["collections.number"], name="leases_have_a_collection"),
+)
+
+publications = Table(
+    "publications",
+    metadata,
+    Column("collection", Integer, nullable=False, autoincrement=False),
+    Column("term", BigInteger, nullable=False),
+    Column("version", BigInteger, nullable=False),
+    Column("answers", BigInteger, nullable=False),
+    Column("published_at", BigInteger, nullable=False),
+    Column("content", Text, nullable=False),
+    PrimaryKeyConstraint("collection", name="publications_one_for_each_collection"),
+    ForeignKeyConstraint(["collection"], ["collections.number"], name="publications_have_a_collection"),
+)
+
+ticket_keys = Table(
+    "ticket_keys",
+    metadata,
+    Column("number", Integer, nullable=False, autoincrement=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("signs_from", BigInteger, nullable=False),
+    PrimaryKeyConstraint("number", name="ticket_keys_number_is_the_key"),
 )

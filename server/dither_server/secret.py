@@ -5,7 +5,6 @@ import hmac
 import os
 import secrets
 import stat
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from sqlalchemy import URL, make_url
@@ -13,24 +12,25 @@ from sqlalchemy import URL, make_url
 from dither_server.errors import StartRefused
 from dither_server.settings import Settings
 
-__all__ = ["Keys", "derive_keys", "load_secret", "secret_file"]
+__all__ = ["Keys", "load_secret", "secret_file"]
 
 
-@dataclass(frozen=True)
 class Keys:
-    """One key for each use, so that nothing made for one can be shown to another. 32 bytes each."""
+    """Keys, 32 bytes each, by HMAC-SHA256 of the secret with a label for each use.
 
-    ticket: bytes = field(repr=False)
-    receipt: bytes = field(repr=False)
+    So nothing made for one use can be shown for another.
+    """
 
+    def __init__(self, secret: str) -> None:
+        self._secret = secret.encode()
+        self.receipt = self._key("receipt")
 
-def derive_keys(secret: str) -> Keys:
-    """Keys by HMAC-SHA256 of the secret with a label for each use."""
+    def ticket(self, number: int) -> bytes:
+        """The key of that number that tickets are signed with. The database knows numbers and times, but no key."""
+        return self._key(f"ticket {number}" if number else "ticket")  # the first is older than the numbers
 
-    def key(label: str) -> bytes:
-        return hmac.digest(secret.encode(), f"dither {label}".encode(), hashlib.sha256)
-
-    return Keys(ticket=key("ticket"), receipt=key("receipt"))
+    def _key(self, label: str) -> bytes:
+        return hmac.digest(self._secret, f"dither {label}".encode(), hashlib.sha256)
 
 
 def load_secret(settings: Settings) -> str:

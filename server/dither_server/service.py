@@ -1,24 +1,37 @@
 """Everything behind the routes: made when the application starts, stopped in reverse when it ends."""
 
+import asyncio
 import sys
 import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 from fastapi import Request
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 from threadpoolctl import threadpool_limits
 
 from dither_server.access import Access
 from dither_server.clock import Clock
-from dither_server.collections import Collections
-from dither_server.database import make_engine, upgrade
+from dither_server.collections import Collection, Collections
+from dither_server.database import DATABASE_TROUBLE, PATIENCE_SECONDS, make_engine, reading, upgrade
 from dither_server.errors import Unavailable
+from dither_server.gateways import Gateways
 from dither_server.ingest import Ingest, Stored
+from dither_server.invitations import Invitations
+from dither_server.limits import TicketLimits
+from dither_server.membership import Membership
 from dither_server.metrics import Metrics
 from dither_server.owner import Owner
-from dither_server.secret import Keys, derive_keys, load_secret
+from dither_server.poller import Poller
+from dither_server.pulse import Pulse
+from dither_server.secret import Keys, load_secret
 from dither_server.settings import Settings
 from dither_server.store import Store
+from dither_server.tally import Tally
+from dither_server.ticket_keys import TicketKeys
 from dither_server.tickets import TicketOffice
+from dither_server.watchdog import watch
 from dither_server.writer import Writer
 
 __all__ = ["Service", "prepare", "service_of"]
@@ -33,18 +46,42 @@ class Service:
         self.stopping = stopping
         """Set once the process is to end: readiness goes, streams finish."""
         self._engine, keys = prepare(settings)
+        watch(self._engine, PATIENCE_SECONDS)
+        reads = reading(self._engine)
+        self._ingest = Ingest()
+        self.writer = Writer(self._engine, self._ingest, metrics, self._committed)
+        self.membership = Membership(self._transact, self._take_slot)
         self.tickets = TicketOffice(keys, clock)
-        self.store = Store(self._engine)
-        self.writer = Writer(self._engine, Ingest(), metrics, self._committed)
-        self.collections = Collections(self._engine, self.store, self.writer, clock)
-        self.access = Access(self._engine, self.writer, clock, settings.admin_token)
-        self.owner = Owner(self.collections, self.store, self.writer, clock, metrics)
+        self.keys = TicketKeys(reads, self.writer, self.tickets, clock)
+        self.store = Store(reads)
+        self._pulse = Pulse(self._ping)
+        self.metrics_token = settings.metrics_token
+        self.tally = Tally(self.writer)
+        self.gateways = Gateways(reads, self.writer)
+        self.collections = Collections(reads, self.store, self.writer, clock, self.membership.holder)
+        self.access = Access(reads, self.writer, clock, settings.admin_token)
+        self.invitations = Invitations(reads, self.writer)
+        self.limits = TicketLimits(settings)
+        self.owner = Owner(reads, self.collections, self.store, self.writer, clock, metrics)
+        self.poller = Poller(
+            reads,
+            self._transact,
+            self.membership,
+            self.store,
+            self.collections,
+            self.access,
+            self.keys,
+            self.owner,
+        )
 
     def start(self) -> None:
         """Starts the threads, and prints an admin's token if there is no admin yet."""
         # Small matrix products are faster on one thread, and the other cores are for answering.
         self._blas_limit = threadpool_limits(limits=1)
         self.writer.start()
+        self.tally.start()
+        self.membership.start()
+        self.poller.start()
         self.owner.start()
         token = self.access.first_token()
         if token is not None:
@@ -53,19 +90,59 @@ class Service:
     def stop(self) -> None:
         """Finishes what was begun: learns the last answers, stores snapshots, commits, and closes the database."""
         self.stopping.set()
+        self.poller.stop()
         self.owner.stop()
+        self.tally.stop()
+        self.membership.stop()
         self.writer.stop()
         self._engine.dispose()
         self._blas_limit.restore_original_limits()
 
-    def check_ready(self) -> None:
+    async def create_collection(self, body: bytes) -> Collection:
+        """`Collections.create`, and the new collection's particle system is this process's, at first."""
+        collection = await self.collections.create(body)
+        await asyncio.to_thread(self.poller.share_leases)
+        return collection
+
+    async def check_ready(self) -> None:
         """Raises `Unavailable`, or what the database raises, unless answers can be stored and learnt."""
-        if self.stopping.is_set() or not self.writer.alive or not self.owner.alive:
+        if self.stopping.is_set():
             raise Unavailable("The server is stopping.")
+        if not all(thread.alive for thread in (self.writer, self.owner, self.poller)):
+            raise Unavailable("A part of the server has died: it has to be started again.")
+        if not (self.membership.alive and self.keys.fresh):
+            raise Unavailable("The database has not been reached for some seconds.")
+        await self._pulse.check()
+
+    async def ready(self) -> bool:
+        """Whether `check_ready` would pass."""
+        try:
+            await self.check_ready()
+        except (Unavailable, *DATABASE_TROUBLE):
+            return False
+        return True
+
+    def _ping(self) -> None:
+        # An SQLite file that was removed goes on answering to those who have it open, and is gone when they close it.
+        if self._engine.dialect.name == "sqlite" and not Path(self._engine.url.database or "").exists():
+            raise Unavailable("The file of the database is gone.")
         self.store.ping()
 
+    def _transact(self, job: Callable[[Connection], Any]) -> Any:
+        """Runs a small job beside what the writer has to do; where only one can write, the writer does it."""
+        if self._engine.dialect.name == "sqlite":
+            return self.writer.submit(job).result()
+        with self._engine.begin() as connection:
+            return job(connection)
+
+    def _take_slot(self, slot: int) -> None:
+        self._ingest.slot = slot
+        self.tally.slot = slot
+
     def _committed(self, stored: Stored) -> None:
+        self.tally.answered(stored.new)
         self.collections.note_totals(stored.totals)
+        self.metrics.unlearnt(stored.added)
         self.owner.notify(stored.totals)
 
 
@@ -75,7 +152,7 @@ def prepare(settings: Settings) -> tuple[Engine, Keys]:
     Raises `StartRefused`.
     """
     engine = make_engine(settings.database)
-    keys = derive_keys(load_secret(settings))
+    keys = Keys(load_secret(settings))
     upgrade(engine)
     return engine, keys
 

@@ -3,23 +3,32 @@
 import errno
 import gc
 import logging
+import os
 import signal
 import socket
 import sys
 import threading
+import time
+import traceback
 
 import uvicorn
 
 from dither_server.app import create_app
+from dither_server.connections import BoundedConnection, Sweeper, room
 from dither_server.errors import StartRefused
 from dither_server.logs import set_up_logs
 from dither_server.service import prepare
-from dither_server.settings import Settings
+from dither_server.settings import Settings, weaknesses
 
 __all__ = ["serve"]
 
-_GRACE_SECONDS = 5
+_GRACE_SECONDS = 4
 """How long requests in flight may take after the signal to stop."""
+_LAST_SECONDS = 9
+"""How long after that signal the process ends, whatever it waits for. Containers are often killed after 10."""
+_TICKS_A_SECOND = 10
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 _log = logging.getLogger(__name__)
 
@@ -27,6 +36,7 @@ _log = logging.getLogger(__name__)
 def serve(settings: Settings) -> None:
     """Serves until SIGTERM or SIGINT, then finishes what was begun and exits with status 0.
 
+    If one of its threads dies, the process ends with status 1.
     Raises `StartRefused` with one sentence if it cannot start.
     """
     # Everything that can be wrong is found here, where it can be said in a sentence.
@@ -34,18 +44,25 @@ def serve(settings: Settings) -> None:
     engine.dispose()
     listener = _listen(settings.host, settings.port)
     set_up_logs(settings)
+    for sentence in weaknesses(settings):
+        _log.warning(sentence)
     app = create_app(settings)
     config = uvicorn.Config(
         app,
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,  # the application's own setting says whom to believe
         lifespan="on",
+        http=BoundedConnection,
+        ws="none",
+        limit_concurrency=room() + 1,
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
     # uvicorn raises the signal once more when it is done, and until it starts nobody else listens to it.
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: sys.exit(0))
+    for number in _SIGNALS:
+        signal.signal(number, _exit)
+    threading.excepthook = _fall
     _Server(config, app.state.stopping).run(sockets=[listener])
 
 
@@ -53,6 +70,7 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, stopping: threading.Event) -> None:
         super().__init__(config)
         self._stopping = stopping
+        self._sweeper = Sweeper()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -65,11 +83,48 @@ class _Server(uvicorn.Server):
             shown = f"[{host}]" if ":" in host else host
             _log.info("serving", extra={"url": f"http://{shown}:{port}"})
 
+    async def on_tick(self, counter: int) -> bool:
+        if counter % _TICKS_A_SECOND == 0:
+            mine = [one for one in self.server_state.connections if isinstance(one, BoundedConnection)]
+            self._sweeper.sweep(mine, time.monotonic())
+        return await super().on_tick(counter)
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._stopping.set()
+        last = threading.Timer(_LAST_SECONDS, _give_up)
+        last.daemon = True
+        last.start()
         _log.info("stopping")
         await super().shutdown(sockets)
         _log.info("stopped")
+
+
+def _exit(*_: object) -> None:
+    """What a signal does before and after uvicorn: once, however often it comes."""
+    for number in _SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+    sys.exit(0)
+
+
+def _fall(died: threading.ExceptHookArgs) -> None:
+    """Ends the process when a thread of it has died: half a server is no use, and whoever runs it starts it again.
+
+    As after a power cut, what was acknowledged is committed.
+    """
+    where = "".join(traceback.format_tb(died.exc_traceback))
+    facts = {"part": died.thread and died.thread.name, "error": died.exc_type.__name__, "where": where}
+    try:
+        _log.critical("a part of the server has died, so it ends: start it again", extra=facts)
+        sys.stderr.flush()
+    finally:
+        os._exit(1)
+
+
+def _give_up() -> None:
+    """Ends the process though the database does not answer: what was acknowledged is committed."""
+    _log.error("ended without a last snapshot, since the database did not answer")
+    sys.stderr.flush()
+    os._exit(0)
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -2,20 +2,51 @@
 
 import difflib
 import os
+import re
 from collections.abc import Mapping
-from typing import Any, Literal
+from ipaddress import ip_network
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from dither_server.errors import StartRefused
 
-__all__ = ["PREFIX", "Settings", "load_settings"]
+__all__ = ["PREFIX", "Settings", "load_settings", "weaknesses"]
 
 PREFIX = "DITHER_"
 
-_COMMAND_LINE = ("URL", "TOKEN")
+_LONG_SECRET = 16
+_LONG_TOKEN = 12
+"""Each guess of a token is a request, so that fewer characters will do."""
+_MANY_CHARACTERS = 8
+_TOKEN = re.compile(r"[!-~]+")
+
+_COMMAND_LINE = ("URL", "TOKEN", "INVITATION")
 """Variables of the command line that are not the server's own."""
+
+
+def _split(value: object) -> object:
+    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+
+def _network(value: str) -> str:
+    try:
+        return str(ip_network(value))
+    except ValueError:
+        raise ValueError("it must be addresses or networks such as 10.0.0.0/8, with commas between them") from None
+
+
+def _origin(value: str) -> str:
+    parts = urlsplit(value)
+    if parts.scheme not in ("http", "https") or not parts.netloc or value != f"{parts.scheme}://{parts.netloc}":
+        raise ValueError("it must be origins such as https://app.example.org, with commas between them")
+    return value
+
+
+_Networks = Annotated[tuple[Annotated[str, AfterValidator(_network)], ...], NoDecode, BeforeValidator(_split)]
+_Origins = Annotated[tuple[Annotated[str, AfterValidator(_origin)], ...], NoDecode, BeforeValidator(_split)]
 
 
 class Settings(BaseSettings):
@@ -24,6 +55,7 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True, env_ignore_empty=True)
 
     database: str = Field(
+        repr=False,  # a URL may hold a password
         default="sqlite:///dither.sqlite",
         description="The database's URL: sqlite:///FILE, or postgresql+psycopg://USER@HOST/NAME.",
     )
@@ -38,6 +70,33 @@ class Settings(BaseSettings):
         default=None,
         description="An admin's token, valid for as long as this is set; without it, the first start makes an admin's "
         "token and prints it once.",
+    )
+    metrics_token: SecretStr | None = Field(
+        default=None,
+        description="The token that /metrics is read with, besides an admin's; without it anyone may read /metrics who "
+        "reaches the server.",
+    )
+    tickets_per_minute: int = Field(
+        default=600,
+        ge=0,
+        description="Tickets that one address may ask for in a minute, and at once; of IPv6, one network of 64 bits. "
+        "0 for no limit. Requests from this machine are never limited.",
+    )
+    token_tickets_per_minute: int = Field(
+        default=60_000,
+        ge=0,
+        description="Tickets that a gateway's token may ask for in a minute, and at once, whatever its address; 0 for "
+        "no limit.",
+    )
+    trusted_proxies: _Networks = Field(
+        default=(),
+        description="Addresses or networks of your own proxies, with commas between them: the header X-Forwarded-For "
+        "is believed from these alone.",
+    )
+    cors_origins: _Origins = Field(
+        default=(),
+        description="Origins whose pages may call this server from a browser, such as https://app.example.org, with "
+        "commas between them; none unless set.",
     )
     log_format: Literal["console", "json"] = Field(
         default="console", description="How log lines are written on standard error: for people, or for machines."
@@ -54,11 +113,32 @@ def load_settings(**given: Any) -> Settings:
     """
     _refuse_unknown(os.environ)
     try:
-        return Settings(**{name: value for name, value in given.items() if value is not None})
+        settings = Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         name = str(first["loc"][0]) if first["loc"] else ""
-        raise StartRefused(f"{PREFIX}{name.upper()} cannot be used: {first['msg']}.") from None
+        raise StartRefused(
+            f"{PREFIX}{name.upper()} cannot be used: {first['msg'].removeprefix('Value error, ')}."
+        ) from None
+    for name in ("admin_token", "metrics_token"):
+        token = getattr(settings, name)
+        if token is not None and not _TOKEN.fullmatch(token.get_secret_value()):
+            raise StartRefused(f"{PREFIX}{name.upper()} must be ASCII without blanks, or it cannot be sent.")
+    return settings
+
+
+def weaknesses(settings: Settings) -> list[str]:
+    """A sentence for each secret that is easily guessed."""
+    found = []
+    secret = settings.secret.get_secret_value() if settings.secret is not None else None
+    # Whoever holds one ticket can try secrets against its signature, as many a second as computers can.
+    if secret is not None and (len(secret) < _LONG_SECRET or len(set(secret)) < _MANY_CHARACTERS):
+        found.append("DITHER_SECRET is easily guessed, and who guesses it forges tickets")
+    for name in ("admin_token", "metrics_token"):
+        token = getattr(settings, name)
+        if token is not None and len(token.get_secret_value()) < _LONG_TOKEN:
+            found.append(f"{PREFIX}{name.upper()} is easily guessed")
+    return [f"{sentence}: make one with openssl rand -hex 32." for sentence in found]
 
 
 def _refuse_unknown(environ: Mapping[str, str]) -> None:

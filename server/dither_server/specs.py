@@ -24,14 +24,8 @@ from dither_server.problems import invalid
 
 __all__ = ["Admission", "CollectionSpec", "Visibility", "parse_spec"]
 
-Admission = Literal["public", "gateway"]
+Admission = Literal["public", "invite", "gateway"]
 Visibility = Literal["private", "public"]
-
-
-def _admission(value: str) -> str:
-    if value == "invite":
-        raise ValueError("invitations are not available yet: admission must be public or gateway")
-    return value
 
 
 def _name(value: str) -> str:
@@ -207,10 +201,16 @@ class CollectionSpec(BaseModel):
     max_answers: int | None = Field(
         default=None, ge=1, le=2**62, strict=True, description="No answers beyond these.", examples=[30000]
     )
-    admission: Annotated[Literal["public", "gateway", "invite"], AfterValidator(_admission)] = Field(
+    admission: Admission = Field(
         default="public",
-        description="Who gets tickets: anyone, or those who come through a gateway with its token. "
-        "Invitations are not available yet.",
+        description="Who gets tickets: anyone, those with an invitation, which is worth one, or those who come through "
+        "a gateway with its token.",
+    )
+    keep_answers: bool = Field(
+        default=True,
+        strict=True,
+        description="Whether answers are kept after they are counted. If not, only the counts and the spent tickets "
+        "are, and a ticket's repetition gets its receipt whatever answer it brings.",
     )
     visibility: Visibility = Field(default="private", description="Who reads the posterior: analysts, or anyone.")
 

@@ -9,9 +9,9 @@ from sqlalchemy import Connection, Engine, func, select, text
 from dither_estimator.misfit import Look
 from dither_server.database import insert_into
 from dither_server.packing import Purpose
-from dither_server.schema import answers, counts, history, misfit_looks, queries, snapshots
+from dither_server.schema import answers, counts, gateways, history, misfit_looks, queries, refusals, snapshots, tallies
 
-__all__ = ["AnswerRow", "CountRow", "HistoryRow", "Store", "add_history", "add_look", "replace_snapshot"]
+__all__ = ["AnswerRow", "CountRow", "HistoryRow", "Store", "TallyRow", "add_history", "add_look", "replace_snapshot"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,20 @@ class HistoryRow:
     query: str
 
 
+@dataclass(frozen=True, slots=True)
+class TallyRow:
+    """Tickets for one query that one gateway asked for in one period, and what became of them."""
+
+    query_id: str
+    query: str
+    """JSON."""
+    gateway: int
+    period: int
+    tickets: int
+    answers: int
+    prompt: int
+
+
 class Store:
     """Reads, each in a transaction of its own."""
 
@@ -64,10 +78,12 @@ class Store:
             found = select(func.coalesce(func.sum(counts.c.count), 0)).where(counts.c.collection == collection)
             return int(connection.execute(found).scalar_one())
 
-    def totals(self) -> dict[int, int]:
-        """How many answers each collection has; those without any are left out."""
+    def totals(self, collections: Sequence[int] | None = None) -> dict[int, int]:
+        """How many answers each collection has, or each of some; those without any are left out."""
+        found = select(counts.c.collection, func.sum(counts.c.count)).group_by(counts.c.collection)
+        if collections is not None:
+            found = found.where(counts.c.collection.in_(collections))
         with self._engine.connect() as connection:
-            found = select(counts.c.collection, func.sum(counts.c.count)).group_by(counts.c.collection)
             return {number: int(total) for number, total in connection.execute(found)}
 
     def counts(self, collection: int, purpose: Purpose = "training") -> list[CountRow]:
@@ -97,6 +113,37 @@ class Store:
         )
         with self._engine.connect() as connection:
             return [AnswerRow(*row) for row in connection.execute(found)]
+
+    def tallies(self, collection: int) -> list[TallyRow]:
+        """The tallies of a collection, added up over slots and purposes, in a fixed order."""
+        keys = (queries.c.id, queries.c.query, tallies.c.gateway, tallies.c.period)
+        sums = (func.sum(tallies.c.tickets), func.sum(tallies.c.answers), func.sum(tallies.c.prompt))
+        found = (
+            select(*keys, *sums)
+            .join_from(tallies, queries, tallies.c.query == queries.c.number)
+            .where(tallies.c.collection == collection)
+            .group_by(*keys)
+            .order_by(tallies.c.period, queries.c.id, tallies.c.gateway)
+        )
+        with self._engine.connect() as connection:
+            return [TallyRow(*row[:4], *map(int, row[4:])) for row in connection.execute(found)]
+
+    def gateways(self) -> dict[int, tuple[str, str]]:
+        """Of each gateway's number the id of its token and the name that had."""
+        with self._engine.connect() as connection:
+            rows = connection.execute(select(gateways.c.number, gateways.c.token, gateways.c.name))
+            return {number: (token, name) for number, token, name in rows}
+
+    def refusals(self, collection: int) -> dict[str, int]:
+        """How many answers were refused, by cause."""
+        found = (
+            select(refusals.c.cause, func.sum(refusals.c.count))
+            .where(refusals.c.collection == collection)
+            .group_by(refusals.c.cause)
+            .order_by(refusals.c.cause)
+        )
+        with self._engine.connect() as connection:
+            return {cause: int(count) for cause, count in connection.execute(found)}
 
     def history(self, collection: int) -> list[HistoryRow]:
         """The trajectory of a collection's posterior."""

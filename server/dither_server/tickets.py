@@ -1,12 +1,13 @@
 """Tickets and receipts: signed, self-contained, and made without writing anything.
 
-A ticket is `base64url(payload) "." base64url(signature)`, with HMAC-SHA256 over the first part. The payload holds the
-time of issue (seconds, 4 bytes), a random nonce (16), the collection's number (4), the time of expiry (4), big-endian,
-and the packed query. Whoever has the signer's key can check it. Time of issue and nonce are the ticket's own key, under
-which one answer is stored; the time comes first so that answers of the same hour lie together in the database's index.
+A ticket is `number "." base64url(payload) "." base64url(signature)`: the number of a key, and HMAC-SHA256 with that key
+over what comes before. The payload holds the time of issue (seconds, 4 bytes), a random nonce (16), the collection's
+number (4), the time of expiry (4), the number of the gateway that asked for it (2, 0 for none), big-endian, and the
+packed query. Whoever has the key can check it. Time of issue and nonce are what the database knows the ticket by, and
+one answer is stored under; the time comes first so that answers of the same hour lie together in the database's index.
+A ticket without a number is of the first key, and from before there were gateways' numbers.
 """
 
-import hashlib
 import hmac
 import os
 import struct
@@ -16,19 +17,19 @@ from typing import NamedTuple
 from itsdangerous import Signer
 
 from dither_server.clock import Clock
-from dither_server.errors import TicketInvalid
+from dither_server.errors import TicketInvalid, Unavailable
+from dither_server.key_ring import SKEW, TICKET_LIFE, KeyRing
+from dither_server.keyed_hash import KeyedHash
 from dither_server.secret import Keys
 
 __all__ = ["MAX_TICKET", "SKEW", "TICKET_LIFE", "Ticket", "TicketOffice"]
 
-TICKET_LIFE = 24 * 3600
-"""Seconds from issue to expiry."""
-SKEW = 60
-"""Seconds by which the clocks of servers may differ."""
 MAX_TICKET = 12_000
 """No ticket is longer, in characters: a query has at most 1,023 coordinates of 8 bytes."""
 
-_PAYLOAD = struct.Struct(">20sII")
+_PAYLOAD = struct.Struct(">20sIIH")
+_FIRST_PAYLOAD = struct.Struct(">20sII")
+"""Of tickets without the number of a key."""
 _SEPARATOR = b"."
 
 
@@ -39,6 +40,7 @@ class Ticket(NamedTuple):
     """Its time of issue and its nonce."""
     collection: int
     expires_at: int
+    gateway: int
     query: bytes
 
     def expired(self, now: float) -> bool:
@@ -47,31 +49,57 @@ class Ticket(NamedTuple):
 
 
 class TicketOffice:
-    """Issues tickets, checks them, and gives receipts."""
+    """Issues tickets, checks them, and gives receipts. It has to be given a key ring before tickets."""
 
     def __init__(self, keys: Keys, clock: Clock) -> None:
-        self._signer = Signer(keys.ticket, sep=_SEPARATOR, key_derivation="none", digest_method=hashlib.sha256)
-        self._receipt_key = keys.receipt
+        self._keys = keys
+        self._hash = KeyedHash()
         self._clock = clock
+        self._ring = KeyRing([], 0)
+        self._signers: dict[bytes, tuple[int, Signer]] = {}
 
-    def issue(self, collection: int, query: bytes) -> tuple[str, int]:
+    def use(self, ring: KeyRing) -> None:
+        """Issues and checks tickets with the keys of `ring` from now on. For any thread."""
+        for key in ring.keys:
+            name = b"%d" % key.number
+            if name not in self._signers:
+                secret = self._keys.ticket(key.number)
+                signer = Signer(secret, sep=_SEPARATOR, key_derivation="none", algorithm=self._hash)
+                self._signers[name] = key.number, signer
+        self._ring = ring
+
+    def issue(self, collection: int, query: bytes, gateway: int = 0) -> tuple[str, int]:
         """A new ticket to answer the packed `query` in the collection of that number, and its expiry (seconds)."""
         now = int(self._clock())
-        payload = _PAYLOAD.pack(now.to_bytes(4, "big") + os.urandom(16), collection, now + TICKET_LIFE) + query
-        return self._signer.sign(urlsafe_b64encode(payload).rstrip(b"=")).decode(), now + TICKET_LIFE
+        payload = _PAYLOAD.pack(now.to_bytes(4, "big") + os.urandom(16), collection, now + TICKET_LIFE, gateway) + query
+        name = b"%d" % self._ring.signing(now)
+        text = name + _SEPARATOR + urlsafe_b64encode(payload).rstrip(b"=")
+        return self._signers[name][1].sign(text).decode(), now + TICKET_LIFE
 
     def open(self, text: str) -> Ticket:
-        """What the ticket says, expired or not. Raises `TicketInvalid` unless every character is as it was issued."""
+        """What the ticket says, expired or not. Raises `TicketInvalid` unless every character is as it was issued.
+
+        Raises `Unavailable` where that cannot be known: a key may be new, and keys were not read for too long.
+        """
         if not text.isascii():
             raise TicketInvalid
-        encoded, _, signature = text.encode().rpartition(_SEPARATOR)
+        signed, _, signature = text.encode().rpartition(_SEPARATOR)
+        name, separator, encoded = signed.rpartition(_SEPARATOR)
+        known = self._signers.get(name if separator else b"0")
+        if known is None:
+            raise TicketInvalid if self._ring.fresh(self._clock()) else Unavailable
+        number, signer = known
         # Signer.unsign would decode the signature first, and so take several spellings of one.
-        if not hmac.compare_digest(self._signer.get_signature(encoded), signature):
+        if not hmac.compare_digest(signer.get_signature(signed), signature):
             raise TicketInvalid
         payload = urlsafe_b64decode(encoded + b"=" * (-len(encoded) % 4))
-        key, collection, expires_at = _PAYLOAD.unpack_from(payload)
-        return Ticket(key, collection, expires_at, payload[_PAYLOAD.size :])
+        layout = _PAYLOAD if separator else _FIRST_PAYLOAD
+        key, collection, expires_at, *gateway = layout.unpack_from(payload)
+        # Whoever steals a key that signs no more makes no tickets with it that live for ever.
+        last = self._ring.last_expiry(number)
+        expires_at = expires_at if last is None else min(expires_at, last)
+        return Ticket(key, collection, expires_at, gateway[0] if gateway else 0, payload[layout.size :])
 
     def receipt(self, key: bytes) -> str:
         """The receipt of the ticket with this key: 32 hexadecimal digits, the same for ever."""
-        return hmac.digest(self._receipt_key, key, "sha256")[:16].hex()
+        return self._hash.get_signature(self._keys.receipt, key)[:16].hex()

@@ -36,9 +36,11 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Answers:
-    arrivals: Sequence[Arrival]
+    """What was handed in during one turn of the event loop, and who waits for how much of it."""
+
     loop: asyncio.AbstractEventLoop
-    future: "asyncio.Future[list[Fate]]"
+    arrivals: list[Arrival]
+    waiting: list[tuple["asyncio.Future[list[Fate]]", int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,8 @@ class Writer:
         self._on_commit = on_commit
         self._queue: SimpleQueue[_Answers | _Job | _Stop] = SimpleQueue()
         self._waiting = 0
+        self._turn: _Answers | None = None
+        self._handing_in = threading.Lock()
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="dither-writer", daemon=True)
 
@@ -70,7 +74,9 @@ class Writer:
 
     def stop(self) -> None:
         """Writes everything that was handed in, and ends the thread."""
-        self._stopping = True
+        with self._handing_in:
+            self._stopping = True
+        self._hand_over()
         self._queue.put(_Stop())
         self._thread.join()
 
@@ -85,15 +91,30 @@ class Writer:
         Raises `Overloaded` when too much is waiting and `Unavailable` when the transaction failed; nothing was
         counted then. To be called from one event loop only.
         """
-        if self._stopping:
-            raise Unavailable
-        if self._waiting + len(arrivals) > MAX_WAITING:
-            raise Overloaded
-        self._waiting += len(arrivals)
         loop = asyncio.get_running_loop()
         future: asyncio.Future[list[Fate]] = loop.create_future()
-        self._queue.put(_Answers(arrivals, loop, future))
+        with self._handing_in:
+            if self._stopping:
+                raise Unavailable
+            if self._waiting + len(arrivals) > MAX_WAITING:
+                raise Overloaded
+            self._waiting += len(arrivals)
+            if self._turn is None:
+                self._turn = _Answers(loop, [], [])
+                loop.call_soon(self._hand_over)
+            self._turn.arrivals.extend(arrivals)
+            self._turn.waiting.append((future, len(arrivals)))
+            full = len(self._turn.arrivals) >= MAX_ROWS
+        if full:
+            self._hand_over()
         return await future
+
+    def _hand_over(self) -> None:
+        """Wakes the writer once for all requests of a turn: one by one, the first would get a transaction to itself."""
+        with self._handing_in:
+            if self._turn is not None:
+                self._queue.put(self._turn)
+                self._turn = None
 
     def submit(self, job: Callable[[Connection], T]) -> "Future[T]":
         """Runs `job` in a transaction of its own; the future has its result once that is committed, or its error."""
@@ -109,6 +130,14 @@ class Writer:
         return await asyncio.wrap_future(self.submit(job))
 
     def _run(self) -> None:
+        try:
+            self._work()
+        finally:
+            # If the thread dies, nobody is to wait for it for ever: what waits, and what comes, is refused.
+            self._stopping = True
+            self._refuse_waiting()
+
+    def _work(self) -> None:
         following: _Answers | _Job | _Stop | None = None
         while True:
             item = following or self._queue.get()
@@ -144,7 +173,7 @@ class Writer:
             with self._engine.begin() as connection:
                 stored = self._ingest.store(connection, arrivals)
         except Exception as error:
-            outcome = _failure(error)
+            outcome = self._failure(error)
         else:
             outcome = stored.fates
             self._metrics.committed(len(arrivals), time.perf_counter() - began)
@@ -155,16 +184,15 @@ class Writer:
 
     def _tell(self, batch: list[_Answers], outcome: list[Fate] | Exception) -> None:
         at = 0
-        for item in batch:
-            n = len(item.arrivals)
-            self._waiting -= n
-            if item.future.done():  # whoever asked has gone
+        for future, size in (waiting for item in batch for waiting in item.waiting):
+            self._waiting -= size
+            if future.done():  # whoever asked has gone
                 pass
             elif isinstance(outcome, Exception):
-                item.future.set_exception(outcome)
+                future.set_exception(outcome)
             else:
-                item.future.set_result(outcome[at : at + n])
-            at += n
+                future.set_result(outcome[at : at + size])
+            at += size
 
     def _perform(self, job: _Job) -> None:
         if not job.future.set_running_or_notify_cancel():
@@ -173,14 +201,32 @@ class Writer:
             with self._engine.begin() as connection:
                 result = job.run(connection)
         except Exception as error:
-            job.future.set_exception(_failure(error))
+            job.future.set_exception(self._failure(error))
         else:
             job.future.set_result(result)
 
-
-def _failure(error: Exception) -> Exception:
-    """What to tell those whose transaction failed with `error`."""
-    if isinstance(error, DATABASE_TROUBLE):
+    def _failure(self, error: Exception) -> Exception:
+        """What to tell those whose transaction failed with `error`."""
+        if not isinstance(error, DATABASE_TROUBLE):
+            return error
         _log.error("the database refused a transaction", extra={"error": type(error).__name__})
+        self._refuse_waiting()
         return Unavailable()
-    return error
+
+    def _refuse_waiting(self) -> None:
+        """Refuses what waits behind a transaction that failed: one after the other, each would wait as long again."""
+        stop = None
+        refused: list[_Answers] = []
+        for _ in range(self._queue.qsize()):
+            item = self._queue.get()
+            if isinstance(item, _Answers):
+                refused.append(item)
+            elif isinstance(item, _Job):
+                if item.future.set_running_or_notify_cancel():
+                    item.future.set_exception(Unavailable())
+            else:
+                stop = item
+        if refused:
+            refused[0].loop.call_soon_threadsafe(self._tell, refused, Unavailable())
+        if stop is not None:
+            self._queue.put(stop)

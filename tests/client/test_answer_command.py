@@ -161,6 +161,11 @@ def test_refusals_while_running(server: FakeServer, answer: Answer) -> None:
     check_refusal(answer("randomized", VALUE), 1, "already has your answer")
 
 
+def test_a_gateways_collection_is_not_for_this_command(server: FakeServer, answer: Answer) -> None:
+    server.refusals["/v1/collections/laplace/tickets"] = problem(401, "unauthorized", "Send the header Authorization.")
+    check_refusal(answer("laplace", VALUE), 2, "is answered through an app or a site that knows you")
+
+
 def test_without_a_value_and_without_a_terminal(server: FakeServer, answer: Answer) -> None:
     status, out, err = answer("randomized")
     assert (status, out) == (2, "")

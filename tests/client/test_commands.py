@@ -130,6 +130,22 @@ def test_no_url(dither: Dither, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Missing option '--url' (env var: 'DITHER_URL')" in shown.one_sentence()
 
 
+def test_without_a_valid_token_the_sentence_says_where_one_goes(server: FakeServer, dither: Dither) -> None:
+    server.refusals["/v1/keys"] = problem(401, "unauthorized", "Send the header Authorization.")
+    shown = dither("key", "list")
+    assert shown.status == 2
+    assert shown.one_sentence() == "dither: this needs a valid token: give it with --token, or better in DITHER_TOKEN\n"
+
+
+def test_a_file_of_codes_is_never_written_over(dither: Dither, tmp_path: Path) -> None:
+    codes = tmp_path / "codes.txt"
+    codes.write_text("a code that somebody has")
+    shown = dither("collection", "invite", "laplace", "--count", 2, "--out", codes)
+    assert shown.status == 2
+    assert "is there already: name a new file" in shown.one_sentence()
+    assert codes.read_text() == "a code that somebody has"
+
+
 def test_a_failure_while_running(server: FakeServer, dither: Dither) -> None:
     server.refusals["/v1/collections/laplace"] = problem(409, "collection-closed", "the collection is closed, for good")
     shown = dither("collection", "open", "laplace")

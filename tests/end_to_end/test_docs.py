@@ -1,5 +1,6 @@
 """The documentation says what the program does: settings, calls, problems, fields, and the numbers of the limits."""
 
+import json
 import math
 import re
 import shlex
@@ -20,6 +21,7 @@ from dither_estimator.goals import parse_goal
 from dither_server.app import create_app
 from dither_server.problems import _INTERNAL, _PROBLEMS
 from dither_server.settings import Settings
+from dither_server.simulate.server_process import running_server
 from dither_server.specs import CollectionSpec
 
 MECHANISMS: tuple[Mechanism, ...] = ("laplace", "randomized_response", "staircase")
@@ -41,7 +43,7 @@ def test_every_setting_is_documented_with_its_default() -> None:
     documented = {named(variable)[0]: default for variable, _, default in rows("operators.md", "Settings")}
     assert set(documented) == {f"DITHER_{name.upper()}" for name in Settings.model_fields}
     for name, field in Settings.model_fields.items():
-        if field.default is not None:
+        if field.default not in (None, ()):
             assert named(documented[f"DITHER_{name.upper()}"]) == [str(field.default)]
 
 
@@ -114,9 +116,59 @@ def test_every_command_in_the_documentation_has_the_options_it_is_given(
     words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = {word for word in words if word.startswith("--")}
-    command = words[: 2 if words[0] in ("collection", "token") else 1]
+    command = words[: 2 if words[0] in ("collection", "key", "token") else 1]
     assert run([*command, "--help"]) == 0
     assert options <= set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
+
+
+@pytest.mark.slow
+def test_the_commands_of_operators_work_as_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Those that need no other machine, one after the other, against a real server; the load made smaller."""
+    blocks = re.findall(r"```bash\n(.*?)```", (DOCS / "operators.md").read_text(), flags=re.DOTALL)
+    lines = [line for block in blocks for line in block.splitlines() if line.startswith("dither ")]
+    elsewhere = ("dither serve", "dither doctor")
+    typed = [shlex.split(line)[1:] for line in lines if not line.startswith(elsewhere)]
+    assert {" ".join(words[:2]) for words in typed} >= {"key rotate", "token revoke", "collection invite"}
+    monkeypatch.chdir(tmp_path)
+    with running_server(tmp_path, "the-admin-token") as server:
+        monkeypatch.setenv("DITHER_URL", server.url)
+        monkeypatch.setenv("DITHER_TOKEN", "the-admin-token")
+        (tmp_path / "spec.json").write_text('{"name": "x", "family": "normal", "epsilon": 1, "admission": "invite"}')
+        assert run(["collection", "create", "spec.json", "--json"]) == 0
+        names = {"ID": json.loads(capsys.readouterr().out)["id"], "20000": "200"}
+        for words in typed:
+            assert run([names.get(word, word) for word in words]) == 0, words
+            if words[:2] == ["token", "list"]:
+                [names["TOKEN_ID"]] = re.findall(r"^(\w+) +analyst", capsys.readouterr().out, flags=re.MULTILINE)
+    assert len((tmp_path / "codes.txt").read_text().split()) == 500
+
+
+PAGES = [DOCS.parent / "README.md", DOCS.parent / "benchmarks" / "README.md", *sorted(DOCS.rglob("*.md"))]
+
+
+def anchors(page: Path) -> set[str]:
+    """What GitHub calls the headings of a page."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS.parent)))
+def test_every_link_leads_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+        if target.startswith(("http:", "https:")):
+            continue
+        path, _, anchor = target.partition("#")
+        file = page.parent / path if path else page
+        assert file.exists(), target
+        assert not anchor or anchor in anchors(file), target
+
+
+def test_the_index_and_the_readme_lead_to_every_page() -> None:
+    pages = {page.name for page in DOCS.glob("*.md")} - {"index.md"}
+    assert pages <= set(re.findall(r"\]\(([\w-]+\.md)\)", (DOCS / "index.md").read_text()))
+    assert pages <= set(re.findall(r"\]\(docs/([\w-]+\.md)\)", (DOCS.parent / "README.md").read_text()))
 
 
 # The numbers of limits.md, for questions at μ ± 0.8 σ: what infinitely many answers lead to.

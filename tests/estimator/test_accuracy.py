@@ -1,4 +1,4 @@
-"""How near the posterior mean comes: 100 seeds of the paper's experiment, and populations anywhere on the line."""
+"""How near the posterior mean comes: 200 seeds of the paper's experiment, and populations anywhere on the line."""
 
 import math
 
@@ -27,10 +27,10 @@ SIGMA = math.sqrt(10)
     ],
 )
 def test_root_mean_squared_error(mechanism: str, epsilon: int, mu_limit: float, sigma_limit: float) -> None:
-    """n = 1,000, μ = 50, σ² = 10, the paper's prior, N = 1,000. Seeded."""
+    """n = 1,000, μ = 50, σ² = 10, the paper's prior, N = 1,000. Seeded; 200 runs know an error to 5%."""
     spec = specification(epsilon=epsilon, mechanism=mechanism)
     errors = []
-    for seed in range(100):
+    for seed in range(200):
         rng = np.random.default_rng([seed, 1])
         learner = Learner(spec, seed)
         interview(learner, rng.normal(50, SIGMA, 1_000), rng)

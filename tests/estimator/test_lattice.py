@@ -31,6 +31,16 @@ def address(standard: Query, location: float, scale: float) -> Address:
     return addresses(standard, np.array([location]), np.array([scale]))[0]
 
 
+@pytest.mark.parametrize("step", [0.1, 3.0, 1e6])
+def test_a_coarse_lattice_has_few_points(step: float) -> None:
+    """Steps are within √2 of what is wanted, and so questions miss by no more than 0.71 of it."""
+    wanted = np.linspace(-4 * step, 4 * step, 101)
+    at = addresses(RandomizedResponse((0.0,), 1), wanted, np.full(101, 1e-3), step)
+    edges = edges_at(RandomizedResponse((0.0,), 1), at)[0]
+    assert np.abs(edges - wanted).max() <= 0.71 * step
+    assert 5 <= len(np.unique(edges)) <= 13
+
+
 def _dyadic(value: float, bits: int) -> bool:
     """Whether the value is an integer of so many bits times a power of two."""
     numerator, _ = abs(Fraction(value)).as_integer_ratio()

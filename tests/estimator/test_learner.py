@@ -110,7 +110,7 @@ def test_the_pool_is_as_large_as_asked_and_stays_until_answers_grow() -> None:
     assert len(pool) == 16
     assert learner.pool(16) is pool
     assert {learner.ask() for _ in range(16)} == set(pool)
-    learner.learn_counts({pool[0]: [15, 15]})
+    learner.learn_counts({pool[0]: [40, 40]})
     assert learner.pool(16) is not pool
 
 
@@ -130,3 +130,16 @@ def test_each_choice_of_epsilon_has_questions_of_its_own(policy: str) -> None:
         assert learner.ask(epsilon).epsilon == epsilon
         assert {query.epsilon for query in learner.pool(8, epsilon)} == {epsilon}
     assert learner.ask().epsilon == learner.specification.epsilon
+
+
+def test_the_bound_on_poison_is_found_anew_when_the_answers_have_grown_by_a_tenth() -> None:
+    learner = Learner(specification(), 3)
+    query = learner.ask()
+    found = []
+    for _ in range(100):
+        learner.learn(query, 0)
+        found.append(learner.posterior().poison)
+    assert len({id(bound) for bound in found}) < 40
+    assert found[0] is not found[1]
+    assert found[-1] is not found[-11]
+    assert learner.posterior().poison is found[-1]

@@ -44,6 +44,19 @@ def test_log_likelihood_of_a_table_is_the_sum_over_its_answers() -> None:
     assert CountLikelihood.of(NORMAL, check_counts(table)).log_likelihood(theta) == pytest.approx(exact, rel=1e-9)
 
 
+@pytest.mark.parametrize("epsilon", ["0.1", "1", "20"])
+def test_answers_that_never_came_are_passed_over(epsilon: str) -> None:
+    """Thresholds with either answer, with both or with none, against the sum over all of them: to 1e-12."""
+    rng = np.random.default_rng(4)
+    rows = [[1, 0], [0, 3], [2, 5], [0, 0], [0, 1], [7, 0], [4, 4]]
+    theta = np.column_stack([rng.normal(0, 2, 20), np.exp(rng.normal(0, 1, 20))])
+    table: dict[Query, list[int]] = {Laplace(2 * i - 8, 2 * i - 6, 1, epsilon): row for i, row in enumerate(rows)}
+    counts = {query: np.array(row) for query, row in table.items()}
+    (group,) = group_queries(table)
+    every = np.einsum("naq,qa->n", np.log(group.probabilities(NORMAL, theta)), np.array(rows, dtype=float))
+    assert CountLikelihood.of(NORMAL, counts).log_likelihood(theta) == pytest.approx(every, rel=1e-12)
+
+
 def test_probabilities_never_fall_below_the_channel() -> None:
     """Where rounding would make a probability zero or negative, the channel's least entry holds it up."""
     query = Laplace(0, 1, 8, 50)

@@ -11,7 +11,7 @@ from dither_estimator.design import Mechanism, optimal_design
 from dither_estimator.design_member import Member
 from dither_estimator.families import Family, FloatArray, families
 from dither_estimator.goals import parse_goal
-from dither_estimator.information import cell_moments
+from dither_estimator.information import cell_moments, information
 from dither_estimator.limit import Limit, privacy_limit
 from dither_estimator.limit_prices import least_prices
 
@@ -139,3 +139,31 @@ def test_mirrored_cells_share_a_price() -> None:
     free, _, _ = least_prices(values, np.eye(5), 0.3, 1e-8)
     assert folded == pytest.approx(folded[::-1])
     assert folded.sum() == pytest.approx(free.sum(), abs=1e-6)
+
+
+def test_no_design_is_better_than_the_limit_beside_it() -> None:
+    """The limit's own cells are so coarse that this query is better than the best on them; cut there, they are not."""
+    family = families["normal"]
+    found = optimal_design(family, (3.0, 2.0), "staircase", Fraction(1), parse_goal("sigma", family))
+    member, goal = Member(family, (3.0, 2.0)), parse_goal("sigma", family)
+    assert privacy_limit(member, found.epsilon, goal).criterion > 1.0005 * found.criterion
+    cut = privacy_limit(member, found.epsilon, goal, found.queries[0].edges)
+    assert cut.criterion == pytest.approx(found.criterion, rel=1e-5)
+    assert 0.99999 < found.efficiency <= 1
+
+
+@pytest.mark.parametrize("epsilon", ["1e-5", "1e-6"])
+def test_the_smallest_epsilon(epsilon: str) -> None:
+    """The criterion goes with 1 / ε²."""
+    family = families["normal"]
+    member, goal = Member(family, (0.0, 1.0)), parse_goal("all", family)
+    found = optimal_design(family, (0.0, 1.0), "staircase", Fraction(epsilon), goal)
+    near = privacy_limit(member, Fraction("1e-3"), goal).criterion * 1e-6
+    assert privacy_limit(member, Fraction(epsilon), goal).criterion * float(epsilon) ** 2 == pytest.approx(
+        near, rel=1e-6
+    )
+    assert found.limit * float(epsilon) ** 2 == pytest.approx(near, rel=1e-3)
+    assert 0.999 < found.efficiency <= 1
+    [query] = found.queries
+    told = information(family, (0.0, 1.0), query)
+    assert np.diag(told) == pytest.approx(np.diag(found.information), rel=1e-3)

@@ -11,6 +11,7 @@ from scipy_families import ORACLES
 from dither_client import Laplace, Query
 from dither_estimator.counts import check_counts
 from dither_estimator.families import FloatArray, Normal, families
+from dither_estimator.likelihood import CountLikelihood
 from dither_estimator.moves import Proposal, move
 from dither_estimator.particles import effective_sample_size, init, systematic_resample, update
 from dither_estimator.priors import Prior, parse_prior
@@ -42,6 +43,21 @@ def test_one_by_one_and_all_at_once_agree(prior: Prior) -> None:
     difference = (at_once.weights @ at_once.theta - one_by_one.weights @ one_by_one.theta) / sd
     assert np.abs(difference).max() < 0.12
     assert one_by_one.log_evidence == pytest.approx(at_once.log_evidence, abs=0.8)  # known to 0.2, after 30 moves
+
+
+def test_the_posterior_that_particles_carry_is_the_posterior(prior: Prior) -> None:
+    """Moved with some answers and weighed with others since: to 1e-12, up to a constant."""
+    rng = np.random.default_rng(6)
+    state = init(rng, prior, 300)
+    assert state.log_posterior is None
+    tables = [random_table(rng, ORACLES["normal"], (3.0, 1.0), answers) for answers in (300, 1, 2)]
+    for table in tables:
+        state, _ = update(rng, state, check_counts(table))
+    assert state.log_posterior is not None
+    assert len(np.unique(state.log_weights)) > 1
+    likelihood = CountLikelihood.of(prior.family, state.counts).log_likelihood(state.theta)
+    exact = prior.log_density(state.coordinates) + likelihood
+    assert state.log_posterior - state.log_posterior[0] == pytest.approx(exact - exact[0], rel=1e-12, abs=1e-10)
 
 
 def test_update_changes_no_argument_and_keeps_half_the_sample(prior: Prior) -> None:
@@ -91,9 +107,10 @@ def test_moves_leave_a_skewed_target_invariant(broken: bool) -> None:
     proposal = Proposal.fit(start, np.full(len(start), 1 / len(start)))
     if broken:
         proposal = _Forgetful(proposal.mean, proposal.factor)
-    moved, rate = move(rng, lambda x: stats.gumbel_r.logpdf(x[:, 0]), start, proposal, len(start))
-    assert 0.2 < rate < 1
-    assert (stats.kstest(moved[:, 0], stats.gumbel_r.cdf).pvalue < 1e-4) == broken
+    moved = move(rng, _log_gumbel, start, _log_gumbel(start), proposal, len(start))
+    assert 0.2 < moved.rate < 1
+    assert (stats.kstest(moved.coordinates[:, 0], stats.gumbel_r.cdf).pvalue < 1e-4) == broken
+    assert (moved.log_target == _log_gumbel(moved.coordinates)).all()
 
 
 @pytest.mark.parametrize("size", [50, 180, 200])
@@ -107,10 +124,14 @@ def test_chains_give_states_from_along_their_way(size: int) -> None:
         return -0.5 * coordinates[:, 0] ** 2
 
     start = rng.standard_normal((50, 1))
-    moved, _ = move(rng, log_target, start, Proposal(np.zeros(1), np.eye(1)), size)
+    moved = move(rng, log_target, start, log_target(start), Proposal(np.zeros(1), np.eye(1)), size).coordinates
     assert moved.shape == (size, 1)
     assert np.isin(moved, np.concatenate(evaluated)).all()
     assert len(np.unique(moved)) > 0.5 * size
+
+
+def _log_gumbel(coordinates: FloatArray) -> FloatArray:
+    return np.asarray(stats.gumbel_r.logpdf(coordinates[:, 0]))
 
 
 class _Forgetful(Proposal):

@@ -29,7 +29,7 @@ def revision(engine: Engine) -> str | None:
 
 def test_a_fresh_database_gets_the_newest_schema(engine: Engine) -> None:
     upgrade_database(writing(engine))
-    assert revision(engine) == newest_revision() == "0002"
+    assert revision(engine) == newest_revision() == "0006"
     assert set(inspect(engine).get_table_names()) == {*schema.metadata.tables, "alembic_version"}
 
 
@@ -106,6 +106,7 @@ def test_the_answers_of_the_first_schema_are_all_for_training(engine: Engine) ->
         rows = connection.execute(select(query.number, query.id, query.purpose).order_by(query.number)).all()
         assert [tuple(row) for row in rows] == [(1, "first", "training"), (3, "second", "training")]
         assert connection.execute(select(answer.query).order_by(answer.query)).scalars().all() == [1, 3]
+        assert connection.execute(select(schema.collections.c.keep_answers)).scalars().all() == [True]
     for refused in (
         "INSERT INTO queries (id, query) VALUES ('first', '{}')",
         "INSERT INTO queries (id, query, purpose) VALUES ('third', '{}', 'other')",
@@ -117,6 +118,68 @@ def test_the_answers_of_the_first_schema_are_all_for_training(engine: Engine) ->
     with writing(engine).begin() as connection:
         connection.execute(text("INSERT INTO queries (id, query, purpose) VALUES ('first', '{}', 'check')"))
         assert connection.execute(select(func.max(query.number))).scalar_one() > 3
+
+
+def test_the_tokens_of_earlier_schemas_are_for_every_collection(engine: Engine) -> None:
+    """Rows stay as they are, and constraints, old and new, hold afterwards."""
+    config = _config()
+    with writing(engine).begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0002")
+    token = "INSERT INTO tokens (id, hash, role, name, created_at) VALUES (:id, :hash, :role, 'Ada', 7)"
+    with writing(engine).begin() as connection:
+        for number, role in enumerate(("admin", "analyst", "gateway")):
+            connection.execute(text(token), {"id": f"t{number}", "hash": bytes([number]) * 32, "role": role})
+        connection.execute(
+            text("INSERT INTO collections (id, specification, state, created_at) VALUES ('c','{}','open',0)")
+        )
+    upgrade_database(writing(engine))
+    with engine.connect() as connection:
+        rows = connection.execute(select(schema.tokens).order_by(schema.tokens.c.id)).all()
+        assert [(row.id, row.hash, row.role, row.name, row.created_at, row.collections) for row in rows] == [
+            (f"t{number}", bytes([number]) * 32, role, "Ada", 7, None)
+            for number, role in enumerate(("admin", "analyst", "gateway"))
+        ]
+        assert connection.execute(select(schema.invitations)).all() == []
+    invitation = "INSERT INTO invitations (collection, hash) VALUES (:collection, :hash)"
+    for refused, values in (
+        (token, {"id": "t9", "hash": bytes([0]) * 32, "role": "analyst"}),
+        (token, {"id": "t9", "hash": bytes([9]) * 32, "role": "owner"}),
+        (token, {"id": "t9", "hash": b"short", "role": "analyst"}),
+        ("UPDATE tokens SET collections = '[]' WHERE role = 'admin'", {}),
+        (invitation, {"collection": 9, "hash": bytes(32)}),
+        (invitation, {"collection": 1, "hash": b"short"}),
+    ):
+        with pytest.raises(IntegrityError), writing(engine).begin() as connection:
+            connection.execute(text(refused), values)
+    with writing(engine).begin() as connection:
+        connection.execute(text("UPDATE tokens SET collections = '[\"c\"]' WHERE role = 'analyst'"))
+        connection.execute(text(invitation), {"collection": 1, "hash": bytes(32)})
+
+
+def test_answers_stay_as_they_are_without_foreign_keys(engine: Engine) -> None:
+    config = _config()
+    with writing(engine).begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0005")
+    with writing(engine).begin() as connection:
+        connection.execute(
+            text("INSERT INTO collections (id, specification, state, created_at) VALUES ('c','{}','open',0)")
+        )
+        connection.execute(text("INSERT INTO queries (id, query) VALUES ('first', '{}')"))
+        statement = text("INSERT INTO answers (collection, ticket, query, answer, received_at) VALUES (1, :t, 1, 1, 7)")
+        connection.execute(statement, [{"t": bytes([number]) * 20} for number in range(3)])
+    upgrade_database(writing(engine))
+    with engine.connect() as connection:
+        rows = connection.execute(select(schema.answers).order_by(schema.answers.c.ticket)).all()
+        assert [tuple(row) for row in rows] == [(1, bytes([number]) * 20, 1, 1, 7) for number in range(3)]
+        if engine.dialect.name == "sqlite":
+            created = connection.execute(text("SELECT sql FROM sqlite_master WHERE name = 'answers'")).scalar_one()
+            assert "WITHOUT ROWID" in created
+    assert inspect(engine).get_foreign_keys("answers") == []
+    for refused in (b"\0" * 20, b"\0" * 19):  # stored before; too short
+        with pytest.raises(IntegrityError), writing(engine).begin() as connection:
+            connection.execute(statement, {"t": refused})
 
 
 def test_processes_that_start_together_take_turns(database_url: str) -> None:

@@ -11,13 +11,13 @@ from typing import Any
 import httpx2
 import psycopg
 import pytest
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Connection, Engine, Select, func, select
 from starlette.testclient import TestClient
 
 from dither_server.app import create_app
 from dither_server.database import make_engine
 from dither_server.keeper import Published
-from dither_server.schema import answers, counts
+from dither_server.schema import answers, collections, counts, spent_tickets
 from dither_server.settings import Settings
 
 ADMIN = {"Authorization": "Bearer the-admin-token"}
@@ -112,16 +112,21 @@ class Site:
 
 
 def check_counts(engine: Engine) -> None:
-    """Fails unless the count table is what counting the answers gives."""
+    """Fails unless the counts are those of the answers, and as many as the tickets spent where none are kept."""
     by = (answers.c.collection, answers.c.query, answers.c.answer)
-    kept = (counts.c.collection, counts.c.query, counts.c.answer)
+    of = (counts.c.collection, counts.c.query, counts.c.answer)
+    keeps = select(collections.c.number).where(collections.c.keep_answers)
+    answered = select(*by, func.count()).group_by(*by)
+    kept = select(*of, func.sum(counts.c.count)).where(counts.c.collection.in_(keeps)).group_by(*of)
+    spent = select(spent_tickets.c.collection, func.count()).group_by(spent_tickets.c.collection)
+    dropped = select(counts.c.collection, func.sum(counts.c.count)).where(counts.c.collection.not_in(keeps))
     with engine.connect() as connection:
-        counted = {tuple(row[:3]): row[3] for row in connection.execute(select(*by, func.count()).group_by(*by))}
-        stored = {
-            tuple(row[:3]): int(row[3])
-            for row in connection.execute(select(*kept, func.sum(counts.c.count)).group_by(*kept))
-        }
-    assert stored == counted
+        assert _rows(connection, kept) == _rows(connection, answered)
+        assert _rows(connection, dropped.group_by(counts.c.collection)) == _rows(connection, spent)
+
+
+def _rows(connection: Connection, query: Select[Any]) -> dict[tuple[Any, ...], int]:
+    return {tuple(row[:-1]): int(row[-1]) for row in connection.execute(query)}
 
 
 def problem(reply: httpx2.Response) -> tuple[int, str]:
@@ -139,7 +144,7 @@ def open_site(url: str, clock: FakeClock | None = None, **settings: Any) -> Iter
     """An application on the database at `url`, started, and stopped at the end."""
     clock = clock or FakeClock()
     given = {"database": url, "secret": "secret of the tests", "admin_token": "the-admin-token"} | settings
-    with TestClient(create_app(Settings(**given), clock)) as client:
+    with TestClient(create_app(Settings(**given), clock), client=("127.0.0.1", 50_000)) as client:
         yield Site(client, clock, url)
 
 

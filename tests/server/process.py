@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -25,7 +26,9 @@ def free_port() -> int:
 class ServerProcess:
     """`dither serve`, as a user would start it."""
 
-    def __init__(self, database: str, *arguments: str, port: int | None = None, **variables: str) -> None:
+    def __init__(
+        self, database: str, *arguments: str, port: int | None = None, files: int | None = None, **variables: str
+    ) -> None:
         self.port = port or free_port()
         given = {"DITHER_ADMIN_TOKEN": "the-admin-token", "DITHER_SECRET": "secret of the tests"} | variables
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("DITHER_")}
@@ -36,6 +39,7 @@ class ServerProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            preexec_fn=None if files is None else lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files)),
         )
         self.stderr = ""
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -47,7 +51,7 @@ class ServerProcess:
 
     def wait_ready(self) -> "ServerProcess":
         """Returns once the server answers. Raises `AssertionError` if it ends instead, or takes too long."""
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             assert self._process.poll() is None, self.stderr
             with contextlib.suppress(httpx2.TransportError):
@@ -67,7 +71,7 @@ class ServerProcess:
 
     def wait(self) -> int:
         """The exit status, once there is one; everything written to standard error is then in `stderr`."""
-        status = self._process.wait(20)
+        status = self._process.wait(60)
         self._reader.join(5)
         assert self._process.stdout is not None
         assert self._process.stdout.read() == "", "nothing of the server goes to standard output"
@@ -82,9 +86,9 @@ class ServerProcess:
 
 
 @contextlib.contextmanager
-def running(database: str, *arguments: str, **variables: str) -> Iterator[ServerProcess]:
-    """A server that is ready; killed at the end if it still runs."""
-    server = ServerProcess(database, *arguments, port=None, **variables)
+def running(database: str, *arguments: str, files: int | None = None, **variables: str) -> Iterator[ServerProcess]:
+    """A server that is ready; killed at the end if it still runs. `files` limits how many files it may open."""
+    server = ServerProcess(database, *arguments, port=None, files=files, **variables)
     try:
         yield server.wait_ready()
     finally:

@@ -73,10 +73,10 @@ def test_a_refusal_asks_for_a_bearer_token(site: Site) -> None:
 def test_a_token_is_shown_once_and_stored_as_a_hash(database_url: str, clock: FakeClock) -> None:
     with open_site(database_url, clock) as site:
         made = make(site, "analyst", "Ada Lovelace")
-        assert made.keys() == {"id", "token", "role", "name", "created_at"}
+        assert made.keys() == {"id", "token", "role", "name", "created_at", "collections"}
         assert made["token"].startswith("dither_analyst_")
         listed = site.client.get("/v1/tokens", headers=ADMIN).json()["tokens"]
-        assert listed == [{name: made[name] for name in ("id", "role", "name", "created_at")}]
+        assert listed == [{name: made[name] for name in ("id", "role", "name", "created_at", "collections")}]
     engine = make_engine(database_url)
     with engine.connect() as connection:
         rows = connection.execute(select(tokens)).all()

@@ -28,25 +28,6 @@ def test_a_server_whose_database_is_gone_is_not_ready(tmp_path: Path) -> None:
         assert site.client.get("/healthz").status_code == 200
 
 
-def test_metrics_tell_operators_how_it_goes(site: Site) -> None:
-    collection = site.create()
-    site.batch(collection, *((ticket, 0) for ticket in site.tickets(collection, 7)))
-    site.learnt(collection, 7)
-    site.client.get("/v1/missing")
-    reply = site.client.get("/metrics")
-    assert reply.headers["content-type"].startswith("text/plain; version=0.0.4")
-    for line in (
-        'dither_answers_total{outcome="stored"} 7.0',
-        "dither_tickets_total 7.0",
-        "dither_commit_rows_sum 7.0",
-        "dither_commit_seconds_count 1.0",
-        f'dither_learnt_answers{{collection="{collection}"}} 7.0',
-        'dither_request_seconds_count{call="respond_batch",status="200"} 1.0',
-        'dither_request_seconds_count{call="none",status="404"} 1.0',
-    ):
-        assert line in reply.text, line
-
-
 def test_every_reply_has_an_id_and_safe_headers(site: Site) -> None:
     replies = [
         site.client.get("/healthz"),

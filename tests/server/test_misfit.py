@@ -216,3 +216,12 @@ def test_a_check_that_cannot_be_is_refused(site: Site, fields: dict[str, Any], s
     reply = site.client.post("/v1/collections", json=spec, headers=ADMIN)
     assert reply.status_code == 422
     assert says in reply.json()["detail"]
+
+
+def test_terms_say_that_some_questions_check_the_family(site: Site) -> None:
+    notice = site.client.get(f"/v1/collections/{checked(site, misfit_check=0.25)}").json()["notice"]
+    assert notice.startswith("Some of the questions, 0.25 of them, drawn at random, check whether the family holds")
+    both = checked(site, misfit_check=True, epsilon=1, epsilon_choices=[1, 2])
+    notice = site.client.get(f"/v1/collections/{both}").json()["notice"]
+    assert notice.startswith("You choose ε, one of 1, 2")
+    assert "0.2 of them" in notice

@@ -31,7 +31,7 @@ def test_a_private_posterior_is_not_on_the_page(site: Site) -> None:
     collection = site.create()
     site.respond(collection, site.ticket(collection), 1)
     page = site.client.get(f"/collections/{collection}").text
-    assert "1 answers; the collection is open" in page
+    assert "1 answer; the collection is open" in page
     assert "The posterior is for analysts" in page
     assert "sigma" not in page
 
@@ -42,6 +42,16 @@ def test_a_public_posterior_is_on_the_page(site: Site) -> None:
     mean = site.client.get(f"/v1/collections/{collection}/posterior").json()["posterior"]["mu"]["mean"]
     assert f"{mean:.4g}" in page
     assert "sigma" in page
+
+
+def test_what_a_public_posterior_rests_on_is_beside_it(site: Site) -> None:
+    families = [{"family": "normal"}, {"family": "logistic"}]
+    fields = {"family": None, "families": families, "misfit_check": True, "visibility": "public"}
+    page = site.client.get(f"/collections/{site.create(**fields)}").text
+    assert "If 1% of the answers were adversarial, mu could be off by" in page
+    assert "Whether the family normal fits is first checked at 500 check answers." in page
+    assert "logistic: log evidence" in page
+    assert "0 answers, the 0 of the misfit check left out" in page
 
 
 def test_a_page_of_nothing_is_a_problem(site: Site) -> None:

@@ -20,6 +20,15 @@ def test_particles_are_those_of_the_posterior(site: Site) -> None:
     assert get(site, path).json()["posterior"]["mu"]["mean"] == pytest.approx(mean)
 
 
+def test_many_particles_are_written_in_pieces_that_lose_none(site: Site) -> None:
+    path = f"/v1/collections/{site.create(particles=10_000)}"
+    body = get(site, f"{path}/posterior/particles").json()
+    assert body["parameters"] == ["mu", "sigma"]
+    assert [len(body["particles"]), len(body["weights"])] == [10_000, 10_000]
+    assert {len(particle) for particle in body["particles"]} == {2}
+    assert sum(body["weights"]) == pytest.approx(1)
+
+
 def test_questions_are_for_anyone_and_their_counts_are_not(any_site: Site) -> None:
     collection = any_site.create(levels=1)
     pairs = [(ticket, i % 2) for i, ticket in enumerate(any_site.tickets(collection, 40))]

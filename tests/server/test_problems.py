@@ -10,13 +10,14 @@ from dither_server import errors
 from dither_server.problems import invalid, problem_of, problem_response
 
 KINDS = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, errors.Refusal)]
-BASES = {errors.Refusal, errors.TicketRefused, errors.CollectionRefused, errors.TryLater}
+BASES = {errors.Refusal, errors.TicketRefused, errors.InvitationRefused, errors.CollectionRefused, errors.TryLater}
 
 NAMES = {
     "malformed-json": 400,
     "invalid-body": 422,
     "invalid-answer": 422,
     "body-too-large": 413,
+    "body-too-slow": 408,
     "unauthorized": 401,
     "forbidden": 403,
     "not-found": 404,
@@ -29,6 +30,10 @@ NAMES = {
     "collection-paused": 409,
     "collection-closed": 409,
     "collection-full": 409,
+    "invitation-invalid": 403,
+    "invitation-used": 409,
+    "not-by-invitation": 409,
+    "too-many-tickets": 429,
     "overloaded": 503,
     "unavailable": 503,
 }
@@ -55,7 +60,7 @@ def test_a_problem_document_is_whole(kind: type[errors.Refusal]) -> None:
     problem, detail = problem_of(error)
     assert response.status_code == problem.status
     assert detail.endswith(".")
-    assert ("retry-after" in response.headers) == (problem.status == 503)
+    assert ("retry-after" in response.headers) == (problem.status in (429, 503))
 
 
 def test_a_bad_specification_is_an_invalid_body() -> None:

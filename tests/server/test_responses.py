@@ -257,7 +257,7 @@ def test_outcomes_are_counted_for_operators(site: Site) -> None:
     for answer in (1, 1, 0, 9):
         site.respond(collection, ticket, answer)
     site.batch(collection, ("forged", 0))
-    metrics = site.client.get("/metrics").text
+    metrics = site.client.get("/metrics", headers=ADMIN).text
     for outcome in ("stored", "repeated", "already-answered", "invalid-answer", "ticket-invalid"):
         assert f'dither_answers_total{{outcome="{outcome}"}} 1.0' in metrics
     assert json.dumps(ticket) not in metrics

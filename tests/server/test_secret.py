@@ -6,7 +6,7 @@ import pytest
 from pydantic import SecretStr
 
 from dither_server.errors import StartRefused
-from dither_server.secret import derive_keys, load_secret
+from dither_server.secret import Keys, load_secret
 from dither_server.settings import Settings
 
 
@@ -60,7 +60,7 @@ def test_postgresql_needs_the_secret_to_be_set() -> None:
 
 
 def test_each_use_has_a_key_of_its_own_and_no_key_is_shown() -> None:
-    keys = derive_keys("one")
-    assert len({keys.ticket, keys.receipt, derive_keys("two").ticket}) == 3
-    assert len(keys.ticket) == len(keys.receipt) == 32
-    assert repr(keys) == "Keys()"
+    keys, others = Keys("one"), Keys("two")
+    assert len({keys.receipt, *map(keys.ticket, range(100)), others.receipt, *map(others.ticket, range(100))}) == 202
+    assert len(keys.ticket(1)) == len(keys.receipt) == 32
+    assert repr(keys).startswith("<dither_server.secret.Keys object")

@@ -1,9 +1,11 @@
+import re
+import secrets
 from typing import Any
 
 import pytest
 
 from dither_server.errors import StartRefused
-from dither_server.settings import Settings, load_settings
+from dither_server.settings import Settings, load_settings, weaknesses
 
 
 def test_there_are_defaults_for_everything() -> None:
@@ -57,6 +59,48 @@ def test_a_value_that_is_not_allowed_is_refused_in_a_sentence_without_it(
 
 @pytest.mark.parametrize("show", [repr, str, lambda settings: settings.model_dump_json()])
 def test_secrets_are_masked_wherever_they_are_shown(show: Any) -> None:
-    settings = load_settings(secret="swordfish", admin_token="trout")
-    assert "swordfish" not in show(settings)
-    assert "trout" not in show(settings)
+    settings = load_settings(
+        secret="swordfish-and-chips", admin_token="trout-for-two", metrics_token="eel-for-everyone"
+    )
+    for secret in ("swordfish", "trout", "eel-"):
+        assert secret not in show(settings)
+
+
+@pytest.mark.parametrize("show", [repr, str])
+def test_a_password_in_the_databases_url_is_not_shown(show: Any) -> None:
+    assert "swordfish" not in show(load_settings(database="postgresql+psycopg://someone:swordfish@127.0.0.1/test"))
+
+
+@pytest.mark.parametrize("name", sorted(Settings.model_fields))
+def test_an_empty_variable_is_as_good_as_none(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(f"DITHER_{name.upper()}", "")
+    assert load_settings() == Settings()
+
+
+@pytest.mark.parametrize("secret", ["x", "   ", "fifteen letters", "a" * 64, "abababababababababab", "1234567" * 9])
+def test_a_secret_that_is_easily_guessed_is_warned_of(secret: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DITHER_SECRET", secret)
+    [sentence] = weaknesses(load_settings())
+    assert re.fullmatch(r"DITHER_SECRET is easily guessed, .+openssl rand -hex 32\.", sentence)
+    assert secret.strip() == "" or f" {secret} " not in sentence
+
+
+@pytest.mark.parametrize("name", ["ADMIN_TOKEN", "METRICS_TOKEN"])
+def test_a_token_that_is_easily_guessed_is_warned_of(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(f"DITHER_{name}", "eleven-long")
+    assert weaknesses(load_settings()) == [f"DITHER_{name} is easily guessed: make one with openssl rand -hex 32."]
+
+
+@pytest.mark.parametrize("name", ["ADMIN_TOKEN", "METRICS_TOKEN"])
+@pytest.mark.parametrize("token", ["token of many words", "token-with-an-ümlaut", "token-and-newline\n"])
+def test_a_token_that_cannot_be_sent_is_refused(name: str, token: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(f"DITHER_{name}", token)
+    with pytest.raises(StartRefused, match=rf"^DITHER_{name} must be ASCII without blanks, .+\.$"):
+        load_settings()
+
+
+def test_random_secrets_and_tokens_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    for text in (secrets.token_hex(16), secrets.token_hex(32), secrets.token_urlsafe(12), secrets.token_urlsafe(32)):
+        for name in ("SECRET", "ADMIN_TOKEN", "METRICS_TOKEN"):
+            monkeypatch.setenv(f"DITHER_{name}", text)
+        assert weaknesses(load_settings()) == []

@@ -267,7 +267,7 @@ def test_an_existing_collection_over_http(
     assert found["answers"] == 50
     assert found["load"]["collection"] == collection
     assert run(["simulate", *people[:-1], "no-such"]) == 2
-    assert "no such collection" in capsys.readouterr().err.lower()
+    assert "no collection with this id" in capsys.readouterr().err.lower()
 
 
 def test_a_closed_collection_is_a_failure(capsys: pytest.CaptureFixture[str], server: ServerProcess) -> None:

@@ -12,12 +12,13 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from dither_client.commands._shared import fail, status_of
-from dither_client.errors import DitherError
+from dither_client.errors import DitherError, Problem
 from dither_client.extras import MissingExtra
 
 __all__ = ["run_group"]
 
 _ENTRY_POINTS = "dither.commands"
+_NO_TOKEN = "this needs a valid token: give it with --token, or better in DITHER_TOKEN"
 
 
 class _Stub(TyperCommand):
@@ -73,6 +74,8 @@ def run_group(arguments: Sequence[str]) -> int:
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
         return _say(f"{name}{error.strerror or error}", status_of(error))
+    except Problem as error:
+        return _say(_NO_TOKEN if error.name == "unauthorized" else str(error), status_of(error))
     except (DitherError, MissingExtra, ValueError) as error:
         return _say(str(error), status_of(error))
 
@@ -106,7 +109,7 @@ def _say(message: str, status: int) -> int:
 
 def _usage_text(error: typer.TyperException) -> str:
     """The sentence of a usage error, with where to find help; nothing if the help itself was just printed."""
-    message = error.format_message().rstrip(".")
+    message = error.format_message().rstrip(".").replace("Value error, ", "")
     context = getattr(error, "ctx", None)
     return f"{message}; see {context.command_path} --help" if message and context else message
 

@@ -48,6 +48,7 @@ _BAD_REQUEST = (400, 401, 403, 404, 413, 422)
 _BAD_INPUT = (
     ValueError,
     MissingExtra,
+    FileExistsError,
     FileNotFoundError,
     IsADirectoryError,
     NotADirectoryError,

@@ -14,7 +14,7 @@ from dither_client.client import Client
 from dither_client.commands._shared import Json, Url, console, fail, print_json, read_input
 from dither_client.entries import DEFAULT_CAP
 from dither_client.epsilon import epsilon_text, listed, wire_epsilon
-from dither_client.errors import InvalidQuery, InvalidValue
+from dither_client.errors import InvalidQuery, InvalidValue, Problem
 from dither_client.ledger import Ledger
 from dither_client.messages import Receipt
 from dither_client.queries import check_value
@@ -63,6 +63,15 @@ def answer(
             show_default="the collection's",
         ),
     ] = None,
+    invitation: Annotated[
+        str | None,
+        typer.Option(
+            envvar="DITHER_INVITATION",
+            help="The code, where one is needed. It stays in the shell's history; without it, and without VALUE, you "
+            "are asked.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Answer a collection once, privately.
@@ -81,11 +90,15 @@ def answer(
     with Ledger(ledger, max_epsilon) as account, Client(url, account) as client:
         try:
             if number is None:
-                receipt = _answer_when_asked(client, collection, max_epsilon, chosen)
+                receipt = _answer_when_asked(client, collection, max_epsilon, chosen, invitation)
             else:
-                receipt = client.answer(collection, number, epsilon=chosen)
+                receipt = client.answer(collection, number, epsilon=chosen, invitation=invitation)
         except InvalidQuery as error:
             fail(str(error), 1)
+        except Problem as error:
+            if error.name != "unauthorized":
+                raise
+            fail("this collection is answered through an app or a site that knows you, not with dither answer", 2)
         _report(client, receipt, as_json)
 
 
@@ -100,7 +113,9 @@ def _parse_value(text: str) -> float:
     return check_value(float(text))
 
 
-def _answer_when_asked(client: Client, collection: str, max_epsilon: str, chosen: Fraction | None) -> Receipt:
+def _answer_when_asked(
+    client: Client, collection: str, max_epsilon: str, chosen: Fraction | None, invitation: str | None
+) -> Receipt:
     """Sends what the ledger already holds; otherwise says what will happen and asks for the value."""
     stored = client.send_stored(collection)
     if stored is not None:
@@ -121,8 +136,10 @@ def _answer_when_asked(client: Client, collection: str, max_epsilon: str, chosen
     )
     if not sys.stdin.isatty():
         fail("there is no terminal to ask on: give - to read the value from standard input", 2)
+    if terms.admission == "invite" and invitation is None:
+        invitation = getpass.getpass("Your invitation's code (it is not shown): ").strip()
     number = _parse_value(getpass.getpass("Your value (it is not shown): ").strip())
-    return client.answer(collection, number, price, chosen)
+    return client.answer(collection, number, price, chosen, invitation)
 
 
 def _report(client: Client, receipt: Receipt, as_json: bool) -> None:

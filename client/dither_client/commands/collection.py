@@ -1,6 +1,8 @@
-"""Make, list, show, open, pause and close collections."""
+"""Make, list, show, open, pause and close collections, and invite respondents."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -8,7 +10,8 @@ import typer
 from dither_client.addresses import collection_path
 from dither_client.admin import Admin
 from dither_client.api import Api
-from dither_client.commands._shared import Json, Token, Url, print_json, print_table, read_input
+from dither_client.commands._shared import Json, Token, Url, console, fail, print_json, print_table, read_input
+from dither_client.epsilon import epsilon_text
 from dither_client.errors import BadResponse
 from dither_client.messages import decode_json, parse_terms
 
@@ -57,7 +60,16 @@ def list_(url: Url, token: Token = None, as_json: Json = False) -> None:
         return
     collections = [parse_terms(terms) for terms in data.get("collections", [])]
     rows = [
-        (c.id, c.name, c.state, c.family, c.transform, float(c.epsilon), c.rho and float(c.rho), c.answers)
+        (
+            c.id,
+            c.name,
+            c.state,
+            c.family,
+            c.transform,
+            epsilon_text(c.epsilon),
+            c.rho and epsilon_text(c.rho),
+            c.answers,
+        )
         for c in collections
     ]
     print_table(("ID", "NAME", "STATE", "FAMILY", "TRANSFORM", "ε", "ρ", "ANSWERS"), rows)
@@ -98,6 +110,65 @@ def close(collection: _Id, url: Url, token: Token = None, as_json: Json = False)
     For example: dither collection close wages
     """
     _set_state(collection, "closed", url, token, as_json)
+
+
+@app.command()
+def invite(
+    collection: _Id,
+    count: Annotated[int, typer.Option(min=1, help="How many invitations to make.")],
+    url: Url,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="A new file for the codes, which you alone may read; standard output unless given."),
+    ] = None,
+    token: Token = None,
+    as_json: Json = False,
+) -> None:
+    """Make invitations, one code a line. Each is worth one ticket, and is stored nowhere else.
+
+    For example: dither collection invite wages --count 500 --out codes.txt
+    """
+    with Admin(url, token) as admin:
+        codes = admin.invite(collection, count)
+        if out is not None:
+            if out.exists():
+                fail(f"{out} is there already: name a new file", 2)
+            _write_codes(codes, out)
+        elif as_json:
+            print_json({"invitations": list(codes)})
+        else:
+            for code in codes:
+                typer.echo(code)
+    if out is not None:
+        if as_json:
+            print_json({"file": str(out), "made": count})
+        else:
+            console.print(f"{count:,} codes are in {out}.")
+
+
+@app.command()
+def invitations(collection: _Id, url: Url, token: Token = None, as_json: Json = False) -> None:
+    """Count the invitations that were made, and those that were redeemed.
+
+    For example: dither collection invitations wages
+    """
+    with Admin(url, token) as admin:
+        data = admin.invitations(collection)
+    if as_json:
+        print_json(data)
+    else:
+        print_table(("MADE", "REDEEMED"), [(data.get("made"), data.get("redeemed"))])
+
+
+def _write_codes(codes: Iterator[str], out: Path) -> None:
+    """Writes codes into a new file as they come. It is opened first: codes that cannot be written down are lost."""
+    with os.fdopen(os.open(out, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
+        try:
+            file.writelines(f"{code}\n" for code in codes)
+        finally:
+            written = file.tell()
+            if not written:
+                out.unlink()
 
 
 def _set_state(collection: str, state: str, url: str, token: str | None, as_json: bool) -> None:

@@ -8,6 +8,7 @@ import typer
 from dither_client.addresses import collection_path
 from dither_client.api import Api
 from dither_client.commands._shared import Json, Token, Url, console, print_json
+from dither_client.errors import Problem
 from dither_client.misfit import misfit_sentence
 from dither_client.posterior import parse_particles, parse_posterior
 
@@ -32,6 +33,7 @@ def posterior(
     For example: dither posterior wages --plot wages.png
     """
     with Api(url, token) as api:
+        warnings = _warnings(api, collection)
         data = api.get(collection_path(collection, "posterior"))
         current = parse_posterior(
             collection, data, lambda: parse_particles(api.get(collection_path(collection, "posterior", "particles")))
@@ -45,3 +47,14 @@ def posterior(
         typer.echo(repr(current))
         if data.get("misfit") is not None:
             typer.echo(misfit_sentence(data["misfit"]))
+    for warning in warnings:
+        console.print(f"Warning: {warning}", markup=False, highlight=False)
+
+
+def _warnings(api: Api, collection: str) -> list[str]:
+    """What analysts are warned of; nothing for others, who may yet read a public posterior."""
+    try:
+        found = api.get(collection_path(collection, "quality")).get("warnings")
+    except Problem:
+        return []
+    return [str(warning) for warning in found] if isinstance(found, list) else []

@@ -24,15 +24,24 @@ def create(
     role: Annotated[_Role, typer.Argument(help="What its holder may do.", show_default=False)],
     url: Url,
     name: Annotated[str, typer.Option(help="Whom it is for.")] = "",
+    collections: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--collection",
+            metavar="ID",
+            help="A collection that an analyst's or a gateway's token is for; may be repeated; every one unless given.",
+            show_default=False,
+        ),
+    ] = None,
     token: Token = None,
     as_json: Json = False,
 ) -> None:
     """Create a token. Its secret is printed once and is stored nowhere.
 
-    For example: dither token create analyst --name Ana
+    For example: dither token create analyst --name Ana --collection wages
     """
     with Admin(url, token) as admin:
-        created = admin.create_token(role.value, name)
+        created = admin.create_token(role.value, name, collections or ())
     if as_json:
         print_json(created)
         return
@@ -52,8 +61,11 @@ def list_(url: Url, token: Token = None, as_json: Json = False) -> None:
         print_json(data)
         return
     columns = ("id", "role", "name", "created_at")
-    rows = [[one.get(column) for column in columns] for one in data.get("tokens", [])]
-    print_table([column.upper() for column in columns], rows)
+    rows = [
+        [*(one.get(column) for column in columns), " ".join(map(str, one.get("collections") or ["every one"]))]
+        for one in data.get("tokens", [])
+    ]
+    print_table([*(column.upper() for column in columns), "COLLECTIONS"], rows)
 
 
 @app.command()

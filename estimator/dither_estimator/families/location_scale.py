@@ -74,5 +74,6 @@ def _prior(location: float, location_sd: float, scale: float, log_scale_sd: floa
 
 
 def _standardise(theta: FloatArray, edges: FloatArray) -> FloatArray:
-    z: FloatArray = (edges - theta[:, :1]) / theta[:, 1:2]
+    z: FloatArray = edges - theta[:, :1]
+    z /= theta[:, 1:2]
     return z

@@ -27,7 +27,8 @@ def run(
     """Serve collections over HTTP. The first start creates the database and prints an admin's token once.
 
     Settings may also come as variables: DITHER_HOST, DITHER_PORT, DITHER_DATABASE, DITHER_SECRET, DITHER_ADMIN_TOKEN,
-    DITHER_LOG_FORMAT (console or json), DITHER_LOG_LEVEL (debug, info, warning or error).
+    DITHER_METRICS_TOKEN, DITHER_TICKETS_PER_MINUTE, DITHER_TOKEN_TICKETS_PER_MINUTE, DITHER_TRUSTED_PROXIES,
+    DITHER_CORS_ORIGINS, DITHER_LOG_FORMAT (console or json), DITHER_LOG_LEVEL (debug, info, warning or error).
 
     For example: dither serve --port 8080 --database sqlite:///survey.sqlite
     """

@@ -1,11 +1,11 @@
 """Simulate a population that a collection asks: over HTTP, to load a server, or in this process."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import typer
@@ -21,7 +21,8 @@ from dither_estimator.checked_learner import CheckedLearner
 from dither_estimator.families import find_family
 from dither_estimator.learner import Learner
 from dither_estimator.specification import Specification
-from dither_server.simulate.behaviours import Behaviours, DropOutBy, draw_roles
+from dither_server.commands import _simulate_options as options
+from dither_server.simulate.behaviours import Behaviours, Roles, draw_roles
 from dither_server.simulate.choices import ChooseBy, check_choosing, draw_choices
 from dither_server.simulate.in_process import simulate_in_process
 from dither_server.simulate.outcome import Outcome
@@ -39,67 +40,33 @@ _CONCURRENCY = 64
 
 @app.command()
 def simulate(
-    family: Annotated[
-        str | None, typer.Option(help="The family that values are drawn from.", show_default="normal")
-    ] = None,
-    truth: Annotated[str | None, typer.Option(help="Its parameters, such as mu=50,sigma=3.16.")] = None,
-    data: Annotated[Path | None, typer.Option(help="A CSV or Parquet file of values, instead of --truth.")] = None,
-    column: Annotated[str | None, typer.Option(help="The column of --data that holds them.")] = None,
-    respondents: Annotated[
-        int | None, typer.Option(min=1, help="How many are asked.", show_default="every row of --data")
-    ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(min=0, help="Fixes everything that is random here; a server draws its questions itself."),
-    ] = None,
-    epsilon: Annotated[str | None, typer.Option(help="ε of one answer.", show_default="1")] = None,
-    epsilon_choices: Annotated[
-        str | None,
-        typer.Option(help="Several ε, such as 0.5,2: everybody chooses one.", show_default="no choice"),
-    ] = None,
-    choose_by: Annotated[
-        ChooseBy,
-        typer.Option(
-            help="Whether ε is chosen by chance, or the smallest by those with high values: a biased posterior."
-        ),
-    ] = "chance",
-    goal: Annotated[
-        str | None, typer.Option(help="all, a parameter, or weights such as mu=1,sigma=2.", show_default="all")
-    ] = None,
-    policy: Annotated[
-        str | None, typer.Option(help="adaptive, thompson or fixed:LOW:HIGH.", show_default="adaptive")
-    ] = None,
-    mechanism: Annotated[
-        str | None, typer.Option(help="laplace, randomized_response, staircase or gaussian.", show_default="laplace")
-    ] = None,
-    rho: Annotated[
-        str | None, typer.Option(help="ρ of one answer of gaussian, instead of --epsilon.", show_default=False)
-    ] = None,
-    levels: Annotated[
-        int | None, typer.Option(help="Levels, or cells less one.", show_default="chosen by the design")
-    ] = None,
-    particles: Annotated[int | None, typer.Option(help="Size of the particle system.", show_default="1000")] = None,
-    prior: Annotated[str | None, typer.Option(help="A JSON file with a prior, or paper.", show_default="wide")] = None,
-    spec: Annotated[
-        Path | None, typer.Option(help="A JSON file with all of the collection's fields, instead of the options.")
-    ] = None,
-    in_process: Annotated[bool, typer.Option("--in-process", help="The estimator alone, no server.")] = False,
-    url: Annotated[str | None, typer.Option(envvar="DITHER_URL", help="The server to load.")] = None,
+    family: options.Family = None,
+    truth: options.Truth = None,
+    data: options.Data = None,
+    column: options.Column = None,
+    respondents: options.Respondents = None,
+    seed: options.Seed = None,
+    epsilon: options.Epsilon = None,
+    epsilon_choices: options.EpsilonChoices = None,
+    choose_by: options.ChooseBy = "chance",
+    goal: options.Goal = None,
+    policy: options.Policy = None,
+    mechanism: options.Mechanism = None,
+    rho: options.Rho = None,
+    levels: options.Levels = None,
+    particles: options.Particles = None,
+    prior: options.Prior = None,
+    spec: options.Spec = None,
+    in_process: options.InProcess = False,
+    url: options.LoadedUrl = None,
     token: Token = None,
-    collection: Annotated[str | None, typer.Option(help="Ask for this collection instead of a new one.")] = None,
-    concurrency: Annotated[
-        int | None, typer.Option(min=1, max=10_000, help="Respondents at once.", show_default="64")
-    ] = None,
-    drop_out: Annotated[float, typer.Option(help="The share of respondents who never answer.")] = 0.0,
-    drop_out_by: Annotated[
-        DropOutBy,
-        typer.Option(
-            help="Whether drop-out strikes by chance, or only high values, or only answers that came out high."
-        ),
-    ] = "chance",
-    retry: Annotated[float, typer.Option(help="The share that sends the same answer three times.")] = 0.0,
-    late: Annotated[float, typer.Option(help="The share that answers after all others.")] = 0.0,
-    poison: Annotated[float, typer.Option(help="The share that sends the highest answer, whatever it holds.")] = 0.0,
+    collection: options.Collection = None,
+    concurrency: options.Concurrency = None,
+    drop_out: options.DropOut = 0.0,
+    drop_out_by: options.DropOutBy = "chance",
+    retry: options.Retry = 0.0,
+    late: options.Late = 0.0,
+    poison: options.Poison = 0.0,
     as_json: Json = False,
 ) -> None:
     """Ask a simulated population, and compare the posterior with the truth.
@@ -111,12 +78,12 @@ def simulate(
     Examples: dither simulate --truth mu=50,sigma=3.16 --respondents 1000 --epsilon 1 --in-process --seed 1 ·
     dither simulate --data wages.csv --column wage --spec wages.json --url http://127.0.0.1:8000
     """
-    options = {
+    fields = {
         "epsilon": epsilon, "epsilon-choices": epsilon_choices, "goal": goal, "policy": policy, "mechanism": mechanism,
         "levels": levels, "particles": particles, "prior": prior, "rho": rho,
     }  # fmt: skip
-    _refuse_together("--spec", spec, {**options, "collection": collection})
-    _refuse_together("--collection", collection, options)
+    _refuse_together("--spec", spec, {**fields, "collection": collection})
+    _refuse_together("--collection", collection, fields)
     if in_process:
         over_http = {"collection": collection, "concurrency": concurrency, "retry": retry, "late": late}
         _refuse_together("--in-process", in_process, over_http)
@@ -124,27 +91,18 @@ def simulate(
         fail("say which server to ask with --url, or simulate --in-process", 2)
     behaviours = Behaviours(drop_out, drop_out_by, retry, late, poison)
     seeds = np.random.SeedSequence(seed).spawn(5)
-    if collection is not None and url is not None:
-        asked = _existing(url, token, collection)
-    else:
-        asked = _new(spec, family, options)
+    asked = _new(spec, family, fields) if collection is None or url is None else _existing(url, token, collection)
     check_choosing(choose_by, asked.epsilon_choices)
     people = _population(np.random.default_rng(seeds[0]), asked, family, truth, data, column, respondents)
     roles = draw_roles(np.random.default_rng(seeds[1]), behaviours, len(people.values))
     chosen = draw_choices(np.random.default_rng(seeds[4]), people.values, asked.epsilon_choices, choose_by)
-    with _progress(len(people.values)) as progress:
-        if url is None or in_process:
-            assert asked.specification is not None
-            make = Learner if asked.specification.misfit_check is None else CheckedLearner
-            learner = make(asked.specification, seeds[3])
-            rng = np.random.default_rng(seeds[2])
-            outcome = simulate_in_process(learner, people.values, roles, rng, progress, chosen)
-        else:
-            noise = None if seed is None else int(seeds[2].generate_state(1)[0])
-            asked_at = collection or _create(url, token, asked.fields)
-            outcome = simulate_over_http(
-                url, token, asked_at, people.values, roles, concurrency or _CONCURRENCY, noise, progress, choices=chosen
-            )
+    crowd = _Crowd(people, roles, chosen)
+    if url is None or in_process:
+        outcome = _in_process(asked, crowd, seeds[2], seeds[3])
+    else:
+        noise = None if seed is None else int(seeds[2].generate_state(1)[0])
+        asked_at = collection or _create(url, token, asked.fields)
+        outcome = _over_http(url, token, asked_at, crowd, concurrency or _CONCURRENCY, noise)
     _report(people, outcome, choose_by, as_json)
 
 
@@ -208,6 +166,36 @@ def _population(
     if respondents is None:
         fail("say how many are asked with --respondents", 2)
     return draw_population(rng, law, parse_truth(truth or "", law), asked.transform, respondents)
+
+
+@dataclass(frozen=True)
+class _Crowd:
+    """Who is asked: their values, what each of them does, and the ε that they chose if there is a choice."""
+
+    people: Population
+    roles: Roles
+    chosen: Sequence[Fraction] | None
+
+
+def _in_process(
+    asked: _Asked, crowd: _Crowd, noise: np.random.SeedSequence, learning: np.random.SeedSequence
+) -> Outcome:
+    assert asked.specification is not None
+    make = Learner if asked.specification.misfit_check is None else CheckedLearner
+    learner = make(asked.specification, learning)
+    rng = np.random.default_rng(noise)
+    with _progress(len(crowd.people.values)) as progress:
+        return simulate_in_process(learner, crowd.people.values, crowd.roles, rng, progress, crowd.chosen)
+
+
+def _over_http(
+    url: str, token: str | None, collection: str, crowd: _Crowd, concurrency: int, noise: int | None
+) -> Outcome:
+    values, roles = crowd.people.values, crowd.roles
+    with _progress(len(values)) as progress:
+        return simulate_over_http(
+            url, token, collection, values, roles, concurrency, noise, progress, choices=crowd.chosen
+        )
 
 
 def _refuse_together(name: str, given: object, others: Mapping[str, object]) -> None:

@@ -8,6 +8,7 @@ from starlette.concurrency import run_in_threadpool
 from dither_server.bodies import read_body, validate_body
 from dither_server.errors import (
     BodyTooLarge,
+    BodyTooSlow,
     CollectionClosed,
     Forbidden,
     InvalidBody,
@@ -27,7 +28,7 @@ __all__ = ["MODELS", "add_routes"]
 MODELS = (CollectionSpec, StateBody)
 
 _PATH = "/v1/collections"
-_WRITE = (MalformedJson, InvalidBody, BodyTooLarge, Unauthorized, Forbidden, Unavailable)
+_WRITE = (MalformedJson, InvalidBody, BodyTooLarge, BodyTooSlow, Unauthorized, Forbidden, Unavailable)
 
 
 def add_routes(app: FastAPI) -> None:
@@ -73,7 +74,7 @@ def add_routes(app: FastAPI) -> None:
 
 async def create_collection(request: Request, response: Response, service: ServiceOf) -> dict[str, Any]:
     """Creates a collection from its specification; it is open from the start, or from `opens_at` on."""
-    collection = await service.collections.create(await read_body(request))
+    collection = await service.create_collection(await read_body(request))
     response.headers["Location"] = f"{_PATH}/{collection.id}"
     return await run_in_threadpool(service.collections.terms, collection)
 

@@ -8,7 +8,17 @@ from dither_server.access import Role
 from dither_server.collections import Collection
 from dither_server.service import Service, service_of
 
-__all__ = ["OPTIONAL_TOKEN", "TOKEN", "CollectionOf", "ServiceOf", "authorization", "check_reader", "may_read", "needs"]
+__all__ = [
+    "OPTIONAL_TOKEN",
+    "TOKEN",
+    "CollectionOf",
+    "ServiceOf",
+    "authorization",
+    "check_analyst",
+    "check_reader",
+    "may_read",
+    "needs",
+]
 
 TOKEN: dict[str, Any] = {"security": [{"token": []}]}
 OPTIONAL_TOKEN: dict[str, Any] = {"security": [{}, {"token": []}]}
@@ -37,12 +47,19 @@ def needs(role: Role) -> Any:
     return Depends(check)
 
 
+def check_analyst(request: Request, collection: Collection) -> None:
+    """Raises `Unauthorized` or `Forbidden` unless the request has the token of an analyst of the collection."""
+    service_of(request).access.check(authorization(request), "analyst", collection.id)
+
+
 def check_reader(request: Request, collection: Collection) -> None:
     """Raises `Unauthorized` or `Forbidden` unless the request may read the collection's posterior."""
     if collection.visibility != "public":
-        service_of(request).access.check(authorization(request), "analyst")
+        check_analyst(request, collection)
 
 
 def may_read(request: Request, collection: Collection) -> bool:
     """Whether `check_reader` would pass."""
-    return collection.visibility == "public" or service_of(request).access.allows(authorization(request), "analyst")
+    if collection.visibility == "public":
+        return True
+    return service_of(request).access.allows(authorization(request), "analyst", collection.id)

@@ -1,12 +1,16 @@
 """`/healthz`, `/readyz`, `/metrics`: for whoever runs the server."""
 
-from fastapi import FastAPI, Response
+import hmac
 
-from dither_server.errors import Unavailable
+from fastapi import FastAPI, Request, Response
+from pydantic import SecretStr
+from starlette.concurrency import run_in_threadpool
+
+from dither_server.errors import Forbidden, Unauthorized, Unavailable
 from dither_server.messages import StatusReply
 from dither_server.metrics import Metrics
 from dither_server.problems import problems
-from dither_server.routes.common import ServiceOf
+from dither_server.routes.common import OPTIONAL_TOKEN, ServiceOf, authorization
 
 __all__ = ["add_routes"]
 
@@ -24,7 +28,13 @@ def add_routes(app: FastAPI) -> None:
     )
     text = {"description": "Prometheus' text format.", "content": {"text/plain": {"schema": {"type": "string"}}}}
     app.add_api_route(
-        "/metrics", show_metrics, methods=["GET"], response_class=Response, tags=["operators"], responses={200: text}
+        "/metrics",
+        show_metrics,
+        methods=["GET"],
+        response_class=Response,
+        tags=["operators"],
+        responses={200: text, **problems(Unauthorized, Forbidden)},
+        openapi_extra=OPTIONAL_TOKEN,
     )
 
 
@@ -33,12 +43,24 @@ async def live() -> dict[str, str]:
     return {"status": "ok"}
 
 
-def ready(service: ServiceOf) -> dict[str, str]:
+async def ready(service: ServiceOf) -> dict[str, str]:
     """Says whether answers can be stored and learnt."""
-    service.check_ready()
+    await service.check_ready()
     return {"status": "ready"}
 
 
-def show_metrics(service: ServiceOf) -> Response:
-    """Shows the metrics; none of them says anything about a person."""
-    return Response(service.metrics.exposition(), media_type=Metrics.content_type)
+async def show_metrics(request: Request, service: ServiceOf) -> Response:
+    """Shows the metrics, none about a person; if there is a `DITHER_METRICS_TOKEN`, to that or an admin's."""
+    if service.metrics_token is not None and not _is_metrics_token(request, service.metrics_token):
+        service.access.check(authorization(request), "admin")
+    ready = await service.ready()
+    # In a thread, since many collections have many lines.
+    text = await run_in_threadpool(service.metrics.exposition, ready)
+    return Response(text, media_type=Metrics.content_type)
+
+
+def _is_metrics_token(request: Request, secret: SecretStr) -> bool:
+    scheme, _, token = (authorization(request) or "").partition(" ")
+    return scheme.lower() == "bearer" and hmac.compare_digest(
+        token.strip().encode(), secret.get_secret_value().encode()
+    )

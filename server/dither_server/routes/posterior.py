@@ -3,27 +3,38 @@
 import asyncio
 import json
 from base64 import b64decode, urlsafe_b64encode
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Annotated, Any
 
-from fastapi import FastAPI, Query, Request
+import numpy as np
+from fastapi import FastAPI, Query, Request, Response
 from fastapi.responses import StreamingResponse
+from numpy.typing import NDArray
+from starlette.concurrency import run_in_threadpool
 
 from dither_client import parse_query
 from dither_server.clock import iso_time
 from dither_server.collections import Collection
 from dither_server.errors import Forbidden, InvalidBody, NotFound, Unauthorized, Unavailable
-from dither_server.messages import AnswersReply, HistoryReply, ParticlesReply, PosteriorReply, QueriesReply
+from dither_server.messages import (
+    AnswersReply,
+    HistoryReply,
+    ParticlesReply,
+    PosteriorReply,
+    QualityReply,
+    QueriesReply,
+)
 from dither_server.packing import Purpose
 from dither_server.problems import problems
+from dither_server.quality import quality
 from dither_server.routes.common import (
     OPTIONAL_TOKEN,
     TOKEN,
     CollectionOf,
     ServiceOf,
+    check_analyst,
     check_reader,
     may_read,
-    needs,
 )
 from dither_server.service import Service
 
@@ -34,6 +45,8 @@ _READ = (NotFound, Unauthorized, Forbidden, Unavailable)
 
 _LOOK_SECONDS = 0.25
 """Between two looks of a stream at what is published."""
+_PIECE = 4096
+"""Particles that are written at once."""
 _COMMENT_SECONDS = 15
 """A stream that has nothing to say shows so often that it is alive."""
 
@@ -78,15 +91,23 @@ def add_routes(app: FastAPI) -> None:
         methods=["GET"],
         tags=["analysts"],
         response_model=AnswersReply,
-        dependencies=[needs("analyst")],
         responses=problems(*_READ, InvalidBody),
+        openapi_extra=TOKEN,
+    )
+    app.add_api_route(
+        f"{_PATH}/quality",
+        show_quality,
+        methods=["GET"],
+        tags=["analysts"],
+        response_model=QualityReply,
+        responses=problems(*_READ),
         openapi_extra=TOKEN,
     )
 
 
 async def show_posterior(request: Request, collection: CollectionOf, service: ServiceOf) -> Any:
     """Shows the posterior of every answer learnt so far; that may be milliseconds behind the answers stored."""
-    check_reader(request, collection)
+    await run_in_threadpool(check_reader, request, collection)
     return (await service.owner.published(collection)).posterior
 
 
@@ -108,20 +129,16 @@ def show_history(request: Request, collection: CollectionOf, service: ServiceOf)
     }
 
 
-async def show_particles(request: Request, collection: CollectionOf, service: ServiceOf) -> dict[str, Any]:
+async def show_particles(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:
     """Shows the posterior itself, as weighted particles."""
-    check_reader(request, collection)
-    published = await service.owner.published(collection)
-    return {
-        "parameters": list(published.parameters),
-        "particles": published.theta.tolist(),
-        "weights": published.weights.tolist(),
-    }
+    await run_in_threadpool(check_reader, request, collection)
+    theta, weights = await service.owner.particles(collection)
+    return await run_in_threadpool(_particles, collection.specification.family.names, theta, weights)
 
 
 async def stream_posterior(request: Request, collection: CollectionOf, service: ServiceOf) -> StreamingResponse:
     """Sends the posterior, and again whenever it has changed, as server-sent events."""
-    check_reader(request, collection)
+    await run_in_threadpool(check_reader, request, collection)
     await service.owner.published(collection)
     return StreamingResponse(_events(request, collection, service), media_type="text/event-stream")
 
@@ -149,12 +166,16 @@ def list_queries(
 
 
 def list_answers(
+    request: Request,
     collection: CollectionOf,
     service: ServiceOf,
     after: Annotated[str | None, Query(description="`next` of the page before.", max_length=64)] = None,
     limit: Annotated[int, Query(description="Answers in a page.", ge=1, le=10_000)] = 10_000,
 ) -> dict[str, Any]:
     """Lists the stored answers page by page; each that was stored before the first page is listed once."""
+    check_analyst(request, collection)
+    if not collection.keep_answers:
+        raise NotFound("The collection keeps no answers (keep_answers is false): export its counts instead.")
     rows = service.store.answers(collection.number, _cursor(after), limit)
     last = urlsafe_b64encode(rows[-1].ticket).decode() if len(rows) == limit else None
     return {
@@ -169,6 +190,23 @@ def list_answers(
         ],
         "next": last,
     }
+
+
+def show_quality(request: Request, collection: CollectionOf, service: ServiceOf) -> dict[str, Any]:
+    """Shows refused answers by cause, completion by question, each gateway's share, and what to be warned of."""
+    check_analyst(request, collection)
+    return quality(service.store, collection, service.clock())
+
+
+def _particles(names: Sequence[str], theta: NDArray[np.float64], weights: NDArray[np.float64]) -> Response:
+    """The reply, written piece by piece: one list of a million particles would keep every other thread waiting."""
+    body = f'{{"parameters":{json.dumps(names)},"particles":[{_elements(theta)}],"weights":[{_elements(weights)}]}}'
+    return Response(body, media_type="application/json")
+
+
+def _elements(array: NDArray[np.float64]) -> str:
+    pieces = (array[start : start + _PIECE].tolist() for start in range(0, len(array), _PIECE))
+    return ",".join(json.dumps(piece, allow_nan=False, separators=(",", ":"))[1:-1] for piece in pieces)
 
 
 def _cursor(after: str | None) -> bytes:

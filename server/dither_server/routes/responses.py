@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections import Counter
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -12,6 +13,7 @@ from dither_server.collections import Collection
 from dither_server.errors import (
     AlreadyAnswered,
     BodyTooLarge,
+    BodyTooSlow,
     CollectionClosed,
     CollectionFull,
     InvalidAnswer,
@@ -23,6 +25,7 @@ from dither_server.errors import (
     TicketExpired,
     TicketForeign,
     TicketInvalid,
+    TryLater,
     Unavailable,
 )
 from dither_server.ingest import Arrival, Fate
@@ -33,7 +36,7 @@ from dither_server.problems import problem_of, problems
 from dither_server.service import Service, service_of
 from dither_server.writer import MAX_ROWS
 
-__all__ = ["OPERATIONS", "add_routes"]
+__all__ = ["CALLS", "OPERATIONS", "add_routes"]
 
 _PATH = "/v1/collections/{collection_id}/responses"
 _PAUSE_EVERY = 256
@@ -45,6 +48,8 @@ _REFUSED: dict[Fate, type[Refusal]] = {
     Fate.EXPIRED: TicketExpired,
     Fate.FULL: CollectionFull,
 }
+_OUTCOMES = {fate: fate.name.lower() for fate in Fate}
+"""What metrics call them."""
 
 
 def add_routes(app: FastAPI) -> None:
@@ -56,17 +61,20 @@ def add_routes(app: FastAPI) -> None:
 async def respond(request: Request) -> Response:
     """Stores one answer; the reply comes after it is safe."""
     service = service_of(request)
-    collection = service.collections.get(request.path_params["collection_id"])
-    body = validate_body(ResponseBody, await read_body(request))
+    collection = await service.collections.find(request.path_params["collection_id"])
+    content = await read_body(request)
     try:
+        body = validate_body(ResponseBody, content)
         arrival = _arrival(service, collection, body, service.clock())
         [fate] = await service.writer.store([arrival])
         if fate in _REFUSED:
             raise _REFUSED[fate]
-    except Refusal as error:
-        service.metrics.answered(problem_of(error)[0].name)
+    except TryLater:
         raise
-    service.metrics.answered(fate.name.lower())
+    except Refusal as error:
+        _count_refused(service, collection, problem_of(error)[0].name)
+        raise
+    service.metrics.answered(_OUTCOMES[fate])
     receipt = service.tickets.receipt(arrival.key[1])
     return Response(f'{{"receipt":"{receipt}"}}', _status(fate), media_type="application/json")
 
@@ -74,7 +82,7 @@ async def respond(request: Request) -> Response:
 async def respond_batch(request: Request) -> Response:
     """Stores many answers; each has a fate of its own."""
     service = service_of(request)
-    collection = service.collections.get(request.path_params["collection_id"])
+    collection = await service.collections.find(request.path_params["collection_id"])
     body = validate_body(BatchBody, await read_body(request, MAX_BATCH_BODY))
     now = service.clock()
     outcomes: list[Arrival | Refusal] = []
@@ -89,11 +97,23 @@ async def respond_batch(request: Request) -> Response:
     parts = [arrivals[at : at + MAX_ROWS] for at in range(0, len(arrivals), MAX_ROWS)]
     stored = await asyncio.gather(*(service.writer.store(part) for part in parts))
     fates = iter([fate for part in stored for fate in part])
+    names: Counter[str] = Counter()
+    refused: Counter[str] = Counter()
     items = [
-        _item(service, outcome, next(fates)) if isinstance(outcome, Arrival) else _refused_item(service, outcome)
+        _item(service, outcome, next(fates), names, refused)
+        if isinstance(outcome, Arrival)
+        else _refused_item(outcome, refused)
         for outcome in outcomes
     ]
+    for name, count in names.items():
+        service.metrics.answered(name, count)
+    for cause, count in refused.items():
+        _count_refused(service, collection, cause, count)
     return Response('{"responses":[' + ",".join(items) + "]}", 200, media_type="application/json")
+
+
+CALLS = {"responses": respond, "responses/batch": respond_batch}
+"""By the end of the path, for `Shortcut`."""
 
 
 def _arrival(service: Service, collection: Collection, body: ResponseBody, now: float) -> Arrival:
@@ -104,30 +124,37 @@ def _arrival(service: Service, collection: Collection, body: ResponseBody, now: 
     if body.answer >= n_answers(ticket.query):
         raise InvalidAnswer(f"The answer to this ticket's query must be from 0 to {n_answers(ticket.query) - 1}.")
     key = (ticket.collection, ticket.key)
-    return Arrival(key, ticket.query, body.answer, milliseconds(now), ticket.expired(now))
+    return Arrival(key, ticket.query, body.answer, milliseconds(now), ticket.expired(now), ticket.gateway)
 
 
 def _status(fate: Fate) -> int:
     return 201 if fate is Fate.STORED else 200
 
 
-def _item(service: Service, arrival: Arrival, fate: Fate) -> str:
-    if fate in _REFUSED:
-        return _refused_item(service, _REFUSED[fate]())
-    service.metrics.answered(fate.name.lower())
+def _count_refused(service: Service, collection: Collection, cause: str, count: int = 1) -> None:
+    service.metrics.answered(cause, count)
+    service.tally.refused(collection.number, cause, count)
+
+
+def _item(service: Service, arrival: Arrival, fate: Fate, names: Counter[str], refused: Counter[str]) -> str:
+    """One item of the reply to a batch; its outcome is counted."""
+    error = _REFUSED.get(fate)
+    if error is not None:
+        return _refused_item(error(), refused)
+    names[_OUTCOMES[fate]] += 1
     return f'{{"status":{_status(fate)},"receipt":"{service.tickets.receipt(arrival.key[1])}"}}'
 
 
-def _refused_item(service: Service, error: Refusal) -> str:
+def _refused_item(error: Refusal, refused: Counter[str]) -> str:
     problem, detail = problem_of(error)
-    service.metrics.answered(problem.name)
+    refused[problem.name] += 1
     return json.dumps({"status": problem.status, "type": problem.type, "detail": detail})
 
 
 def _documents() -> tuple[dict[str, Any], dict[str, Any]]:
     receipt = {"receipt": "4f2a9c0d7be15d3386ca01f7e9b24c68"}
     response = {"ticket": "q0AHvVvxzmWC…", "answer": 1}
-    shared = (MalformedJson, InvalidBody, BodyTooLarge, NotFound, Overloaded, Unavailable)
+    shared = (MalformedJson, InvalidBody, BodyTooLarge, BodyTooSlow, NotFound, Overloaded, Unavailable)
     ticket = (TicketInvalid, TicketForeign, TicketExpired, AlreadyAnswered)
     own = (InvalidAnswer, *ticket, CollectionClosed, CollectionFull)
     one = {

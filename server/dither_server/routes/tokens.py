@@ -7,6 +7,7 @@ from fastapi import FastAPI, Request
 from dither_server.bodies import read_body, validate_body
 from dither_server.errors import (
     BodyTooLarge,
+    BodyTooSlow,
     Forbidden,
     InvalidBody,
     MalformedJson,
@@ -24,6 +25,7 @@ __all__ = ["MODELS", "add_routes"]
 MODELS = (TokenBody,)
 
 _PATH = "/v1/tokens"
+_EXAMPLE = {"role": "analyst", "name": "Ada", "collections": ["k3xw8c2nqa"]}
 _ADMIN = (Unauthorized, Forbidden, Unavailable)
 
 
@@ -36,8 +38,8 @@ def add_routes(app: FastAPI) -> None:
         methods=["POST"],
         status_code=201,
         response_model=TokenSecretReply,
-        responses=problems(*_ADMIN, MalformedJson, InvalidBody, BodyTooLarge),
-        openapi_extra={"requestBody": json_body(TokenBody, analyst={"role": "analyst", "name": "Ada"}), **TOKEN},
+        responses=problems(*_ADMIN, MalformedJson, InvalidBody, BodyTooLarge, BodyTooSlow),
+        openapi_extra={"requestBody": json_body(TokenBody, analyst=_EXAMPLE), **TOKEN},
         **admin,
     )
     app.add_api_route(
@@ -63,7 +65,10 @@ def add_routes(app: FastAPI) -> None:
 async def create_token(request: Request, service: ServiceOf) -> dict[str, Any]:
     """Makes a token; its secret is in this reply and nowhere else."""
     body = validate_body(TokenBody, await read_body(request))
-    secret, token = await service.access.create(body.role, body.name)
+    known = {collection.id for collection in service.collections.all()}
+    if not known.issuperset(body.collections or ()):
+        raise InvalidBody("collections: Input should be ids of collections of this server.")
+    secret, token = await service.access.create(body.role, body.name, body.collections)
     return {"token": secret, **token.to_json()}
 
 

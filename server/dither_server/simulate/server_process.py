@@ -22,18 +22,24 @@ class ServerFailed(RuntimeError):
 
 
 class ServerProcess:
-    """`dither serve` on an SQLite file in `folder`, listening on this machine. Raises `ServerFailed`."""
+    """`dither serve` on this machine, with its log in `folder`. Raises `ServerFailed`.
 
-    def __init__(self, folder: Path, token: str, port: int = 0) -> None:
+    `database` is a URL; without it there is an SQLite file in `folder`. The server's secret is made from the token.
+    `variables` are further settings.
+    """
+
+    def __init__(self, folder: Path, token: str, port: int = 0, database: str | None = None, **variables: str) -> None:
         self.token = token
         self.log = folder / "server.log"
         settings = {"DITHER_ADMIN_TOKEN": token, "DITHER_LOG_FORMAT": "json", "DITHER_LOG_LEVEL": "info"}
+        if database is not None:
+            settings["DITHER_SECRET"] = f"the secret beside {token}"
         inherited = {name: value for name, value in os.environ.items() if not name.upper().startswith("DITHER_")}
         command = [sys.executable, "-c", "from dither_client.commands import main; main()", "serve"]
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(
-                [*command, "--host", "127.0.0.1", "--port", str(port), "--database", database_url(folder)],
-                env=inherited | settings,
+                [*command, "--host", "127.0.0.1", "--port", str(port), "--database", database or database_url(folder)],
+                env=inherited | settings | variables,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -88,9 +94,11 @@ class ServerProcess:
 
 
 @contextmanager
-def running_server(folder: Path, token: str, port: int = 0) -> Iterator[ServerProcess]:
+def running_server(
+    folder: Path, token: str, port: int = 0, database: str | None = None, **variables: str
+) -> Iterator[ServerProcess]:
     """A server that is stopped at the end."""
-    server = ServerProcess(folder, token, port)
+    server = ServerProcess(folder, token, port, database, **variables)
     try:
         yield server
     finally:

@@ -1,0 +1,86 @@
+"""What limits cost a ticket: the check alone, and over HTTP with a limit by forwarded address beside none."""
+
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+from starlette.requests import HTTPConnection
+
+from benchmarks.load import send
+from benchmarks.machine import cpu_seconds
+from benchmarks.servers import TOKEN, Target, new_collection
+from benchmarks.tables import print_table
+from dither_client.addresses import collection_path
+from dither_client.flow import JSON_HEADERS, Send
+from dither_server.limits import TicketLimits
+from dither_server.settings import Settings
+from dither_server.simulate.server_process import ServerProcess, running_server
+
+__all__ = ["main"]
+
+_REQUESTS = 4_000
+_ROUNDS = 5
+_CHECKS = 100_000
+
+
+def main() -> None:
+    """Prints the table."""
+    limited = {"DITHER_TICKETS_PER_MINUTE": "100000000", "DITHER_TRUSTED_PROXIES": "127.0.0.1"}
+    with tempfile.TemporaryDirectory() as folder:
+        rates, cpus = _over_http(Path(folder), limited)
+    rows = [
+        ("the check alone", f"{_check_seconds() * 1e6:.2f} µs", ""),
+        ("server's CPU for a ticket, no limit", f"{median(cpus[0]) * 1e6:.0f} µs", "1.00"),
+        ("server's CPU for a ticket, limited", f"{median(cpus[1]) * 1e6:.0f} µs", f"{_ratio(cpus):.2f}"),
+        ("tickets a second, no limit", f"{median(rates[0]):,.0f}", "1.00"),
+        ("tickets a second, limited", f"{median(rates[1]):,.0f}", f"{_ratio(rates):.2f}"),
+    ]
+    print_table(f"Limits: medians of {_ROUNDS} rounds of {_REQUESTS:,} tickets", ("what", "figure", "ratio"), rows)
+
+
+def _check_seconds() -> float:
+    limits = TicketLimits(Settings())
+    requests = [
+        HTTPConnection({"type": "http", "client": (f"192.0.{i // 256 % 256}.{i % 256}", 1), "headers": []})
+        for i in range(4_000)
+    ]
+    began = time.perf_counter()
+    for number in range(_CHECKS):
+        limits.check(requests[number % len(requests)], 1, None)
+    return (time.perf_counter() - began) / _CHECKS
+
+
+def _over_http(folder: Path, limited: dict[str, str]) -> tuple[list[list[float]], list[list[float]]]:
+    """Rates, and CPU seconds for each ticket, of a server without and one with limits, which take turns."""
+    rates: list[list[float]] = [[], []]
+    cpus: list[list[float]] = [[], []]
+    for name in ("plain", "limited"):
+        (folder / name).mkdir()
+    with (
+        running_server(folder / "plain", TOKEN) as plain,
+        running_server(folder / "limited", TOKEN, 0, None, **limited) as other,
+    ):
+        works = []
+        servers: list[tuple[ServerProcess, dict[str, str]]] = [(plain, {}), (other, {"x-forwarded-for": "192.0.2.7"})]
+        for server, headers in servers:
+            target = Target(server.url, server.pid)
+            collection = new_collection(target)
+            ask = Send("POST", collection_path(collection, "tickets"), b"{}", {**JSON_HEADERS, **headers})
+            works.append((server.pid, partial(send, target, [ask] * _REQUESTS)))
+        for _ in range(_ROUNDS):
+            for at, (pid, work) in enumerate(works):
+                cpu, began = cpu_seconds(pid), time.perf_counter()
+                work()
+                rates[at].append(_REQUESTS / (time.perf_counter() - began))
+                cpus[at].append((cpu_seconds(pid) - cpu) / _REQUESTS)
+    return rates, cpus
+
+
+def _ratio(pairs: list[list[float]]) -> float:
+    return float(median(with_limits / without for without, with_limits in zip(*pairs, strict=True)))
+
+
+if __name__ == "__main__":
+    main()

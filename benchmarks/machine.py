@@ -1,0 +1,57 @@
+"""Which core runs what, and what a process has used: for benchmarks of server processes on Linux."""
+
+import os
+import re
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+
+__all__ = ["LOAD_CORE", "SERVER_CORE", "cpu_seconds", "on_core", "postgres_database", "resident_bytes"]
+
+SERVER_CORE = max(os.sched_getaffinity(0))
+LOAD_CORE = min(os.sched_getaffinity(0))
+_POSTGRES = os.environ.get("BENCHMARK_POSTGRES", "postgresql://postgres@127.0.0.1:5432/postgres")
+
+
+@contextmanager
+def on_core(core: int) -> Iterator[None]:
+    """Keeps this thread, and the processes that it starts, on one core."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {core})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def cpu_seconds(pid: int) -> float:
+    """User and system time of a process so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def resident_bytes(pid: int) -> int:
+    """Memory of a process that is its own: resident, without what is mapped from files."""
+    found = re.search(r"RssAnon:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+    assert found is not None
+    return int(found[1]) * 1024
+
+
+@contextmanager
+def postgres_database() -> Iterator[str | None]:
+    """The URL of a new database at `BENCHMARK_POSTGRES`, dropped at the end; None if there is no PostgreSQL."""
+    try:
+        server = psycopg.connect(_POSTGRES, autocommit=True)
+    except psycopg.OperationalError:
+        yield None
+        return
+    name = f"dither_benchmark_{secrets.token_hex(4)}"
+    with server:
+        server.execute(f"CREATE DATABASE {name}")
+        try:
+            yield f"{_POSTGRES.rpartition('/')[0]}/{name}"
+        finally:
+            server.execute(f"DROP DATABASE {name} WITH (FORCE)")

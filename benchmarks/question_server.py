@@ -1,0 +1,76 @@
+"""A server that asks everybody one fixed question, over real sockets, and writes down what it is sent and when."""
+
+import json
+import socketserver
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from dither_client import Query
+
+__all__ = ["Heard", "QuestionServer", "asking"]
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """One answer as it came: to which collection, what, and how long after its ticket (nanoseconds)."""
+
+    collection: str
+    answer: Any
+    waited: int
+
+
+@dataclass
+class QuestionServer:
+    """Every collection exists and asks `query`; `heard` is in the order of arrival."""
+
+    query: Query
+    url: str = ""
+    heard: list[Heard] = field(default_factory=list)
+    issued: dict[str, int] = field(default_factory=dict)
+
+    def reply(self, path: str, body: bytes) -> tuple[int, Any]:
+        """Status and JSON of the reply to a request that came just now."""
+        collection, _, call = path.removeprefix("/v1/collections/").partition("/")
+        if call == "tickets":
+            return 201, {"ticket": collection, "query": self.query.to_json(), "expires_at": "2100-01-01T00:00:00Z"}
+        arrived = time.perf_counter_ns()
+        self.heard.append(Heard(collection, json.loads(body)["answer"], arrived - self.issued.pop(collection)))
+        return 201, {"receipt": "receipt"}
+
+
+@contextmanager
+def asking(query: Query) -> Iterator[QuestionServer]:
+    """A server that listens on this machine, in a thread of this process."""
+    questions = QuestionServer(query)
+
+    class Handler(socketserver.StreamRequestHandler):
+        disable_nagle_algorithm = True
+
+        def handle(self) -> None:
+            while request := self.rfile.readline():
+                length = 0
+                while (line := self.rfile.readline().strip().lower()) != b"":
+                    if line.startswith(b"content-length:"):
+                        length = int(line.partition(b":")[2])
+                path = request.split()[1].decode()
+                status, data = questions.reply(path, self.rfile.read(length))
+                content = json.dumps(data).encode()
+                head = f"HTTP/1.1 {status} Created\r\ncontent-type: application/json\r\ncontent-length: {len(content)}"
+                if path.endswith("/tickets"):
+                    questions.issued[data["ticket"]] = time.perf_counter_ns()
+                self.wfile.write(head.encode() + b"\r\n\r\n" + content)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        questions.url = f"http://127.0.0.1:{server.server_address[1]}"
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield questions
+        finally:
+            server.shutdown()
+            thread.join()

@@ -1,0 +1,35 @@
+"""Random sequences of requests, crashes, restarts and jumps of the clock against a model: many more than the tests run.
+
+`python -m benchmarks.sequences [NUMBER]`: so many (2,000), a tenth of them on PostgreSQL.
+"""
+
+import logging
+import sys
+import time
+from collections.abc import Sequence
+
+from tests.server.test_sequences import STEPS, OnPostgresql, OnSqlite, run
+
+from benchmarks.tables import print_table
+
+__all__ = ["main"]
+
+_SEQUENCES = 2_000
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Prints the table; raises what a sequence finds, in its shortest form."""
+    number = int(arguments[0]) if arguments else _SEQUENCES
+    logging.disable(logging.CRITICAL)  # each crash is worth some lines
+    rows = []
+    shares = (("SQLite", OnSqlite, number - number // 10), ("PostgreSQL", OnPostgresql, number // 10))
+    for name, machine, share in shares:
+        began = time.perf_counter()
+        run(machine, share)
+        rows.append((name, f"{share:,}", "0", f"{time.perf_counter() - began:,.0f}"))
+    title = f"Sequences of up to {STEPS} steps"
+    print_table(title, ("database", "sequences", "of them against the model", "seconds"), rows)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,102 @@
+"""The exact posterior of a success probability, given a number of successes with noise on it.
+
+What Dither does with any answer: the likelihood of what was released, not of what it stands for. The unknown count is
+summed out, `p(θ | released) = Σ_k Beta(θ; a + k, b + n - k) P(k | released)`, so the posterior knows how much noise
+there is and no projection is needed.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import betainc, logsumexp
+from scipy.stats import beta, betabinom
+
+from dither_estimator.families import FloatArray
+
+__all__ = [
+    "NoisyCountPosterior",
+    "draw_geometric",
+    "geometric_noise",
+    "laplace_pair_noise",
+    "noisy_count_posterior",
+]
+
+
+_NOTHING = 1e-17
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyCountPosterior:
+    """Mixtures of beta distributions, one for each of R released values."""
+
+    weights: FloatArray
+    """`P(k | released)`, shape (R, n + 1)."""
+    a: float
+    b: float
+
+    @property
+    def mean(self) -> FloatArray:
+        """Shape (R,)."""
+        n = self.weights.shape[1] - 1
+        found: FloatArray = self.weights @ ((self.a + np.arange(n + 1)) / (self.a + self.b + n))
+        return found
+
+    def sample(self, rng: np.random.Generator) -> FloatArray:
+        """One draw from each, shape (R,)."""
+        n = self.weights.shape[1] - 1
+        steps = self.weights.cumsum(axis=1)
+        count = (steps < rng.random((len(steps), 1)) * steps[:, -1:]).sum(axis=1)
+        found: FloatArray = rng.beta(self.a + count, self.b + n - count)
+        return found
+
+    def cdf(self, theta: FloatArray) -> FloatArray:
+        """At one point for each, shape (R,)."""
+        n = self.weights.shape[1] - 1
+        row, k = np.nonzero(self.weights > _NOTHING)
+        below = self.weights[row, k] * betainc(self.a + k, self.b + n - k, theta[row])
+        return np.bincount(row, below, len(self.weights)).astype(np.float64)
+
+    def density(self, theta: FloatArray) -> FloatArray:
+        """Shape (R, T) at T points."""
+        n = self.weights.shape[1] - 1
+        k = np.arange(n + 1)[:, np.newaxis]
+        found: FloatArray = self.weights @ beta.pdf(theta, self.a + k, self.b + n - k)
+        return found
+
+
+def noisy_count_posterior(
+    n: int, log_noise: Callable[[FloatArray], FloatArray], a: float = 1.0, b: float = 1.0
+) -> NoisyCountPosterior:
+    """The posterior with prior Beta(a, b), n trials, and `log P(released | k)`, shape (R, n + 1), for k = 0..n."""
+    k = np.arange(n + 1)
+    logs = log_noise(k.astype(np.float64)) + betabinom.logpmf(k, n, a, b)
+    return NoisyCountPosterior(np.exp(logs - logsumexp(logs, axis=1, keepdims=True)), a, b)
+
+
+def laplace_pair_noise(released: FloatArray, n: int, scale: float) -> Callable[[FloatArray], FloatArray]:
+    """`log P` of successes and failures, shape (R, 2), each with Laplace noise of this scale, before a projection."""
+
+    def log_noise(k: FloatArray) -> FloatArray:
+        distance = np.abs(released[:, :1] - k) + np.abs(released[:, 1:] - (n - k))
+        found: FloatArray = -distance / scale
+        return found
+
+    return log_noise
+
+
+def draw_geometric(rng: np.random.Generator, count: FloatArray, n: int, epsilon: float) -> FloatArray:
+    """Dither's release of counts of n people, shape (R,): geometric noise `∝ e^(-ε|z|)`, clipped to `0..n`."""
+    fails = -np.expm1(-epsilon)
+    noise = rng.geometric(fails, count.shape) - rng.geometric(fails, count.shape)
+    return np.clip(count + noise, 0, n)
+
+
+def geometric_noise(released: FloatArray, epsilon: float) -> Callable[[FloatArray], FloatArray]:
+    """`log P` of counts with geometric noise, clipped, shape (R,): what clipping adds is the same for every count."""
+
+    def log_noise(k: FloatArray) -> FloatArray:
+        found: FloatArray = -epsilon * np.abs(released[:, np.newaxis] - k)
+        return found
+
+    return log_noise

@@ -1,0 +1,108 @@
+"""The options of `dither simulate`, as annotated types."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dither_server.simulate.behaviours import DropOutBy as DropOutKind
+from dither_server.simulate.choices import ChooseBy as ChoiceKind
+
+__all__ = [
+    "ChooseBy",
+    "Collection",
+    "Column",
+    "Concurrency",
+    "Data",
+    "DropOut",
+    "DropOutBy",
+    "Epsilon",
+    "EpsilonChoices",
+    "Family",
+    "Goal",
+    "InProcess",
+    "Late",
+    "Levels",
+    "LoadedUrl",
+    "Mechanism",
+    "Particles",
+    "Poison",
+    "Policy",
+    "Prior",
+    "Respondents",
+    "Retry",
+    "Rho",
+    "Seed",
+    "Spec",
+    "Truth",
+]
+
+Family = Annotated[str | None, typer.Option(help="The family that values are drawn from.", show_default="normal")]
+
+Truth = Annotated[str | None, typer.Option(help="Its parameters, such as mu=50,sigma=3.16.")]
+
+Data = Annotated[Path | None, typer.Option(help="A CSV or Parquet file of values, instead of --truth.")]
+
+Column = Annotated[str | None, typer.Option(help="The column of --data that holds them.")]
+
+Respondents = Annotated[int | None, typer.Option(min=1, help="How many are asked.", show_default="every row of --data")]
+
+Seed = Annotated[
+    int | None,
+    typer.Option(min=0, help="Fixes everything that is random here; a server draws its questions itself."),
+]
+
+Epsilon = Annotated[str | None, typer.Option(help="ε of one answer.", show_default="1")]
+
+EpsilonChoices = Annotated[
+    str | None,
+    typer.Option(help="Several ε, such as 0.5,2: everybody chooses one.", show_default="no choice"),
+]
+
+ChooseBy = Annotated[
+    ChoiceKind,
+    typer.Option(help="Whether ε is chosen by chance, or the smallest by those with high values: a biased posterior."),
+]
+
+Goal = Annotated[
+    str | None, typer.Option(help="all, a parameter, or weights such as mu=1,sigma=2.", show_default="all")
+]
+
+Policy = Annotated[str | None, typer.Option(help="adaptive, thompson or fixed:LOW:HIGH.", show_default="adaptive")]
+
+Mechanism = Annotated[
+    str | None, typer.Option(help="laplace, randomized_response, staircase or gaussian.", show_default="laplace")
+]
+
+Rho = Annotated[str | None, typer.Option(help="ρ of one answer of gaussian, instead of --epsilon.", show_default=False)]
+
+Levels = Annotated[int | None, typer.Option(help="Levels, or cells less one.", show_default="chosen by the design")]
+
+Particles = Annotated[int | None, typer.Option(help="Size of the particle system.", show_default="1000")]
+
+Prior = Annotated[str | None, typer.Option(help="A JSON file with a prior, or paper.", show_default="wide")]
+
+Spec = Annotated[
+    Path | None, typer.Option(help="A JSON file with all of the collection's fields, instead of the options.")
+]
+
+InProcess = Annotated[bool, typer.Option("--in-process", help="The estimator alone, no server.")]
+
+LoadedUrl = Annotated[str | None, typer.Option(envvar="DITHER_URL", help="The server to load.")]
+
+Collection = Annotated[str | None, typer.Option(help="Ask for this collection instead of a new one.")]
+
+Concurrency = Annotated[int | None, typer.Option(min=1, max=10_000, help="Respondents at once.", show_default="64")]
+
+DropOut = Annotated[float, typer.Option(help="The share of respondents who never answer.")]
+
+DropOutBy = Annotated[
+    DropOutKind,
+    typer.Option(help="Whether drop-out strikes by chance, or only high values, or only answers that came out high."),
+]
+
+Retry = Annotated[float, typer.Option(help="The share that sends the same answer three times.")]
+
+Late = Annotated[float, typer.Option(help="The share that answers after all others.")]
+
+Poison = Annotated[float, typer.Option(help="The share that sends the highest answer, whatever it holds.")]

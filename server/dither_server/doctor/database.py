@@ -1,0 +1,184 @@
+"""The database: can it be used, is its schema this version's, and does it keep what it says that it keeps.
+
+Nothing is written into it: an SQLite file is opened for reading alone, and of PostgreSQL a message goes through its log
+in place of a row.
+"""
+
+import sqlite3
+import stat
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from statistics import median
+from urllib.parse import quote
+
+from sqlalchemy import URL, Connection, create_engine, make_url, text
+from sqlalchemy.exc import SQLAlchemyError
+
+from dither_migrations import newest_revision
+from dither_server.database import make_engine
+from dither_server.doctor.findings import Finding, fine, mend, unknown
+from dither_server.doctor.machine import examine_disk, examine_time
+from dither_server.errors import StartRefused
+from dither_server.secret import secret_file
+from dither_server.settings import Settings
+
+__all__ = ["examine_database", "examine_secret"]
+
+_PATIENCE = 5
+_SLOWEST_COMMIT = 0.05
+_COMMITS = 9
+_GOOD_SECRET = 22
+"""Random characters of 64 kinds that hold 128 bits."""
+
+_KEEPING = {
+    "fsync": "a power cut can destroy the whole database: set fsync = on",
+    "synchronous_commit": "answers that were acknowledged can be lost in a crash: set synchronous_commit = on",
+    "full_page_writes": "a power cut can leave pages half written: set full_page_writes = on",
+}
+"""PostgreSQL's settings that have to be on, and what happens if they are not."""
+
+
+def examine_secret(settings: Settings) -> Iterator[Finding]:
+    """What tickets are signed with: enough of it, and readable to nobody else."""
+    url = make_url(settings.database)
+    file = secret_file(url)
+    if settings.secret is not None:
+        length = len(settings.secret.get_secret_value())
+        if length < _GOOD_SECRET:
+            yield mend(
+                "secret",
+                f"DITHER_SECRET has {length} characters",
+                f"Take {_GOOD_SECRET} random ones or more: openssl rand -hex 32. Tickets in use die with the old one.",
+            )
+        else:
+            yield fine("secret", f"DITHER_SECRET has {length} characters")
+    elif file is None:
+        yield mend("secret", "none", "Set DITHER_SECRET: only with an SQLite file can the server keep one by itself.")
+    elif not file.exists():
+        new = not Path(url.database or "").exists()
+        if new:
+            yield fine("secret", f"{file}: made by the first start")
+        else:
+            yield mend("secret", f"{file} is gone", "Put it back from the backup, or tickets in use are lost.")
+    elif not file.is_file() or file.stat().st_size < _GOOD_SECRET:
+        yield mend("secret", f"{file} is empty or cut off", "Put back the secret that it had.")
+    elif sys.platform != "win32" and stat.S_IMODE(file.stat().st_mode) & 0o077:
+        yield mend("secret", f"others can read {file}", f"chmod 600 {file}")
+    else:
+        yield fine("secret", f"{file}, yours alone")
+
+
+def examine_database(address: str) -> Iterator[Finding]:
+    """Everything about the database at this URL."""
+    try:
+        make_engine(address).dispose()
+    except StartRefused as error:
+        yield mend("database", "cannot be used", str(error))
+        return
+    url = make_url(address)
+    yield from (
+        _examine_sqlite(Path(url.database or "")) if url.get_backend_name() == "sqlite" else _examine_postgres(url)
+    )
+
+
+def _examine_sqlite(file: Path) -> Iterator[Finding]:
+    if not file.exists():
+        yield fine("database", f"{file}: made by the first start")
+        yield from examine_disk(file.absolute().parent)
+        return
+    try:
+        revision = _sqlite_revision(file)
+    except sqlite3.Error as error:
+        yield mend("database", f"{file} cannot be read ({error})", "Is it an SQLite database, and Dither's own?")
+        return
+    yield fine("database", str(file))
+    yield _schema(revision)
+    yield from examine_disk(file.absolute().parent)
+
+
+def _sqlite_revision(file: Path) -> str | None:
+    """The schema's revision; None if there is no table at all, empty if the tables are another program's."""
+    # Where no server has it open, opening the file as one that nobody changes makes no file beside it.
+    busy = Path(f"{file}-wal").exists() and Path(f"{file}-shm").exists()
+    how = "mode=ro" if busy else "mode=ro&immutable=1"
+    with closing(sqlite3.connect(f"file:{quote(str(file.absolute()))}?{how}", uri=True, timeout=_PATIENCE)) as database:
+        tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if "alembic_version" not in tables:
+            return "" if tables else None
+        row = database.execute("SELECT version_num FROM alembic_version").fetchone()
+    return str(row[0]) if row else ""
+
+
+def _schema(revision: str | None) -> Finding:
+    newest = str(newest_revision())
+    if revision is None:
+        return fine("schema", f"none yet: the first start makes {newest}")
+    if revision == newest:
+        return fine("schema", revision)
+    if revision == "":
+        return mend("schema", "another program's tables", "Give Dither a database of its own.")
+    if revision < newest:
+        return fine("schema", f"{revision}: the next start brings it to {newest}, so make a backup before")
+    return mend("schema", f"{revision}, newer than this version's {newest}", "Install the newer version of Dither.")
+
+
+def _examine_postgres(url: URL) -> Iterator[Finding]:
+    engine = create_engine(url, connect_args={"connect_timeout": _PATIENCE, "options": "-c statement_timeout=5000"})
+    try:
+        began = time.perf_counter()
+        with engine.connect() as connection:
+            yield fine("database", f"{url.render_as_string()} answers in {(time.perf_counter() - began) * 1000:.0f} ms")
+            yield from _examine_connection(connection)
+    except SQLAlchemyError as error:
+        reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
+        yield mend("database", f"{url.render_as_string()} does not answer", f"{reason}.")
+    finally:
+        engine.dispose()
+
+
+def _examine_connection(connection: Connection) -> Iterator[Finding]:
+    tables = set(
+        connection.execute(text("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")).scalars()
+    )
+    if "alembic_version" in tables:
+        revision = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+        yield _schema(str(revision or ""))
+    else:
+        yield _schema("" if tables else None)
+    wrong = {name: why for name, why in _KEEPING.items() if _setting(connection, name) in ("off", "local")}
+    for name, why in wrong.items():
+        yield mend(f"PostgreSQL {name}", _setting(connection, name), f"With this, {why}.")
+    if not wrong:
+        yield fine("PostgreSQL", f"{_setting(connection, 'server_version')}: {', '.join(_KEEPING)} on")
+    if connection.execute(text("SELECT pg_is_in_recovery()")).scalar():
+        yield mend("PostgreSQL", "is a standby", "Answers cannot be stored there: name the primary.")
+        return
+    asked = time.time()
+    told = float(connection.execute(text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one())
+    yield examine_time(told, (asked + time.time()) / 2)
+    connection.rollback()
+    yield _commit_time(connection)
+
+
+def _setting(connection: Connection, name: str) -> str:
+    return str(connection.execute(text("SELECT current_setting(:name)"), {"name": name}).scalar_one())
+
+
+def _commit_time(connection: Connection) -> Finding:
+    times = []
+    try:
+        for _ in range(_COMMITS):
+            began = time.perf_counter()
+            connection.execute(text("SELECT pg_logical_emit_message(true, 'dither doctor', '')"))
+            connection.commit()
+            times.append(time.perf_counter() - began)
+    except SQLAlchemyError:
+        connection.rollback()
+        return unknown("commit latency", "the database does not let it be measured without writing a row")
+    found = f"{median(times) * 1000:.1f} ms, at the median"
+    if median(times) > _SLOWEST_COMMIT:
+        return mend("commit latency", found, "Each transaction waits for this: a faster disk, or a nearer database.")
+    return fine("commit latency", found)

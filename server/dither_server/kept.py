@@ -1,0 +1,99 @@
+"""A learner under a lease: what of it is stored for restarts and other processes, and when."""
+
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+from sqlalchemy import Connection
+
+from dither_server.keeper import Keeper, Published
+from dither_server.leases import Lease, LeaseLost
+from dither_server.publications import Edition, published_text, replace_publication
+from dither_server.store import replace_snapshot
+
+__all__ = ["Kept"]
+
+SNAPSHOT_SECONDS = 5.0
+"""A collection's snapshot is not stored more often than this."""
+PUBLICATION_SECONDS = 0.5
+"""Nor what is published, where there are other processes; where there are none, it is stored with the snapshot."""
+
+_NEVER = float("inf")
+
+_log = logging.getLogger(__name__)
+
+
+class Kept:
+    """Used by the owner's thread alone, but for `note`."""
+
+    def __init__(self, lease: Lease, keeper: Keeper) -> None:
+        self.lease = lease
+        self.keeper = keeper
+        self.published: Published | None = None
+        """What requests read; the owner sets it."""
+        self._snapshot_answers = keeper.answers
+        self._snapshot_stored = time.monotonic()
+        self._edition = 0
+        self._in_edition: Published | None = None
+        self._edition_stored = 0.0
+        self._failed = False
+
+    def due(self, alone: bool) -> float:
+        """When something is to be stored next, as `time.monotonic` tells time; never is infinite."""
+        return min(self._snapshot_due(), self._edition_due(alone))
+
+    def job(self, alone: bool, last: bool, at: int) -> Callable[[Connection], None] | None:
+        """What is to be stored now, to be run while the lease is held; None if nothing is.
+
+        `last` asks for everything that is not stored yet; `at` is now, in milliseconds.
+        """
+        if self._failed:
+            self._failed, self._snapshot_answers, self._in_edition = False, -1, None
+        now = time.monotonic()
+        with_snapshot = self._snapshot_new() and (last or self._snapshot_due() <= now)
+        with_edition = self._edition_new() and (last or self._edition_due(alone) <= now)
+        collection = self.lease.collection
+        jobs: list[Callable[[Connection], None]] = []
+        if with_snapshot:
+            self._snapshot_answers, self._snapshot_stored = self.keeper.answers, now
+            answers, content = self.keeper.answers, self.keeper.snapshot()
+            jobs.append(lambda connection: replace_snapshot(connection, collection, answers, at, content))
+        if with_edition and self.published is not None:
+            self._edition += 1
+            self._in_edition, self._edition_stored = self.published, now
+            edition, text = Edition(self.lease.term, self._edition, self.keeper.known), published_text(self.published)
+            jobs.append(lambda connection: replace_publication(connection, collection, edition, text))
+        if not jobs:
+            return None
+
+        def run(connection: Connection) -> None:
+            for job in jobs:
+                job(connection)
+
+        return run
+
+    def note(self, stored: "Future[Any]") -> None:
+        """Takes note of what became of a job. For any thread."""
+        error = stored.exception()
+        if error is not None:
+            self._failed = True
+            level = logging.INFO if isinstance(error, LeaseLost) else logging.WARNING
+            facts = {"collection": self.lease.collection, "error": type(error).__name__}
+            _log.log(level, "what was learnt is not stored yet; the counts have it", extra=facts)
+
+    def _snapshot_new(self) -> bool:
+        return self._failed or self.keeper.answers != self._snapshot_answers
+
+    def _edition_new(self) -> bool:
+        return self._failed or self.published is not self._in_edition
+
+    def _snapshot_due(self) -> float:
+        return self._snapshot_stored + SNAPSHOT_SECONDS if self._snapshot_new() else _NEVER
+
+    def _edition_due(self, alone: bool) -> float:
+        if not self._edition_new():
+            return _NEVER
+        first = self._in_edition is None and not self._edition
+        return self._edition_stored + PUBLICATION_SECONDS if first or not alone else self._snapshot_due()

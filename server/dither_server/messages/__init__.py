@@ -1,0 +1,68 @@
+"""The shapes of what goes over HTTP, for validation and for OpenAPI. Collections' specifications are in `specs.py`."""
+
+from dither_server.messages.answering import (
+    BatchBody,
+    BatchReply,
+    BatchReplyItem,
+    ReceiptReply,
+    ResponseBody,
+    TicketReply,
+    TicketsBody,
+    TicketsReply,
+)
+from dither_server.messages.collections import (
+    InvitationsBody,
+    InvitationsReply,
+    InvitationsTally,
+    StateBody,
+    TermsList,
+    TermsReply,
+)
+from dither_server.messages.common import MAX_COUNT
+from dither_server.messages.operating import (
+    KeyList,
+    KeyReply,
+    StatusReply,
+    TokenBody,
+    TokenList,
+    TokenReply,
+    TokenSecretReply,
+)
+from dither_server.messages.posteriors import AnswersReply, HistoryReply, ParticlesReply, PosteriorReply, QueriesReply
+from dither_server.messages.quality import QualityReply
+from dither_server.messages.queries import GaussianQuery, LaplaceQuery, RandomizedResponseQuery, StaircaseQuery
+
+__all__ = [
+    "MAX_COUNT",
+    "AnswersReply",
+    "BatchBody",
+    "BatchReply",
+    "BatchReplyItem",
+    "GaussianQuery",
+    "HistoryReply",
+    "InvitationsBody",
+    "InvitationsReply",
+    "InvitationsTally",
+    "KeyList",
+    "KeyReply",
+    "LaplaceQuery",
+    "ParticlesReply",
+    "PosteriorReply",
+    "QualityReply",
+    "QueriesReply",
+    "RandomizedResponseQuery",
+    "ReceiptReply",
+    "ResponseBody",
+    "StaircaseQuery",
+    "StateBody",
+    "StatusReply",
+    "TermsList",
+    "TermsReply",
+    "TicketReply",
+    "TicketsBody",
+    "TicketsReply",
+    "TokenBody",
+    "TokenList",
+    "TokenReply",
+    "TokenSecretReply",
+]

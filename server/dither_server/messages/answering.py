@@ -1,0 +1,98 @@
+"""Tickets, answers and receipts."""
+
+from pydantic import BaseModel, Field
+
+from dither_server.messages.common import EXAMPLE_TIME, MAX_COUNT, Body
+from dither_server.messages.queries import EXAMPLE_QUERY, Query
+from dither_server.tickets import MAX_TICKET
+
+__all__ = [
+    "BatchBody",
+    "BatchReply",
+    "BatchReplyItem",
+    "ReceiptReply",
+    "ResponseBody",
+    "TicketReply",
+    "TicketsBody",
+    "TicketsReply",
+]
+
+_TICKET = "q0AHvVvxzmWCd2XKpE2bTQAAAAFqz…"
+_INVITATION = "w7kq2mzt9hxc4vbn8rdy3jpaef"
+_RECEIPT = "4f2a9c0d7be15d3386ca01f7e9b24c68"
+
+
+class TicketsBody(Body):
+    """How many tickets; one, in a reply of its own shape, if left out."""
+
+    count: int | None = Field(default=None, ge=1, le=MAX_COUNT, examples=[100])
+    epsilon: int | float | str | None = Field(
+        default=None,
+        description="One of the collection's `epsilon_choices`, chosen without regard to the value; its `epsilon` if "
+        "left out. A string is read as the decimal it writes.",
+        examples=[0.5],
+    )
+    invitation: str | None = Field(
+        default=None,
+        max_length=128,
+        pattern=r"^[!-~]*$",
+        description="The code, where `admission` is `invite`: one code, one ticket.",
+        examples=[_INVITATION],
+    )
+    retry_key: str | None = Field(
+        default=None,
+        min_length=16,
+        max_length=128,
+        pattern=r"^[!-~]*$",
+        description="With an invitation: a random text of the respondent's own, the same whenever it asks. It gets the "
+        "same ticket again with it, and nobody else does.",
+        examples=["mB1w0hS2vJc5pXqL8rYt4A"],
+    )
+
+
+class TicketReply(BaseModel):
+    """The right to answer one question once."""
+
+    ticket: str = Field(examples=[_TICKET])
+    query: Query = Field(examples=[EXAMPLE_QUERY])
+    expires_at: str = Field(examples=[EXAMPLE_TIME])
+
+
+class TicketsReply(BaseModel):
+    """Many tickets, each with a question of its own."""
+
+    tickets: list[TicketReply]
+
+
+class ResponseBody(Body):
+    """A private answer, which the respondent's own device has drawn."""
+
+    ticket: str = Field(max_length=MAX_TICKET, description="As it was issued.", examples=[_TICKET])
+    answer: int = Field(ge=0, le=1024, description="One of the answers to the ticket's query.", examples=[1])
+
+
+class ReceiptReply(BaseModel):
+    """The answer is stored for good; the same ticket and answer always get the same receipt."""
+
+    receipt: str = Field(examples=[_RECEIPT])
+
+
+class BatchBody(Body):
+    """Many answers, each with a fate of its own."""
+
+    responses: list[ResponseBody] = Field(max_length=MAX_COUNT)
+
+
+class BatchReplyItem(BaseModel):
+    """What became of one answer: a receipt, or a problem's type and detail."""
+
+    status: int = Field(examples=[201])
+    receipt: str | None = Field(default=None, examples=[_RECEIPT])
+    type: str | None = None
+    detail: str | None = None
+
+
+class BatchReply(BaseModel):
+    """What became of each answer, in order."""
+
+    responses: list[BatchReplyItem]

@@ -1,0 +1,75 @@
+"""A collection's terms, its state, its invitations."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+from dither_server.collections import State
+from dither_server.messages.common import EXAMPLE_TIME, MAX_COUNT, Body
+from dither_server.specs import Admission, Visibility
+
+__all__ = ["InvitationsBody", "InvitationsReply", "InvitationsTally", "StateBody", "TermsList", "TermsReply"]
+
+_INVITATION = "w7kq2mzt9hxc4vbn8rdy3jpaef"
+
+
+class StateBody(Body):
+    """The state to be in; closed is final."""
+
+    state: State = Field(examples=["paused"])
+
+
+class TermsReply(BaseModel):
+    """What anyone may know of a collection."""
+
+    id: str = Field(examples=["k3xw8c2nqa"])
+    name: str = Field(examples=["Weekly wages"])
+    family: str = Field(examples=["normal"])
+    transform: Literal["identity", "log"]
+    epsilon: int | float = Field(examples=[1])
+    epsilon_choices: list[int | float] | None = Field(
+        description="What respondents choose from before they ask for a ticket; null if `epsilon` is for everyone."
+    )
+    rho: int | float | None = Field(description="ρ of zero-concentrated privacy, where the mechanism states one.")
+    mechanism: str = Field(examples=["laplace"])
+    goal: Any = Field(examples=["all"])
+    policy: str = Field(examples=["adaptive"])
+    levels: int | None
+    state: State
+    answers: int = Field(description="Stored so far.", examples=[1204])
+    created_at: str = Field(examples=[EXAMPLE_TIME])
+    opens_at: str | None
+    closes_at: str | None
+    max_answers: int | None
+    keep_answers: bool = Field(description="Whether answers are kept after they are counted.")
+    admission: Admission
+    visibility: Visibility
+    advice: str | None
+    notice: str | None = Field(
+        description="What a respondent has to know of its choice of ε and of check questions; null if there is neither."
+    )
+
+
+class TermsList(BaseModel):
+    """Every collection, the newest first."""
+
+    collections: list[TermsReply]
+
+
+class InvitationsBody(Body):
+    """How many invitations to make."""
+
+    count: int = Field(ge=1, le=MAX_COUNT, examples=[500])
+
+
+class InvitationsReply(BaseModel):
+    """New invitations; their codes are shown this once."""
+
+    invitations: list[str] = Field(examples=[[_INVITATION]])
+
+
+class InvitationsTally(BaseModel):
+    """How many invitations there are."""
+
+    made: int = Field(examples=[500])
+    redeemed: int = Field(description="Those that a ticket was given for.", examples=[312])

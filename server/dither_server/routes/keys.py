@@ -1,0 +1,39 @@
+"""`/v1/keys`: the keys that tickets are signed with, without anything secret; listed and rotated by admins."""
+
+from typing import Any
+
+from fastapi import FastAPI
+
+from dither_server.errors import Forbidden, Unauthorized, Unavailable
+from dither_server.messages import KeyList
+from dither_server.problems import problems
+from dither_server.routes.common import TOKEN, ServiceOf, needs
+
+__all__ = ["add_routes"]
+
+_PATH = "/v1/keys"
+
+
+def add_routes(app: FastAPI) -> None:
+    """Adds the calls."""
+    admin: dict[str, Any] = {
+        "tags": ["operators"],
+        "dependencies": [needs("admin")],
+        "response_model": KeyList,
+        "responses": problems(Unauthorized, Forbidden, Unavailable),
+        "openapi_extra": TOKEN,
+    }
+    app.add_api_route(_PATH, list_keys, methods=["GET"], **admin)
+    app.add_api_route(_PATH, rotate_keys, methods=["POST"], status_code=201, **admin)
+
+
+def list_keys(service: ServiceOf) -> dict[str, Any]:
+    """Lists the keys of tickets by number, with their states; what they sign with is nowhere in the database."""
+    service.keys.refresh()
+    return {"keys": service.keys.list()}
+
+
+def rotate_keys(service: ServiceOf) -> dict[str, Any]:
+    """Makes the next key, which signs three minutes later; one that is pending already is the next."""
+    service.keys.rotate()
+    return {"keys": service.keys.list()}

@@ -1,0 +1,115 @@
+"""Studies are seeded, the same for any number of jobs, and taken up where they stopped."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dither_estimator.commands._kept_runs import KeptRuns
+from dither_estimator.studies import runner
+from dither_estimator.studies.catalogue import find_study
+from dither_estimator.studies.runner import run_study
+from dither_estimator.studies.study import Cell, Findings, Results, Run, RunResult, Study, StudyError
+
+CELLS = [Cell({"scale": scale, "method": "draw"}) for scale in (1.0, 2.0)] + [Cell({"method": "exact"}, random=False)]
+
+
+def one(cell: Cell, rng: np.random.Generator) -> RunResult:
+    if cell["method"] == "exact":
+        return {"x": 0.0}
+    return {"x": cell["scale"] * float(rng.normal()), "list": rng.integers(9, size=3).tolist()}
+
+
+def broken(cell: Cell, rng: np.random.Generator) -> RunResult:
+    """Depends on more than its generator."""
+    return {"x": float(np.random.default_rng().normal())}
+
+
+def summarise(results: Results) -> Findings:
+    return Findings([{"mean": float(results.array("x", scale=1.0, method="draw").mean())}], "", lambda figure: None)
+
+
+def study(run: object = one, name: str = "a-study") -> Study:
+    return Study(name, "paper", "Figure 1", 2, 4, CELLS, run, summarise)  # type: ignore[arg-type]
+
+
+def test_every_cell_has_its_runs_and_a_certain_one_has_one() -> None:
+    results = run_study(study(), 5)
+    assert [len(runs) for runs in results.by_cell.values()] == [5, 5, 1]
+    assert results.only(method="exact") == {"x": 0.0}
+    assert results.array("list", scale=1.0, method="draw").shape == (5, 3)
+
+
+def test_cells_meet_the_same_draws_in_the_same_run() -> None:
+    results = run_study(study(), 3)
+    first, second = (results.array("x", scale=scale, method="draw") for scale in (1.0, 2.0))
+    assert np.array_equal(second, 2 * first)
+    assert len(set(first)) == 3
+
+
+def test_the_seed_and_the_name_matter_and_nothing_else() -> None:
+    assert run_study(study(), 3).by_cell == run_study(study(), 3).by_cell
+    assert run_study(study(), 3).by_cell != run_study(study(), 3, seed=1).by_cell
+    assert run_study(study(), 3).by_cell != run_study(study(name="another"), 3).by_cell
+    assert run_study(study(broken), 3).by_cell != run_study(study(broken), 3).by_cell
+
+
+@pytest.mark.slow
+def test_the_number_of_jobs_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In processes from the second run on, whose results come back in any order."""
+    monkeypatch.setattr(runner, "_WORTHWHILE", 0.0)
+    real = find_study("ubapp-figure-7")
+    assert run_study(real, 2, jobs=2).by_cell == run_study(real, 2, jobs=1).by_cell
+
+
+def test_more_runs_begin_with_the_same_ones() -> None:
+    few, many = run_study(study(), 2), run_study(study(), 4)
+    assert all(list(many.by_cell[key])[: len(runs)] == list(runs) for key, runs in few.by_cell.items())
+
+
+def test_finished_runs_are_not_computed_again(tmp_path: Path) -> None:
+    file = tmp_path / "runs.jsonl"
+    kept = KeptRuns(file, 0)
+    whole = run_study(study(), 4, kept=kept.results, finished=kept.add)
+    assert file.read_text().count("\n") == 9
+
+    def never(cell: Cell, rng: np.random.Generator) -> RunResult:
+        raise AssertionError("computed again")
+
+    again = KeptRuns(file, 0)
+    assert run_study(study(never), 4, kept=again.results, finished=again.add).by_cell == whole.by_cell
+    assert run_study(study(never), 2, kept=again.results).by_cell == run_study(study(), 2).by_cell
+    with pytest.raises(AssertionError, match="computed again"):
+        run_study(study(never), 5, kept=again.results)
+    assert not KeptRuns(file, 1).results, "another seed's runs are its own"
+
+
+def test_a_study_that_was_killed_is_taken_up(tmp_path: Path) -> None:
+    """At any byte: what was whole is kept, the rest computed again, to the same results and the same file."""
+    file = tmp_path / "runs.jsonl"
+    kept = KeptRuns(file, 0)
+    whole = run_study(study(), 2, kept=kept.results, finished=kept.add)
+    content = file.read_bytes()
+    for cut in range(0, len(content), 7):
+        file.write_bytes(content[:cut])
+        again = KeptRuns(file, 0)
+        assert len(again.results) == content[:cut].count(b"\n")
+        assert run_study(study(), 2, kept=again.results, finished=again.add).by_cell == whole.by_cell
+        assert sorted(file.read_bytes().splitlines()) == sorted(content.splitlines())
+
+
+def test_a_run_is_in_the_file_when_it_is_finished(tmp_path: Path) -> None:
+    kept = KeptRuns(tmp_path / "runs.jsonl", 3)
+    kept.add(Run(CELLS[0], 1), {"x": 1.5})
+    line = json.loads((tmp_path / "runs.jsonl").read_text())
+    assert line == {"seed": 3, "run": 1, "cell": {"scale": 1.0, "method": "draw"}, "result": {"x": 1.5}}
+
+
+@pytest.mark.parametrize("line", ["{}", "not json", "[1]", '{"seed": 0}'])
+def test_a_file_of_something_else_is_refused(tmp_path: Path, line: str) -> None:
+    file = tmp_path / "runs.jsonl"
+    file.write_text(line + "\n")
+    with pytest.raises(StudyError, match="line 1"):
+        KeptRuns(file, 0)
+    assert file.read_text() == line + "\n"

@@ -1,0 +1,99 @@
+"""Real server processes on one database, to be killed, ended and started again."""
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import httpx2
+from pydantic import SecretStr
+from tests.server.process import free_port
+
+from dither_server.serving import serve
+from dither_server.settings import Settings
+
+__all__ = ["READY_SECONDS", "Server", "make_servers", "stop_all"]
+
+READY_SECONDS = 60.0
+"""More than any start takes, on a machine that does much else."""
+
+# A server that is forked from a process with everything imported starts in a fraction of a second.
+_processes = multiprocessing.get_context("forkserver")
+_processes.set_forkserver_preload(["dither_server.serving"])
+
+
+class Server:
+    """One process, always on the same port."""
+
+    def __init__(self, database: str) -> None:
+        self._settings = Settings(
+            database=database,
+            port=free_port(),
+            secret=SecretStr("secret of the tests"),
+            admin_token=SecretStr("the-admin-token"),
+            log_level="error",
+        )
+        self.url = f"http://127.0.0.1:{self._settings.port}"
+        self._process: Any = None
+
+    def start(self) -> None:
+        """Starts the process, and does not wait for it."""
+        self._process = _processes.Process(target=serve, args=[self._settings])
+        self._process.start()
+
+    def wait_ready(self) -> None:
+        """Returns once the server is ready. Raises `AssertionError` if it ends instead, or takes too long."""
+        deadline = time.monotonic() + READY_SECONDS
+        while time.monotonic() < deadline:
+            assert self._process.is_alive(), f"ended with {self._process.exitcode}"
+            if self.is_ready():
+                return
+            time.sleep(0.02)
+        raise AssertionError("the server does not become ready")
+
+    def is_ready(self) -> bool:
+        """Whether the server says so."""
+        try:
+            return httpx2.get(f"{self.url}/readyz", timeout=20).status_code == 200
+        except httpx2.TransportError:
+            return False
+
+    def signal(self, number: int) -> None:
+        """Sends the process a signal, if it still runs."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self._process.pid, number)
+
+    def wait(self) -> int:
+        """The exit status, once there is one: minus the signal's number if that ended it."""
+        self._process.join(READY_SECONDS)
+        assert self._process.exitcode is not None, "the server does not end"
+        return int(self._process.exitcode)
+
+    def kill(self) -> None:
+        """Ends the process as a power cut would, if it runs."""
+        if self._process is not None and self._process.is_alive():
+            self.signal(signal.SIGKILL)
+            self.wait()
+
+
+def make_servers(database: str, count: int) -> list[Server]:
+    """So many servers on one database, which are ready."""
+    servers = [Server(database) for _ in range(count)]
+    try:
+        for server in servers:
+            server.start()
+        for server in servers:
+            server.wait_ready()
+    except BaseException:
+        stop_all(servers)
+        raise
+    return servers
+
+
+def stop_all(servers: Sequence[Server]) -> None:
+    """Ends what still runs."""
+    for server in servers:
+        server.kill()

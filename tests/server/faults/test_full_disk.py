@@ -1,0 +1,40 @@
+"""The disk of the database is full, until room is made."""
+
+import asyncio
+
+import pytest
+from tests.server.faults.checker import check
+from tests.server.faults.cluster import Cluster
+from tests.server.faults.disk import Disk
+from tests.server.faults.load import RECOVERY_SECONDS, under_load
+from tests.server.faults.scenarios import fill_disk
+
+
+@pytest.mark.slow
+def test_sqlite_goes_on_when_there_is_room_again(disk: Disk) -> None:
+    async def test() -> None:
+        async with under_load(f"sqlite:///{disk.folder / 'test.sqlite'}") as load:
+            for _ in range(2):
+                await load.more()
+                assert await fill_disk(load, disk) < RECOVERY_SECONDS
+            await load.more()
+            await load.settle()
+            await asyncio.to_thread(check, load)
+
+    asyncio.run(test())
+
+
+@pytest.mark.slow
+@pytest.mark.postgres
+def test_postgresql_goes_on_when_its_data_has_room_again(cluster: Cluster, disk: Disk) -> None:
+    async def test() -> None:
+        space = disk.folder / "space"
+        space.mkdir()
+        async with under_load(cluster.create_database(space)) as load:
+            await load.more()
+            assert await fill_disk(load, disk) < RECOVERY_SECONDS
+            await load.more()
+            await load.settle()
+            await asyncio.to_thread(check, load)
+
+    asyncio.run(test())

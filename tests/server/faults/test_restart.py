@@ -1,0 +1,25 @@
+"""PostgreSQL ends, in order and as in a crash, and comes back, while answers arrive."""
+
+import asyncio
+
+import pytest
+from tests.server.faults.checker import check
+from tests.server.faults.cluster import Cluster
+from tests.server.faults.load import RECOVERY_SECONDS, under_load
+from tests.server.faults.scenarios import restart_postgres
+
+
+@pytest.mark.slow
+@pytest.mark.postgres
+@pytest.mark.parametrize("servers", [1, 2])
+def test_postgresql_may_be_restarted(cluster: Cluster, servers: int) -> None:
+    async def test() -> None:
+        async with under_load(cluster.create_database(), servers) as load:
+            for mode in ("immediate", "fast", "immediate"):
+                await load.more()
+                assert await restart_postgres(load, cluster, mode) < RECOVERY_SECONDS
+            await load.more()
+            await load.settle()
+            await asyncio.to_thread(check, load)
+
+    asyncio.run(test())

@@ -1,0 +1,52 @@
+"""The database is slow, silent or locked: requests are refused in time, and the process recovers by itself."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+from tests.server.faults.checker import check
+from tests.server.faults.cluster import Cluster
+from tests.server.faults.load import RECOVERY_SECONDS, Load, under_load
+from tests.server.faults.proxy import make_proxy
+from tests.server.faults.scenarios import lock_postgres, lock_sqlite, lose_connections, silence_postgres
+
+LONGEST_REPLY = 30.0
+"""Seconds; 4 and a little on a machine that does nothing else."""
+
+
+async def trouble(database: str, fault: Callable[[Load], Awaitable[float]]) -> None:
+    async with under_load(database) as load:
+        await load.more()
+        assert await fault(load) < RECOVERY_SECONDS
+        await load.more()
+        assert load.slowest < LONGEST_REPLY
+        assert load.statuses.keys() <= {200, 201, 503}
+        await load.settle()
+        await asyncio.to_thread(check, load)
+
+
+@pytest.mark.slow
+def test_another_process_holds_sqlites_lock(sqlite_url: str) -> None:
+    asyncio.run(trouble(sqlite_url, lock_sqlite))
+
+
+@pytest.mark.slow
+@pytest.mark.postgres
+def test_somebody_holds_a_lock_in_postgresql(postgres_url: str) -> None:
+    asyncio.run(trouble(postgres_url, lock_postgres))
+
+
+@pytest.mark.slow
+@pytest.mark.postgres
+def test_the_network_to_postgresql_falls_silent(cluster: Cluster) -> None:
+    with make_proxy(cluster.port) as proxy:
+        database = cluster.url(cluster.create_database().rpartition("/")[2], proxy.port)
+        asyncio.run(trouble(database, lambda load: silence_postgres(load, proxy)))
+
+
+@pytest.mark.slow
+@pytest.mark.postgres
+def test_the_network_to_postgresql_forgets_connections(cluster: Cluster) -> None:
+    with make_proxy(cluster.port) as proxy:
+        database = cluster.url(cluster.create_database().rpartition("/")[2], proxy.port)
+        asyncio.run(trouble(database, lambda load: lose_connections(load, proxy)))

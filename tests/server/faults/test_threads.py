@@ -1,0 +1,33 @@
+"""A thread of the server dies: the process ends, so that whoever runs it starts it again."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from tests.server.process import free_port
+
+DYING = """
+import time
+from dither_client.commands import main
+from dither_server.{module} import {part}
+
+def die(self):
+    time.sleep(1)
+    raise RuntimeError("a secret")
+
+{part}._run = die
+main()
+"""
+
+
+@pytest.mark.parametrize("part", ["Owner", "Writer", "Poller", "Membership", "Tally"])
+def test_the_process_ends_with_it(sqlite_url: str, part: str) -> None:
+    code = DYING.format(module=part.lower(), part=part)
+    command = [sys.executable, "-c", code, "serve", "--port", str(free_port()), "--database", sqlite_url]
+    variables = os.environ | {"DITHER_ADMIN_TOKEN": "the-admin-token", "DITHER_SECRET": "secret of the tests"}
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert "a part of the server has died" in done.stderr
+    assert f"dither-{part.lower()}" in done.stderr
+    assert "a secret" not in done.stderr
