@@ -106,9 +106,13 @@ class Owner:
         for number in {*self._published, *self._waiting}:
             if number not in self._leases and number in editions and self._editions.get(number) != editions[number]:
                 self._read_published(number)
+        # What was read here may not be the last that a former owner has published.
+        unlearnt = {number for number in owned if number in self._published and number not in self._known}
         if count:
             nothing = Edition(0, 0, -1)
-            self.notify(n for n in owned if totals.get(n, 0) != self._known.get(n, editions.get(n, nothing).answers))
+            known = {number: self._known.get(number, editions.get(number, nothing).answers) for number in owned}
+            unlearnt |= {number for number in owned if totals.get(number, 0) != known[number]}
+        self.notify(unlearnt)
 
     async def published(self, collection: Collection) -> Published:
         """The newest state of the collection's learner, which is made if need be. Raises `Unavailable`."""

@@ -158,6 +158,31 @@ def test_a_process_that_leaves_hands_over_without_a_gap(database_url: str, clock
         stays.check_counts()
 
 
+def test_a_new_owner_serves_what_the_former_published_after_the_last_look(database_url: str, clock: FakeClock) -> None:
+    """Nothing more is to be learnt then, and what the new owner had read is older."""
+    with open_site(database_url, clock) as heir:
+        poller, me = heir.service.poller, heir.service.membership.holder
+
+        def polled(answers: int) -> bool:
+            poller._poll(counts=True)
+            return heir.published(collection).answers == answers
+
+        with open_site(database_url, clock) as leaves:
+            holders = [me, leaves.service.membership.holder]
+            collection = leaves.create()
+            while preferred(leaves.service.collections.get(collection).number, holders) == me:
+                collection = leaves.create()
+            poller.stop()  # from here on it polls when the test says so
+            leaves.batch(collection, *((ticket, 0) for ticket in leaves.tickets(collection, 10)))
+            until(lambda: polled(10))
+            leaves.batch(collection, *((ticket, 1) for ticket in leaves.tickets(collection, 10)))
+            leaves.learnt(collection, 20)
+        assert heir.published(collection).answers == 10
+        poller._poll(counts=True)
+        until(lambda: heir.published(collection).answers == 20)
+        assert heir.published(collection).particles is not None
+
+
 def test_answers_that_no_process_has_announced_are_learnt(database_url: str, clock: FakeClock) -> None:
     """Answers of a process that died right after it had stored them."""
     with open_site(database_url, clock) as one, open_site(database_url, clock) as other:

@@ -87,9 +87,6 @@ def check_database(url: str, fleet: Fleet) -> None:
     engine.dispose()
 
 
-@pytest.mark.xfail(
-    strict=False, reason="known: after a takeover the last answers are now and then learnt only when more come"
-)
 @pytest.mark.slow
 def test_when_the_owner_is_killed_another_takes_over_and_nothing_is_lost_or_counted_twice(database_url: str) -> None:
     async def run() -> Fleet:
@@ -130,9 +127,6 @@ def stored(url: str) -> tuple[int, int, int, int]:
     return term, version, known, snapshot or 0
 
 
-@pytest.mark.xfail(
-    strict=False, reason="known: after a takeover the last answers are now and then learnt only when more come"
-)
 @pytest.mark.slow
 @pytest.mark.postgres
 def test_an_owner_that_was_stopped_for_too_long_overwrites_nothing(postgres_url: str) -> None:
@@ -154,9 +148,6 @@ async def leave(fleet: Fleet, gaps: list[float]) -> None:
         assert fleet.failures > failures  # its port was closed, and the others answered
 
 
-@pytest.mark.xfail(
-    strict=False, reason="known: after a takeover the last answers are now and then learnt only when more come"
-)
 @pytest.mark.slow
 def test_an_owner_that_leaves_hands_over_at_once(database_url: str) -> None:
     gaps: list[float] = []

@@ -29,9 +29,6 @@ def test_nothing_acknowledged_is_lost_or_counted_twice(database_url: str) -> Non
     asyncio.run(test())
 
 
-@pytest.mark.xfail(
-    strict=False, reason="known: after a takeover the last answers are now and then learnt only when more come"
-)
 @pytest.mark.slow
 def test_another_takes_over_from_an_owner_that_is_killed(database_url: str) -> None:
     async def test() -> None:
