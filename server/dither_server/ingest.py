@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, auto
+from operator import itemgetter
 from typing import NamedTuple
 
 from sqlalchemy import Connection
@@ -25,6 +26,8 @@ from dither_server.ingest_sql import (
 from dither_server.packing import purpose_of, unpack_query
 
 __all__ = ["Arrival", "Fate", "Ingest", "Stored"]
+
+_COLLECTION = itemgetter(0)
 
 
 class Fate(IntEnum):
@@ -79,11 +82,24 @@ class Ingest:
         self.slot = slot
         """Numbers the process, which has count rows of its own; any thread may set it."""
         self._queries: dict[bytes, int] = {}
+        self._plain: set[int] = set()
+        """Collections that keep their answers and have no maximum, which never changes."""
+
+    def takes_one_statement(self, arrivals: Sequence[Arrival]) -> bool:
+        """Whether `store_at_once` can store them: so it is with nearly all, once a collection's first are stored."""
+        return all(a.key[0] in self._plain and a.query in self._queries and not a.expired for a in arrivals)
+
+    def store_at_once(self, connection: Connection, arrivals: Sequence[Arrival]) -> Stored:
+        """What `store` does, for a connection to PostgreSQL on which each statement is a transaction of its own."""
+        return self._store_plain(connection, arrivals, None)
 
     def store(self, connection: Connection, arrivals: Sequence[Arrival]) -> Stored:
         """Stores and counts those of `arrivals` that may be, in the connection's transaction."""
         rules = read_rules(connection, sorted({arrival.key[0] for arrival in arrivals}))
+        self._plain |= {number for number, rule in rules.items() if rule.keep_answers and rule.max_answers is None}
         refused = {arrival.key: fate for arrival in arrivals if (fate := _refusal(rules[arrival.key[0]], arrival))}
+        if not refused and self.takes_one_statement(arrivals):
+            return self._store_plain(connection, arrivals, rules)
         limited = {number for number, rule in rules.items() if rule.max_answers is not None}
         settled = {a.key for a in arrivals if a.key in refused or a.key[0] in limited}
         known = read_stored(connection, settled, rules)
@@ -100,12 +116,30 @@ class Ingest:
         rest = {key: row for key, row in rows.items() if key not in kept} if len(kept) < len(rows) else {}
         new = store_answers(connection, self.slot, kept) | spend_tickets(connection, self.slot, rest)
         known |= read_stored(connection, candidates.keys() - new, rules)
+        refused |= dict.fromkeys(candidates.keys() - new - known.keys(), Fate.CLOSED)  # a moment ago
         added = Counter(key[0] for key in new)
         totals = {number: rules[number].total + more if number in limited else None for number, more in added.items()}
         stored = {key: candidates[key] for key in new}
         known |= dict.fromkeys(rest.keys() & new, NOT_KEPT)
         fates = _fates(arrivals, refused, stored, known)
         return Stored(fates, totals, numbers, stored.values(), added)
+
+    def _store_plain(
+        self, connection: Connection, arrivals: Sequence[Arrival], rules: Mapping[int, Rules] | None
+    ) -> Stored:
+        """Stores arrivals that only their collection's end or an earlier answer may stand in the way of."""
+        candidates = {arrival.key: arrival for arrival in reversed(arrivals)}  # of one ticket twice, the first
+        rows = {key: (self._queries[a.query], a.answer, a.received_at) for key, a in candidates.items()}
+        new = store_answers(connection, self.slot, rows)
+        added = Counter(map(_COLLECTION, new))
+        totals = dict.fromkeys(added)
+        if len(new) == len(arrivals):
+            return Stored([Fate.STORED] * len(arrivals), totals, {}, arrivals, added)
+        rest = candidates.keys() - new
+        known = read_stored(connection, rest, rules or read_rules(connection, {key[0] for key in rest}))
+        refused = dict.fromkeys(rest - known.keys(), Fate.CLOSED)
+        stored = {key: candidates[key] for key in new}
+        return Stored(_fates(arrivals, refused, stored, known), totals, {}, stored.values(), added)
 
     def committed(self, stored: Stored) -> None:
         """To be called once the transaction of `stored` is committed: only then are its query rows there to stay."""

@@ -81,7 +81,11 @@ _COUNTS = RowInsert(
 _STORE_ON_POSTGRES = """
     WITH new AS (
         INSERT INTO answers (collection, ticket, query, answer, received_at)
-        SELECT * FROM unnest(%b::integer[], %b::bytea[], %b::integer[], %b::smallint[], %b::bigint[])
+        SELECT given.*
+        FROM unnest(%b::integer[], %b::bytea[], %b::integer[], %b::smallint[], %b::bigint[])
+            AS given (collection, ticket, query, answer, received_at)
+        JOIN collections ON collections.number = given.collection
+        WHERE collections.state <> 'closed' AND (closes_at IS NULL OR given.received_at < closes_at)
         ON CONFLICT (collection, ticket) DO NOTHING RETURNING collection, ticket, query, answer
     ), counted AS (
         INSERT INTO counts (collection, query, answer, slot, count)
@@ -137,11 +141,14 @@ def read_stored(connection: Connection, keys: Iterable[Key], rules: Mapping[int,
 
 
 def store_answers(connection: Connection, slot: int, rows: Mapping[Key, AnswerValues]) -> set[Key]:
-    """Stores and counts the rows whose ticket has no answer yet, and returns their keys."""
+    """Stores and counts the rows whose ticket has no answer yet, and returns their keys.
+
+    On PostgreSQL by one statement, which stores nothing in collections that are closed.
+    """
     if not rows:
         return set()
     # In the order of the index, so that neighbours are written together.
-    values = sorted((*key, *rows[key]) for key in rows)
+    values = sorted([(*key, *row) for key, row in rows.items()])
     if connection.dialect.name == "postgresql":
         # One statement for both, since each is a message to the database and one back while all answers wait.
         arrays = [list(column) for column in zip(*values, strict=True)]

@@ -2,26 +2,24 @@
 
 import hashlib
 
-from itsdangerous.signer import SigningAlgorithm
-
 __all__ = ["KeyedHash"]
 
 _BLOCK = 64
 
 
-class KeyedHash(SigningAlgorithm):
-    """For `itsdangerous.Signer`, and by itself; the same digests as `hmac.digest(key, message, "sha256")`."""
+class KeyedHash:
+    """The same digests as `hmac.digest(key, message, "sha256")`."""
 
     def __init__(self) -> None:
         self._prepared: dict[bytes, tuple[hashlib._Hash, hashlib._Hash]] = {}
 
-    def get_signature(self, key: bytes, value: bytes) -> bytes:
-        """The digest of `value` under `key`, 32 bytes."""
+    def digest(self, key: bytes, message: bytes) -> bytes:
+        """The digest of `message` under `key`, 32 bytes."""
         prepared = self._prepared.get(key)
         if prepared is None:
             prepared = self._prepared[key] = _prepare(key)
         inner, outer = prepared[0].copy(), prepared[1].copy()
-        inner.update(value)
+        inner.update(message)
         outer.update(inner.digest())
         return outer.digest()
 

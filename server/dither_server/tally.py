@@ -46,7 +46,8 @@ class Tally:
         self._lock = threading.Lock()
         self._tickets: Counter[_Slice] = Counter()
         self._answers: Counter[_Slice] = Counter()
-        self._prompt: Counter[_Slice] = Counter()
+        self._late: Counter[_Slice] = Counter()
+        """Of the answers, those that were not prompt."""
         self._refused: Counter[tuple[int, str]] = Counter()
         self._queries: dict[bytes, int] = {}
         self._stopping = threading.Event()
@@ -68,16 +69,16 @@ class Tally:
 
     def answered(self, arrivals: Collection[Arrival]) -> None:
         """These answers were stored."""
-        slices, prompt = [], []
+        slices, late = [], []
         for (collection, ticket), query, _, received_at, _, gateway in arrivals:
             at = int.from_bytes(ticket[:4], "big")
             of = (collection, query, gateway, at // PERIOD)
             slices.append(of)
-            if received_at < (at + PROMPT) * 1000:
-                prompt.append(of)
+            if received_at >= (at + PROMPT) * 1000:
+                late.append(of)
         with self._lock:
             self._answers.update(slices)
-            self._prompt.update(prompt)
+            self._late.update(late)
 
     def refused(self, collection: int, cause: str, count: int = 1) -> None:
         """Answers were refused; `cause` is the name of a problem."""
@@ -87,18 +88,18 @@ class Tally:
     def flush(self) -> None:
         """Writes what was counted. Raises what the writer does, and then has it still."""
         with self._lock:
-            tickets, answers, prompt, refused = self._tickets, self._answers, self._prompt, self._refused
-            self._tickets, self._answers, self._prompt, self._refused = Counter(), Counter(), Counter(), Counter()
+            tickets, answers, late, refused = self._tickets, self._answers, self._late, self._refused
+            self._tickets, self._answers, self._late, self._refused = Counter(), Counter(), Counter(), Counter()
         if not (tickets or answers or refused):
             return
         try:
-            job = self._writer.submit(lambda connection: self._write(connection, tickets, answers, prompt, refused))
+            job = self._writer.submit(lambda connection: self._write(connection, tickets, answers, late, refused))
             self._queries |= job.result()
         except BaseException:
             with self._lock:
                 self._tickets += tickets
                 self._answers += answers
-                self._prompt += prompt
+                self._late += late
                 self._refused += refused
             raise
 
@@ -119,7 +120,7 @@ class Tally:
         connection: Connection,
         tickets: Mapping[_Slice, int],
         answers: Mapping[_Slice, int],
-        prompt: Mapping[_Slice, int],
+        late: Mapping[_Slice, int],
         refused: Mapping[tuple[int, str], int],
     ) -> dict[bytes, int]:
         """Adds to the tables; returns the row numbers of queries that were not known."""
@@ -138,7 +139,7 @@ class Tally:
                 "slot": self.slot,
                 "tickets": tickets.get(of, 0),
                 "answers": answers.get(of, 0),
-                "prompt": prompt.get(of, 0),
+                "prompt": answers.get(of, 0) - late.get(of, 0),
             }
             for of in slices
         ]

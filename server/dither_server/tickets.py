@@ -11,10 +11,9 @@ A ticket without a number is of the first key, and from before there were gatewa
 import hmac
 import os
 import struct
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+from base64 import urlsafe_b64encode
+from binascii import a2b_base64, b2a_base64
 from typing import NamedTuple
-
-from itsdangerous import Signer
 
 from dither_server.clock import Clock
 from dither_server.errors import TicketInvalid, Unavailable
@@ -31,6 +30,9 @@ _PAYLOAD = struct.Struct(">20sIIH")
 _FIRST_PAYLOAD = struct.Struct(">20sII")
 """Of tickets without the number of a key."""
 _SEPARATOR = b"."
+_SIGNATURE_LENGTH = 43
+_TO_STANDARD, _FROM_STANDARD = bytes.maketrans(b"-_", b"+/"), bytes.maketrans(b"+/", b"-_")
+"""Between the alphabet of URLs and base64's own: quicker than the functions of `base64`."""
 
 
 class Ticket(NamedTuple):
@@ -56,16 +58,13 @@ class TicketOffice:
         self._hash = KeyedHash()
         self._clock = clock
         self._ring = KeyRing([], 0)
-        self._signers: dict[bytes, tuple[int, Signer]] = {}
+        self._secrets: dict[bytes, tuple[int, bytes]] = {}
+        """Number and secret of each key, by its name in tickets."""
 
     def use(self, ring: KeyRing) -> None:
         """Issues and checks tickets with the keys of `ring` from now on. For any thread."""
         for key in ring.keys:
-            name = b"%d" % key.number
-            if name not in self._signers:
-                secret = self._keys.ticket(key.number)
-                signer = Signer(secret, sep=_SEPARATOR, key_derivation="none", algorithm=self._hash)
-                self._signers[name] = key.number, signer
+            self._secrets.setdefault(b"%d" % key.number, (key.number, self._keys.ticket(key.number)))
         self._ring = ring
 
     def issue(self, collection: int, query: bytes, gateway: int = 0) -> tuple[str, int]:
@@ -74,7 +73,7 @@ class TicketOffice:
         payload = _PAYLOAD.pack(now.to_bytes(4, "big") + os.urandom(16), collection, now + TICKET_LIFE, gateway) + query
         name = b"%d" % self._ring.signing(now)
         text = name + _SEPARATOR + urlsafe_b64encode(payload).rstrip(b"=")
-        return self._signers[name][1].sign(text).decode(), now + TICKET_LIFE
+        return (text + _SEPARATOR + self._signature(self._secrets[name][1], text)).decode(), now + TICKET_LIFE
 
     def open(self, text: str) -> Ticket:
         """What the ticket says, expired or not. Raises `TicketInvalid` unless every character is as it was issued.
@@ -85,14 +84,14 @@ class TicketOffice:
             raise TicketInvalid
         signed, _, signature = text.encode().rpartition(_SEPARATOR)
         name, separator, encoded = signed.rpartition(_SEPARATOR)
-        known = self._signers.get(name if separator else b"0")
+        known = self._secrets.get(name if separator else b"0")
         if known is None:
             raise TicketInvalid if self._ring.fresh(self._clock()) else Unavailable
-        number, signer = known
-        # Signer.unsign would decode the signature first, and so take several spellings of one.
-        if not hmac.compare_digest(signer.get_signature(signed), signature):
+        number, secret = known
+        # Not decoded, or several spellings of a signature would be one.
+        if not hmac.compare_digest(self._signature(secret, signed), signature):
             raise TicketInvalid
-        payload = urlsafe_b64decode(encoded + b"=" * (-len(encoded) % 4))
+        payload = a2b_base64(encoded.translate(_TO_STANDARD) + b"==")
         layout = _PAYLOAD if separator else _FIRST_PAYLOAD
         key, collection, expires_at, *gateway = layout.unpack_from(payload)
         # Whoever steals a key that signs no more makes no tickets with it that live for ever.
@@ -102,4 +101,7 @@ class TicketOffice:
 
     def receipt(self, key: bytes) -> str:
         """The receipt of the ticket with this key: 32 hexadecimal digits, the same for ever."""
-        return self._hash.get_signature(self._keys.receipt, key)[:16].hex()
+        return self._hash.digest(self._keys.receipt, key)[:16].hex()
+
+    def _signature(self, secret: bytes, text: bytes) -> bytes:
+        return b2a_base64(self._hash.digest(secret, text), newline=False).translate(_FROM_STANDARD)[:_SIGNATURE_LENGTH]

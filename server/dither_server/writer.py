@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine
 
-from dither_server.database import DATABASE_TROUBLE, writing
+from dither_server.database import DATABASE_TROUBLE, reading, writing
 from dither_server.errors import Overloaded, Unavailable
 from dither_server.ingest import Arrival, Fate, Ingest, Stored
 from dither_server.metrics import Metrics
@@ -58,6 +58,8 @@ class Writer:
 
     def __init__(self, engine: Engine, ingest: Ingest, metrics: Metrics, on_commit: Callable[[Stored], None]) -> None:
         self._engine = writing(engine)
+        self._at_once = reading(engine) if engine.dialect.name == "postgresql" else None
+        """Each statement on it is a transaction of its own, so that storing answers is one message, there and back."""
         self._ingest = ingest
         self._metrics = metrics
         self._on_commit = on_commit
@@ -66,6 +68,8 @@ class Writer:
         self._turn: _Answers | None = None
         self._handing_in = threading.Lock()
         self._stopping = False
+        self._refused = 0
+        """Transactions that the database has refused since the last one that it took."""
         self._thread = threading.Thread(target=self._run, name="dither-writer", daemon=True)
 
     def start(self) -> None:
@@ -170,17 +174,24 @@ class Writer:
         outcome: list[Fate] | Exception
         began = time.perf_counter()
         try:
-            with self._engine.begin() as connection:
-                stored = self._ingest.store(connection, arrivals)
+            stored = self._stored(arrivals)
         except Exception as error:
             outcome = self._failure(error)
         else:
             outcome = stored.fates
+            self._note_success()
             self._metrics.committed(len(arrivals), time.perf_counter() - began)
             self._ingest.committed(stored)
             self._on_commit(stored)
         # One call for all of them: waking the event loop is dear.
         batch[0].loop.call_soon_threadsafe(self._tell, batch, outcome)
+
+    def _stored(self, arrivals: list[Arrival]) -> Stored:
+        if self._at_once is not None and self._ingest.takes_one_statement(arrivals):
+            with self._at_once.connect() as connection:
+                return self._ingest.store_at_once(connection, arrivals)
+        with self._engine.begin() as connection:
+            return self._ingest.store(connection, arrivals)
 
     def _tell(self, batch: list[_Answers], outcome: list[Fate] | Exception) -> None:
         at = 0
@@ -203,15 +214,23 @@ class Writer:
         except Exception as error:
             job.future.set_exception(self._failure(error))
         else:
+            self._note_success()
             job.future.set_result(result)
 
     def _failure(self, error: Exception) -> Exception:
         """What to tell those whose transaction failed with `error`."""
         if not isinstance(error, DATABASE_TROUBLE):
             return error
-        _log.error("the database refused a transaction", extra={"error": type(error).__name__})
+        if not self._refused:
+            _log.error("the database refuses transactions", extra={"error": type(error).__name__})
+        self._refused += 1
         self._refuse_waiting()
         return Unavailable()
+
+    def _note_success(self) -> None:
+        if self._refused:
+            _log.warning("the database takes transactions again", extra={"refused": self._refused})
+        self._refused = 0
 
     def _refuse_waiting(self) -> None:
         """Refuses what waits behind a transaction that failed: one after the other, each would wait as long again."""

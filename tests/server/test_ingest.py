@@ -1,4 +1,5 @@
 import os
+import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -8,7 +9,7 @@ from sqlalchemy import Engine, func, insert, select, update
 from tests.server.conftest import check_counts
 
 from dither_client import Laplace
-from dither_server.database import make_engine, upgrade, writing
+from dither_server.database import make_engine, reading, upgrade, writing
 from dither_server.ingest import Arrival, Fate, Ingest
 from dither_server.packing import pack_query
 from dither_server.schema import answers, collections, counts, queries
@@ -197,6 +198,54 @@ def test_a_query_that_was_stored_is_never_unpacked_again(engine: Engine, monkeyp
     store(engine, [arrival()], ingest)
     monkeypatch.setattr("dither_server.ingest.unpack_query", None)
     assert store(engine, [arrival(), arrival()], ingest) == [Fate.STORED] * 2
+
+
+@pytest.mark.postgres
+def test_one_statement_does_what_a_transaction_does(postgres_url: str) -> None:
+    """The same answers to two collections, one way each: repeats, contradictions, some in one batch, then a closure."""
+    engine, rng = make_engine(postgres_url), random.Random(1)
+    upgrade(engine)
+    row = {"specification": "{}", "state": "open", "created_at": NOW, "closes_at": NOW + 1000}
+    with writing(engine).begin() as connection:
+        connection.execute(insert(collections), [row | {"id": "first"}, row | {"id": "second"}])
+    ingest = Ingest()
+    assert (
+        store(engine, [arrival(number, query=q) for number in (1, 2) for q in (QUERY, OTHER)], ingest)
+        == [Fate.STORED] * 4
+    )
+    tickets = [os.urandom(20) for _ in range(300)]
+    seen: Counter[Fate] = Counter()
+    for batch in range(200):
+        if batch == 150:
+            set_state(engine, "closed")
+        [at] = rng.choices([NOW, NOW + 999, NOW + 1000], [5, 5, 1])
+        arrivals = [
+            arrival(1, rng.choice(tickets[: 2 * batch + 2]), rng.randrange(3), query=rng.choice([QUERY, OTHER]), at=at)
+            for _ in range(rng.randrange(1, 6))
+        ]
+        twins = [one._replace(key=(2, one.key[1])) for one in arrivals]
+        assert ingest.takes_one_statement(twins)
+        with reading(engine).connect() as connection:
+            stored = ingest.store_at_once(connection, twins)
+        assert stored.fates == store(engine, arrivals, ingest)
+        assert stored.added == Counter(one.key[0] for one in stored.new)
+        seen.update(stored.fates)
+    assert min(seen[fate] for fate in (Fate.STORED, Fate.REPEATED, Fate.CONTRADICTED, Fate.CLOSED)) > 10
+    of = select(counts.c.query, counts.c.answer, counts.c.count).order_by(counts.c.query, counts.c.answer)
+    with engine.connect() as connection:
+        first, second = (connection.execute(of.where(counts.c.collection == number)).all() for number in (1, 2))
+    assert first == second
+    check_counts(engine)
+    engine.dispose()
+
+
+def test_what_takes_more_than_one_statement(engine: Engine) -> None:
+    ingest = Ingest()
+    assert not ingest.takes_one_statement([arrival()])  # nothing is known of its collection and query
+    store(engine, [arrival(), arrival(2)], ingest)
+    assert ingest.takes_one_statement([arrival(), arrival(at=NOW + 5)])
+    for other in (arrival(2), arrival(query=OTHER), arrival(expired=True)):
+        assert not ingest.takes_one_statement([arrival(), other])
 
 
 def test_slots_count_apart_and_add_up(engine: Engine) -> None:

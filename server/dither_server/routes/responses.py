@@ -34,6 +34,7 @@ from dither_server.openapi import COLLECTION_ID, Operation, json_body, json_resp
 from dither_server.packing import n_answers
 from dither_server.problems import problem_of, problems
 from dither_server.service import Service, service_of
+from dither_server.tickets import TicketOffice
 from dither_server.writer import MAX_ROWS
 
 __all__ = ["CALLS", "OPERATIONS", "add_routes"]
@@ -65,7 +66,7 @@ async def respond(request: Request) -> Response:
     content = await read_body(request)
     try:
         body = validate_body(ResponseBody, content)
-        arrival = _arrival(service, collection, body, service.clock())
+        arrival = _arrival(service.tickets, collection.number, body, service.clock())
         [fate] = await service.writer.store([arrival])
         if fate in _REFUSED:
             raise _REFUSED[fate]
@@ -88,7 +89,7 @@ async def respond_batch(request: Request) -> Response:
     outcomes: list[Arrival | Refusal] = []
     for i, response in enumerate(body.responses):
         try:
-            outcomes.append(_arrival(service, collection, response, now))
+            outcomes.append(_arrival(service.tickets, collection.number, response, now))
         except Refusal as refusal:
             outcomes.append(refusal)
         if i % _PAUSE_EVERY == _PAUSE_EVERY - 1:
@@ -96,17 +97,18 @@ async def respond_batch(request: Request) -> Response:
     arrivals = [outcome for outcome in outcomes if isinstance(outcome, Arrival)]
     parts = [arrivals[at : at + MAX_ROWS] for at in range(0, len(arrivals), MAX_ROWS)]
     stored = await asyncio.gather(*(service.writer.store(part) for part in parts))
-    fates = iter([fate for part in stored for fate in part])
-    names: Counter[str] = Counter()
+    fates = [fate for part in stored for fate in part]
+    following = iter(fates)
     refused: Counter[str] = Counter()
     items = [
-        _item(service, outcome, next(fates), names, refused)
+        _item(service.tickets, outcome, next(following), refused)
         if isinstance(outcome, Arrival)
         else _refused_item(outcome, refused)
         for outcome in outcomes
     ]
-    for name, count in names.items():
-        service.metrics.answered(name, count)
+    for fate, count in Counter(fates).items():
+        if fate not in _REFUSED:
+            service.metrics.answered(_OUTCOMES[fate], count)
     for cause, count in refused.items():
         _count_refused(service, collection, cause, count)
     return Response('{"responses":[' + ",".join(items) + "]}", 200, media_type="application/json")
@@ -116,14 +118,14 @@ CALLS = {"responses": respond, "responses/batch": respond_batch}
 """By the end of the path, for `Shortcut`."""
 
 
-def _arrival(service: Service, collection: Collection, body: ResponseBody, now: float) -> Arrival:
+def _arrival(tickets: TicketOffice, collection: int, body: ResponseBody, now: float) -> Arrival:
     """The answer in `body` if its ticket is genuine and of the collection, and the answer one of its query's."""
-    ticket = service.tickets.open(body.ticket)
-    if ticket.collection != collection.number:
+    ticket = tickets.open(body.ticket)
+    if ticket.collection != collection:
         raise TicketForeign
     if body.answer >= n_answers(ticket.query):
         raise InvalidAnswer(f"The answer to this ticket's query must be from 0 to {n_answers(ticket.query) - 1}.")
-    key = (ticket.collection, ticket.key)
+    key = (collection, ticket.key)
     return Arrival(key, ticket.query, body.answer, milliseconds(now), ticket.expired(now), ticket.gateway)
 
 
@@ -136,16 +138,15 @@ def _count_refused(service: Service, collection: Collection, cause: str, count: 
     service.tally.refused(collection.number, cause, count)
 
 
-def _item(service: Service, arrival: Arrival, fate: Fate, names: Counter[str], refused: Counter[str]) -> str:
-    """One item of the reply to a batch; its outcome is counted."""
-    error = _REFUSED.get(fate)
-    if error is not None:
-        return _refused_item(error(), refused)
-    names[_OUTCOMES[fate]] += 1
-    return f'{{"status":{_status(fate)},"receipt":"{service.tickets.receipt(arrival.key[1])}"}}'
+def _item(tickets: TicketOffice, arrival: Arrival, fate: Fate, refused: Counter[str]) -> str:
+    """One item of the reply to a batch."""
+    if fate in _REFUSED:
+        return _refused_item(_REFUSED[fate](), refused)
+    return f'{{"status":{_status(fate)},"receipt":"{tickets.receipt(arrival.key[1])}"}}'
 
 
 def _refused_item(error: Refusal, refused: Counter[str]) -> str:
+    """The same for a refusal, whose cause is counted."""
     problem, detail = problem_of(error)
     refused[problem.name] += 1
     return json.dumps({"status": problem.status, "type": problem.type, "detail": detail})
