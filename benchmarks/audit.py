@@ -242,7 +242,7 @@ BROKEN: Mapping[str, Answering] = MappingProxyType(
 )
 
 
-_TRUTHFUL = {"the truth in 5% of the answers": 1_200, "the truth in 1% of the answers": 6_000}
+_TRUTHFUL = {"the truth in 5% of the answers": 1_800, "the truth in 1% of the answers": 9_000}
 """Answers a value that it takes to see it."""
 
 

@@ -61,6 +61,10 @@ _POSTGRES_SESSION = {
     "synchronous_commit": "on",  # what is acknowledged is on the disk, also where the database is set to be faster
     "statement_timeout": f"{PATIENCE_SECONDS}s",
     "idle_in_transaction_session_timeout": "3s",  # others do not wait for the locks of a process that froze
+    # PostgreSQL notices within half a minute that a machine is gone, and lets go of its connections.
+    "tcp_keepalives_idle": "10",
+    "tcp_keepalives_interval": "5",
+    "tcp_keepalives_count": "3",
 }
 _POSTGRES_CONNECTION = {
     "connect_timeout": PATIENCE_SECONDS,

@@ -78,6 +78,7 @@ class _Server(uvicorn.Server):
         # cost a fifth of the time of every request, and stop the process for a tenth of a second now and then.
         gc.collect()
         gc.freeze()
+        gc.set_threshold(20_000)  # a batch makes thousands of objects, and hardly any of them is garbage in a circle
         for listener in sockets or []:
             host, port = listener.getsockname()[:2]
             shown = f"[{host}]" if ":" in host else host

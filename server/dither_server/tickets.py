@@ -92,12 +92,16 @@ class TicketOffice:
         if not hmac.compare_digest(self._signature(secret, signed), signature):
             raise TicketInvalid
         payload = a2b_base64(encoded.translate(_TO_STANDARD) + b"==")
-        layout = _PAYLOAD if separator else _FIRST_PAYLOAD
-        key, collection, expires_at, *gateway = layout.unpack_from(payload)
+        if separator:
+            key, collection, expires_at, gateway = _PAYLOAD.unpack_from(payload)
+            query = payload[_PAYLOAD.size :]
+        else:
+            (key, collection, expires_at), gateway = _FIRST_PAYLOAD.unpack_from(payload), 0
+            query = payload[_FIRST_PAYLOAD.size :]
         # Whoever steals a key that signs no more makes no tickets with it that live for ever.
         last = self._ring.last_expiry(number)
         expires_at = expires_at if last is None else min(expires_at, last)
-        return Ticket(key, collection, expires_at, gateway[0] if gateway else 0, payload[layout.size :])
+        return Ticket(key, collection, expires_at, gateway, query)
 
     def receipt(self, key: bytes) -> str:
         """The receipt of the ticket with this key: 32 hexadecimal digits, the same for ever."""

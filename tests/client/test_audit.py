@@ -54,13 +54,14 @@ def test_with_the_ledger_on_the_disk_it_is_the_same(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "answers"), [(NAMES[0], 600), (NAMES[1], 150), (NAMES[2], 150), (NAMES[3], 150), (NAMES[4], 1_200)]
+    ("name", "answers", "every"),
+    [(NAMES[0], 1_000, 4), (NAMES[1], 150, 2), (NAMES[2], 150, 2), (NAMES[3], 150, 2), (NAMES[4], 1_800, 3)],
 )
-def test_a_broken_client_is_caught(name: str, answers: int) -> None:
-    fine = "truth" in name
-    query = FINE if fine else QUESTIONS["laplace"](ONE)
+def test_a_broken_client_is_caught(name: str, answers: int, every: int) -> None:
+    """What is to be noticed is five standard deviations or more from what would not be."""
+    query = FINE if "truth" in name else QUESTIONS["laplace"](ONE)
     with broken_client(BROKEN[name]):
-        found = audit(query, answers, values_of(query)[::3] if fine else values_of(query)[::2])
+        found = audit(query, answers, values_of(query)[::every])
     assert found.broken, found
 
 

@@ -1,4 +1,4 @@
-"""How near the posterior mean comes: 200 seeds of the paper's experiment, and populations anywhere on the line."""
+"""How near the posterior mean comes: many seeds of the paper's experiment, and populations anywhere on the line."""
 
 import math
 
@@ -14,23 +14,23 @@ SIGMA = math.sqrt(10)
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("mechanism", "epsilon", "mu_limit", "sigma_limit"),
+    ("mechanism", "epsilon", "runs", "mu_limit", "sigma_limit"),
     [
-        ("laplace", 1, 0.42, 0.56),
-        ("laplace", 2, 0.25, 0.31),
-        ("laplace", 5, 0.16, 0.17),
-        ("laplace", 10, 0.135, 0.135),
-        ("randomized_response", 1, 0.41, 0.48),
-        ("randomized_response", 2, 0.20, 0.23),
-        ("randomized_response", 5, 0.12, 0.10),
-        ("randomized_response", 10, 0.115, 0.09),
+        ("laplace", 1, 200, 0.42, 0.56),
+        ("laplace", 2, 200, 0.25, 0.31),
+        ("laplace", 5, 200, 0.16, 0.17),
+        ("laplace", 10, 200, 0.135, 0.135),
+        ("randomized_response", 1, 200, 0.41, 0.48),
+        ("randomized_response", 2, 80, 0.20, 0.23),
+        ("randomized_response", 5, 80, 0.12, 0.10),
+        ("randomized_response", 10, 50, 0.115, 0.09),
     ],
 )
-def test_root_mean_squared_error(mechanism: str, epsilon: int, mu_limit: float, sigma_limit: float) -> None:
-    """n = 1,000, μ = 50, σ² = 10, the paper's prior, N = 1,000. Seeded; 200 runs know an error to 5%."""
+def test_root_mean_squared_error(mechanism: str, epsilon: int, runs: int, mu_limit: float, sigma_limit: float) -> None:
+    """n = 1,000, μ = 50, σ² = 10, the paper's prior, N = 1,000. Seeded; 200 runs know an error to 5%, 50 to 10%."""
     spec = specification(epsilon=epsilon, mechanism=mechanism)
     errors = []
-    for seed in range(200):
+    for seed in range(runs):
         rng = np.random.default_rng([seed, 1])
         learner = Learner(spec, seed)
         interview(learner, rng.normal(50, SIGMA, 1_000), rng)

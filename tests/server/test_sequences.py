@@ -32,7 +32,7 @@ from dither_server.tickets import SKEW, TICKET_LIFE
 
 SEQUENCES = {"sqlite": 80, "postgresql": 20}
 """One takes 0.5 s of CPU time on SQLite, 1 s on PostgreSQL."""
-STEPS = 25
+STEPS = 20
 TOKEN = ADMIN["Authorization"].split()[1]
 FIRST_KEY = {"number": 0, "created_at": int(START * 1000), "signs_from": int(START * 1000)}
 """What a migrated database has besides its tables."""
@@ -287,7 +287,7 @@ class Losing(OnSqlite):
 
 
 def run(machine: type[Sequences], examples: int, phases: tuple[Phase, ...] = tuple(Phase)) -> None:
-    """So many sequences, each of up to 25 steps. Raises what a step raises."""
+    """So many sequences, each of up to 20 steps. Raises what a step raises."""
     run_state_machine_as_test(
         machine,
         settings=settings(
