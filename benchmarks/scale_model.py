@@ -2,8 +2,8 @@
 
     python -m benchmarks.scale_model [ROWS]
 
-Bytes of a row are measured here, by storing ROWS answers in both databases. Processor times of the server are what
-`benchmarks.server` and `benchmarks.bulk` measured on a busy machine with PostgreSQL: put yours in their place.
+Bytes of a row are measured here, by storing ROWS answers in both databases. The other inputs are what the benchmarks
+`server`, `bulk` and `replicas` measured with PostgreSQL: put yours in their place.
 """
 
 import os
@@ -36,17 +36,19 @@ _PART = 1_000
 class Costs:
     """What one thing takes. Times are seconds of one core."""
 
-    ticket: float = 313e-6
-    answer: float = 370e-6
-    batch_answer: float = 34.5e-6
-    bulk_ticket: float = 16.5e-6
-    database_answer: float = 30e-6
-    """Of PostgreSQL, for an answer in a transaction of 64 or more; estimated."""
-    learning: float = 0.05
-    """The share of a core that an owner takes at most; estimated."""
-    publication: float = 60_000.0
+    ticket: float = 146e-6
+    answer: float = 199e-6
+    batch_answer: float = 17.0e-6
+    bulk_ticket: float = 8.4e-6
+    database_answer: float = 37e-6
+    """Of PostgreSQL, for an answer in a transaction of up to 64."""
+    learning: float = 1 / 21
+    """The share of a core that an owner takes at most: it rests for twenty times as long as it learns (`owner.py`)."""
+    idle: float = 0.012
+    """The share of a core that a replica takes for its polls, its beats and its clock."""
+    publication: float = 2_634.0
     """Bytes that a replica reads of one collection when its owner has published."""
-    polls: float = 1.0
+    polls: float = 2.0
     """Publications that a replica reads each second, at most."""
 
 
@@ -64,13 +66,11 @@ class Machines:
 
     def single(self, costs: Costs) -> float:
         """Respondents a second, a ticket and an answer each, that the servers take."""
-        replicas = self.servers * self.cores
-        return self.load * (replicas - costs.learning) / (costs.ticket + costs.answer)
+        return self._cores(costs) / (costs.ticket + costs.answer)
 
     def batched(self, costs: Costs) -> float:
         """Answers a second in batches, with tickets in bulk."""
-        replicas = self.servers * self.cores
-        return self.load * (replicas - costs.learning) / (costs.bulk_ticket + costs.batch_answer)
+        return self._cores(costs) / (costs.bulk_ticket + costs.batch_answer)
 
     def stored(self, costs: Costs) -> float:
         """Answers a second that the databases take."""
@@ -80,6 +80,10 @@ class Machines:
         """Bytes a second that replicas read of one busy collection."""
         return self.servers * self.cores * costs.polls * costs.publication
 
+    def _cores(self, costs: Costs) -> float:
+        """Cores' worth of time that the replicas have for requests."""
+        return self.load * (self.servers * self.cores * (1 - costs.idle) - costs.learning)
+
 
 def main(arguments: Sequence[str]) -> None:
     """Prints the tables."""
@@ -88,7 +92,7 @@ def main(arguments: Sequence[str]) -> None:
     costs = Costs()
     columns = (
         "machines", "databases", "respondents a second", "a day", "batched answers a second", "databases take",
-        "publications, MB/s", "holds back",
+        "publications, kB/s", "holds back",
     )  # fmt: skip
     cases = (
         Machines(1),
@@ -111,7 +115,7 @@ def _row(machines: Machines, costs: Costs) -> tuple[str, ...]:
         f"{respondents * _DAY / 1e6:,.0f} million",
         f"{min(batched, stored):,.0f}",
         f"{stored:,.0f}",
-        f"{machines.published(costs) / 1e6:.1f}",
+        f"{machines.published(costs) / 1e3:,.0f}",
         holds,
     )
 
