@@ -4,21 +4,25 @@
 VENV := .venv
 BIN := $(VENV)/bin
 PYTHON :=
-PYTEST_WORKERS := 2
+PYTEST_WORKERS := 3
+MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 
 # The matrices here are small: more than one BLAS thread makes everything slower.
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-.PHONY: help setup demo test check format bench bench-papers clean
+.PHONY: help setup chromium demo test check format docs reference vectors bench bench-papers clean
 
 help:
 	@echo "make setup    create $(VENV) and install Dither with everything that development needs"
 	@echo "make demo     28,155 real wages, asked privately over HTTP: about a minute (KEEP=1: and the server stays)"
-	@echo "make test     every test"
-	@echo "make check    formatting, lint, types"
+	@echo "make test     every test (installs Chromium first where it is missing, as root on Debian)"
+	@echo "make check    formatting, lint, types, the documentation's links"
 	@echo "make format   put the code into the format that make check wants"
+	@echo "make docs     build the documentation as a site, in site/"
+	@echo "make reference  write docs/reference, which the program describes itself in"
+	@echo "make vectors  write client/vectors, the cases that clients in other languages are tested with"
 	@echo "make bench    the measurements of benchmarks/README.md"
 	@echo "make bench-papers  the papers' experiments at their own sizes: hours, can be stopped and taken up"
 	@echo "make clean    remove $(VENV), demo/ and caches"
@@ -39,20 +43,34 @@ $(VENV)/.installed: pyproject.toml
 	@$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	@touch $@
 
-demo: setup
-	@$(BIN)/python -m dither_server.simulate.demo $(if $(KEEP),--keep)
+chromium:
+	@sh tests/browser/install_chromium.sh
 
-test: setup
+demo: setup
+	@$(BIN)/dither demo $(if $(KEEP),--keep)
+
+test: setup chromium
 	@$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal
 
 check: setup
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
+	@site=$$(mktemp -d) && { $(MKDOCS) --site-dir "$$site"; found=$$?; rm -rf "$$site"; exit $$found; }
+
+docs: setup
+	@$(MKDOCS) --site-dir site
+	@echo "site/index.html"
+
+reference: setup
+	@$(BIN)/python -m docs_build.reference
 
 format: setup
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
+
+vectors: setup
+	@$(BIN)/python tests/client/make_vectors.py
 
 bench: setup
 	@$(BIN)/python -m benchmarks
@@ -61,4 +79,4 @@ bench-papers: setup
 	@$(BIN)/dither reproduce all --runs full --out docs/papers
 
 clean:
-	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

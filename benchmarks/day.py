@@ -33,6 +33,7 @@ from dither_server.collections import Collections
 from dither_server.database import make_engine, upgrade, writing
 from dither_server.ingest import Ingest
 from dither_server.ingest_sql import Asked, add_counts, number_queries
+from dither_server.institutions import Institutions
 from dither_server.keeper import Keeper
 from dither_server.metrics import Metrics
 from dither_server.packing import unpack_query
@@ -82,7 +83,8 @@ def _keeper(folder: Path) -> Keeper:
         connection.execute(insert(collections), [row])
     store = Store(engine)
     writer = Writer(engine, Ingest(), Metrics(), lambda stored: None)
-    return Keeper(Collections(engine, store, writer, time.time, "day").numbered(1), store, time.time)
+    collection = Collections(engine, store, writer, time.time, "day").numbered(1)
+    return Keeper(collection, store, Institutions(engine), time.time)
 
 
 def _rows(day: _Day, keeper: Keeper, path: Path, total: int, step: int) -> Iterator[tuple[str, ...]]:

@@ -23,6 +23,7 @@ PACKAGES = ("dither_client", "dither_estimator", "dither_server", "dither_migrat
 COMMANDS = (
     "answer",
     "collection",
+    "demo",
     "design",
     "doctor",
     "estimate",
@@ -33,6 +34,7 @@ COMMANDS = (
     "serve",
     "simulate",
     "token",
+    "watch",
 )
 
 
@@ -78,7 +80,7 @@ def test_the_wheel_has_the_four_packages_and_all_their_files(wheel: Path) -> Non
     for folder in ("client", "estimator", "server", "migrations"):
         sources = {
             file.relative_to(ROOT / folder).as_posix()
-            for file in (ROOT / folder).rglob("*")
+            for file in (ROOT / folder).glob("dither_*/**/*")
             if file.is_file() and "__pycache__" not in file.parts
         }
         assert sources <= shipped

@@ -27,8 +27,9 @@ from dither_client.gaussian_law import gaussian_epsilon, gaussian_rho
 from dither_client.intervals import IntervalQuery
 from dither_client.laplace import Laplace
 from dither_client.ledger import Ledger
+from dither_client.member_counts import MemberCounts
 from dither_client.memory_ledger import MemoryLedger
-from dither_client.messages import Receipt, Terms
+from dither_client.messages import Receipt, Shared, Terms
 from dither_client.posterior import Particles, Posterior
 from dither_client.queries import Query, Transform, parse_query
 from dither_client.randomized_response import RandomizedResponse
@@ -56,6 +57,7 @@ __all__ = [
     "Ledger",
     "LedgerError",
     "LedgerProtocol",
+    "MemberCounts",
     "MemoryLedger",
     "MissingExtra",
     "OverCap",
@@ -67,6 +69,7 @@ __all__ = [
     "Receipt",
     "Retry",
     "ServerError",
+    "Shared",
     "Staircase",
     "Terms",
     "Transform",

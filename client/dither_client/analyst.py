@@ -14,6 +14,7 @@ from dither_client.flow import Retry
 from dither_client.messages import Terms, parse_terms
 from dither_client.posterior import Particles, Posterior, parse_particles, parse_posterior
 from dither_client.queries import Query, parse_query
+from dither_client.watching import watch
 
 __all__ = ["Analyst", "AnsweredQuery"]
 
@@ -53,6 +54,18 @@ class Analyst:
         """The current posterior."""
         data = self._api.get(collection_path(collection_id, "posterior"))
         return parse_posterior(collection_id, data, lambda: self.particles(collection_id))
+
+    def stream(self, collection_id: str) -> Iterator[Posterior]:
+        """The posterior now, and again whenever it has changed, as the server says so.
+
+        Ends when the collection is closed and every answer is learnt, or when the caller stops. Connects again when a
+        connection breaks; raises `Unreachable` when that fails as often as the `retry` of this analyst allows.
+        """
+        shown = None
+        for _, data in watch(self._api, collection_id):
+            if data != shown:
+                shown = data
+                yield parse_posterior(collection_id, data, lambda: self.particles(collection_id))
 
     def particles(self, collection_id: str) -> Particles:
         """The current weighted particles."""

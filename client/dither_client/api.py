@@ -1,7 +1,7 @@
 """Calls of a server's API that need a token, as JSON in and JSON out."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import httpx2
@@ -9,6 +9,7 @@ import httpx2
 from dither_client.addresses import parse_address
 from dither_client.drivers import Driver
 from dither_client.errors import BadResponse, InvalidAddress
+from dither_client.events import follow
 from dither_client.flow import JSON_HEADERS, Retry, Send, exchange
 from dither_client.messages import decode_json, parse_problem
 
@@ -43,6 +44,11 @@ class Api:
     def get(self, path: str, exact: bool = False) -> dict[str, Any]:
         """The JSON object at `path`; its numbers are floats, or `Decimal`s if `exact`."""
         return _object(self._call("GET", path, b"", self._retry), exact)
+
+    def follow(self, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The type and the JSON object of each server-sent event at `path`, over broken connections, without an end."""
+        for event in follow(self._driver, path, self._retry):
+            yield event.type, _object(event.data)
 
     def post(self, path: str, body: bytes) -> dict[str, Any]:
         """The JSON object that answers `body`, which is sent once: again could make a second of what it makes."""

@@ -1,6 +1,7 @@
 """A respondent's client of one server, for threads and for asyncio: thin drivers of the flow."""
 
 import asyncio
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 
@@ -13,7 +14,9 @@ from dither_client.epsilon import wire_epsilon
 from dither_client.errors import DitherError, Unreachable
 from dither_client.flow import Admission, Flow, Retry, answer_flow, send_flow, terms_flow
 from dither_client.ledger import Ledger
-from dither_client.messages import Receipt, Terms
+from dither_client.member_counts import MemberCounts
+from dither_client.messages import Receipt, Shared, Terms
+from dither_client.share_flow import send_share_flow, share_flow
 
 __all__ = ["AsyncClient", "Client"]
 
@@ -57,6 +60,11 @@ class _Respondent:
             settle=_SETTLE,
         )
 
+    def _share(self, collection: str, values: Sequence[float], max_epsilon: Fraction | None) -> Flow[Shared]:
+        return share_flow(
+            self.server, collection, values, self.ledger, self._token, self._retry, max_epsilon, settle=_SETTLE
+        )
+
     def _terms(self, collection: str) -> Flow[Terms]:
         return terms_flow(collection, self._retry)
 
@@ -66,8 +74,10 @@ class _Respondent:
             return None
         return (yield from send_flow(entry, self.ledger, self._retry))
 
-    def _resend(self, entry: Entry) -> Flow[Receipt | DitherError]:
+    def _resend(self, entry: Entry) -> Flow[Receipt | Shared | DitherError]:
         try:
+            if isinstance(entry.query, MemberCounts):
+                return (yield from send_share_flow(entry, self.ledger, self._token, self._retry))
             return (yield from send_flow(entry, self.ledger, self._retry))
         except Unreachable:
             raise
@@ -84,8 +94,9 @@ class Client(_Respondent):
 
     ε is charged to `ledger`, by default a `Ledger` in the user's data folder with its own caps. `timeout` is in
     seconds, for each connection and each read; a whole response takes no longer than four times that, and is no longer
-    than a megabyte. Every call tries again as `retry` says. `token` is a gateway's, for collections that ask for one;
-    it goes with requests for tickets alone. Raises `InvalidAddress` and `LedgerError`.
+    than a megabyte. Every call tries again as `retry` says. `token` is a gateway's, for collections that ask for one,
+    or an institution's; it goes with requests for tickets and with members' counts alone. Raises `InvalidAddress` and
+    `LedgerError`.
     """
 
     def __init__(
@@ -124,6 +135,14 @@ class Client(_Respondent):
         """
         return self._driver.run(self._answer(collection_id, value, max_epsilon, epsilon, invitation))
 
+    def share(self, collection_id: str, values: Sequence[float], max_epsilon: Fraction | None = None) -> Shared:
+        """Shares noisy counts of an institution's members, whose `values` these are, or those the ledger already holds.
+
+        The client's token is the institution's, which shares once; the ε of the collection is charged once, and is what
+        each member's value is private at. Where that is more than `max_epsilon`, nothing is drawn. Raises as `answer`.
+        """
+        return self._driver.run(self._share(collection_id, values, max_epsilon))
+
     def terms(self, collection_id: str) -> Terms:
         """What the collection is and which ε it costs. Raises `ServerError`."""
         return self._driver.run(self._terms(collection_id))
@@ -135,7 +154,7 @@ class Client(_Respondent):
         """
         return self._driver.run(self._send_stored(collection_id))
 
-    def resume(self) -> dict[str, Receipt | DitherError]:
+    def resume(self) -> dict[str, Receipt | Shared | DitherError]:
         """Sends every answer to this server that is stored and was not sent.
 
         Returns what came of it by collection: the receipt, or the error. Raises `Unreachable` and `LedgerError`.
@@ -179,6 +198,10 @@ class AsyncClient(_Respondent):
         """As `Client.answer`."""
         return await self._driver.run(self._answer(collection_id, value, max_epsilon, epsilon, invitation))
 
+    async def share(self, collection_id: str, values: Sequence[float], max_epsilon: Fraction | None = None) -> Shared:
+        """As `Client.share`."""
+        return await self._driver.run(self._share(collection_id, values, max_epsilon))
+
     async def terms(self, collection_id: str) -> Terms:
         """As `Client.terms`."""
         return await self._driver.run(self._terms(collection_id))
@@ -187,7 +210,7 @@ class AsyncClient(_Respondent):
         """As `Client.send_stored`."""
         return await self._driver.run(self._send_stored(collection_id))
 
-    async def resume(self) -> dict[str, Receipt | DitherError]:
+    async def resume(self) -> dict[str, Receipt | Shared | DitherError]:
         """As `Client.resume`."""
         unsent = await asyncio.to_thread(self.ledger.unsent, self.server)
         return {entry.collection: await self._driver.run(self._resend(entry)) for entry in unsent}

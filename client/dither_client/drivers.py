@@ -6,7 +6,8 @@ is, never unpacked, since a few packed bytes can be very many.
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import httpx2
@@ -70,6 +71,15 @@ class Driver:
         except httpx2.RequestError as error:
             return ConnectionFailed(type(error).__name__)
         return Response(response.status_code, response.headers, body.whole())
+
+    @contextmanager
+    def opened(self, send: Send) -> Iterator[httpx2.Response]:
+        """The response as soon as its headers are there, for a body without an end. Raises `ConnectionFailed`."""
+        try:
+            with self._http.stream(send.method, self._base + send.path, headers=dict(send.headers)) as response:
+                yield response
+        except httpx2.RequestError as error:
+            raise ConnectionFailed(type(error).__name__) from None
 
     def close(self) -> None:
         self._http.close()

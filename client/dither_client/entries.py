@@ -15,9 +15,9 @@ from typing import Literal, Protocol
 
 from dither_client.epsilon import MICRO, epsilon_text, parse_epsilon
 from dither_client.errors import OverCap
-from dither_client.queries import Query
+from dither_client.member_counts import Asked
 
-__all__ = ["DEFAULT_CAP", "Cap", "Caps", "Charge", "Entry", "LedgerProtocol", "State", "new_retry_key"]
+__all__ = ["DEFAULT_CAP", "Answer", "Cap", "Caps", "Charge", "Entry", "LedgerProtocol", "State", "new_retry_key"]
 
 State = Literal["charged", "drawn", "sent", "expired"]
 
@@ -25,6 +25,9 @@ Cap = str | int | float | Decimal | Fraction
 """An upper bound of ε, read exactly as `parse_epsilon` does."""
 
 DEFAULT_CAP = "10"
+
+Answer = int | tuple[int, ...]
+"""To a query; a tuple to `MemberCounts`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +39,11 @@ class Entry:
     state: State
     micro_epsilon: int
     ticket: str = field(repr=False)
-    query: Query
-    answer: int | None = field(default=None, repr=False)
+    query: Asked
+    answer: Answer | None = field(default=None, repr=False)
     receipt: str | None = None
 
-    def moved(self, state: State, answer: int | None, receipt: str | None = None) -> "Entry":
+    def moved(self, state: State, answer: Answer | None, receipt: str | None = None) -> "Entry":
         """This entry in another state; twice as fast as `dataclasses.replace`."""
         return Entry(self.server, self.collection, state, self.micro_epsilon, self.ticket, self.query, answer, receipt)
 
@@ -93,13 +96,13 @@ class LedgerProtocol(Protocol):
     def find(self, server: str, collection: str) -> Entry | None:
         """The entry of a collection, if there is one."""
 
-    def charge(self, server: str, collection: str, ticket: str, query: Query) -> Entry:
+    def charge(self, server: str, collection: str, ticket: str, query: Asked) -> Entry:
         """Spends the query's ε and stores ticket and query. Raises `OverCap`.
 
         If there is an entry already, returns that and spends nothing.
         """
 
-    def draw(self, server: str, collection: str, answer: int) -> Entry:
+    def draw(self, server: str, collection: str, answer: Answer) -> Entry:
         """Stores the answer of a charged entry, and returns the entry with the answer that was stored first."""
 
     def retry_key(self, server: str, collection: str) -> str:

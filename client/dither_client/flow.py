@@ -26,6 +26,7 @@ from dither_client.errors import (
     OverCap,
     Unreachable,
 )
+from dither_client.member_counts import MemberCounts
 from dither_client.messages import (
     Receipt,
     Terms,
@@ -211,6 +212,8 @@ def answer_flow(
         ticket = yield from _ticket_flow(path, json.dumps(asked).encode(), admission.token, retry)
         _check_price(ticket.query.epsilon, max_epsilon, epsilon)
         entry = ledger.charge(server, collection, ticket.ticket, ticket.query)
+    if isinstance(entry.query, MemberCounts):
+        raise LedgerError("the ledger has an institution's counts for this collection: use another ledger")
     if entry.state == "charged":
         began = time.perf_counter()
         answer = entry.query.answer(value, randbelow)
@@ -227,7 +230,7 @@ def send_flow(entry: Entry, ledger: LedgerProtocol, retry: Retry = _RETRY) -> Fl
         raise AlreadyAnswered("this collection already has your answer, and takes one only", entry.receipt)
     if entry.state == "expired":
         raise AnswerExpired("an answer to this collection came too late; it is not drawn again and its charge stands")
-    if answer is None:
+    if not isinstance(answer, int) or isinstance(entry.query, MemberCounts):
         raise LedgerError("the ledger has no answer to send to this collection")
     body = json.dumps({"ticket": entry.ticket, "answer": answer}).encode()
     path = collection_path(entry.collection, "responses")

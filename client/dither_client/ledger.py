@@ -11,12 +11,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dither_client.entries import DEFAULT_CAP, Cap, Caps, Charge, Entry, new_retry_key
+from dither_client.entries import DEFAULT_CAP, Answer, Cap, Caps, Charge, Entry, new_retry_key
 from dither_client.epsilon import MICRO, micro_epsilon
 from dither_client.errors import DitherError, LedgerError
 from dither_client.folders import user_data_folder
+from dither_client.member_counts import Asked, parse_asked
 from dither_client.messages import decode_json
-from dither_client.queries import Query, parse_query
 
 __all__ = ["Ledger"]
 
@@ -111,7 +111,7 @@ class Ledger:
         with self._reading() as db:
             return self._find(db, server, collection)
 
-    def charge(self, server: str, collection: str, ticket: str, query: Query) -> Entry:
+    def charge(self, server: str, collection: str, ticket: str, query: Asked) -> Entry:
         with self._writing() as db:
             entry = self._find(db, server, collection)
             if entry is not None:
@@ -126,8 +126,10 @@ class Ledger:
             )
             return self._entry(db, server, collection)
 
-    def draw(self, server: str, collection: str, answer: int) -> Entry:
-        self._advance(server, collection, "charged", "state = 'drawn', answer = ?", answer)
+    def draw(self, server: str, collection: str, answer: Answer) -> Entry:
+        # SQLite keeps a text as it is in a column of integers: several counts are a JSON list.
+        stored = answer if isinstance(answer, int) else json.dumps(answer)
+        self._advance(server, collection, "charged", "state = 'drawn', answer = ?", stored)
         with self._reading() as db:
             return self._entry(db, server, collection)
 
@@ -281,7 +283,9 @@ class Ledger:
 def _read_entry(row: tuple[Any, ...]) -> Entry:
     server, collection, state, micro, ticket, query, answer, receipt = row
     try:
-        question = parse_query(decode_json(query.encode()))
+        question = parse_asked(decode_json(query.encode()))
     except DitherError:
         raise LedgerError("the ledger holds a query that this version cannot read") from None
+    if isinstance(answer, str):
+        answer = tuple(json.loads(answer))
     return Entry(server, collection, state, micro, ticket, question, answer, receipt)

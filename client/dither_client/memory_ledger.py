@@ -3,10 +3,10 @@
 import threading
 from fractions import Fraction
 
-from dither_client.entries import DEFAULT_CAP, Cap, Caps, Charge, Entry, new_retry_key
+from dither_client.entries import DEFAULT_CAP, Answer, Cap, Caps, Charge, Entry, new_retry_key
 from dither_client.epsilon import MICRO, micro_epsilon
 from dither_client.errors import LedgerError
-from dither_client.queries import Query
+from dither_client.member_counts import Asked
 
 __all__ = ["MemoryLedger"]
 
@@ -25,7 +25,7 @@ class MemoryLedger:
     def find(self, server: str, collection: str) -> Entry | None:
         return self._entries.get((server, collection))
 
-    def charge(self, server: str, collection: str, ticket: str, query: Query) -> Entry:
+    def charge(self, server: str, collection: str, ticket: str, query: Asked) -> Entry:
         with self._lock:
             entry = self._entries.get((server, collection))
             if entry is None:
@@ -35,7 +35,7 @@ class MemoryLedger:
                 self._entries[server, collection] = entry
             return entry
 
-    def draw(self, server: str, collection: str, answer: int) -> Entry:
+    def draw(self, server: str, collection: str, answer: Answer) -> Entry:
         with self._lock:
             entry = self._entry(server, collection)
             if entry.state == "charged":

@@ -10,10 +10,12 @@ from typing import Any, NoReturn, TypeVar
 
 from dither_client.epsilon import wire_epsilon
 from dither_client.errors import BadResponse, InvalidEpsilon, InvalidQuery, Problem
-from dither_client.queries import Query, parse_query
+from dither_client.member_counts import MemberCounts
+from dither_client.queries import Query, check_coordinate, parse_query
 
 __all__ = [
     "Receipt",
+    "Shared",
     "Terms",
     "Ticket",
     "decode_json",
@@ -53,6 +55,8 @@ class Terms:
     """What respondents choose from before they ask for a ticket, increasing; empty if `epsilon` is for everyone."""
     rho: Fraction | None = None
     """The largest ρ of zero-concentrated differential privacy of any question, where the mechanism states one."""
+    member_cuts: tuple[float, ...] | None = None
+    """Where institutions count their members, on the transformed scale; None if they are not asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,16 @@ class Receipt:
     receipt: str
     query: Query
     answer: int = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """The server has an institution's counts. `query` and `counts` are what was asked and sent."""
+
+    collection: str
+    receipt: str
+    query: MemberCounts
+    counts: tuple[int, ...] = field(repr=False)
 
 
 def decode_json(body: bytes, exact: bool = True) -> Any:
@@ -116,6 +130,7 @@ def parse_terms(data: object) -> Terms:
         notice=_optional(terms, "notice", _text),
         epsilon_choices=choices,
         rho=rho,
+        member_cuts=_optional(terms, "member_cuts", _coordinates),
     )
 
 
@@ -196,6 +211,13 @@ def _list(data: dict[str, Any], name: str) -> list[Any]:
     if not isinstance(value, list):
         raise BadResponse(f"the server's response lacks the list {name!r}")
     return value
+
+
+def _coordinates(data: dict[str, Any], name: str) -> tuple[float, ...]:
+    try:
+        return tuple(check_coordinate(name, value) for value in _list(data, name))
+    except InvalidQuery:
+        raise BadResponse(f"the server's response lacks a proper {name!r}") from None
 
 
 def _count(data: dict[str, Any], name: str) -> int:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from dither_client.comparison import comparison_lines
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
     from xarray import DataTree
 
-__all__ = ["Particles", "Posterior", "parse_particles", "parse_posterior", "poison_sentence"]
+__all__ = ["Particles", "Posterior", "parse_particles", "parse_posterior", "poison_sentence", "rounded"]
 
 _QUANTILES = {0.05: "q05", 0.25: "q25", 0.5: "q50", 0.75: "q75", 0.95: "q95"}
 
@@ -140,21 +141,35 @@ class Posterior:
 
         return plot_posterior(self)
 
+    def _repr_html_(self) -> str:
+        """A table for notebooks, and below it what `repr` says besides."""
+        head = "".join(f"<th>{name}</th>" for name in ("", "mean", "sd", "90% interval"))
+        rows = "".join(
+            f"<tr><th>{escape(name)}</th><td>{rounded(summary['mean'], 4)}</td><td>{rounded(summary['sd'], 2)}</td>"
+            f"<td>{rounded(summary['q05'], 4)} to {rounded(summary['q95'], 4)}</td></tr>"
+            for name, summary in self.summaries.items()
+        )
+        remarks = "".join(f"<p>{escape(line)}</p>" for line in self._remarks())
+        return f"<table><caption>{escape(self.title)}</caption><tr>{head}</tr>{rows}</table>{remarks}"
+
     def __repr__(self) -> str:
         lines = [self.title]
         width = max(map(len, self.parameters), default=0)
         for parameter, (low, high) in self.interval(0.9).items():
             summary = self.summaries[parameter]
             lines.append(
-                f"  {parameter:<{width}}  {_rounded(summary['mean'], 4)} ± {_rounded(summary['sd'], 2)}  "
-                f"(90%: {_rounded(low, 4)} to {_rounded(high, 4)})"
+                f"  {parameter:<{width}}  {rounded(summary['mean'], 4)} ± {rounded(summary['sd'], 2)}  "
+                f"(90%: {rounded(low, 4)} to {rounded(high, 4)})"
             )
-        if self.poison is not None:
-            lines.append(f"  {poison_sentence(self.poison)}")
-        lines += [f"  {line}" for line in by_epsilon_lines(self.answers_by_epsilon)]
-        if self.verdict is not None:
-            lines += [f"  {line}" for line in comparison_lines(self.families, self.verdict)]
-        return "\n".join(lines)
+        return "\n".join([*lines, *(f"  {line}" for line in self._remarks())])
+
+    def _remarks(self) -> list[str]:
+        """What there is to say beside the parameters, a line each."""
+        return [
+            *([] if self.poison is None else [poison_sentence(self.poison)]),
+            *by_epsilon_lines(self.answers_by_epsilon),
+            *([] if self.verdict is None else comparison_lines(self.families, self.verdict)),
+        ]
 
     def _quantile(self, parameter: str, probability: float) -> float:
         for known, name in _QUANTILES.items():
@@ -213,7 +228,7 @@ def poison_sentence(poison: Mapping[str, Any]) -> str:
 
 def _amount(bound: float | None) -> str:
     """Two digits, without an exponent up to a million."""
-    return "any amount" if bound is None else _rounded(bound, 2)
+    return "any amount" if bound is None else rounded(bound, 2)
 
 
 def parse_particles(data: Any) -> Particles:
@@ -231,6 +246,6 @@ def parse_particles(data: Any) -> Particles:
     return particles
 
 
-def _rounded(number: float, digits: int) -> str:
+def rounded(number: float, digits: int) -> str:
     """The number to so many digits, with an exponent only where there would be many zeros."""
     return f"{float(f'{number:.{digits}g}'):g}"

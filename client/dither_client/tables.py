@@ -27,9 +27,9 @@ COUNT_COLUMNS = ("mechanism", "low", "high", "levels", "cuts", "epsilon", "trans
 _OPTIONAL_COLUMNS = ("sets", "weights", "rho")
 """Written only where a query has such a field; blank where they are missing."""
 
-_INTEGERS = ("levels", "answer", "count")
+_INTEGERS = ("levels", "answer", "count", "answers")
 _TEXTS = (
-    "mechanism", "cuts", "sets", "weights", "epsilon", "rho", "transform", "query_id", "purpose", "received_at"
+    "mechanism", "cuts", "sets", "weights", "epsilon", "rho", "transform", "query_id", "purpose", "received_at", "at"
 )  # fmt: skip
 
 _MAX_INTEGER = 2**53

@@ -35,12 +35,13 @@ def estimate_evidence(rng: np.random.Generator, system: ParticleSystem) -> Evide
 
     Raises `FloatingPointError` if the weights are not finite.
     """
-    if not system.counts:
+    if not (system.counts or system.members):
         return Evidence(0.0, 0.0)
     by_prior = round(_DEFENSIVE * len(system.coordinates))
     coordinates, log_density = _draws(rng, system, by_prior)
     prior = system.prior
-    likelihood = CountLikelihood.of(prior.family, system.counts).log_likelihood(prior.family.constrain(coordinates))
+    given = CountLikelihood.of(prior.family, system.counts, system.members)
+    likelihood = given.log_likelihood(prior.family.constrain(coordinates))
     log_weights = prior.log_density(coordinates) + likelihood - log_density
     total = log_sum_exp(log_weights)
     if not np.isfinite(total):

@@ -19,6 +19,7 @@ from dither_estimator.counts import Counts, answers_by_epsilon, check_counts, to
 from dither_estimator.discrimination import most_discriminating, number_discriminating
 from dither_estimator.evidence import Evidence, estimate_evidence
 from dither_estimator.families import FloatArray
+from dither_estimator.member_counts import Members, merge_members
 from dither_estimator.particles import ParticleSystem, effective_sample_size, init, update
 from dither_estimator.poison import PoisonBound, poison_bound
 from dither_estimator.policies import Fixed, QuestionPolicy, question_policy
@@ -67,6 +68,7 @@ class Learner:
         self._poison: tuple[int, PoisonBound] | None = None
         self._answers = 0
         self._pending: dict[Query, list[int]] = {}
+        self._pending_members: Members = {}
         self._pools: dict[Fraction | None, _Pool] = {}
         self._steering = Steering()
         self._review_at = 0
@@ -85,6 +87,11 @@ class Learner:
     def counts(self) -> Counts:
         """Every answer learnt, as a count table."""
         return self._current().counts
+
+    @property
+    def members(self) -> Members:
+        """Everything learnt that institutions shared."""
+        return self._current().members
 
     @property
     def steering(self) -> Steering:
@@ -176,6 +183,12 @@ class Learner:
                 row[answer] += count
         self._answers += total_answers(checked)
 
+    def learn_members(self, members: Members) -> None:
+        """Takes what institutions shared into the posterior; the next questions follow from it."""
+        if members:
+            self._pending_members = merge_members(self._pending_members, members)
+            self._pools.clear()
+
     def posterior(self) -> Posterior:
         """Summaries of the posterior of every answer learnt."""
         system = self._current()
@@ -211,12 +224,13 @@ class Learner:
         return system.theta, system.weights
 
     def _current(self) -> ParticleSystem:
-        if self._pending:
+        if self._pending or self._pending_members:
             new = {query: np.array(row, dtype=np.int64) for query, row in self._pending.items() if any(row)}
-            self._system, _ = update(self._rng, self._system, new)
-            self._rivals = tuple(update(self._rng, rival, new)[0] for rival in self._rivals)
-            self._steering = self._steering.learnt(self._rng, new)
-            self._pending, self._evidences = {}, None
+            members = self._pending_members
+            self._system, _ = update(self._rng, self._system, new, members)
+            self._rivals = tuple(update(self._rng, rival, new, members)[0] for rival in self._rivals)
+            self._steering = self._steering.learnt(self._rng, new, members)
+            self._pending, self._pending_members, self._evidences = {}, {}, None
         return self._system
 
     def _comparison(self) -> Comparison | None:

@@ -1,13 +1,14 @@
-"""The exact likelihood of a count table: finite sums over cells, no latent values (design section 2)."""
+"""The exact likelihood of a count table and of institutions' counts: no latent values (design section 2)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from dither_estimator.channels import Channel, QueryGroup, group_queries
 from dither_estimator.counts import Counts
 from dither_estimator.families import Family, FloatArray
+from dither_estimator.member_counts import MemberLikelihood, Members
 
 __all__ = ["CountLikelihood"]
 
@@ -26,19 +27,22 @@ class CountLikelihood:
     groups: Sequence[QueryGroup]
     counts: Sequence[FloatArray]
     """One array (n_answers, q) for each group."""
+    members: MemberLikelihood | None = field(default=None)
+    """Of institutions, if any shared counts."""
 
     @classmethod
-    def of(cls, family: Family, counts: Counts) -> "CountLikelihood":
-        """The likelihood of a table."""
+    def of(cls, family: Family, counts: Counts, members: Members | None = None) -> "CountLikelihood":
+        """The likelihood of a table, and of what institutions shared."""
         # Where some answers of a channel never came, theirs lie together and are passed over.
         table = dict(sorted(counts.items(), key=lambda item: bool(item[1][-1]) - bool(item[1][0])))
         rows = list(table.values())
         groups = group_queries(table)
-        return cls(family, groups, [np.array([rows[i] for i in g.indices], dtype=float).T for g in groups])
+        shared = MemberLikelihood.of(family, members) if members else None
+        return cls(family, groups, [np.array([rows[i] for i in g.indices], dtype=float).T for g in groups], shared)
 
     def log_likelihood(self, theta: FloatArray) -> FloatArray:
         """Shape (n,), for `theta` (n, d)."""
-        total = np.zeros(len(theta))
+        total = np.zeros(len(theta)) if self.members is None else self.members.log_likelihood(theta)
         for group, counts in zip(self.groups, self.counts, strict=True):
             size = max(1, _BLOCK // max(1, group.edges.size))
             for start in range(0, len(theta), size):

@@ -6,7 +6,7 @@ size stays at half the particles, resamples, and moves every particle by Metropo
 tempered posterior of the whole count table invariant. When half is kept at exponent 1 at once, there is no move.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ import numpy.typing as npt
 from dither_estimator.counts import Counts, merge_counts
 from dither_estimator.families import FloatArray
 from dither_estimator.likelihood import CountLikelihood
+from dither_estimator.member_counts import Members, merge_members
 from dither_estimator.moves import LogDensity, Proposal, move
 from dither_estimator.priors import Prior
 
@@ -35,7 +36,7 @@ _STATES = 8
 
 @dataclass(frozen=True)
 class ParticleSystem:
-    """Weighted particles that represent the posterior given `counts`."""
+    """Weighted particles that represent the posterior given `counts` and `members`."""
 
     prior: Prior
     coordinates: FloatArray
@@ -49,6 +50,8 @@ class ParticleSystem:
     """How many times all particles were resampled and moved."""
     log_posterior: FloatArray | None = None
     """Log density of the posterior at each particle, up to a constant, shape (n,), where it is known from a move."""
+    members: Members = field(default_factory=dict)
+    """What institutions shared; the posterior is given these, too."""
 
     @property
     def theta(self) -> FloatArray:
@@ -77,10 +80,16 @@ def init(rng: np.random.Generator, prior: Prior, n_particles: int) -> ParticleSy
     return ParticleSystem(prior, prior.sample(rng, n_particles), log_weights, {}, 0.0, 0)
 
 
-def update(rng: np.random.Generator, state: ParticleSystem, new: Counts) -> tuple[ParticleSystem, UpdateInfo]:
-    """The particle system given `new` counts as well. Raises `FloatingPointError` if the weights are not finite."""
+def update(
+    rng: np.random.Generator, state: ParticleSystem, new: Counts, members: Members | None = None
+) -> tuple[ParticleSystem, UpdateInfo]:
+    """The particle system given `new` counts, and `members`, as well.
+
+    Raises `FloatingPointError` if the weights are not finite.
+    """
     target = None
-    likelihood = CountLikelihood.of(state.prior.family, new)
+    members = members or {}
+    likelihood = CountLikelihood.of(state.prior.family, new, members)
     exponents: list[float] = []
     acceptance: list[float] = []
     exponent = 0.0
@@ -97,11 +106,12 @@ def update(rng: np.random.Generator, state: ParticleSystem, new: Counts) -> tupl
         state = _raised(state, raised, evidence, step * gain)
         if exponent == 1.0:
             break
-        target = target or _TemperedTarget.of(state.prior, state.counts, new)
+        target = target or _TemperedTarget.of(state, new, members)
         state, rate = _moved(rng, state, target.at(exponent))
         acceptance.append(rate)
     info = UpdateInfo(ess, tuple(exponents), tuple(acceptance))
-    return replace(state, counts=merge_counts(state.counts, new)), info
+    counts, shared = merge_counts(state.counts, new), merge_members(state.members, members)
+    return replace(state, counts=counts, members=shared), info
 
 
 def _normalised(log_weights: FloatArray) -> tuple[FloatArray, float, float]:
@@ -164,23 +174,31 @@ class _TemperedTarget:
     union: CountLikelihood
     old: list[FloatArray]
     new: list[FloatArray]
+    members: list[tuple[int, int]]
+    """How often each of the institutions' counts is among the old and among the new ones."""
 
     @classmethod
-    def of(cls, prior: Prior, old: Counts, new: Counts) -> "_TemperedTarget":
-        union = CountLikelihood.of(prior.family, merge_counts(old, new))
+    def of(cls, state: ParticleSystem, new: Counts, members: Members) -> "_TemperedTarget":
+        prior, old = state.prior, state.counts
+        shared = merge_members(state.members, members)
+        union = CountLikelihood.of(prior.family, merge_counts(old, new), shared)
         zeros = {query: np.zeros(query.n_answers, dtype=np.int64) for group in union.groups for query in group.queries}
         return cls(
             prior,
             union,
             [np.array([old.get(query, zeros[query]) for query in g.queries], dtype=float).T for g in union.groups],
             [np.array([new.get(query, zeros[query]) for query in g.queries], dtype=float).T for g in union.groups],
+            [(state.members.get(member, 0), members.get(member, 0)) for member in shared],
         )
 
     def at(self, exponent: float) -> LogDensity:
         """The log density, up to a constant."""
         counts = [old + exponent * new for old, new in zip(self.old, self.new, strict=True)]
-        likelihood = replace(self.union, counts=counts)
         family = self.prior.family
+        shared = self.union.members
+        if shared is not None:
+            shared = replace(shared, weights=[old + exponent * new for old, new in self.members])
+        likelihood = replace(self.union, counts=counts, members=shared)
 
         def log_density(coordinates: FloatArray) -> FloatArray:
             theta = family.constrain(coordinates)

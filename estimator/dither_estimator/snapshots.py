@@ -2,8 +2,9 @@
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy.typing as npt
 from dither_client import parse_query
 from dither_estimator.counts import Counts, check_counts
 from dither_estimator.evidence import Evidence
+from dither_estimator.member_counts import MemberCount, Members
 from dither_estimator.particles import ParticleSystem
 from dither_estimator.priors import Prior
 from dither_estimator.specification import Specification
@@ -56,6 +58,8 @@ def write_snapshot(state: State) -> bytes:
         "queries": [query.to_json() for query in counts],
         "review_at": state.review_at,
         "second": None,
+        "members": _member_rows(state.systems[0].members),
+        "second_members": _member_rows(second.system.members) if second else [],
     }
     arrays: dict[str, Any] = {"counts": _flat(list(counts.values()))}
     for i, system in enumerate(state.systems):
@@ -102,7 +106,9 @@ def _read(specification: Specification, header: Mapping[str, Any], arrays: _Arra
 
     def system(name: str, prior: Prior, counts: Counts, log_evidence: float, moves: int) -> ParticleSystem:
         coordinates, log_weights = arrays[f"coordinates{name}"], arrays[f"log_weights{name}"]
-        return ParticleSystem(prior, coordinates, log_weights, counts, float(log_evidence), int(moves))
+        members = _members(header.get("second_members" if name == "second" else "members", []))
+        known = float(log_evidence), int(moves)
+        return ParticleSystem(prior, coordinates, log_weights, counts, *known, members=members)
 
     counts = table("counts")
     numbers = zip(priors, header["log_evidence"], header["moves"], strict=True)
@@ -123,6 +129,14 @@ def _read(specification: Specification, header: Mapping[str, Any], arrays: _Arra
 
 def _particles(name: str, system: ParticleSystem) -> dict[str, Any]:
     return {f"coordinates{name}": system.coordinates, f"log_weights{name}": system.log_weights}
+
+
+def _member_rows(members: Members) -> list[list[Any]]:
+    return [[m.cut, m.size, str(m.epsilon), m.count, times] for m, times in members.items()]
+
+
+def _members(rows: Sequence[Sequence[Any]]) -> Members:
+    return {MemberCount(cut, size, Fraction(epsilon), count): times for cut, size, epsilon, count, times in rows}
 
 
 def _flat(rows: list[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:

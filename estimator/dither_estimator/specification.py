@@ -30,6 +30,7 @@ from dither_estimator.specification_fields import (
     read_epsilon_choices,
     read_family,
     read_integer,
+    read_member_cuts,
     read_misfit_check,
     read_policy,
     read_prior,
@@ -46,7 +47,7 @@ EXACT_FIELDS = frozenset({"epsilon", "epsilon_choices", "rho"})
 
 _FIELDS = (
     "family", "transform", "prior", "range", "epsilon", "epsilon_choices", "rho", "goal", "policy", "mechanism",
-    "levels", "particles", "misfit_check", "misfit_looks", "families", "discriminate",
+    "levels", "particles", "misfit_check", "misfit_looks", "families", "discriminate", "member_cuts",
 )  # fmt: skip
 
 DEFAULT_PARTICLES = 1_000
@@ -76,6 +77,9 @@ class Specification:
     """The share of the questions that are chosen to tell the families apart; 0 without rivals."""
     rho: Fraction | None = None
     """Of every question of `gaussian`, if it was given in place of ε, which is then the largest of any question."""
+
+    member_cuts: tuple[float, ...] | None = None
+    """Where institutions count their members, on the transformed scale; None if they are not asked."""
 
     def fixed_query(self, epsilon: Fraction) -> Query | None:
         """The question of policy `fixed` at ε, whose `levels` default to the papers' noise; None for other policies."""
@@ -151,6 +155,7 @@ class Specification:
                 rivals=parse_rivals(data, prior, transform),
                 discriminate=read_discriminate(data, policy),
                 rho=rho,
+                member_cuts=read_member_cuts(transform, rho, data.get("member_cuts")),
             )
             specification._check_questions()
         except (InvalidPrior, InvalidGoal, InvalidFamilies, DitherError) as error:

@@ -11,6 +11,7 @@ import numpy as np
 
 from dither_client import Transform
 from dither_client.epsilon import epsilon_text, wire_epsilon
+from dither_client.member_counts import MAX_CUTS
 from dither_client.queries import MAX_EPSILON
 from dither_estimator.design import Mechanism
 from dither_estimator.design_gaussian import largest_epsilon
@@ -31,6 +32,7 @@ __all__ = [
     "read_epsilon_choices",
     "read_family",
     "read_integer",
+    "read_member_cuts",
     "read_misfit_check",
     "read_policy",
     "read_prior",
@@ -186,6 +188,30 @@ def _looks(values: Any) -> tuple[int, ...]:
     if any(low >= high for low, high in pairwise(values)):
         raise wrong
     return tuple(values)
+
+
+def read_member_cuts(transform: Transform, rho: Fraction | None, values: Any) -> tuple[float, ...] | None:
+    """Where institutions count their members, given in the values' own units, on the transformed scale."""
+    if values is None:
+        return None
+    if rho is not None:
+        raise SpecificationError("member_cuts need epsilon: the counts of members have no rho")
+    wrong = SpecificationError(f"member_cuts must be a list of 1 to {MAX_CUTS} finite numbers that increase strictly")
+    if not isinstance(values, list | tuple) or not 1 <= len(values) <= MAX_CUTS:
+        raise wrong
+    if any(isinstance(x, bool) or not isinstance(x, int | float | Decimal) for x in values):
+        raise wrong
+    try:
+        cuts = np.array([float(x) for x in values])
+    except OverflowError:
+        raise wrong from None
+    if transform == "log":
+        if not (cuts > 0).all():
+            raise SpecificationError("member_cuts must lie above 0 when transform is log")
+        cuts = np.log(cuts)
+    if not np.isfinite(cuts).all() or (np.diff(cuts) <= 0).any():
+        raise wrong
+    return tuple(cuts.tolist())
 
 
 def read_discriminate(data: Mapping[str, Any], policy: Policy) -> float:

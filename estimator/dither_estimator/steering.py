@@ -18,6 +18,7 @@ import numpy as np
 
 from dither_estimator.counts import Counts, total_answers
 from dither_estimator.families import FloatArray
+from dither_estimator.member_counts import Members, without_members
 from dither_estimator.particles import ParticleSystem, init, update
 
 __all__ = ["HEARD_AT", "LONG_MOVE", "Mark", "SecondOpinion", "Steering"]
@@ -87,11 +88,15 @@ class Steering:
         """The second opinion if it is to ask half of the questions."""
         return self.second.system if self.second is not None and self.second.heard else None
 
-    def learnt(self, rng: np.random.Generator, new: Counts) -> "Steering":
-        """The second opinion learns what the posterior has learnt."""
+    def learnt(self, rng: np.random.Generator, new: Counts, members: Members) -> "Steering":
+        """The second opinion learns what the posterior has learnt.
+
+        What institutions share may move a right posterior as far as it is wide, and raises no doubt.
+        """
+        mark = None if members else self.mark
         if self.second is None:
-            return self
-        return replace(self, second=replace(self.second, system=update(rng, self.second.system, new)[0]))
+            return Steering(mark, None)
+        return Steering(mark, replace(self.second, system=update(rng, self.second.system, new, members)[0]))
 
     def reviewed(self, rng: np.random.Generator, posterior: ParticleSystem) -> "Steering":
         """After an epoch: doubts the posterior, hears the second opinion, or lets it go."""
@@ -113,7 +118,8 @@ class Steering:
         """
         if self.heard is None:
             return posterior
-        other, _ = update(rng, self.heard, _without(posterior.counts, self.heard.counts))
+        members = without_members(posterior.members, self.heard.members)
+        other, _ = update(rng, self.heard, _without(posterior.counts, self.heard.counts), members)
         return replace(other, moves=posterior.moves) if other.log_evidence > posterior.log_evidence else posterior
 
 

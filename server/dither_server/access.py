@@ -101,28 +101,36 @@ class Access:
         Raises `Unauthorized` or `Forbidden`. Reads the database if the token is not known here, so not for the event
         loop.
         """
+        try:
+            token = self.identify(authorization)
+        except Unauthorized:
+            raise Unauthorized(_GATEWAYS_ONLY if role == "gateway" else None) from None
+        token.check(role, collection_id)
+        return token
+
+    def identify(self, authorization: str | None) -> Token:
+        """The token that the header `Authorization` brings, whatever it may do.
+
+        Raises `Unauthorized`. Reads the database if the token is not known here, so not for the event loop.
+        """
         token = self._token(authorization)
         if token is None and authorization is not None:  # another process may have just made it
             self.refresh()
             token = self._token(authorization)
         if token is None:
-            raise Unauthorized(_GATEWAYS_ONLY if role == "gateway" else None)
-        token.check(role, collection_id)
+            raise Unauthorized
         return token
+
+    def with_id(self, token_id: str) -> tuple[bytes, Token] | None:
+        """The token with this id, and the hash of its secret."""
+        known = {**self._tokens, **self._environment}
+        return next(((digest, token) for digest, token in known.items() if token.id == token_id), None)
 
     async def check_soon(self, authorization: str | None, role: Role, collection_id: str | None = None) -> Token:
         """`check` for the event loop."""
         if self._token(authorization) is None:
             return await asyncio.to_thread(self.check, authorization, role, collection_id)
         return self.check(authorization, role, collection_id)
-
-    def allows(self, authorization: str | None, role: Role, collection_id: str) -> bool:
-        """Whether `check` would pass."""
-        try:
-            self.check(authorization, role, collection_id)
-        except (Unauthorized, Forbidden):
-            return False
-        return True
 
     async def create(self, role: Role, name: str, collections: SizedIterable[str] | None = None) -> tuple[str, Token]:
         """A new token, for these collections or for all: its secret, never shown again, and what is known of it.

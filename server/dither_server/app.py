@@ -16,13 +16,19 @@ from dither_server.middleware import Observer
 from dither_server.openapi import add_openapi
 from dither_server.problems import add_problem_handlers
 from dither_server.routes import (
+    admin_pages,
+    answering,
     collections,
+    exports,
     health,
     invitations,
     keys,
+    member_counts,
     pages,
     posterior,
     responses,
+    sign_in,
+    static,
     tickets,
     tokens,
 )
@@ -73,14 +79,20 @@ def create_app(settings: Settings, clock: Clock = time.time) -> FastAPI:
         tickets,
         posterior,
         collections,
+        member_counts,
         invitations,
         tokens,
         keys,
         health,
         pages,
+        answering,
+        sign_in,
+        admin_pages,
+        exports,
+        static,
     ):  # the busiest are tried first
         routes.add_routes(app)
-    models = (*collections.MODELS, *invitations.MODELS, *tokens.MODELS)
+    models = (*collections.MODELS, *invitations.MODELS, *member_counts.MODELS, *tokens.MODELS)
     add_openapi(app, [*responses.OPERATIONS, *tickets.OPERATIONS], models)
     return app
 

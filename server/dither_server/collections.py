@@ -290,4 +290,5 @@ def _statistics(service: CollectionSpec, specification: Specification) -> dict[s
         "goal": with_floats(service.goal or "all"),
         "policy": service.policy or "adaptive",
         "levels": specification.levels,
+        "member_cuts": None if specification.member_cuts is None else list(specification.member_cuts),
     }

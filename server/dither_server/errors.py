@@ -35,6 +35,7 @@ Texts say what is allowed and never repeat what a request contained. `problems.p
 
 __all__ = [
     "AlreadyAnswered",
+    "AlreadyShared",
     "BodyTooLarge",
     "BodyTooSlow",
     "CollectionClosed",
@@ -50,6 +51,7 @@ __all__ = [
     "InvitationUsed",
     "MalformedJson",
     "MethodNotAllowed",
+    "NoMemberCounts",
     "NotByInvitation",
     "NotFound",
     "Overloaded",
@@ -169,6 +171,12 @@ class AlreadyAnswered(Refusal):
     default = "The ticket has been used for another answer: one ticket counts once."
 
 
+class AlreadyShared(Refusal):
+    """The institution has shared other counts of its members."""
+
+    default = "This institution has shared other counts of its members: it shares once, and those count."
+
+
 class CollectionRefused(Refusal):
     """The collection does not take this now."""
 
@@ -195,6 +203,12 @@ class CollectionFull(CollectionRefused):
     """The collection has all the answers it asked for."""
 
     default = "The collection has all the answers it asked for."
+
+
+class NoMemberCounts(CollectionRefused):
+    """The collection has no `member_cuts`."""
+
+    default = "The collection does not ask institutions: it has no member_cuts."
 
 
 class NotByInvitation(CollectionRefused):

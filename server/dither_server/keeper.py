@@ -15,9 +15,11 @@ import numpy.typing as npt
 from dither_client import Query, parse_query
 from dither_estimator.counts import total_answers
 from dither_estimator.learner import InvalidSnapshot, Learner
+from dither_estimator.member_counts import Members, without_members
 from dither_estimator.misfit import Look, check_questions, misfit_p_value, misfit_report
 from dither_server.clock import Clock, iso_time, milliseconds
 from dither_server.collections import Collection
+from dither_server.institutions import Institutions, members_of
 from dither_server.packing import Purpose, pack_query
 from dither_server.store import HistoryRow, Store
 
@@ -74,14 +76,16 @@ class Update:
 class Keeper:
     """Used by the owner's thread alone."""
 
-    def __init__(self, collection: Collection, store: Store, clock: Clock) -> None:
+    def __init__(self, collection: Collection, store: Store, institutions: Institutions, clock: Clock) -> None:
         self.collection = collection
         self._store = store
+        self._institutions = institutions
         self._clock = clock
         self._queries: dict[str, Query] = {}
         self._learner = stored_learner(collection, store)
         self._history_at = store.last_history(collection.number)
         self._newest = _FIRST_POOL
+        self._shares = 0
         self._check = collection.specification.misfit_check
         self._check_counts: dict[Query, npt.NDArray[np.int64]] = {}
         self._looks = store.looks(collection.number)
@@ -94,32 +98,48 @@ class Keeper:
 
     @property
     def known(self) -> int:
-        """How many answers are taken into account, those of check questions too."""
-        return self._learner.answers + total_answers(self._check_counts)
+        """How many answers are taken into account, those of check questions too, and how many institutions."""
+        return self.learnt + total_answers(self._check_counts)
+
+    @property
+    def learnt(self) -> int:
+        """How many answers and institutions have been learnt."""
+        return self._learner.answers + self._shares
 
     def catch_up(self) -> Update | None:
         """Learns what the count table has and the learner has not: the difference of the two, whatever its history.
 
-        None if there was nothing new.
+        So it does with what institutions shared. None if there was nothing new.
         """
         known = self.known
         table = self._count_table()
         missing = _difference(table, self._learner.counts)
-        if missing is None:
+        shared = self._shared()
+        members = without_members(shared, self._learner.members)
+        if missing is None or members is None:
             _log.warning("counts went back: learning them all again", extra={"collection": self.collection.id})
             self._learner = _new_learner(self.collection)
-            missing = table
+            missing, members = table, shared
             known = -1
-        update = self._learn(missing) if missing else Update(0, 0.0)
+        update = self._learn(missing, members) if missing or members else Update(0, 0.0)
         if self._check is not None:
             self._check_counts = self._count_table("check")
         return update if self.known != known else None
 
-    def _learn(self, missing: Mapping[Query, npt.NDArray[np.int64]]) -> Update:
+    def _shared(self) -> Members:
+        """What institutions have shared, and takes note of how many did."""
+        if self.collection.specification.member_cuts is None:
+            return {}
+        shares = self._institutions.shares(self.collection.number)
+        self._shares = len(shares)
+        return members_of(self.collection, shares)
+
+    def _learn(self, missing: Mapping[Query, npt.NDArray[np.int64]], members: Members) -> Update:
         before, began = self._learner.moves, time.perf_counter()
         self._learner.learn_counts(missing)
+        self._learner.learn_members(members)
         self._learner.particles()  # counts are taken in when somebody looks; now, since this is timed
-        self._newest = int(sum(row.sum() for row in missing.values()))
+        self._newest = int(sum(row.sum() for row in missing.values())) or self._newest
         return Update(self._learner.moves - before, time.perf_counter() - began)
 
     def look(self) -> Look | None:
@@ -146,7 +166,12 @@ class Keeper:
         return Published(
             pools={epsilon: _questions(pool) for epsilon, pool in pools.items()},
             answers=learner.answers,
-            posterior={**posterior, "misfit": self._misfit(), "updated_at": iso_time(milliseconds(self._clock()))},
+            posterior={
+                **posterior,
+                "institutions": self._shares,
+                "misfit": self._misfit(),
+                "updated_at": iso_time(milliseconds(self._clock())),
+            },
             particles=learner.particles(),
             check_pools={epsilon: self._check_pool(epsilon) for epsilon in choices if self._check},
             check_share=self._check.share if self._check else 0.0,

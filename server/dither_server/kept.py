@@ -33,7 +33,7 @@ class Kept:
         self.keeper = keeper
         self.published: Published | None = None
         """What requests read; the owner sets it."""
-        self._snapshot_answers = keeper.answers
+        self._snapshot_learnt = keeper.learnt
         self._snapshot_stored = time.monotonic()
         self._edition = 0
         self._in_edition: Published | None = None
@@ -50,14 +50,14 @@ class Kept:
         `last` asks for everything that is not stored yet; `at` is now, in milliseconds.
         """
         if self._failed:
-            self._failed, self._snapshot_answers, self._in_edition = False, -1, None
+            self._failed, self._snapshot_learnt, self._in_edition = False, -1, None
         now = time.monotonic()
         with_snapshot = self._snapshot_new() and (last or self._snapshot_due() <= now)
         with_edition = self._edition_new() and (last or self._edition_due(alone) <= now)
         collection = self.lease.collection
         jobs: list[Callable[[Connection], None]] = []
         if with_snapshot:
-            self._snapshot_answers, self._snapshot_stored = self.keeper.answers, now
+            self._snapshot_learnt, self._snapshot_stored = self.keeper.learnt, now
             answers, content = self.keeper.answers, self.keeper.snapshot()
             jobs.append(lambda connection: replace_snapshot(connection, collection, answers, at, content))
         if with_edition and self.published is not None:
@@ -84,7 +84,7 @@ class Kept:
             _log.log(level, "what was learnt is not stored yet; the counts have it", extra=facts)
 
     def _snapshot_new(self) -> bool:
-        return self._failed or self.keeper.answers != self._snapshot_answers
+        return self._failed or self.keeper.learnt != self._snapshot_learnt
 
     def _edition_new(self) -> bool:
         return self._failed or self.published is not self._in_edition

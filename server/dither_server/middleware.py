@@ -30,7 +30,7 @@ _SAFE_HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
 ]
-"""Everything served is JSON or a page without scripts; an answer or a ticket is in no cache."""
+"""For whatever does not bring its own, as pages and their files do; an answer or a ticket is in no cache."""
 
 _GONE = 499
 """Counted as the status of a request whose sender left before the end of its body."""
@@ -53,14 +53,16 @@ class Observer:
         # Always one of our own: what a request brings along could be anything, and it would be in every log line.
         own_id = f"{getrandbits(64):016x}"  # unique, not secret: the system's generator would be a system call
         request_id.set(own_id)  # uvicorn gives each request a context of its own
-        headers = [(b"x-request-id", own_id.encode()), *_SAFE_HEADERS]
+        headers = [(b"x-request-id", own_id.encode())]
         status = 0
 
         async def send_on(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message["headers"], *headers]
+                own = {name for name, _ in message["headers"]}
+                safe = [header for header in _SAFE_HEADERS if header[0] not in own]
+                message["headers"] = [*message["headers"], *headers, *safe]
             await send(message)
 
         try:

@@ -11,6 +11,7 @@ import random
 import threading
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from fractions import Fraction
@@ -21,6 +22,7 @@ from dither_estimator.misfit import Look
 from dither_server.clock import Clock, milliseconds
 from dither_server.collections import Collection, Collections
 from dither_server.errors import Unavailable
+from dither_server.institutions import Institutions
 from dither_server.keeper import Keeper, Particles, Published, Question, stored_learner
 from dither_server.kept import Kept
 from dither_server.leases import Lease, LeaseLost, free_leases, held
@@ -42,11 +44,19 @@ class Owner:
     """Owns the learners. `published` and `draw` are for the event loop, everything else for any thread."""
 
     def __init__(
-        self, engine: Engine, collections: Collections, store: Store, writer: Writer, clock: Clock, metrics: Metrics
+        self,
+        engine: Engine,
+        collections: Collections,
+        store: Store,
+        institutions: Institutions,
+        writer: Writer,
+        clock: Clock,
+        metrics: Metrics,
     ) -> None:
         self._engine = engine
         self._collections = collections
         self._store = store
+        self._institutions = institutions
         self._writer = writer
         self._clock = clock
         self._metrics = metrics
@@ -54,7 +64,7 @@ class Owner:
         self._editions: dict[int, Edition] = {}
         """Which editions of other processes are in `_published`."""
         self._known: dict[int, int] = {}
-        """How many answers each learner takes into account."""
+        """How many answers and institutions each learner takes into account."""
         self._random = random.Random()
         self._wake = threading.Condition()
         self._leases: dict[int, Lease] = {}
@@ -101,7 +111,8 @@ class Owner:
     def look_around(self, count: bool) -> None:
         """Reads what other processes have published, and, to `count`, which collections got answers through them."""
         owned = list(self._leases)
-        totals = self._store.totals(owned) if count and owned else {}
+        totals = Counter(self._store.totals(owned) if count and owned else {})
+        totals.update(self._institutions.totals(owned) if count and owned else {})
         editions = read_editions(self._engine)
         for number in {*self._published, *self._waiting}:
             if number not in self._leases and number in editions and self._editions.get(number) != editions[number]:
@@ -111,7 +122,7 @@ class Owner:
         if count:
             nothing = Edition(0, 0, -1)
             known = {number: self._known.get(number, editions.get(number, nothing).answers) for number in owned}
-            unlearnt |= {number for number in owned if totals.get(number, 0) != known[number]}
+            unlearnt |= {number for number in owned if totals[number] != known[number]}
         self.notify(unlearnt)
 
     async def published(self, collection: Collection) -> Published:
@@ -214,7 +225,7 @@ class Owner:
         number = lease.collection
         kept = self._kept.get(number)
         if kept is None:
-            keeper = Keeper(self._collections.numbered(number), self._store, self._clock)
+            keeper = Keeper(self._collections.numbered(number), self._store, self._institutions, self._clock)
             kept = self._kept[number] = Kept(lease, keeper)
         keeper = kept.keeper
         began = self._metrics.learning(number)

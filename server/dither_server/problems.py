@@ -77,6 +77,8 @@ _PROBLEMS: dict[type[Exception], Problem] = {
     errors.TicketForeign: Problem(403, "ticket-foreign", "The ticket is for another collection"),
     errors.TicketExpired: Problem(410, "ticket-expired", "The ticket has expired"),
     errors.AlreadyAnswered: Problem(409, "already-answered", "The ticket has been used"),
+    errors.AlreadyShared: Problem(409, "already-shared", "The institution has shared"),
+    errors.NoMemberCounts: Problem(409, "no-member-counts", "The collection does not ask institutions"),
     errors.CollectionNotOpen: Problem(409, "collection-not-open", "The collection has not opened yet"),
     errors.CollectionPaused: Problem(409, "collection-paused", "The collection is paused"),
     errors.CollectionClosed: Problem(409, "collection-closed", "The collection is closed"),

@@ -24,8 +24,9 @@ from sqlalchemy import (
 )
 
 __all__ = [
-    "answers", "collections", "counts", "gateways", "history", "invitations", "leases", "metadata", "misfit_looks",
-    "publications", "queries", "refusals", "replicas", "snapshots", "spent_tickets", "tallies", "ticket_keys", "tokens",
+    "answers", "collections", "counts", "gateways", "history", "invitations", "leases", "member_counts", "metadata",
+    "misfit_looks", "publications", "queries", "refusals", "replicas", "snapshots", "spent_tickets", "tallies",
+    "ticket_keys", "tokens",
 ]  # fmt: skip
 
 metadata = MetaData()
@@ -134,6 +135,19 @@ misfit_looks = Table(
     Column("at", BigInteger, nullable=False),
     PrimaryKeyConstraint("collection", "look", name="misfit_looks_each_is_made_once"),
     ForeignKeyConstraint(["collection"], ["collections.number"], name="misfit_looks_have_a_collection"),
+)
+
+member_counts = Table(
+    "member_counts",
+    metadata,
+    Column("collection", Integer, nullable=False),
+    Column("institution", Text, nullable=False),
+    Column("size", Integer, nullable=False),
+    Column("counts", Text, nullable=False),
+    Column("received_at", BigInteger, nullable=False),
+    PrimaryKeyConstraint("collection", "institution", name="member_counts_one_institution_counts_once"),
+    ForeignKeyConstraint(["collection"], ["collections.number"], name="member_counts_have_a_collection"),
+    CheckConstraint("size > 0", name="member_counts_size_is_positive"),
 )
 
 tokens = Table(

@@ -24,6 +24,7 @@ class Keys:
     def __init__(self, secret: str) -> None:
         self._secret = secret.encode()
         self.receipt = self._key("receipt")
+        self.session = self._key("session")
 
     def ticket(self, number: int) -> bytes:
         """The key of that number that tickets are signed with. The database knows numbers and times, but no key."""

@@ -18,6 +18,7 @@ from dither_server.database import DATABASE_TROUBLE, PATIENCE_SECONDS, make_engi
 from dither_server.errors import Unavailable
 from dither_server.gateways import Gateways
 from dither_server.ingest import Ingest, Stored
+from dither_server.institutions import Institutions
 from dither_server.invitations import Invitations
 from dither_server.limits import TicketLimits
 from dither_server.membership import Membership
@@ -26,6 +27,7 @@ from dither_server.owner import Owner
 from dither_server.poller import Poller
 from dither_server.pulse import Pulse
 from dither_server.secret import Keys, load_secret
+from dither_server.sessions import Sessions
 from dither_server.settings import Settings
 from dither_server.store import Store
 from dither_server.tally import Tally
@@ -60,9 +62,11 @@ class Service:
         self.gateways = Gateways(reads, self.writer)
         self.collections = Collections(reads, self.store, self.writer, clock, self.membership.holder)
         self.access = Access(reads, self.writer, clock, settings.admin_token)
+        self.sessions = Sessions(keys, self.access, clock)
+        self.institutions = Institutions(reads)
         self.invitations = Invitations(reads, self.writer)
         self.limits = TicketLimits(settings)
-        self.owner = Owner(reads, self.collections, self.store, self.writer, clock, metrics)
+        self.owner = Owner(reads, self.collections, self.store, self.institutions, self.writer, clock, metrics)
         self.poller = Poller(
             reads,
             self._transact,

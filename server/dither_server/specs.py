@@ -16,6 +16,7 @@ from pydantic import (
     model_validator,
 )
 
+from dither_client.member_counts import MAX_CUTS
 from dither_estimator.rivals import MAX_FAMILIES
 from dither_estimator.specification import EXACT_FIELDS, Specification
 from dither_server.bodies import with_floats
@@ -193,6 +194,15 @@ class CollectionSpec(BaseModel):
         type="number",
         minimum=0,
         maximum=1,
+    )
+    member_cuts: Any = _known(
+        "Where institutions count their members, in the values' own units: an institution deals its members into a "
+        "group for each cut and shares how many of each lie above, with noise. Institutions are not asked if left out.",
+        [300, 500, 800],
+        type="array",
+        items={"type": "number"},
+        minItems=1,
+        maxItems=MAX_CUTS,
     )
     opens_at: _Time = Field(default=None, description="No tickets before this time.", examples=["2026-01-01T00:00:00Z"])
     closes_at: _Time = Field(

@@ -128,6 +128,16 @@ class Store:
         with self._engine.connect() as connection:
             return [TallyRow(*row[:4], *map(int, row[4:])) for row in connection.execute(found)]
 
+    def recent_answers(self, first_period: int) -> dict[int, int]:
+        """How many answers each collection got to tickets of that period and later ones."""
+        found = (
+            select(tallies.c.collection, func.sum(tallies.c.answers))
+            .where(tallies.c.period >= first_period)
+            .group_by(tallies.c.collection)
+        )
+        with self._engine.connect() as connection:
+            return {number: int(total) for number, total in connection.execute(found)}
+
     def gateways(self) -> dict[int, tuple[str, str]]:
         """Of each gateway's number the id of its token and the name that had."""
         with self._engine.connect() as connection:

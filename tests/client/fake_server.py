@@ -50,6 +50,8 @@ class FakeServer:
         self.answers: dict[str, int] = {}
         self.refusals: dict[str, Reply] = {}
         """A reply by path, with or without its query string, instead of the usual one."""
+        self.streams: deque[bytes] = deque()
+        """What the next connections to a stream bring before they end."""
         self.tokens: dict[str, dict[str, str]] = {}
         self._tickets = 0
         self._lock = threading.Lock()
@@ -94,7 +96,8 @@ class FakeServer:
             self._send(handler, failure.status, failure.headers, failure.body)
         else:
             headers = {"content-type": "application/json"} if status < 400 else {}
-            self._send(handler, status, headers, b"" if data is None else json.dumps(data).encode())
+            body = data if isinstance(data, bytes) else b"" if data is None else json.dumps(data).encode()
+            self._send(handler, status, headers, body)
 
     @staticmethod
     def _send(handler: BaseHTTPRequestHandler, status: int, headers: Mapping[str, str], body: bytes) -> None:
@@ -135,6 +138,8 @@ class FakeServer:
             return 200, answers_page(parse_qs(urlsplit(request.path).query))
         if call == "quality":
             return 200, {"warnings": []}
+        if call == "posterior/stream":
+            return 200, self.streams.popleft()
         return 200, ANALYST[call]
 
     def _ticket(self, name: str) -> Reply:

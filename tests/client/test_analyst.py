@@ -85,6 +85,15 @@ def test_a_posterior_shows_itself(analyst: Analyst) -> None:
     ]
 
 
+def test_a_posterior_shows_itself_in_a_notebook(analyst: Analyst) -> None:
+    shown = analyst.posterior("laplace")._repr_html_()
+    assert "<caption>Posterior of laplace after 1,234 answers</caption>" in shown
+    assert "<tr><th>mu</th><td>50</td><td>2</td><td>46.71 to 53.29</td></tr>" in shown
+    assert "<p>If 1% of the answers were adversarial" in shown
+    hostile = {**POSTERIOR, "posterior": {"<script>": POSTERIOR["posterior"]["mu"]}}
+    assert "<script>" not in parse_posterior("laplace", hostile, lambda: parse_particles({}))._repr_html_()
+
+
 def test_a_server_that_says_nothing_of_poison() -> None:
     older = {name: value for name, value in POSTERIOR.items() if name != "poison"}
     posterior = parse_posterior("laplace", older, lambda: parse_particles(ANALYST["posterior/particles"]))

@@ -4,9 +4,10 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from fractions import Fraction
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
@@ -76,15 +77,55 @@ def test_help_lists_every_command_and_what_it_does(dither: Dither) -> None:
         assert "Answer a collection privately: only an answer with noise in it leaves this machine." in shown.out
 
 
+SHOWS = ("serve", "demo")
+"""Commands whose output is for people alone."""
+
+
+def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every command that does something, with the words that call it."""
+    if hasattr(command, "commands"):
+        for name, below in command.commands.items():
+            yield from leaves(below, (*path, name))
+    else:
+        yield path, command
+
+
+@pytest.mark.parametrize("entry", sorted(entry_points(group="dither.commands")), ids=lambda entry: str(entry.name))
+def test_every_command_explains_itself_and_speaks_json(dither: Dither, entry: EntryPoint) -> None:
+    """Each says what it does with an example, documents each option, and takes --json where its output is data."""
+    found = list(leaves(typer.main.get_command(entry.load()), (entry.name,)))
+    assert found
+    for path, command in found:
+        shown = dither(*path, "--help")
+        assert shown.status == 0
+        assert "Usage: dither " + " ".join(path) in shown.out
+        assert f"dither {path[0]}" in shown.out.partition("xample")[2], f"{path} has no example"
+        options = [parameter for parameter in command.params if parameter.opts[0].startswith("--")]
+        assert [one.name for one in options if not one.help] == []
+        assert (path[0] in SHOWS) != any("--json" in one.opts for one in options), path
+
+
 @pytest.mark.parametrize(
-    "command", ["answer", "collection", "collection create", "export", "posterior", "token create"]
+    ("typed", "completed"),
+    [
+        ("dither po", ["posterior"]),
+        ("dither collection sh", ["show"]),
+        ("dither watch --js", ["--json"]),
+        ("dither zzz x", []),
+        ("dither 42.75", []),
+        ("dither answer wages 4", []),
+    ],
 )
-def test_every_command_explains_itself(dither: Dither, command: str) -> None:
-    shown = dither(*command.split(), "--help")
-    assert shown.status == 0
-    assert "Usage: dither" in shown.out
-    if command not in ("collection",):
-        assert "For example: " in shown.out
+def test_the_shell_completes_commands_and_options(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: str, completed: list[str]
+) -> None:
+    monkeypatch.setenv("_DITHER_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", typed)
+    monkeypatch.setenv("COMP_CWORD", str(len(typed.split()) - 1))
+    with pytest.raises(SystemExit) as ended:
+        run([])
+    shown = capsys.readouterr()
+    assert (ended.value.code, shown.out.split(), shown.err) == (0, completed, "")
 
 
 def test_version(dither: Dither) -> None:

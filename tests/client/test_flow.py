@@ -20,7 +20,6 @@ from dither_client import (
     MemoryLedger,
     OverCap,
     Problem,
-    Query,
     Receipt,
     Retry,
     Unreachable,
@@ -39,6 +38,7 @@ from dither_client.flow import (
     send_flow,
     terms_flow,
 )
+from dither_client.member_counts import Asked
 
 SERVER = "https://example.org"
 QUERY = {"mechanism": "laplace", "low": 0, "high": 1, "levels": 64, "epsilon": 1, "transform": "identity"}
@@ -347,7 +347,7 @@ def test_the_draw_that_was_stored_first_is_sent() -> None:
     """Another process that shares the ledger draws between this one's charge and its draw."""
 
     class Shared(MemoryLedger):
-        def charge(self, server: str, collection: str, ticket: str, query: Query) -> Entry:
+        def charge(self, server: str, collection: str, ticket: str, query: Asked) -> Entry:
             charged = super().charge(server, collection, ticket, query)
             super().draw(server, collection, 63)
             return charged

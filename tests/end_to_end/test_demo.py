@@ -1,4 +1,4 @@
-"""`make demo`, with fewer people: from the wages to the picture, over HTTP."""
+"""`dither demo`, with fewer people: from the wages to the picture, over HTTP."""
 
 import re
 import socket
@@ -19,7 +19,8 @@ pytestmark = pytest.mark.slow
 
 
 def demo(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "dither_server.simulate.demo", "--folder", str(folder), "--port", "0"]
+    start = "from dither_client.commands import main; main()"
+    command = [sys.executable, "-c", start, "demo", "--folder", str(folder), "--port", "0"]
     return subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=300, check=False)
 
 

@@ -18,9 +18,9 @@ SIGMA = math.sqrt(10)
     [
         ("laplace", 1, 200, 0.42, 0.56),
         ("laplace", 2, 200, 0.25, 0.31),
-        ("laplace", 5, 200, 0.16, 0.17),
-        ("laplace", 10, 200, 0.135, 0.135),
-        ("randomized_response", 1, 200, 0.41, 0.48),
+        ("laplace", 5, 100, 0.16, 0.17),
+        ("laplace", 10, 100, 0.135, 0.135),
+        ("randomized_response", 1, 100, 0.41, 0.48),
         ("randomized_response", 2, 80, 0.20, 0.23),
         ("randomized_response", 5, 80, 0.12, 0.10),
         ("randomized_response", 10, 50, 0.115, 0.09),

@@ -26,6 +26,7 @@ def test_a_collection_is_created_with_sound_defaults(any_site: Site) -> None:
         "goal": "all",
         "policy": "adaptive",
         "levels": None,
+        "member_cuts": None,
         "state": "open",
         "answers": 0,
         "created_at": "2027-01-15T08:00:00.000Z",

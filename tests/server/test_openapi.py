@@ -23,6 +23,7 @@ CALLS = {
     "/v1/collections/{collection_id}/queries": {"get"},
     "/v1/collections/{collection_id}/answers": {"get"},
     "/v1/collections/{collection_id}/quality": {"get"},
+    "/v1/collections/{collection_id}/member-counts": {"get", "post"},
     "/v1/tokens": {"get", "post"},
     "/v1/tokens/{token_id}": {"delete"},
     "/v1/keys": {"get", "post"},
@@ -85,8 +86,8 @@ def test_every_field_of_a_collection_is_described_with_an_example() -> None:
     properties = DOCUMENT["components"]["schemas"]["CollectionSpec"]["properties"]
     assert list(properties) == [
         "name", "family", "epsilon", "epsilon_choices", "rho", "transform", "prior", "range", "goal", "policy",
-        "mechanism", "levels", "particles", "misfit_check", "misfit_looks", "families", "discriminate", "opens_at",
-        "closes_at", "max_answers", "admission", "keep_answers", "visibility",
+        "mechanism", "levels", "particles", "misfit_check", "misfit_looks", "families", "discriminate", "member_cuts",
+        "opens_at", "closes_at", "max_answers", "admission", "keep_answers", "visibility",
     ]  # fmt: skip
     for name, field in properties.items():
         assert field["description"].endswith("."), name

@@ -243,7 +243,7 @@ def test_the_history_follows_the_posterior(sqlite_url: str, clock: FakeClock) ->
 def keeper(site: Site) -> Keeper:
     """A keeper of an empty collection."""
     collection = site.service.collections.get(site.create())
-    return Keeper(collection, site.service.store, site.clock)
+    return Keeper(collection, site.service.store, site.service.institutions, site.clock)
 
 
 def test_the_history_of_a_hundred_thousand_answers_has_a_few_hundred_rows(keeper: Keeper) -> None:

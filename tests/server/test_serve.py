@@ -15,6 +15,7 @@ import pytest
 from tests.server.conftest import ADMIN, SPEC, check_counts, open_site
 from tests.server.process import ServerProcess, running
 
+from dither_client import Analyst
 from dither_client.commands import run
 from dither_server.database import make_engine
 
@@ -89,9 +90,13 @@ def test_a_stream_tells_of_changes_and_ends_with_the_server(sqlite_url: str) -> 
             assert stream.headers["content-type"].startswith("text/event-stream")
             for line in stream.iter_lines():
                 if not line.startswith("data: "):
-                    assert line in ("event: posterior", "")
+                    assert line in ("event: posterior", "event: state", "")
                     continue
-                seen.append(json.loads(line.removeprefix("data: "))["answers"])
+                event = json.loads(line.removeprefix("data: "))
+                if "state" in event:
+                    assert event == {"state": "open"}
+                    continue
+                seen.append(event["answers"])
                 if len(seen) == 1:
                     ticket = httpx2.post(f"{path}/tickets").json()["ticket"]
                     httpx2.post(f"{path}/responses", json={"ticket": ticket, "answer": 1})
@@ -99,6 +104,22 @@ def test_a_stream_tells_of_changes_and_ends_with_the_server(sqlite_url: str) -> 
                     server.terminate()
         assert seen == [0, 1]
         assert server.wait() == 0, server.stderr
+
+
+def test_a_stream_says_closed_once_every_answer_is_learnt(sqlite_url: str) -> None:
+    with running(sqlite_url) as server:
+        collection = create(server, visibility="public")
+        path = f"{server.url}/v1/collections/{collection}"
+        seen = []
+        with Analyst(server.url) as analyst:
+            for posterior in analyst.stream(collection):
+                seen.append(posterior.answers)
+                if len(seen) == 1:
+                    ticket = httpx2.post(f"{path}/tickets").json()["ticket"]
+                    httpx2.post(f"{path}/responses", json={"ticket": ticket, "answer": 1})
+                    closed = httpx2.patch(path, json={"state": "closed"}, headers=ADMIN)
+                    assert closed.status_code == 200
+        assert seen == [0, 1]
 
 
 def test_an_idle_connection_does_not_hold_up_the_end(sqlite_url: str) -> None:

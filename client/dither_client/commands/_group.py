@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points, version
 from importlib.util import find_spec
@@ -55,11 +56,19 @@ class _Group(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         command = self.commands.get(args[0])
+        if ctx.resilient_parsing:  # a shell asks how the line may go on: nothing is to be said of what is wrong with it
+            return self._completed(command, args)
         if not isinstance(command, _Stub):
             close = get_close_matches(args[0], self.commands)
             hint = f"did you mean {' or '.join(close)}?" if close else "see dither --help"
             fail(f"no such command; {hint}", 2)
         return args[0], command.load(), args[1:]
+
+    def _completed(self, command: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        with suppress(MissingExtra):
+            if isinstance(command, _Stub):
+                return args[0], command.load(), args[1:]
+        return None, None, args
 
 
 def run_group(arguments: Sequence[str]) -> int:
@@ -80,7 +89,7 @@ def run_group(arguments: Sequence[str]) -> int:
         return _say(str(error), status_of(error))
 
 
-_app = typer.Typer(cls=_Group, add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
+_app = typer.Typer(cls=_Group, no_args_is_help=True, pretty_exceptions_enable=False)
 
 
 def _show_version(wanted: bool) -> None:

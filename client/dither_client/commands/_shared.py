@@ -23,7 +23,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from dither_client.errors import Problem
 from dither_client.extras import MissingExtra
@@ -62,8 +62,8 @@ def print_json(data: Any) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Prints a table for people on standard output."""
-    table = Table(*columns, box=None, pad_edge=False)
+    """Prints a table for people on standard output, whose first column, of names, is not folded."""
+    table = Table(Column(columns[0], no_wrap=True), *columns[1:], box=None, pad_edge=False)
     for row in rows:
         table.add_row(*("" if cell is None else printable(str(cell)) for cell in row))
     Console(highlight=False, markup=False).print(table)

@@ -18,8 +18,8 @@ def shown(value: Scalar) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
-def write_findings(study: Study, findings: Findings, runs: int, seed: int, folder: Path) -> Mapping[str, Path]:
-    """Writes NAME.md, NAME.csv and NAME.png, and returns them by kind. Raises `OSError`."""
+def write_findings(study: Study, findings: Findings, runs: str, seed: int, folder: Path) -> Mapping[str, Path]:
+    """Writes NAME.md, NAME.csv and NAME.png, and returns them by kind. `runs`: as asked for. Raises `OSError`."""
     files = {"table": folder / f"{study.name}.md", "csv": folder / f"{study.name}.csv"}
     files["figure"] = folder / f"{study.name}.png"
     files["table"].write_text(_markdown(study, findings, runs, seed), encoding="utf-8")
@@ -33,7 +33,7 @@ def write_findings(study: Study, findings: Findings, runs: int, seed: int, folde
     return files
 
 
-def _markdown(study: Study, findings: Findings, runs: int, seed: int) -> str:
+def _markdown(study: Study, findings: Findings, runs: str, seed: int) -> str:
     columns = list(findings.rows[0])
     table = [columns, ["---"] * len(columns), *([shown(value) for value in row.values()] for row in findings.rows)]
     lines = "\n".join("| " + " | ".join(cells) + " |" for cells in table)

@@ -51,9 +51,11 @@ def reproduce(
     chosen = studies if name == _ALL else (find_study(name),)
     if data is not None:
         chosen = (_on_data(chosen, data),)
+    if runs == _FULL:
+        chosen = tuple(study.in_full() for study in chosen)
     numbers = [_number_of_runs(study, runs) for study in chosen]
     objects = [
-        _reproduce(study, number, out, seed, -1 if jobs is None else jobs, as_json)
+        _reproduce(study, number, runs or str(number), out, seed, -1 if jobs is None else jobs, as_json)
         for study, number in zip(chosen, numbers, strict=True)
     ]
     if as_json:
@@ -77,11 +79,11 @@ def _number_of_runs(study: Study, runs: str | None) -> int:
     return int(runs)
 
 
-def _reproduce(study: Study, runs: int, out: Path, seed: int, jobs: int, quiet: bool) -> dict[str, Any]:
+def _reproduce(study: Study, runs: int, asked: str, out: Path, seed: int, jobs: int, quiet: bool) -> dict[str, Any]:
     (out / "runs").mkdir(parents=True, exist_ok=True)
     kept = KeptRuns(out / "runs" / f"{study.name}.jsonl", seed)
     findings = _run(study, runs, seed, jobs, kept)
-    files = write_findings(study, findings, runs, seed, out)
+    files = write_findings(study, findings, asked, seed, out)
     if not quiet:
         _print(study, findings, list(files.values()))
     return {

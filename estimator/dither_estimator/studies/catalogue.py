@@ -7,6 +7,17 @@ from dither_estimator.studies import (
     ops_efficiency,
     ops_error,
     ops_posteriors,
+    selection_additive,
+    selection_information,
+    selection_mixing,
+    selection_order,
+    selection_sequential,
+    truncation_costs,
+    truncation_errors,
+    truncation_incomes,
+    truncation_intervals,
+    truncation_scores,
+    truncation_trajectories,
     ubapp_discretisation,
     ubapp_heat_maps,
     ubapp_privacy,
@@ -20,6 +31,12 @@ from dither_estimator.studies.study import Study, StudyError
 __all__ = ["find_study", "studies"]
 
 studies: tuple[Study, ...] = (
+    *truncation_intervals.STUDIES,
+    *truncation_trajectories.STUDIES,
+    *truncation_errors.STUDIES,
+    *truncation_scores.STUDIES,
+    *truncation_incomes.STUDIES,
+    *truncation_costs.STUDIES,
     *ubapp_privacy.STUDIES,
     *ubapp_trials.STUDIES,
     *ubapp_heat_maps.STUDIES,
@@ -31,6 +48,11 @@ studies: tuple[Study, ...] = (
     *war_logs_states.STUDIES,
     *war_logs_emissions.STUDIES,
     *war_logs_likelihood.STUDIES,
+    *selection_information.STUDIES,
+    *selection_additive.STUDIES,
+    *selection_mixing.STUDIES,
+    *selection_order.STUDIES,
+    *selection_sequential.STUDIES,
 )
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -102,7 +102,7 @@ class Study:
     reproduces: str
     """What of the paper, such as `Figure 2`, in a few words."""
     runs: int
-    """Small: all of them together take seconds, or a minute at most."""
+    """Small: all of them together take seconds or minutes."""
     full_runs: int
     """The paper's number."""
     cells: Sequence[Cell]
@@ -112,6 +112,13 @@ class Study:
     """Inches."""
     with_data: Callable[[str], "Study"] | None = None
     """The same study on the data of a file, given its text, if it can take one. Raises `ValueError`."""
+
+    larger: Sequence[Cell] = ()
+    """Cells that take too long for a first look: part of the study in full alone."""
+
+    def in_full(self) -> "Study":
+        """The study with its larger cells."""
+        return replace(self, cells=[*self.cells, *self.larger], larger=())
 
     def all_runs(self, runs: int) -> list[Run]:
         """Every run of every cell, if those that are random have `runs` each."""

@@ -19,6 +19,7 @@ from dither_server.messages.collections import (
     TermsReply,
 )
 from dither_server.messages.common import MAX_COUNT
+from dither_server.messages.institutions import MemberCountsBody, MemberCountsReply
 from dither_server.messages.operating import (
     KeyList,
     KeyReply,
@@ -46,6 +47,8 @@ __all__ = [
     "KeyList",
     "KeyReply",
     "LaplaceQuery",
+    "MemberCountsBody",
+    "MemberCountsReply",
     "ParticlesReply",
     "PosteriorReply",
     "QualityReply",

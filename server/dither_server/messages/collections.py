@@ -35,6 +35,9 @@ class TermsReply(BaseModel):
     goal: Any = Field(examples=["all"])
     policy: str = Field(examples=["adaptive"])
     levels: int | None
+    member_cuts: list[float] | None = Field(
+        description="Where institutions count their members, on the transformed scale; null if they are not asked."
+    )
     state: State
     answers: int = Field(description="Stored so far.", examples=[1204])
     created_at: str = Field(examples=[EXAMPLE_TIME])

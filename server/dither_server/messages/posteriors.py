@@ -81,6 +81,7 @@ class PosteriorReply(BaseModel):
     answers_by_epsilon: dict[str, int] = Field(
         description="How many of them came at each ε.", examples=[{"0.5": 310, "2": 894}]
     )
+    institutions: int = Field(description="How many of them have shared counts of their members that are learnt.")
     ess: float = Field(description="Effective sample size of the particles.")
     log_evidence: float
     particles: int

@@ -1,11 +1,16 @@
-"""What several calls share: who is asking, what is asked about, and how it is documented."""
+"""What several calls share: who is asking, what is asked about, and how it is documented.
+
+A token comes in the header `Authorization`. Reads are also open to a browser whose person has signed in to the pages
+(`sessions.py`); calls that change something never are, so no other site can have them sent.
+"""
 
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
 
-from dither_server.access import Role
+from dither_server.access import Role, Token
 from dither_server.collections import Collection
+from dither_server.errors import Forbidden, Unauthorized
 from dither_server.service import Service, service_of
 
 __all__ = [
@@ -18,6 +23,8 @@ __all__ = [
     "check_reader",
     "may_read",
     "needs",
+    "session_cookie",
+    "signed_in",
 ]
 
 TOKEN: dict[str, Any] = {"security": [{"token": []}]}
@@ -47,9 +54,23 @@ def needs(role: Role) -> Any:
     return Depends(check)
 
 
+def session_cookie(request: Request) -> str:
+    """The name of the cookie; over https one that browsers take from this host alone, and send nowhere else."""
+    return "__Host-dither_session" if request.url.scheme == "https" else "dither_session"
+
+
+def signed_in(request: Request) -> Token | None:
+    """The token of whoever has signed in with this browser."""
+    return service_of(request).sessions.token(request.cookies.get(session_cookie(request)))
+
+
 def check_analyst(request: Request, collection: Collection) -> None:
-    """Raises `Unauthorized` or `Forbidden` unless the request has the token of an analyst of the collection."""
-    service_of(request).access.check(authorization(request), "analyst", collection.id)
+    """Raises `Unauthorized` or `Forbidden` unless whoever asks is an analyst of the collection."""
+    token = None if authorization(request) else signed_in(request)
+    if token is None:
+        service_of(request).access.check(authorization(request), "analyst", collection.id)
+    else:
+        token.check("analyst", collection.id)
 
 
 def check_reader(request: Request, collection: Collection) -> None:
@@ -60,6 +81,8 @@ def check_reader(request: Request, collection: Collection) -> None:
 
 def may_read(request: Request, collection: Collection) -> bool:
     """Whether `check_reader` would pass."""
-    if collection.visibility == "public":
-        return True
-    return service_of(request).access.allows(authorization(request), "analyst", collection.id)
+    try:
+        check_reader(request, collection)
+    except (Unauthorized, Forbidden):
+        return False
+    return True

@@ -1,75 +1,134 @@
-"""Pages for a browser: collections, one collection, the HTTP interface. Rendered here, without scripts."""
+"""Pages for a browser: collections, one collection with its charts, the HTTP interface."""
 
 from collections.abc import Mapping
-from pathlib import Path
+from importlib.util import find_spec
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
-from fastapi.responses import HTMLResponse
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from fastapi.responses import HTMLResponse, JSONResponse
 from starlette.concurrency import run_in_threadpool
 
-from dither_client.comparison import comparison_lines
-from dither_client.misfit import misfit_sentence
-from dither_client.posterior import poison_sentence
+from dither_estimator.design import DesignError
+from dither_server.clock import milliseconds
+from dither_server.collections import Collection
+from dither_server.dashboard.charts import charts, rate
+from dither_server.dashboard.findings import citation, privacy_sentences
+from dither_server.dashboard.precision import Plans
+from dither_server.dashboard.templates import fragment, page
+from dither_server.dashboard.views import Views
+from dither_server.errors import NotFound
 from dither_server.quality import quality
-from dither_server.routes.common import CollectionOf, ServiceOf
+from dither_server.routes.common import CollectionOf, ServiceOf, check_reader, may_read, signed_in
+from dither_server.service import Service
+from dither_server.tally import PERIOD
 
-__all__ = ["add_routes"]
+__all__ = ["add_routes", "collection_page"]
 
-_FOLDER = Path(__file__).parent.parent / "templates"
-_TEMPLATES = Environment(
-    loader=PackageLoader("dither_server"),
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
+_HOUR = 3600
 
 
 def add_routes(app: FastAPI) -> None:
-    """Adds the pages."""
-    page: dict[str, Any] = {"methods": ["GET"], "response_class": HTMLResponse, "include_in_schema": False}
-    app.add_api_route("/", show_index, **page)
-    app.add_api_route("/collections/{collection_id}", show_page, **page)
-    app.add_api_route("/docs", show_docs, **page)
-    app.add_api_route("/style.css", show_style, methods=["GET"], include_in_schema=False)
+    """Adds the pages, and what their scripts fetch."""
+    app.state.plans, app.state.views = Plans(), Views()
+    shown: dict[str, Any] = {"methods": ["GET"], "response_class": HTMLResponse, "include_in_schema": False}
+    fetched: dict[str, Any] = {"methods": ["GET"], "include_in_schema": False}
+    path = "/collections/{collection_id}"
+    app.add_api_route("/", show_index, **shown)
+    app.add_api_route(path, show_page, **shown)
+    app.add_api_route("/docs", show_docs, **shown)
+    app.add_api_route(f"{path}/findings.json", show_findings, **fetched)
+    app.add_api_route(f"{path}/charts.json", show_charts, **fetched)
+    app.add_api_route(f"{path}/precision.json", show_precision, **fetched)
 
 
-def show_index(service: ServiceOf) -> str:
+def show_index(request: Request, service: ServiceOf) -> Response:
     """Shows every collection."""
-    return _render("index.html", collections=service.collections.all_terms())
+    recent = service.store.recent_answers((int(service.clock()) - _HOUR) // PERIOD)
+    numbers = {collection.id: collection.number for collection in service.collections.all()}
+    rows = [(terms, recent.get(numbers[terms["id"]], 0)) for terms in service.collections.all_terms()]
+    return page(request, "index.html", collections=rows)
 
 
-async def show_page(collection: CollectionOf, service: ServiceOf) -> str:
-    """Shows a collection's terms, and its posterior, and what to be warned of, if that is public."""
+async def show_page(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:
+    """Shows a collection's terms, and its posterior to those who may read it."""
+    return await collection_page(request, collection, service)
+
+
+async def collection_page(
+    request: Request, collection: Collection, service: Service, status: int = 200, **values: Any
+) -> Response:
+    """The page of a collection; `values` are what a form on it led to."""
     terms = await run_in_threadpool(service.collections.terms, collection)
-    if collection.visibility != "public":
-        return _render("collection.html", terms=terms, posterior=None)
+    readable = await run_in_threadpool(may_read, request, collection)
+    found = await _findings(request.app.state.views, collection, service, terms) if readable else None
+    token = signed_in(request)
+    admin = token is not None and token.role == "admin"
+    invitations = None
+    if admin and collection.admission == "invite":
+        invitations = await run_in_threadpool(service.invitations.tally, collection.number)
+    given = {"codes": None, "refused": None} | values
+    return page(
+        request,
+        "collection.html",
+        status,
+        terms=terms,
+        privacy=privacy_sentences(collection.specification, terms),
+        findings=found,
+        parameters=collection.specification.family.names,
+        transform=collection.specification.transform,
+        parquet=find_spec("pyarrow") is not None,
+        admin=admin,
+        invitations=invitations,
+        **given,
+    )
+
+
+async def show_findings(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:
+    """The parts of a collection's page that change while answers come, as HTML by name."""
+    await run_in_threadpool(check_reader, request, collection)
+    terms = await run_in_threadpool(service.collections.terms, collection)
+    return JSONResponse(await _findings(request.app.state.views, collection, service, terms))
+
+
+async def show_charts(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:
+    """The numbers behind a collection's charts."""
+    await run_in_threadpool(check_reader, request, collection)
+    view = await request.app.state.views.view(collection, service.owner)
+    rows = await run_in_threadpool(service.store.history, collection.number)
+    now = milliseconds(service.clock())
+    return JSONResponse(await run_in_threadpool(charts, rows, view.posterior, view.curves, now))
+
+
+async def show_precision(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:
+    """How many more answers each of some precisions takes. Raises `NotFound` where no plan says it."""
+    await run_in_threadpool(check_reader, request, collection)
     posterior = (await service.owner.published(collection)).posterior
-    warnings = (await run_in_threadpool(quality, service.store, collection, service.clock()))["warnings"]
-    return _render("collection.html", terms=terms, posterior=posterior, notes=_notes(posterior), warnings=warnings)
+    try:
+        return JSONResponse(await run_in_threadpool(request.app.state.plans.more_answers, collection, posterior))
+    except DesignError as error:
+        raise NotFound(f"There is no plan here: {error}.") from None
 
 
-def show_docs(request: Request) -> str:
+def show_docs(request: Request) -> Response:
     """Shows every call of the HTTP interface."""
-    return _render("docs.html", document=request.app.openapi())
+    return page(request, "docs.html", document=request.app.openapi())
 
 
-async def show_style() -> Response:
-    """The style of the pages."""
-    return Response((_FOLDER / "style.css").read_text(), media_type="text/css")
+async def _findings(views: Views, collection: Collection, service: Service, terms: Mapping[str, Any]) -> dict[str, str]:
+    view = await views.view(collection, service.owner)
+    posterior = view.posterior
 
+    def write() -> dict[str, str]:
+        now = service.clock()
+        rows = service.store.history(collection.number)
+        values = {
+            "terms": terms,
+            "posterior": posterior,
+            "findings": view.findings,
+            "rate": rate(rows, posterior["answers"], collection.created_at, milliseconds(now)),
+            "warnings": quality(service.store, collection, now)["warnings"],
+            "citation": citation(terms, posterior),
+        }
+        return {name: fragment(f"{name}.html", **values) for name in ("summary", "details")}
 
-def _notes(posterior: Mapping[str, Any]) -> list[str]:
-    """What else there is to say beside a posterior: the family's rivals, the bound on poison, the misfit check."""
-    notes = [poison_sentence(posterior["poison"])]
-    if posterior.get("verdict") is not None:
-        notes += comparison_lines(posterior["families"], posterior["verdict"])
-    if posterior.get("misfit") is not None:
-        notes.append(misfit_sentence(posterior["misfit"]))
-    return notes
-
-
-def _render(name: str, **values: Any) -> str:
-    return _TEMPLATES.get_template(name).render(**values)
+    return await run_in_threadpool(write)

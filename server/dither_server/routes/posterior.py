@@ -3,7 +3,7 @@
 import asyncio
 import json
 from base64 import b64decode, urlsafe_b64encode
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from starlette.concurrency import run_in_threadpool
 
 from dither_client import parse_query
-from dither_server.clock import iso_time
+from dither_server.clock import iso_time, milliseconds
 from dither_server.collections import Collection
 from dither_server.errors import Forbidden, InvalidBody, NotFound, Unauthorized, Unavailable
+from dither_server.keeper import Published
 from dither_server.messages import (
     AnswersReply,
     HistoryReply,
@@ -74,7 +75,10 @@ def add_routes(app: FastAPI) -> None:
         f"{posterior}/stream",
         stream_posterior,
         response_class=StreamingResponse,
-        responses={200: {"description": "Events of type `posterior`.", "content": stream}, **problems(*_READ)},
+        responses={
+            200: {"description": "Events of type `posterior` and `state`.", "content": stream},
+            **problems(*_READ),
+        },
         **read,
     )
     app.add_api_route(
@@ -137,7 +141,10 @@ async def show_particles(request: Request, collection: CollectionOf, service: Se
 
 
 async def stream_posterior(request: Request, collection: CollectionOf, service: ServiceOf) -> StreamingResponse:
-    """Sends the posterior, and again whenever it has changed, as server-sent events."""
+    """Sends the posterior and the state, and each again whenever it has changed, as server-sent events.
+
+    The state `closed` comes once every answer is learnt: nothing follows it.
+    """
     await run_in_threadpool(check_reader, request, collection)
     await service.owner.published(collection)
     return StreamingResponse(_events(request, collection, service), media_type="text/event-stream")
@@ -217,15 +224,28 @@ def _cursor(after: str | None) -> bytes:
 
 
 async def _events(request: Request, collection: Collection, service: Service) -> AsyncIterator[str]:
-    sent = None
+    sent, said = None, None
     silent = 0.0
     while not service.stopping.is_set():
         published = await service.owner.published(collection)
+        state = service.collections.get(collection.id).state(milliseconds(service.clock()))
         if published is not sent:
             sent, silent = published, 0.0
-            yield f"event: posterior\ndata: {json.dumps(published.posterior, separators=(',', ':'))}\n\n"
+            yield _event("posterior", published.posterior)
+        elif state != said and (state != "closed" or await run_in_threadpool(_learnt, service, published, collection)):
+            said, silent = state, 0.0
+            yield _event("state", {"state": state})
         elif silent >= _COMMENT_SECONDS:
             silent = 0.0
             yield ": nothing new\n\n"
         await asyncio.sleep(_LOOK_SECONDS)
         silent += _LOOK_SECONDS
+
+
+def _event(name: str, data: Mapping[str, Any]) -> str:
+    return f"event: {name}\ndata: {json.dumps(data, separators=(',', ':'))}\n\n"
+
+
+def _learnt(service: Service, published: Published, collection: Collection) -> bool:
+    """Whether the posterior rests on every answer that is stored."""
+    return published.answers == sum(row.count for row in service.store.counts(collection.number))

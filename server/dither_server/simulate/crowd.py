@@ -14,7 +14,7 @@ from fractions import Fraction
 from itertools import islice
 from typing import TypeVar
 
-from dither_client import DitherError, MemoryLedger, Problem, Receipt, Retry, Unreachable
+from dither_client import DitherError, MemoryLedger, Problem, Query, Receipt, Retry, Unreachable
 from dither_client.addresses import Address, collection_path
 from dither_client.flow import ConnectionFailed, Finished, Flow, Response, Send, Sleep, advance, answer_flow
 from dither_client.messages import decode_json, parse_receipt
@@ -143,13 +143,15 @@ class Crowd:
             return
         entry = ledger.find(self._server, self._collection)
         assert entry is not None
-        assert entry.answer is not None
-        if self._roles.drops_out(number, entry.query, entry.query.cell(value), entry.answer):
+        query, answer = entry.query, entry.answer
+        assert isinstance(query, Query)
+        assert isinstance(answer, int)
+        if self._roles.drops_out(number, query, query.cell(value), answer):
             self._counts["dropped_out"] += 1
             return
         if self._roles.poisons[number]:
             self._counts["poisoned"] += 1
-            body = {"ticket": entry.ticket, "answer": poisoned_answer(entry.query)}
+            body = {"ticket": entry.ticket, "answer": poisoned_answer(query)}
             send = send._replace(body=json.dumps(body).encode())
         respondent = _Respondent(number, flow, send)
         if self._roles.late[number]:

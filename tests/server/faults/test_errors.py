@@ -61,7 +61,10 @@ def check_every_call(
 def trouble(url: str) -> Iterator[tuple[Site, Any]]:
     """A site, and the check to be made while its database is away."""
     with open_site(url) as site:
-        collection, by_invitation = site.create(visibility="public"), site.create(admission="invite")
+        collection, by_invitation = (
+            site.create(visibility="public", member_cuts=[40, 60]),
+            site.create(admission="invite"),
+        )
         ticket, another = site.tickets(collection, 2)
         assert site.respond(collection, ticket).status_code == 201
         site.learnt(collection, 1)
@@ -72,6 +75,7 @@ def trouble(url: str) -> Iterator[tuple[Site, Any]]:
             ("post", f"{path}/responses"): {"ticket": another, "answer": 0},
             ("post", f"{path}/responses/batch"): {"responses": [{"ticket": another, "answer": 0}]},
             ("post", INVITATIONS): {"count": 1},
+            ("post", f"{path}/member-counts"): {"size": 10, "counts": [3, 2]},
             ("post", "/v1/tokens"): {"role": "analyst", "name": "Ana"},
         }
         token = site.client.post("/v1/tokens", json={"role": "analyst", "name": "Bo"}, headers=ADMIN).json()["id"]

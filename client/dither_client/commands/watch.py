@@ -1,0 +1,68 @@
+"""Follow a collection's posterior while answers come."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.live import Live
+
+from dither_client.addresses import collection_path
+from dither_client.api import Api
+from dither_client.commands._shared import Token, Url, print_json
+from dither_client.commands._watch_view import Pace, View, line
+from dither_client.messages import parse_terms
+from dither_client.posterior import Posterior, parse_particles, parse_posterior
+from dither_client.watching import watch as watch_collection
+
+__all__ = ["app"]
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def watch(
+    collection: Annotated[str, typer.Argument(metavar="ID", help="The collection.", show_default=False)],
+    url: Url,
+    token: Token = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line on standard output.")] = False,
+) -> None:
+    """Follow a collection's posterior while answers come, until it is closed, or until Ctrl-C.
+
+    In a terminal it is a picture that changes, elsewhere a line for each change. The bands show the median, the middle
+    half and the middle 90% of the posterior, on a scale that stays.
+
+    For example: dither watch wages
+    """
+    with Api(url, token) as api, suppress(KeyboardInterrupt):
+        updates = watch_collection(api, collection)
+        if as_json:
+            for state, data in updates:
+                print_json({"state": state, **data})
+                sys.stdout.flush()
+            return
+        posteriors = ((state, _parsed(api, collection, data)) for state, data in updates)
+        console = Console(highlight=False, markup=False)
+        if console.is_terminal:
+            _show_live(console, parse_terms(api.get(collection_path(collection))).name, posteriors)
+        else:
+            for state, posterior in posteriors:
+                print(line(posterior, state), flush=True)
+
+
+def _show_live(console: Console, name: str, updates: Iterator[tuple[str, Posterior]]) -> None:
+    view, pace = View(name), Pace()
+    with Live(console=console, auto_refresh=False) as live:
+        for state, posterior in updates:
+            now = time.monotonic()
+            pace.note(now, posterior.answers)
+            live.update(view.picture(posterior, state, pace.per_minute(now)), refresh=True)
+
+
+def _parsed(api: Api, collection: str, data: dict[str, Any]) -> Posterior:
+    return parse_posterior(
+        collection, data, lambda: parse_particles(api.get(collection_path(collection, "posterior", "particles")))
+    )

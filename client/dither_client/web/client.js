@@ -1,0 +1,167 @@
+/**
+ * A respondent's client of one server, in a browser. The value enters `answer`, and only an answer drawn from the
+ * question's channel leaves: no request, stored entry or error ever holds the value.
+ */
+
+import { epsilonText, parseMicro } from "./epsilon.js";
+import {
+  AlreadyAnswered,
+  AnswerExpired,
+  DitherError,
+  InvalidAddress,
+  InvalidQuery,
+  LedgerError,
+  OverCap,
+  Unreachable,
+} from "./errors.js";
+import { collectionPath, exchange, parseAddress, sleep } from "./http.js";
+import { decodeJson } from "./json.js";
+import { Ledger } from "./ledger.js";
+import { parseProblem, parseReceipt, parseTerms, parseTicket } from "./messages.js";
+import { checkValue } from "./query.js";
+
+const TOO_LATE = ["ticket-expired", "collection-closed", "collection-full"];
+const SECRET = /^[!-~]{1,128}$/;
+const SETTLE = 0.005; // seconds from the beginning of drawing: how long that takes depends on the noise
+
+export class Client {
+  #base;
+  #retry;
+
+  /** `url` is https, or on this machine; `retry` may have `attempts`, `first` and `longest`, the last two in seconds. */
+  constructor(url, { ledger = new Ledger(), retry = {} } = {}) {
+    const { origin, base } = parseAddress(url);
+    this.server = origin;
+    this.ledger = ledger;
+    this.#base = base;
+    this.#retry = retry;
+  }
+
+  /** What the collection is and which ε it costs. Throws `InvalidAddress` and `ServerError`. */
+  async terms(collection) {
+    const response = await this.#exchange("GET", collectionPath(collection));
+    if (response.status !== 200) {
+      throw parseProblem(response.status, response.body);
+    }
+    return parseTerms(decodeJson(response.body));
+  }
+
+  /**
+   * Answers privately, or sends the answer that the ledger holds. A question that costs more than `maxEpsilon`, what
+   * the respondent was told, is refused. `epsilon` is what the respondent chose where the terms leave a choice, without
+   * regard to the value; `invitation` is the code where `admission` is `invite`. Resolves to the entry, with its
+   * `query`, `answer` and `receipt`. Throws `InvalidValue`, `InvalidAddress` and `InvalidEpsilon` before anything is
+   * sent, `InvalidQuery`, `LedgerError` and `ServerError`.
+   */
+  async answer(collection, value, { maxEpsilon = null, epsilon = null, invitation = null } = {}) {
+    checkValue(value);
+    const path = collectionPath(collection, "tickets");
+    const [told, chosen] = [maxEpsilon, epsilon].map((amount) => (amount === null ? null : parseMicro(amount)));
+    if (invitation !== null && !SECRET.test(invitation)) {
+      throw new InvalidAddress("an invitation has only printable ASCII characters and no blanks, at most 128");
+    }
+    let entry = await this.ledger.find(this.server, collection);
+    if (entry === null) {
+      const { ticket, query } = await this.#ticket(path, collection, chosen, invitation);
+      checkPrice(BigInt(query.microEpsilon), told, chosen);
+      entry = await this.ledger.charge(this.server, collection, ticket, query);
+    }
+    if (entry.state === "charged") {
+      const began = performance.now();
+      const answer = entry.query.answer(value);
+      await sleep(Math.max(0, SETTLE - (performance.now() - began) / 1000));
+      entry = await this.ledger.draw(this.server, collection, answer);
+    }
+    return this.#send(entry);
+  }
+
+  /** Sends the answer that the ledger holds for the collection; null if it holds none. */
+  async sendStored(collection) {
+    const entry = await this.ledger.find(this.server, collection);
+    return entry === null || entry.state === "charged" ? null : this.#send(entry);
+  }
+
+  /** Sends every stored answer to this server: a Map from collection to entry or error. Throws `Unreachable`. */
+  async resume() {
+    const outcomes = new Map();
+    for (const entry of await this.ledger.unsent(this.server)) {
+      try {
+        outcomes.set(entry.collection, await this.#send(entry));
+      } catch (error) {
+        if (error instanceof Unreachable || !(error instanceof DitherError)) {
+          throw error;
+        }
+        outcomes.set(entry.collection, error);
+      }
+    }
+    return outcomes;
+  }
+
+  async #ticket(path, collection, chosen, invitation) {
+    const asked = chosen === null ? {} : { epsilon: Number(epsilonText(chosen)) };
+    if (invitation !== null) {
+      asked.invitation = invitation;
+      asked.retry_key = await this.ledger.retryKey(this.server, collection);
+    }
+    const response = await this.#exchange("POST", path, JSON.stringify(asked));
+    if (response.status !== 201) {
+      throw parseProblem(response.status, response.body);
+    }
+    return parseTicket(decodeJson(response.body));
+  }
+
+  /** Sends the stored answer of a drawn entry: always the same bytes. */
+  async #send(entry) {
+    const { server, collection, ticket, answer, state } = entry;
+    if (state === "sent") {
+      throw new AlreadyAnswered("this collection already has your answer, and takes one only", entry.receipt);
+    }
+    if (state === "expired") {
+      throw new AnswerExpired(
+        "an answer to this collection came too late; it is not drawn again and its charge stands",
+      );
+    }
+    if (answer === null) {
+      throw new LedgerError("the ledger has no answer to send to this collection");
+    }
+    const path = collectionPath(collection, "responses");
+    const response = await this.#exchange("POST", path, JSON.stringify({ ticket, answer }));
+    if (response.status === 200 || response.status === 201) {
+      return this.ledger.markSent(server, collection, parseReceipt(decodeJson(response.body)));
+    }
+    const problem = parseProblem(response.status, response.body);
+    if (TOO_LATE.includes(problem.reason)) {
+      await this.ledger.markExpired(server, collection);
+      const late = "the answer came too late, it is not drawn again and its charge stands";
+      throw new AnswerExpired(`${late}: ${problem.message}`);
+    }
+    if (problem.reason === "already-answered") {
+      // A ledger that was restored from a copy drew twice; the answer that the server has is the one that counts.
+      await this.ledger.markExpired(server, collection);
+      throw new AlreadyAnswered("the server already has another answer to this ticket");
+    }
+    throw problem;
+  }
+
+  #exchange(method, path, body) {
+    return exchange(method, this.#base + path, body, this.#retry);
+  }
+}
+
+function checkPrice(asked, told, chosen) {
+  for (const [limit, whose] of [
+    [told, "you were told"],
+    [chosen, "you chose"],
+  ]) {
+    if (limit !== null && asked > limit) {
+      const [costs, most] = [asked, limit].map(epsilonText);
+      throw new OverCap(`this question costs ε = ${costs}, more than the ε = ${most} that ${whose}`);
+    }
+  }
+  if (chosen !== null && asked !== chosen) {
+    const [costs, wanted] = [asked, chosen].map(epsilonText);
+    throw new InvalidQuery(
+      `the server's question is refused: it is asked at ε = ${costs}, not at the ε = ${wanted} that you chose`,
+    );
+  }
+}

@@ -1,0 +1,28 @@
+/**
+ * Answers the questions of a Dither server privately, in a browser: the value stays on the device, and what is sent is
+ * drawn with exact noise. No dependencies; `dither.d.ts` has the types.
+ */
+
+export { Client } from "./client.js";
+export { epsilonText, parseMicro } from "./epsilon.js";
+export {
+  AlreadyAnswered,
+  AnswerExpired,
+  BadResponse,
+  DitherError,
+  InvalidAddress,
+  InvalidEpsilon,
+  InvalidQuery,
+  InvalidValue,
+  LedgerError,
+  OverCap,
+  Problem,
+  ServerError,
+  Unreachable,
+} from "./errors.js";
+export { decodeJson } from "./json.js";
+export { Ledger } from "./ledger.js";
+export { parseTicket } from "./messages.js";
+export { parseQuery } from "./queries.js";
+export { systemRandbelow, uniform } from "./sampling.js";
+export { answerText, odds, questionText } from "./words.js";

@@ -1,0 +1,73 @@
+/** ε as an exact number: an integer of micro-ε, read from a decimal of at most six places. */
+
+import { InvalidEpsilon } from "./errors.js";
+import { JsonNumber } from "./json.js";
+
+export const MICRO = 1_000_000;
+
+const DECIMAL = /^([+-]?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/;
+const MAX_TEXT = 64;
+
+/**
+ * Micro-ε of the decimal that `value` writes: a JSON number, a decimal string, or a number, which stands for the
+ * shortest decimal that prints it. Throws `InvalidEpsilon` unless it is above 0 and has at most six decimals.
+ */
+export function parseMicro(value, name = "epsilon") {
+  const text = written(value, name);
+  const parts = DECIMAL.exec(text);
+  if (parts === null) {
+    throw new InvalidEpsilon(`${name} must be a decimal such as "0.5" or a rational such as "1/3"`);
+  }
+  const [, sign, whole, fraction = "", exponent = "0"] = parts;
+  const digits = BigInt(whole + fraction);
+  if (sign === "-" || digits === 0n) {
+    throw new InvalidEpsilon(`${name} must be above 0`);
+  }
+  const scale = Number(exponent) - fraction.length;
+  if (/[.eE]/.test(text) && Math.abs(String(digits).length - 1 + scale) > MAX_TEXT) {
+    throw new InvalidEpsilon(`${name} must be a positive, finite number`);
+  }
+  const places = 6 + scale;
+  if (places >= 0) {
+    return digits * 10n ** BigInt(places);
+  }
+  const unit = 10n ** BigInt(-places);
+  if (digits % unit !== 0n) {
+    throw new InvalidEpsilon(`${name} must have at most six decimals`);
+  }
+  return digits / unit;
+}
+
+function written(value, name) {
+  if (value instanceof JsonNumber) {
+    return value.text;
+  }
+  if (typeof value === "number" && Number.isFinite(value)) {
+    return String(value);
+  }
+  if (typeof value !== "string") {
+    throw new InvalidEpsilon(`${name} must be a number or a decimal string`);
+  }
+  if (value.length > MAX_TEXT) {
+    throw new InvalidEpsilon(`${name} must be written in at most ${MAX_TEXT} characters`);
+  }
+  return value;
+}
+
+/** Micro-ε for people: `"0.1"`, `"2"`. */
+export function epsilonText(micro) {
+  const whole = BigInt(micro);
+  const fraction = String(whole % 1_000_000n)
+    .padStart(6, "0")
+    .replace(/0+$/, "");
+  return String(whole / 1_000_000n) + (fraction && `.${fraction}`);
+}
+
+/** The rational that `micro` millionths are, as `[numerator, denominator]` in lowest terms. */
+export function rational(micro) {
+  let [a, b] = [BigInt(micro), 1_000_000n];
+  while (b !== 0n) {
+    [a, b] = [b, a % b];
+  }
+  return [BigInt(micro) / a, 1_000_000n / a];
+}

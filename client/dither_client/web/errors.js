@@ -1,0 +1,61 @@
+/**
+ * Everything that the module throws on purpose, named as in the Python client. No text of these ever holds a value.
+ *
+ *     DitherError
+ *     ├── InvalidEpsilon    ε is not a positive decimal
+ *     ├── InvalidValue      the value is not a number that can be asked about
+ *     ├── InvalidQuery      a question that an honest server would not ask
+ *     ├── InvalidAddress    a server's URL, a collection's id or a code that cannot be used
+ *     ├── LedgerError
+ *     │   ├── OverCap           answering would exceed a cap
+ *     │   ├── AlreadyAnswered   the collection has this ledger's answer
+ *     │   └── AnswerExpired     a stored answer came too late
+ *     └── ServerError
+ *         ├── Unreachable       no response after every retry
+ *         ├── Problem           the server refused, with a reason
+ *         └── BadResponse       the response does not follow the protocol
+ */
+
+export class DitherError extends Error {
+  get name() {
+    return this.constructor.name;
+  }
+}
+
+export class InvalidEpsilon extends DitherError {}
+
+export class InvalidValue extends DitherError {}
+
+export class InvalidQuery extends DitherError {}
+
+export class InvalidAddress extends DitherError {}
+
+export class LedgerError extends DitherError {}
+
+export class OverCap extends LedgerError {}
+
+export class AlreadyAnswered extends LedgerError {
+  /** `receipt` is that of the answer, or null if the ledger does not hold it. */
+  constructor(message, receipt = null) {
+    super(message);
+    this.receipt = receipt;
+  }
+}
+
+export class AnswerExpired extends LedgerError {}
+
+export class ServerError extends DitherError {}
+
+export class Unreachable extends ServerError {}
+
+export class BadResponse extends ServerError {}
+
+/** `status` is the HTTP status, `type` the URI that names the cause, `reason` the cause alone: `ticket-expired`. */
+export class Problem extends ServerError {
+  constructor(status, type, detail) {
+    super(detail);
+    this.status = status;
+    this.type = type;
+    this.reason = type.replace(/^urn:dither:/, "");
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * The law of the clipped discrete Gaussian, `P(Z = z)` proportional to `exp(-a z²)` with `a = ρ / levels²`, in integers
+ * of 2^-320 that are rounded outwards: a bound is a pair `[lower, upper]`.
+ *
+ * The pure ε of the clipped answers is `log(P(Z ≥ 0) / P(Z ≥ levels))`: the end answers attain it.
+ */
+
+import { squareRoot } from "./sampling.js";
+
+const BITS = 320n;
+const ONE = 1n << BITS;
+const EXPONENTIAL_ERROR = 1n << 32n;
+const MICRO = 1_000_000n;
+const MOST = 100_000_000n; // micro-ε: no question with ρ of at most 50 and at most 1,024 levels has more
+const STEEP = 52; // terms: at rates of 1/16 and more the next weight is below exp(-169)
+
+/** The least micro-ε that is surely no less than the pure ε of `levels` levels at `microRho`. */
+export function leastMicroEpsilon(levels, microRho) {
+  const { tails } = tailBounds(levels, microRho);
+  const [first, last] = [tails[0][1], tails.at(-1)[0]];
+  let [low, high] = [0n, MOST];
+  while (high - low > 1n) {
+    const middle = (low + high) / 2n;
+    const [, decay] = exponential(middle, MICRO);
+    if (timesUp(decay, first) <= last) {
+      high = middle;
+    } else {
+      low = middle;
+    }
+  }
+  return Number(high);
+}
+
+/** `tails[d]` is `P(Z ≥ d)` for `d = 0..levels`, `inner[d]` is `P(Z = d)` for `d = 0..levels - 1`. */
+export function clippedLaw(levels, microRho) {
+  const { tails, total } = tailBounds(levels, microRho);
+  const probability = (weight) => Number((weight << 200n) / total[0]) / 2 ** 200;
+  return {
+    tails: tails.map(([lower]) => probability(lower)),
+    inner: tails.slice(1).map(([lower], d) => probability(tails[d][0] - lower)),
+  };
+}
+
+/** Bounds of `T(d) = Σ_{z ≥ d} exp(-a z²)` for `d = 0..levels`, and of the sum over all z. */
+function tailBounds(levels, microRho) {
+  const rate = [BigInt(microRho), MICRO * BigInt(levels) ** 2n];
+  const total = totalBounds(...rate);
+  let [lower, upper] = [(total[0] + ONE) / 2n, (total[1] + ONE + 1n) / 2n]; // the weights are symmetric, that of 0 is 1
+  const tails = [[lower, upper]];
+  for (const weight of weights(...rate, levels)) {
+    [lower, upper] = [lower - weight[1], upper - weight[0]];
+    tails.push([lower, upper]);
+  }
+  return { tails, total };
+}
+
+function totalBounds(numerator, denominator) {
+  if (16n * numerator < denominator) {
+    // Poisson's formula: sqrt(π/a) (1 + 2 Σ_{k ≥ 1} exp(-π² k² / a)), and that sum is below exp(-157) < 2^-226 here.
+    const [lowerPi, upperPi] = piBounds();
+    const lower = squareRoot((lowerPi * ONE * denominator) / numerator);
+    const upper = squareRoot((upperPi * ONE * denominator) / numerator + 1n) + 1n;
+    return [lower, upper + (upper >> 224n) + 1n];
+  }
+  const terms = weights(numerator, denominator, STEEP + 1).slice(1);
+  const sum = (side) => terms.reduce((total, weight) => total + weight[side], 0n);
+  // Weights fall faster than by halves from there on: the rest is below the last one.
+  return [ONE + 2n * sum(0), ONE + 2n * (sum(1) + terms.at(-1)[1])];
+}
+
+/** `exp(-a z²)` for `z = 0, …, count - 1`, each from the one before by the factor `exp(-a (2z + 1))`. */
+function weights(numerator, denominator, count) {
+  let factor = exponential(numerator, denominator);
+  const square = exponential(2n * numerator, denominator);
+  let weight = [ONE, ONE];
+  return Array.from({ length: count }, () => {
+    const current = weight;
+    weight = product(weight, factor);
+    factor = product(factor, square);
+    return current;
+  });
+}
+
+function product(first, second) {
+  return [(first[0] * second[0]) >> BITS, timesUp(first[1], second[1])];
+}
+
+function timesUp(first, second) {
+  return ((first * second) >> BITS) + 1n;
+}
+
+/**
+ * `exp(-x)` for a rational `x >= 0`. Taylor's series at `x / 2^k`, at most 1/256, errs by fewer than 64 units; each of
+ * the `k` squarings at most doubles that and adds two units, and `k` is below 20.
+ */
+function exponential(numerator, denominator) {
+  let halvings = 0n;
+  while (256n * numerator > denominator << halvings) {
+    halvings += 1n;
+  }
+  const x = (numerator * ONE) / (denominator << halvings);
+  let value = 0n;
+  for (let [term, k] = [ONE, 1n]; term !== 0n; term = -((term * x) / (k * ONE)), k += 1n) {
+    value += term;
+  }
+  for (let i = 0n; i < halvings; i += 1n) {
+    value = (value * value) >> BITS;
+  }
+  return [value > EXPONENTIAL_ERROR ? value - EXPONENTIAL_ERROR : 0n, value + EXPONENTIAL_ERROR];
+}
+
+/** π by Machin's formula, `16 arctan(1/5) - 4 arctan(1/239)`: 300 terms err by less than a unit each. */
+function piBounds() {
+  const pi = 16n * arctanOfInverse(5n) - 4n * arctanOfInverse(239n);
+  return [pi - EXPONENTIAL_ERROR, pi + EXPONENTIAL_ERROR];
+}
+
+function arctanOfInverse(n) {
+  let sum = 0n;
+  for (let [power, k] = [ONE / n, 1n]; power !== 0n; power = -power / (n * n), k += 2n) {
+    sum += power / k;
+  }
+  return sum;
+}

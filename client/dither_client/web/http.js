@@ -1,0 +1,109 @@
+/** Requests to one server: https, or http on this very machine; at most a megabyte of a response; the same bytes again. */
+
+import { BadResponse, InvalidAddress, Unreachable } from "./errors.js";
+
+const ID = /^[A-Za-z0-9_-]{1,128}$/;
+const LOOPBACK = /^(localhost|.+\.localhost|127(\.[0-9]{1,3}){3}|\[::1\])$/;
+const MAX_BODY = 1 << 20;
+const TIMEOUT = 120_000;
+
+/** `{origin, base}` of a server's URL: what the ledger knows it by, and what paths are appended to. */
+export function parseAddress(url) {
+  let parsed;
+  try {
+    parsed = new URL(url);
+  } catch {
+    throw new InvalidAddress("the server's URL must be of the form https://HOST[:PORT][/PATH]");
+  }
+  if (!/^https?:$/.test(parsed.protocol) || parsed.username || parsed.password || /[?#]/.test(String(url))) {
+    throw new InvalidAddress("the server's URL must be of the form https://HOST[:PORT][/PATH]");
+  }
+  if (parsed.protocol === "http:" && !LOOPBACK.test(parsed.hostname)) {
+    throw new InvalidAddress("the server's URL must begin with https; http is for a server on this machine alone");
+  }
+  return { origin: parsed.origin, base: parsed.origin + parsed.pathname.replace(/\/+$/, "") };
+}
+
+/** The path of a collection, or of what is below it. Throws `InvalidAddress` for what cannot be an id. */
+export function collectionPath(collection, ...rest) {
+  if (typeof collection !== "string" || !ID.test(collection)) {
+    throw new InvalidAddress("a collection's id has only letters, digits, - and _");
+  }
+  return ["/v1/collections", collection, ...rest].join("/");
+}
+
+/**
+ * `{status, body}` of a request that may be repeated: again after a failed connection, a status of 500 or above, or
+ * 429. The wait before attempt n + 1 is drawn from `[1/2, 1] first 2^(n-1)` seconds, lengthened by Retry-After, and
+ * never above `longest`. Throws `Unreachable`.
+ */
+export async function exchange(method, url, body, { attempts = 6, first = 0.5, longest = 30 } = {}) {
+  let response = null;
+  for (let attempt = 1; attempt <= attempts; attempt += 1) {
+    response = await once(method, url, body);
+    if (response !== null && response.status < 500 && response.status !== 429) {
+      return response;
+    }
+    if (attempt < attempts) {
+      const backoff = (first * 2 ** (attempt - 1) * (1 + Math.random())) / 2;
+      await sleep(Math.min(Math.max(backoff, response?.retryAfter ?? 0), longest));
+    }
+  }
+  if (response === null) {
+    const tries = attempts === 1 ? "one attempt" : `${attempts} attempts`;
+    throw new Unreachable(`no response from the server in ${tries}: check its address, or try later`);
+  }
+  return response;
+}
+
+export function sleep(seconds) {
+  return new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
+}
+
+/** The response, or null if the connection failed. */
+async function once(method, url, body) {
+  try {
+    const response = await fetch(url, {
+      method,
+      body,
+      headers: { accept: "application/json", ...(body === undefined ? {} : { "content-type": "application/json" }) },
+      cache: "no-store",
+      credentials: "omit",
+      redirect: "error",
+      referrerPolicy: "no-referrer",
+      signal: AbortSignal.timeout(TIMEOUT),
+    });
+    const asked = response.headers.get("retry-after") ?? "";
+    const retryAfter = /^[0-9]+$/.test(asked) ? Number(asked) : 0; // the other form is a date, and no clock is consulted
+    return { status: response.status, retryAfter, body: await bounded(response) };
+  } catch (error) {
+    if (error instanceof BadResponse) {
+      throw error;
+    }
+    return null;
+  }
+}
+
+/** The body's text; reading ends at a megabyte, after unpacking. */
+async function bounded(response) {
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  const parts = [];
+  let room = MAX_BODY;
+  for (const reader = response.body?.getReader(); reader;) {
+    const { done, value } = await reader.read();
+    if (done) {
+      break;
+    }
+    room -= value.length;
+    if (room < 0) {
+      reader.cancel().catch(() => {});
+      throw new BadResponse("the server's response is too long");
+    }
+    parts.push(value);
+  }
+  try {
+    return parts.map((part) => decoder.decode(part, { stream: true })).join("") + decoder.decode();
+  } catch {
+    throw new BadResponse("the server's response is not strict JSON");
+  }
+}

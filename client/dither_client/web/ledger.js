@@ -1,0 +1,228 @@
+/**
+ * The respondent's ledger in the browser's own database, of this origin and this profile: every ε spent, and every
+ * answer until the server has it.
+ *
+ * An entry is made before noise is drawn and never removed, one for each collection of each server. Its state is
+ * `charged` (ticket and question are stored, ε is spent), then `drawn` (the answer is stored, for good), then `sent`
+ * (the receipt is stored) or `expired` (the answer came too late; the charge stands). Every call is one transaction,
+ * also between tabs, and returns once that is stored.
+ */
+
+import { epsilonText, parseMicro } from "./epsilon.js";
+import { DitherError, LedgerError, OverCap } from "./errors.js";
+import { decodeJson } from "./json.js";
+import { parseQuery } from "./queries.js";
+
+const DEFAULT_CAP = "10";
+const BY_COLLECTION = "one_entry_for_a_collection";
+const STORES = ["entries", "retry_keys"];
+
+export class Ledger {
+  #name;
+  #database = null;
+  #total;
+  #perServer;
+
+  /** `maxEpsilon` caps what may be spent in all, `maxEpsilonPerServer` on any one server; both are of this object. */
+  constructor({ name = "dither", maxEpsilon = DEFAULT_CAP, maxEpsilonPerServer = null } = {}) {
+    this.#name = name;
+    this.#total = parseMicro(maxEpsilon, "maxEpsilon");
+    this.#perServer = maxEpsilonPerServer === null ? null : parseMicro(maxEpsilonPerServer, "maxEpsilonPerServer");
+  }
+
+  /** The entry of a collection, or null. */
+  find(server, collection) {
+    return this.#transact("readonly", async (entries) => opened(await stored(entries, server, collection)));
+  }
+
+  /** Spends the question's ε and stores ticket and question. If there is an entry, returns that and spends nothing. */
+  charge(server, collection, ticket, query) {
+    return this.#transact("readwrite", async (entries) => {
+      const found = await stored(entries, server, collection);
+      if (found) {
+        return opened(found);
+      }
+      this.#check(query.microEpsilon, await reply(entries.getAll()), server);
+      const entry = {
+        server,
+        collection,
+        state: "charged",
+        micro_epsilon: query.microEpsilon,
+        micro_rho: query.microRho,
+        ticket,
+        query: JSON.stringify(query),
+        answer: null,
+        receipt: null,
+      };
+      await reply(entries.add(entry));
+      return opened(entry);
+    });
+  }
+
+  /** Stores the answer of a charged entry, and returns the entry with the answer that was stored first. */
+  draw(server, collection, answer) {
+    return this.#advance(server, collection, "charged", { state: "drawn", answer });
+  }
+
+  /** Stores the receipt of a drawn entry. */
+  markSent(server, collection, receipt) {
+    return this.#advance(server, collection, "drawn", { state: "sent", receipt });
+  }
+
+  /** The answer of a drawn entry can never be sent. */
+  markExpired(server, collection) {
+    return this.#advance(server, collection, "drawn", { state: "expired" });
+  }
+
+  /** What a ticket for an invitation is asked for with: random, and the same whenever it is asked for again. */
+  retryKey(server, collection) {
+    return this.#transact("readwrite", async (_, keys) => {
+      const found = await reply(keys.get([server, collection]));
+      if (found) {
+        return found.key;
+      }
+      const key = btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(24))))
+        .replaceAll("+", "-")
+        .replaceAll("/", "_");
+      await reply(keys.add({ server, collection, key }));
+      return key;
+    });
+  }
+
+  /** The drawn entries of a server, oldest first. */
+  unsent(server) {
+    return this.#transact("readonly", async (entries) => {
+      const all = await reply(entries.getAll());
+      return all.filter((entry) => entry.server === server && entry.state === "drawn").map(opened);
+    });
+  }
+
+  /** Every charge, oldest first: `{server, collection, epsilon, rho, state, receipt}`, amounts as decimals. */
+  entries() {
+    return this.#transact("readonly", async (entries) =>
+      (await reply(entries.getAll())).map(({ server, collection, state, receipt, micro_epsilon, micro_rho }) => ({
+        server,
+        collection,
+        state,
+        receipt,
+        epsilon: epsilonText(micro_epsilon),
+        rho: micro_rho === null ? null : epsilonText(micro_rho),
+      })),
+    );
+  }
+
+  /** ε spent in all, or on one server, as a decimal. */
+  spent(server = null) {
+    return this.#transact("readonly", async (entries) => epsilonText(sum(await reply(entries.getAll()), server)));
+  }
+
+  async close() {
+    (await this.#database)?.close();
+    this.#database = null;
+  }
+
+  #check(cost, entries, server) {
+    const bounds = [[sum(entries), this.#total, "in total"]];
+    if (this.#perServer !== null) {
+      bounds.push([sum(entries, server), this.#perServer, "on this server"]);
+    }
+    for (const [spent, cap, where] of bounds) {
+      if (spent + BigInt(cost) > cap) {
+        const [question, used, allowed] = [cost, spent, cap].map(epsilonText);
+        throw new OverCap(
+          `this question costs ε = ${question}, and ε = ${used} of the ${allowed} allowed ${where} is spent`,
+        );
+      }
+    }
+  }
+
+  /** Changes an entry that is in the state `before`; leaves any other as it is. */
+  #advance(server, collection, before, change) {
+    return this.#transact("readwrite", async (entries) => {
+      const entry = await stored(entries, server, collection);
+      if (!entry) {
+        throw new LedgerError("the ledger has no charge for this collection");
+      }
+      if (entry.state === before) {
+        Object.assign(entry, change);
+        await reply(entries.put(entry));
+      }
+      return opened(entry);
+    });
+  }
+
+  async #transact(mode, work) {
+    try {
+      this.#database ??= open(this.#name);
+      const database = await this.#database;
+      // Strict: an answer that is reported as stored survives the loss of power.
+      const transaction = database.transaction(STORES, mode, { durability: "strict" });
+      const ended = new Promise((resolve, reject) => {
+        transaction.oncomplete = resolve;
+        transaction.onabort = () => reject(transaction.error ?? new Error("aborted"));
+      });
+      const done = work(...STORES.map((name) => transaction.objectStore(name))).catch(undo(transaction));
+      const [result] = await Promise.all([done, ended]);
+      return result;
+    } catch (error) {
+      if (error instanceof DitherError) {
+        throw error;
+      }
+      this.#database = null;
+      throw new LedgerError(`the ledger in this browser cannot be used: ${error.name}`);
+    }
+  }
+}
+
+function undo(transaction) {
+  return (error) => {
+    try {
+      transaction.abort();
+    } catch {
+      // It has ended already.
+    }
+    throw error;
+  };
+}
+
+async function open(name) {
+  const request = indexedDB.open(name, 1);
+  request.onupgradeneeded = () => {
+    const entries = request.result.createObjectStore("entries", { keyPath: "id", autoIncrement: true });
+    // One answer to a collection, ever.
+    entries.createIndex(BY_COLLECTION, ["server", "collection"], { unique: true });
+    request.result.createObjectStore("retry_keys", { keyPath: ["server", "collection"] });
+  };
+  const database = await reply(request);
+  database.onversionchange = () => database.close();
+  return database;
+}
+
+function reply(request) {
+  return new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+}
+
+function stored(entries, server, collection) {
+  return reply(entries.index(BY_COLLECTION).get([server, collection]));
+}
+
+function opened(row) {
+  if (!row) {
+    return null;
+  }
+  const { server, collection, state, ticket, answer, receipt } = row;
+  try {
+    return { server, collection, state, ticket, answer, receipt, query: parseQuery(decodeJson(row.query)) };
+  } catch {
+    throw new LedgerError("the ledger holds a question that this version cannot read");
+  }
+}
+
+function sum(entries, server = null) {
+  return entries
+    .filter((entry) => server === null || entry.server === server)
+    .reduce((total, entry) => total + BigInt(entry.micro_epsilon), 0n);
+}

@@ -1,0 +1,32 @@
+/** The question that a server asks, read as strictly as the Python client reads it. */
+
+import { RandomizedResponse, Staircase } from "./cuts.js";
+import { InvalidQuery } from "./errors.js";
+import { Gaussian, Laplace } from "./intervals.js";
+import { JsonNumber } from "./json.js";
+
+const KINDS = new Map([
+  ["laplace", Laplace],
+  ["randomized_response", RandomizedResponse],
+  ["staircase", Staircase],
+  ["gaussian", Gaussian],
+]);
+
+/** The question that decoded JSON describes. Throws `InvalidQuery` for what no honest server would ask. */
+export function parseQuery(data) {
+  if (!(data instanceof Map)) {
+    throw new InvalidQuery("a query must be a JSON object");
+  }
+  const mechanism = data.get("mechanism");
+  const kind = KINDS.get(mechanism instanceof JsonNumber ? null : mechanism);
+  if (kind === undefined) {
+    throw new InvalidQuery(`mechanism must be one of ${[...KINDS.keys()].join(", ")}`);
+  }
+  const fields = new Map([["transform", "identity"], ...data]);
+  fields.delete("mechanism");
+  const expected = ["epsilon", "transform", ...kind.fields].sort();
+  if (fields.size !== expected.length || !expected.every((name) => fields.has(name))) {
+    throw new InvalidQuery(`a ${mechanism} query has exactly the fields ${expected.join(", ")}`);
+  }
+  return new kind(Object.fromEntries(fields));
+}

@@ -1,0 +1,121 @@
+/** What every question has: cells of the line, and a channel from the cell that a value lies in to an answer. */
+
+import { MICRO, parseMicro } from "./epsilon.js";
+import { InvalidEpsilon, InvalidQuery, InvalidValue } from "./errors.js";
+import { JsonNumber } from "./json.js";
+import { systemRandbelow } from "./sampling.js";
+
+export const MAX_CELLS = 1024;
+const MAX_EPSILON = 50;
+
+/**
+ * One question at one ε. `edges` increase strictly, on the transformed scale: cell `k` holds the values with exactly
+ * `k` edges strictly below them. Each mechanism also has `nAnswers`, `probability(cell, answer)`, `sample(cell,
+ * randbelow)` and `fields()`, its own part of the JSON.
+ */
+export class Query {
+  microRho = null;
+
+  get nCells() {
+    return this.edges.length + 1;
+  }
+
+  /** The cell of `value`, on its own scale; a tie goes down. Throws `InvalidValue`. */
+  cell(value) {
+    const x = transformed(checkValue(value), this.transform);
+    let [low, high] = [0, this.edges.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.edges[middle] < x) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  }
+
+  /** The private answer of whoever holds `value`. */
+  answer(value, randbelow = systemRandbelow) {
+    return this.sample(this.cell(value), randbelow);
+  }
+
+  /** The object of the wire format. */
+  toJSON() {
+    const epsilon = this.microEpsilon / MICRO; // at most eight digits: it is written as the decimal that it was
+    return { mechanism: this.mechanism, ...this.fields(), epsilon, transform: this.transform };
+  }
+}
+
+function transformed(value, transform) {
+  if (transform === "identity") {
+    return value;
+  }
+  return value > 0 ? Math.log(value) : -Infinity;
+}
+
+/** `value` if it is a finite number. Throws `InvalidValue`, with a text that never repeats it. */
+export function checkValue(value) {
+  if (typeof value !== "number") {
+    throw new InvalidValue("the value must be a number");
+  }
+  if (!Number.isFinite(value)) {
+    throw new InvalidValue("the value must be a finite number");
+  }
+  return value;
+}
+
+export function checkEpsilon(epsilon) {
+  const micro = micros(epsilon, "epsilon");
+  if (micro > MAX_EPSILON * MICRO) {
+    throw new InvalidQuery(`epsilon must be at most ${MAX_EPSILON}`);
+  }
+  return Number(micro);
+}
+
+export function micros(amount, name) {
+  try {
+    return parseMicro(amount, name);
+  } catch (error) {
+    throw error instanceof InvalidEpsilon ? new InvalidQuery(error.message) : error;
+  }
+}
+
+export function checkTransform(transform) {
+  if (transform !== "identity" && transform !== "log") {
+    throw new InvalidQuery('transform must be "identity" or "log"');
+  }
+  return transform;
+}
+
+export function checkCoordinate(name, number) {
+  if (!(number instanceof JsonNumber)) {
+    throw new InvalidQuery(`${name} must be a number`);
+  }
+  if (!Number.isFinite(number.value)) {
+    throw new InvalidQuery(`${name} must be finite`);
+  }
+  return number.value + 0; // -0 and 0 are one coordinate
+}
+
+export function checkWhole(number, low, high, complaint) {
+  if (!(number instanceof JsonNumber && number.isInteger && low <= number.value && number.value <= high)) {
+    throw new InvalidQuery(complaint);
+  }
+  return number.value + 0;
+}
+
+export function isIncreasing(values, less = (a, b) => a < b) {
+  return values.every((value, i) => i === 0 || less(values[i - 1], value));
+}
+
+export function checkCuts(cuts, most) {
+  if (!(1 <= cuts.length && cuts.length < most)) {
+    throw new InvalidQuery(`there must be 1 to ${most - 1} cuts, not ${cuts.length}`);
+  }
+  const checked = cuts.map((cut) => checkCoordinate("cuts", cut));
+  if (!isIncreasing(checked)) {
+    throw new InvalidQuery("cuts must increase strictly");
+  }
+  return checked;
+}

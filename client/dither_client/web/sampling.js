@@ -1,0 +1,91 @@
+/**
+ * Exact samplers in integers, from the browser's cryptographic generator. Nothing here touches floating point, so the
+ * distributions are exact and no low-order bit can leak (Mironov 2012). Algorithms 1 to 3 of Canonne, Kamath &
+ * Steinke, *The discrete Gaussian for differential privacy*, 2020.
+ *
+ * A `randbelow(n)` is uniform on `0..n-1`, for a BigInt `n >= 1n`.
+ */
+
+/** A `randbelow` that takes its bytes from `fill(bytes)`; bits beyond those of `n` are dropped, and what is not below `n` is drawn again. */
+export function uniform(fill) {
+  return (n) => {
+    const bits = n.toString(2).length;
+    const bytes = new Uint8Array(Math.ceil(bits / 8));
+    for (;;) {
+      fill(bytes);
+      bytes[0] &= 0xff >> (8 * bytes.length - bits);
+      const drawn = bytes.reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
+      if (drawn < n) {
+        return drawn;
+      }
+    }
+  };
+}
+
+export const systemRandbelow = uniform((bytes) => crypto.getRandomValues(bytes));
+
+/** True with probability exactly `exp(-numerator / denominator)`, for any rational ≥ 0. */
+export function bernoulliExp(numerator, denominator, randbelow) {
+  for (; numerator > denominator; numerator -= denominator) {
+    if (!bernoulliExpUnit(1n, 1n, randbelow)) {
+      return false;
+    }
+  }
+  return bernoulliExpUnit(numerator, denominator, randbelow);
+}
+
+/** `bernoulliExp` for a rational in [0, 1], by the alternating series of exp. */
+function bernoulliExpUnit(numerator, denominator, randbelow) {
+  let k = 1n;
+  while (randbelow(denominator * k) < numerator) {
+    k += 1n;
+  }
+  return k % 2n === 1n;
+}
+
+/** An integer Z with `P(Z = z)` proportional to `exp(-|z| numerator / denominator)`, both positive. */
+export function discreteLaplace(numerator, denominator, randbelow) {
+  for (;;) {
+    const u = randbelow(denominator);
+    if (!bernoulliExpUnit(u, denominator, randbelow)) {
+      continue;
+    }
+    let v = 0n;
+    while (bernoulliExpUnit(1n, 1n, randbelow)) {
+      v += 1n;
+    }
+    const magnitude = (u + denominator * v) / numerator;
+    const negative = randbelow(2n) === 1n;
+    if (!(negative && magnitude === 0n)) {
+      return negative ? -magnitude : magnitude;
+    }
+  }
+}
+
+/** An integer Z with `P(Z = z)` proportional to `exp(-z² / (2σ²))`; σ² is `numerator / denominator`, above 0. */
+export function discreteGaussian(numerator, denominator, randbelow) {
+  const t = squareRoot(numerator / denominator) + 1n; // floor(σ) + 1
+  for (;;) {
+    const proposal = discreteLaplace(1n, t, randbelow);
+    const magnitude = proposal < 0n ? -proposal : proposal;
+    const excess = magnitude * denominator * t - numerator;
+    if (bernoulliExp(excess * excess, 2n * numerator * denominator * t * t, randbelow)) {
+      return proposal;
+    }
+  }
+}
+
+/** The largest integer whose square is at most `n`. */
+export function squareRoot(n) {
+  if (n < 2n) {
+    return n;
+  }
+  let root = 1n << BigInt(Math.ceil(n.toString(2).length / 2));
+  for (;;) {
+    const next = (root + n / root) >> 1n;
+    if (next >= root) {
+      return root;
+    }
+    root = next;
+  }
+}

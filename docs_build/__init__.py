@@ -1,0 +1,1 @@
+"""What makes a site of the documentation: `make docs`."""

@@ -1,0 +1,150 @@
+"""The law of an answer: a normal value, clipped to an interval, plus Laplace noise (Yıldırım 2024, (2), (10), (12)).
+
+With `l ≤ u ≤ r` the answer clipped to the interval, b = (r - l)/ε the noise's scale and d its distance to the interval,
+
+    p(y | μ, σ) = exp(-d/b) G(u) / (2b),
+    G(u) = Φ(a) exp(-(u-l)/b) + J(l, u) + J(u, r) + (1 - Φ(c)) exp(-(r-u)/b),
+
+where a, c are the standardised ends and J the integral of the normal density times `exp(-|x-u|/b)`. In standard units,
+with k = σ/b, all of it comes from one function, `H(x) = ∫_{-∞}^x φ(z) exp(-k(x-z)) dz = φ(x) √(π/2) erfcx((k-x)/√2)`.
+As k (c - a) = ε and G ≥ exp(-ε), nothing overflows or cancels, however narrow or wide the interval.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import erfcx, ndtr
+
+from dither_estimator.families import FloatArray
+
+__all__ = ["Answers", "Interval", "answer", "log_density", "scores"]
+
+Interval = tuple[float, float]
+"""`l < r`, in the values' units, or a and b of (11) in standard ones."""
+
+_MOST_EPSILON = 500.0
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Answers `y` to the questions `[low, high]`, each shape (n,), all at ε."""
+
+    y: FloatArray
+    low: FloatArray
+    high: FloatArray
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.epsilon <= _MOST_EPSILON:
+            raise ValueError(f"epsilon must be above 0 and at most {_MOST_EPSILON:g}")
+        if not (self.y.shape == self.low.shape == self.high.shape and self.y.ndim == 1):
+            raise ValueError("answers and both ends of their intervals must be as many")
+        if not (self.low < self.high).all():
+            raise ValueError("every interval's low end must be below its high end")
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @property
+    def scale(self) -> FloatArray:
+        """Δ/ε, the scale of the noise, shape (n,)."""
+        scale: FloatArray = (self.high - self.low) / self.epsilon
+        return scale
+
+    @classmethod
+    def none(cls, epsilon: float) -> "Answers":
+        """No answer yet."""
+        return cls(np.empty(0), np.empty(0), np.empty(0), epsilon)
+
+    def and_one(self, y: float, interval: Interval) -> "Answers":
+        """These, and one more."""
+        low, high = interval
+        return Answers(np.append(self.y, y), np.append(self.low, low), np.append(self.high, high), self.epsilon)
+
+
+def answer(
+    rng: np.random.Generator, x: npt.ArrayLike, low: npt.ArrayLike, high: npt.ArrayLike, noise_epsilon: float
+) -> FloatArray:
+    """`T_l^r(x) + (r - l) V` with `V ~ Laplace(1/ε)`, (10), for arrays that broadcast. For simulations only."""
+    clipped = np.clip(np.asarray(x, dtype=np.float64), low, high)
+    return np.asarray(clipped + rng.laplace(0.0, 1.0, clipped.shape) * (np.subtract(high, low) / noise_epsilon))
+
+
+def log_density(theta: FloatArray, answers: Answers) -> FloatArray:
+    """`log p(y_t | θ_i)`, shape (n_particles, n_answers), for `theta` (n_particles, 2): μ and σ > 0."""
+    parts = _Parts.of(theta, answers)
+    u = np.clip(answers.y, answers.low, answers.high)
+    shift = np.abs(answers.y - u) / answers.scale + np.log(2.0 * answers.scale)
+    density: FloatArray = np.log(parts.total()) - shift
+    return density
+
+
+def scores(theta: FloatArray, answers: Answers) -> FloatArray:
+    """`∂ log p(y_t | θ_i) / ∂(μ, σ)`, exactly, shape (n_particles, n_answers, 2). Algorithm 5 approximates this."""
+    parts = _Parts.of(theta, answers)
+    by_mean, by_spread = parts.slopes()
+    sigma, total = theta[:, 1:2], parts.total()
+    return np.stack([by_mean / (sigma * total), by_spread / (sigma * total)], axis=-1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """G and its derivatives in standard units; every array has the shape (n_particles, n_answers)."""
+
+    a: FloatArray
+    u: FloatArray
+    c: FloatArray
+    k: FloatArray
+    left: FloatArray
+    """`exp(-k (u - a))`."""
+    right: FloatArray
+    """`exp(-k (c - u))`."""
+
+    @classmethod
+    def of(cls, theta: FloatArray, answers: Answers) -> "_Parts":
+        mu, sigma = theta[:, :1], theta[:, 1:2]
+        u = np.clip(answers.y, answers.low, answers.high)
+        return cls(
+            (answers.low - mu) / sigma,
+            (u - mu) / sigma,
+            (answers.high - mu) / sigma,
+            sigma / answers.scale,
+            np.exp((answers.low - u) / answers.scale),
+            np.exp((u - answers.high) / answers.scale),
+        )
+
+    def total(self) -> FloatArray:
+        """G(u)."""
+        below, above = self._inside()
+        total: FloatArray = ndtr(self.a) * self.left + below + above + ndtr(-self.c) * self.right
+        return total
+
+    def slopes(self) -> tuple[FloatArray, FloatArray]:
+        """`σ ∂G/∂μ` and `σ ∂G/∂σ`: k times the integrals of φ and of zφ, below u less above u."""
+        below, above = self._inside()
+        first_below = self.k * below + _normal(self.a) * self.left - _normal(self.u)
+        first_above = self.k * above + _normal(self.c) * self.right - _normal(self.u)
+        return self.k * (below - above), self.k * (first_below + first_above)
+
+    def _inside(self) -> tuple[FloatArray, FloatArray]:
+        """J below u and above it."""
+        below = _tilted(self.u, self.k) - self.left * _tilted(self.a, self.k)
+        above = _tilted(-self.u, self.k) - self.right * _tilted(-self.c, self.k)
+        return np.maximum(below, 0.0), np.maximum(above, 0.0)
+
+
+def _normal(z: FloatArray) -> FloatArray:
+    density: FloatArray = np.exp(-0.5 * z**2) / np.sqrt(2.0 * np.pi)
+    return density
+
+
+def _tilted(x: FloatArray, k: FloatArray) -> FloatArray:
+    """H(x), by the scaled complementary error function, or where that would overflow by Φ itself."""
+    gap = k - x
+    by_tail = 0.5 * np.exp(-0.5 * x**2) * erfcx(np.maximum(gap, 0.0) / np.sqrt(2.0))
+    far = gap < 0.0
+    if not far.any():
+        return np.asarray(by_tail)
+    exponent = np.where(far, k * (0.5 * k - x), 0.0)
+    return np.where(far, np.exp(exponent) * ndtr(-gap), by_tail)

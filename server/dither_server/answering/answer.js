@@ -1,0 +1,251 @@
+/** The page on which a respondent answers a collection: consent, then one answer, and only then the question. */
+
+import {
+  Client,
+  InvalidQuery,
+  InvalidValue,
+  Ledger,
+  OverCap,
+  Problem,
+  Unreachable,
+  answerText,
+  decodeJson,
+  odds,
+  parseQuery,
+  questionText,
+} from "/web/dither.js";
+
+const CAP = "10";
+const NUMBER = /^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$/;
+const STATES = {
+  charged: "begun, not finished",
+  drawn: "waiting to be sent",
+  sent: "sent",
+  expired: "came too late; not sent",
+};
+
+const element = (id) => document.getElementById(id);
+const app = element("app");
+const form = element("form");
+const { collection } = app.dataset;
+const ledger = new Ledger({ maxEpsilon: CAP });
+let client;
+let sending = false;
+
+try {
+  client = new Client(location.origin, { ledger, retry: { attempts: 3, first: 0.25 } });
+  await start();
+} catch (error) {
+  if (element("starting")) {
+    element("starting").textContent = `You cannot answer here: ${sentence(error.message)}`;
+  }
+}
+
+async function start() {
+  element("try").hidden = false;
+  element("try").addEventListener("click", tryExample);
+  element("again").addEventListener("click", sendStored);
+  window.addEventListener("online", sendStored);
+  form?.addEventListener("submit", submit);
+  const entry = await ledger.find(client.server, collection);
+  element("starting")?.remove();
+  if (entry?.state === "drawn") {
+    await sendStored();
+  } else if (entry && entry.state !== "charged") {
+    await showOutcome(entry, "You have answered already");
+  } else {
+    await showLedger();
+    if (form) {
+      form.hidden = false;
+    }
+  }
+}
+
+/** Ada holds 620 and is asked whether it is above 500, at the ε that is chosen. */
+function tryExample() {
+  const epsilon = chosenEpsilon() ?? app.dataset.epsilon;
+  const text = `{"mechanism": "laplace", "low": 499.5, "high": 500.5, "levels": 1, "epsilon": "${epsilon}"}`;
+  const query = parseQuery(decodeJson(text));
+  const answers = Array.from({ length: 20 }, () => query.answer(620));
+  const lies = answers.filter((answer) => answer === 0).length;
+  const written = answers.map((answer) => (answer === 1 ? "yes" : "no")).join(", ");
+  element("tried").textContent = `At ε = ${epsilon}: ${written}. False: ${lies} of 20. She would send only one.`;
+}
+
+async function submit(event) {
+  event.preventDefault();
+  if (element("send").getAttribute("aria-disabled") === "true") {
+    return;
+  }
+  showError("");
+  const value = readValue();
+  if (value === null) {
+    showError("Write your number with a point and nothing between thousands, such as 417.5.", element("value"));
+    return;
+  }
+  const invitation = element("invitation")?.value.trim() ?? null;
+  if (invitation === "") {
+    showError("Write the code of your invitation.", element("invitation"));
+    return;
+  }
+  if (!element("consent").checked) {
+    showError("To go on, agree that one answer is sent at once.", element("consent"));
+    return;
+  }
+  setBusy(true);
+  const epsilon = chosenEpsilon();
+  try {
+    const entry = await client.answer(collection, value, {
+      maxEpsilon: epsilon ?? app.dataset.epsilon,
+      epsilon,
+      invitation,
+    });
+    await showOutcome(entry, "Your answer was counted", true);
+  } catch (error) {
+    await showFailure(error);
+  } finally {
+    setBusy(false);
+  }
+}
+
+/** The number that was typed, or null. */
+function readValue() {
+  const text = element("value").value.trim().replace("−", "-");
+  return NUMBER.test(text) && Number.isFinite(Number(text)) ? Number(text) : null;
+}
+
+/** The ε that is chosen, where there is a choice. */
+function chosenEpsilon() {
+  return document.querySelector('input[name="epsilon"]:checked')?.value ?? null;
+}
+
+/** Sends what the ledger holds and did not send. */
+async function sendStored() {
+  const entry = await ledger.find(client.server, collection);
+  if (entry?.state !== "drawn" || sending) {
+    return;
+  }
+  sending = true;
+  element("pending-status").textContent = "Sending…";
+  try {
+    const sent = await client.sendStored(collection);
+    await showOutcome(sent, "Your answer was counted", true);
+  } catch (error) {
+    await showFailure(error);
+  } finally {
+    sending = false;
+  }
+}
+
+/** What is known after a failure: an answer that waits, one that never counted, or none at all. */
+async function showFailure(error) {
+  const entry = await ledger.find(client.server, collection).catch(() => null);
+  if (entry?.state === "drawn") {
+    await showPending(error);
+  } else if (entry?.state === "sent" || entry?.state === "expired") {
+    await showOutcome(entry, "You have answered already", true);
+  } else {
+    await showLedger().catch(() => {});
+    fail(error);
+  }
+}
+
+async function showPending(error) {
+  hideForm();
+  const pending = element("pending");
+  const fresh = pending.hidden;
+  pending.hidden = false;
+  element("pending-status").textContent = error instanceof Unreachable ? "Not sent yet." : sentence(error.message);
+  await showLedger();
+  if (fresh) {
+    element("pending-heading").focus();
+  }
+}
+
+/** The value is in the page no longer than it has to be. */
+function hideForm() {
+  if (form) {
+    element("value").value = "";
+    form.hidden = true;
+  }
+}
+
+async function showOutcome(entry, heading, focus = false) {
+  hideForm();
+  element("pending").hidden = true;
+  const sent = entry.state === "sent";
+  element("result-heading").textContent = sent ? heading : "Your answer came too late";
+  element("result-text").textContent = sent
+    ? "Thank you. This collection takes one answer from each person, and it has yours."
+    : "It was not counted. It is not drawn again, because that would spend your ε twice.";
+  element("question").textContent = questionText(entry.query);
+  element("answer").textContent = `“${answerText(entry.query, entry.answer)}”, true or not: only you can tell.`;
+  const [most, least] = odds(entry.query, entry.answer);
+  element("odds").textContent =
+    `Whoever is ${most.who} sends it with a probability of ${percent(most.probability)}; ` +
+    `whoever is ${least.who}, with ${percent(least.probability)}.`;
+  element("receipt-term").hidden = !sent;
+  element("receipt").textContent = entry.receipt ?? "";
+  element("result").hidden = false;
+  await showLedger();
+  if (focus) {
+    element("result-heading").focus();
+  }
+}
+
+async function showLedger() {
+  const charges = await ledger.entries();
+  element("charges").replaceChildren(...charges.map(row));
+  element("spent").textContent = `You have spent ε = ${await ledger.spent()} of ${CAP} here.`;
+  element("ledger").hidden = charges.length === 0;
+}
+
+function row({ collection: charged, epsilon, state }) {
+  const name = charged === collection ? `${charged} (this one)` : charged;
+  const cells = [name, epsilon, STATES[state]].map((text, column) => {
+    const cell = document.createElement(column === 0 ? "th" : "td");
+    cell.textContent = text;
+    return cell;
+  });
+  cells[0].scope = "row";
+  cells[1].className = "number";
+  const row = document.createElement("tr");
+  row.append(...cells);
+  return row;
+}
+
+/** Says what went wrong, and that nothing left the device. */
+function fail(error) {
+  if (error instanceof InvalidQuery || error instanceof OverCap) {
+    showError(`Your device refused: ${error.message}. Nothing about your number was sent, and nothing was spent.`);
+  } else if (error instanceof Unreachable) {
+    showError("There is no connection to the server. Nothing was sent: try again later.");
+  } else if (error instanceof Problem || error instanceof InvalidValue) {
+    showError(sentence(error.message));
+  } else {
+    showError(`Nothing was sent: ${sentence(error.message)}`);
+  }
+}
+
+function sentence(text) {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}
+
+function showError(text, input = null) {
+  for (const marked of form.querySelectorAll("[aria-invalid]")) {
+    marked.removeAttribute("aria-invalid");
+  }
+  element("error").textContent = text;
+  input?.setAttribute("aria-invalid", "true");
+  input?.focus();
+}
+
+function setBusy(busy) {
+  element("send").setAttribute("aria-disabled", String(busy));
+  element("working").textContent = busy ? "Sending…" : "";
+}
+
+function percent(probability) {
+  const text = (100 * probability).toPrecision(probability > 0.99 ? 4 : 2);
+  return `${Number(text)}%`;
+}

@@ -1,0 +1,10 @@
+"""Show it all in a minute: 28,155 real wages, asked privately over HTTP."""
+
+import typer
+
+from dither_server.simulate.demo import demo
+
+__all__ = ["app"]
+
+app = typer.Typer(add_completion=False)
+app.command()(demo)

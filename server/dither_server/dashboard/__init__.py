@@ -1,0 +1,1 @@
+"""What the pages for a browser are made of, apart from their routes."""

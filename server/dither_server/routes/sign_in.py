@@ -1,0 +1,62 @@
+"""Signing in to the pages with a token, and out."""
+
+import re
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+from starlette.concurrency import run_in_threadpool
+
+from dither_server.dashboard.forms import check_origin, read_form
+from dither_server.dashboard.templates import page
+from dither_server.errors import Unauthorized
+from dither_server.routes.common import ServiceOf, session_cookie
+from dither_server.sessions import SESSION_LIFE
+
+__all__ = ["add_routes"]
+
+_OWN_PAGE = re.compile(r"/(new|collections/[a-z0-9]{1,40})?", flags=re.ASCII)
+_SEE_OTHER = 303
+
+
+def add_routes(app: FastAPI) -> None:
+    """Adds the pages."""
+    hidden: dict[str, Any] = {"include_in_schema": False, "response_class": HTMLResponse}
+    app.add_api_route("/sign-in", show_sign_in, methods=["GET"], **hidden)
+    app.add_api_route("/sign-in", sign_in, methods=["POST"], **hidden)
+    app.add_api_route("/sign-out", sign_out, methods=["POST"], **hidden)
+
+
+def show_sign_in(request: Request, next: str = "/") -> Response:
+    """Asks for a token."""
+    return page(request, "sign_in.html", following=_own(next), refused=None)
+
+
+async def sign_in(request: Request, service: ServiceOf) -> Response:
+    """Begins a session with the form's token, and goes on to the page that it names."""
+    form = await read_form(request)
+    following = _own(form.get("next", "/"))
+    try:
+        session = await run_in_threadpool(service.sessions.begin, form.get("token", ""))
+    except Unauthorized as error:
+        return page(request, "sign_in.html", 401, following=following, refused=str(error))
+    response = RedirectResponse(following, _SEE_OTHER)
+    secure = request.url.scheme == "https"
+    response.set_cookie(
+        session_cookie(request), session, max_age=SESSION_LIFE, secure=secure, httponly=True, samesite="strict"
+    )
+    return response
+
+
+async def sign_out(request: Request) -> Response:
+    """Ends the session in this browser."""
+    check_origin(request)
+    response = RedirectResponse("/", _SEE_OTHER)
+    secure = request.url.scheme == "https"
+    response.delete_cookie(session_cookie(request), secure=secure, httponly=True, samesite="strict")
+    return response
+
+
+def _own(address: str) -> str:
+    """The address if it is one of the pages that people sign in for, or else the first page: never another site."""
+    return address if _OWN_PAGE.fullmatch(address) else "/"

@@ -1,0 +1,27 @@
+// The form for a new collection: advice that follows what is filled in.
+"use strict";
+
+(() => {
+  const WAIT = 400; // milliseconds after the last key
+  const form = document.getElementById("new");
+  const place = document.getElementById("advice");
+  let newest = 0;
+
+  async function advise() {
+    const mine = ++newest;
+    await new Promise((done) => setTimeout(done, WAIT));
+    if (mine !== newest) return;
+    place.setAttribute("aria-busy", "true");
+    const fields = new URLSearchParams(new FormData(form));
+    try {
+      const reply = await fetch(`/new/advice?${fields}`, { cache: "no-store" });
+      const text = await reply.text();
+      if (mine === newest) place.innerHTML = reply.ok ? text : ""; // made by this server, which escapes
+    } finally {
+      place.removeAttribute("aria-busy");
+    }
+  }
+
+  form.addEventListener("input", advise);
+  advise();
+})();

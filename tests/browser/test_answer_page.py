@@ -1,0 +1,368 @@
+"""A person answers in a browser: a real server, a real Chromium, and nothing of the value anywhere but in the page."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, Request, Route, expect
+from tests.browser.axe import violations
+from tests.browser.conftest import OpenPage
+from tests.browser.site import WebSite, open_web_site
+
+VALUE = "483.2519"
+LAPLACE = {"mechanism": "laplace", "low": 499.5, "high": 500.5, "levels": 1, "epsilon": 1, "transform": "identity"}
+STORED = """
+() => new Promise((resolve) => {
+  const opening = indexedDB.open("dither");
+  opening.onsuccess = () => {
+    const reading = opening.result.transaction("entries").objectStore("entries").getAll();
+    reading.onsuccess = () => { opening.result.close(); resolve(reading.result); };
+  };
+})
+"""
+
+CHARGE = """
+async (text) => {
+  const { Ledger, decodeJson, parseQuery } = await import("/web/dither.js");
+  await new Ledger().charge("https://other.example", "other", "t", parseQuery(decodeJson(text)));
+}
+"""
+
+BEGIN = """
+async (collection) => {
+  const { Ledger, decodeJson, parseTicket } = await import("/web/dither.js");
+  const reply = await fetch(`/v1/collections/${collection}/tickets`, { method: "POST", body: "{}" });
+  const { ticket, query } = parseTicket(decodeJson(await reply.text()));
+  await new Ledger().charge(location.origin, collection, ticket, query);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebSite]:
+    with open_web_site(tmp_path_factory.mktemp("site")) as site:
+        yield site
+
+
+def visit(page: Page, site: WebSite, collection: str) -> None:
+    page.goto(site.page(collection))
+    expect(page.locator("#form")).to_be_visible()
+
+
+def agree_and_send(page: Page, value: str = VALUE) -> None:
+    page.get_by_label("Your number").fill(value)
+    page.get_by_label("I agree").check()
+    page.get_by_role("button", name="Send one answer").click()
+
+
+def sent_to(page: Page, end: str) -> list[Request]:
+    """The requests to addresses with this end, as they come."""
+    found: list[Request] = []
+    page.on("request", lambda request: found.append(request) if request.url.endswith(end) else None)
+    return found
+
+
+def test_an_answer_is_counted_and_shown_and_a_second_visit_is_refused(open_page: OpenPage, site: WebSite) -> None:
+    collection = site.create()
+    page = open_page()
+    tickets = sent_to(page, "/tickets")
+    visit(page, site, collection)
+    assert tickets == []  # the question is not known before consent
+    agree_and_send(page)
+    result = page.locator("#result")
+    expect(result.get_by_role("heading", name="Your answer was counted")).to_be_focused()
+    expect(result).to_contain_text("Is your value above")
+    expect(result).to_contain_text(re.compile(r"with a probability of 73%; whoever is .+, with 27%"))
+    expect(page.locator("#receipt")).to_have_text(re.compile(r"[0-9a-f]{32}"))
+    expect(page.locator("#charges")).to_contain_text("sent")
+    expect(page.locator("#spent")).to_contain_text("ε = 1 of 10")
+    expect(page.locator("#form")).to_be_hidden()
+    assert site.answers(collection) == 1
+    page.reload()
+    expect(page.get_by_role("heading", name="You have answered already")).to_be_visible()
+    expect(page.locator("#form")).to_be_hidden()
+    assert len(tickets) == 1
+    assert site.answers(collection) == 1
+
+
+def test_the_value_is_nowhere_but_in_the_page(open_page: OpenPage, site: WebSite) -> None:
+    page = open_page()
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("request", lambda request: said.append(f"{request.url} {request.headers} {request.post_data}"))
+    visit(page, site, site.create())
+    agree_and_send(page)
+    expect(page.locator("#result")).to_be_visible()
+    assert page.get_by_label("Your number").input_value() == ""
+    said += [json.dumps(page.evaluate(STORED)), json.dumps(page.evaluate("() => ({...localStorage})")), page.content()]
+    said.append(page.evaluate("() => location.href + document.cookie + JSON.stringify(history.state)"))
+    assert "responses" in str(said)
+    assert VALUE not in str(said)
+    urls = [line.split(" ")[0] for line in said if line.startswith("http")]
+    assert all(url.startswith(site.url) for url in urls)
+
+
+def test_offline_then_online_sends_the_same_bytes_once(open_page: OpenPage, site: WebSite) -> None:
+    collection = site.create()
+    page = open_page()
+    responses = sent_to(page, "/responses")
+
+    def lose_the_network(route: Route) -> None:
+        reply = route.fetch()
+        page.context.set_offline(True)
+        route.fulfill(response=reply)
+
+    page.route("**/tickets", lose_the_network)
+    visit(page, site, collection)
+    agree_and_send(page)
+    expect(page.get_by_role("heading", name="Your answer is waiting to be sent")).to_be_focused()
+    expect(page.locator("#question")).to_be_empty()  # not before it is sent
+    assert site.answers(collection) == 0
+    assert len(responses) > 1
+    [entry] = page.evaluate(STORED)
+    page.context.set_offline(False)
+    expect(page.get_by_role("heading", name="Your answer was counted")).to_be_visible()
+    assert {request.post_data for request in responses} == {
+        json.dumps({"ticket": entry["ticket"], "answer": entry["answer"]}, separators=(",", ":"))
+    }
+    assert site.answers(collection) == 1
+
+
+def test_an_answer_that_waits_is_sent_at_the_next_visit(open_page: OpenPage, site: WebSite) -> None:
+    collection = site.create()
+    page = open_page()
+    page.route("**/responses", lambda route: route.abort())
+    visit(page, site, collection)
+    agree_and_send(page)
+    expect(page.get_by_role("heading", name="Your answer is waiting to be sent")).to_be_visible()
+    assert violations(page) == []
+    page.unroute("**/responses")
+    page.reload()
+    expect(page.get_by_role("heading", name="Your answer was counted")).to_be_visible()
+    assert site.answers(collection) == 1
+
+
+def test_a_reply_that_was_lost_counts_once(open_page: OpenPage, site: WebSite) -> None:
+    """The server stored the answer, and the browser did not hear of it."""
+    collection = site.create()
+    page = open_page()
+    lost = []
+
+    def lose_the_first_reply(route: Route) -> None:
+        route.fetch()
+        lost.append(route.request.post_data)
+        if len(lost) == 1:
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route("**/responses", lose_the_first_reply)
+    visit(page, site, collection)
+    agree_and_send(page)
+    expect(page.get_by_role("heading", name="Your answer was counted")).to_be_visible()
+    assert len(lost) == 2
+    assert len(set(lost)) == 1
+    assert site.answers(collection) == 1
+
+
+MALICIOUS = [
+    (json.dumps(LAPLACE | {"low": "@"}).replace('"@"', "NaN"), "not strict JSON"),
+    (json.dumps(LAPLACE | {"low": 501, "high": 499}), "low must be below high"),
+    (json.dumps(LAPLACE | {"epsilon": 1.5}), "more than the ε = 1 that you were told"),
+    (json.dumps(LAPLACE | {"epsilon": 60}), "epsilon must be at most 50"),
+    (
+        '{"mechanism": "randomized_response", "cuts": [2, 1], "epsilon": 1, "transform": "identity"}',
+        "cuts must increase strictly",
+    ),
+    (
+        '{"mechanism": "staircase", "cuts": [0, 1], "sets": [[0], [1]], "weights": [1, 1], "epsilon": 1}',
+        "must have the same sum for every cell",
+    ),
+    (
+        '{"mechanism": "gaussian", "low": 0, "high": 1, "levels": 4, "rho": 0.25, "epsilon": 0.5}',
+        "epsilon must be at least 0.692573",
+    ),
+]
+
+
+def test_malicious_questions_are_refused_with_the_reason(open_page: OpenPage, site: WebSite) -> None:
+    page = open_page()
+    asked: list[str] = []
+    responses = sent_to(page, "/responses")
+
+    def ask(route: Route) -> None:
+        body = f'{{"ticket": "t", "expires_at": "2026-02-01T12:00:00.000Z", "query": {asked[-1]}}}'
+        route.fulfill(status=201, content_type="application/json", body=body)
+
+    page.route("**/tickets", ask)
+    visit(page, site, site.create())
+    for question, reason in MALICIOUS:
+        asked.append(question)
+        agree_and_send(page)
+        expect(page.get_by_role("alert")).to_contain_text(reason)
+        expect(page.locator("#working")).to_be_empty()
+    assert responses == []
+    assert page.evaluate(STORED) == []
+    asked.append(json.dumps(LAPLACE))  # a proper question passes: the refusals were of what was asked
+    agree_and_send(page)
+    expect(page.locator("#working")).to_be_empty()
+    assert len(responses) == 1
+
+
+def test_what_is_missing_is_said_beside_where_it_belongs(open_page: OpenPage, site: WebSite) -> None:
+    page = open_page()
+    tickets = sent_to(page, "/tickets")
+    visit(page, site, site.create())
+    for wrong in ("", "12,5", "1 000", "abc", "1e999", "NaN"):
+        agree_and_send(page, wrong)
+        expect(page.get_by_role("alert")).to_contain_text("Write your number with a point")
+        expect(page.get_by_label("Your number")).to_be_focused()
+    page.get_by_label("I agree").uncheck()
+    page.get_by_label("Your number").fill(VALUE)
+    page.get_by_role("button", name="Send one answer").click()
+    expect(page.get_by_role("alert")).to_contain_text("agree that one answer is sent")
+    expect(page.get_by_label("I agree")).to_be_focused()
+    assert violations(page) == []
+    assert tickets == []
+
+
+def test_the_keyboard_is_enough(open_page: OpenPage, site: WebSite) -> None:
+    collection = site.create()
+    page = open_page()
+    visit(page, site, collection)
+    page.get_by_role("button", name="Let Ada's device answer").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#tried")).to_contain_text("of 20")
+    for key in ("Tab", *"-12.5", "Tab", "Space", "Tab", "Enter"):
+        page.keyboard.press(key)
+    expect(page.get_by_role("heading", name="Your answer was counted")).to_be_focused()
+    assert site.answers(collection) == 1
+
+
+def test_an_example_lies_as_often_as_it_says(open_page: OpenPage, site: WebSite) -> None:
+    """At ε = 50 never (one chance in 10^20), at ε = 0.001 sometimes in 40 answers (one chance in 10^12 of not)."""
+    page = open_page()
+    visit(page, site, site.create())
+    for epsilon, lies in (("50", False), ("0.001", True)):
+        page.evaluate("(epsilon) => { document.getElementById('app').dataset.epsilon = epsilon; }", epsilon)
+        tried = ""
+        for _ in range(2):
+            page.get_by_role("button", name="Let Ada's device answer").click()
+            tried += page.locator("#tried").inner_text()
+        assert ("no" in re.findall(r"\b(yes|no)\b", tried)) is lies
+
+
+@pytest.mark.parametrize(
+    ("options", "spec"),
+    [
+        ({"color_scheme": "light"}, {}),
+        ({"color_scheme": "dark"}, {"epsilon_choices": [0.5, 1], "transform": "log", "range": [10, 1000]}),
+        ({"viewport": {"width": 360, "height": 640}}, {"mechanism": "staircase", "admission": "invite"}),
+        ({"viewport": {"width": 360, "height": 640}, "color_scheme": "dark"}, {"mechanism": "gaussian"}),
+    ],
+)
+def test_the_page_fits_and_axe_finds_nothing(
+    open_page: OpenPage, site: WebSite, options: dict[str, Any], spec: dict[str, Any]
+) -> None:
+    page = open_page(**options)
+    wrong: list[str] = []
+    page.on("console", lambda message: wrong.append(message.text))
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    collection = site.create(**spec)
+    visit(page, site, collection)
+    page.get_by_role("button", name="Let Ada's device answer").click()
+    check_looks(page)
+    if spec.get("admission") == "invite":
+        page.get_by_label("The code of your invitation").fill(site.invitation(collection))
+    if "epsilon_choices" in spec:
+        page.get_by_label("ε = 0.5").check()
+    agree_and_send(page)
+    expect(page.locator("#result")).to_be_visible()
+    check_looks(page)
+    assert site.answers(collection) == 1
+    assert wrong == []
+
+
+def check_looks(page: Page) -> None:
+    assert violations(page) == []
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_choice_of_epsilon_is_what_is_asked_and_charged(open_page: OpenPage, site: WebSite) -> None:
+    page = open_page()
+    tickets = sent_to(page, "/tickets")
+    visit(page, site, site.create(epsilon_choices=[0.5, 1, 2]))
+    page.get_by_label("ε = 0.5").check()
+    agree_and_send(page)
+    expect(page.locator("#spent")).to_contain_text("ε = 0.5 of 10")
+    assert tickets[0].post_data == '{"epsilon":0.5}'
+
+
+def test_the_cap_of_the_browser_holds_over_collections(open_page: OpenPage, site: WebSite) -> None:
+    collection = site.create()
+    page = open_page()
+    visit(page, site, collection)
+    page.evaluate(CHARGE, json.dumps(LAPLACE | {"epsilon": 9.5}))
+    agree_and_send(page)
+    expect(page.get_by_role("alert")).to_contain_text("costs ε = 1, and ε = 9.5 of the 10 allowed in total is spent")
+    assert site.answers(collection) == 0
+
+
+def test_what_was_begun_is_finished_without_another_charge(open_page: OpenPage, site: WebSite) -> None:
+    """The browser ended between the charge and the draw."""
+    collection = site.create()
+    page = open_page()
+    visit(page, site, collection)
+    page.evaluate(BEGIN, collection)
+    tickets = sent_to(page, "/tickets")
+    visit(page, site, collection)
+    expect(page.locator("#charges")).to_contain_text("begun, not finished")
+    agree_and_send(page)
+    expect(page.get_by_role("heading", name="Your answer was counted")).to_be_visible()
+    expect(page.locator("#spent")).to_contain_text("ε = 1 of 10")
+    assert tickets == []
+    assert site.answers(collection) == 1
+
+
+def test_a_browser_without_a_database_is_told(open_page: OpenPage, site: WebSite) -> None:
+    page = open_page()
+    page.add_init_script("Object.defineProperty(window, 'indexedDB', { value: undefined })")
+    page.goto(site.page(site.create()))
+    expect(page.locator("#starting")).to_contain_text(
+        "You cannot answer here: the ledger in this browser cannot be used"
+    )
+    expect(page.locator("#form")).to_be_hidden()
+
+
+def test_a_collection_that_is_not_open_says_so(open_page: OpenPage, site: WebSite) -> None:
+    collection = site.create()
+    site.set_state(collection, "paused")
+    page = open_page()
+    page.goto(site.page(collection))
+    expect(page.locator("#closed")).to_contain_text("takes no new answers now")
+    expect(page.locator("#form")).to_have_count(0)
+    assert violations(page) == []
+
+
+def test_an_answer_that_came_too_late_is_not_drawn_again(open_page: OpenPage, site: WebSite) -> None:
+    collection = site.create()
+    page = open_page()
+    page.route("**/responses", lambda route: route.abort())
+    visit(page, site, collection)
+    agree_and_send(page)
+    expect(page.get_by_role("heading", name="Your answer is waiting to be sent")).to_be_visible()
+    page.unroute("**/responses")
+    site.set_state(collection, "closed")
+    page.reload()
+    expect(page.get_by_role("heading", name="Your answer came too late")).to_be_visible()
+    expect(page.locator("#charges")).to_contain_text("came too late")
+
+
+def test_without_scripts_the_page_says_what_else_there_is(open_page: OpenPage, site: WebSite) -> None:
+    collection = site.create()
+    page = open_page(java_script_enabled=False)
+    page.goto(site.page(collection))
+    expect(page.get_by_text(f"Without it: dither answer {collection}")).to_be_visible()
+    expect(page.locator("#form")).to_be_hidden()

@@ -1,0 +1,209 @@
+"""The dashboard in a real browser, while a simulated population answers. Every wait is for something to be seen."""
+
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from playwright.sync_api import Page, expect
+from tests.browser.axe import violations
+from tests.browser.conftest import OpenPage
+from tests.server.served import ADMIN_TOKEN, serving
+
+from dither_client import parse_query
+
+ADMIN = {"Authorization": f"Bearer {ADMIN_TOKEN}"}
+PARTS = ("mean", "sd", "q05", "q25", "q50", "q75", "q95")
+SPEC = {"name": "Weekly wages", "family": "normal", "transform": "log", "range": [100, 2000], "epsilon": 1}
+
+
+class Survey:
+    """A server, and a population of lognormal values that answers when told to."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._rng = random.Random(1)
+
+    def call(self, method: str, path: str, **content: Any) -> Any:
+        reply = httpx2.request(method, f"{self.url}/v1{path}", headers=ADMIN, timeout=60, **content)
+        assert reply.status_code < 300, reply.text
+        return reply.json()
+
+    def create(self, **fields: Any) -> str:
+        return str(self.call("POST", "/collections", json=SPEC | {"particles": 200} | fields)["id"])
+
+    def arrive(self, collection: str, count: int) -> None:
+        """So many people answer, a hundred at a time."""
+        for _ in range(0, count, 100):
+            tickets = self.call("POST", f"/collections/{collection}/tickets", json={"count": 100})["tickets"]
+            answers = [parse_query(each["query"]).answer(self._rng.lognormvariate(6.2, 0.7)) for each in tickets]
+            responses = [
+                {"ticket": each["ticket"], "answer": answer} for each, answer in zip(tickets, answers, strict=True)
+            ]
+            self.call("POST", f"/collections/{collection}/responses/batch", json={"responses": responses})
+
+
+@pytest.fixture(scope="module")
+def survey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Survey]:
+    folder = tmp_path_factory.mktemp("dashboard")
+    with serving(f"sqlite:///{folder / 'test.sqlite'}") as (url, _):
+        yield Survey(url)
+
+
+@pytest.fixture(scope="module")
+def answered(survey: Survey) -> str:
+    """A public collection with some answers."""
+    collection = survey.create(visibility="public", misfit_check=True, misfit_looks=[50])
+    survey.arrive(collection, 400)
+    return collection
+
+
+def sign_in(page: Page, survey: Survey, following: str) -> None:
+    page.goto(f"{survey.url}/sign-in?next={following}")
+    page.get_by_label("Token").fill(ADMIN_TOKEN)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(f"{survey.url}{following}")
+
+
+def wait_learnt(page: Page, answers: int) -> None:
+    """Until words and charts have so many answers."""
+    expect(page.locator(f'[data-answers="{answers}"]')).to_be_visible()
+    expect(page.get_by_role("img", name=f"mu after {answers:,} answers")).to_be_visible()
+
+
+def band(page: Page, parameter: str) -> float:
+    """The width of the 90% band that the chart says it shows."""
+    label = page.locator(f"#trajectory-{parameter}").get_attribute("aria-label") or ""
+    found = re.search(r"from (\S+) to (\S+)$", label)
+    assert found, label
+    return float(found[2]) - float(found[1])
+
+
+def picture(page: Page, chart: str) -> str:
+    return str(page.evaluate("(id) => document.querySelector(`#${id} canvas`).toDataURL()", chart))
+
+
+def test_charts_follow_the_answers_and_show_the_apis_numbers(survey: Survey, open_page: OpenPage) -> None:
+    collection, page, requests, troubles = survey.create(), open_page(), list[str](), list[str]()
+    page.on("request", lambda request: requests.append(request.url))
+    page.on("console", lambda message: troubles.append(message.text))
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    sign_in(page, survey, f"/collections/{collection}")
+    expect(page.get_by_text("What was assumed before any answer.")).to_be_visible()
+    survey.arrive(collection, 200)
+    wait_learnt(page, 200)
+    charts = ("trajectory-mu", "trajectory-sigma", "questions", "population", "density-mu", "pace")
+    before = [picture(page, chart) for chart in charts]
+    wide = [band(page, name) for name in ("mu", "sigma")]
+    survey.arrive(collection, 2_000)
+    wait_learnt(page, 2_200)
+    assert all(old != picture(page, chart) for old, chart in zip(before, charts, strict=True))
+    assert all(band(page, name) < old for name, old in zip(("mu", "sigma"), wide, strict=True))
+    posterior = survey.call("GET", f"/collections/{collection}/posterior")
+    assert posterior["answers"] == 2_200
+    for name, summary in posterior["posterior"].items():
+        shown = page.locator(f'[data-parameter="{name}"] td').all_text_contents()
+        assert shown == [f"{summary[part]:.4g}" for part in PARTS]
+        assert band(page, name) == pytest.approx(summary["q95"] - summary["q05"], rel=1e-3)
+    assert [url for url in requests if not url.startswith(survey.url)] == []
+    assert troubles == []  # among them whatever the page's policy forbids
+
+
+def test_a_slider_says_how_many_more_answers(survey: Survey, answered: str, open_page: OpenPage) -> None:
+    page, sizes = open_page(), list[int]()
+    page.on("response", lambda response: sizes.append(int(response.headers.get("content-length", 0))))
+    page.goto(f"{survey.url}/collections/{answered}")
+    needed, slider = page.locator("#needed"), page.get_by_label("as well as this")
+    expect(needed).to_contain_text("more answers")
+    assert 60_000 < sum(sizes) < 300_000  # everything that the page is made of
+    slider.focus()
+    slider.press("End")
+    most = int((re.search(r"about ([\d,]+)", needed.inner_text()) or [""])[1].replace(",", ""))
+    plan = httpx2.get(f"{survey.url}/collections/{answered}/precision.json").json()
+    assert most == pytest.approx(plan["mu"]["more"][-1], rel=0.05)
+    slider.press("Home")
+    expect(needed).to_contain_text("is what is known now")
+    page.get_by_label("To know").select_option("sigma")
+    expect(needed).to_contain_text("sigma to within")
+
+
+def test_files_are_saved(survey: Survey, answered: str, open_page: OpenPage, tmp_path: Path) -> None:
+    page = open_page()
+    page.goto(f"{survey.url}/collections/{answered}")
+    expect(page.locator("#pace canvas")).to_be_visible()
+    starts = {"Counts, CSV": b"mechanism,", "Counts, Parquet": b"PAR1", "History, CSV": b"answers,"}
+    for name, start in starts.items():
+        with page.expect_download() as download:
+            page.get_by_role("link", name=name).click()
+        assert Path(download.value.path()).read_bytes().startswith(start)
+        assert download.value.suggested_filename.startswith(answered)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Charts, PNG").click()
+    content = Path(download.value.path()).read_bytes()
+    assert content.startswith(b"\x89PNG")
+    assert len(content) > 20_000
+    assert download.value.suggested_filename == f"{answered}.png"
+    page.get_by_role("button", name="Copy the citation").click()
+    expect(page.locator("#spoken")).to_contain_text("citation")
+
+
+def test_an_admin_does_everything_with_the_keyboard(survey: Survey, open_page: OpenPage) -> None:
+    page = open_page()
+    page.goto(f"{survey.url}/new")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    page.get_by_label("Token").focus()
+    page.keyboard.type(ADMIN_TOKEN)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/new")
+    page.get_by_label("What it is about, for people").focus()
+    for text in ("Monthly rent", "Tab", "Tab", "l", "Tab", "300", "Tab", "3000"):
+        (page.keyboard.press if text == "Tab" else page.keyboard.type)(text)
+    expect(page.get_by_text("1,000 people give")).to_be_visible()
+    expect(page.locator("#advice table")).to_contain_text("sd of sigma")
+    page.get_by_label("Who may answer").select_option("invite")
+    assert violations(page) == []
+    page.get_by_label("What it is about, for people").press("Enter")
+    page.wait_for_url("**/collections/*")
+    expect(page.get_by_role("heading", name="Monthly rent", level=1)).to_be_visible()
+    page.get_by_label("How many new ones").fill("2")
+    page.get_by_label("How many new ones").press("Enter")
+    codes = page.get_by_label("Codes, one on a line").input_value().split()
+    assert len({*codes}) == 2
+    assert violations(page) == []
+    collection = page.url.split("/")[-2]
+    for name, state in (("Pause", "paused"), ("Open", "open")):
+        page.get_by_role("button", name=name).press("Enter")
+        expect(page.get_by_text(f"The collection is {state}.")).to_be_visible()
+        assert survey.call("GET", f"/collections/{collection}")["state"] == state
+    page.get_by_text("Close for good").press("Enter")
+    page.get_by_role("button", name="Close Monthly rent").press("Enter")
+    expect(page.get_by_text("The collection is closed, for good.")).to_be_visible()
+    page.get_by_role("button", name="Sign out").press("Enter")
+    expect(page.get_by_role("link", name="Sign in")).to_be_visible()
+    page.goto(f"{survey.url}/collections/{collection}")
+    expect(page.get_by_text("The posterior is for analysts")).to_be_visible()
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 360), ("dark", 1200)])
+def test_axe_finds_nothing_and_nothing_is_cut_off(
+    survey: Survey, answered: str, open_page: OpenPage, scheme: str, width: int
+) -> None:
+    page = open_page(color_scheme=scheme, viewport={"width": width, "height": 800})
+    for path in ("/", "/sign-in", f"/collections/{answered}", "/docs"):
+        page.goto(survey.url + path)
+        if answered in path:
+            expect(page.locator("#pace canvas")).to_be_visible()
+            expect(page.locator("#needed")).to_contain_text("sure")
+        assert violations(page) == [], path
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+
+
+def test_without_scripts_the_numbers_are_there(survey: Survey, answered: str, open_page: OpenPage) -> None:
+    page = open_page(java_script_enabled=False)
+    page.goto(f"{survey.url}/collections/{answered}")
+    expect(page.locator('[data-parameter="mu"] [data-part="q50"]')).to_have_text(re.compile(r"\d"))
+    expect(page.get_by_role("link", name="Counts, CSV")).to_be_visible()

@@ -1,0 +1,149 @@
+"""The browser's client against the Python client's vectors, and its noise against the exact channel."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page
+from tests.browser.site import WebSite, open_web_site
+from tests.client.make_vectors import FOLDER
+from tests.client.test_sampling import p_value
+
+from dither_client import Query, parse_query
+
+FAMILY = 1e-6
+"""The chance that a correct sampler is rejected anywhere here."""
+DRAWS = 4_000
+QUERIES = [
+    {"mechanism": "laplace", "low": 0.0, "high": 1.0, "levels": 1, "epsilon": 1},
+    {"mechanism": "laplace", "low": 0.0, "high": 1.0, "levels": 6, "epsilon": 2},
+    {"mechanism": "randomized_response", "cuts": [0.0, 1.0, 2.0, 3.0], "epsilon": 0.75},
+    {"mechanism": "staircase", "cuts": [0.0, 1.0], "sets": [[0, 2], [1]], "weights": [1, 1], "epsilon": 1},
+    {"mechanism": "gaussian", "low": 0.0, "high": 1.0, "levels": 4, "rho": 0.25, "epsilon": 0.75},
+]
+ROWS = [(text, cell) for text in QUERIES for cell in (0, 1)]
+LEVEL = FAMILY / len(ROWS)
+
+DRAW = """
+async ([text, cell, draws, source]) => {
+  const { decodeJson, parseQuery, systemRandbelow, uniform } = await import("/web/dither.js");
+  const biased = (n) => {  // without rejection: what is left of a byte when it is divided
+    const byte = crypto.getRandomValues(new Uint8Array(1))[0];
+    return n <= 256n ? BigInt(byte) % n : uniform((bytes) => crypto.getRandomValues(bytes))(n);
+  };
+  const query = parseQuery(decodeJson(text));
+  const sources = { system: systemRandbelow, biased };
+  return Array.from({ length: draws }, () => query.sample(cell, sources[source]));
+}
+"""
+
+UNIFORM = """
+async () => {
+  const { uniform } = await import("/web/dither.js");
+  const counts = (n, size) => {
+    // Every string of bytes is offered once, first of all; what is refused asks again, and is told 0.
+    const found = {};
+    for (let string = 0; string < 256 ** size; string += 1) {
+      let asked = 0;
+      const drawn = uniform((bytes) => {
+        for (let i = 0; i < size; i += 1) bytes[i] = asked ? 0 : (string >> (8 * (size - 1 - i))) & 255;
+        asked += 1;
+      })(BigInt(n));
+      const key = asked === 1 ? String(drawn) : "refused";
+      found[key] = (found[key] ?? 0) + 1;
+    }
+    return found;
+  };
+  return { 1: counts(1, 1), 5: counts(5, 1), 256: counts(256, 2), 300: counts(300, 2) };
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebSite]:
+    with open_web_site(tmp_path_factory.mktemp("site")) as site:
+        yield site
+
+
+@pytest.fixture(scope="module")
+def module(browser: Browser, site: WebSite) -> Iterator[Page]:
+    """A page whose policy lets the module in."""
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(site.page(site.create()))
+    yield page
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def vectors() -> dict[str, Any]:
+    merged: dict[str, Any] = {}
+    for file in sorted(FOLDER.glob("*.json")):
+        merged |= json.loads(file.read_text(encoding="utf-8"))
+    return merged
+
+
+@pytest.fixture(scope="module")
+def failures(module: Page) -> Callable[[dict[str, Any]], list[str]]:
+    script = (Path(__file__).parent / "check_vectors.js").read_text(encoding="utf-8")
+    return lambda vectors: module.evaluate(script.partition("\n")[2].rstrip().removesuffix(";"), vectors)
+
+
+def test_the_browser_does_what_the_python_client_does(
+    failures: Callable[[dict[str, Any]], list[str]], vectors: dict[str, Any]
+) -> None:
+    assert failures(vectors) == []
+
+
+def test_a_client_that_differs_fails_every_list(
+    failures: Callable[[dict[str, Any]], list[str]], vectors: dict[str, Any]
+) -> None:
+    """The last case of each list is made wrong; each must be noticed."""
+    broken = json.loads(json.dumps(vectors))
+    broken["cells"][-1]["cells"][0] += 1
+    broken["channels"][-1]["channel"][0][0] *= 1 + 1e-9
+    broken["samples"][-1]["answer"] += 1
+    broken["tickets"][-1]["error"] = "InvalidQuery"
+    broken["epsilons"][0]["micro"] += 1
+    broken["gaussian"][-1]["epsilon"] += "1"
+    broken["ledgers"] = [{**ledger, "max_epsilon": "0.05"} for ledger in broken["ledgers"][-1:]]
+    found = failures(broken)
+    starts = ("cells", "channel", "sample", "refusal", "epsilon", "gaussian", "charge")
+    assert {start for start in starts if any(line.startswith(start) for line in found)} == set(starts)
+
+
+@pytest.mark.parametrize(("text", "cell"), ROWS)
+def test_noise_has_the_law_of_the_channel(module: Page, text: dict[str, Any], cell: int) -> None:
+    assert row_p_value(module, text, cell, "system") > LEVEL
+
+
+def test_a_biased_source_is_noticed(module: Page) -> None:
+    """The same test, with as many draws, of bytes reduced without rejection: 85 of 171 cells come twice as often."""
+    cuts = [float(cut) for cut in range(170)]
+    many = {"mechanism": "randomized_response", "cuts": cuts, "epsilon": 0.000001}
+    assert row_p_value(module, many, 0, "biased") < LEVEL
+    assert row_p_value(module, many, 0, "system") > LEVEL
+
+
+def test_uniform_integers_are_exactly_uniform(module: Page) -> None:
+    """Over every string of bytes, each integer below n comes equally often; the rest is refused."""
+    found = module.evaluate(UNIFORM)
+    assert found["1"] == {"0": 128, "refused": 128}
+    assert found["5"] == {**{str(k): 32 for k in range(5)}, "refused": 96}
+    assert found["256"] == {**{str(k): 128 for k in range(256)}, "refused": 32_768}
+    assert found["300"] == {**{str(k): 128 for k in range(300)}, "refused": 65_536 - 128 * 300}
+
+
+def row_p_value(module: Page, text: dict[str, Any], cell: int, source: str) -> float:
+    query: Query = parse_query(text)
+    answers = module.evaluate(DRAW, [json.dumps(text), cell, DRAWS, source])
+    return p_value(query.channel()[cell], answers)
+
+
+def test_the_types_declare_what_the_module_exports(module: Page) -> None:
+    types = (FOLDER.parent / "dither_client" / "web" / "dither.d.ts").read_text(encoding="utf-8")
+    declared = re.findall(r"^export (?:class|function|const) (\w+)", types, flags=re.MULTILINE)
+    assert sorted(declared) == module.evaluate("async () => Object.keys(await import('/web/dither.js')).sort()")

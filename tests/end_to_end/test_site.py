@@ -1,0 +1,64 @@
+"""The documentation as a site: links lead where pages are, and nothing is loaded from another host."""
+
+import re
+from pathlib import Path
+
+import pytest
+from docs_build.pages import ROOT, relink
+from mkdocs.commands.build import build
+from mkdocs.config import load_config
+from mkdocs.exceptions import PluginError
+
+_LOADS = r'<(?:script|img|iframe|source)[^>]* src="((?:https?:)?//[^"]+)"|<link[^>]* href="((?:https?:)?//[^"]+)"'
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(folder)))
+    return folder
+
+
+def test_pages_load_nothing_from_other_hosts(site: Path) -> None:
+    """Mermaid's diagrams are what the theme would fetch a script for."""
+    pages = list(site.rglob("*.html"))
+    assert len(pages) > 15
+    for page in pages:
+        text = page.read_text()
+        assert not re.findall(_LOADS, text), page.name
+        assert 'class="mermaid"' not in text
+    for style in site.rglob("*.css"):
+        assert not re.search(r"url\([\"']?(?:https?:)?//|@import", style.read_text()), style.name
+
+
+def test_every_page_is_in_the_navigation(site: Path) -> None:
+    start = (site / "index.html").read_text()
+    for page in ROOT.glob("docs/*.md"):
+        assert f'href="{page.stem}.html"' in start or page.stem == "index", page.name
+
+
+def test_what_would_be_loaded_is_found() -> None:
+    assert re.findall(_LOADS, '<link rel="stylesheet" href="https://fonts.example/a.css">')
+    assert re.findall(_LOADS, '<script async src="//cdn.example/a.js">')
+
+
+@pytest.mark.parametrize(
+    ("page", "written", "becomes"),
+    [
+        ("start.md", "[x](docs/limits.md#poison)", "[x](limits.md#poison)"),
+        ("start.md", "![x](docs/images/demo.png)", "![x](images/demo.png)"),
+        ("limits.md", "[x](../benchmarks/README.md#poison)", "[x](benchmarks.md#poison)"),
+        ("benchmarks.md", "[x](../docs/papers.md)", "[x](papers.md)"),
+        ("papers/ops-figure-1.md", "[x](../limits.md)", "[x](../limits.md)"),
+        ("threat-model.md", "[`test_sampling`](../tests/client/test_sampling.py)", "`test_sampling`"),
+        ("index.md", "[x](https://example.org/a)", "[x](https://example.org/a)"),
+        ("index.md", "```\n[x](nowhere.md)\n```\n", "```\n[x](nowhere.md)\n```\n"),
+    ],
+)
+def test_links_lead_where_pages_are(page: str, written: str, becomes: str) -> None:
+    assert relink(written, page) == becomes
+
+
+def test_a_link_to_nothing_stops_the_build() -> None:
+    with pytest.raises(PluginError, match="nowhere"):
+        relink("[x](nowhere.md)", "index.md")

@@ -1,0 +1,79 @@
+"""Curves against closed forms. Everything is seeded or exact: no false alarms beyond what each test says."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dither_estimator.curves import parameter_density, population_curve, population_quantiles
+from dither_estimator.families import find_family
+
+NORMAL = find_family("normal")
+ONE = np.array([1.0])
+
+
+def test_the_density_of_one_member_is_the_familys() -> None:
+    curve = population_curve(NORMAL, "identity", np.array([[50.0, 3.0]]), ONE)
+    assert curve is not None
+    assert curve.quantiles["q50"] == pytest.approx(stats.norm(50, 3).pdf(curve.x), rel=2e-3)
+    assert (curve.quantiles["q05"] == curve.quantiles["q95"]).all()
+
+
+def test_a_logarithms_population_is_shown_in_its_own_units() -> None:
+    curve = population_curve(NORMAL, "log", np.array([[6.2, 0.7]]), ONE)
+    assert curve is not None
+    expected = stats.lognorm(0.7, scale=np.exp(6.2)).pdf(curve.x)
+    assert curve.quantiles["q50"] == pytest.approx(expected, rel=0.05)
+    # The density of the logarithm itself would be far off: it lacks the change of variable.
+    assert not np.allclose(curve.quantiles["q50"], stats.norm(6.2, 0.7).pdf(np.log(curve.x)), rtol=0.5)
+
+
+def test_whole_numbers_have_probabilities() -> None:
+    curve = population_curve(find_family("poisson"), "identity", np.array([[4.0]]), ONE)
+    assert curve is not None
+    assert curve.quantiles["q25"] == pytest.approx(stats.poisson(4).pmf(curve.x), rel=1e-9)
+    assert curve.x.tolist() == list(range(int(curve.x[0]), int(curve.x[-1]) + 1))
+
+
+def test_bands_are_the_quantiles_over_the_members() -> None:
+    theta = np.column_stack([np.linspace(-1, 1, 101), np.ones(101)])
+    curve = population_curve(NORMAL, "identity", theta, np.full(101, 1 / 101))
+    assert curve is not None
+    width = curve.x[1] - curve.x[0]
+    exact = np.diff(stats.norm.cdf(np.append(curve.x - width / 2, curve.x[-1] + width / 2) - theta[:, :1])) / width
+    assert curve.quantiles["q50"] == pytest.approx(np.quantile(exact, 0.5, axis=0, method="hazen"), rel=1e-6)
+    assert curve.quantiles["q05"] == pytest.approx(np.quantile(exact, 0.05, axis=0, method="hazen"), rel=1e-6)
+    assert (curve.quantiles["q05"] < curve.quantiles["q95"]).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "law"), [("mu", stats.norm(2, 0.1)), ("sigma", stats.lognorm(0.5, scale=3))], ids=["real", "positive"]
+)
+def test_a_parameters_density_is_that_of_its_particles(name: str, law: stats.rv_continuous) -> None:
+    parameter = NORMAL.parameters[NORMAL.names.index(name)]
+    size = 5_000  # more than are used
+    values = law.ppf((np.arange(size) + 0.5) / size)
+    curve = parameter_density(parameter, values, np.full(size, 1 / size))
+    assert np.trapezoid(curve.density, curve.x) == pytest.approx(1, abs=0.01)
+    top = law.pdf(curve.x).max()
+    assert curve.density == pytest.approx(law.pdf(curve.x), abs=0.06 * top)
+    assert (curve.x > 0).all() or name == "mu"
+
+
+def test_weights_count() -> None:
+    values, weights = np.array([0.0, 10.0]), np.array([0.9, 0.1])
+    curve = parameter_density(NORMAL.parameters[0], values, weights)
+    near = curve.density[curve.x < 5].sum() / curve.density.sum()
+    assert near == pytest.approx(0.9, abs=0.05)
+
+
+def test_what_floating_point_cannot_hold_has_no_curve() -> None:
+    assert population_curve(NORMAL, "log", np.array([[800.0, 1.0]]), ONE) is None
+    assert population_curve(NORMAL, "identity", np.array([[1e17, 1.0]]), ONE) is None
+
+
+def test_a_populations_quantiles_have_bands_of_their_own() -> None:
+    theta = np.column_stack([np.linspace(-1, 1, 101), np.full(101, 0.5)])
+    weights, probabilities = np.full(101, 1 / 101), np.array([0.1, 0.5])
+    found = population_quantiles(NORMAL, "log", theta, weights, probabilities)
+    for row, z in zip(found, stats.norm.ppf(probabilities), strict=True):
+        assert row == pytest.approx(np.exp(np.array([-0.9, 0, 0.9]) + 0.5 * z), rel=0.02)

@@ -1,0 +1,86 @@
+"""What the studies of Alparslan & Yıldırım find, with small runs: which statistic wins, and by how much. Seeded."""
+
+from functools import cache
+
+import numpy as np
+
+from dither_estimator.families import FloatArray
+from dither_estimator.studies.catalogue import find_study
+from dither_estimator.studies.runner import generator_of, run_study
+from dither_estimator.studies.study import Cell, Findings, RunResult, Scalar
+
+
+@cache
+def findings(name: str) -> Findings:
+    study = find_study(name)
+    return study.summarise(run_study(study, 1))
+
+
+def column(name: str, of: str) -> FloatArray:
+    return np.array([row[of] for row in findings(name).rows], dtype=np.float64)
+
+
+def one_run(name: str, number: int = 0, **values: Scalar) -> RunResult:
+    """Run `number` of the cell with these values, as the study would have it."""
+    study = find_study(name)
+    [cell] = [cell for cell in study.cells if cell.key == Cell(values).key]
+    return study.run(cell, generator_of(name, 0, number))
+
+
+def test_the_best_power_depends_on_privacy() -> None:
+    theta = column("selection-figure-1", "θ")
+    first, third = (column("selection-figure-1", f"a = {a}, ε = 1") for a in (1, 3))
+    assert (first[theta < 5] > third[theta < 5]).all()
+    assert (first[theta > 7] < third[theta > 7]).all()
+    first, third = (column("selection-figure-1", f"a = {a}, no privacy") for a in (1, 3))
+    assert (first > third).all()
+    half, first, second, third = (column("selection-figure-2", f"a = {a}, ε = 1") for a in (0.5, 1, 2, 3))
+    assert (first > np.maximum(second, third)).all()
+    assert (half > first).all()  # what the paper does not show
+    without = [column("selection-figure-2", f"a = {a}, no privacy") for a in (0.5, 1, 2, 3)]
+    assert (np.argmax(without, axis=0) == 2).all()
+    widths = np.array([column("selection-figure-3", f"a = {a}, ε = 1") for a in (0.5, 1, 2, 5)])
+    assert set(widths.argmax(axis=0)) == {0, 1, 2, 3}
+
+
+def test_a_noisy_average_tells_more_than_noisy_values() -> None:
+    first, second, third = (
+        column("selection-figure-4", name)
+        for name in ("F1, randomised response", "F2, average of noisy values", "F3, noisy average")
+    )
+    assert (third > first).all()
+    assert (first > second).all()
+
+
+def test_absolute_values_are_ahead_unless_there_is_hardly_any_noise() -> None:
+    """Twenty observations with Gaussian noise; with Laplace noise twenty at ε = 1. Chains agree with quadrature."""
+    first, second = (column("selection-figure-6", f"exact MSE, {name}") for name in ("a = 1", "a = 2"))
+    assert (first[:4] < second[:4]).all()
+    assert second[-1] < 1.1 * first[-1]
+    assert (column("selection-figure-6", "F(θ), a = 1")[:4] > column("selection-figure-6", "F(θ), a = 2")[:4]).all()
+    assert (column("selection-figure-6", "F(θ), a = 1")[4:] < column("selection-figure-6", "F(θ), a = 2")[4:]).all()
+    np.testing.assert_allclose(column("selection-figure-6", "MSE, a = 1"), first, rtol=0.15)
+    errors = [one_run("selection-figure-7", a=a, epsilon=1.0) for a in (1, 2)]
+    assert np.mean(errors[0]["exact"]) < 0.7 * np.mean(errors[1]["exact"])
+    assert abs(np.mean(errors[0]["chain"]) / np.mean(errors[0]["exact"]) - 1) < 0.25
+
+
+def test_averaged_ratios_mix_better_than_pseudo_marginals() -> None:
+    """At N = 2 by a quarter or more (the paper: by more than half)."""
+    times = {name: one_run("selection-table-3", algorithm=name, N=2)["time"] for name in ("PMMH", "MHAAR")}
+    assert times["MHAAR"] < 0.75 * times["PMMH"]
+
+
+def test_the_median_is_far_ahead_of_the_maximum() -> None:
+    """Ten observations: a tenth of the error or less, also by a likelihood without chains."""
+    median, maximum = (one_run("selection-table-4", statistic=s, noise="as stated") for s in ("median", "maximum"))
+    for way in ("chain", "exact"):
+        assert np.mean(median[way]) < 0.1 * np.mean(maximum[way])
+    assert abs(np.mean(median["chain"]) / np.mean(median["exact"]) - 1) < 0.3
+
+
+def test_absolute_values_are_ahead_where_each_is_released_by_itself() -> None:
+    """Five sequences at ε = 10."""
+    errors = [one_run("selection-figure-9", a=a, epsilon=10.0) for a in (1, 2)]
+    assert np.mean(errors[0]["exact"]) < np.mean(errors[1]["exact"])
+    assert errors[0]["information"] > 2 * errors[1]["information"]

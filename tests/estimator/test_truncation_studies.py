@@ -1,0 +1,199 @@
+"""What the studies of Yıldırım find, with small runs: who wins and why. Seeded."""
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dither_client.commands import run as run_command
+from dither_estimator.design import optimal_design
+from dither_estimator.families import FloatArray
+from dither_estimator.families.normal import Normal
+from dither_estimator.goals import parse_goal
+from dither_estimator.studies import (
+    truncation_costs,
+    truncation_errors,
+    truncation_incomes,
+    truncation_intervals,
+    truncation_scores,
+    truncation_trajectories,
+)
+from dither_estimator.studies.catalogue import find_study
+from dither_estimator.studies.runner import run_study
+from dither_estimator.studies.study import Findings, Study
+from dither_estimator.studies.truncation_errors import TRUTH, upper_ratio
+from dither_estimator.studies.truncation_methods import Setting
+from dither_estimator.truncation.clipped import Interval
+from dither_estimator.truncation.incomes import MLE, SIZE, InvalidIncomes, parse_incomes, substitute
+from dither_estimator.truncation.information import exact_information
+from dither_estimator.truncation.intervals import PAPER_INTERVALS, best_interval
+
+
+def findings(study: Study, runs: int = 1) -> Findings:
+    found = study.summarise(run_study(study, runs))
+    drawn(found)
+    return found
+
+
+def drawn(found: Findings) -> None:
+    from matplotlib.figure import Figure
+
+    found.draw(Figure())
+
+
+def test_dithers_questions_tell_both_parameters() -> None:
+    """Four runs at ε = 1, exact posteriors: the paper's intervals for μ hardly tell σ, which Dither's questions do."""
+    study = find_study("truncation-figure-2-exact")
+    methods = ("SMC-adaptive, marginal", "laplace", "randomized_response")
+    cells = [cell for cell in study.cells if cell["epsilon"] == 1.0 and cell["method"] in methods]
+    results = run_study(replace(study, cells=cells), 4)
+    adaptive, laplace, ours = (
+        np.sqrt(((results.array("estimate", epsilon=1.0, method=method) - TRUTH) ** 2).mean(axis=0))
+        for method in methods
+    )
+    assert adaptive[1] > 1.5 * max(laplace[1], ours[1])
+    assert np.hypot(*adaptive) > 1.3 * max(np.hypot(*laplace), np.hypot(*ours))
+
+
+@pytest.mark.parametrize(("epsilon", "both", "alone"), [(1, 1.125, 0.895), (5, 0.855, 0.846)])
+def test_errors_of_the_mean_in_the_long_run(epsilon: int, both: float, alone: float) -> None:
+    """From the information: against the paper's best interval for μ, randomised response is behind only where ε is
+    small and σ matters as well."""
+    family, [paper, _] = Normal(), np.diag(exact_information(best_interval("mean", float(epsilon)), float(epsilon)))
+    for goal, expected in (("all", both), ("mu", alone)):
+        design = optimal_design(
+            family, family.standard, "randomized_response", Fraction(epsilon), parse_goal(goal, family)
+        )
+        assert design.variances[0] is not None
+        assert (design.variances[0] * paper) ** 0.5 == pytest.approx(expected, abs=2e-3)
+
+
+def test_tables_of_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Made-up estimates, twice as far off without adaptation: the ratios and their limits say so."""
+
+    def made_up(method: str, setting: Setting, rng: np.random.Generator, values: object) -> tuple[float, float]:
+        factor = 2.0 if method in ("SMC-nonadaptive", "MCMC") else 1.0
+        mu, sigma = TRUTH + factor * rng.normal(0.0, 0.1, 2)
+        return mu, sigma
+
+    monkeypatch.setattr(truncation_errors, "estimate", made_up)
+    rows = findings(find_study("truncation-figure-2"), 20).rows
+    assert len(rows) == 4 * len(truncation_errors.METHODS)
+    for row in rows:
+        expected = 0.5 if row["method"] in ("SMC-nonadaptive", "MCMC") else 1.0
+        assert row["randomized_response / this, mu"] == pytest.approx(expected)
+        assert row["laplace / this, both, at most"] == pytest.approx(expected)
+
+
+def test_upper_limits_of_ratios() -> None:
+    """The bootstrap's limit for independent errors of 400 runs is near the F distribution's, and covers."""
+    rng = np.random.default_rng(1)
+    expected = stats.f.ppf(0.95, 400, 400) ** 0.5
+    found = np.array([upper_ratio(*rng.normal(size=(2, 400, 1))) for _ in range(40)])
+    assert (found[:, 1] / found[:, 0]).mean() == pytest.approx(expected, rel=0.02)
+    assert (found[:, 1] > 1.0).mean() > 0.8  # 95% expected; 5 of 40 too low once in 20, 8 once in 2,000
+
+
+def exactly(rng: np.random.Generator, interval: Interval, epsilon: float, noise_epsilon: float) -> FloatArray:
+    return exact_information(interval, epsilon, noise_epsilon)
+
+
+def test_the_papers_intervals_come_from_its_programs_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without Monte Carlo error the grid's best with the published noise are the paper's, but for a step at ε = 2."""
+    monkeypatch.setattr(truncation_intervals, "monte_carlo_information", exactly)
+    rows = findings(find_study("truncation-intervals")).rows
+    for row in rows:
+        off = abs(row["Monte Carlo's, least"] - row["paper's half width"])
+        if row["noise"] == "published":
+            assert off < 0.061
+        elif row["ε"] >= 5:
+            assert off > 0.15
+        assert row["stated F₁₁ at the paper's"] > 0.98 * row["stated F₁₁ at the exact"]
+        assert row["paper's half width"] == PAPER_INTERVALS[row["ε"]]
+
+
+def test_the_mixture_replaces_the_harmonic_score(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Information alone, estimates made up: thousands of times fewer respondents at ε = 1, as many at ε = 10."""
+    monkeypatch.setattr(truncation_scores, "estimate", lambda *arguments: (50.1, 3.2))
+    rows = findings(find_study("truncation-scores")).rows
+    ratios = [row["trace(F⁻¹)"] / row["mixture"] for row in rows]
+    assert ratios[0] > 1_000
+    assert ratios[1] > 100
+    assert 0.9999 < ratios[3] < ratios[2] < 1.02
+    assert all(row["mixture"] > row["laplace"] > row["randomized_response"] for row in rows)
+
+
+def test_particles_close_in_faster_with_adaptive_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """120 respondents: at every ε the spread of μ is smaller than with constant intervals, at ε ≥ 2 by half."""
+    monkeypatch.setattr(truncation_trajectories, "PEOPLE", 120)
+    rows = {(row["ε"], row["method"]): row for row in findings(find_study("truncation-figure-1")).rows}
+    for epsilon in (2.0, 5.0, 10.0):
+        adaptive, constant, ours = (
+            rows[epsilon, method]["sd of mu at 120"] for method in truncation_trajectories.METHODS
+        )
+        assert max(adaptive, ours) < 0.6 * constant
+
+
+@pytest.mark.slow
+def test_incomes_of_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """300 normal incomes at ε = 1, MHAAR with few iterations: a table of its own, kept apart by what is in the file."""
+    monkeypatch.setattr(truncation_incomes, "Setting", partial(Setting, iterations=400))
+    file = tmp_path / "incomes.csv"
+    values = np.random.default_rng(3).normal(50.0, 10.0, 300)
+    file.write_text(
+        "unit,income\n" + "".join(f"{i},{x}\n" for i, x in enumerate(values)) + "300,\n301,missing\n302,-7\n"
+    )
+    arguments = ["--data", str(file), "--out", str(tmp_path), "--jobs", "1", "--json"]
+    assert run_command(["reproduce", "truncation-table-1", *arguments]) == 0
+    kept = [json.loads(line) for line in (tmp_path / "runs" / "truncation-table-1.jsonl").read_text().splitlines()]
+    assert {entry["cell"]["data"] for entry in kept} == {kept[0]["cell"]["data"]}
+    assert kept[0]["cell"]["data"].startswith("file ")
+    for entry in kept:
+        assert entry["result"]["mle"] == pytest.approx([values.mean(), values.std()])
+    [ours] = [entry for entry in kept if entry["cell"]["method"] == "randomized_response"]
+    assert abs(ours["result"]["estimate"][0] - 50.0) < 8.0
+
+
+def test_incomes_are_read_from_their_column() -> None:
+    assert parse_incomes("income\n3\nx\n4.5\n-1\ninf\n").tolist() == [3.0, 4.5]
+    assert parse_incomes("place,income\n1,3\n2,4\n").tolist() == [3.0, 4.0]
+    for text in ("", "a,b\n1,2\n", "income\nx\n", "income\n3\n3\n"):
+        with pytest.raises(InvalidIncomes, match="the table must have"):
+            parse_incomes(text)
+
+
+def test_the_substitute_has_the_papers_estimate() -> None:
+    incomes = substitute()
+    assert len(incomes) == SIZE
+    assert (incomes.mean(), incomes.std()) == pytest.approx(MLE)
+    assert (incomes == substitute()).all()
+
+
+def test_costs_are_told_with_their_growth(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock that a method's answers move on as n², or as n."""
+    now = [0.0]
+
+    def made_up(method: str, setting: Setting, rng: np.random.Generator, values: FloatArray) -> tuple[float, float]:
+        now[0] += len(values) ** (2.0 if method == "SMC-adaptive" else 1.0)
+        return 50.0, 3.0
+
+    monkeypatch.setattr(truncation_costs, "estimate", made_up)
+    monkeypatch.setattr(truncation_costs, "process_time", lambda: now[0])
+    study = find_study("truncation-costs").in_full()
+    assert {cell["n"] for cell in study.cells if cell["method"] == "laplace"} == {
+        100,
+        1_000,
+        10_000,
+        100_000,
+        1_000_000,
+    }
+    rows = findings(study).rows
+    assert len(rows) == len(study.cells) > len(find_study("truncation-costs").cells)
+    for row in rows:
+        if row["n"] > 100:
+            assert row["grows as n to the"] == pytest.approx(2.0 if row["method"] == "SMC-adaptive" else 1.0)

@@ -1,0 +1,261 @@
+"""A client's arithmetic written from `docs/protocol.md` alone: nothing here is of Dither's own packages.
+
+It is the proof that the page says enough, and an independent source of what the test vectors hold. Slow and plain.
+"""
+
+import json
+import math
+from collections.abc import Callable
+from decimal import ROUND_CEILING, Decimal, localcontext
+from fractions import Fraction
+from itertools import accumulate, pairwise
+from typing import Any
+
+__all__ = ["Refused", "cell", "channel", "check", "least_epsilon", "micro", "read", "read_ticket", "sample"]
+
+Uniform = Callable[[int], int]
+
+_FIELDS = {
+    "laplace": {"low", "high", "levels"},
+    "gaussian": {"low", "high", "levels", "rho"},
+    "randomized_response": {"cuts"},
+    "staircase": {"cuts", "sets", "weights"},
+}
+
+
+class Refused(Exception):
+    """By the protocol: `BadResponse` or `InvalidQuery`."""
+
+
+# Reading what the server says.
+
+
+def read_ticket(body: str) -> dict[str, Any]:
+    """The question in a reply to a request for a ticket."""
+    data = read(body)
+    if not isinstance(data, dict):
+        raise Refused("BadResponse")
+    ticket = data.get("ticket")
+    proper = isinstance(ticket, str) and 0 < len(ticket) <= 65_536 and all(" " <= c <= "~" for c in ticket)
+    if not proper or not isinstance(data.get("expires_at"), str):
+        raise Refused("BadResponse")
+    query = data.get("query")
+    if not isinstance(query, dict):
+        raise Refused("InvalidQuery")
+    return check(query)
+
+
+def read(text: str) -> Any:
+    """Strict JSON; numbers with a point or an exponent are decimals."""
+
+    def decimal(text: str) -> Decimal:
+        if math.isinf(float(text)):
+            raise ValueError
+        return Decimal(text)
+
+    def no_constant(text: str) -> None:
+        raise ValueError
+
+    try:
+        return json.JSONDecoder(parse_float=decimal, parse_constant=no_constant).decode(text)
+    except ValueError:
+        raise Refused("BadResponse") from None
+
+
+def micro(value: Any) -> int:
+    """Micro-ε of a decimal of at most six places."""
+    try:
+        exact = Fraction(Decimal(value)) if type(value) in (int, Decimal, str) else Fraction(0)
+    except ArithmeticError:
+        raise Refused("InvalidQuery") from None
+    if exact <= 0 or (exact * 1_000_000).denominator != 1:
+        raise Refused("InvalidQuery")
+    return int(exact * 1_000_000)
+
+
+# What a client must check.
+
+
+def require(*conditions: bool) -> None:
+    if not all(conditions):
+        raise Refused("InvalidQuery")
+
+
+def check(query: dict[str, Any]) -> dict[str, Any]:
+    """The question with its edges, and ε and ρ in millionths."""
+    query = {"transform": "identity", **query}
+    mechanism = query.get("mechanism")
+    require(isinstance(mechanism, str) and mechanism in _FIELDS)
+    require(query.keys() == _FIELDS[str(mechanism)] | {"mechanism", "transform", "epsilon"})
+    require(query["transform"] in ("identity", "log"))
+    query["epsilon"] = micro(query["epsilon"])
+    require(query["epsilon"] <= 50_000_000)
+    if "levels" in query:
+        _check_interval(query)
+    else:
+        _check_cuts(query, 63 if mechanism == "staircase" else 1_023)
+    if mechanism == "gaussian":
+        query["rho"] = micro(query["rho"])
+        require(query["rho"] <= 50_000_000)
+        require(query["epsilon"] >= least_epsilon(query["levels"], query["rho"]))
+    if mechanism == "staircase":
+        _check_sets(query["sets"], query["weights"], len(query["edges"]) + 1)
+    return query
+
+
+def _coordinate(value: Any) -> float:
+    require(type(value) in (int, Decimal))
+    try:
+        return float(value) + 0.0
+    except OverflowError:
+        raise Refused("InvalidQuery") from None
+
+
+def _check_interval(query: dict[str, Any]) -> None:
+    levels = query["levels"]
+    require(type(levels) is int and 1 <= levels <= 1_024)
+    low, high = _coordinate(query["low"]), _coordinate(query["high"])
+    require(low < high, math.isfinite(high - low))
+    edges = [low + (high - low) * ((2 * k - 1) / (2 * levels)) for k in range(1, levels + 1)]
+    require(all(a < b for a, b in pairwise([low, *edges, high])))
+    query["edges"] = edges
+
+
+def _check_cuts(query: dict[str, Any], most: int) -> None:
+    require(isinstance(query["cuts"], list) and 1 <= len(query["cuts"]) <= most)
+    query["edges"] = [_coordinate(cut) for cut in query["cuts"]]
+    require(all(a < b for a, b in pairwise(query["edges"])))
+
+
+def _check_sets(sets: Any, weights: Any, cells: int) -> None:
+    require(isinstance(sets, list) and 2 <= len(sets) <= 64)
+    for some in sets:
+        require(isinstance(some, list) and 0 < len(some) < cells)
+        require(all(type(k) is int and 0 <= k < cells for k in some))
+        require(all(a < b for a, b in pairwise(some)))
+    require(all(a < b for a, b in pairwise(sets)))
+    require(isinstance(weights, list) and len(weights) == len(sets))
+    require(all(type(v) is int and 1 <= v <= 1_000_000 for v in weights))
+    require(math.gcd(*weights) == 1, len({_coverage(sets, weights, k) for k in range(cells)}) == 1)
+
+
+def _coverage(sets: list[list[int]], weights: list[int], k: int) -> int:
+    return sum(v for some, v in zip(sets, weights, strict=True) if k in some)
+
+
+def _tails(levels: int, rho: int) -> tuple[list[Decimal], Decimal]:
+    """`T(0), …, T(levels)` and `S`, to 60 digits."""
+    a = Decimal(rho) / 1_000_000 / levels**2
+    if a > 1:
+        total = 1 + 2 * sum(((-a * z * z).exp() for z in range(1, 60)), Decimal(0))
+    else:
+        pi = Decimal("3.14159265358979323846264338327950288419716939937510582097494")
+        total = (pi / a).sqrt() * (1 + 2 * sum(((-pi * pi * k * k / a).exp() for k in range(1, 8)), Decimal(0)))
+    weights = [(-a * z * z).exp() for z in range(levels)]
+    return list(accumulate(weights, lambda tail, weight: tail - weight, initial=(1 + total) / 2)), total
+
+
+def least_epsilon(levels: int, rho: int) -> int:
+    """The pure ε of a gaussian question, in micro-ε rounded up."""
+    with localcontext(prec=60):
+        tails, _ = _tails(levels, rho)
+        return int(((tails[0] / tails[-1]).ln() * 1_000_000).to_integral_value(ROUND_CEILING))
+
+
+# Cells and channels.
+
+
+def cell(query: dict[str, Any], value: float) -> int:
+    """The number of edges strictly below the value."""
+    x = value
+    if query["transform"] == "log":
+        x = math.log(value) if value > 0 else -math.inf
+    return sum(edge < x for edge in query["edges"])
+
+
+def channel(query: dict[str, Any]) -> list[list[float]]:
+    """`Q[k][s]`."""
+    cells = range(len(query["edges"]) + 1)
+    epsilon = query["epsilon"] / 1_000_000
+    match query["mechanism"]:
+        case "randomized_response":
+            total = math.exp(epsilon) + len(cells) - 1
+            return [[(math.exp(epsilon) if s == k else 1.0) / total for s in cells] for k in cells]
+        case "staircase":
+            sets, weights = query["sets"], query["weights"]
+            total = sum(weights) + math.expm1(epsilon) * _coverage(sets, weights, 0)
+            pairs = list(zip(sets, weights, strict=True))
+            return [[v * (math.exp(epsilon) if k in some else 1.0) / total for some, v in pairs] for k in cells]
+        case "gaussian":
+            with localcontext(prec=60):
+                tails, total_weight = _tails(query["levels"], query["rho"])
+                end = [float(tail / total_weight) for tail in tails]
+                inner = [float((t - u) / total_weight) for t, u in pairwise(tails)]
+        case _:
+            rate = epsilon / query["levels"]
+            end = [math.exp(-rate * d) / (1 + math.exp(-rate)) for d in cells]
+            inner = [math.exp(-rate * d) * math.tanh(rate / 2) for d in cells]
+    last = cells[-1]
+    return [[end[k], *(inner[abs(k - s)] for s in range(1, last)), end[last - k]] for k in cells]
+
+
+# Exact sampling.
+
+
+def sample(query: dict[str, Any], k: int, uniform: Uniform) -> int:
+    """An answer for whoever is in cell `k`."""
+    epsilon = Fraction(query["epsilon"], 1_000_000)
+    p, q = epsilon.numerator, epsilon.denominator
+    mechanism, last = query["mechanism"], len(query["edges"])
+    if mechanism == "laplace":
+        return min(max(k + discrete_laplace(p, q * last, uniform), 0), last)
+    if mechanism == "gaussian":
+        rho = Fraction(query["rho"], 1_000_000)
+        return min(max(k + discrete_gaussian(last**2 * rho.denominator, 2 * rho.numerator, uniform), 0), last)
+    while True:
+        if mechanism == "randomized_response":
+            y = uniform(last + 1)
+            own = y == k
+        else:
+            point = uniform(sum(query["weights"]))
+            y = next(y for y, so_far in enumerate(accumulate(query["weights"])) if so_far > point)
+            own = k in query["sets"][y]
+        if bernoulli_exp(p, q, uniform) or own:
+            return y
+
+
+def bernoulli_exp(a: int, b: int, uniform: Uniform) -> bool:
+    while a > b:
+        if not unit(1, 1, uniform):
+            return False
+        a -= b
+    return unit(a, b, uniform)
+
+
+def unit(a: int, b: int, uniform: Uniform) -> bool:
+    k = 1
+    while uniform(b * k) < a:
+        k += 1
+    return k % 2 == 1
+
+
+def discrete_laplace(a: int, b: int, uniform: Uniform) -> int:
+    while True:
+        u = uniform(b)
+        if not unit(u, b, uniform):
+            continue
+        v = 0
+        while unit(1, 1, uniform):
+            v += 1
+        m = (u + b * v) // a
+        negative = uniform(2) == 1
+        if not (negative and m == 0):
+            return -m if negative else m
+
+
+def discrete_gaussian(a: int, b: int, uniform: Uniform) -> int:
+    t = math.isqrt(a // b) + 1
+    while True:
+        y = discrete_laplace(1, t, uniform)
+        if bernoulli_exp((abs(y) * b * t - a) ** 2, 2 * a * b * t**2, uniform):
+            return y

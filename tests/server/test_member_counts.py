@@ -1,0 +1,248 @@
+"""Institutions share noisy counts of their members: stored once, learnt with single answers, by any process."""
+
+import json
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import numpy as np
+import pytest
+from tests.server.conftest import ADMIN, FakeClock, Site, open_site, problem
+
+from dither_client import AlreadyAnswered, Client, InvalidQuery, Ledger, MemberCounts, MemoryLedger, Shared
+from dither_server.database import make_engine, writing
+from dither_server.schema import snapshots
+
+CUTS = [30, 45, 55, 70]
+
+
+def token(site: Site, collection: str | None = None) -> dict[str, str]:
+    """The header of a new institution."""
+    body = {"role": "gateway", "name": "clinic"} | ({"collections": [collection]} if collection else {})
+    reply = site.client.post("/v1/tokens", json=body, headers=ADMIN)
+    assert reply.status_code == 201, reply.text
+    return {"Authorization": f"Bearer {reply.json()['token']}"}
+
+
+def share(site: Site, collection: str, who: Any, size: Any = 8, counts: Any = (2, 1, 1, 0)) -> httpx2.Response:
+    body = {"size": size, "counts": list(counts)}
+    return site.client.post(f"/v1/collections/{collection}/member-counts", json=body, headers=who)
+
+
+def learnt(site: Site, collection: str, institutions: int, answers: int = 0) -> dict[str, Any]:
+    """The posterior once it has learnt so many institutions and answers."""
+    deadline = time.monotonic() + 60
+    posterior: dict[str, Any] = {}
+    while time.monotonic() < deadline:
+        posterior = site.client.get(f"/v1/collections/{collection}/posterior", headers=ADMIN).json()
+        if (posterior["institutions"], posterior["answers"]) == (institutions, answers):
+            return posterior
+        time.sleep(0.02)
+    raise AssertionError(f"learnt {posterior['institutions']} institutions and {posterior['answers']} answers")
+
+
+def values(seed: int, size: int) -> list[float]:
+    """A population with mean 52 and sd 8, sorted, as institutions' lists may be."""
+    return sorted(np.random.default_rng(seed).normal(52, 8, size).tolist())
+
+
+def test_an_institution_shares_once_and_its_receipt_never_changes(any_site: Site) -> None:
+    collection = any_site.create(member_cuts=CUTS)
+    who, other = token(any_site), token(any_site)
+    first, again = share(any_site, collection, who), share(any_site, collection, who)
+    assert (first.status_code, again.status_code) == (201, 200)
+    assert first.json() == again.json()
+    assert problem(share(any_site, collection, who, counts=(2, 1, 1, 1))) == (409, "already-shared")
+    assert problem(share(any_site, collection, who, size=9)) == (409, "already-shared")
+    second = share(any_site, collection, other)
+    assert second.status_code == 201
+    assert second.json() != first.json()
+    assert learnt(any_site, collection, 2)["answers"] == 0
+    reply = any_site.client.get(f"/v1/collections/{collection}/member-counts", headers=ADMIN)
+    assert [(item["size"], item["counts"]) for item in reply.json()["member_counts"]] == [(8, [2, 1, 1, 0])] * 2
+    assert problem(any_site.client.get(f"/v1/collections/{collection}/member-counts", headers=who))[0] == 403
+
+
+def test_of_requests_at_once_one_is_stored(any_site: Site) -> None:
+    collection = any_site.create(member_cuts=CUTS)
+    who = token(any_site)
+    with ThreadPoolExecutor(8) as pool:
+        replies = list(pool.map(lambda i: share(any_site, collection, who, counts=(i % 2, 0, 0, 0)), range(16)))
+    codes = [reply.status_code for reply in replies]
+    assert codes.count(201) == 1
+    assert set(codes) == {200, 201, 409}
+    assert len({reply.json()["receipt"] for reply in replies if reply.status_code < 300}) == 1
+    assert len(any_site.service.institutions.shares(any_site.service.collections.get(collection).number)) == 1
+
+
+def test_a_share_outlives_a_restart_and_is_learnt_once(database_url: str, clock: FakeClock) -> None:
+    with open_site(database_url, clock) as site:
+        collection = site.create(member_cuts=CUTS)
+        who = token(site)
+        receipt = share(site, collection, who, 400, (95, 70, 30, 2)).json()
+        site.respond(collection, site.ticket(collection), 1)
+        before = learnt(site, collection, 1, 1)
+    with open_site(database_url, clock) as site:
+        again = share(site, collection, who, 400, (95, 70, 30, 2))
+        assert (again.status_code, again.json()) == (200, receipt)
+        after = learnt(site, collection, 1, 1)
+    # From the snapshot: the very same particles.
+    assert after["posterior"] == before["posterior"]
+
+
+def test_without_its_snapshot_a_posterior_is_learnt_again(database_url: str, clock: FakeClock) -> None:
+    """100 particles twice: means within 1.5 sd, more than 5 of their Monte Carlo standard errors."""
+    with open_site(database_url, clock) as site:
+        collection = site.create(member_cuts=CUTS)
+        share(site, collection, token(site), 400, (95, 70, 30, 2))
+        before = learnt(site, collection, 1)["posterior"]["mu"]
+        number = site.service.collections.get(collection).number
+        assert len(site.service.institutions.shares(number)) == 1
+    forget_snapshots(database_url)
+    with open_site(database_url, clock) as site:
+        after = learnt(site, collection, 1)["posterior"]["mu"]
+    assert abs(after["mean"] - before["mean"]) < 1.5 * before["sd"]
+
+
+def forget_snapshots(url: str) -> None:
+    engine = make_engine(url)
+    with writing(engine).begin() as connection:
+        connection.execute(snapshots.delete())
+    engine.dispose()
+
+
+def test_another_process_learns_what_this_one_stores(database_url: str, clock: FakeClock) -> None:
+    with open_site(database_url, clock) as owner:
+        collection = owner.create(member_cuts=CUTS)
+        who = token(owner)
+        with open_site(database_url, clock) as other:
+            assert share(other, collection, who).status_code == 201
+            assert share(owner, collection, who).status_code == 200
+            learnt(other, collection, 1)
+            learnt(owner, collection, 1)
+
+
+def test_refusals(site: Site) -> None:
+    without, collection = site.create(), site.create(member_cuts=CUTS)
+    who = token(site)
+    assert problem(share(site, without, who)) == (409, "no-member-counts")
+    assert problem(share(site, collection, {})) == (401, "unauthorized")
+    assert problem(share(site, collection, token(site, without))) == (403, "forbidden")
+    for size, counts in [(8, (2, 1, 1)), (8, (3, 0, 0, 0)), (3, (0, 0, 0, 0)), (9, (0, 3, 0, 0))]:
+        assert problem(share(site, collection, who, size, counts)) == (422, "invalid-answer")
+    for wrong, some in [(0, (0, 0, 0, 0)), (8, (-1, 0, 0, 0)), (8, ()), (8.5, (0, 0, 0, 0)), (True, (0, 0, 0, 0))]:
+        assert problem(share(site, collection, who, wrong, some)) == (422, "invalid-body")
+    site.set_state(collection, "paused")
+    assert problem(share(site, collection, who)) == (409, "collection-paused")
+    site.set_state(collection, "open")
+    assert share(site, collection, who).status_code == 201
+    site.set_state(collection, "closed")
+    assert share(site, collection, who).status_code == 200
+    assert problem(share(site, collection, token(site))) == (409, "collection-closed")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"member_cuts": []},
+        {"member_cuts": [2, 1]},
+        {"member_cuts": ["a"]},
+        {"member_cuts": 5},
+        {"member_cuts": [1e400]},
+        {"member_cuts": [True]},
+        {"member_cuts": list(range(17))},
+        {"member_cuts": [-1, 5], "transform": "log", "range": [1, 100]},
+        {"member_cuts": [5], "epsilon": None, "rho": 1, "mechanism": "gaussian"},
+    ],
+)
+def test_cuts_that_cannot_be_are_refused_in_one_sentence(site: Site, fields: dict[str, Any]) -> None:
+    spec = {"name": "Test", "family": "normal", "epsilon": 1, "range": [0, 100]} | fields
+    body = json.dumps({name: value for name, value in spec.items() if value is not None}).replace("Infinity", "1e400")
+    reply = site.client.post("/v1/collections", content=body, headers=ADMIN)
+    assert reply.status_code in (400, 422)
+    if reply.status_code == 422:
+        assert "member_cuts" in reply.json()["detail"]
+
+
+class Through(httpx2.BaseTransport):
+    """To the application of a site; loses the first replies to shares, after the server has stored them."""
+
+    def __init__(self, site: Site, losses: int = 0) -> None:
+        self._site = site
+        self.losses = losses
+        self.bodies: list[bytes] = []
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        body = request.read()
+        headers = {name: value for name, value in request.headers.items() if name in ("authorization", "content-type")}
+        reply = self._site.client.request(request.method, request.url.path, content=body, headers=headers)
+        if request.url.path.endswith("member-counts"):
+            self.bodies.append(body)
+            if self.losses:
+                self.losses -= 1
+                raise httpx2.ReadError("lost")
+        return httpx2.Response(reply.status_code, headers={"content-type": "application/json"}, content=reply.content)
+
+
+def client(site: Site, ledger: Any, who: dict[str, str], losses: int = 0) -> tuple[Client, Through]:
+    through = Through(site, losses)
+    secret = who["Authorization"].removeprefix("Bearer ")
+    return Client("http://127.0.0.1:1", ledger, transport=through, token=secret), through
+
+
+def test_institutions_and_people_on_one_posterior(site: Site) -> None:
+    """Four clinics of 2,000 members each and 20 people: the truth within 5 posterior sd, whose size is known."""
+    collection = site.create(member_cuts=CUTS, particles=500)
+    for seed in range(4):
+        with client(site, MemoryLedger(), token(site))[0] as institution:
+            shared = institution.share(collection, values(seed, 2000))
+        assert shared.query.groups == (500,) * 4
+    for i in range(20):
+        site.respond(collection, site.ticket(collection), i % 2)
+    posterior = learnt(site, collection, 4, 20)["posterior"]
+    for name, truth in (("mu", 52), ("sigma", 8)):
+        assert abs(posterior[name]["mean"] - truth) < 5 * posterior[name]["sd"]
+        # 8,000 members know the mean to 0.09 and half of that is lost to cuts; noise and people hardly matter.
+        assert posterior[name]["sd"] < 0.4
+
+
+def test_a_lost_reply_is_asked_for_with_the_same_bytes_and_charged_once(site: Site, tmp_path: Path) -> None:
+    collection = site.create(member_cuts=CUTS)
+    who = token(site)
+    with Ledger(tmp_path / "ledger.sqlite", max_epsilon=1) as ledger:
+        institution, through = client(site, ledger, who, losses=1)
+        shared = institution.share(collection, values(1, 100))
+        assert isinstance(shared, Shared)
+        assert len(through.bodies) == 2
+        assert len(set(through.bodies)) == 1
+        assert ledger.spent() == 1
+        with pytest.raises(AlreadyAnswered) as refused:
+            institution.share(collection, values(1, 100))
+        assert refused.value.receipt == shared.receipt
+
+
+def test_counts_that_were_drawn_before_a_crash_are_sent_as_they_are(site: Site, tmp_path: Path) -> None:
+    collection = site.create(member_cuts=CUTS)
+    who = token(site)
+    question = MemberCounts(CUTS, 40, 1)
+    with Ledger(tmp_path / "ledger.sqlite", max_epsilon=1) as ledger:
+        ledger.charge("http://127.0.0.1:1", collection, "token", question)
+        ledger.draw("http://127.0.0.1:1", collection, (4, 3, 2, 1))
+    with Ledger(tmp_path / "ledger.sqlite", max_epsilon=1) as ledger:
+        institution, through = client(site, ledger, who)
+        [sent] = institution.resume().values()
+        assert isinstance(sent, Shared)
+        assert sent.counts == (4, 3, 2, 1)
+        assert json.loads(through.bodies[0]) == {"size": 40, "counts": [4, 3, 2, 1]}
+        assert ledger.entries()[0].state == "sent"
+
+
+def test_a_collection_that_does_not_ask_costs_nothing(site: Site) -> None:
+    ledger = MemoryLedger()
+    institution, through = client(site, ledger, token(site))
+    with pytest.raises(InvalidQuery, match="member_cuts"):
+        institution.share(site.create(), values(1, 100))
+    assert ledger.spent() == 0
+    assert through.bodies == []
