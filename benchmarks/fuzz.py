@@ -40,6 +40,8 @@ _CONNECTIONS = 16
 _SPEC = {"name": "Fuzz", "family": "normal", "epsilon": 1, "range": [-5, 5], "particles": 100}
 _DOCUMENTED = ("not_a_server_error", "status_code_conformance", "content_type_conformance")
 _SHAPES = ("response_schema_conformance", "response_headers_conformance", "unsupported_method", "ignored_auth")
+_CUTS = [-1, 0, 1]
+"""Of institutions' members."""
 
 
 @dataclass(frozen=True)
@@ -223,7 +225,8 @@ def _with_ids(url: str, admin: str) -> dict[str, Any]:
     with Admin(url, admin) as maker, Api(url) as api:
         document = api.get("/openapi.json")
         kinds = ("public", "public", "invite")
-        ids = [str(maker.create_collection({**_SPEC, "admission": kind})["id"]) for kind in kinds]
+        asked = {**_SPEC, "member_cuts": _CUTS}
+        ids = [str(maker.create_collection({**asked, "admission": kind})["id"]) for kind in kinds]
         tokens = [str(maker.create_token("analyst", "to be revoked")["id"]) for _ in range(20)]
         codes = list(maker.invite(ids[2], 20))
         issued = api.post(f"/v1/collections/{ids[0]}/tickets", b'{"count": 20}')["tickets"]
@@ -238,6 +241,10 @@ def _with_ids(url: str, admin: str) -> dict[str, Any]:
     schemas = document["components"]["schemas"]
     schemas["ResponseBody"]["properties"]["ticket"]["enum"] = [one["ticket"] for one in issued]
     schemas["TicketsBody"]["properties"]["invitation"]["enum"] = [*codes, None]
+    members = schemas["MemberCountsBody"]["properties"]
+    members["size"]["enum"] = [3_000]
+    members["counts"] |= {"minItems": len(_CUTS), "maxItems": len(_CUTS)}
+    members["counts"]["items"] = {"type": "integer", "minimum": 0, "maximum": 999}
     return document
 
 
