@@ -277,9 +277,9 @@ def _ready(url: str) -> Engine:
 
 
 class Losing(OnSqlite):
-    """A database that loses what was acknowledged."""
+    """A database that loses an answer after each step, if it has any."""
 
-    @rule()
+    @invariant()
     def lose(self) -> None:
         first = select(func.min(schema.answers.c.ticket)).scalar_subquery()
         with writing(self.engine).begin() as connection:
