@@ -78,7 +78,7 @@ def _sqlite(path: str) -> _Commit:
 
 def _postgres(url: str) -> _Commit:
     database = psycopg.connect(url)
-    database.execute("CREATE TABLE rows (key bytea PRIMARY KEY)")
+    database.execute("CREATE TABLE IF NOT EXISTS rows (key bytea PRIMARY KEY)")
     database.commit()
 
     def commit(rows: list[bytes]) -> None:

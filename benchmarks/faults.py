@@ -107,6 +107,12 @@ def _on_postgres(cluster: Cluster, kills: int, times: int) -> list[Row]:
         space.mkdir()
         database = cluster.create_database(space)
         rows.append(_measure("full disk of the data", database, lambda load: fill_disk(load, disk), times))
+        wal = disk.folder / "wal"
+        wal.mkdir()
+        other = stack.enter_context(make_cluster(wal))
+        rows.append(
+            _measure("full disk of the log", other.create_database(), lambda load: fill_disk(load, disk, other), times)
+        )
     return rows
 
 

@@ -1,38 +1,52 @@
-"""One, two and four replicas on one PostgreSQL under the same load: processor time of an answer, waits for locks.
+"""One, two and four replicas on one PostgreSQL under the same load each: processor time of an answer, waits for locks.
 
     python -m benchmarks.replicas [ANSWERS [ROUNDS]]
 
-Each replica has as many connections as one alone. They share the server's core: what is compared is processor time,
-not how many cores there are. While they
-store answers, a connection of its own looks every few milliseconds for backends that wait for another's lock.
+Four replicas share the server's core: what is compared is processor time, not how many cores there are. In each round
+one of them is loaded, then two, then all. Each has as many connections and gets as many answers as one alone, from a
+process of its own on the load's core. As many processes of the bare route (`bare.py`) take the same turns: what rises
+there, too, is what sharing a core costs. Turns are short and many: a machine's speed changes from second to second.
+While they store answers, a connection looks every few milliseconds for backends that wait for another's lock.
 """
 
+import multiprocessing
 import sys
 import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
+import httpx2
+import numpy as np
 import psycopg
+from numpy.typing import NDArray
+from prometheus_client.parser import text_string_to_metric_families
+from scipy.stats import bootstrap
 
 from benchmarks.load import CONNECTIONS, answers, send
 from benchmarks.machine import LOAD_CORE, cpu_seconds, on_core, postgres_database
-from benchmarks.servers import Target, dither_server, new_collection
+from benchmarks.servers import Target, bare_server, dither_server, new_collection
 from benchmarks.tables import print_table
-from dither_client.flow import Send
+from dither_client.flow import JSON_HEADERS, Send
 
 __all__ = ["main"]
 
-_ANSWERS = 12_000
-_ROUNDS = 3
+_ANSWERS = 3_000
+_ROUNDS = 40
 _REPLICAS = (1, 2, 4)
+_ROW = Send("POST", "/rows", b"{}", JSON_HEADERS)
 _LOOK_SECONDS = 0.005
+_WARM_UP = 2_000
+"""Answers until connections, pools and plans are there."""
 _IDLE_SECONDS = 5.0
+_REST_SECONDS = 0.3
+"""Till what came before is learnt."""
 _WAITING = (
     "SELECT coalesce(wait_event_type, 'running'), coalesce(wait_event, '') FROM pg_stat_activity "
     "WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid()"
@@ -59,18 +73,15 @@ class _Watch:
 
 
 @dataclass(frozen=True)
-class _Round:
-    """What one round took: CPU seconds of the servers in all, of PostgreSQL for an answer, and of an idle replica."""
+class _Turn:
+    """What so many replicas took: CPU seconds of them in all, and of PostgreSQL."""
 
+    replicas: int
     answers: int
     seconds: float
     servers: float
-    database_answer: float
-    idle: float
-    """A second."""
-    publication: int
-    """Bytes."""
-    slots: int
+    database: float
+    transactions: float
     watch: _Watch
 
     @property
@@ -78,92 +89,129 @@ class _Round:
         """CPU seconds of the servers for an answer."""
         return self.servers / self.answers
 
-    def predicted(self, alone: float, idle: float) -> float:
-        """The same by the model: what an answer takes without polling, and each replica's polling."""
-        replicas = self.slots
-        return alone + replicas * idle * self.seconds / self.answers
+    def polls(self, idle: float) -> float:
+        """The replicas' polling, by the model, in CPU seconds for an answer, if an idle one takes `idle` a second."""
+        return self.replicas * idle * self.seconds / self.answers
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Prints the tables; the arguments are the answers of a round, and the rounds."""
+    """Prints the tables; the arguments are the answers to each replica, and the rounds."""
     size = int(arguments[0]) if arguments else _ANSWERS
     rounds = int(arguments[1]) if len(arguments) > 1 else _ROUNDS
-    found: dict[int, list[_Round]] = {replicas: [] for replicas in _REPLICAS}
-    for number in range(rounds):
-        for replicas in _REPLICAS:
-            with postgres_database() as url:
-                if url is None:
-                    print("No PostgreSQL: set BENCHMARK_POSTGRES to the URL of a database of it.", file=sys.stderr)
-                    return
-                found[replicas].append(_round(url, replicas, size))
-        print(f"round {number + 1} of {rounds}", file=sys.stderr, flush=True)
+    turns: dict[int, list[_Turn]] = {replicas: [] for replicas in _REPLICAS}
+    bare: dict[int, list[float]] = {replicas: [] for replicas in _REPLICAS}
+    with ExitStack() as stack:
+        url, other_url = (stack.enter_context(postgres_database()) for _ in range(2))
+        if url is None or other_url is None:
+            print("No PostgreSQL: set BENCHMARK_POSTGRES to the URL of a database of it.", file=sys.stderr)
+            return
+        targets: list[Target] = []
+        collection = ""
+        while len(targets) < max(_REPLICAS):
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            targets.append(stack.enter_context(dither_server(folder, url)))
+            collection = collection or new_collection(targets[0])  # which it owns
+            send(targets[-1], answers(targets[-1], collection, _WARM_UP))
+        others = [stack.enter_context(bare_server(other_url)) for _ in targets]
+        for other in others:
+            send(other, [_ROW] * _WARM_UP)
+        time.sleep(_IDLE_SECONDS)  # till the last of them is learnt
+        polling, _ = _used(targets, url, lambda: time.sleep(_IDLE_SECONDS))
+        loads = stack.enter_context(_loads(len(targets)))
+        for number in range(rounds):
+            for replicas in _REPLICAS:
+                turns[replicas].append(_turn(url, targets[:replicas], collection, size, loads))
+                bare[replicas].append(_bare_turn(others[:replicas], size, loads))
+            print(f"round {number + 1} of {rounds}", file=sys.stderr, flush=True)
+        with psycopg.connect(url) as connection:
+            [(publication, slots)] = connection.execute(
+                "SELECT (SELECT max(length(content)) FROM publications), (SELECT count(DISTINCT slot) FROM counts)"
+            )
+    assert slots == len(targets), "each has counts of its own"
+    idle = polling / _IDLE_SECONDS / len(targets)
     columns = (
-        "replicas", "servers' CPU, µs an answer", "to one replica", "lowest and highest of a round", "by the model",
-        "samples of active backends", "of them waiting for another's lock", "slots with counts",
+        "replicas", "servers' CPU, µs an answer", "to one replica", "95% interval", "the bare route, µs", "to one",
+        "95% interval", "by the model", "answers in a transaction", "samples of active backends",
+        "of them waiting for another's lock",
     )  # fmt: skip
     title = f"Replicas: {rounds} rounds of {size:,} answers over {CONNECTIONS} connections to each"
-    print_table(title, columns, _rows(found))
-    everything = [one for some in found.values() for one in some]
+    print_table(title, columns, _rows(turns, bare, idle))
+    database = median(turn.database / turn.answers for some in turns.values() for turn in some)
     inputs = (
-        ("PostgreSQL's CPU, µs an answer", f"{1e6 * median(one.database_answer for one in everything):.0f}"),
-        ("an idle replica's CPU, ms a second", f"{1e3 * median(one.idle for one in everything):.0f}"),
-        ("a publication, bytes", f"{median(one.publication for one in everything):,.0f}"),
+        ("PostgreSQL's CPU, µs an answer", f"{1e6 * database:.0f}"),
+        ("an idle replica's CPU, ms a second", f"{1e3 * idle:.0f}"),
+        ("a publication, bytes", f"{publication:,}"),
     )
     print_table("Inputs of the model", ("what", "measured"), inputs)
 
 
-def _rows(found: dict[int, list[_Round]]) -> Iterator[tuple[object, ...]]:
-    idle = median(one.idle for some in found.values() for one in some)
-    alone = median(one.answer - idle * one.seconds / one.answers for one in found[1])
-    for replicas, rounds in found.items():
-        ratios = [one.answer / first.answer for one, first in zip(rounds, found[1], strict=True)]
+def _rows(
+    turns: Mapping[int, Sequence[_Turn]], bare: Mapping[int, Sequence[float]], idle: float
+) -> Iterator[tuple[object, ...]]:
+    alone = median(turn.answer - turn.polls(idle) for turn in turns[1])
+    for replicas, some in turns.items():
+        ratios = np.array([turn.answer / first.answer for turn, first in zip(some, turns[1], strict=True)])
+        others = np.array(bare[replicas]) / np.array(bare[1])
         yield (
             replicas,
-            f"{1e6 * median(one.answer for one in rounds):.0f}",
+            f"{1e6 * median(turn.answer for turn in some):.0f}",
             f"{median(ratios):.2f}",
-            f"{min(ratios):.2f} to {max(ratios):.2f}",
-            f"{1e6 * median(one.predicted(alone, idle) for one in rounds):.0f}",
-            f"{sum(one.watch.seen.total() for one in rounds):,}",
-            _named(sum((one.watch.locks for one in rounds), Counter())),
-            rounds[0].slots,
+            _interval(ratios),
+            f"{1e6 * median(bare[replicas]):.0f}",
+            f"{median(others):.2f}",
+            _interval(others),
+            f"{1e6 * (alone + median(turn.polls(idle) for turn in some)):.0f}",
+            f"{median(turn.answers / turn.transactions for turn in some):.0f}",
+            f"{sum(turn.watch.seen.total() for turn in some):,}",
+            _named(sum((turn.watch.locks for turn in some), Counter())),
         )
+
+
+def _interval(ratios: NDArray[np.float64]) -> str:
+    """95% interval of their median, by the bootstrap."""
+    if ratios.min() == ratios.max():
+        return ""
+    low, high = bootstrap((ratios,), np.median, method="percentile", rng=1).confidence_interval
+    return f"{low:.2f} to {high:.2f}"
 
 
 def _named(locks: Counter[tuple[str, str]]) -> str:
     return ", ".join(f"{count} for {event}" for (_, event), count in locks.items()) or "0"
 
 
-def _round(url: str, replicas: int, size: int) -> _Round:
+def _turn(url: str, targets: Sequence[Target], collection: str, size: int, loads: ProcessPoolExecutor) -> _Turn:
+    """`size` answers to each, all at the same time."""
+    shares = [answers(target, collection, size) for target in targets]
+    time.sleep(_REST_SECONDS)
     watch = _Watch(url)
-    with ExitStack() as stack:
-        targets = []
-        for _ in range(replicas):
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            targets.append(stack.enter_context(dither_server(folder, url)))
-        collection = new_collection(targets[0])
-        shares = [answers(targets[0], collection, size // replicas) for _ in targets]
-        _store(targets, [share[: len(share) // 10] for share in shares])  # connections, pools and plans are there then
-        time.sleep(_IDLE_SECONDS)  # till the last of them is learnt
-        idle, _ = _used(targets, url, lambda: time.sleep(_IDLE_SECONDS))
-        thread = threading.Thread(target=watch.run)
-        thread.start()
-        rest = [share[len(share) // 10 :] for share in shares]
-        began = time.perf_counter()
-        servers, database = _used(targets, url, lambda: _store(targets, rest))
-        seconds = time.perf_counter() - began
-        watch.done.set()
-        thread.join()
-        count = sum(map(len, rest))
-        with psycopg.connect(url) as connection:
-            slots, stored, publication = connection.execute(
-                "SELECT count(DISTINCT slot), sum(count), (SELECT max(length(content)) FROM publications) FROM counts"
-            ).fetchone() or (0, 0, 0)
-        assert stored == sum(map(len, shares)), "every answer is counted once"
-    per_second = idle / _IDLE_SECONDS / replicas
-    return _Round(count, seconds, servers, database / count, per_second, publication, slots, watch)
+    thread = threading.Thread(target=watch.run)
+    thread.start()
+    stored, before, began = _stored(url), sum(map(_transactions, targets)), time.perf_counter()
+    servers, database = _used(targets, url, lambda: list(loads.map(send, targets, shares)))
+    seconds = time.perf_counter() - began
+    watch.done.set()
+    thread.join()
+    number, transactions = size * len(targets), sum(map(_transactions, targets)) - before
+    assert _stored(url) - stored == number, "every answer is counted once"
+    return _Turn(len(targets), number, seconds, servers, database, transactions, watch)
 
 
-def _used(targets: Sequence[Target], url: str, work: Callable[[], None]) -> tuple[float, float]:
+def _bare_turn(targets: Sequence[Target], size: int, loads: ProcessPoolExecutor) -> float:
+    """CPU seconds of a request to the bare route, `size` to each process of it, all at the same time."""
+    time.sleep(_REST_SECONDS)
+    before = sum(cpu_seconds(target.pid) for target in targets)
+    list(loads.map(send, targets, [[_ROW] * size] * len(targets)))
+    return (sum(cpu_seconds(target.pid) for target in targets) - before) / (size * len(targets))
+
+
+def _stored(url: str) -> int:
+    """Answers that are counted."""
+    with psycopg.connect(url) as connection:
+        [(stored,)] = connection.execute("SELECT coalesce(sum(count), 0) FROM counts")
+    return int(stored)
+
+
+def _used(targets: Sequence[Target], url: str, work: Callable[[], object]) -> tuple[float, float]:
     """CPU seconds of the servers, and of the PostgreSQL processes that serve them, while `work` runs."""
     servers, backends = [target.pid for target in targets], _backends(url)
     before = [sum(map(cpu_seconds, pids)) for pids in (servers, backends)]
@@ -179,18 +227,22 @@ def _backends(url: str) -> list[int]:
         return [pid for (pid,) in connection.execute(query) if Path(f"/proc/{pid}").exists()]
 
 
-def _store(targets: Sequence[Target], shares: Sequence[Sequence[Send]]) -> None:
-    """Sends each target its share, all at the same time, from the load's core."""
+def _transactions(target: Target) -> float:
+    """How many transactions with answers the server has committed."""
+    families = text_string_to_metric_families(httpx2.get(f"{target.url}/metrics").text)
+    samples = {sample.name: sample.value for family in families for sample in family.samples if not sample.labels}
+    return samples["dither_commit_rows_count"]
 
-    def work(target: Target, share: Sequence[Send]) -> None:
-        with on_core(LOAD_CORE):
-            send(target, share, CONNECTIONS)
 
-    threads = [threading.Thread(target=work, args=pair) for pair in zip(targets, shares, strict=True)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+@contextmanager
+def _loads(replicas: int) -> Iterator[ProcessPoolExecutor]:
+    """A process for the load of each replica, all on the load's core."""
+    with (
+        on_core(LOAD_CORE),
+        ProcessPoolExecutor(replicas, multiprocessing.get_context("forkserver")) as pool,
+    ):
+        list(pool.map(time.sleep, [0.2] * replicas))  # starts them all, here
+        yield pool
 
 
 if __name__ == "__main__":

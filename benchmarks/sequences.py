@@ -7,14 +7,16 @@ import logging
 import sys
 import time
 from collections.abc import Sequence
+from itertools import count
 
-from tests.server.test_sequences import STEPS, OnPostgresql, OnSqlite, run
+from tests.server.test_sequences import STEPS, OnPostgresql, OnSqlite, Sequences, run
 
 from benchmarks.tables import print_table
 
 __all__ = ["main"]
 
 _SEQUENCES = 2_000
+_TOLD_EVERY = 100
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -25,10 +27,23 @@ def main(arguments: Sequence[str]) -> None:
     shares = (("SQLite", OnSqlite, number - number // 10), ("PostgreSQL", OnPostgresql, number // 10))
     for name, machine, share in shares:
         began = time.perf_counter()
-        run(machine, share)
+        run(_told(machine, name), share)
         rows.append((name, f"{share:,}", "0", f"{time.perf_counter() - began:,.0f}"))
     title = f"Sequences of up to {STEPS} steps"
     print_table(title, ("database", "sequences", "of them against the model", "seconds"), rows)
+
+
+def _told(machine: type[Sequences], name: str) -> type[Sequences]:
+    """The same, and how many of them are over."""
+    over = count(1)
+
+    def teardown(self: Sequences) -> None:
+        machine.teardown(self)
+        number = next(over)
+        if number % _TOLD_EVERY == 0:
+            print(f"{name}: {number:,} sequences", file=sys.stderr, flush=True)
+
+    return type(f"Told{machine.__name__}", (machine,), {"teardown": teardown})
 
 
 if __name__ == "__main__":

@@ -85,8 +85,11 @@ class Ingest:
         self._plain: set[int] = set()
         """Collections that keep their answers and have no maximum, which never changes."""
 
-    def takes_one_statement(self, arrivals: Sequence[Arrival]) -> bool:
-        """Whether `store_at_once` can store them: so it is with nearly all, once a collection's first are stored."""
+    def all_plain(self, arrivals: Sequence[Arrival]) -> bool:
+        """Whether only a collection's end or an earlier answer may stand in the way of each.
+
+        So it is with nearly all, once a collection's first are stored; `store_at_once` takes no others.
+        """
         return all(a.key[0] in self._plain and a.query in self._queries and not a.expired for a in arrivals)
 
     def store_at_once(self, connection: Connection, arrivals: Sequence[Arrival]) -> Stored:
@@ -97,16 +100,16 @@ class Ingest:
         """Stores and counts those of `arrivals` that may be, in the connection's transaction."""
         rules = read_rules(connection, sorted({arrival.key[0] for arrival in arrivals}))
         self._plain |= {number for number, rule in rules.items() if rule.keep_answers and rule.max_answers is None}
-        refused = {arrival.key: fate for arrival in arrivals if (fate := _refusal(rules[arrival.key[0]], arrival))}
-        if not refused and self.takes_one_statement(arrivals):
+        firsts: dict[Key, Arrival] = {}
+        for arrival in arrivals:
+            firsts.setdefault(arrival.key, arrival)
+        refused = {key: fate for key, first in firsts.items() if (fate := _refusal(rules[key[0]], first))}
+        if not refused and self.all_plain(arrivals):
             return self._store_plain(connection, arrivals, rules)
         limited = {number for number, rule in rules.items() if rule.max_answers is not None}
-        settled = {a.key for a in arrivals if a.key in refused or a.key[0] in limited}
+        settled = {key for key in firsts if key in refused or key[0] in limited}
         known = read_stored(connection, settled, rules)
-        candidates: dict[Key, Arrival] = {}
-        for arrival in arrivals:
-            if arrival.key not in refused and arrival.key not in known:
-                candidates.setdefault(arrival.key, arrival)
+        candidates = {key: first for key, first in firsts.items() if key not in refused and key not in known}
         for key in _beyond_room(candidates, rules) if limited else ():
             del candidates[key]
             refused[key] = Fate.FULL

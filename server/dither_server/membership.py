@@ -19,7 +19,7 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, not_, select, up
 from dither_server.database import database_time, insert_into
 from dither_server.schema import replicas
 
-__all__ = ["BEAT_SECONDS", "LEASE_SECONDS", "Membership", "Transact", "alive_holders"]
+__all__ = ["BEAT_SECONDS", "LEASE_SECONDS", "Membership", "Transact", "alive_holders", "have_secret"]
 
 T = TypeVar("T")
 Transact = Callable[[Callable[[Connection], Any]], Any]
@@ -35,9 +35,9 @@ _log = logging.getLogger(__name__)
 class Membership:
     """Keeps a process's place. `took_slot` is told the slot, at first and whenever it is another."""
 
-    def __init__(self, transact: Transact, took_slot: Callable[[int], None]) -> None:
-        self.holder = secrets.token_hex(8)
-        """The process's name in the database."""
+    def __init__(self, transact: Transact, took_slot: Callable[[int], None], fingerprint: str) -> None:
+        self.holder = f"{secrets.token_hex(8)}-{fingerprint}"
+        """The process's name in the database, which ends with the fingerprint of its secret."""
         self._transact = transact
         self._took_slot = took_slot
         self._slot: int | None = None
@@ -95,6 +95,12 @@ class Membership:
 def alive_holders(connection: Connection) -> set[str]:
     """The names of the processes that are alive."""
     return set(connection.execute(select(replicas.c.holder).where(_alive(connection))).scalars())
+
+
+def have_secret(connection: Connection, fingerprint: str) -> bool:
+    """Whether all processes that are alive have the secret with this fingerprint, as far as their names tell."""
+    names = (holder.partition("-") for holder in alive_holders(connection))
+    return all(theirs in ("", fingerprint) for _, _, theirs in names)
 
 
 def _beat(connection: Connection, holder: str) -> int:

@@ -25,6 +25,8 @@ class Keys:
         self._secret = secret.encode()
         self.receipt = self._key("receipt")
         self.session = self._key("session")
+        self.fingerprint = self._key("fingerprint").hex()[:8]
+        """The same for processes that have the same secret."""
 
     def ticket(self, number: int) -> bytes:
         """The key of that number that tickets are signed with. The database knows numbers and times, but no key."""

@@ -15,13 +15,13 @@ from dither_server.access import Access
 from dither_server.clock import Clock
 from dither_server.collections import Collection, Collections
 from dither_server.database import DATABASE_TROUBLE, PATIENCE_SECONDS, make_engine, reading, upgrade
-from dither_server.errors import Unavailable
+from dither_server.errors import StartRefused, Unavailable
 from dither_server.gateways import Gateways
 from dither_server.ingest import Ingest, Stored
 from dither_server.institutions import Institutions
 from dither_server.invitations import Invitations
 from dither_server.limits import TicketLimits
-from dither_server.membership import Membership
+from dither_server.membership import Membership, have_secret
 from dither_server.metrics import Metrics
 from dither_server.owner import Owner
 from dither_server.poller import Poller
@@ -52,7 +52,7 @@ class Service:
         reads = reading(self._engine)
         self._ingest = Ingest()
         self.writer = Writer(self._engine, self._ingest, metrics, self._committed)
-        self.membership = Membership(self._transact, self._take_slot)
+        self.membership = Membership(self._transact, self._take_slot, keys.fingerprint)
         self.tickets = TicketOffice(keys, clock)
         self.keys = TicketKeys(reads, self.writer, self.tickets, clock)
         self.store = Store(reads)
@@ -158,6 +158,14 @@ def prepare(settings: Settings) -> tuple[Engine, Keys]:
     engine = make_engine(settings.database)
     keys = Keys(load_secret(settings))
     upgrade(engine)
+    with engine.connect() as connection:
+        one_secret = have_secret(connection, keys.fingerprint)
+    if not one_secret:
+        engine.dispose()
+        raise StartRefused(
+            "A server on this database has another secret, and neither would take the other's tickets: "
+            "give both the same DITHER_SECRET, or stop that one first."
+        )
     return engine, keys
 
 

@@ -187,7 +187,7 @@ class Writer:
         batch[0].loop.call_soon_threadsafe(self._tell, batch, outcome)
 
     def _stored(self, arrivals: list[Arrival]) -> Stored:
-        if self._at_once is not None and self._ingest.takes_one_statement(arrivals):
+        if self._at_once is not None and self._ingest.all_plain(arrivals):
             with self._at_once.connect() as connection:
                 return self._ingest.store_at_once(connection, arrivals)
         with self._engine.begin() as connection:

@@ -116,9 +116,10 @@ def test_postgresql_is_healthy_and_is_not_touched(
     found = examine("--database", postgres_url)
     assert {one["state"] for one in found.values()} == {"ok"}, found
     assert "none yet" in found["schema"]["found"]
-    with open_site(postgres_url):
-        pass
-    found = examine("--database", postgres_url)
+    with open_site(postgres_url, secret=SECRET):
+        found = examine("--database", postgres_url)
+        monkeypatch.setenv("DITHER_SECRET", SECRET[::-1])
+        assert state(examine("--database", postgres_url), "servers") == "mend"
     assert {one["state"] for one in found.values()} == {"ok"}, found
     assert {"clocks", "commit latency", "PostgreSQL"} <= set(found)
     with psycopg.connect(postgres_url.replace("+psycopg", "")) as connection:

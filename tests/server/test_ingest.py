@@ -107,6 +107,12 @@ def test_of_one_ticket_twice_in_a_transaction_the_first_counts(engine: Engine) -
     assert total(engine) == 1
 
 
+def test_a_repeat_after_the_tickets_life_does_not_refuse_the_first(engine: Engine) -> None:
+    first, late = arrival(ticket=b"t" * 20), arrival(ticket=b"t" * 20, expired=True)
+    assert store(engine, [first, late]) == [Fate.STORED, Fate.REPEATED]
+    assert total(engine) == 1
+
+
 def test_one_key_in_two_collections_is_two_tickets(engine: Engine) -> None:
     key = os.urandom(20)
     assert store(engine, [arrival(1, key), arrival(2, key)]) == [Fate.STORED, Fate.STORED]
@@ -224,7 +230,7 @@ def test_one_statement_does_what_a_transaction_does(postgres_url: str) -> None:
             for _ in range(rng.randrange(1, 6))
         ]
         twins = [one._replace(key=(2, one.key[1])) for one in arrivals]
-        assert ingest.takes_one_statement(twins)
+        assert ingest.all_plain(twins)
         with reading(engine).connect() as connection:
             stored = ingest.store_at_once(connection, twins)
         assert stored.fates == store(engine, arrivals, ingest)
@@ -241,11 +247,11 @@ def test_one_statement_does_what_a_transaction_does(postgres_url: str) -> None:
 
 def test_what_takes_more_than_one_statement(engine: Engine) -> None:
     ingest = Ingest()
-    assert not ingest.takes_one_statement([arrival()])  # nothing is known of its collection and query
+    assert not ingest.all_plain([arrival()])  # nothing is known of its collection and query
     store(engine, [arrival(), arrival(2)], ingest)
-    assert ingest.takes_one_statement([arrival(), arrival(at=NOW + 5)])
+    assert ingest.all_plain([arrival(), arrival(at=NOW + 5)])
     for other in (arrival(2), arrival(query=OTHER), arrival(expired=True)):
-        assert not ingest.takes_one_statement([arrival(), other])
+        assert not ingest.all_plain([arrival(), other])
 
 
 def test_slots_count_apart_and_add_up(engine: Engine) -> None:

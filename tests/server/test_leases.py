@@ -36,7 +36,7 @@ class Member:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.slots: list[int] = []
-        self.membership = Membership(self.run, self.slots.append)
+        self.membership = Membership(self.run, self.slots.append, "")
         self.holder = self.membership.holder
         self.beat()
 
@@ -207,7 +207,7 @@ def test_the_database_being_away_ends_nothing(engine: Engine) -> None:
             raise OSError
         return member.run(job)
 
-    membership = Membership(run, lambda slot: None)
+    membership = Membership(run, lambda slot: None, "")
     assert not membership.alive
     membership.start()
     assert membership.alive

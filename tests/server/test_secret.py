@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
+from tests.server.conftest import open_site
 
 from dither_server.errors import StartRefused
 from dither_server.secret import Keys, load_secret
+from dither_server.service import prepare
 from dither_server.settings import Settings
 
 
@@ -64,3 +66,12 @@ def test_each_use_has_a_key_of_its_own_and_no_key_is_shown() -> None:
     assert len({keys.receipt, *map(keys.ticket, range(100)), others.receipt, *map(others.ticket, range(100))}) == 202
     assert len(keys.ticket(1)) == len(keys.receipt) == 32
     assert repr(keys).startswith("<dither_server.secret.Keys object")
+
+
+def test_a_server_with_another_secret_than_those_that_run_does_not_start(database_url: str) -> None:
+    own, other = (Settings(database=database_url, secret=SecretStr(secret)) for secret in ("one", "another"))
+    with open_site(database_url, secret="one"):
+        prepare(own)[0].dispose()
+        with pytest.raises(StartRefused, match=r"another secret.+give both the same DITHER_SECRET"):
+            prepare(other)
+    prepare(other)[0].dispose()  # nobody is alive who would mind

@@ -74,7 +74,7 @@ def _examination(
         settings = None
         yield mend("settings", "refused", str(error))
     if settings is not None:
-        yield from examine_database(settings.database)
+        yield from examine_database(settings.database, settings.secret)
         yield from examine_secret(settings)
         yield from examine_port(settings.host, settings.port)
     if url is not None:

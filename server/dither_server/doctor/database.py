@@ -14,6 +14,7 @@ from pathlib import Path
 from statistics import median
 from urllib.parse import quote
 
+from pydantic import SecretStr
 from sqlalchemy import URL, Connection, create_engine, make_url, text
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -22,7 +23,8 @@ from dither_server.database import make_engine
 from dither_server.doctor.findings import Finding, fine, mend, unknown
 from dither_server.doctor.machine import examine_disk, examine_time
 from dither_server.errors import StartRefused
-from dither_server.secret import secret_file
+from dither_server.membership import have_secret
+from dither_server.secret import Keys, secret_file
 from dither_server.settings import Settings
 
 __all__ = ["examine_database", "examine_secret"]
@@ -71,8 +73,8 @@ def examine_secret(settings: Settings) -> Iterator[Finding]:
         yield fine("secret", f"{file}, yours alone")
 
 
-def examine_database(address: str) -> Iterator[Finding]:
-    """Everything about the database at this URL."""
+def examine_database(address: str, secret: SecretStr | None) -> Iterator[Finding]:
+    """Everything about the database at this URL, which servers with this secret use."""
     try:
         make_engine(address).dispose()
     except StartRefused as error:
@@ -80,7 +82,9 @@ def examine_database(address: str) -> Iterator[Finding]:
         return
     url = make_url(address)
     yield from (
-        _examine_sqlite(Path(url.database or "")) if url.get_backend_name() == "sqlite" else _examine_postgres(url)
+        _examine_sqlite(Path(url.database or ""))
+        if url.get_backend_name() == "sqlite"
+        else _examine_postgres(url, secret)
     )
 
 
@@ -125,13 +129,13 @@ def _schema(revision: str | None) -> Finding:
     return mend("schema", f"{revision}, newer than this version's {newest}", "Install the newer version of Dither.")
 
 
-def _examine_postgres(url: URL) -> Iterator[Finding]:
+def _examine_postgres(url: URL, secret: SecretStr | None) -> Iterator[Finding]:
     engine = create_engine(url, connect_args={"connect_timeout": _PATIENCE, "options": "-c statement_timeout=5000"})
     try:
         began = time.perf_counter()
         with engine.connect() as connection:
             yield fine("database", f"{url.render_as_string()} answers in {(time.perf_counter() - began) * 1000:.0f} ms")
-            yield from _examine_connection(connection)
+            yield from _examine_connection(connection, secret)
     except SQLAlchemyError as error:
         reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
         yield mend("database", f"{url.render_as_string()} does not answer", f"{reason}.")
@@ -139,7 +143,7 @@ def _examine_postgres(url: URL) -> Iterator[Finding]:
         engine.dispose()
 
 
-def _examine_connection(connection: Connection) -> Iterator[Finding]:
+def _examine_connection(connection: Connection, secret: SecretStr | None) -> Iterator[Finding]:
     tables = set(
         connection.execute(text("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")).scalars()
     )
@@ -148,6 +152,9 @@ def _examine_connection(connection: Connection) -> Iterator[Finding]:
         yield _schema(str(revision or ""))
     else:
         yield _schema("" if tables else None)
+    given = Keys(secret.get_secret_value()).fingerprint if secret is not None else None
+    if given is not None and "replicas" in tables and not have_secret(connection, given):
+        yield mend("servers", "one has another secret", "Start every server on this database with one DITHER_SECRET.")
     wrong = {name: why for name, why in _KEEPING.items() if _setting(connection, name) in ("off", "local")}
     for name, why in wrong.items():
         yield mend(f"PostgreSQL {name}", _setting(connection, name), f"With this, {why}.")

@@ -27,15 +27,20 @@ class ClusterMissing(RuntimeError):
 class Cluster:
     """One cluster in a folder; `stop` and `start` as often as one likes."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, wal: Path | None = None) -> None:
         self.folder = folder
         self._programs = _find_programs()
         self.port = free_port()
         _give_away(folder)
-        self._run("initdb", "-D", str(self._data), "-U", _USER, "-A", "trust", "-E", "UTF8", "--no-sync")
+        options = ["-U", _USER, "-A", "trust", "-E", "UTF8", "--no-sync", "--wal-segsize", "1"]
+        if wal is not None:
+            _give_away(wal)
+            options += ["--waldir", str(wal)]
+        self._run("initdb", "-D", str(self._data), *options)
         (self._data / "postgresql.auto.conf").write_text(
             f"listen_addresses = '127.0.0.1'\nport = {self.port}\nunix_socket_directories = '{folder}'\n"
             "shared_buffers = '16MB'\nmax_connections = 60\nrestart_after_crash = on\n"
+            "min_wal_size = '2MB'\nmax_wal_size = '16MB'\n"
         )
 
     @property
@@ -86,13 +91,16 @@ class Cluster:
 
 
 @contextmanager
-def make_cluster() -> Iterator[Cluster]:
-    """A cluster that runs; it is stopped and removed at the end. Raises `ClusterMissing`."""
+def make_cluster(wal: Path | None = None) -> Iterator[Cluster]:
+    """A cluster that runs; it is stopped and removed at the end. Raises `ClusterMissing`.
+
+    Its write-ahead log may lie in an empty folder elsewhere.
+    """
     _find_programs()
     _identity()
     # Not in pytest's folder, which nobody but its owner may enter.
     with tempfile.TemporaryDirectory(prefix="dither_pg_", ignore_cleanup_errors=True) as folder:
-        cluster = Cluster(Path(folder))
+        cluster = Cluster(Path(folder), wal)
         cluster.start()
         try:
             yield cluster

@@ -95,8 +95,8 @@ async def restart_postgres(load: Load, cluster: Cluster, mode: str) -> float:
     return await load.recovered(time.monotonic())
 
 
-async def fill_disk(load: Load, disk: Disk) -> float:
-    """The database's disk is full, until room is made."""
+async def fill_disk(load: Load, disk: Disk, cluster: Cluster | None = None) -> float:
+    """The database's disk is full, until room is made; a PostgreSQL that has given up by then is started again."""
     began = time.monotonic()
     refused = asyncio.create_task(load.refused(began))
     while not refused.done():  # again and again, since a database gives room back, too
@@ -105,6 +105,8 @@ async def fill_disk(load: Load, disk: Disk) -> float:
     await refused
     await asyncio.sleep(_TROUBLE_SECONDS)
     disk.free()
+    if cluster is not None and not await asyncio.to_thread(cluster.running):
+        await asyncio.to_thread(cluster.start)
     return await load.recovered(time.monotonic())
 
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 from tests.server.faults.checker import check
-from tests.server.faults.cluster import Cluster
+from tests.server.faults.cluster import Cluster, make_cluster
 from tests.server.faults.disk import Disk
 from tests.server.faults.load import RECOVERY_SECONDS, under_load
 from tests.server.faults.scenarios import fill_disk
@@ -38,3 +38,23 @@ def test_postgresql_goes_on_when_its_data_has_room_again(cluster: Cluster, disk:
             await asyncio.to_thread(check, load)
 
     asyncio.run(test())
+
+
+@pytest.mark.slow
+@pytest.mark.postgres
+def test_postgresql_goes_on_when_its_log_has_room_again(disk: Disk) -> None:
+    """Without room for its write-ahead log PostgreSQL ends, and cannot recover until there is some."""
+
+    async def test(cluster: Cluster) -> None:
+        async with under_load(cluster.create_database()) as load:
+            await load.more()
+            assert await fill_disk(load, disk, cluster) < RECOVERY_SECONDS
+            await load.more()
+            await load.settle()
+            await asyncio.to_thread(check, load)
+        assert "PANIC" in (cluster.folder / "log").read_text()
+
+    wal = disk.folder / "wal"
+    wal.mkdir()
+    with make_cluster(wal) as cluster:
+        asyncio.run(test(cluster))
