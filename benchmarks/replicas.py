@@ -15,7 +15,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -94,17 +94,46 @@ class _Turn:
         return self.replicas * idle * self.seconds / self.answers
 
 
+@dataclass
+class _Found:
+    """Turns of Dither, CPU seconds of a request to the bare route, by the number of replicas; inputs of the model."""
+
+    turns: dict[int, list[_Turn]] = field(default_factory=lambda: {replicas: [] for replicas in _REPLICAS})
+    bare: dict[int, list[float]] = field(default_factory=lambda: {replicas: [] for replicas in _REPLICAS})
+    idle: float = 0.0
+    """The share of a core that an idle replica takes."""
+    publication: int = 0
+    """Bytes."""
+
+
 def main(arguments: Sequence[str]) -> None:
     """Prints the tables; the arguments are the answers to each replica, and the rounds."""
     size = int(arguments[0]) if arguments else _ANSWERS
     rounds = int(arguments[1]) if len(arguments) > 1 else _ROUNDS
-    turns: dict[int, list[_Turn]] = {replicas: [] for replicas in _REPLICAS}
-    bare: dict[int, list[float]] = {replicas: [] for replicas in _REPLICAS}
-    with ExitStack() as stack:
-        url, other_url = (stack.enter_context(postgres_database()) for _ in range(2))
-        if url is None or other_url is None:
+    with postgres_database() as url, postgres_database() as bare_url:
+        if url is None or bare_url is None:
             print("No PostgreSQL: set BENCHMARK_POSTGRES to the URL of a database of it.", file=sys.stderr)
             return
+        found = _measure(url, bare_url, size, rounds)
+    columns = (
+        "replicas", "servers' CPU, µs an answer", "to one replica", "95% interval", "the bare route, µs", "to one",
+        "95% interval", "by the model", "answers in a transaction", "samples of active backends",
+        "of them waiting for another's lock",
+    )  # fmt: skip
+    title = f"Replicas: {rounds} rounds of {size:,} answers over {CONNECTIONS} connections to each"
+    print_table(title, columns, _rows(found))
+    database = median(turn.database / turn.answers for turns in found.turns.values() for turn in turns)
+    inputs = (
+        ("PostgreSQL's CPU, µs an answer", f"{1e6 * database:.0f}"),
+        ("an idle replica's CPU, ms a second", f"{1e3 * found.idle:.0f}"),
+        ("a publication, bytes", f"{found.publication:,}"),
+    )
+    print_table("Inputs of the model", ("what", "measured"), inputs)
+
+
+def _measure(url: str, bare_url: str, size: int, rounds: int) -> _Found:
+    found = _Found()
+    with ExitStack() as stack:
         targets: list[Target] = []
         collection = ""
         while len(targets) < max(_REPLICAS):
@@ -112,58 +141,43 @@ def main(arguments: Sequence[str]) -> None:
             targets.append(stack.enter_context(dither_server(folder, url)))
             collection = collection or new_collection(targets[0])  # which it owns
             send(targets[-1], answers(targets[-1], collection, _WARM_UP))
-        others = [stack.enter_context(bare_server(other_url)) for _ in targets]
+        others = [stack.enter_context(bare_server(bare_url)) for _ in targets]
         for other in others:
             send(other, [_ROW] * _WARM_UP)
         time.sleep(_IDLE_SECONDS)  # till the last of them is learnt
         polling, _ = _used(targets, url, lambda: time.sleep(_IDLE_SECONDS))
+        found.idle = polling / _IDLE_SECONDS / len(targets)
         loads = stack.enter_context(_loads(len(targets)))
         for number in range(rounds):
             for replicas in _REPLICAS:
-                turns[replicas].append(_turn(url, targets[:replicas], collection, size, loads))
-                bare[replicas].append(_bare_turn(others[:replicas], size, loads))
+                found.turns[replicas].append(_turn(url, targets[:replicas], collection, size, loads))
+                found.bare[replicas].append(_bare_turn(others[:replicas], size, loads))
             print(f"round {number + 1} of {rounds}", file=sys.stderr, flush=True)
         with psycopg.connect(url) as connection:
-            [(publication, slots)] = connection.execute(
+            [(found.publication, slots)] = connection.execute(
                 "SELECT (SELECT max(length(content)) FROM publications), (SELECT count(DISTINCT slot) FROM counts)"
             )
-    assert slots == len(targets), "each has counts of its own"
-    idle = polling / _IDLE_SECONDS / len(targets)
-    columns = (
-        "replicas", "servers' CPU, µs an answer", "to one replica", "95% interval", "the bare route, µs", "to one",
-        "95% interval", "by the model", "answers in a transaction", "samples of active backends",
-        "of them waiting for another's lock",
-    )  # fmt: skip
-    title = f"Replicas: {rounds} rounds of {size:,} answers over {CONNECTIONS} connections to each"
-    print_table(title, columns, _rows(turns, bare, idle))
-    database = median(turn.database / turn.answers for some in turns.values() for turn in some)
-    inputs = (
-        ("PostgreSQL's CPU, µs an answer", f"{1e6 * database:.0f}"),
-        ("an idle replica's CPU, ms a second", f"{1e3 * idle:.0f}"),
-        ("a publication, bytes", f"{publication:,}"),
-    )
-    print_table("Inputs of the model", ("what", "measured"), inputs)
+        assert slots == len(targets), "each has counts of its own"
+    return found
 
 
-def _rows(
-    turns: Mapping[int, Sequence[_Turn]], bare: Mapping[int, Sequence[float]], idle: float
-) -> Iterator[tuple[object, ...]]:
-    alone = median(turn.answer - turn.polls(idle) for turn in turns[1])
-    for replicas, some in turns.items():
-        ratios = np.array([turn.answer / first.answer for turn, first in zip(some, turns[1], strict=True)])
-        others = np.array(bare[replicas]) / np.array(bare[1])
+def _rows(found: _Found) -> Iterator[tuple[object, ...]]:
+    alone = median(turn.answer - turn.polls(found.idle) for turn in found.turns[1])
+    for replicas, turns in found.turns.items():
+        ratios = np.array([turn.answer / first.answer for turn, first in zip(turns, found.turns[1], strict=True)])
+        others = np.array(found.bare[replicas]) / np.array(found.bare[1])
         yield (
             replicas,
-            f"{1e6 * median(turn.answer for turn in some):.0f}",
+            f"{1e6 * median(turn.answer for turn in turns):.0f}",
             f"{median(ratios):.2f}",
             _interval(ratios),
-            f"{1e6 * median(bare[replicas]):.0f}",
+            f"{1e6 * median(found.bare[replicas]):.0f}",
             f"{median(others):.2f}",
             _interval(others),
-            f"{1e6 * (alone + median(turn.polls(idle) for turn in some)):.0f}",
-            f"{median(turn.answers / turn.transactions for turn in some):.0f}",
-            f"{sum(turn.watch.seen.total() for turn in some):,}",
-            _named(sum((turn.watch.locks for turn in some), Counter())),
+            f"{1e6 * (alone + median(turn.polls(found.idle) for turn in turns)):.0f}",
+            f"{median(turn.answers / turn.transactions for turn in turns):.0f}",
+            f"{sum(turn.watch.seen.total() for turn in turns):,}",
+            _named(sum((turn.watch.locks for turn in turns), Counter())),
         )
 
 

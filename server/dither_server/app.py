@@ -11,6 +11,7 @@ from starlette.middleware.cors import CORSMiddleware
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from dither_server.clock import Clock
+from dither_server.dashboard.templates import problem_page
 from dither_server.metrics import Metrics
 from dither_server.middleware import Observer
 from dither_server.openapi import add_openapi
@@ -73,7 +74,7 @@ def create_app(settings: Settings, clock: Clock = time.time) -> FastAPI:
     )
     app.state.stopping = stopping
     _add_middleware(app, settings, metrics)
-    add_problem_handlers(app)
+    add_problem_handlers(app, problem_page)
     for routes in (
         responses,
         tickets,

@@ -5,7 +5,7 @@ and of a validation error only the place and the rule.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,6 +58,9 @@ class Problem:
         return {"type": self.type, "title": self.title, "status": self.status, "detail": detail}
 
 
+Show = Callable[[Problem, str], Response]
+"""Makes a page of a problem and its detail."""
+
 _INTERNAL = Problem(500, "internal", "The server failed")
 
 _PROBLEMS: dict[type[Exception], Problem] = {
@@ -103,8 +106,8 @@ def problem_of(error: Exception) -> tuple[Problem, str]:
     return _INTERNAL, "The server failed on its side; the operator finds the cause in its log."
 
 
-def problem_response(error: Exception) -> Response:
-    """The response that tells of `error`."""
+def problem_response(error: Exception, show: Show | None = None) -> Response:
+    """The response that tells of `error`: a problem document, or what `show` makes of it."""
     problem, detail = problem_of(error)
     headers = {}
     if isinstance(error, errors.TryLater) or problem.status == 503:
@@ -113,6 +116,10 @@ def problem_response(error: Exception) -> Response:
         headers["WWW-Authenticate"] = "Bearer"
     if problem.status in (408, 413):
         headers["Connection"] = "close"  # the rest of the body is not read
+    if show is not None:
+        response = show(problem, detail)
+        response.headers.update(headers)
+        return response
     return Response(json.dumps(problem.document(detail)), problem.status, headers, MEDIA_TYPE)
 
 
@@ -142,11 +149,11 @@ def problems(*kinds: type[Exception]) -> dict[int | str, dict[str, Any]]:
     return {status: _described(same) for status, same in sorted(by_status.items())}
 
 
-def add_problem_handlers(app: FastAPI) -> None:
-    """Makes every refusal of the application a problem document."""
+def add_problem_handlers(app: FastAPI, show: Show) -> None:
+    """Makes every refusal of the application a problem document; where a browser asks for a page, what `show` makes."""
 
     async def refuse(request: Request, error: Exception) -> Response:
-        return problem_response(error)
+        return problem_response(error, show if _wants_page(request) else None)
 
     async def refuse_parameters(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
@@ -155,7 +162,7 @@ def add_problem_handlers(app: FastAPI) -> None:
     async def refuse_http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         kind = {404: errors.NotFound, 405: errors.MethodNotAllowed}.get(error.status_code)
-        response = problem_response(kind() if kind else error)
+        response = await refuse(request, kind() if kind else error)
         if error.status_code == 405:
             response.headers["Allow"] = ", ".join(_allowed(app, request))
         return response
@@ -164,6 +171,11 @@ def add_problem_handlers(app: FastAPI) -> None:
         app.add_exception_handler(kind, refuse)
     app.add_exception_handler(RequestValidationError, refuse_parameters)
     app.add_exception_handler(HTTPException, refuse_http)
+
+
+def _wants_page(request: Request) -> bool:
+    """Whether a person waits for it in a browser, and no program."""
+    return not request.url.path.startswith("/v1/") and "text/html" in request.headers.get("accept", "")
 
 
 def _place(location: Sequence[str | int], model: type[BaseModel] | None) -> Iterable[str]:

@@ -67,3 +67,15 @@ def test_the_interface_is_described_for_people(site: Site) -> None:
     for call in ("POST /v1/collections/{collection_id}/responses", "GET /healthz", "POST /v1/tokens"):
         assert call in page
     assert "The ticket has expired" in page
+
+
+@pytest.mark.parametrize("path", ["/collections/none/answer", "/collections/none", "/nowhere"])
+def test_a_browser_is_told_on_a_page_and_a_program_in_a_document_what_is_wrong(site: Site, path: str) -> None:
+    page = site.client.get(path, headers={"Accept": "text/html,*/*;q=0.8"})
+    told = site.client.get(path)
+    assert page.status_code == 404
+    assert f"<h1>{told.json()['title']}</h1>" in page.text
+    assert told.json()["detail"] in page.text
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    for document in (told, site.client.get(f"/v1{path}", headers={"Accept": "text/html"})):
+        assert problem(document) == (404, "not-found")

@@ -9,9 +9,10 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from dither_server.problems import Problem
 from dither_server.routes.common import signed_in
 
-__all__ = ["STATIC", "asset", "fragment", "page"]
+__all__ = ["STATIC", "asset", "fragment", "page", "problem_page"]
 
 STATIC = Path(__file__).parent.parent / "static"
 
@@ -56,6 +57,12 @@ def page(request: Request, template: str, status: int = 200, **values: Any) -> H
     """A whole page; `token` in its template is that of whoever is signed in."""
     text = _TEMPLATES.get_template(template).render(token=signed_in(request), **values)
     return HTMLResponse(text, status, _HEADERS)
+
+
+def problem_page(problem: Problem, detail: str) -> HTMLResponse:
+    """Why there is no page; whoever is signed in is not looked up, since the database may be away."""
+    text = _TEMPLATES.get_template("problem.html").render(token=None, problem=problem, detail=detail)
+    return HTMLResponse(text, problem.status, _HEADERS)
 
 
 def fragment(template: str, **values: Any) -> str:
