@@ -116,8 +116,8 @@ def main(arguments: Sequence[str]) -> None:
             return
         found = _measure(url, bare_url, size, rounds)
     columns = (
-        "replicas", "servers' CPU, µs an answer", "to one replica", "95% interval", "the bare route, µs", "to one",
-        "95% interval", "by the model", "answers in a transaction", "samples of active backends",
+        "replicas", "servers' CPU, µs an answer", "to one replica", "the bare route's", "to one process",
+        "the first rise to the second", "by the model", "answers in a transaction", "samples of active backends",
         "of them waiting for another's lock",
     )  # fmt: skip
     title = f"Replicas: {rounds} rounds of {size:,} answers over {CONNECTIONS} connections to each"
@@ -169,11 +169,10 @@ def _rows(found: _Found) -> Iterator[tuple[object, ...]]:
         yield (
             replicas,
             f"{1e6 * median(turn.answer for turn in turns):.0f}",
-            f"{median(ratios):.2f}",
-            _interval(ratios),
+            _median(ratios),
             f"{1e6 * median(found.bare[replicas]):.0f}",
-            f"{median(others):.2f}",
-            _interval(others),
+            _median(others),
+            _median(ratios / others),
             f"{1e6 * (alone + median(turn.polls(found.idle) for turn in turns)):.0f}",
             f"{median(turn.answers / turn.transactions for turn in turns):.0f}",
             f"{sum(turn.watch.seen.total() for turn in turns):,}",
@@ -181,12 +180,12 @@ def _rows(found: _Found) -> Iterator[tuple[object, ...]]:
         )
 
 
-def _interval(ratios: NDArray[np.float64]) -> str:
-    """95% interval of their median, by the bootstrap."""
+def _median(ratios: NDArray[np.float64]) -> str:
+    """Their median, and its 95% interval by the bootstrap."""
     if ratios.min() == ratios.max():
-        return ""
+        return f"{ratios[0]:.2f}"
     low, high = bootstrap((ratios,), np.median, method="percentile", rng=1).confidence_interval
-    return f"{low:.2f} to {high:.2f}"
+    return f"{np.median(ratios):.2f} ({low:.2f} to {high:.2f})"
 
 
 def _named(locks: Counter[tuple[str, str]]) -> str:
