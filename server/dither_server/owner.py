@@ -21,6 +21,7 @@ from sqlalchemy import Connection, Engine
 from dither_estimator.misfit import Look
 from dither_server.clock import Clock, milliseconds
 from dither_server.collections import Collection, Collections
+from dither_server.database import DATABASE_TROUBLE
 from dither_server.errors import Unavailable
 from dither_server.institutions import Institutions
 from dither_server.keeper import Keeper, Particles, Published, Question, stored_learner
@@ -74,6 +75,7 @@ class Owner:
         self._waiting: dict[int, list[Future[Published]]] = {}
         self._stopping = False
         self._kept: dict[int, Kept] = {}
+        self._without_database = False
         self._thread = threading.Thread(target=self._run, name="dither-owner", daemon=True)
 
     def start(self) -> None:
@@ -203,11 +205,11 @@ class Owner:
             return 0.0
         except Exception as error:
             # What was published stays; the learner is made anew from what is stored, in a while.
-            where = "".join(traceback.format_tb(error.__traceback__))
-            facts = {"collection": number, "error": type(error).__name__, "where": where}
-            _log.error("learning failed", extra=facts)
+            self._note_failure(number, error)
             self._drop(number)
             outcome = Unavailable("The collection's estimator is not available at present: try again later.")
+        else:
+            self._without_database = False
         with self._wake:
             if isinstance(outcome, Published) and self._leases.get(number) == lease:
                 self._published[number] = outcome
@@ -220,6 +222,15 @@ class Owner:
         # passed, not that which was worked: where much else runs, it is longer, and so is the rest.
         effort = min(max(outcome.answers / 100, 1), 20)
         return effort * (time.perf_counter() - began)
+
+    def _note_failure(self, number: int, error: Exception) -> None:
+        if not isinstance(error, (*DATABASE_TROUBLE, Unavailable)):
+            where = "".join(traceback.format_tb(error.__traceback__))
+            facts = {"collection": number, "error": type(error).__name__, "where": where}
+            _log.error("learning failed", extra=facts)
+        elif not self._without_database:
+            self._without_database = True
+            _log.warning("learning waits for the database", extra={"error": type(error).__name__})
 
     def _caught_up(self, lease: Lease) -> Published:
         number = lease.collection

@@ -1,4 +1,5 @@
 import logging
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from tests.server.conftest import ADMIN, FakeClock, Site, open_site
 from dither_client import parse_query
 from dither_estimator.learner import Learner
 from dither_server import kept as kept_module
+from dither_server import owner
 from dither_server.database import make_engine, writing
 from dither_server.keeper import Keeper, Published, Question
 from dither_server.schema import answers, counts, snapshots
@@ -198,6 +200,28 @@ def test_a_failure_to_learn_leaves_the_old_posterior_and_is_made_good(
         site.learnt(collection, 10)
     answer_all(site, collection, 1)
     site.learnt(collection, 21)
+
+
+def test_a_database_that_is_away_is_told_of_once(
+    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    collection = site.create()
+    site.learnt(collection, 0)
+    attempts = threading.Semaphore(0)
+
+    def fail(*_: object) -> None:
+        attempts.release()
+        raise OperationalError("SELECT 1", {}, Exception("it is away"))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, "_LONGEST_REST", 0.05)
+        patch.setattr(Keeper, "catch_up", fail)
+        answer_all(site, collection, 1)
+        for _ in range(3):
+            assert attempts.acquire(timeout=10)
+    site.learnt(collection, 1)
+    assert caplog.text.count("learning waits for the database") == 1
+    assert "learning failed" not in caplog.text
 
 
 def test_a_learner_that_cannot_be_made_asks_to_try_later(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

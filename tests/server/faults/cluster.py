@@ -40,7 +40,7 @@ class Cluster:
         (self._data / "postgresql.auto.conf").write_text(
             f"listen_addresses = '127.0.0.1'\nport = {self.port}\nunix_socket_directories = '{folder}'\n"
             "shared_buffers = '16MB'\nmax_connections = 60\nrestart_after_crash = on\n"
-            "min_wal_size = '2MB'\nmax_wal_size = '16MB'\n"
+            "min_wal_size = '2MB'\nmax_wal_size = '16MB'\nwal_recycle = off\n"
         )
 
     @property
