@@ -124,9 +124,10 @@ def test_the_best_interval_is_the_best(page: Page, about: str, epsilon: str) -> 
     lows = (places - widths / 2).ravel()
     edges = lows[:, np.newaxis] + widths.ravel()[:, np.newaxis] * np.array(query.edges)
     known = channel_information(find_family("normal"), [0.0, 1.0], edges, query.channel())
-    most = known[:, *(2 * [["mean", "spread"].index(about)])].max() / (1 if about == "mean" else 2)
+    which = ["mean", "spread"].index(about)
+    most = known[:, which, which].max() / (which + 1)
     assert shown(page) == told(middle, width, epsilon)
-    assert float(shown(page)[["mean", "spread"].index(about)]) == pytest.approx(100 * most, rel=0.01)
+    assert float(shown(page)[which]) == pytest.approx(100 * most, rel=0.01)
     assert (width < 0.5) == (epsilon == "1")
     assert (middle > 0.5) == ((about, epsilon) == ("spread", "1"))
 
