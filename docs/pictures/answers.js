@@ -33,12 +33,29 @@ function draw(svg, found, own) {
   const step = WIDTH / found.length;
   const parts = found.flatMap((chance, s) => [
     shape("rect", {
-      x: s * step + 4, width: step - 8, y: BASE - 140 * chance, height: 140 * chance,
-      fill: "currentColor", "fill-opacity": s === own ? 0.9 : 0.4,
+      x: s * step + 4,
+      width: step - 8,
+      y: BASE - 140 * chance,
+      height: 140 * chance,
+      fill: "currentColor",
+      "fill-opacity": s === own ? 0.9 : 0.4,
     }),
-    shape("text", { x: (s + 0.5) * step, y: BASE - 140 * chance - 4, "text-anchor": "middle", "font-size": 12, fill: "currentColor" },
-      `${(100 * chance).toFixed(1)}%`),
-    shape("text", { x: (s + 0.5) * step, y: BASE + 18, "text-anchor": "middle", "font-size": 13, fill: "currentColor" }, String(s)),
+    shape(
+      "text",
+      {
+        x: (s + 0.5) * step,
+        y: BASE - 140 * chance - 4,
+        "text-anchor": "middle",
+        "font-size": 12,
+        fill: "currentColor",
+      },
+      `${(100 * chance).toFixed(1)}%`,
+    ),
+    shape(
+      "text",
+      { x: (s + 0.5) * step, y: BASE + 18, "text-anchor": "middle", "font-size": 13, fill: "currentColor" },
+      String(s),
+    ),
   ]);
   svg.replaceChildren(...parts);
 }
@@ -48,7 +65,11 @@ function show(place) {
   const value = slider(place, "value", { min: 0, max: 100, value: 70 });
   const epsilon = slider(place, "ε", { min: 0.1, max: 8, step: 0.1, value: 1 });
   const levels = slider(place, "levels", { min: 1, max: 6, value: 1 });
-  const svg = shape("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": "how likely each answer is" });
+  const svg = shape("svg", {
+    viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+    role: "img",
+    "aria-label": "how likely each answer is",
+  });
   const words = document.createElement("p");
   words.setAttribute("aria-live", "polite");
   place.append(svg, words);
