@@ -1,8 +1,8 @@
 """Where tempering begins when the prior is far wider than the place that the questions are about.
 
-Of the particles of such a prior none may lie anywhere near the answers, and none would ever come there. So the first
-table is tempered from a mixture of the prior and a prior about the questions' place (the defensive mixture of Hesterberg
-1995). Its density is in the weights, so what comes out is the posterior of the prior alone, and its evidence.
+Of the particles of such a prior none may lie near the answers, and none would ever come there. So the first table is
+tempered from a mixture of the prior and a prior about the questions' place (the defensive mixture of Hesterberg 1995).
+Its density is in the weights, so what comes out is the posterior of the prior alone, and its evidence.
 """
 
 from collections.abc import Sequence
