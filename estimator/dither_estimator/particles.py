@@ -125,16 +125,18 @@ def _begun(
     rng: np.random.Generator, state: ParticleSystem, likelihood: CountLikelihood, new: Counts, members: Members
 ) -> tuple[ParticleSystem, Beginning | None]:
     """Particles of the mixture to begin from, if these are the prior's and it is too wide; else the state as it is."""
-    if state.counts or state.members or not (new or members):
+    if state.counts or state.members:
+        return state, None
+    size = len(state.log_weights)
+    unexplained = -likelihood.log_likelihood(state.theta).max()
+    if unexplained <= np.log(size):  # none explains the answers much better, of which there are few
         return state, None
     near = questions_place(state.prior, new, members)
-    size = len(state.log_weights)
     if near is None or _overlap(near, state) >= _FEW:
         return state, None
     # With draws of their own: particles that stay as they are need none.
     others = state.prior.family.constrain(near.sample(np.random.default_rng(0), size))
-    gained = likelihood.log_likelihood(others).max() - likelihood.log_likelihood(state.theta).max()
-    if not gained > np.log(size):  # the particles explain the answers about as well: of a few answers, say
+    if unexplained + likelihood.log_likelihood(others).max() <= np.log(size):
         return state, None
     beginning = Beginning((state.prior, near))
     return replace(state, coordinates=beginning.sample(rng, size)), beginning
