@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON :=
 PYTEST_WORKERS := 3
+WEB := '**/*.{js,ts,css}'
 MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 
 # The matrices here are small: more than one BLAS thread makes everything slower.
@@ -55,6 +56,8 @@ test: setup chromium
 check: setup
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
+	@$(BIN)/oxfmt --check $(WEB)
+	@$(BIN)/oxlint
 	@$(BIN)/mypy
 	@site=$$(mktemp -d) && { $(MKDOCS) --site-dir "$$site"; found=$$?; rm -rf "$$site"; exit $$found; }
 
@@ -68,6 +71,8 @@ reference: setup
 format: setup
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
+	@$(BIN)/oxfmt $(WEB)
+	@$(BIN)/oxlint --fix
 
 vectors: setup
 	@$(BIN)/python tests/client/make_vectors.py

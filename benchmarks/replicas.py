@@ -48,8 +48,8 @@ _IDLE_SECONDS = 5.0
 _REST_SECONDS = 0.3
 """Till what came before is learnt."""
 _WAITING = (
-    "SELECT coalesce(wait_event_type, 'running'), coalesce(wait_event, '') FROM pg_stat_activity "
-    "WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid()"
+    "SELECT coalesce(wait_event_type, 'running'), coalesce(wait_event, ''), substring(query, '(?:INTO|UPDATE) (\\w+)') "
+    "FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid()"
 )
 
 
@@ -58,7 +58,8 @@ class _Watch:
     """What the backends of a database waited for, in samples."""
 
     url: str
-    seen: Counter[tuple[str, str]] = field(default_factory=Counter)
+    seen: Counter[tuple[str, str, str | None]] = field(default_factory=Counter)
+    """By the kind of wait, what for, and the table that the statement writes."""
     done: threading.Event = field(default_factory=threading.Event)
 
     def run(self) -> None:
@@ -67,7 +68,7 @@ class _Watch:
                 self.seen.update(database.execute(_WAITING).fetchall())
 
     @property
-    def locks(self) -> Counter[tuple[str, str]]:
+    def locks(self) -> Counter[tuple[str, str, str | None]]:
         """Of them, waits for rows or tables that another holds."""
         return Counter({what: count for what, count in self.seen.items() if what[0] == "Lock"})
 
@@ -188,8 +189,8 @@ def _median(ratios: NDArray[np.float64]) -> str:
     return f"{np.median(ratios):.2f} ({low:.2f} to {high:.2f})"
 
 
-def _named(locks: Counter[tuple[str, str]]) -> str:
-    return ", ".join(f"{count} for {event}" for (_, event), count in locks.items()) or "0"
+def _named(locks: Counter[tuple[str, str, str | None]]) -> str:
+    return ", ".join(f"{count} for {event} of {table}" for (_, event, table), count in locks.items()) or "0"
 
 
 def _turn(url: str, targets: Sequence[Target], collection: str, size: int, loads: ProcessPoolExecutor) -> _Turn:

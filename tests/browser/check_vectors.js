@@ -1,4 +1,5 @@
 // In a page of the server: a line for each case of the shared vectors that the browser's client does not meet.
+// oxlint-disable-next-line no-unused-expressions -- the page evaluates it
 async (vectors) => {
   const { Ledger, decodeJson, parseMicro, parseQuery, parseTicket } = await import("/web/dither.js");
   const { leastMicroEpsilon } = await import("/web/gaussian_law.js");
@@ -19,7 +20,11 @@ async (vectors) => {
     }
   };
   for (const { query, values, cells } of vectors.cells) {
-    expect(`cells of ${query}`, values.map((value) => question(query).cell(value)), cells);
+    expect(
+      `cells of ${query}`,
+      values.map((value) => question(query).cell(value)),
+      cells,
+    );
     expect(`round trip of ${query}`, question(JSON.stringify(question(query))), question(query));
   }
   for (const { query, channel } of vectors.channels) {

@@ -189,6 +189,34 @@ def test_an_admin_does_everything_with_the_keyboard(survey: Survey, open_page: O
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 360), ("dark", 1200)])
+def test_the_whole_form_fits_and_takes_a_family_to_compare(
+    survey: Survey, open_page: OpenPage, scheme: str, width: int
+) -> None:
+    page = open_page(color_scheme=scheme, viewport={"width": width, "height": 800})
+    sign_in(page, survey, "/new")
+    for group in page.locator("summary").all():
+        group.press("Enter")
+    page.get_by_label("Family of distributions").select_option("gamma")
+    expect(page.get_by_label("shape of")).to_be_visible()
+    expect(page.get_by_label("sigma of")).to_be_hidden()
+    page.get_by_label("What it is about").fill("Rent")
+    page.get_by_label("shape of").fill("lognorm, s=1, loc=-1")
+    page.get_by_label("scale of").fill("lognorm, s=1")
+    page.get_by_label("weibull", exact=True).check()
+    expect(page.locator("#advice")).to_contain_text("Prior of shape: the distribution must not reach below 0.")
+    page.get_by_role("button", name="Create the collection").click()
+    expect(page.locator("#prior-wrong")).to_contain_text("must not reach below 0")
+    assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.get_by_label("shape of").fill("lognorm, s=1")
+    expect(page.locator("#advice")).to_contain_text("0.3 of the questions are there to tell the 2 families apart.")
+    assert violations(page) == []
+    page.get_by_role("button", name="Create the collection").click()
+    page.wait_for_url("**/collections/*")
+    expect(page.get_by_role("table").filter(has_text="Log evidence")).to_contain_text("weibull")
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 360), ("dark", 1200)])
 def test_axe_finds_nothing_and_nothing_is_cut_off(
     survey: Survey, answered: str, open_page: OpenPage, scheme: str, width: int
 ) -> None:

@@ -65,7 +65,7 @@ async function once(method, url, body) {
   try {
     const response = await fetch(url, {
       method,
-      body,
+      body, // oxlint-disable-line no-invalid-fetch-options -- undefined for a GET
       headers: { accept: "application/json", ...(body === undefined ? {} : { "content-type": "application/json" }) },
       cache: "no-store",
       credentials: "omit",

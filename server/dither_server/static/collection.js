@@ -29,15 +29,23 @@
       if (from < 0) continue;
       const numbers = [line.answers, ...LEVELS.map((level) => line[level])].map((all) => all.slice(from));
       const [low, middle, high] = ["q05", "q50", "q95"].map((level) => Plots.short(line[level].at(-1)));
-      Plots.draw(`trajectory-${name}`, "trajectory", numbers,
-        `${name} after ${count(charts.answers)} answers: median ${middle}, 90% band from ${low} to ${high}`);
+      Plots.draw(
+        `trajectory-${name}`,
+        "trajectory",
+        numbers,
+        `${name} after ${count(charts.answers)} answers: median ${middle}, 90% band from ${low} to ${high}`,
+      );
     }
   }
 
   function drawQuestions() {
     const { answers, edges } = charts.questions;
     if (!answers.length) return;
-    const last = edges.map((line) => line.at(-1)).filter((x) => x !== null).map(Plots.short).join(", ");
+    const last = edges
+      .map((line) => line.at(-1))
+      .filter((x) => x !== null)
+      .map(Plots.short)
+      .join(", ");
     Plots.draw("questions", "questions", [answers, ...edges], `Thresholds of the questions, the newest at ${last}`);
   }
 
@@ -48,8 +56,12 @@
     }
     if (!charts.population) return;
     const { x } = charts.population;
-    Plots.draw("population", charts.discrete ? "whole" : "population", [x, ...LEVELS.map((level) => charts.population[level])],
-      `The population's density with its 50% and 90% bands, from ${Plots.short(x[0])} to ${Plots.short(x.at(-1))}`);
+    Plots.draw(
+      "population",
+      charts.discrete ? "whole" : "population",
+      [x, ...LEVELS.map((level) => charts.population[level])],
+      `The population's density with its 50% and 90% bands, from ${Plots.short(x[0])} to ${Plots.short(x.at(-1))}`,
+    );
   }
 
   function drawPace() {
@@ -128,7 +140,7 @@
         say(`Live: follows the answers as they come, ${count(charts.answers)} at ${new Date().toLocaleTimeString()}.`);
       } catch {
         say("The server did not answer; the page shows what it knew before.", true);
-        }
+      }
       await new Promise((done) => setTimeout(done, AT_LEAST));
       if (document.hidden) await new Promise((done) => addEventListener("visibilitychange", done, { once: true }));
     }
@@ -148,7 +160,8 @@
     try {
       await navigator.clipboard.writeText(part("citation").textContent);
       say("The citation is copied.", true);
-    } catch { // not over plain http from another machine, nor if the person says no
+    } catch {
+      // not over plain http from another machine, nor if the person says no
       getSelection().selectAllChildren(part("citation"));
       say("The citation is selected: copy it.", true);
     }

@@ -1,6 +1,7 @@
 // Charts in the page's own colours. One function makes each kind; `draw` shows it or gives it new numbers.
 "use strict";
 
+// oxlint-disable-next-line no-unused-vars -- collection.js draws with it
 const Plots = (() => {
   const HEIGHT = 240;
   const shown = new Map();
@@ -67,17 +68,21 @@ const Plots = (() => {
   };
 
   // By answers, on a logarithmic scale. What the first few answers left open would flatten all that follows.
-  const growing = (from, data, range) => frame({
-    scales: {
-      x: { time: false, distr: 3, range: () => [floor(data()[0][0]), Math.max(data()[0].at(-1), data()[0][0] + 1)] },
-      y: { range },
-    },
-    axes: [
-      axis({ filter: (_, ticks) => ticks, values: (_, ticks) => ticks.map((x) => (round(x, data()[0]) ? short(x) : "")) }),
-      axis({ size: 58 }),
-    ],
-    ...from,
-  });
+  const growing = (from, data, range) =>
+    frame({
+      scales: {
+        x: { time: false, distr: 3, range: () => [floor(data()[0][0]), Math.max(data()[0].at(-1), data()[0][0] + 1)] },
+        y: { range },
+      },
+      axes: [
+        axis({
+          filter: (_, ticks) => ticks,
+          values: (_, ticks) => ticks.map((x) => (round(x, data()[0]) ? short(x) : "")),
+        }),
+        axis({ size: 58 }),
+      ],
+      ...from,
+    });
 
   // Whole numbers: of each a dash for the median, on bands as the others have.
   function whiskers(plot) {
@@ -87,7 +92,10 @@ const Plots = (() => {
     const [x, ...levels] = plot.data;
     x.forEach((value, i) => {
       const left = plot.valToPos(value, "x", true);
-      for (const [low, high, width, name] of [[0, 4, 8, "most"], [1, 3, 8, "half"]]) {
+      for (const [low, high, width, name] of [
+        [0, 4, 8, "most"],
+        [1, 3, 8, "half"],
+      ]) {
         pen.fillStyle = colour(name);
         const top = place(levels[high][i]);
         pen.fillRect(left - (width * unit) / 2, top, width * unit, Math.max(unit, place(levels[low][i]) - top));
@@ -98,45 +106,69 @@ const Plots = (() => {
   }
 
   const kinds = {
-    trajectory: (data) => growing(bands(data()[0].length === 1), data, () => {
-      const last = data()[0].at(-1);
-      const late = data()[0].map((n) => n >= last / 50);
-      return between(
-        Math.min(...data()[1].filter((_, i) => late[i])),
-        Math.max(...data()[5].filter((_, i) => late[i])),
-      );
-    }),
-    questions: (data) => growing({
-      series: [{}, ...data().slice(1).map(() => ({
-        stroke: colour("dot"), paths: () => null, points: { show: true, size: 6, width: 0, fill: colour("dot") },
-      }))],
-    }, data, () => {
-      const first = Math.min(10, data()[0].at(-1) / 10);
-      const edges = data().slice(1).flatMap((line) => line.filter((x, i) => x !== null && data()[0][i] >= first));
-      return between(Math.min(...edges), Math.max(...edges));
-    }),
+    trajectory: (data) =>
+      growing(bands(data()[0].length === 1), data, () => {
+        const last = data()[0].at(-1);
+        const late = data()[0].map((n) => n >= last / 50);
+        return between(
+          Math.min(...data()[1].filter((_, i) => late[i])),
+          Math.max(...data()[5].filter((_, i) => late[i])),
+        );
+      }),
+    questions: (data) =>
+      growing(
+        {
+          series: [
+            {},
+            ...data()
+              .slice(1)
+              .map(() => ({
+                stroke: colour("dot"),
+                paths: () => null,
+                points: { show: true, size: 6, width: 0, fill: colour("dot") },
+              })),
+          ],
+        },
+        data,
+        () => {
+          const first = Math.min(10, data()[0].at(-1) / 10);
+          const edges = data()
+            .slice(1)
+            .flatMap((line) => line.filter((x, i) => x !== null && data()[0][i] >= first));
+          return between(Math.min(...edges), Math.max(...edges));
+        },
+      ),
     population: () => frame({ scales: { x: { time: false } }, ...bands() }),
-    whole: () => frame({
-      scales: {
-        x: { time: false, range: (_, low, high) => [low - 0.5, high + 0.5] },
-        y: { range: (plot) => [0, 1.05 * Math.max(...plot.data[5])] },
-      },
-      axes: [axis({ incrs: [1, 2, 5, 10, 20, 50, 100] }), axis({ size: 58 })],
-      series: [{}, ...Array(5).fill(hidden)],
-      hooks: { draw: [whiskers] },
-    }),
-    density: () => frame({
-      scales: { x: { time: false } },
-      series: [{}, { stroke: colour("accent"), width: 2, fill: colour("most"), points: { show: false } }],
-    }),
-    pace: () => frame({
-      scales: { y: { range: (_, __, high) => [0, 1.1 * high || 1] } },
-      axes: [axis({ values: undefined }), axis({ size: 58 })],
-      series: [{}, {
-        stroke: colour("accent"), width: 2, fill: colour("most"), points: { show: false },
-        paths: uPlot.paths.stepped({ align: -1 }),
-      }],
-    }),
+    whole: () =>
+      frame({
+        scales: {
+          x: { time: false, range: (_, low, high) => [low - 0.5, high + 0.5] },
+          y: { range: (plot) => [0, 1.05 * Math.max(...plot.data[5])] },
+        },
+        axes: [axis({ incrs: [1, 2, 5, 10, 20, 50, 100] }), axis({ size: 58 })],
+        series: [{}, ...Array(5).fill(hidden)],
+        hooks: { draw: [whiskers] },
+      }),
+    density: () =>
+      frame({
+        scales: { x: { time: false } },
+        series: [{}, { stroke: colour("accent"), width: 2, fill: colour("most"), points: { show: false } }],
+      }),
+    pace: () =>
+      frame({
+        scales: { y: { range: (_, __, high) => [0, 1.1 * high || 1] } },
+        axes: [axis({ values: undefined }), axis({ size: 58 })],
+        series: [
+          {},
+          {
+            stroke: colour("accent"),
+            width: 2,
+            fill: colour("most"),
+            points: { show: false },
+            paths: uPlot.paths.stepped({ align: -1 }),
+          },
+        ],
+      }),
   };
 
   function draw(id, kind, numbers, label) {
@@ -157,7 +189,8 @@ const Plots = (() => {
   }
 
   function redraw() {
-    for (const [id, entry] of [...shown]) {
+    // The list is a copy: the loop deletes from what it walks and adds to it.
+    for (const [id, entry] of Array.from(shown)) {
       entry.plot.destroy();
       shown.delete(id);
       draw(id, entry.kind, entry.numbers, entry.label);
