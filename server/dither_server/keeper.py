@@ -16,11 +16,11 @@ import numpy.typing as npt
 from dither_client import Query, parse_query
 from dither_estimator.counts import total_answers
 from dither_estimator.learner import InvalidSnapshot, Learner
-from dither_estimator.member_counts import Members, without_members
+from dither_estimator.member_counts import Members, members_of, without_members
 from dither_estimator.misfit import Look, check_questions, misfit_p_value, misfit_report
 from dither_server.clock import Clock, iso_time, milliseconds
 from dither_server.collections import Collection
-from dither_server.institutions import Institutions, members_of
+from dither_server.institutions import Institutions, table_of
 from dither_server.packing import Purpose, pack_query
 from dither_server.store import HistoryRow, Store
 
@@ -139,7 +139,7 @@ class Keeper:
             return {}
         shares = self._institutions.shares(self.collection.number)
         self._shares = len(shares)
-        return members_of(self.collection, shares)
+        return members_of(table_of(self.collection, shares))
 
     def _learn(self, missing: Mapping[Query, npt.NDArray[np.int64]], members: Members) -> Update:
         before, began = self._learner.moves, time.perf_counter()
