@@ -343,16 +343,17 @@ def test_an_exported_table_gives_the_posterior_of_the_server(
         tickets = [admin.post(f"{path}/tickets").json()["ticket"] for _ in range(40)]
         batch = {"responses": [{"ticket": ticket, "answer": i % 2} for i, ticket in enumerate(tickets)]}
         admin.post(f"{path}/responses/batch", json=batch).raise_for_status()
-        with Analyst(url, ADMIN["Authorization"].removeprefix("Bearer ")) as analyst:
-            shared = analyst.member_counts(collection)
-        assert Counter((one.query.size, one.counts) for one in shared) == {
-            (400, (95, 70, 30, 2)): 2,
-            (41, (11, 8, 2, 0)): 1,
-        }
         deadline = time.monotonic() + 60
         while (server := admin.get(f"{path}/posterior").json())["institutions"] < 3 or server["answers"] < 40:
             assert time.monotonic() < deadline
             time.sleep(0.05)
+        with Analyst(url, ADMIN["Authorization"].removeprefix("Bearer ")) as analyst:
+            shared, title = analyst.member_counts(collection), analyst.posterior(collection).title
+        assert title == f"Posterior of {collection} after 40 answers and counts of 841 members"
+        assert Counter((one.query.size, one.counts) for one in shared) == {
+            (400, (95, 70, 30, 2)): 2,
+            (41, (11, 8, 2, 0)): 1,
+        }
         table, dashboard = tmp_path / f"counts.{ending}", tmp_path / f"dashboard.{ending}"
         options = ["--url", url, "--token", ADMIN["Authorization"].removeprefix("Bearer ")]
         assert run(["export", collection, "--counts", str(table), *options]) == 0
