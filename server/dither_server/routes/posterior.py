@@ -15,7 +15,7 @@ from starlette.concurrency import run_in_threadpool
 from dither_client import parse_query
 from dither_server.clock import iso_time, milliseconds
 from dither_server.collections import Collection
-from dither_server.errors import Forbidden, InvalidBody, NotFound, Unauthorized, Unavailable
+from dither_server.errors import Forbidden, InvalidBody, NotFound, Unauthorized
 from dither_server.keeper import Published
 from dither_server.messages import (
     AnswersReply,
@@ -24,7 +24,9 @@ from dither_server.messages import (
     PosteriorReply,
     QualityReply,
     QueriesReply,
+    examples,
 )
+from dither_server.openapi import reply
 from dither_server.packing import Purpose
 from dither_server.problems import problems
 from dither_server.quality import quality
@@ -42,7 +44,7 @@ from dither_server.service import Service
 __all__ = ["add_routes"]
 
 _PATH = "/v1/collections/{collection_id}"
-_READ = (NotFound, Unauthorized, Forbidden, Unavailable)
+_READ = (NotFound, Unauthorized, Forbidden)
 
 _LOOK_SECONDS = 0.25
 """Between two looks of a stream at what is published."""
@@ -61,22 +63,41 @@ def add_routes(app: FastAPI) -> None:
         show_posterior,
         response_model=PosteriorReply,
         response_model_exclude_unset=True,
-        responses=problems(*_READ),
+        responses={
+            200: reply(
+                "The posterior of the answers learnt so far; of none, it is the prior.", posterior=examples.POSTERIOR
+            ),
+            **problems(*_READ),
+        },
         **read,
     )
     app.add_api_route(
-        f"{posterior}/history", show_history, response_model=HistoryReply, responses=problems(*_READ), **read
+        f"{posterior}/history",
+        show_history,
+        response_model=HistoryReply,
+        responses={
+            200: reply("The rows, the oldest first; there may be none.", one=examples.HISTORY),
+            **problems(*_READ),
+        },
+        **read,
     )
     app.add_api_route(
-        f"{posterior}/particles", show_particles, response_model=ParticlesReply, responses=problems(*_READ), **read
+        f"{posterior}/particles",
+        show_particles,
+        response_model=ParticlesReply,
+        responses={200: reply("Every particle, with its weight.", two=examples.PARTICLES), **problems(*_READ)},
+        **read,
     )
-    stream = {"text/event-stream": {"schema": {"type": "string"}}}
+    stream = reply(
+        "Events of type `posterior` and `state`, until the collection closes.", "text/event-stream", two=examples.STREAM
+    )
+    stream["content"]["text/event-stream"]["schema"] = {"type": "string"}
     app.add_api_route(
         f"{posterior}/stream",
         stream_posterior,
         response_class=StreamingResponse,
         responses={
-            200: {"description": "Events of type `posterior` and `state`.", "content": stream},
+            200: stream,
             **problems(*_READ),
         },
         **read,
@@ -86,7 +107,12 @@ def add_routes(app: FastAPI) -> None:
         list_queries,
         response_model=QueriesReply,
         response_model_exclude_none=True,
-        responses=problems(NotFound, Unavailable, InvalidBody),
+        responses={
+            200: reply(
+                "Every question answered so far; `counts` for whoever may read the posterior.", one=examples.QUERIES
+            ),
+            **problems(NotFound, InvalidBody),
+        },
         **read,
     )
     app.add_api_route(
@@ -95,7 +121,10 @@ def add_routes(app: FastAPI) -> None:
         methods=["GET"],
         tags=["analysts"],
         response_model=AnswersReply,
-        responses=problems(*_READ, InvalidBody),
+        responses={
+            200: reply("A page of answers; `next` is null on the last one.", last=examples.ANSWERS),
+            **problems(*_READ, InvalidBody),
+        },
         openapi_extra=TOKEN,
     )
     app.add_api_route(
@@ -104,7 +133,10 @@ def add_routes(app: FastAPI) -> None:
         methods=["GET"],
         tags=["analysts"],
         response_model=QualityReply,
-        responses=problems(*_READ),
+        responses={
+            200: reply("How the collection goes, as far as it is written.", quality=examples.QUALITY),
+            **problems(*_READ),
+        },
         openapi_extra=TOKEN,
     )
 
