@@ -178,6 +178,19 @@ def test_what_is_read_stays_while_answers_come(survey: Survey, open_page: OpenPa
     assert told(page, "trajectory-sigma").startswith("After 400 answers: ")
 
 
+def test_the_page_of_a_collection_that_fills_up_ends_by_itself(survey: Survey, open_page: OpenPage) -> None:
+    collection, page, streams = survey.create(visibility="public", max_answers=300), open_page(), list[str]()
+    page.on("request", lambda request: streams.append(request.url) if request.url.endswith("/stream") else None)
+    page.goto(f"{survey.url}/collections/{collection}")
+    expect(page.get_by_role("link", name="Answer it yourself")).to_be_visible()
+    survey.arrive(collection, 300)
+    expect(page.locator("#shown")).to_have_text("The collection is closed: these are its last numbers, of 300 answers.")
+    expect(page.locator("#state")).to_have_text("closed")
+    expect(page.get_by_role("link", name="Answer it yourself")).to_be_hidden()
+    page.wait_for_timeout(4_000)  # a browser that is not told to stop connects again after three seconds
+    assert len(streams) == 1
+
+
 def test_a_slider_says_how_many_more_answers(survey: Survey, answered: str, open_page: OpenPage) -> None:
     page, sizes = open_page(), list[int]()
     page.on("response", lambda response: sizes.append(int(response.headers.get("content-length", 0))))

@@ -72,6 +72,7 @@ async def collection_page(
         "collection.html",
         status,
         terms=terms,
+        full=collection.full(terms["answers"]),
         privacy=privacy_sentences(collection.specification, terms),
         findings=found,
         parameters=collection.specification.family.names,
