@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand
 
 from dither_client.client import Client
-from dither_client.commands._shared import Json, Url, console, fail, print_json, read_input
+from dither_client.commands._shared import Json, Url, console, did_you_mean, fail, print_json, read_input
 from dither_client.entries import DEFAULT_CAP
 from dither_client.epsilon import epsilon_text, listed, wire_epsilon
 from dither_client.errors import InvalidQuery, InvalidValue, Problem
@@ -33,10 +33,12 @@ class _Discreet(TyperCommand):
     """Its usage errors never repeat an argument, since any of them may be the value."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        typed = [word.partition("=")[0] for word in args if word.startswith("--")]  # the parser takes them away
         try:
             return super().parse_args(ctx, args)
         except typer.TyperException:
-            _fail_usage()
+            known = [name for parameter in self.get_params(ctx) for name in parameter.opts if name.startswith("--")]
+            _fail_usage(next((did_you_mean(word, known) for word in typed if word not in known), ""))
 
 
 @app.command(cls=_Discreet, context_settings={"ignore_unknown_options": True})
@@ -102,8 +104,8 @@ def answer(
         _report(client, receipt, as_json)
 
 
-def _fail_usage() -> NoReturn:
-    fail("use: dither answer ID [VALUE] --url URL; see dither answer --help", 2)
+def _fail_usage(hint: str = "") -> NoReturn:
+    fail(f"use: dither answer ID [VALUE] --url URL{hint or '; see dither answer --help'}", 2)
 
 
 def _parse_value(text: str) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 
 from dither_client import Transform
 from dither_client.extras import require_extra
+from dither_client.files import file_trouble
 from dither_estimator.families import Family, FloatArray
 from dither_server.simulate.best_fit import nearest_member
 
@@ -103,7 +104,7 @@ def _sample_truth(path: Path, family: Family, values: FloatArray, transform: Tra
 def _read_column(path: Path, column: str) -> FloatArray:
     ending = path.suffix.lower()
     if ending not in (".csv", ".parquet"):
-        raise InvalidPopulation("the data file must end in .csv or .parquet")
+        raise InvalidPopulation(f"{path.name} must end in .csv or .parquet")
     require_extra("tables", "pandas", "pyarrow")
     read = _read_csv if ending == ".csv" else _read_parquet
     try:
@@ -111,10 +112,8 @@ def _read_column(path: Path, column: str) -> FloatArray:
         cells = read(path, column)
     except InvalidPopulation:
         raise
-    except FileNotFoundError:
-        raise InvalidPopulation(f"there is no file {path.name}") from None
     except OSError as error:
-        raise InvalidPopulation(f"{path.name} cannot be read: {error.strerror or 'it may be damaged'}") from None
+        raise InvalidPopulation(file_trouble(error)) from None
     except Exception:
         kind = "CSV file in UTF-8" if ending == ".csv" else "Parquet file"
         raise InvalidPopulation(f"{path.name} is not a {kind}") from None
