@@ -1,6 +1,6 @@
 """Simulation-based calibration: is the posterior right, whatever the prior says the truth may be?
 
-    python -m benchmarks.calibration [DRAWS]
+    python -m benchmarks.calibration [DRAWS [FOLDER]]
 
 A truth θ is drawn from the prior, a population from θ, and everyone answers, by the client's own sampler, what a
 learner asks. Then the posterior probability below each parameter of θ is uniform over the draws (Cook, Gelman & Rubin
@@ -8,6 +8,9 @@ learner asks. Then the posterior probability below each parameter of θ is unifo
 posterior that passes over some of the answers (Modrák et al. 2023). Each is held against the uniform law twice by
 Kolmogorov-Smirnov: as it is, for posteriors that lie to one side, and folded at its middle, for those that are too
 narrow or too wide. The false-alarm rate of all these tests together is `FALSE_ALARMS`, by Bonferroni's bound.
+
+All of it takes hours. What is done is kept in `FOLDER`, so that the same command goes on where it stopped; after a
+change to the estimator it needs another folder.
 """
 
 import sys
@@ -18,7 +21,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Memory, Parallel, delayed
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
@@ -69,10 +72,14 @@ _TOGETHER = 10
 """So many people are asked at once: choosing each one's question after the answer of the one before takes longer."""
 _CHUNK = 10
 
+_Chunk = Callable[[Mapping[str, Any], Sequence[int]], FloatArray]
+"""`ranks` of a specification's fields, from the first truths to the last."""
+
 
 def main(arguments: Sequence[str]) -> None:
-    """Prints the table; the first argument is the number of draws from each prior."""
+    """Prints the table; the arguments are those of the command."""
     draws = int(arguments[0]) if arguments else _DRAWS
+    chunk = Memory(arguments[1] if len(arguments) > 1 else None, verbose=0).cache(_chunk)
     tests = sum(2 * (len(prior) + 1) for prior in MODELS.values()) * len(query_types()) * len(_EPSILONS)
     title = f"Calibration: {draws} draws from each prior, {_ANSWERS} answers, {_PARTICLES} particles"
     print(
@@ -80,26 +87,26 @@ def main(arguments: Sequence[str]) -> None:
         f"\nright estimator has any below {FALSE_ALARMS / tests:.1e} once in {1 / FALSE_ALARMS:,.0f} times."
     )
     columns = ("family", *(f"{mechanism}, ε = {epsilon}" for mechanism, epsilon in product(query_types(), _EPSILONS)))
-    print_table(title, columns, _rows(draws))
+    print_table(title, columns, _rows(draws, chunk))
 
 
-def _rows(draws: int) -> Iterator[tuple[object, ...]]:
+def _rows(draws: int, chunk: _Chunk) -> Iterator[tuple[object, ...]]:
     for family, prior in MODELS.items():
         row: list[object] = [family]
         for mechanism, epsilon in product(query_types(), _EPSILONS):
             fields = {"family": family, "mechanism": mechanism, "epsilon": epsilon, "particles": _PARTICLES}
-            each = pvalues(_in_parallel({**fields, "prior": prior}, draws))
+            each = pvalues(_in_parallel({**fields, "prior": prior}, draws, chunk))
             print(family, mechanism, epsilon, *(f"{p:.2g}" for p in each.ravel()), file=sys.stderr, flush=True)
             row.append(f"{each.min():.2g}")
         yield tuple(row)
 
 
-def _in_parallel(fields: Mapping[str, Any], draws: int) -> FloatArray:
+def _in_parallel(fields: Mapping[str, Any], draws: int, chunk: _Chunk) -> FloatArray:
     chunks = [range(start, min(start + _CHUNK, draws)) for start in range(0, draws, _CHUNK)]
-    return np.concatenate(Parallel(n_jobs=-1)(delayed(_chunk)(fields, seeds) for seeds in chunks))
+    return np.concatenate(Parallel(n_jobs=-1)(delayed(chunk)(fields, seeds) for seeds in chunks))
 
 
-def _chunk(fields: Mapping[str, Any], seeds: range) -> FloatArray:
+def _chunk(fields: Mapping[str, Any], seeds: Sequence[int]) -> FloatArray:
     with threadpool_limits(1):
         return ranks(Specification.from_json(fields), seeds, _ANSWERS)
 

@@ -1,8 +1,9 @@
 """Run by `peer_particles.py` in a virtual environment of its own: IBIS of the package `particles` on given answers.
 
 Reads an archive of thresholds and answers, prints one JSON line for each length asked for. N = 1,000, three
-random-walk Metropolis steps a move, resampling at half the effective sample size; the likelihood of everything seen so
-far is computed from counts by threshold, as Dither does, and not answer by answer, which would cost O(n) a move.
+random-walk Metropolis steps a move, resampling at half the effective sample size. With `answers` the package computes
+the likelihood of everything seen so far itself, answer by answer; with `counts` the model computes it from counts by
+threshold, as Dither does.
 """
 
 import json
@@ -16,7 +17,7 @@ from particles import smc_samplers as ssp
 from scipy.special import ndtr
 
 
-class Thresholds(ssp.StaticModel):
+class Answers(ssp.StaticModel):
     """Randomised response at ε = 1 on the side of a threshold, for a normal population."""
 
     low, high = 1 / (1 + np.e), np.e / (1 + np.e)
@@ -24,7 +25,6 @@ class Thresholds(ssp.StaticModel):
     def __init__(self, cuts, answers, prior):
         super().__init__(data=answers, prior=prior)
         self.cuts = cuts
-        self.unique, self.index = np.unique(cuts, return_inverse=True)
 
     def _above(self, theta, cuts):
         below = ndtr((cuts - theta["mu"][..., None]) / np.exp(theta["log_sigma"])[..., None])
@@ -33,6 +33,14 @@ class Thresholds(ssp.StaticModel):
     def logpyt(self, theta, t):
         above = self._above(theta, self.cuts[t : t + 1])[:, 0]
         return np.log(above if self.data[t] else 1 - above)
+
+
+class Counts(Answers):
+    """The same with the likelihood of a table."""
+
+    def __init__(self, cuts, answers, prior):
+        super().__init__(cuts, answers, prior)
+        self.unique, self.index = np.unique(cuts, return_inverse=True)
 
     def loglik(self, theta, t=None):
         seen = slice(0, self.T if t is None else t + 1)
@@ -54,16 +62,16 @@ class LogScale(dists.ProbDist):
 
 
 def main():
-    archive = np.load(sys.argv[1])
+    archive, kind = np.load(sys.argv[1]), {"answers": Answers, "counts": Counts}[sys.argv[2]]
     prior = dists.StructDist({"mu": dists.Normal(scale=100.0), "log_sigma": LogScale()})
-    for n in map(int, sys.argv[2:]):
+    for n in map(int, sys.argv[3:]):
         np.random.seed(1)
-        model = Thresholds(archive["cuts"][:n], archive["answers"][:n], prior)
+        model = kind(archive["cuts"][:n], archive["answers"][:n], prior)
         move = ssp.AdaptiveMCMCSequence(len_chain=4, adaptive=False)
-        began = time.perf_counter()
+        began = time.process_time()
         smc = particles.SMC(fk=ssp.IBIS(model, wastefree=False, move=move), N=1_000, ESSrmin=0.5)
         smc.run()
-        seconds = time.perf_counter() - began
+        seconds = time.process_time() - began
         weights, theta = smc.W, smc.X.theta
         values = {"mu": theta["mu"], "sigma": np.exp(theta["log_sigma"])}
         means = {name: float(weights @ x) for name, x in values.items()}

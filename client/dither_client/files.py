@@ -30,9 +30,13 @@ def json_object(content: bytes, name: str) -> dict[str, Any]:
     try:
         data = decode_json(content)
     except BadResponse as error:
-        found = error.__context__
-        where = f": line {found.lineno}, {found.msg}" if isinstance(found, json.JSONDecodeError) else ""
-        raise ValueError(f"{name} is not a JSON object{where}") from None
+        raise ValueError(f"{name} is not a JSON object: {_why(error.__context__)}") from None
     if not isinstance(data, dict):
         raise ValueError(f'{name} is not a JSON object, such as {{"name": "Wages", "family": "normal", "epsilon": 1}}')
     return data
+
+
+def _why(error: BaseException | None) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"line {error.lineno}, {error.msg}"
+    return "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else "its numbers must be finite"

@@ -121,7 +121,10 @@ class Learner:
         self._review(at)
         due = self._epoch(at)
         length = max(size, min(due, _QUESTIONS))
-        queries = self._questions(length, max(due, length) / length, at)
+        known: dict[Query, Query] = {}
+        queries = tuple(
+            known.setdefault(query, query) for query in self._questions(length, max(due, length) / length, at)
+        )
         pool = self._pools[epsilon] = _Pool(queries, self._answers + due, cycle(queries))
         return pool
 

@@ -4,6 +4,7 @@ Chopin 2002, *A sequential particle filter method for static models*; the margin
 Counts are applied by adaptive tempering: each step raises the exponent of the new counts as far as the effective sample
 size stays at half the particles, resamples, and moves every particle by Metropolis-Hastings steps that leave the
 tempered posterior of the whole count table invariant. When half is kept at exponent 1 at once, there is no move.
+A first table under a far too wide prior is tempered from elsewhere (`beginning.py`).
 """
 
 from dataclasses import dataclass, field, replace
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
+from dither_estimator.beginning import Beginning, questions_place
 from dither_estimator.counts import Counts, merge_counts
 from dither_estimator.families import FloatArray
 from dither_estimator.likelihood import CountLikelihood
@@ -32,6 +34,8 @@ _KEEP = 0.5
 """The share of the particles below which the effective sample size may not fall."""
 _STATES = 8
 """States that each chain of a move gives."""
+_FEW = 25
+"""A prior of which fewer particles than this are effective in the questions' place is too wide to begin from."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +98,11 @@ def update(
     acceptance: list[float] = []
     exponent = 0.0
     least = _KEEP * len(state.log_weights)
+    state, beginning = _begun(rng, state, likelihood, new, members)
     while True:
         gain = likelihood.log_likelihood(state.theta)
+        if beginning is not None:
+            gain += state.prior.log_density(state.coordinates) - beginning.log_density(state.coordinates)
         step = 1.0 - exponent
         raised, evidence, ess = _normalised(state.log_weights + step * gain)
         if not ess >= least:
@@ -106,12 +113,39 @@ def update(
         state = _raised(state, raised, evidence, step * gain)
         if exponent == 1.0:
             break
-        target = target or _TemperedTarget.of(state, new, members)
+        target = target or _TemperedTarget.of(state, new, members, beginning)
         state, rate = _moved(rng, state, target.at(exponent))
         acceptance.append(rate)
     info = UpdateInfo(ess, tuple(exponents), tuple(acceptance))
     counts, shared = merge_counts(state.counts, new), merge_members(state.members, members)
     return replace(state, counts=counts, members=shared), info
+
+
+def _begun(
+    rng: np.random.Generator, state: ParticleSystem, likelihood: CountLikelihood, new: Counts, members: Members
+) -> tuple[ParticleSystem, Beginning | None]:
+    """Particles of the mixture to begin from, if these are the prior's and it is too wide; else the state as it is."""
+    if state.counts or state.members:
+        return state, None
+    size = len(state.log_weights)
+    unexplained = -likelihood.log_likelihood(state.theta).max()
+    if unexplained <= np.log(size):  # none explains the answers much better, of which there are few
+        return state, None
+    near = questions_place(state.prior, new, members)
+    if near is None or _overlap(near, state) >= _FEW:
+        return state, None
+    # With draws of their own: particles that stay as they are need none.
+    others = state.prior.family.constrain(near.sample(np.random.default_rng(0), size))
+    if unexplained + likelihood.log_likelihood(others).max() <= np.log(size):
+        return state, None
+    beginning = Beginning((state.prior, near))
+    return replace(state, coordinates=beginning.sample(rng, size)), beginning
+
+
+def _overlap(near: Prior, state: ParticleSystem) -> float:
+    """How many particles are effective if they are weighted for the law `near`."""
+    log_weights = near.log_density(state.coordinates) - state.prior.log_density(state.coordinates)
+    return effective_sample_size(log_weights) if np.isfinite(log_weights.max()) else 0.0
 
 
 def _normalised(log_weights: FloatArray) -> tuple[FloatArray, float, float]:
@@ -176,9 +210,11 @@ class _TemperedTarget:
     new: list[FloatArray]
     members: list[tuple[int, int]]
     """How often each of the institutions' counts is among the old and among the new ones."""
+    beginning: Beginning | None
+    """What the posterior is tempered from if that is not the prior."""
 
     @classmethod
-    def of(cls, state: ParticleSystem, new: Counts, members: Members) -> "_TemperedTarget":
+    def of(cls, state: ParticleSystem, new: Counts, members: Members, beginning: Beginning | None) -> "_TemperedTarget":
         prior, old = state.prior, state.counts
         shared = merge_members(state.members, members)
         union = CountLikelihood.of(prior.family, merge_counts(old, new), shared)
@@ -189,6 +225,7 @@ class _TemperedTarget:
             [np.array([old.get(query, zeros[query]) for query in g.queries], dtype=float).T for g in union.groups],
             [np.array([new.get(query, zeros[query]) for query in g.queries], dtype=float).T for g in union.groups],
             [(state.members.get(member, 0), members.get(member, 0)) for member in shared],
+            beginning,
         )
 
     def at(self, exponent: float) -> LogDensity:
@@ -201,8 +238,10 @@ class _TemperedTarget:
         likelihood = replace(self.union, counts=counts, members=shared)
 
         def log_density(coordinates: FloatArray) -> FloatArray:
-            theta = family.constrain(coordinates)
-            return self.prior.log_density(coordinates) + likelihood.log_likelihood(theta)
+            prior = self.prior.log_density(coordinates)
+            if self.beginning is not None:
+                prior = exponent * prior + (1 - exponent) * self.beginning.log_density(coordinates)
+            return prior + likelihood.log_likelihood(family.constrain(coordinates))
 
         return log_density
 

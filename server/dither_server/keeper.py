@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,12 @@ class Published:
     """The chance that a ticket is to be a check ticket."""
     width: float = 0.0
     """Distance between the outermost cell edges of the pools' questions, on the transformed scale."""
+
+    @property
+    def questions(self) -> set[bytes]:
+        """All of them, packed."""
+        pools = chain(self.pools.values(), self.check_pools.values())
+        return {question.packed for pool in pools for question in pool}
 
 
 @dataclass(frozen=True)

@@ -122,8 +122,6 @@ def test_the_same_name_is_the_same_kind_of_thing() -> None:
         for option in options(path):
             kinds[option.opts[0]].add((option.type_descriptor.annotation, option.multiple))
     assert {name for name, found in kinds.items() if len(found) > 1} <= set(SEVERAL)
-    helps = {option.help for path in COMMANDS for option in options(path) if option.opts[0] == "--token"}
-    assert len(helps) == 1
 
 
 def write_places(folder: Path) -> dict[str, str]:

@@ -87,8 +87,8 @@ def test_a_posterior_charged_with_what_it_learnt_before_is_outdone() -> None:
 
 
 def test_a_heard_opinion_asks_half_of_the_questions_and_goes_when_it_knows_no_better() -> None:
-    rng = np.random.default_rng(2)
-    learner = _attacked(3, 200, 1_000)
+    rng = np.random.default_rng(9)
+    learner = _attacked(10, 200, 1_000)
     phases: list[bool] = []
     for value in rng.normal(50, SIGMA, 6_000).tolist():
         query = learner.ask()

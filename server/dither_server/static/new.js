@@ -22,6 +22,18 @@
     }
   }
 
+  // A family's priors are those of its own parameters.
+  function choosePriors() {
+    for (const prior of form.querySelectorAll("[data-families]")) {
+      const own = prior.dataset.families.split(" ").includes(form.elements.family.value);
+      prior.hidden = !own;
+      prior.querySelector("input").disabled = !own;
+      prior.querySelector(".of").hidden = true;
+    }
+  }
+
+  form.elements.family.addEventListener("input", choosePriors);
   form.addEventListener("input", advise);
+  choosePriors();
   advise();
 })();
