@@ -32,11 +32,11 @@ from dither_estimator.specification import Specification
 from dither_server.collections import Collections
 from dither_server.database import make_engine, upgrade, writing
 from dither_server.ingest import Ingest
-from dither_server.ingest_sql import Asked, add_counts, number_queries
+from dither_server.ingest_sql import add_counts, number_queries
 from dither_server.institutions import Institutions
 from dither_server.keeper import Keeper
 from dither_server.metrics import Metrics
-from dither_server.packing import unpack_query
+from dither_server.packing import pack_query, unpack_query
 from dither_server.schema import collections, counts
 from dither_server.store import Store
 from dither_server.writer import Writer
@@ -103,8 +103,8 @@ def _rows(day: _Day, keeper: Keeper, path: Path, total: int, step: int) -> Itera
         table = _answers(rng, spec, questions, size)
         answered = time.perf_counter()
         with engine.begin() as connection:
-            new: list[Asked] = [(query, "training") for query in table if query not in numbers]
-            numbers |= {query: number for (query, _), number in number_queries(connection, new).items()}
+            new = {pack_query(query): query for query in table if query not in numbers}
+            numbers |= {new[packed]: number for packed, number in number_queries(connection, new).items()}
             add_counts(connection, 0, _tally(table, numbers))
         counted = time.perf_counter()
         keeper.catch_up()

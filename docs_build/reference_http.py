@@ -1,5 +1,6 @@
 """The page of every call and every body, from the OpenAPI document."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -41,7 +42,17 @@ def _call(method: str, path: str, call: dict[str, Any]) -> str:
         parts.append(f"Takes {_content(call['requestBody'])}.")
     replies = [[code(status), _content(reply), reply["description"]] for status, reply in call["responses"].items()]
     parts.append(table(["status", "body", "when"], sorted(replies)))
-    return "\n\n".join(parts)
+    parts += [_example(reply) for status, reply in call["responses"].items() if status < "300"]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _example(reply: dict[str, Any]) -> str:
+    """The first example of a reply."""
+    for _, content in _contents(reply):
+        for example in content.get("examples", {}).values():
+            value = example["value"]
+            return f"```json\n{json.dumps(value, ensure_ascii=False)}\n```" if isinstance(value, dict) else code(value)
+    return ""
 
 
 def _content(message: dict[str, Any]) -> str:

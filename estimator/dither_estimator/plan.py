@@ -97,10 +97,16 @@ class Precision:
 def precision_of_answers(specification: Specification, theta: npt.ArrayLike) -> Precision:
     """The precision that a collection of that specification reaches in the population `theta` (d,).
 
-    Raises `DesignError` if `theta` is no member, or unless the design identifies all of it.
+    In the number of answers that are learnt. Those to questions that tell families apart count as if they said nothing
+    of the parameters. Raises `DesignError` if `theta` is no member, or unless the design identifies all of it and the
+    policy follows it.
     """
     spec = specification
-    design = optimal_design(spec.family, theta, spec.mechanism, spec.epsilon, spec.goal, spec.levels)
+    if spec.policy.name == "fixed":
+        raise DesignError("a collection that always asks the same question has no plan")
+    if spec.discriminate == 1:
+        raise DesignError("with discriminate 1 no question is asked for the parameters, and there is no plan")
+    design = optimal_design(spec.family, theta, spec.mechanism, spec.epsilon, spec.goal, spec.levels, rho=spec.rho)
     if None in design.variances:
         missing = spec.family.names[design.variances.index(None)]
         weights = ",".join(f"{name}={weight:g}" for name, weight in spec.goal.weights)
@@ -108,8 +114,9 @@ def precision_of_answers(specification: Specification, theta: npt.ArrayLike) -> 
             f"questions for the goal {weights} alone say nothing of {missing}, on which the precision depends: "
             f"give it a weight in the goal, such as {weights},{missing}=0.1"
         )
-    search = answers_to_find(spec.prior, design)
-    return _precision(spec.family, design.theta, lambda at: design.at(at).information, search)
+    asked = 1.0 - spec.discriminate
+    search = answers_to_find(spec.prior, design) / asked
+    return _precision(spec.family, design.theta, lambda at: asked * design.at(at).information, search)
 
 
 def precision_of_values(family: Family, theta: npt.ArrayLike) -> Precision:

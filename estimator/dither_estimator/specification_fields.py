@@ -91,7 +91,7 @@ def read_epsilon(field: str, value: Any) -> Fraction:
     """ε of one answer, at most `MAX_EPSILON`; raises `InvalidEpsilon` for what is no positive decimal."""
     if value is None:
         raise SpecificationError(f"{field} is required: a number above 0")
-    epsilon = wire_epsilon(value)
+    epsilon = wire_epsilon(value, field)
     if epsilon > MAX_EPSILON:
         raise SpecificationError(f"{field} must be at most {MAX_EPSILON}")
     return epsilon

@@ -10,10 +10,22 @@ from typing import Any, TypeVar
 from fastapi import Request
 from pydantic import BaseModel, ValidationError
 
-from dither_server.errors import BodyTooLarge, BodyTooSlow, MalformedJson
+from dither_server.errors import BodyTooLarge, BodyTooSlow, InvalidBody, MalformedJson
 from dither_server.problems import invalid
 
-__all__ = ["MAX_BATCH_BODY", "MAX_BODY", "MAX_DEPTH", "parse_json", "read_body", "validate_body", "with_floats"]
+__all__ = [
+    "BODY_REFUSALS",
+    "MAX_BATCH_BODY",
+    "MAX_BODY",
+    "MAX_DEPTH",
+    "parse_json",
+    "read_body",
+    "validate_body",
+    "with_floats",
+]
+
+BODY_REFUSALS = (MalformedJson, InvalidBody, BodyTooLarge, BodyTooSlow)
+"""What any call with a body may be refused with."""
 
 MAX_BODY = 64 * 1024
 """Bytes that a body may have."""

@@ -84,13 +84,13 @@ class MalformedJson(Refusal):
 
 
 class InvalidBody(Refusal):
-    """The body, or a parameter, has the wrong shape."""
+    """A field or a parameter is missing, not known, or not what it may be."""
 
     default = "The body does not have the shape that this call asks for."
 
 
 class InvalidAnswer(InvalidBody):
-    """The answer is not one of the answers to the ticket's query."""
+    """What is sent is not one of the answers to what was asked."""
 
     default = "The answer must be one of the answers to the ticket's query."
 
@@ -132,7 +132,7 @@ class InvitationUsed(InvitationRefused):
 
 
 class NotFound(Refusal):
-    """Nothing is there."""
+    """What the address names does not exist."""
 
     default = "There is nothing at this address."
 
@@ -160,13 +160,13 @@ class TicketForeign(TicketRefused):
 
 
 class TicketExpired(TicketRefused):
-    """The ticket's life is over."""
+    """The ticket's 24 hours are over, and no answer was stored for it."""
 
     default = "The ticket has expired and its answer was not counted."
 
 
 class AlreadyAnswered(Refusal):
-    """The ticket has been used for another answer."""
+    """The ticket counts already, with another answer."""
 
     default = "The ticket has been used for another answer: one ticket counts once."
 
@@ -188,7 +188,7 @@ class CollectionNotOpen(CollectionRefused):
 
 
 class CollectionPaused(CollectionRefused):
-    """The collection issues no tickets at present."""
+    """The collection is paused."""
 
     default = "The collection is paused and issues no tickets: try again later."
 
@@ -225,7 +225,7 @@ class TryLater(Refusal):
 
 
 class Overloaded(TryLater):
-    """Too much is waiting to be written."""
+    """Too much is waiting to be written, or there are too many connections."""
 
     default = "The server is busy and stored nothing: send the same bytes again later."
 
@@ -241,7 +241,7 @@ class TooManyTickets(TryLater):
 
 
 class Unavailable(TryLater):
-    """The database cannot be used at present, or the server is stopping."""
+    """The database cannot be used now, the collection's estimator is not ready, or the server is stopping."""
 
     default = "The server cannot reach its database at present: send the same bytes again later."
     retry_after = 2

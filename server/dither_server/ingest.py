@@ -23,7 +23,6 @@ from dither_server.ingest_sql import (
     spend_tickets,
     store_answers,
 )
-from dither_server.packing import purpose_of, unpack_query
 
 __all__ = ["Arrival", "Fate", "Ingest", "Stored"]
 
@@ -151,8 +150,7 @@ class Ingest:
     def _query_numbers(self, connection: Connection, packed: set[bytes]) -> dict[bytes, int]:
         """Row numbers of packed queries."""
         numbers = {query: self._queries[query] for query in packed if query in self._queries}
-        unknown = {(unpack_query(query), purpose_of(query)): query for query in packed - numbers.keys()}
-        return numbers | {unknown[asked]: number for asked, number in number_queries(connection, unknown).items()}
+        return numbers | number_queries(connection, packed - numbers.keys())
 
 
 def _refusal(rules: Rules, arrival: Arrival) -> Fate | None:

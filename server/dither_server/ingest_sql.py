@@ -9,16 +9,14 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, bindparam, func, literal, select
 
-from dither_client import Query
 from dither_server.database import driver_rows, insert_into
 from dither_server.ingest_rows import RowInsert
-from dither_server.packing import Purpose
+from dither_server.packing import purpose_of, unpack_query
 from dither_server.schema import answers, collections, counts, queries, spent_tickets
 
 __all__ = [
     "NOT_KEPT",
     "AnswerValues",
-    "Asked",
     "Key",
     "Rules",
     "add_counts",
@@ -34,9 +32,6 @@ NOT_KEPT = -1
 
 Key = tuple[int, bytes]
 """A collection's number and the key of a ticket in it."""
-
-Asked = tuple[Query, Purpose]
-"""A query and what its answers are for: answers for different purposes are counted apart."""
 
 AnswerValues = tuple[int, int, int]
 """Of an answer to be stored: its query's number, the answer, and when it was received (milliseconds)."""
@@ -169,15 +164,16 @@ def spend_tickets(connection: Connection, slot: int, rows: Mapping[Key, AnswerVa
     return new
 
 
-def number_queries(connection: Connection, wanted: Iterable[Asked]) -> dict[Asked, int]:
-    """Row numbers of queries asked for a purpose, which get a row if they have none."""
-    by_name = {(query.id, purpose): (query, purpose) for query, purpose in wanted}
-    if not by_name:
+def number_queries(connection: Connection, wanted: Iterable[bytes]) -> dict[bytes, int]:
+    """Row numbers of packed queries, which get a row if they have none: answers for each purpose are counted apart."""
+    unpacked = {packed: unpack_query(packed) for packed in wanted}
+    if not unpacked:
         return {}
+    by_name = {(query.id, purpose_of(packed)): packed for packed, query in unpacked.items()}
     statements = _statements(connection.dialect.name)
     rows = [
-        {"id": name, "query": _json(query), "purpose": purpose}
-        for (name, purpose), (query, _) in sorted(by_name.items(), key=lambda item: item[0])
+        {"id": name, "query": json.dumps(unpacked[packed].to_json(), allow_nan=False), "purpose": purpose}
+        for (name, purpose), packed in sorted(by_name.items())
     ]
     connection.execute(statements.insert_queries, rows)
     found = connection.execute(statements.query_numbers, {"ids": sorted({name for name, _ in by_name})})
@@ -221,7 +217,3 @@ def _statements(dialect: str) -> _Statements:
             queries.c.id.in_(bindparam("ids", expanding=True))
         ),
     )
-
-
-def _json(query: Query) -> str:
-    return json.dumps(query.to_json(), allow_nan=False)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,11 @@ import numpy.typing as npt
 from dither_client import Query, parse_query
 from dither_estimator.counts import total_answers
 from dither_estimator.learner import InvalidSnapshot, Learner
-from dither_estimator.member_counts import Members, without_members
+from dither_estimator.member_counts import Members, members_of, without_members
 from dither_estimator.misfit import Look, check_questions, misfit_p_value, misfit_report
 from dither_server.clock import Clock, iso_time, milliseconds
 from dither_server.collections import Collection
-from dither_server.institutions import Institutions, members_of
+from dither_server.institutions import Institutions, table_of
 from dither_server.packing import Purpose, pack_query
 from dither_server.store import HistoryRow, Store
 
@@ -63,6 +64,12 @@ class Published:
     """The chance that a ticket is to be a check ticket."""
     width: float = 0.0
     """Distance between the outermost cell edges of the pools' questions, on the transformed scale."""
+
+    @property
+    def questions(self) -> set[bytes]:
+        """All of them, packed."""
+        pools = chain(self.pools.values(), self.check_pools.values())
+        return {question.packed for pool in pools for question in pool}
 
 
 @dataclass(frozen=True)
@@ -132,7 +139,7 @@ class Keeper:
             return {}
         shares = self._institutions.shares(self.collection.number)
         self._shares = len(shares)
-        return members_of(self.collection, shares)
+        return members_of(table_of(self.collection, shares))
 
     def _learn(self, missing: Mapping[Query, npt.NDArray[np.int64]], members: Members) -> Update:
         before, began = self._learner.moves, time.perf_counter()

@@ -33,6 +33,8 @@ class Kept:
         self.keeper = keeper
         self.published: Published | None = None
         """What requests read; the owner sets it."""
+        self.numbered: set[bytes] = set()
+        """Packed questions that have their number in the database; the owner adds to it."""
         self._snapshot_learnt = keeper.learnt
         self._snapshot_stored = time.monotonic()
         self._edition = 0

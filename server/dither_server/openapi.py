@@ -2,16 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from dither_server.problems import ProblemDocument
 
-__all__ = ["COLLECTION_ID", "Operation", "add_openapi", "json_body", "json_response"]
+__all__ = ["COLLECTION_ID", "Operation", "add_openapi", "json_body", "json_response", "reply"]
 
 _REF = "#/components/schemas/{model}"
 
@@ -36,15 +38,18 @@ class Operation:
 
 def json_body(model: type[BaseModel], *, required: bool = True, **examples: Any) -> dict[str, Any]:
     """A `requestBody` with named examples."""
-    content: dict[str, Any] = {"schema": {"$ref": _REF.format(model=model.__name__)}}
-    if examples:
-        content["examples"] = {name: {"value": value} for name, value in examples.items()}
+    content = {"schema": {"$ref": _REF.format(model=model.__name__)}, **_examples(examples)}
     return {"required": required, "content": {"application/json": content}}
 
 
 def json_response(description: str, model: type[BaseModel], **examples: Any) -> dict[str, Any]:
     """One of `responses`, with named examples."""
     return {"description": description, "content": json_body(model, **examples)["content"]}
+
+
+def reply(description: str, media: str = "application/json", **examples: Any) -> dict[str, Any]:
+    """One of `responses` of a call whose model FastAPI knows, with named examples."""
+    return {"description": description, **({"content": {media: _examples(examples)}} if examples else {})}
 
 
 def add_openapi(app: FastAPI, operations: list[Operation], models: tuple[type[BaseModel], ...]) -> None:
@@ -67,12 +72,27 @@ def add_openapi(app: FastAPI, operations: list[Operation], models: tuple[type[Ba
             document.setdefault("components", {}).setdefault("schemas", {}).update(schemas["$defs"])
             document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
             _drop_framework_problems(document)
+            _restore_examples(app, document)
             for operation in operations:
                 document["paths"].setdefault(operation.path, {})[operation.method] = dict(operation.document)
             app.openapi_schema = document
         return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]
+
+
+def _examples(named: Mapping[str, Any]) -> dict[str, Any]:
+    return {"examples": {name: {"value": value} for name, value in named.items()}} if named else {}
+
+
+def _restore_examples(app: FastAPI, document: dict[str, Any]) -> None:
+    """Puts the replies' examples in again: the framework leaves out what is null in them."""
+    for route in app.routes:
+        if isinstance(route, APIRoute) and route.include_in_schema:
+            for method, (status, described) in product(route.methods or (), route.responses.items()):
+                written = document["paths"][route.path][method.lower()]["responses"][str(status)]
+                for media, content in described.get("content", {}).items():
+                    written["content"][media].update(content)
 
 
 def _drop_framework_problems(document: dict[str, Any]) -> None:

@@ -23,6 +23,7 @@ from dither_server.clock import Clock, milliseconds
 from dither_server.collections import Collection, Collections
 from dither_server.database import DATABASE_TROUBLE
 from dither_server.errors import Unavailable
+from dither_server.ingest_sql import number_queries
 from dither_server.institutions import Institutions
 from dither_server.keeper import Keeper, Particles, Published, Question, stored_learner
 from dither_server.kept import Kept
@@ -251,13 +252,21 @@ class Owner:
             # Nobody hears of a look before it is stored for good.
             job = held(lease, _look_job(number, look, milliseconds(self._clock())))
             keeper.keep_looks(self._writer.submit(job).result())
-        kept.published = published = keeper.publish()
+        published = keeper.publish()
+        self._number(kept, published.questions - kept.numbered)
+        kept.published = published
         self._known[number] = keeper.known
         self._note(keeper, began, published)
         row = keeper.history(published)
         if row is not None:
             self._writer.submit(held(lease, _history_job(number, row)))
         return published
+
+    def _number(self, kept: Kept, questions: set[bytes]) -> None:
+        """Gives questions rows before they are asked: else processes that store first answers wait for each other."""
+        if questions:
+            job = self._writer.submit(lambda connection: number_queries(connection, questions))
+            kept.numbered |= job.result().keys()
 
     def _note(self, keeper: Keeper, began: tuple[int, float], published: Published) -> None:
         collection, ess = keeper.collection, published.posterior["ess"]

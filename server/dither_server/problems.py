@@ -142,11 +142,15 @@ def invalid(
 
 
 def problems(*kinds: type[Exception]) -> dict[int | str, dict[str, Any]]:
-    """What OpenAPI says of a call that may end in these problems (and in any call's)."""
-    by_status: dict[int, list[Problem]] = {}
-    for kind in dict.fromkeys(kinds):
-        by_status.setdefault(_PROBLEMS[kind].status, []).append(_PROBLEMS[kind])
-    return {status: _described(same) for status, same in sorted(by_status.items())}
+    """What OpenAPI says of a call that may end in these problems, and in those that any call may end in."""
+    by_status: dict[int, list[type[Exception]]] = {}
+    for kind in dict.fromkeys([*kinds, errors.Overloaded, errors.Unavailable]):
+        by_status.setdefault(_PROBLEMS[kind].status, []).append(kind)
+    described = {status: _described(same) for status, same in by_status.items()}
+    described[_INTERNAL.status] = _reply(
+        "The server failed in a way that nobody foresaw; its log says where.", [_INTERNAL]
+    )
+    return dict(sorted(described.items()))
 
 
 def add_problem_handlers(app: FastAPI, show: Show) -> None:
@@ -194,13 +198,19 @@ def _names(model: type[BaseModel]) -> set[str]:
     return {name for part in (schema, *inner) for name in part.get("properties", {})}
 
 
-def _described(same: Sequence[Problem]) -> dict[str, Any]:
+def _described(same: Sequence[type[Exception]]) -> dict[str, Any]:
+    found = [(_PROBLEMS[kind], str(kind.__doc__).splitlines()[0]) for kind in same]
+    described = _reply(" ".join(f"`{problem.name}`: {when}" for problem, when in found), [one for one, _ in found])
+    if all(issubclass(kind, errors.TryLater) for kind in same):
+        seconds = {"description": "Seconds after which trying again makes sense.", "schema": {"type": "integer"}}
+        described["headers"] = {"Retry-After": seconds}
+    return described
+
+
+def _reply(when: str, same: Sequence[Problem]) -> dict[str, Any]:
     examples = {problem.name: {"value": problem.document(problem.title + ".")} for problem in same}
     schema = {"$ref": "#/components/schemas/ProblemDocument"}
-    return {
-        "description": "; ".join(problem.title for problem in same) + ".",
-        "content": {MEDIA_TYPE: {"schema": schema, "examples": examples}},
-    }
+    return {"description": when, "content": {MEDIA_TYPE: {"schema": schema, "examples": examples}}}
 
 
 def _allowed(app: FastAPI, request: Request) -> list[str]:

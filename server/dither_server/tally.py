@@ -16,7 +16,6 @@ from dither_server.database import insert_into
 from dither_server.errors import Unavailable
 from dither_server.ingest import Arrival
 from dither_server.ingest_sql import number_queries
-from dither_server.packing import purpose_of, unpack_query
 from dither_server.schema import refusals, tallies
 from dither_server.writer import Writer
 
@@ -125,10 +124,7 @@ class Tally:
     ) -> dict[bytes, int]:
         """Adds to the tables; returns the row numbers of queries that were not known."""
         slices = tickets.keys() | answers.keys()
-        unknown = {
-            (unpack_query(q), purpose_of(q)): q for q in {query for _, query, _, _ in slices} - self._queries.keys()
-        }
-        found = {unknown[asked]: number for asked, number in number_queries(connection, unknown).items()}
+        found = number_queries(connection, {query for _, query, _, _ in slices} - self._queries.keys())
         numbers = self._queries | found
         rows = [
             {

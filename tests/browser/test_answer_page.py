@@ -346,6 +346,21 @@ def test_a_collection_that_is_not_open_says_so(open_page: OpenPage, site: WebSit
     assert violations(page) == []
 
 
+def test_a_collection_that_is_full_says_so_and_keeps_what_was_answered(open_page: OpenPage, site: WebSite) -> None:
+    collection = site.create(max_answers=1)
+    page, late = open_page(), open_page()
+    visit(page, site, collection)
+    visit(late, site, collection)
+    agree_and_send(page)
+    expect(page.get_by_role("heading", name="Your answer was counted")).to_be_visible()
+    agree_and_send(late)
+    expect(late.get_by_role("alert")).to_contain_text("has all the answers")
+    late.reload()
+    expect(late.locator("#closed")).to_have_text("This collection is full: it takes no new answers.")
+    page.reload()
+    expect(page.get_by_role("heading", name="You have answered already")).to_be_visible()
+
+
 def test_an_answer_that_came_too_late_is_not_drawn_again(open_page: OpenPage, site: WebSite) -> None:
     collection = site.create()
     page = open_page()

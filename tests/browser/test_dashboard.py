@@ -1,56 +1,23 @@
 """The dashboard in a real browser, while a simulated population answers. Every wait is for something to be seen."""
 
-import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import httpx2
 import pytest
 from playwright.sync_api import Page, expect
 from tests.browser.axe import violations
 from tests.browser.conftest import OpenPage
-from tests.server.served import ADMIN_TOKEN, serving
+from tests.browser.survey import ADMIN_TOKEN, Survey, open_survey
 
-from dither_client import parse_query
-
-ADMIN = {"Authorization": f"Bearer {ADMIN_TOKEN}"}
 PARTS = ("mean", "sd", "q05", "q25", "q50", "q75", "q95")
-SPEC = {"name": "Weekly wages", "family": "normal", "transform": "log", "range": [100, 2000], "epsilon": 1}
-
-
-class Survey:
-    """A server, and a population of lognormal values that answers when told to."""
-
-    def __init__(self, url: str) -> None:
-        self.url = url
-        self._rng = random.Random(1)
-
-    def call(self, method: str, path: str, **content: Any) -> Any:
-        reply = httpx2.request(method, f"{self.url}/v1{path}", headers=ADMIN, timeout=60, **content)
-        assert reply.status_code < 300, reply.text
-        return reply.json()
-
-    def create(self, **fields: Any) -> str:
-        return str(self.call("POST", "/collections", json=SPEC | {"particles": 200} | fields)["id"])
-
-    def arrive(self, collection: str, count: int) -> None:
-        """So many people answer, a hundred at a time."""
-        for _ in range(0, count, 100):
-            tickets = self.call("POST", f"/collections/{collection}/tickets", json={"count": 100})["tickets"]
-            answers = [parse_query(each["query"]).answer(self._rng.lognormvariate(6.2, 0.7)) for each in tickets]
-            responses = [
-                {"ticket": each["ticket"], "answer": answer} for each, answer in zip(tickets, answers, strict=True)
-            ]
-            self.call("POST", f"/collections/{collection}/responses/batch", json={"responses": responses})
 
 
 @pytest.fixture(scope="module")
 def survey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Survey]:
-    folder = tmp_path_factory.mktemp("dashboard")
-    with serving(f"sqlite:///{folder / 'test.sqlite'}") as (url, _):
-        yield Survey(url)
+    with open_survey(tmp_path_factory.mktemp("dashboard")) as survey:
+        yield survey
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +38,7 @@ def sign_in(page: Page, survey: Survey, following: str) -> None:
 def wait_learnt(page: Page, answers: int) -> None:
     """Until words and charts have so many answers."""
     expect(page.locator(f'[data-answers="{answers}"]')).to_be_visible()
-    expect(page.get_by_role("img", name=f"mu after {answers:,} answers")).to_be_visible()
+    expect(page.get_by_role("slider", name=f"mu after {answers:,} answers")).to_be_visible()
 
 
 def band(page: Page, parameter: str) -> float:
@@ -110,6 +77,85 @@ def test_charts_follow_the_answers_and_show_the_apis_numbers(survey: Survey, ope
         assert band(page, name) == pytest.approx(summary["q95"] - summary["q05"], rel=1e-3)
     assert [url for url in requests if not url.startswith(survey.url)] == []
     assert troubles == []  # among them whatever the page's policy forbids
+
+
+def told(page: Page, chart: str) -> str:
+    """The words that a screen reader gets of the chart; the same stand below it."""
+    words = page.locator(f"#{chart}").get_attribute("aria-valuetext") or ""
+    assert page.locator(f"#{chart}-reading").inner_text() == words
+    return words
+
+
+@pytest.mark.parametrize("width", [360, 1200])
+def test_charts_are_read_with_keys_and_pointer(survey: Survey, answered: str, open_page: OpenPage, width: int) -> None:
+    page = open_page(viewport={"width": width, "height": 800})
+    page.goto(f"{survey.url}/collections/{answered}")
+    history = survey.call("GET", f"/collections/{answered}/posterior/history")["history"]
+    newest = survey.call("GET", f"/collections/{answered}/posterior")
+    chart = page.get_by_role("slider", name="mu after")
+    expect(chart).to_have_attribute("aria-valuetext", re.compile(f"^After {newest['answers']:,} answers: mean "))
+    chart.focus()
+    chart.press("Home")
+    row = history[0]
+    numbers = [row["posterior"]["mu"][part] for part in ("mean", "q50", "q25", "q75", "q05", "q95")]
+    mean, median, *band = (f"{float(f'{x:.4g}'):g}" for x in numbers)
+    assert told(page, "trajectory-mu") == (
+        f"After {row['answers']:,} answers: mean {mean}, median {median}, "
+        f"50% {band[0]} to {band[1]}, 90% {band[2]} to {band[3]}."
+    )
+    chart.press("ArrowRight")
+    assert told(page, "trajectory-mu").startswith(f"After {history[1]['answers']:,} answers: ")
+    for key, at in (("End", chart.get_attribute("aria-valuemax")), ("Home", "0"), ("ArrowLeft", "0")):
+        chart.press(key)
+        assert chart.get_attribute("aria-valuenow") == at
+    page.keyboard.press("Tab")
+    expect(chart).to_have_attribute("aria-valuetext", re.compile(f"^After {newest['answers']:,} answers: "))
+    for name, along, words in (
+        ("questions", 0.3, r"After \d+ answers: a question with thresholds at [\d., -]+\."),
+        ("pace", 0.3, r"Until [\d:]+ [AP]M: [\d.K]+ answers a minute\."),
+        ("population", 0.8, r"At [\d.]+: density [\d.e-]+, 50% [\d.e-]+ to [\d.e-]+, 90% [\d.e-]+ to [\d.e-]+\."),
+        ("density-sigma", 0.9, r"sigma = [\d.]+: \d+% of the highest density\."),
+    ):
+        before = told(page, name)
+        area = page.locator(f"#{name} .u-over")
+        area.scroll_into_view_if_needed()
+        size = area.bounding_box()
+        assert size
+        area.hover(position={"x": size["width"] * along, "y": size["height"] / 2})
+        assert told(page, name) != before
+        assert re.fullmatch(words, told(page, name)), told(page, name)
+        assert page.locator(f"#{name} .u-cursor-x").is_visible()
+        page.mouse.move(1, 1)
+        assert told(page, name) == before
+    assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_what_is_read_stays_while_answers_come(survey: Survey, open_page: OpenPage) -> None:
+    collection, page = survey.create(visibility="public"), open_page()
+    survey.arrive(collection, 200)
+    page.goto(f"{survey.url}/collections/{collection}")
+    wait_learnt(page, 200)
+    page.locator("#trajectory-mu").focus()
+    page.keyboard.press("ArrowLeft")
+    here = told(page, "trajectory-mu")
+    survey.arrive(collection, 200)
+    wait_learnt(page, 400)
+    assert told(page, "trajectory-mu") == here
+    assert told(page, "trajectory-sigma").startswith("After 400 answers: ")
+
+
+def test_the_page_of_a_collection_that_fills_up_ends_by_itself(survey: Survey, open_page: OpenPage) -> None:
+    collection, page, streams = survey.create(visibility="public", max_answers=300), open_page(), list[str]()
+    page.on("request", lambda request: streams.append(request.url) if request.url.endswith("/stream") else None)
+    page.goto(f"{survey.url}/collections/{collection}")
+    expect(page.get_by_role("link", name="Answer it yourself")).to_be_visible()
+    survey.arrive(collection, 300)
+    expect(page.locator("#shown")).to_have_text("The collection is closed: these are its last numbers, of 300 answers.")
+    expect(page.locator("#state")).to_have_text("closed")
+    expect(page.get_by_role("link", name="Answer it yourself")).to_be_hidden()
+    page.wait_for_timeout(4_000)  # a browser that is not told to stop connects again after three seconds
+    assert len(streams) == 1
 
 
 def test_a_slider_says_how_many_more_answers(survey: Survey, answered: str, open_page: OpenPage) -> None:
@@ -186,6 +232,34 @@ def test_an_admin_does_everything_with_the_keyboard(survey: Survey, open_page: O
     expect(page.get_by_role("link", name="Sign in")).to_be_visible()
     page.goto(f"{survey.url}/collections/{collection}")
     expect(page.get_by_text("The posterior is for analysts")).to_be_visible()
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 360), ("dark", 1200)])
+def test_the_whole_form_fits_and_takes_a_family_to_compare(
+    survey: Survey, open_page: OpenPage, scheme: str, width: int
+) -> None:
+    page = open_page(color_scheme=scheme, viewport={"width": width, "height": 800})
+    sign_in(page, survey, "/new")
+    for group in page.locator("summary").all():
+        group.press("Enter")
+    page.get_by_label("Family of distributions").select_option("gamma")
+    expect(page.get_by_label("shape of")).to_be_visible()
+    expect(page.get_by_label("sigma of")).to_be_hidden()
+    page.get_by_label("What it is about").fill("Rent")
+    page.get_by_label("shape of").fill("lognorm, s=1, loc=-1")
+    page.get_by_label("scale of").fill("lognorm, s=1")
+    page.get_by_label("weibull", exact=True).check()
+    expect(page.locator("#advice")).to_contain_text("Prior of shape: the distribution must not reach below 0.")
+    page.get_by_role("button", name="Create the collection").click()
+    expect(page.locator("#prior-wrong")).to_contain_text("must not reach below 0")
+    assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.get_by_label("shape of").fill("lognorm, s=1")
+    expect(page.locator("#advice")).to_contain_text("0.3 of the questions are there to tell the 2 families apart.")
+    assert violations(page) == []
+    page.get_by_role("button", name="Create the collection").click()
+    page.wait_for_url("**/collections/*")
+    expect(page.get_by_role("table").filter(has_text="Log evidence")).to_contain_text("weibull")
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 360), ("dark", 1200)])

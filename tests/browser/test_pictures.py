@@ -1,46 +1,155 @@
-"""The picture of how-it-works.md draws the client's own channel, by keyboard, and leaves its words without scripts."""
+"""The pictures of how-it-works.md say what the channel and the estimator say, by keyboard, in light and dark."""
 
 import re
+import shutil
+import threading
+from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page
+from tests.browser.axe import violations
 from tests.browser.conftest import OpenPage
 
 from dither_client import Laplace
+from dither_estimator.families import find_family
+from dither_estimator.information import channel_information, information
 
 DOCS = Path(__file__).parents[2] / "docs"
+PLACES = re.findall(r'<div id="(\w+)-picture">(.*?)</div>', (DOCS / "how-it-works.md").read_text(), flags=re.DOTALL)
+WORDS = {name: " ".join(re.sub(r"<[^>]+>", "", text).split()) for name, text in PLACES}
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The pictures alone on a page, in the colours that the browser asks for."""
+    folder = tmp_path_factory.mktemp("pictures")
+    shutil.copytree(DOCS / "pictures", folder / "pictures")
+    scripts = "".join(f'<script type="module" src="pictures/{name}.js"></script>' for name, _ in PLACES)
+    places = "".join(f'<div id="{name}-picture">{text}</div>' for name, text in PLACES)
+    head = f'<meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>Pictures</title>{scripts}'
+    page = (
+        f'<!doctype html><html lang="en"><head>{head}</head><body><main><h1>Pictures</h1>{places}</main></body></html>'
+    )
+    (folder / "index.html").write_text(page, encoding="utf-8")
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=folder)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
 
 
 @pytest.fixture
-def page(open_page: OpenPage) -> Page:
-    [place] = re.findall(
-        r'<div id="answers-picture">.*?</div>', (DOCS / "how-it-works.md").read_text(), flags=re.DOTALL
-    )
+def page(address: str, open_page: OpenPage) -> Page:
     page = open_page()
-    page.set_content(place)
-    assert "73.1%" in page.inner_text("#answers-picture")
-    page.add_script_tag(content=(DOCS / "pictures" / "answers.js").read_text(), type="module")
-    page.wait_for_selector("#answers-picture svg")
+    page.goto(address)
+    for name, _ in PLACES:
+        page.wait_for_selector(f"#{name}-picture svg")
     return page
 
 
+def percentages(text: str) -> list[str]:
+    return re.findall(r"[\d.]+(?=%)", text)
+
+
 def drawn(page: Page) -> list[str]:
-    texts = page.locator("#answers-picture svg text").all_text_contents()
-    return [text for text in texts if text.endswith("%")]
+    return percentages(" ".join(page.locator("#answers-picture svg text").all_text_contents()))
 
 
 def channel(cell: int, levels: int, epsilon: str) -> list[str]:
     query = Laplace(low=0.0, high=1.0, levels=levels, epsilon=Fraction(epsilon))
-    return [f"{100 * float(chance):.1f}%" for chance in query.channel()[cell]]
+    return [f"{100 * float(chance):.1f}" for chance in query.channel()[cell]]
+
+
+def told(place: float, width: float, epsilon: str) -> list[str]:
+    """What an answer on 16 levels tells of N(0, 1): shares of 1 and 2, the information of the value itself."""
+    query = Laplace(low=place - width / 2, high=place + width / 2, levels=16, epsilon=Fraction(epsilon))
+    known = np.diag(information(find_family("normal"), [0.0, 1.0], query)) / (1, 2)
+    return [f"{float(f'{100 * share:.3g}'):g}" for share in known]
+
+
+def shown(page: Page) -> list[str]:
+    return percentages(page.locator("#information-picture p").inner_text())
+
+
+def test_both_pictures_are_on_the_site() -> None:
+    assert list(WORDS) == ["answers", "information"]
+    for name in WORDS:
+        assert f"path: pictures/{name}.js, type: module" in (DOCS.parent / "mkdocs.yml").read_text()
 
 
 def test_the_chances_are_those_of_the_channel(page: Page) -> None:
+    place = page.locator("#answers-picture")
     assert drawn(page) == channel(1, 1, "1")
-    page.get_by_label("levels").press("End")
+    place.get_by_label("levels").press("End")
     assert drawn(page) == channel(4, 6, "1")
-    page.get_by_label("ε").press("End")
+    place.get_by_label("ε").press("End")
     assert drawn(page) == channel(4, 6, "8")
-    page.get_by_label("value").press("Home")
+    place.get_by_label("value").press("Home")
     assert drawn(page) == channel(0, 6, "8")
+
+
+def test_the_information_is_the_estimators(page: Page) -> None:
+    place = page.locator("#information-picture")
+    assert shown(page) == told(0, 4, "1")
+    place.get_by_label("middle of the interval").press("End")
+    assert shown(page) == told(3, 4, "1")
+    place.get_by_label("width").press("Home")
+    assert shown(page) == told(3, 0.05, "1")
+    place.get_by_label("middle of the interval").press("ArrowLeft")
+    place.get_by_label("ε").press("End")
+    assert shown(page) == told(2.95, 0.05, "10")
+    assert place.get_by_label("width").get_attribute("aria-valuetext") == "0.05 σ"
+
+
+@pytest.mark.parametrize(("about", "epsilon"), [("mean", "1"), ("spread", "1"), ("mean", "10"), ("spread", "10")])
+def test_the_best_interval_is_the_best(page: Page, about: str, epsilon: str) -> None:
+    """By the estimator, over all intervals: narrow for small ε, and beside the mean for the spread."""
+    place = page.locator("#information-picture")
+    if epsilon == "10":
+        place.get_by_label("ε").press("End")
+    place.get_by_role("button", name=f"Best for the {about}").click()
+    middle, width = (float(place.get_by_label(name).input_value()) for name in ("middle of the interval", "width"))
+
+    query = Laplace(0.0, 1.0, 16, Fraction(epsilon))
+    places, widths = np.meshgrid(np.linspace(0, 3, 31), np.linspace(0.05, 8, 160))
+    lows = (places - widths / 2).ravel()
+    edges = lows[:, np.newaxis] + widths.ravel()[:, np.newaxis] * np.array(query.edges)
+    known = channel_information(find_family("normal"), [0.0, 1.0], edges, query.channel())
+    which = ["mean", "spread"].index(about)
+    most = known[:, which, which].max() / (which + 1)
+    assert shown(page) == told(middle, width, epsilon)
+    assert float(shown(page)[which]) == pytest.approx(100 * most, rel=0.01)
+    assert (width < 0.5) == (epsilon == "1")
+    assert (middle > 0.5) == ((about, epsilon) == ("spread", "1"))
+
+
+def test_the_words_without_scripts_are_true() -> None:
+    assert percentages(WORDS["answers"]) == channel(1, 1, "1")[::-1]
+    narrow, wide = 0.15, 4
+    wanted = [told(0, width, epsilon)[0] for epsilon in ("1", "10") for width in (wide, narrow)]
+    assert percentages(WORDS["information"]) == wanted
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everyone_can_use_them(address: str, open_page: OpenPage, scheme: str) -> None:
+    page = open_page(color_scheme=scheme)
+    page.goto(address)
+    page.wait_for_selector("#information-picture button")
+    assert violations(page) == []
+    ink = page.locator("#information-picture text").first.evaluate("(word) => getComputedStyle(word).fill")
+    assert ink == {"light": "rgb(0, 0, 0)", "dark": "rgb(255, 255, 255)"}[scheme]
+    for name in ("answers", "information"):
+        words = page.locator(f"#{name}-picture p")
+        before = words.inner_text()
+        page.locator(f"#{name}-picture").get_by_label("ε").press("ArrowRight")
+        assert words.inner_text() != before
+        assert words.get_attribute("aria-live") == "polite"

@@ -1,6 +1,8 @@
 """Plans: exact laws of posterior standard deviations of raw values, scaling laws, and simulated collections."""
 
 import math
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -80,6 +82,31 @@ def test_answers_have_the_variances_of_the_design(family: str, theta: tuple[floa
     assert found.variances == pytest.approx(design.variances)
     if family == "normal":
         assert found.spreads == pytest.approx(4 * found.variances[1] / 9, rel=1e-6)
+
+
+def test_with_rho_the_questions_are_those_of_rho() -> None:
+    """Its ε alone, the largest of any of the questions, would promise to do with a quarter fewer answers."""
+    spec = _spec(mechanism="gaussian", epsilon=None, rho=0.5)
+    found = precision_of_answers(spec, [50, 3])
+    design = optimal_design(spec.family, [50, 3], "gaussian", Fraction(1), spec.goal, rho=Fraction(1, 2))
+    assert found.variances == pytest.approx(design.variances)
+    assert (found.variances > 1.3 * precision_of_answers(replace(spec, rho=None), [50, 3]).variances).all()
+
+
+def test_questions_that_tell_families_apart_are_no_part_of_the_plan() -> None:
+    fields: dict[str, Any] = {"family": None, "families": [{"family": "normal"}, {"family": "logistic"}]}
+    some, all_of_them = (
+        precision_of_answers(_spec(**fields, discriminate=share), [50, 3]).sd(number)["mu"]
+        for share, number in ((0.2, 10_000), (0, 8_000))
+    )
+    assert some == pytest.approx(all_of_them)
+    with pytest.raises(DesignError, match="discriminate 1"):
+        precision_of_answers(_spec(**fields, discriminate=1), [50, 3])
+
+
+def test_one_question_alone_has_no_plan() -> None:
+    with pytest.raises(DesignError, match="always asks the same question"):
+        precision_of_answers(_spec(policy="fixed:40:60"), [50, 3])
 
 
 def test_almost_no_privacy_costs_almost_nothing() -> None:
@@ -180,18 +207,24 @@ def _plan(spec: Specification) -> tuple[Precision, int]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mechanism", ["laplace", "randomized_response"])
-def test_simulated_collections_are_as_precise_as_planned(mechanism: str) -> None:
-    """ε = 2, 40 runs: the respondents needed are those planned to within 10%, five per cent of the sd.
+@pytest.mark.parametrize(
+    ("fields", "others"),
+    [
+        ({"mechanism": "laplace", "epsilon": 2}, {"mechanism": "randomized_response"}),
+        ({"mechanism": "randomized_response", "epsilon": 2}, {"mechanism": "laplace"}),
+        ({"mechanism": "gaussian", "epsilon": None, "rho": 0.5}, {"epsilon": 2.5, "rho": None}),
+    ],
+)
+def test_simulated_collections_are_as_precise_as_planned(fields: dict[str, Any], others: dict[str, Any]) -> None:
+    """40 runs: the respondents needed are those planned to within 10%, five per cent of the sd.
 
-    The standard error of the mean sd is below 2%. The plan for the other mechanism must fail.
+    The standard error of the mean sd is below 2%. The plan for another collection must fail.
     """
-    spec = _spec(mechanism=mechanism, epsilon=2, range=[44, 56])
+    spec = _spec(**fields, range=[44, 56])
     _, respondents = _plan(spec)
     mean, error = _simulated(spec, respondents, 40)
     assert error < 0.02 * 0.25
     assert abs(mean / 0.25 - 1) < 0.05
-    other = _spec(mechanism="laplace" if mechanism == "randomized_response" else "randomized_response", epsilon=2)
-    wrong = precision_of_answers(other, [50, 3]).sd(respondents)
+    wrong = precision_of_answers(_spec(**fields | others), [50, 3]).sd(respondents)
     assert wrong["mu"] is not None
     assert abs(mean / wrong["mu"] - 1) > 0.05

@@ -65,6 +65,22 @@ def test_the_density_is_that_of_the_definition(width: float) -> None:
         assert abs(found - published) > 1e-3, "noise as the published program draws it is another law"
 
 
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0, 100.0])
+def test_the_density_of_many_answers_at_once_is_that_of_each_alone(epsilon: float) -> None:
+    """Thousands go through a polynomial in place of SciPy's erfcx: to 1e-11, scores to 1e-5, as they are small
+    differences where an interval is narrow."""
+    rng = np.random.default_rng(5)
+    theta = np.column_stack([rng.normal(0.0, 3.0, 40), np.exp(rng.normal(0.0, 1.0, 40))])
+    low = rng.normal(0.0, 3.0, 200)
+    high = low + np.exp(rng.uniform(-14.0, 14.0, 200))
+    answers = Answers(answer(rng, rng.normal(0.0, 3.0, 200), low, high, epsilon), low, high, epsilon)
+    alone = [Answers(answers.y[[t]], low[[t]], high[[t]], epsilon) for t in range(200)]
+    found, expected = log_density(theta, answers), np.column_stack([log_density(theta, one) for one in alone])
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11)
+    slopes, each = scores(theta, answers), np.concatenate([scores(theta, one) for one in alone], axis=1)
+    np.testing.assert_allclose(slopes, each, rtol=1e-5, atol=1e-5)
+
+
 def test_the_density_integrates_to_one() -> None:
     for epsilon, interval in product(EPSILONS, ((-0.3, 0.2), (0.5, 4.0), (-30.0, 20.0))):
         theta = np.array([[0.1, 1.7]])

@@ -202,7 +202,7 @@ def test_a_rolled_back_transaction_leaves_nothing_behind(engine: Engine) -> None
 def test_a_query_that_was_stored_is_never_unpacked_again(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     ingest = Ingest()
     store(engine, [arrival()], ingest)
-    monkeypatch.setattr("dither_server.ingest.unpack_query", None)
+    monkeypatch.setattr("dither_server.ingest_sql.unpack_query", None)
     assert store(engine, [arrival(), arrival()], ingest) == [Fate.STORED] * 2
 
 

@@ -1,3 +1,4 @@
+import json
 import logging
 import threading
 import time
@@ -19,7 +20,8 @@ from dither_server import kept as kept_module
 from dither_server import owner
 from dither_server.database import make_engine, writing
 from dither_server.keeper import Keeper, Published, Question
-from dither_server.schema import answers, counts, snapshots
+from dither_server.packing import pack_query
+from dither_server.schema import answers, counts, queries, snapshots
 from dither_server.store import replace_snapshot
 
 
@@ -66,6 +68,18 @@ def test_the_posterior_is_that_of_the_counts(site: Site) -> None:
     for name, summary in learner.posterior().to_json()["posterior"].items():
         assert abs(served[name]["mean"] - summary["mean"]) < 0.15 * summary["sd"]
         assert abs(served[name]["sd"] / summary["sd"] - 1) < 0.15
+
+
+def test_a_question_has_its_row_before_it_is_asked(any_site: Site) -> None:
+    collection = any_site.create(misfit_check=True)
+    for more in (0, 10, 100):
+        if more:
+            answer_all(any_site, collection, more)
+        published = any_site.published(collection)
+        with any_site.service._engine.connect() as connection:
+            rows = connection.execute(select(queries.c.query, queries.c.purpose)).all()
+        numbered = {pack_query(parse_query(json.loads(query)), purpose) for query, purpose in rows}
+        assert published.questions <= numbered
 
 
 def test_questions_are_drawn_with_equal_probability(site: Site) -> None:

@@ -4,42 +4,38 @@ import getpass
 import re
 import sys
 from fractions import Fraction
-from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated
 
 import typer
-from typer.core import TyperCommand
 
 from dither_client.client import Client
 from dither_client.commands._shared import Json, Url, console, fail, print_json, read_input
+from dither_client.commands._spending import (
+    LedgerFile,
+    MaxEpsilon,
+    check_open,
+    discreet,
+    fail_usage,
+    price,
+    report,
+)
 from dither_client.entries import DEFAULT_CAP
-from dither_client.epsilon import epsilon_text, listed, wire_epsilon
-from dither_client.errors import InvalidQuery, InvalidValue, Problem
+from dither_client.epsilon import listed, wire_epsilon
+from dither_client.errors import InvalidQuery, Problem
 from dither_client.ledger import Ledger
 from dither_client.messages import Receipt
-from dither_client.queries import check_value
+from dither_client.values import parse_value
 
 __all__ = ["app"]
 
 app = typer.Typer(add_completion=False)
 
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-
+_USAGE = "answer ID [VALUE]"
 _MISPLACED = re.compile(r"[+-]?[0-9.,]{1,9}")
 """A value where the collection's id should be."""
 
 
-class _Discreet(TyperCommand):
-    """Its usage errors never repeat an argument, since any of them may be the value."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        try:
-            return super().parse_args(ctx, args)
-        except typer.TyperException:
-            _fail_usage()
-
-
-@app.command(cls=_Discreet, context_settings={"ignore_unknown_options": True})
+@app.command(cls=discreet(_USAGE), context_settings={"ignore_unknown_options": True})
 def answer(
     collection: Annotated[str, typer.Argument(metavar="ID", help="The collection.", show_default=False)],
     url: Url,
@@ -51,11 +47,8 @@ def answer(
             show_default=False,
         ),
     ] = None,
-    ledger: Annotated[
-        Path | None,
-        typer.Option(help="The file that keeps account of your ε; by default in your data folder.", show_default=False),
-    ] = None,
-    max_epsilon: Annotated[str, typer.Option(help="Spend no more ε than this in all.")] = DEFAULT_CAP,
+    ledger: LedgerFile = None,
+    max_epsilon: MaxEpsilon = DEFAULT_CAP,
     epsilon: Annotated[
         str | None,
         typer.Option(
@@ -83,9 +76,9 @@ def answer(
     or, from a program: printf '%s' -3.5 | dither answer wages - --json
     """
     if _MISPLACED.fullmatch(collection):
-        _fail_usage()
+        fail_usage(_USAGE)
     text = read_input("-").decode(errors="replace").strip() if value == "-" else value
-    number = None if text is None else _parse_value(text)
+    number = None if text is None else parse_value(text)
     chosen = None if epsilon is None else wire_epsilon(epsilon)
     with Ledger(ledger, max_epsilon) as account, Client(url, account) as client:
         try:
@@ -102,17 +95,6 @@ def answer(
         _report(client, receipt, as_json)
 
 
-def _fail_usage() -> NoReturn:
-    fail("use: dither answer ID [VALUE] --url URL; see dither answer --help", 2)
-
-
-def _parse_value(text: str) -> float:
-    """The number that `text` writes. Raises `InvalidValue`."""
-    if not _NUMBER.fullmatch(text):
-        raise InvalidValue("the value must be a finite number, such as 42 or -3.5")
-    return check_value(float(text))
-
-
 def _answer_when_asked(
     client: Client, collection: str, max_epsilon: str, chosen: Fraction | None, invitation: str | None
 ) -> Receipt:
@@ -121,43 +103,35 @@ def _answer_when_asked(
     if stored is not None:
         return stored
     terms = client.terms(collection)
-    if terms.state != "open":
-        fail(f"the collection is {terms.state}")
+    check_open(terms)
     console.print(f"{terms.name}: your value stays on this machine; one answer with noise in it is sent.")
     if chosen is not None and chosen not in (terms.epsilon_choices or (terms.epsilon,)):
         fail(f"epsilon must be one of {listed(terms.epsilon_choices or (terms.epsilon,))} here", 2)
     if terms.notice is not None:
         console.print(terms.notice)
-    price = terms.epsilon if chosen is None else chosen
-    costs, spent = epsilon_text(price), epsilon_text(client.ledger.spent())
-    stated = "" if terms.rho is None else f" (stated ρ = {epsilon_text(terms.rho)})"
-    console.print(
-        f"It costs ε = {costs}{stated}; you have spent {spent} and allow {max_epsilon} in all. You can answer once."
-    )
+    asked_at = terms.epsilon if chosen is None else chosen
+    console.print(f"{price(asked_at, terms.rho, client, max_epsilon)} You can answer once.")
     if not sys.stdin.isatty():
         fail("there is no terminal to ask on: give - to read the value from standard input", 2)
     if terms.admission == "invite" and invitation is None:
         invitation = getpass.getpass("Your invitation's code (it is not shown): ").strip()
-    number = _parse_value(getpass.getpass("Your value (it is not shown): ").strip())
-    return client.answer(collection, number, price, chosen, invitation)
+    number = parse_value(getpass.getpass("Your value (it is not shown): ").strip())
+    return client.answer(collection, number, asked_at, chosen, invitation)
 
 
 def _report(client: Client, receipt: Receipt, as_json: bool) -> None:
-    epsilon, spent = receipt.query.epsilon, client.ledger.spent()
     if as_json:
         print_json(
             {
                 "collection": receipt.collection,
                 "receipt": receipt.receipt,
-                "epsilon": epsilon,
+                "epsilon": receipt.query.epsilon,
                 "rho": receipt.query.rho,
-                "spent": spent,
+                "spent": client.ledger.spent(),
                 "query": receipt.query.to_json(),
                 "answer": receipt.answer,
             }
         )
         return
     typer.echo(f"Your answer was sent: {receipt.answer} of 0 to {receipt.query.n_answers - 1}.")
-    stated = "" if receipt.query.rho is None else f" (ρ = {epsilon_text(receipt.query.rho)})"
-    typer.echo(f"It cost ε = {epsilon_text(epsilon)}{stated}; you have spent {epsilon_text(spent)} in all.")
-    typer.echo(f"Receipt: {receipt.receipt}")
+    report(client, receipt)

@@ -11,9 +11,11 @@ As k (c - a) = ε and G ≥ exp(-ε), nothing overflows or cancels, however narr
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+from numpy.polynomial import chebyshev
 from scipy.special import erfcx, ndtr
 
 from dither_estimator.families import FloatArray
@@ -116,18 +118,19 @@ class _Parts:
 
     def total(self) -> FloatArray:
         """G(u)."""
-        below, above = self._inside()
+        below, above = self.inside
         total: FloatArray = ndtr(self.a) * self.left + below + above + ndtr(-self.c) * self.right
         return total
 
     def slopes(self) -> tuple[FloatArray, FloatArray]:
         """`σ ∂G/∂μ` and `σ ∂G/∂σ`: k times the integrals of φ and of zφ, below u less above u."""
-        below, above = self._inside()
+        below, above = self.inside
         first_below = self.k * below + _normal(self.a) * self.left - _normal(self.u)
         first_above = self.k * above + _normal(self.c) * self.right - _normal(self.u)
         return self.k * (below - above), self.k * (first_below + first_above)
 
-    def _inside(self) -> tuple[FloatArray, FloatArray]:
+    @cached_property
+    def inside(self) -> tuple[FloatArray, FloatArray]:
         """J below u and above it."""
         below = _tilted(self.u, self.k) - self.left * _tilted(self.a, self.k)
         above = _tilted(-self.u, self.k) - self.right * _tilted(-self.c, self.k)
@@ -140,11 +143,41 @@ def _normal(z: FloatArray) -> FloatArray:
 
 
 def _tilted(x: FloatArray, k: FloatArray) -> FloatArray:
-    """H(x), by the scaled complementary error function, or where that would overflow by Φ itself."""
+    """H(x); where erfcx would overflow, the integral over the whole line less that above x."""
     gap = k - x
-    by_tail = 0.5 * np.exp(-0.5 * x**2) * erfcx(np.maximum(gap, 0.0) / np.sqrt(2.0))
+    tail = 0.5 * np.exp(-0.5 * x**2) * _scaled_tail(np.abs(gap) / np.sqrt(2.0))
     far = gap < 0.0
     if not far.any():
-        return np.asarray(by_tail)
-    exponent = np.where(far, k * (0.5 * k - x), 0.0)
-    return np.where(far, np.exp(exponent) * ndtr(-gap), by_tail)
+        return tail
+    return np.where(far, np.exp(np.minimum(k * (0.5 * k - x), 0.0)) - tail, tail)
+
+
+_MIDDLE = 3.75
+_FEW = 1_000
+"""Values for which a polynomial's passes take as long as SciPy's function."""
+
+
+def _coefficients(degree: int) -> list[float]:
+    """Of `(1 + 2x) erfcx(x)` in powers of `(x - _MIDDLE) / (x + _MIDDLE)`, highest first."""
+    t = chebyshev.chebpts1(degree + 1)
+    x = _MIDDLE * (1.0 + t) / (1.0 - t)
+    powers = chebyshev.cheb2poly(chebyshev.chebfit(t, (1.0 + 2.0 * x) * erfcx(x), degree))
+    return [float(c) for c in powers[::-1]]
+
+
+_FIRST, *_REST = _coefficients(20)
+
+
+def _scaled_tail(x: FloatArray) -> FloatArray:
+    """erfcx for x ≥ 0; of many values by the approximation of Shepherd & Laframboise 1981, to a relative 4e-15.
+
+    SciPy's takes twice as long.
+    """
+    if x.size <= _FEW:
+        return np.asarray(erfcx(x))
+    t = (x - _MIDDLE) / (x + _MIDDLE)
+    value = np.full_like(t, _FIRST)
+    for coefficient in _REST:
+        value *= t
+        value += coefficient
+    return value / (1.0 + 2.0 * x)

@@ -19,7 +19,7 @@ __all__ = ["MarginalParticles", "init", "step"]
 _KEEP = 0.5
 _STATES = 8
 """States that each chain of a move gives."""
-_BLOCK = 1 << 15
+_BLOCK = 1 << 13
 """Densities in a block that fits a processor's cache."""
 
 

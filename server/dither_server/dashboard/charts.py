@@ -74,13 +74,13 @@ def rate(rows: Sequence[HistoryRow], answers: int, began: int, now: int) -> floa
 
 
 def _trajectories(rows: Sequence[HistoryRow], posterior: Mapping[str, Any]) -> dict[str, Any]:
-    """Of each parameter, the quantiles after so many answers; the last are the present ones."""
+    """Of each parameter, mean and quantiles after so many answers; the last are the present ones."""
     points = [(row.answers, json.loads(row.posterior)) for row in rows if row.answers < posterior["answers"]]
     points.append((posterior["answers"], posterior["posterior"]))
     return {
         name: {
             "answers": [answers for answers, _ in points],
-            **{level: [summaries[name][level] for _, summaries in points] for level in LEVELS},
+            **{part: [summaries[name][part] for _, summaries in points] for part in ("mean", *LEVELS)},
         }
         for name in posterior["posterior"]
     }

@@ -10,7 +10,7 @@ from dither_server.routes.common import signed_in
 
 __all__ = ["check_origin", "form_admin", "read_form"]
 
-_MOST_FIELDS = 40
+_MOST_FIELDS = 100
 
 
 def check_origin(request: Request) -> None:

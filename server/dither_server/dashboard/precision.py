@@ -5,7 +5,6 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-from dither_estimator.design import DesignError
 from dither_estimator.plan import Precision, precision_of_answers
 from dither_server.collections import Collection
 
@@ -32,8 +31,6 @@ class Plans:
         By the law of `dither_estimator.plan` at the posterior mean: the respondents for the target less those for the
         present sd. Raises `DesignError` where there is no such plan.
         """
-        if collection.specification.policy.name == "fixed":
-            raise DesignError("a collection that always asks the same question has no plan")
         plan = self._plan(collection, posterior)
         return {name: _steps(plan, name, summary["sd"]) for name, summary in posterior["posterior"].items()}
 

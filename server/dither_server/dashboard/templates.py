@@ -36,6 +36,11 @@ def _number(value: float, digits: int = 4) -> str:
     return f"{float(text):,.0f}" if ("e+" in text and abs(value) < 1e9) or value == round(value) else text
 
 
+def _sentence(text: str) -> str:
+    """With a capital and a full stop."""
+    return f"{text[:1].upper()}{text[1:].removesuffix('.')}."
+
+
 def _templates() -> Environment:
     environment = Environment(
         loader=PackageLoader("dither_server"),
@@ -47,6 +52,7 @@ def _templates() -> Environment:
     environment.globals["asset"] = asset
     environment.filters["count"] = "{:,}".format
     environment.filters["short"] = _number
+    environment.filters["sentence"] = _sentence
     return environment
 
 

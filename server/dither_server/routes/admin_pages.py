@@ -1,6 +1,7 @@
 """What admins do in a browser: create a collection with advice, change its state, invite."""
 
 import json
+from collections.abc import Mapping
 from typing import Any, get_args
 
 from fastapi import FastAPI, Request, Response
@@ -12,8 +13,9 @@ from dither_client import InvalidEpsilon, InvalidQuery
 from dither_estimator.design import DesignError
 from dither_estimator.specification import SpecificationError
 from dither_server.collections import State
+from dither_server.dashboard.advice import advise
 from dither_server.dashboard.forms import form_admin, read_form
-from dither_server.dashboard.new_collection import CHOICES, advise, specification_of
+from dither_server.dashboard.new_collection import CHOICES, PARAMETERS, RIVALS, field_of, specification_of
 from dither_server.dashboard.templates import fragment, page
 from dither_server.errors import CollectionClosed, InvalidBody, NotByInvitation, Unauthorized
 from dither_server.messages.common import MAX_COUNT
@@ -43,7 +45,7 @@ def show_new(request: Request) -> Response:
         form_admin(request)
     except Unauthorized:
         return RedirectResponse("/sign-in?next=/new", _SEE_OTHER)
-    return page(request, "new.html", form={}, choices=CHOICES, refused=None)
+    return _form(request, {})
 
 
 async def create(request: Request, service: ServiceOf) -> Response:
@@ -53,8 +55,23 @@ async def create(request: Request, service: ServiceOf) -> Response:
     try:
         collection = await service.create_collection(json.dumps(specification_of(form)).encode())
     except (InvalidBody, SpecificationError) as error:
-        return page(request, "new.html", _REFUSED, form=form, choices=CHOICES, refused=str(error))
+        return _form(request, form, _REFUSED, str(error))
     return RedirectResponse(f"/collections/{collection.id}", _SEE_OTHER)
+
+
+def _form(request: Request, form: Mapping[str, str], status: int = 200, refused: str | None = None) -> Response:
+    """The form as it was filled in, and the sentence on what is wrong with it, beside the field that it is about."""
+    return page(
+        request,
+        "new.html",
+        status,
+        form=form,
+        choices=CHOICES,
+        parameters=PARAMETERS,
+        rivals=RIVALS,
+        refused=refused,
+        wrong_field=refused and field_of(refused),
+    )
 
 
 async def show_advice(request: Request) -> Response:

@@ -5,20 +5,11 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from dither_server.bodies import read_body, validate_body
-from dither_server.errors import (
-    BodyTooLarge,
-    BodyTooSlow,
-    CollectionClosed,
-    Forbidden,
-    InvalidBody,
-    MalformedJson,
-    NotFound,
-    Unauthorized,
-    Unavailable,
-)
+from dither_server.bodies import BODY_REFUSALS, read_body, validate_body
+from dither_server.errors import CollectionClosed, Forbidden, NotFound, Unauthorized
 from dither_server.messages import StateBody, TermsList, TermsReply
-from dither_server.openapi import json_body
+from dither_server.messages.examples import TERMS
+from dither_server.openapi import json_body, reply
 from dither_server.problems import problems
 from dither_server.routes.common import TOKEN, CollectionOf, ServiceOf, needs
 from dither_server.specs import CollectionSpec
@@ -28,7 +19,8 @@ __all__ = ["MODELS", "add_routes"]
 MODELS = (CollectionSpec, StateBody)
 
 _PATH = "/v1/collections"
-_WRITE = (MalformedJson, InvalidBody, BodyTooLarge, BodyTooSlow, Unauthorized, Forbidden, Unavailable)
+_LOCATION = {"Location": {"description": "The path of the collection.", "schema": {"type": "string"}}}
+_WRITE = (*BODY_REFUSALS, Unauthorized, Forbidden)
 
 
 def add_routes(app: FastAPI) -> None:
@@ -41,7 +33,10 @@ def add_routes(app: FastAPI) -> None:
         response_model=TermsReply,
         tags=["collections"],
         dependencies=[needs("admin")],
-        responses=problems(*_WRITE),
+        responses={
+            201: {**reply("The collection was created; these are its terms.", created=TERMS), "headers": _LOCATION},
+            **problems(*_WRITE),
+        },
         openapi_extra={"requestBody": json_body(CollectionSpec), **TOKEN},
     )
     app.add_api_route(
@@ -50,7 +45,10 @@ def add_routes(app: FastAPI) -> None:
         methods=["GET"],
         response_model=TermsList,
         tags=["collections"],
-        responses=problems(Unavailable),
+        responses={
+            200: reply("The terms of every collection; there may be none.", one={"collections": [TERMS]}),
+            **problems(),
+        },
     )
     app.add_api_route(
         f"{_PATH}/{{collection_id}}",
@@ -58,7 +56,7 @@ def add_routes(app: FastAPI) -> None:
         methods=["GET"],
         response_model=TermsReply,
         tags=["collections"],
-        responses=problems(NotFound, Unavailable),
+        responses={200: reply("The collection's terms as they are now.", terms=TERMS), **problems(NotFound)},
     )
     app.add_api_route(
         f"{_PATH}/{{collection_id}}",
@@ -67,7 +65,13 @@ def add_routes(app: FastAPI) -> None:
         response_model=TermsReply,
         tags=["collections"],
         dependencies=[needs("admin")],
-        responses=problems(*_WRITE, NotFound, CollectionClosed),
+        responses={
+            200: reply(
+                "The collection is in that state, whether or not it was before; these are its terms.",
+                paused={**TERMS, "state": "paused"},
+            ),
+            **problems(*_WRITE, NotFound, CollectionClosed),
+        },
         openapi_extra={"requestBody": json_body(StateBody, pause={"state": "paused"}), **TOKEN},
     )
 

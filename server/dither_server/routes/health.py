@@ -6,9 +6,10 @@ from fastapi import FastAPI, Request, Response
 from pydantic import SecretStr
 from starlette.concurrency import run_in_threadpool
 
-from dither_server.errors import Forbidden, Unauthorized, Unavailable
+from dither_server.errors import Forbidden, Unauthorized
 from dither_server.messages import StatusReply
 from dither_server.metrics import Metrics
+from dither_server.openapi import reply
 from dither_server.problems import problems
 from dither_server.routes.common import OPTIONAL_TOKEN, ServiceOf, authorization
 
@@ -17,14 +18,24 @@ __all__ = ["add_routes"]
 
 def add_routes(app: FastAPI) -> None:
     """Adds the calls."""
-    app.add_api_route("/healthz", live, methods=["GET"], response_model=StatusReply, tags=["operators"])
+    app.add_api_route(
+        "/healthz",
+        live,
+        methods=["GET"],
+        response_model=StatusReply,
+        tags=["operators"],
+        responses={200: reply("The process answers; nothing else is looked at.", live={"status": "ok"}), **problems()},
+    )
     app.add_api_route(
         "/readyz",
         ready,
         methods=["GET"],
         response_model=StatusReply,
         tags=["operators"],
-        responses=problems(Unavailable),
+        responses={
+            200: reply("The database answers, and every part of the server lives.", ready={"status": "ready"}),
+            **problems(),
+        },
     )
     text = {"description": "Prometheus' text format.", "content": {"text/plain": {"schema": {"type": "string"}}}}
     app.add_api_route(

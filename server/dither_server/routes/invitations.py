@@ -4,19 +4,10 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 
-from dither_server.bodies import read_body, validate_body
-from dither_server.errors import (
-    BodyTooLarge,
-    Forbidden,
-    InvalidBody,
-    MalformedJson,
-    NotByInvitation,
-    NotFound,
-    Unauthorized,
-    Unavailable,
-)
+from dither_server.bodies import BODY_REFUSALS, read_body, validate_body
+from dither_server.errors import Forbidden, NotByInvitation, NotFound, Unauthorized
 from dither_server.messages import InvitationsBody, InvitationsReply, InvitationsTally
-from dither_server.openapi import json_body
+from dither_server.openapi import json_body, reply
 from dither_server.problems import problems
 from dither_server.routes.common import TOKEN, CollectionOf, ServiceOf, needs
 
@@ -25,7 +16,7 @@ __all__ = ["MODELS", "add_routes"]
 MODELS = (InvitationsBody,)
 
 _PATH = "/v1/collections/{collection_id}/invitations"
-_ADMIN = (Unauthorized, Forbidden, NotFound, Unavailable)
+_ADMIN = (Unauthorized, Forbidden, NotFound)
 
 
 def add_routes(app: FastAPI) -> None:
@@ -37,7 +28,13 @@ def add_routes(app: FastAPI) -> None:
         methods=["POST"],
         status_code=201,
         response_model=InvitationsReply,
-        responses=problems(*_ADMIN, MalformedJson, InvalidBody, BodyTooLarge, NotByInvitation),
+        responses={
+            201: reply(
+                "The invitations were made: these are their codes.",
+                two={"invitations": ["w7kq2mzt9hxc4vbn8rdy3jpaef", "b3nd8xk5qv7m2htc9wzr4gyjpa"]},
+            ),
+            **problems(*_ADMIN, *BODY_REFUSALS, NotByInvitation),
+        },
         openapi_extra={"requestBody": json_body(InvitationsBody, many={"count": 500}), **TOKEN},
         **admin,
     )
@@ -46,7 +43,12 @@ def add_routes(app: FastAPI) -> None:
         count_invitations,
         methods=["GET"],
         response_model=InvitationsTally,
-        responses=problems(*_ADMIN),
+        responses={
+            200: reply(
+                "How many there are; none where `admission` is not `invite`.", some={"made": 500, "redeemed": 312}
+            ),
+            **problems(*_ADMIN),
+        },
         openapi_extra=TOKEN,
         **admin,
     )

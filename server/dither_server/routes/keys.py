@@ -4,8 +4,10 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from dither_server.errors import Forbidden, Unauthorized, Unavailable
+from dither_server.errors import Forbidden, Unauthorized
 from dither_server.messages import KeyList
+from dither_server.messages.examples import KEYS
+from dither_server.openapi import reply
 from dither_server.problems import problems
 from dither_server.routes.common import TOKEN, ServiceOf, needs
 
@@ -16,15 +18,19 @@ _PATH = "/v1/keys"
 
 def add_routes(app: FastAPI) -> None:
     """Adds the calls."""
+    refusals = problems(Unauthorized, Forbidden)
     admin: dict[str, Any] = {
         "tags": ["operators"],
         "dependencies": [needs("admin")],
         "response_model": KeyList,
-        "responses": problems(Unauthorized, Forbidden, Unavailable),
         "openapi_extra": TOKEN,
     }
-    app.add_api_route(_PATH, list_keys, methods=["GET"], **admin)
-    app.add_api_route(_PATH, rotate_keys, methods=["POST"], status_code=201, **admin)
+    listed = reply("Every key, the oldest first.", one=KEYS)
+    rotated = reply("There is a pending key, made now or before; every key, the oldest first.", one=KEYS)
+    app.add_api_route(_PATH, list_keys, methods=["GET"], responses={200: listed, **refusals}, **admin)
+    app.add_api_route(
+        _PATH, rotate_keys, methods=["POST"], status_code=201, responses={201: rotated, **refusals}, **admin
+    )
 
 
 def list_keys(service: ServiceOf) -> dict[str, Any]:

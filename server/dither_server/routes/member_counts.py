@@ -4,35 +4,32 @@ from typing import Any
 
 from fastapi import FastAPI, Request, Response
 
-from dither_server.bodies import read_body, validate_body
+from dither_server.bodies import BODY_REFUSALS, read_body, validate_body
 from dither_server.clock import iso_time, milliseconds
 from dither_server.errors import (
     AlreadyShared,
-    BodyTooLarge,
     CollectionClosed,
     CollectionNotOpen,
     CollectionPaused,
     Forbidden,
     InvalidAnswer,
-    InvalidBody,
-    MalformedJson,
     NoMemberCounts,
     NotFound,
     Unauthorized,
-    Unavailable,
 )
 from dither_server.institutions import Share, check_share, store_share
 from dither_server.messages import MemberCountsBody, MemberCountsReply, ReceiptReply
-from dither_server.openapi import json_body
+from dither_server.messages.examples import MEMBER_COUNTS, RECEIPT
+from dither_server.openapi import json_body, reply
 from dither_server.problems import problems
-from dither_server.routes.common import TOKEN, CollectionOf, ServiceOf, authorization, check_analyst
+from dither_server.routes.common import TOKEN, CollectionOf, ServiceOf, authorization, check_reader
 
 __all__ = ["MODELS", "add_routes"]
 
 MODELS = (MemberCountsBody,)
 
 _PATH = "/v1/collections/{collection_id}/member-counts"
-_COMMON = (NotFound, Unauthorized, Forbidden, Unavailable)
+_COMMON = (NotFound, Unauthorized, Forbidden)
 _OWN = (AlreadyShared, CollectionClosed, CollectionNotOpen, CollectionPaused, InvalidAnswer, NoMemberCounts)
 
 
@@ -46,8 +43,12 @@ def add_routes(app: FastAPI) -> None:
         tags=["institutions"],
         response_model=ReceiptReply,
         responses={
-            200: {"model": ReceiptReply, "description": "Was stored before; the same receipt."},
-            **problems(*_COMMON, *_OWN, MalformedJson, InvalidBody, BodyTooLarge),
+            201: reply("The counts are stored for good.", stored=RECEIPT),
+            200: {
+                "model": ReceiptReply,
+                **reply("The same counts were stored before; the same receipt.", again=RECEIPT),
+            },
+            **problems(*_COMMON, *_OWN, *BODY_REFUSALS),
         },
         openapi_extra={
             "requestBody": json_body(MemberCountsBody, three={"size": 300, "counts": [81, 52, 14]}),
@@ -60,7 +61,10 @@ def add_routes(app: FastAPI) -> None:
         methods=["GET"],
         tags=["analysts"],
         response_model=MemberCountsReply,
-        responses=problems(*_COMMON),
+        responses={
+            200: reply("What each institution has shared; there may be none.", one=MEMBER_COUNTS),
+            **problems(*_COMMON),
+        },
         openapi_extra=TOKEN,
     )
 
@@ -84,7 +88,7 @@ async def share_member_counts(
 
 def list_member_counts(request: Request, collection: CollectionOf, service: ServiceOf) -> dict[str, Any]:
     """Lists what institutions have shared: all that the posterior takes from them."""
-    check_analyst(request, collection)
+    check_reader(request, collection)
     shares = service.institutions.shares(collection.number)
     return {
         "member_counts": [

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from starlette.concurrency import run_in_threadpool
 
 from dither_client import parse_query
-from dither_server.clock import iso_time, milliseconds
+from dither_server.clock import iso_time
 from dither_server.collections import Collection
-from dither_server.errors import Forbidden, InvalidBody, NotFound, Unauthorized, Unavailable
+from dither_server.errors import Forbidden, InvalidBody, NotFound, Unauthorized
 from dither_server.keeper import Published
 from dither_server.messages import (
     AnswersReply,
@@ -24,7 +24,9 @@ from dither_server.messages import (
     PosteriorReply,
     QualityReply,
     QueriesReply,
+    examples,
 )
+from dither_server.openapi import reply
 from dither_server.packing import Purpose
 from dither_server.problems import problems
 from dither_server.quality import quality
@@ -42,7 +44,7 @@ from dither_server.service import Service
 __all__ = ["add_routes"]
 
 _PATH = "/v1/collections/{collection_id}"
-_READ = (NotFound, Unauthorized, Forbidden, Unavailable)
+_READ = (NotFound, Unauthorized, Forbidden)
 
 _LOOK_SECONDS = 0.25
 """Between two looks of a stream at what is published."""
@@ -61,22 +63,41 @@ def add_routes(app: FastAPI) -> None:
         show_posterior,
         response_model=PosteriorReply,
         response_model_exclude_unset=True,
-        responses=problems(*_READ),
+        responses={
+            200: reply(
+                "The posterior of the answers learnt so far; of none, it is the prior.", posterior=examples.POSTERIOR
+            ),
+            **problems(*_READ),
+        },
         **read,
     )
     app.add_api_route(
-        f"{posterior}/history", show_history, response_model=HistoryReply, responses=problems(*_READ), **read
+        f"{posterior}/history",
+        show_history,
+        response_model=HistoryReply,
+        responses={
+            200: reply("The rows, the oldest first; there may be none.", one=examples.HISTORY),
+            **problems(*_READ),
+        },
+        **read,
     )
     app.add_api_route(
-        f"{posterior}/particles", show_particles, response_model=ParticlesReply, responses=problems(*_READ), **read
+        f"{posterior}/particles",
+        show_particles,
+        response_model=ParticlesReply,
+        responses={200: reply("Every particle, with its weight.", two=examples.PARTICLES), **problems(*_READ)},
+        **read,
     )
-    stream = {"text/event-stream": {"schema": {"type": "string"}}}
+    stream = reply(
+        "Events of type `posterior` and `state`, until the collection closes.", "text/event-stream", two=examples.STREAM
+    )
+    stream["content"]["text/event-stream"]["schema"] = {"type": "string"}
     app.add_api_route(
         f"{posterior}/stream",
         stream_posterior,
         response_class=StreamingResponse,
         responses={
-            200: {"description": "Events of type `posterior` and `state`.", "content": stream},
+            200: stream,
             **problems(*_READ),
         },
         **read,
@@ -86,7 +107,12 @@ def add_routes(app: FastAPI) -> None:
         list_queries,
         response_model=QueriesReply,
         response_model_exclude_none=True,
-        responses=problems(NotFound, Unavailable, InvalidBody),
+        responses={
+            200: reply(
+                "Every question answered so far; `counts` for whoever may read the posterior.", one=examples.QUERIES
+            ),
+            **problems(NotFound, InvalidBody),
+        },
         **read,
     )
     app.add_api_route(
@@ -95,7 +121,10 @@ def add_routes(app: FastAPI) -> None:
         methods=["GET"],
         tags=["analysts"],
         response_model=AnswersReply,
-        responses=problems(*_READ, InvalidBody),
+        responses={
+            200: reply("A page of answers; `next` is null on the last one.", last=examples.ANSWERS),
+            **problems(*_READ, InvalidBody),
+        },
         openapi_extra=TOKEN,
     )
     app.add_api_route(
@@ -104,7 +133,10 @@ def add_routes(app: FastAPI) -> None:
         methods=["GET"],
         tags=["analysts"],
         response_model=QualityReply,
-        responses=problems(*_READ),
+        responses={
+            200: reply("How the collection goes, as far as it is written.", quality=examples.QUALITY),
+            **problems(*_READ),
+        },
         openapi_extra=TOKEN,
     )
 
@@ -143,7 +175,7 @@ async def show_particles(request: Request, collection: CollectionOf, service: Se
 async def stream_posterior(request: Request, collection: CollectionOf, service: ServiceOf) -> StreamingResponse:
     """Sends the posterior and the state, and each again whenever it has changed, as server-sent events.
 
-    The state `closed` comes once every answer is learnt: nothing follows it.
+    The state `closed`, by an admin, closing time or the last answer, comes once all is learnt, and ends the stream.
     """
     await run_in_threadpool(check_reader, request, collection)
     await service.owner.published(collection)
@@ -226,9 +258,9 @@ def _cursor(after: str | None) -> bytes:
 async def _events(request: Request, collection: Collection, service: Service) -> AsyncIterator[str]:
     sent, said = None, None
     silent = 0.0
-    while not service.stopping.is_set():
+    while said != "closed" and not service.stopping.is_set():
         published = await service.owner.published(collection)
-        state = service.collections.get(collection.id).state(milliseconds(service.clock()))
+        state = service.collections.state(collection)
         if published is not sent:
             sent, silent = published, 0.0
             yield _event("posterior", published.posterior)
@@ -247,5 +279,9 @@ def _event(name: str, data: Mapping[str, Any]) -> str:
 
 
 def _learnt(service: Service, published: Published, collection: Collection) -> bool:
-    """Whether the posterior rests on every answer that is stored."""
-    return published.answers == sum(row.count for row in service.store.counts(collection.number))
+    """Whether all that is stored is in the posterior: answers, check answers, what institutions shared."""
+    posterior, number = published.posterior, collection.number
+    checked = posterior["misfit"]["check_answers"] if posterior["misfit"] else 0
+    shared = service.institutions.totals([number]).get(number, 0)
+    known = (published.answers + checked, posterior["institutions"])
+    return known == (service.store.total(number), shared)

@@ -7,29 +7,24 @@ from typing import Any
 
 from fastapi import FastAPI, Request, Response
 
-from dither_server.bodies import MAX_BATCH_BODY, read_body, validate_body
+from dither_server.bodies import BODY_REFUSALS, MAX_BATCH_BODY, read_body, validate_body
 from dither_server.clock import milliseconds
 from dither_server.collections import Collection
 from dither_server.errors import (
     AlreadyAnswered,
-    BodyTooLarge,
-    BodyTooSlow,
     CollectionClosed,
     CollectionFull,
     InvalidAnswer,
-    InvalidBody,
-    MalformedJson,
     NotFound,
-    Overloaded,
     Refusal,
     TicketExpired,
     TicketForeign,
     TicketInvalid,
     TryLater,
-    Unavailable,
 )
 from dither_server.ingest import Arrival, Fate
 from dither_server.messages import BatchBody, BatchReply, ReceiptReply, ResponseBody
+from dither_server.messages.examples import RECEIPT
 from dither_server.openapi import COLLECTION_ID, Operation, json_body, json_response
 from dither_server.packing import n_answers
 from dither_server.problems import problem_of, problems
@@ -153,9 +148,8 @@ def _refused_item(error: Refusal, refused: Counter[str]) -> str:
 
 
 def _documents() -> tuple[dict[str, Any], dict[str, Any]]:
-    receipt = {"receipt": "4f2a9c0d7be15d3386ca01f7e9b24c68"}
     response = {"ticket": "q0AHvVvxzmWC…", "answer": 1}
-    shared = (MalformedJson, InvalidBody, BodyTooLarge, BodyTooSlow, NotFound, Overloaded, Unavailable)
+    shared = (*BODY_REFUSALS, NotFound)
     ticket = (TicketInvalid, TicketForeign, TicketExpired, AlreadyAnswered)
     own = (InvalidAnswer, *ticket, CollectionClosed, CollectionFull)
     one = {
@@ -166,12 +160,14 @@ def _documents() -> tuple[dict[str, Any], dict[str, Any]]:
         "parameters": [COLLECTION_ID],
         "requestBody": json_body(ResponseBody, answer=response),
         "responses": {
-            "201": json_response("Stored.", ReceiptReply, stored=receipt),
-            "200": json_response("Was stored before; the same receipt.", ReceiptReply, repeated=receipt),
+            "201": json_response("The answer is stored for good.", ReceiptReply, stored=RECEIPT),
+            "200": json_response(
+                "The same answer was stored before; the same receipt.", ReceiptReply, repeated=RECEIPT
+            ),
             **{str(status): text for status, text in problems(*shared, *own).items()},
         },
     }
-    items = [{"status": 201, **receipt}, {"status": 410, "type": "urn:dither:ticket-expired", "detail": "…"}]
+    items = [{"status": 201, **RECEIPT}, {"status": 410, "type": "urn:dither:ticket-expired", "detail": "…"}]
     many = {
         "tags": ["respondents"],
         "summary": "Send many answers",
@@ -180,7 +176,9 @@ def _documents() -> tuple[dict[str, Any], dict[str, Any]]:
         "parameters": [COLLECTION_ID],
         "requestBody": json_body(BatchBody, answers={"responses": [response]}),
         "responses": {
-            "200": json_response("What became of each.", BatchReply, mixed={"responses": items}),
+            "200": json_response(
+                "The body was read; what became of each answer, in order.", BatchReply, mixed={"responses": items}
+            ),
             **{str(status): text for status, text in problems(*shared).items()},
         },
     }

@@ -14,12 +14,10 @@ from fastapi import FastAPI, Request, Response
 
 from dither_client import InvalidEpsilon
 from dither_client.epsilon import listed, wire_epsilon
-from dither_server.bodies import parse_json, read_body, validate_body
+from dither_server.bodies import BODY_REFUSALS, parse_json, read_body, validate_body
 from dither_server.clock import iso_time
 from dither_server.collections import Collection
 from dither_server.errors import (
-    BodyTooLarge,
-    BodyTooSlow,
     CollectionClosed,
     CollectionFull,
     CollectionNotOpen,
@@ -28,18 +26,17 @@ from dither_server.errors import (
     InvalidBody,
     InvitationInvalid,
     InvitationUsed,
-    MalformedJson,
     NotByInvitation,
     NotFound,
     TicketExpired,
     TicketInvalid,
     TooManyTickets,
     Unauthorized,
-    Unavailable,
 )
 from dither_server.invitations import Invitation
 from dither_server.keeper import Published
 from dither_server.messages import TicketReply, TicketsBody, TicketsReply
+from dither_server.messages.examples import TICKET
 from dither_server.openapi import COLLECTION_ID, Operation, json_body
 from dither_server.packing import unpack_query
 from dither_server.problems import problems
@@ -157,18 +154,16 @@ def _second(at: int) -> str:
 
 
 def _document() -> dict[str, Any]:
-    query = {"mechanism": "laplace", "low": 6.0, "high": 6.25, "levels": 1, "epsilon": 1, "transform": "log"}
-    example = {"ticket": "q0AHvVvxzmWC…", "query": query, "expires_at": "2026-02-01T12:00:00.000Z"}
     schemas = [{"$ref": f"#/components/schemas/{model.__name__}"} for model in (TicketReply, TicketsReply)]
-    examples = {"one": {"value": example}, "many": {"value": {"tickets": [example]}}}
+    examples = {"one": {"value": TICKET}, "many": {"value": {"tickets": [TICKET]}}}
     issued = {
-        "description": "The ticket, or the tickets.",
+        "description": "The ticket; the tickets where the body has a `count`.",
         "content": {"application/json": {"schema": {"anyOf": schemas}, "examples": examples}},
     }
     refusals = problems(
-        MalformedJson, InvalidBody, BodyTooLarge, BodyTooSlow, Unauthorized, Forbidden, NotFound,
+        *BODY_REFUSALS, Unauthorized, Forbidden, NotFound,
         CollectionNotOpen, CollectionPaused, CollectionClosed, CollectionFull, NotByInvitation, InvitationInvalid,
-        InvitationUsed, TicketExpired, TooManyTickets, Unavailable,
+        InvitationUsed, TicketExpired, TooManyTickets,
     )  # fmt: skip
     return {
         "tags": ["respondents"],

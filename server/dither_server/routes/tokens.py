@@ -4,19 +4,11 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 
-from dither_server.bodies import read_body, validate_body
-from dither_server.errors import (
-    BodyTooLarge,
-    BodyTooSlow,
-    Forbidden,
-    InvalidBody,
-    MalformedJson,
-    NotFound,
-    Unauthorized,
-    Unavailable,
-)
+from dither_server.bodies import BODY_REFUSALS, read_body, validate_body
+from dither_server.errors import Forbidden, InvalidBody, NotFound, Unauthorized
 from dither_server.messages import TokenBody, TokenList, TokenSecretReply
-from dither_server.openapi import json_body
+from dither_server.messages.examples import TOKEN as EXAMPLE
+from dither_server.openapi import json_body, reply
 from dither_server.problems import problems
 from dither_server.routes.common import TOKEN, ServiceOf, needs
 
@@ -26,7 +18,7 @@ MODELS = (TokenBody,)
 
 _PATH = "/v1/tokens"
 _EXAMPLE = {"role": "analyst", "name": "Ada", "collections": ["k3xw8c2nqa"]}
-_ADMIN = (Unauthorized, Forbidden, Unavailable)
+_ADMIN = (Unauthorized, Forbidden)
 
 
 def add_routes(app: FastAPI) -> None:
@@ -38,7 +30,10 @@ def add_routes(app: FastAPI) -> None:
         methods=["POST"],
         status_code=201,
         response_model=TokenSecretReply,
-        responses=problems(*_ADMIN, MalformedJson, InvalidBody, BodyTooLarge, BodyTooSlow),
+        responses={
+            201: reply("The token was made; `token` is its secret.", made={"token": "dither_analyst_…", **EXAMPLE}),
+            **problems(*_ADMIN, *BODY_REFUSALS),
+        },
         openapi_extra={"requestBody": json_body(TokenBody, analyst=_EXAMPLE), **TOKEN},
         **admin,
     )
@@ -47,7 +42,10 @@ def add_routes(app: FastAPI) -> None:
         list_tokens,
         methods=["GET"],
         response_model=TokenList,
-        responses=problems(*_ADMIN),
+        responses={
+            200: reply("Every token but that of `DITHER_ADMIN_TOKEN`, the oldest first.", one={"tokens": [EXAMPLE]}),
+            **problems(*_ADMIN),
+        },
         openapi_extra=TOKEN,
         **admin,
     )
@@ -56,7 +54,7 @@ def add_routes(app: FastAPI) -> None:
         revoke_token,
         methods=["DELETE"],
         status_code=204,
-        responses=problems(*_ADMIN, NotFound),
+        responses={204: reply("The token was revoked: no call takes it any more."), **problems(*_ADMIN, NotFound)},
         openapi_extra=TOKEN,
         **admin,
     )

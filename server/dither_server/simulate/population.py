@@ -1,20 +1,15 @@
 """Who is asked: values drawn from a member of a family, or taken from a column of a data file."""
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dither_client import Transform
-from dither_client.extras import require_extra
+from dither_client import InvalidTable, Transform
+from dither_client.values import read_column
 from dither_estimator.families import Family, FloatArray
 from dither_server.simulate.best_fit import nearest_member
-
-if TYPE_CHECKING:
-    from pandas import Series
 
 __all__ = ["InvalidPopulation", "Population", "draw_population", "parse_truth", "read_population"]
 
@@ -80,7 +75,10 @@ def read_population(
 
     Raises `InvalidPopulation`, `MissingExtra`.
     """
-    values = _read_column(path, column)
+    try:
+        values = np.array(read_column(path, column))
+    except InvalidTable as error:
+        raise InvalidPopulation(str(error)) from None
     if size is not None and size > len(values):
         raise InvalidPopulation(f"{path.name} has {len(values):,} values, so at most as many respondents")
     truth = _sample_truth(path, family, values, transform)
@@ -98,71 +96,3 @@ def _sample_truth(path: Path, family: Family, values: FloatArray, transform: Tra
     if member is None:
         raise InvalidPopulation(f"{path.name} has values that no member of the family {family.name} can have")
     return member
-
-
-def _read_column(path: Path, column: str) -> FloatArray:
-    ending = path.suffix.lower()
-    if ending not in (".csv", ".parquet"):
-        raise InvalidPopulation("the data file must end in .csv or .parquet")
-    require_extra("tables", "pandas", "pyarrow")
-    read = _read_csv if ending == ".csv" else _read_parquet
-    try:
-        # The file's own errors quote what they stumbled on, so none of them is passed on.
-        cells = read(path, column)
-    except InvalidPopulation:
-        raise
-    except FileNotFoundError:
-        raise InvalidPopulation(f"there is no file {path.name}") from None
-    except OSError as error:
-        raise InvalidPopulation(f"{path.name} cannot be read: {error.strerror or 'it may be damaged'}") from None
-    except Exception:
-        kind = "CSV file in UTF-8" if ending == ".csv" else "Parquet file"
-        raise InvalidPopulation(f"{path.name} is not a {kind}") from None
-    return _numbers(path, column, cells)
-
-
-def _read_csv(path: Path, column: str) -> "Series[Any]":
-    import pandas
-
-    # Blank lines are kept, or a column with blanks would pass for a shorter one without. All columns are read and
-    # warnings are errors, or rows with too many cells would pass.
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        frame = pandas.read_csv(
-            path, dtype=str, keep_default_na=False, skip_blank_lines=False, index_col=False, encoding="utf-8-sig"
-        )
-    _check_column(path, column, list(frame.columns))
-    return frame[column].str.strip()
-
-
-def _read_parquet(path: Path, column: str) -> "Series[Any]":
-    import pandas
-    from pyarrow import parquet
-
-    with path.open("rb") as file:
-        _check_column(path, column, parquet.read_schema(file).names)
-        file.seek(0)
-        cells: Series[Any] = pandas.read_parquet(file, columns=[column])[column]
-    if cells.dtype.kind not in "iuf" and not cells.isna().any():
-        raise InvalidPopulation(f"the column {column} of {path.name} must hold numbers")
-    return cells
-
-
-def _check_column(path: Path, column: str, columns: list[str]) -> None:
-    if column not in columns:
-        raise InvalidPopulation(f"{path.name} has no column {column}")
-
-
-def _numbers(path: Path, column: str, cells: "Series[Any]") -> FloatArray:
-    import pandas
-
-    if cells.empty:
-        raise InvalidPopulation(f"{path.name} has no rows")
-    numbers = pandas.to_numeric(cells, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
-    wrong = np.flatnonzero(~np.isfinite(numbers))
-    if len(wrong):
-        cell = cells.iloc[wrong[0]]
-        what = "blank" if pandas.isna(cell) or cell == "" else "not a finite number"
-        raise InvalidPopulation(f"row {wrong[0] + 1:,} of the column {column} of {path.name} is {what}")
-    values: FloatArray = numbers
-    return values

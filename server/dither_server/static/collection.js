@@ -12,6 +12,7 @@
   const base = `/collections/${id}`;
   const part = (name) => document.getElementById(name);
   const count = (x) => Intl.NumberFormat("en").format(x);
+  const percent = (x) => `${Math.round(100 * x)}%`;
 
   let charts = null;
   let plan = null;
@@ -23,51 +24,82 @@
     return reply;
   }
 
+  const told = (x) => Plots.short(Number(x.toPrecision(4)));
+  const bands = ([q05, q25, , q75, q95]) => `50% ${told(q25)} to ${told(q75)}, 90% ${told(q05)} to ${told(q95)}`;
+
   function drawTrajectories() {
     for (const [name, line] of Object.entries(charts.parameters)) {
       const from = line.answers.findIndex((n) => n > 0);
       if (from < 0) continue;
-      const numbers = [line.answers, ...LEVELS.map((level) => line[level])].map((all) => all.slice(from));
+      const [answers, mean, ...levels] = ["answers", "mean", ...LEVELS].map((each) => line[each].slice(from));
       const [low, middle, high] = ["q05", "q50", "q95"].map((level) => Plots.short(line[level].at(-1)));
-      Plots.draw(
-        `trajectory-${name}`,
-        "trajectory",
-        numbers,
-        `${name} after ${count(charts.answers)} answers: median ${middle}, 90% band from ${low} to ${high}`,
-      );
+      Plots.draw(`trajectory-${name}`, {
+        kind: "trajectory",
+        numbers: [answers, ...levels],
+        label: `${name} after ${count(charts.answers)} answers: median ${middle}, 90% band from ${low} to ${high}`,
+        words: (i) =>
+          `After ${count(answers[i])} answers: mean ${told(mean[i])}, median ${told(levels[2][i])}, ` +
+          `${bands(levels.map((level) => level[i]))}.`,
+      });
     }
   }
 
   function drawQuestions() {
     const { answers, edges } = charts.questions;
     if (!answers.length) return;
-    const last = edges
-      .map((line) => line.at(-1))
-      .filter((x) => x !== null)
-      .map(Plots.short)
-      .join(", ");
-    Plots.draw("questions", "questions", [answers, ...edges], `Thresholds of the questions, the newest at ${last}`);
+    const asked = (i) =>
+      edges
+        .map((line) => line.at(i))
+        .filter((x) => x !== null)
+        .map(Plots.short)
+        .join(", ");
+    Plots.draw("questions", {
+      kind: "questions",
+      numbers: [answers, ...edges],
+      label: `Thresholds of the questions, the newest at ${asked(-1)}`,
+      words: (i) => `After ${count(answers[i])} answers: a question with thresholds at ${asked(i)}.`,
+    });
+  }
+
+  const highest = (line) => line.indexOf(Math.max(...line));
+
+  function drawDensities() {
+    for (const [name, { x, density }] of Object.entries(charts.densities)) {
+      const top = highest(density);
+      Plots.draw(`density-${name}`, {
+        kind: "density",
+        numbers: [x, density],
+        label: `Density of ${name}, highest at ${Plots.short(x[top])}`,
+        words: (i) => `${name} = ${told(x[i])}: ${percent(density[i] / density[top])} of the highest density.`,
+        begin: top,
+      });
+    }
   }
 
   function drawPopulation() {
-    for (const [name, { x, density }] of Object.entries(charts.densities)) {
-      const top = x[density.indexOf(Math.max(...density))];
-      Plots.draw(`density-${name}`, "density", [x, density], `Density of ${name}, highest at ${Plots.short(top)}`);
-    }
+    part("population").closest("figure").hidden = !charts.population;
     if (!charts.population) return;
     const { x } = charts.population;
-    Plots.draw(
-      "population",
-      charts.discrete ? "whole" : "population",
-      [x, ...LEVELS.map((level) => charts.population[level])],
-      `The population's density with its 50% and 90% bands, from ${Plots.short(x[0])} to ${Plots.short(x.at(-1))}`,
-    );
+    const levels = LEVELS.map((level) => charts.population[level]);
+    const what = charts.discrete ? "share of the people" : "density";
+    Plots.draw("population", {
+      kind: charts.discrete ? "whole" : "population",
+      numbers: [x, ...levels],
+      label: `The population with its 50% and 90% bands, from ${Plots.short(x[0])} to ${Plots.short(x.at(-1))}`,
+      words: (i) => `At ${told(x[i])}: ${what} ${told(levels[2][i])}, ${bands(levels.map((level) => level[i]))}.`,
+      begin: highest(levels[2]),
+    });
   }
 
   function drawPace() {
     const { time, per_minute: perMinute } = charts.pace;
     if (!time.length) return;
-    Plots.draw("pace", "pace", [time, perMinute], `Answers a minute, ${Plots.short(perMinute.at(-1))} at the end`);
+    Plots.draw("pace", {
+      kind: "pace",
+      numbers: [time, perMinute],
+      label: `Answers a minute, ${Plots.short(perMinute.at(-1))} at the end`,
+      words: (i) => `Until ${new Date(time[i] * 1000).toLocaleTimeString()}: ${told(perMinute[i])} answers a minute.`,
+    });
   }
 
   function draw() {
@@ -76,6 +108,7 @@
     if (charts.answers === 0) return;
     drawTrajectories();
     drawQuestions();
+    drawDensities();
     drawPopulation();
     drawPace();
   }
@@ -127,6 +160,7 @@
     part("spoken").textContent = text;
   }
 
+  let over = false;
   let looking = false;
   let again = false;
   async function lookSoon() {
@@ -137,7 +171,12 @@
       again = false;
       try {
         await look();
-        say(`Live: follows the answers as they come, ${count(charts.answers)} at ${new Date().toLocaleTimeString()}.`);
+        if (over)
+          say(`The collection is closed: these are its last numbers, of ${count(charts.answers)} answers.`, true);
+        else
+          say(
+            `Live: follows the answers as they come, ${count(charts.answers)} at ${new Date().toLocaleTimeString()}.`,
+          );
       } catch {
         say("The server did not answer; the page shows what it knew before.", true);
       }
@@ -149,9 +188,17 @@
 
   const stream = new EventSource(`/v1/collections/${id}/posterior/stream`);
   stream.addEventListener("posterior", lookSoon);
+  stream.addEventListener("state", (event) => {
+    const { state } = JSON.parse(event.data);
+    over = state === "closed"; // comes last, once every answer is learnt
+    if (over) stream.close();
+    part("state").textContent = state;
+    part("respond")?.toggleAttribute("hidden", state !== "open");
+    lookSoon();
+  });
   stream.addEventListener("error", () => {
-    const over = stream.readyState === EventSource.CLOSED;
-    say(over ? "The stream has ended: load the page again." : "The connection is lost; trying again.", true);
+    const ended = stream.readyState === EventSource.CLOSED;
+    say(ended ? "The stream has ended: load the page again." : "The connection is lost; trying again.", true);
   });
 
   for (const name of ["target", "target-parameter"]) part(name).addEventListener("input", sayNeeded);

@@ -7,9 +7,9 @@
   const place = document.getElementById("advice");
   let newest = 0;
 
-  async function advise() {
+  async function advise(wait) {
     const mine = ++newest;
-    await new Promise((done) => setTimeout(done, WAIT));
+    await new Promise((done) => setTimeout(done, wait));
     if (mine !== newest) return;
     place.setAttribute("aria-busy", "true");
     const fields = new URLSearchParams(new FormData(form));
@@ -22,6 +22,18 @@
     }
   }
 
-  form.addEventListener("input", advise);
-  advise();
+  // A family's priors are those of its own parameters.
+  function choosePriors() {
+    for (const prior of form.querySelectorAll("[data-families]")) {
+      const own = prior.dataset.families.split(" ").includes(form.elements.family.value);
+      prior.hidden = !own;
+      prior.querySelector("input").disabled = !own;
+      prior.querySelector(".of").hidden = true;
+    }
+  }
+
+  form.elements.family.addEventListener("input", choosePriors);
+  form.addEventListener("input", () => advise(WAIT));
+  choosePriors();
+  advise(0);
 })();

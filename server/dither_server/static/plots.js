@@ -27,7 +27,7 @@ const Plots = (() => {
   const frame = (more) => ({
     height: HEIGHT,
     legend: { show: false },
-    cursor: { show: false },
+    cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
     axes: [axis(), axis({ size: 58 })],
     padding: [10, 14, 0, 0],
     ...more,
@@ -171,10 +171,13 @@ const Plots = (() => {
       }),
   };
 
-  function draw(id, kind, numbers, label) {
+  // A chart of this kind in the element `id`, labelled, with the words that `Reading` tells.
+  function draw(id, { kind, numbers, label, words, begin }) {
     const place = document.getElementById(id);
     place.setAttribute("aria-label", label);
     const known = shown.get(id);
+    const reading = known?.reading ?? new Reading(place);
+    reading.tell(words, begin);
     const same = known && known.numbers.length === numbers.length && known.numbers[0].length > 1;
     if (same) {
       known.numbers = numbers;
@@ -182,18 +185,23 @@ const Plots = (() => {
       return;
     }
     if (known) known.plot.destroy();
-    const entry = { kind, numbers, label };
+    const entry = { kind, numbers, reading };
     shown.set(id, entry);
-    const options = kinds[kind](() => entry.numbers);
-    entry.plot = new uPlot({ ...options, width: place.clientWidth }, numbers, place);
+    make(id, entry);
+  }
+
+  function make(id, entry) {
+    const place = document.getElementById(id);
+    const options = kinds[entry.kind](() => entry.numbers);
+    const hooks = { draw: [...(options.hooks?.draw ?? []), () => entry.reading.show()] };
+    entry.plot = new uPlot({ ...options, hooks, width: place.clientWidth }, entry.numbers, place);
+    entry.reading.follow(entry.plot);
   }
 
   function redraw() {
-    // The list is a copy: the loop deletes from what it walks and adds to it.
-    for (const [id, entry] of Array.from(shown)) {
+    for (const [id, entry] of shown) {
       entry.plot.destroy();
-      shown.delete(id);
-      draw(id, entry.kind, entry.numbers, entry.label);
+      make(id, entry);
     }
   }
 

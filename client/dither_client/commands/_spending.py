@@ -1,0 +1,70 @@
+"""What the commands share that spend ε: what they are given never comes out of them.
+
+discreet(usage)              the class of a command whose usage errors repeat no argument
+fail_usage(usage)            that error
+LedgerFile, MaxEpsilon       annotated types of the options --ledger and --max-epsilon
+price(...), report(...)      what it costs, before; what it has cost, after
+"""
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+from typer.core import TyperCommand
+
+from dither_client.client import Client
+from dither_client.commands._shared import fail
+from dither_client.epsilon import epsilon_text
+from dither_client.messages import Receipt, Shared, Terms
+
+__all__ = ["LedgerFile", "MaxEpsilon", "check_open", "discreet", "fail_usage", "price", "report"]
+
+LedgerFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--ledger", help="The file that keeps account of your ε; by default in your data folder.", show_default=False
+    ),
+]
+
+MaxEpsilon = Annotated[str, typer.Option("--max-epsilon", help="Spend no more ε than this in all.")]
+
+
+def fail_usage(usage: str) -> NoReturn:
+    """Ends the command: it is not used that way. `usage` begins with its name, such as `share ID FILE`."""
+    fail(f"use: dither {usage} --url URL; see dither {usage.split()[0]} --help", 2)
+
+
+def discreet(usage: str) -> type[TyperCommand]:
+    """A command whose usage errors never repeat an argument, since any of them may be a value."""
+
+    class Discreet(TyperCommand):
+        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+            try:
+                return super().parse_args(ctx, args)
+            except typer.TyperException:
+                fail_usage(usage)
+
+    return Discreet
+
+
+def check_open(terms: Terms) -> None:
+    """Ends the command unless the collection is open."""
+    if terms.state != "open":
+        fail(f"the collection is {terms.state}")
+
+
+def price(epsilon: Fraction, rho: Fraction | None, client: Client, max_epsilon: str) -> str:
+    """What it costs and what was spent before."""
+    stated = "" if rho is None else f" (stated ρ = {epsilon_text(rho)})"
+    spent = epsilon_text(client.ledger.spent())
+    return f"It costs ε = {epsilon_text(epsilon)}{stated}; you have spent {spent} and allow {max_epsilon} in all."
+
+
+def report(client: Client, receipt: Receipt | Shared) -> None:
+    """Prints what it has cost, and the receipt."""
+    rho = receipt.query.rho
+    stated = "" if rho is None else f" (ρ = {epsilon_text(rho)})"
+    cost, spent = epsilon_text(receipt.query.epsilon), epsilon_text(client.ledger.spent())
+    typer.echo(f"It cost ε = {cost}{stated}; you have spent {spent} in all.")
+    typer.echo(f"Receipt: {receipt.receipt}")

@@ -1,0 +1,120 @@
+"""Share noisy counts of an institution's members: no member's value leaves this machine."""
+
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dither_client.client import Client
+from dither_client.commands._shared import Json, Url, console, fail, print_json, read_input
+from dither_client.commands._spending import (
+    LedgerFile,
+    MaxEpsilon,
+    check_open,
+    discreet,
+    fail_usage,
+    price,
+    report,
+)
+from dither_client.entries import DEFAULT_CAP
+from dither_client.errors import InvalidQuery
+from dither_client.ledger import Ledger
+from dither_client.values import is_number, read_column, read_lines
+
+__all__ = ["app"]
+
+app = typer.Typer(add_completion=False)
+
+_USAGE = "share ID FILE"
+
+
+@app.command(cls=discreet(_USAGE))
+def share(
+    collection: Annotated[str, typer.Argument(metavar="ID", help="The collection.", show_default=False)],
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="The members' values: a column of a .csv or .parquet file; of any other file, or standard input for "
+            "-, a number a line.",
+            show_default=False,
+        ),
+    ],
+    url: Url,
+    column: Annotated[
+        str | None, typer.Option(help="The column of a .csv or .parquet file.", show_default=False)
+    ] = None,
+    token: Annotated[
+        str | None,
+        typer.Option(envvar="DITHER_TOKEN", help="The institution's token, of the role gateway.", show_default=False),
+    ] = None,
+    ledger: LedgerFile = None,
+    max_epsilon: MaxEpsilon = DEFAULT_CAP,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before ε is spent.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Share noisy counts of an institution's members with a collection, once.
+
+    Values stay on this machine. Members are dealt at random into a group for each of the collection's cuts; how many of
+    a group lie above its cut is sent, with noise. Each member's value is private at the collection's ε.
+
+    For example: dither share wages clinic.csv --column wage --ledger clinic.sqlite --url https://example.org
+    """
+    if token is None:
+        fail("an institution needs its token: give it with --token, or better in DITHER_TOKEN", 2)
+    values = _read_values(file, column)
+    with Ledger(ledger, max_epsilon) as account, Client(url, account, token=token) as client:
+        try:
+            told = None
+            if not yes and account.find(client.server, collection) is None:
+                told = _agreed_price(client, collection, len(values), max_epsilon)
+            shared = client.share(collection, values, told)
+        except InvalidQuery as error:
+            fail(str(error), 1)
+        if as_json:
+            print_json(
+                {
+                    "collection": shared.collection,
+                    "receipt": shared.receipt,
+                    "epsilon": shared.query.epsilon,
+                    "spent": account.spent(),
+                    "query": shared.query.to_json(),
+                    "counts": shared.counts,
+                }
+            )
+            return
+        counts = ", ".join(map(str, shared.counts))
+        typer.echo(f"Counts of {shared.query.size:,} members were sent: {counts}.")
+        report(client, shared)
+
+
+def _read_values(file: str, column: str | None) -> list[float]:
+    if file == "-":
+        return read_lines("standard input", read_input(file))
+    path = Path(file)
+    if is_number(file) and not path.exists():
+        fail_usage(_USAGE)
+    if column is not None:
+        return read_column(path, column)
+    if path.suffix.lower() in (".csv", ".parquet"):
+        fail("say which column of the file holds the values, with --column NAME", 2)
+    return read_lines(path.name, path.read_bytes())
+
+
+def _agreed_price(client: Client, collection: str, members: int, max_epsilon: str) -> Fraction:
+    """Says what will happen, and returns the ε that was agreed to."""
+    terms = client.terms(collection)
+    check_open(terms)
+    console.print(
+        f"{terms.name}: the values of {members:,} members stay on this machine; {len(terms.member_cuts or ())} counts "
+        "with noise in them are sent."
+    )
+    console.print(f"{price(terms.epsilon, None, client, max_epsilon)} An institution shares once.")
+    if not sys.stdin.isatty():
+        fail("there is no terminal to ask on: give --yes to share without being asked", 2)
+    console.print("Share them? [y/N]: ", end="")
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        fail("nothing was shared and nothing was spent")
+    return terms.epsilon
