@@ -44,7 +44,7 @@ CASES = [
 RESPONDENTS = {"0.5": 4_000}
 """1,000 at the other ε."""
 OUTSTANDING = 256
-_POOL = 16
+_FIRST_POOL, _POOL = 64, 16
 """As large as a server's."""
 _SEEDS = 400
 
@@ -153,7 +153,7 @@ def _interview(
     out: deque[Query] = deque()
     for value, uniform in zip(values.tolist(), uniforms.tolist(), strict=True):
         while len(out) < outstanding:
-            pool = learner.pool(_POOL)
+            pool = learner.pool(_POOL if learner.answers else _FIRST_POOL)
             out.append(pool[int(rng.integers(len(pool)))])
         query = out.popleft() if outstanding else learner.ask()
         if query not in samplers:

@@ -60,7 +60,10 @@ async def collection_page(
     """The page of a collection; `values` are what a form on it led to."""
     terms = await run_in_threadpool(service.collections.terms, collection)
     readable = await run_in_threadpool(may_read, request, collection)
-    found = await _findings(request.app.state.views, collection, service, terms) if readable else None
+    found, answered = None, False
+    if readable:
+        found = await _findings(request.app.state.views, collection, service, terms)
+        answered = (await service.owner.published(collection)).answers > 0
     token = signed_in(request)
     admin = token is not None and token.role == "admin"
     invitations = None
@@ -75,6 +78,7 @@ async def collection_page(
         full=collection.full(terms["answers"]),
         privacy=privacy_sentences(collection.specification, terms),
         findings=found,
+        answered=answered,
         parameters=collection.specification.family.names,
         transform=collection.specification.transform,
         parquet=find_spec("pyarrow") is not None,

@@ -77,6 +77,7 @@
   }
 
   function drawPopulation() {
+    part("population").closest("figure").hidden = !charts.population;
     if (!charts.population) return;
     const { x } = charts.population;
     const levels = LEVELS.map((level) => charts.population[level]);
