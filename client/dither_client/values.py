@@ -9,6 +9,7 @@ from typing import Any
 
 from dither_client.errors import InvalidTable, InvalidValue
 from dither_client.extras import require_extra
+from dither_client.files import file_trouble
 from dither_client.queries import check_value
 
 __all__ = ["is_number", "parse_value", "read_column", "read_lines"]
@@ -43,14 +44,13 @@ def read_column(path: Path, column: str) -> list[float]:
     """The numbers in a column of a CSV or Parquet file, by its ending. Raises `InvalidTable` and `MissingExtra`."""
     ending = path.suffix.lower()
     if ending not in (".csv", ".parquet"):
-        raise InvalidTable("the data file must end in .csv or .parquet")
+        raise InvalidTable(f"{path.name} must end in .csv or .parquet")
     read = _read_csv if ending == ".csv" else _read_parquet
     try:
         cells = read(path, column)
-    except FileNotFoundError:
-        raise InvalidTable(f"there is no file {path.name}") from None
     except OSError as error:
-        raise InvalidTable(f"{path.name} cannot be read: {error.strerror or 'it may be damaged'}") from None
+        trouble = file_trouble(error) if error.filename else f"{path.name} cannot be read: it may be damaged"
+        raise InvalidTable(trouble) from None
     if not cells:
         raise InvalidTable(f"{path.name} has no rows")
     return _numbers(cells, "row", f"the column {column} of {path.name}")
@@ -59,17 +59,23 @@ def read_column(path: Path, column: str) -> list[float]:
 def _read_csv(path: Path, column: str) -> list[str]:
     # The file's own errors quote what they stumbled on, so none of them is passed on.
     no_table = InvalidTable(f"{path.name} is not a CSV file in UTF-8")
+    cells = []
     with path.open(encoding="utf-8-sig", newline="") as file:
         try:
-            header, *rows = csv.reader(file, strict=True)
-        except (UnicodeDecodeError, ValueError, csv.Error):
+            rows = csv.reader(file, strict=True)
+            header = next(rows, None)
+            if header is None:
+                raise no_table
+            if column not in header:
+                raise InvalidTable(f"{path.name} has no column {column}")
+            place = header.index(column)
+            for row in rows:
+                if len(row) > len(header):
+                    raise no_table
+                cells.append(row[place] if place < len(row) else "")
+        except (UnicodeDecodeError, csv.Error):
             raise no_table from None
-    if any(len(row) > len(header) for row in rows):
-        raise no_table
-    if column not in header:
-        raise InvalidTable(f"{path.name} has no column {column}")
-    place = header.index(column)
-    return [row[place] if place < len(row) else "" for row in rows]
+    return cells
 
 
 def _read_parquet(path: Path, column: str) -> list[Any]:

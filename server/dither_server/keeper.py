@@ -26,8 +26,8 @@ from dither_server.store import HistoryRow, Store
 
 __all__ = ["Keeper", "Particles", "Published", "Question", "Update", "stored_learner"]
 
-_FIRST_POOL = 16
-"""Questions out at first, when nothing is known of how many respondents come at once."""
+_FIRST_POOL = 64
+"""Questions out at first: hundreds may be asked before the first answer, and a few would leave gaps between them."""
 _LARGEST_POOL = 16
 _HISTORY_GROWTH = 1.02
 """The history gets a row when the answers have grown by this factor."""
@@ -91,7 +91,7 @@ class Keeper:
         self._queries: dict[str, Query] = {}
         self._learner = stored_learner(collection, store)
         self._history_at = store.last_history(collection.number)
-        self._newest = _FIRST_POOL
+        self._newest = _LARGEST_POOL
         self._shares = 0
         self._check = collection.specification.misfit_check
         self._check_counts: dict[Query, npt.NDArray[np.int64]] = {}
@@ -166,7 +166,7 @@ class Keeper:
     def publish(self) -> Published:
         """The learner's state for everybody to read."""
         learner = self._learner
-        size = max(1, min(self._newest, _LARGEST_POOL))
+        size = max(1, min(self._newest, _LARGEST_POOL)) if learner.answers else _FIRST_POOL
         choices = self.collection.specification.epsilon_choices
         posterior = learner.posterior().to_json()
         pools = {epsilon: learner.pool(size, epsilon) for epsilon in choices}
