@@ -1,12 +1,21 @@
 """Pictures for analysts; needs the extra `plot`."""
 
+from pathlib import Path
+
 from matplotlib.figure import Figure
 
 from dither_client.posterior import Posterior
 
-__all__ = ["plot_posterior"]
+__all__ = ["check_picture", "plot_posterior"]
 
 _BINS = 40
+
+
+def check_picture(path: Path) -> None:
+    """Raises `ValueError` unless a picture can be saved in a file of that name."""
+    known = Figure().canvas.get_supported_filetypes()
+    if path.suffix.lower().removeprefix(".") not in known:
+        raise ValueError(f"{path.name} must end in .png, .svg or .pdf")
 
 
 def plot_posterior(posterior: Posterior) -> Figure:

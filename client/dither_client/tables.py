@@ -58,7 +58,7 @@ def write_table(
     path, rows = Path(path), list(rows)
     columns = columns or tuple(rows[0] if rows else COUNT_COLUMNS)
     table = [{column: row[column] for column in columns} for row in rows]
-    if _is_parquet(path):
+    if is_parquet(path):
         _write_parquet(path, table, columns)
     else:
         with path.open("w", encoding="utf-8", newline="") as file:
@@ -135,10 +135,11 @@ def _blank_separated(numbers: Iterable[float]) -> str:
     return " ".join(map(repr, numbers))
 
 
-def _is_parquet(path: Path) -> bool:
+def is_parquet(path: Path) -> bool:
+    """Whether a table's file is Parquet rather than CSV, by its ending. Raises `InvalidTable` and `MissingExtra`."""
     ending = path.suffix.lower()
     if ending not in (".csv", ".parquet"):
-        raise InvalidTable("a table's file must end in .csv or .parquet")
+        raise InvalidTable(f"{path.name} must end in .csv or .parquet")
     if ending == ".parquet":
         require_extra("tables", "pyarrow")
     return ending == ".parquet"
@@ -155,7 +156,7 @@ def _write_parquet(path: Path, table: list[dict[str, Any]], columns: Sequence[st
 
 def _read_rows(path: Path) -> Iterator[Mapping[str, Any]]:
     """The rows of a table with, at least, every column of `COUNT_COLUMNS`."""
-    if _is_parquet(path):
+    if is_parquet(path):
         rows, columns = _read_parquet(path)
         _check_columns(path, columns)
         yield from rows

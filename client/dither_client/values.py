@@ -9,6 +9,7 @@ from typing import Any
 
 from dither_client.errors import InvalidTable, InvalidValue
 from dither_client.extras import require_extra
+from dither_client.files import file_trouble
 from dither_client.queries import check_value
 
 __all__ = ["is_number", "parse_value", "read_column", "read_lines"]
@@ -43,14 +44,13 @@ def read_column(path: Path, column: str) -> list[float]:
     """The numbers in a column of a CSV or Parquet file, by its ending. Raises `InvalidTable` and `MissingExtra`."""
     ending = path.suffix.lower()
     if ending not in (".csv", ".parquet"):
-        raise InvalidTable("the data file must end in .csv or .parquet")
+        raise InvalidTable(f"{path.name} must end in .csv or .parquet")
     read = _read_csv if ending == ".csv" else _read_parquet
     try:
         cells = read(path, column)
-    except FileNotFoundError:
-        raise InvalidTable(f"there is no file {path.name}") from None
     except OSError as error:
-        raise InvalidTable(f"{path.name} cannot be read: {error.strerror or 'it may be damaged'}") from None
+        trouble = file_trouble(error) if error.filename else f"{path.name} cannot be read: it may be damaged"
+        raise InvalidTable(trouble) from None
     if not cells:
         raise InvalidTable(f"{path.name} has no rows")
     return _numbers(cells, "row", f"the column {column} of {path.name}")

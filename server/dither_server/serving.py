@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable
 
 import uvicorn
 
@@ -30,14 +31,16 @@ _TICKS_A_SECOND = 10
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
+Started = Callable[[str], None]
+
 _log = logging.getLogger(__name__)
 
 
-def serve(settings: Settings) -> None:
+def serve(settings: Settings, started: Started | None = None) -> None:
     """Serves until SIGTERM or SIGINT, then finishes what was begun and exits with status 0.
 
-    If one of its threads dies, the process ends with status 1.
-    Raises `StartRefused` with one sentence if it cannot start.
+    `started` is called with the server's address once it takes requests. If one of its threads dies, the process ends
+    with status 1. Raises `StartRefused` with one sentence if it cannot start.
     """
     # Everything that can be wrong is found here, where it can be said in a sentence.
     engine, _ = prepare(settings)
@@ -63,13 +66,16 @@ def serve(settings: Settings) -> None:
     for number in _SIGNALS:
         signal.signal(number, _exit)
     threading.excepthook = _fall
-    _Server(config, app.state.stopping).run(sockets=[listener])
+    _Server(config, app.state.stopping, started).run(sockets=[listener])
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, stopping: threading.Event) -> None:
+    def __init__(
+        self, config: uvicorn.Config, stopping: threading.Event, started: Callable[[str], None] | None
+    ) -> None:
         super().__init__(config)
         self._stopping = stopping
+        self._started = started
         self._sweeper = Sweeper()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -82,7 +88,10 @@ class _Server(uvicorn.Server):
         for listener in sockets or []:
             host, port = listener.getsockname()[:2]
             shown = f"[{host}]" if ":" in host else host
-            _log.info("serving", extra={"url": f"http://{shown}:{port}"})
+            url = f"http://{shown}:{port}"
+            _log.info("serving", extra={"url": url})
+            if self._started is not None:
+                self._started(url)
 
     async def on_tick(self, counter: int) -> bool:
         if counter % _TICKS_A_SECOND == 0:

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 def demo(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     start = "from dither_client.commands import main; main()"
-    command = [sys.executable, "-c", start, "demo", "--folder", str(folder), "--port", "0"]
+    command = [sys.executable, "-c", start, "demo", "--out", str(folder), "--port", "0"]
     return subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=300, check=False)
 
 

@@ -65,8 +65,8 @@ def test_people_get_a_table(spec: Path, tmp_path: Path, capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("nonsense", "not a JSON document"),
-        ('{"family": "normal", "epsilon": NaN}', "not a JSON document"),
+        ("nonsense", "not a JSON object: line 1"),
+        ('{"family": "normal", "epsilon": NaN}', "its numbers must be finite"),
         ('{"family": "normal"}', "epsilon is required"),
         ('{"family": "normal", "epsilon": 1, "transform": "log"}', "transform is not log"),
     ],

@@ -187,8 +187,8 @@ def a_folder(folder: Path) -> Path:
         (parquet([True, False]), "the column wage of wages.parquet must hold numbers"),
         (parquet([73519.25, None]), "row 2 of the column wage of wages.parquet is blank"),
         (text_as_parquet, "wages.parquet is not a Parquet file"),
-        (a_folder, "wages.csv cannot be read: Is a directory"),
-        (lambda folder: folder / "none.csv", "there is no file none.csv"),
+        (a_folder, "wages.csv is a folder"),
+        (lambda folder: folder / "none.csv", "none.csv is not there"),
         (lambda folder: folder / "wages.txt", "must end in .csv or .parquet"),
     ],
 )

@@ -3,7 +3,6 @@
 import ast
 from collections.abc import Sequence
 from contextlib import suppress
-from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,9 +11,10 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from dither_client.commands._shared import fail, status_of
+from dither_client.commands._shared import did_you_mean, fail, status_of
 from dither_client.errors import DitherError, Problem
 from dither_client.extras import MissingExtra
+from dither_client.files import file_trouble
 
 __all__ = ["run_group"]
 
@@ -46,22 +46,22 @@ class _Group(TyperGroup):
             self.add_command(_Stub(entry_point))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        typed = bool(args)
+        typed = args[:1]  # the parser takes them away
         try:
             return super().parse_args(ctx, args)
         except typer.TyperException:
             if not typed:
                 raise  # no arguments at all: its message is the help
-            fail("no such option; the options of a command follow its name, see dither --help", 2)
+            known = [name for parameter in self.get_params(ctx) for name in parameter.opts]
+            hint = did_you_mean(typed[0], known) or "; the options of a command follow its name, see dither --help"
+            fail(f"no such option{hint}", 2)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         command = self.commands.get(args[0])
         if ctx.resilient_parsing:  # a shell asks how the line may go on: nothing is to be said of what is wrong with it
             return self._completed(command, args)
         if not isinstance(command, _Stub):
-            close = get_close_matches(args[0], self.commands)
-            hint = f"did you mean {' or '.join(close)}?" if close else "see dither --help"
-            fail(f"no such command; {hint}", 2)
+            fail(f"no such command{did_you_mean(args[0], self.commands) or '; see dither --help'}", 2)
         return args[0], command.load(), args[1:]
 
     def _completed(self, command: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
@@ -81,8 +81,7 @@ def run_group(arguments: Sequence[str]) -> int:
     except typer.Abort:
         return _say("stopped", 1)
     except OSError as error:
-        name = f"{error.filename}: " if error.filename else ""
-        return _say(f"{name}{error.strerror or error}", status_of(error))
+        return _say(file_trouble(error), status_of(error))
     except Problem as error:
         return _say(_NO_TOKEN if error.name == "unauthorized" else str(error), status_of(error))
     except (DitherError, MissingExtra, ValueError) as error:
@@ -104,7 +103,10 @@ def _dither(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Learn the distribution of a sensitive number in a population without anyone giving theirs away."""
+    """Learn the distribution of a sensitive number in a population without anyone giving theirs away.
+
+    For example: dither serve, and dither COMMAND --help for what a command does
+    """
 
 
 def _say(message: str, status: int) -> int:
@@ -118,7 +120,12 @@ def _say(message: str, status: int) -> int:
 
 def _usage_text(error: typer.TyperException) -> str:
     """The sentence of a usage error, with where to find help; nothing if the help itself was just printed."""
+    misspelt, meant = getattr(error, "option_name", None), getattr(error, "possibilities", None)
+    if misspelt and meant:
+        return f"No such option: {misspelt}. Did you mean {meant[0]}?"
     message = error.format_message().rstrip(".").replace("Value error, ", "")
+    if message.endswith("?"):
+        return message
     context = getattr(error, "ctx", None)
     return f"{message}; see {context.command_path} --help" if message and context else message
 

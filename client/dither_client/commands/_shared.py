@@ -6,6 +6,9 @@
     print_table(...)        a table for people, on standard output
     fail(message, code=1)   one sentence on standard error, and the exit status: 1 failed while running, 2 bad input
     read_input(file)        the bytes of FILE, or of standard input for -
+    read_object(file)       the JSON object in it
+    did_you_mean(...)       the hint of a misspelt word, of our own words alone
+    working(words)          what a command is busy with, on a terminal, while it is
     status_of(error)        the exit status of an error
 
 A command need not catch `DitherError`, `ValueError`, `OSError` or `MissingExtra`: `dither` turns each into its sentence
@@ -16,7 +19,9 @@ and status. An app is `typer.Typer(add_completion=False)`, and the first line of
 import json
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from decimal import Decimal
+from difflib import get_close_matches
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -27,9 +32,23 @@ from rich.table import Column, Table
 
 from dither_client.errors import Problem
 from dither_client.extras import MissingExtra
+from dither_client.files import json_object
 from dither_client.messages import printable
 
-__all__ = ["Json", "Token", "Url", "console", "fail", "print_json", "print_table", "read_input", "status_of"]
+__all__ = [
+    "Json",
+    "Token",
+    "Url",
+    "console",
+    "did_you_mean",
+    "fail",
+    "print_json",
+    "print_table",
+    "read_input",
+    "read_object",
+    "status_of",
+    "working",
+]
 
 Url = Annotated[str, typer.Option("--url", envvar="DITHER_URL", help="The server, https or on this machine.")]
 
@@ -78,6 +97,22 @@ def fail(message: str, code: int = 1) -> NoReturn:
 def read_input(file: str) -> bytes:
     """The content of the file, or of standard input if `file` is `-`. Raises `OSError`."""
     return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+
+
+def read_object(file: str) -> dict[str, Any]:
+    """The JSON object in a file, or on standard input. Raises `OSError` and `ValueError`."""
+    return json_object(read_input(file), "standard input" if file == "-" else file)
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """ "; did you mean …?" with the nearest of `known`, or nothing. It never repeats `word`."""
+    close = get_close_matches(word, known, 1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def working(words: str) -> AbstractContextManager[object]:
+    """Shows on a terminal that something is being done, until it is."""
+    return console.status(words)
 
 
 def status_of(error: Exception) -> int:

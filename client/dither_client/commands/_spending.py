@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperCommand
 
 from dither_client.client import Client
-from dither_client.commands._shared import fail
+from dither_client.commands._shared import did_you_mean, fail
 from dither_client.epsilon import epsilon_text
 from dither_client.messages import Receipt, Shared, Terms
 
@@ -30,9 +30,9 @@ LedgerFile = Annotated[
 MaxEpsilon = Annotated[str, typer.Option("--max-epsilon", help="Spend no more ε than this in all.")]
 
 
-def fail_usage(usage: str) -> NoReturn:
+def fail_usage(usage: str, hint: str = "") -> NoReturn:
     """Ends the command: it is not used that way. `usage` begins with its name, such as `share ID FILE`."""
-    fail(f"use: dither {usage} --url URL; see dither {usage.split()[0]} --help", 2)
+    fail(f"use: dither {usage} --url URL{hint or f'; see dither {usage.split()[0]} --help'}", 2)
 
 
 def discreet(usage: str) -> type[TyperCommand]:
@@ -40,10 +40,12 @@ def discreet(usage: str) -> type[TyperCommand]:
 
     class Discreet(TyperCommand):
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+            typed = [word.partition("=")[0] for word in args if word.startswith("--")]  # the parser takes them away
             try:
                 return super().parse_args(ctx, args)
             except typer.TyperException:
-                fail_usage(usage)
+                known = [name for parameter in self.get_params(ctx) for name in parameter.opts if name.startswith("--")]
+                fail_usage(usage, next((did_you_mean(word, known) for word in typed if word not in known), ""))
 
     return Discreet
 

@@ -1,4 +1,7 @@
-"""Make, list, show, open, pause and close collections, and invite respondents."""
+"""Make, list, show, open, pause and close collections, and invite respondents.
+
+For example: dither collection create wages.json
+"""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -12,8 +15,8 @@ from dither_client.admin import Admin
 from dither_client.api import Api
 from dither_client.commands._shared import Json, Token, Url, console, fail, print_json, print_table, read_input
 from dither_client.epsilon import epsilon_text
-from dither_client.errors import BadResponse
-from dither_client.messages import decode_json, parse_terms
+from dither_client.files import json_object
+from dither_client.messages import parse_terms
 
 __all__ = ["app"]
 
@@ -37,12 +40,7 @@ def create(
     dither collection create -
     """
     spec = read_input(file)
-    try:
-        proper = isinstance(decode_json(spec), dict)
-    except BadResponse:
-        proper = False
-    if not proper:
-        raise ValueError(f"{'standard input' if file == '-' else file} is not a JSON object")
+    json_object(spec, "standard input" if file == "-" else file)
     with Admin(url, token) as admin:
         _print_terms(admin.create_collection(spec), as_json)
 

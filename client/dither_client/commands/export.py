@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from dither_client.analyst import Analyst, AnsweredQuery
-from dither_client.commands._shared import Json, Token, Url, console, fail, print_json
+from dither_client.commands._shared import Json, Token, Url, console, fail, print_json, working
 from dither_client.member_counts import MemberTable, member_table
-from dither_client.tables import counts_rows, write_table
+from dither_client.tables import counts_rows, is_parquet, write_table
 
 __all__ = ["app"]
 
@@ -42,10 +42,15 @@ def export(
     ]
     if not any(file for _, file, _ in tables):
         fail("say what to save: --counts FILE, --check FILE, --answers FILE or --particles FILE", 2)
+    for _, file, _ in tables:
+        if file is not None:
+            is_parquet(file)
     saved = {}
     with Analyst(url, token) as analyst:
         for name, file, save in tables:
-            if file is not None:
+            if file is None:
+                continue
+            with working(f"Saving the {name}"):
                 saved[name] = {"file": str(file), "rows": save(analyst, collection, file)}
     if as_json:
         print_json(saved)

@@ -1,4 +1,7 @@
-"""List and rotate the keys that a server's tickets are signed with."""
+"""List and rotate the keys that a server's tickets are signed with.
+
+For example: dither key list
+"""
 
 from typing import Any
 

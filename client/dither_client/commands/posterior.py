@@ -9,6 +9,7 @@ from dither_client.addresses import collection_path
 from dither_client.api import Api
 from dither_client.commands._shared import Json, Token, Url, console, print_json
 from dither_client.errors import Problem
+from dither_client.extras import require_extra
 from dither_client.misfit import misfit_sentence
 from dither_client.posterior import parse_particles, parse_posterior
 
@@ -32,6 +33,11 @@ def posterior(
 
     For example: dither posterior wages --plot wages.png
     """
+    if plot is not None:
+        require_extra("plot", "matplotlib")
+        from dither_client.plots import check_picture
+
+        check_picture(plot)
     with Api(url, token) as api:
         warnings = _warnings(api, collection)
         data = api.get(collection_path(collection, "posterior"))

@@ -1,4 +1,7 @@
-"""Create, list and revoke the tokens of admins, analysts and gateways."""
+"""Create, list and revoke the tokens of admins, analysts and gateways.
+
+For example: dither token create analyst --name Ada
+"""
 
 from enum import StrEnum
 from typing import Annotated

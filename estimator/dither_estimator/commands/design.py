@@ -7,7 +7,7 @@ import typer
 from threadpoolctl import threadpool_limits
 
 from dither_client import IntervalQuery, Query, Staircase
-from dither_client.commands._shared import Json, print_json, print_table
+from dither_client.commands._shared import Json, print_json, print_table, working
 from dither_client.epsilon import epsilon_text, wire_epsilon
 from dither_client.queries import check_epsilon
 from dither_estimator.commands._parameters import parse_theta
@@ -55,7 +55,9 @@ def design(
     member = parse_theta(theta, kind)
     privacy, zero_concentrated = _privacy(epsilon, rho, mechanism, levels)
     with threadpool_limits(1, user_api="blas"):
-        found = optimal_design(kind, member, mechanism, privacy, parse_goal(goal, kind), levels, rho=zero_concentrated)
+        with working("Looking for the best questions"):
+            weights = parse_goal(goal, kind)
+            found = optimal_design(kind, member, mechanism, privacy, weights, levels, rho=zero_concentrated)
         if as_json:
             print_json(found.to_json())
         else:

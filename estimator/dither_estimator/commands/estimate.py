@@ -1,16 +1,14 @@
 """Compute a posterior from a count table, without a server."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from threadpoolctl import threadpool_limits
 
-from dither_client.commands._shared import Json, print_json, print_table, read_input
+from dither_client.commands._shared import Json, print_json, print_table, read_object, working
 from dither_client.comparison import comparison_lines
 from dither_client.epsilon import by_epsilon_lines
-from dither_client.errors import BadResponse
-from dither_client.messages import decode_json
 from dither_client.posterior import poison_sentence
 from dither_client.tables import read_table
 from dither_estimator.learner import Learner
@@ -34,12 +32,12 @@ def estimate(
 
     For example: dither estimate --spec wages.json --counts counts.csv --json
     """
-    specification = Specification.from_json(_read_specification(spec))
+    specification = Specification.from_json(read_object(spec))
     table = read_table(counts)
     transforms = {query.transform for query in table.queries} | {question.transform for question in table.members}
     if transforms - {specification.transform}:
         raise SpecificationError(f"the table has queries whose transform is not {specification.transform}")
-    with threadpool_limits(1, user_api="blas"):
+    with threadpool_limits(1, user_api="blas"), working("Learning the table"):
         learner = Learner(specification, seed)
         learner.learn_counts(table.queries)
         learner.learn_members(members_of(table.members))
@@ -48,13 +46,6 @@ def estimate(
         print_json(posterior.to_json())
     else:
         _print(posterior)
-
-
-def _read_specification(file: str) -> Any:
-    try:
-        return decode_json(read_input(file))
-    except BadResponse:
-        raise SpecificationError(f"{file} is not a JSON document") from None
 
 
 def _print(posterior: Posterior) -> None:

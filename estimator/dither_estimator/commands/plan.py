@@ -9,7 +9,7 @@ import typer
 from threadpoolctl import threadpool_limits
 
 from dither_client import Transform
-from dither_client.commands._shared import Json, fail, print_json, print_table
+from dither_client.commands._shared import Json, fail, print_json, print_table, working
 from dither_client.epsilon import epsilon_text
 from dither_estimator.commands._parameters import parse_numbers, parse_theta
 from dither_estimator.design import DesignError, Mechanism
@@ -79,7 +79,7 @@ def plan(
     specs = [Specification.from_json({**fields, "epsilon": text.strip()}) for text in epsilon.split(",")]
     member = parse_theta(theta, specs[0].family)
     targets = None if sd is None else _parse_targets(sd, specs[0].family)
-    with threadpool_limits(1, user_api="blas"):
+    with threadpool_limits(1, user_api="blas"), working("Finding how many it takes"):
         if goal == _BEST and targets is not None:
             specs = [replace(spec, goal=cheapest_goal(spec, member, targets, confidence)) for spec in specs]
         rows = [_row(spec, member, targets, respondents, confidence) for spec in specs]

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from dither_estimator.design import Mechanism as MechanismName
 from dither_server.simulate.behaviours import DropOutBy as DropOutKind
 from dither_server.simulate.choices import ChooseBy as ChoiceKind
 
@@ -70,9 +71,7 @@ Goal = Annotated[
 
 Policy = Annotated[str | None, typer.Option(help="adaptive, thompson or fixed:LOW:HIGH.", show_default="adaptive")]
 
-Mechanism = Annotated[
-    str | None, typer.Option(help="laplace, randomized_response, staircase or gaussian.", show_default="laplace")
-]
+Mechanism = Annotated[MechanismName | None, typer.Option(help="How answers are made private.", show_default="laplace")]
 
 Rho = Annotated[str | None, typer.Option(help="ρ of one answer of gaussian, instead of --epsilon.", show_default=False)]
 
@@ -83,7 +82,8 @@ Particles = Annotated[int | None, typer.Option(help="Size of the particle system
 Prior = Annotated[str | None, typer.Option(help="A JSON file with a prior, or paper.", show_default="wide")]
 
 Spec = Annotated[
-    Path | None, typer.Option(help="A JSON file with all of the collection's fields, instead of the options.")
+    str | None,
+    typer.Option(help="The collection's specification, a JSON file, or - for standard input, instead of the options."),
 ]
 
 InProcess = Annotated[bool, typer.Option("--in-process", help="The estimator alone, no server.")]

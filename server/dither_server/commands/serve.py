@@ -1,10 +1,11 @@
 """Serve collections over HTTP, from an SQLite file or PostgreSQL."""
 
+import sys
 from typing import Annotated
 
 import typer
 
-from dither_client.commands._shared import fail
+from dither_client.commands._shared import Json, fail, print_json
 from dither_server.errors import StartRefused
 from dither_server.serving import serve
 from dither_server.settings import load_settings
@@ -23,6 +24,7 @@ def run(
     database: Annotated[
         str | None, typer.Option(help="The database's URL; the SQLite file dither.sqlite in this folder unless set.")
     ] = None,
+    as_json: Json = False,
 ) -> None:
     """Serve collections over HTTP. The first start creates the database and prints an admin's token once.
 
@@ -30,9 +32,16 @@ def run(
     DITHER_METRICS_TOKEN, DITHER_TICKETS_PER_MINUTE, DITHER_TOKEN_TICKETS_PER_MINUTE, DITHER_TRUSTED_PROXIES,
     DITHER_CORS_ORIGINS, DITHER_LOG_FORMAT (console or json), DITHER_LOG_LEVEL (debug, info, warning or error).
 
+    With --json the object is {"url": …}, once it takes requests. The log, and the token, are on standard error.
+
     For example: dither serve --port 8080 --database sqlite:///survey.sqlite
     """
     try:
-        serve(load_settings(host=host, port=port, database=database))
+        serve(load_settings(host=host, port=port, database=database), _print_url if as_json else None)
     except StartRefused as error:
         fail(str(error), 2)
+
+
+def _print_url(url: str) -> None:
+    print_json({"url": url})
+    sys.stdout.flush()

@@ -75,8 +75,9 @@ def simulate(
     respondent, in a new collection (an admin's token makes it) or in --collection; with --in-process nothing but the
     estimator runs. Shares are from 0 to 1. Ctrl-C ends it early, with what was done.
 
-    Examples: dither simulate --truth mu=50,sigma=3.16 --respondents 1000 --epsilon 1 --in-process --seed 1 ·
-    dither simulate --data wages.csv --column wage --spec wages.json --url http://127.0.0.1:8000
+    For example: dither simulate --truth mu=50,sigma=3.16 --respondents 1000 --epsilon 1 --in-process --seed 1
+
+    or, to load a server: dither simulate --data wages.csv --column wage --spec wages.json --url http://127.0.0.1:8000
     """
     fields = {
         "epsilon": epsilon, "epsilon-choices": epsilon_choices, "goal": goal, "policy": policy, "mechanism": mechanism,
@@ -117,7 +118,7 @@ class _Asked:
     specification: Specification | None
 
 
-def _new(spec: Path | None, family: str | None, options: Mapping[str, Any]) -> _Asked:
+def _new(spec: str | None, family: str | None, options: Mapping[str, Any]) -> _Asked:
     if spec is not None:
         fields, specification = read_spec(spec)
     else:

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from pydantic import SecretStr
 from sqlalchemy import URL, Connection, create_engine, make_url, text
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from dither_migrations import newest_revision
 from dither_server.database import make_engine
@@ -45,7 +45,10 @@ _KEEPING = {
 
 def examine_secret(settings: Settings) -> Iterator[Finding]:
     """What tickets are signed with: enough of it, and readable to nobody else."""
-    url = make_url(settings.database)
+    try:
+        url = make_url(settings.database)
+    except ArgumentError:
+        return  # which `examine_database` tells of
     file = secret_file(url)
     if settings.secret is not None:
         length = len(settings.secret.get_secret_value())

