@@ -31,6 +31,7 @@ BENCHMARKS = (
     "faults",
     "fuzz",
     "limits",
+    "pages",
 )
 
 for number, name in enumerate(BENCHMARKS, 1):

@@ -3,7 +3,8 @@
     python -m benchmarks.rules [SEEDS [PLOT]]
 
 The population is N(50, 10), the prior the paper's. Every rule meets the same people and the same uniforms for their
-noise. `PLOT` is a file for the picture.
+noise. `PLOT` is a file for the picture. With many outstanding, "late oracle" is what the questions' own would be if
+what was answered had always taught as much as it does one by one (docs/statistics.md, "Many at once").
 """
 
 import sys
@@ -44,7 +45,7 @@ CASES = [
 RESPONDENTS = {"0.5": 4_000}
 """1,000 at the other ε."""
 OUTSTANDING = 256
-_POOL = 16
+_FIRST_POOL, _POOL = 64, 16
 """As large as a server's."""
 _SEEDS = 400
 
@@ -88,7 +89,8 @@ def main(arguments: Sequence[str]) -> None:
     """Prints the table; the arguments are those of the command."""
     seeds = int(arguments[0]) if arguments else _SEEDS
     found: dict[tuple[str, str, str], FloatArray] = {}
-    columns = ("mechanism", "ε", "respondents", "rule", "error", "95% interval", "at most (95%)", "questions' own")
+    measured = ("error", "95% interval", "at most (95%)", "questions' own", "late oracle")
+    columns = ("mechanism", "ε", "respondents", "rule", *measured)
     title = f"Rules: root mean squared error to that of the best questions, {seeds} seeds"
     print_table(title, columns, _rows(seeds, found))
     if len(arguments) > 1:
@@ -96,11 +98,13 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def _rows(seeds: int, found: dict[tuple[str, str, str], FloatArray]) -> Iterator[tuple[object, ...]]:
+    efficiency: dict[str, FloatArray] = {}
     for (mechanism, epsilon), rule in product(CASES, RULES):
         respondents = RESPONDENTS.get(epsilon, 1_000)
         fields = {"mechanism": mechanism, "epsilon": epsilon, "family": "normal", "prior": PAPER_PRIOR}
         runs = Parallel(n_jobs=-1)(delayed(_run)(fields, rule, respondents, seed) for seed in range(seeds))
-        squared, asked = (np.array(column) for column in zip(*runs, strict=True))
+        squared, asked, each = (np.array(column) for column in zip(*runs, strict=True))
+        efficiency[rule] = each.mean(axis=0)
         found[mechanism, epsilon, rule] = squared
         mean, error = squared.mean(), squared.std() / np.sqrt(seeds)
         low, high = np.sqrt(np.maximum(mean + error * np.array([-1.96, 1.96]), 0.0))
@@ -108,12 +112,20 @@ def _rows(seeds: int, found: dict[tuple[str, str, str], FloatArray]) -> Iterator
         own = np.sqrt(np.median(asked))
         yield (
             mechanism, epsilon, f"{respondents:,}", rule, f"{np.sqrt(mean):.3f}", f"{low:.3f} to {high:.3f}",
-            f"{bound:.3f}", f"{own:.3f}",
+            f"{bound:.3f}", f"{own:.3f}", f"{_late_oracle(efficiency):.3f}" if "outstanding" in rule else "",
         )  # fmt: skip
 
 
-def _run(fields: dict[str, Any], rule: str, respondents: int, seed: int) -> tuple[float, float]:
-    """`Σ (error)² n / Σ V`, and `tr((Σ F)⁻¹) n / Σ V` of the questions that were asked, `V` the optimal variances."""
+def _late_oracle(efficiency: dict[str, FloatArray]) -> float:
+    """The least questions' own: the first as they were asked, the others as one by one that many answers earlier."""
+    first, later = efficiency[RULES[1]][:OUTSTANDING], efficiency[RULES[0]][:-OUTSTANDING]
+    return float(np.sqrt((len(first) + len(later)) / (first.sum() + later.sum())))
+
+
+def _run(fields: dict[str, Any], rule: str, respondents: int, seed: int) -> tuple[float, float, FloatArray]:
+    """`Σ (error)² n / Σ V`, `tr((Σ F)⁻¹) n / Σ V` of the questions that were asked, `V` the optimal variances; and
+    each question's efficiency, shape (n,): what it does for the best design's criterion, 1 at most.
+    """
     with threadpool_limits(1):
         spec = Specification.from_json(fields)
         best = optimal_design(NORMAL, TRUTH, spec.mechanism, spec.epsilon, parse_goal("all", NORMAL))
@@ -122,11 +134,13 @@ def _run(fields: dict[str, Any], rule: str, respondents: int, seed: int) -> tupl
         values, uniforms = rng.normal(TRUTH[0], TRUTH[1], respondents), rng.random(respondents)
         learner = Learner(spec, for_learner, _policy(rule, spec, best))
         outstanding = OUTSTANDING if "outstanding" in rule else 0
-        total = _interview(learner, values, uniforms, outstanding, np.random.default_rng(for_pools))
+        asked = _interview(learner, values, uniforms, outstanding, np.random.default_rng(for_pools))
         posterior = learner.posterior().parameters
         squared = sum((posterior[name].mean - true) ** 2 for name, true in zip(NORMAL.names, TRUTH, strict=True))
         scale = respondents / best.criterion
-        return float(squared * scale), float(np.trace(np.linalg.pinv(total)) * scale)
+        inverse = np.linalg.inv(best.information)
+        efficiency = np.einsum("ij,nij->n", inverse @ inverse, asked) / best.criterion
+        return float(squared * scale), float(np.trace(np.linalg.pinv(asked.sum(axis=0))) * scale), efficiency
 
 
 def _policy(rule: str, spec: Specification, best: Design) -> QuestionPolicy:
@@ -147,13 +161,13 @@ def _interview(
     outstanding: int,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Asks everyone, `outstanding` before the first answers, and returns the information of the questions."""
+    """Asks everyone, `outstanding` before the first answers; returns each question's information, shape (n, 2, 2)."""
     samplers: dict[Query, tuple[Sequence[float], list[list[float]], FloatArray]] = {}
-    total = np.zeros((2, 2))
+    asked = []
     out: deque[Query] = deque()
     for value, uniform in zip(values.tolist(), uniforms.tolist(), strict=True):
         while len(out) < outstanding:
-            pool = learner.pool(_POOL)
+            pool = learner.pool(_POOL if learner.answers else _FIRST_POOL)
             out.append(pool[int(rng.integers(len(pool)))])
         query = out.popleft() if outstanding else learner.ask()
         if query not in samplers:
@@ -161,8 +175,8 @@ def _interview(
             samplers[query] = query.edges, cumulative, information(NORMAL, TRUTH, query)
         edges, cumulative, own = samplers[query]
         learner.learn(query, bisect_right(cumulative[bisect_left(edges, value)], uniform))
-        total += own
-    return total
+        asked.append(own)
+    return np.array(asked)
 
 
 def _figure(found: dict[tuple[str, str, str], FloatArray]) -> Figure:

@@ -1,7 +1,7 @@
 """The respondent's side of Dither, and the analyst's: queries, exact noise, the ledger, and the clients of a server."""
 
 from dither_client.admin import Admin
-from dither_client.analyst import Analyst, AnsweredQuery
+from dither_client.analyst import Analyst, AnsweredQuery, InstitutionCounts
 from dither_client.client import AsyncClient, Client
 from dither_client.entries import Charge, LedgerProtocol
 from dither_client.errors import (
@@ -47,6 +47,7 @@ __all__ = [
     "Client",
     "DitherError",
     "Gaussian",
+    "InstitutionCounts",
     "IntervalQuery",
     "InvalidAddress",
     "InvalidEpsilon",

@@ -11,12 +11,13 @@ from dither_client.addresses import collection_path
 from dither_client.api import Api
 from dither_client.errors import BadResponse, InvalidQuery
 from dither_client.flow import Retry
+from dither_client.member_counts import MemberCounts
 from dither_client.messages import Terms, parse_terms
 from dither_client.posterior import Particles, Posterior, parse_particles, parse_posterior
 from dither_client.queries import Query, parse_query
 from dither_client.watching import watch
 
-__all__ = ["Analyst", "AnsweredQuery"]
+__all__ = ["Analyst", "AnsweredQuery", "InstitutionCounts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,16 @@ class AnsweredQuery:
     query: Query
     answers: int
     counts: tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class InstitutionCounts:
+    """What one institution, which is the id of its token, has shared: noisy counts of its members."""
+
+    institution: str
+    query: MemberCounts
+    counts: tuple[int, ...]
+    received_at: str
 
 
 class Analyst:
@@ -81,6 +92,14 @@ class Analyst:
         items = _items(self._api.get(collection_path(collection_id, "queries") + wanted, exact=True), "queries")
         return [_parse_answered(item) for item in items]
 
+    def member_counts(self, collection_id: str) -> list[InstitutionCounts]:
+        """Everything that institutions have shared; nothing where they are not asked."""
+        terms = parse_terms(self._api.get(collection_path(collection_id), exact=True))
+        if terms.member_cuts is None:
+            return []
+        items = _items(self._api.get(collection_path(collection_id, "member-counts")), "member_counts")
+        return [_parse_shared(item, terms) for item in items]
+
     def quality(self, collection_id: str) -> dict[str, Any]:
         """How well a collection goes: `refused` by cause, `completion` by question, `gateways`, and `warnings`."""
         return self._api.get(collection_path(collection_id, "quality"))
@@ -116,3 +135,15 @@ def _parse_answered(item: dict[str, Any]) -> AnsweredQuery:
     if answered.counts is not None and len(answered.counts) != query.n_answers:
         raise BadResponse("the server's counts do not fit their question")
     return answered
+
+
+def _parse_shared(item: dict[str, Any], terms: Terms) -> InstitutionCounts:
+    try:
+        query = MemberCounts(terms.member_cuts or (), item["size"], terms.epsilon, terms.transform)
+        counts = tuple(map(int, item["counts"]))
+        shared = InstitutionCounts(str(item["institution"]), query, counts, str(item["received_at"]))
+    except (InvalidQuery, KeyError, TypeError, ValueError):
+        raise BadResponse("the server's list of institutions has one that this version cannot read") from None
+    if len(counts) != len(query.groups) or not all(0 <= k <= n for k, n in zip(counts, query.groups, strict=True)):
+        raise BadResponse("an institution's counts do not fit its question")
+    return shared

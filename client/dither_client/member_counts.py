@@ -5,7 +5,8 @@ own. So a member is in one count alone, which changing its value moves by at mos
 ε-private for each member at the ε of one.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -25,7 +26,7 @@ from dither_client.queries import (
 from dither_client.randomized_response import RandomizedResponse
 from dither_client.sampling import RandBelow, discrete_laplace, system_randbelow
 
-__all__ = ["MAX_CUTS", "MAX_MEMBERS", "Asked", "MemberCounts", "parse_asked"]
+__all__ = ["MAX_CUTS", "MAX_MEMBERS", "Asked", "MemberCounts", "MemberTable", "member_table", "parse_asked"]
 
 MAX_CUTS = 16
 MAX_MEMBERS = 1_000_000
@@ -64,6 +65,13 @@ class MemberCounts:
         share, rest = divmod(self.size, len(self.cuts))
         return tuple(share + (i < rest) for i in range(len(self.cuts)))
 
+    def apart(self) -> "tuple[MemberCounts, ...]":
+        """The question to each group: one cut."""
+        return tuple(
+            MemberCounts([cut], group, self.epsilon, self.transform)
+            for cut, group in zip(self.cuts, self.groups, strict=True)
+        )
+
     def count(self, values: Sequence[float], randbelow: RandBelow = system_randbelow) -> tuple[int, ...]:
         """How many of each group's members lie above its cut, without noise: never to be sent.
 
@@ -96,6 +104,19 @@ class MemberCounts:
             "epsilon": json_epsilon(self.epsilon),
             "transform": self.transform,
         }
+
+
+MemberTable = Mapping[MemberCounts, Mapping[int, int]]
+"""How often each noisy count was the answer to a question with one cut: all that a posterior needs of institutions."""
+
+
+def member_table(shared: Iterable[tuple[MemberCounts, Sequence[int]]]) -> dict[MemberCounts, Counter[int]]:
+    """The table of institutions' questions and noisy counts."""
+    table: dict[MemberCounts, Counter[int]] = {}
+    for question, counts in shared:
+        for group, count in zip(question.apart(), counts, strict=True):
+            table.setdefault(group, Counter())[count] += 1
+    return table
 
 
 Asked = Query | MemberCounts

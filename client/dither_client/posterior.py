@@ -88,6 +88,8 @@ class Posterior:
     poison: dict[str, Any] | None = None
     """`{"share", "shift": {PARAM: x}}`: how far off each parameter could be, were that share of the answers
     adversarial; x is None where there is no bound. None from a server that does not say."""
+    members: int = 0
+    """How many members of institutions were counted."""
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -96,7 +98,10 @@ class Posterior:
     @property
     def title(self) -> str:
         """What this is, in a line."""
-        return f"Posterior of {self.collection} after {self.answers:,} answer{'' if self.answers == 1 else 's'}"
+        members = f" and counts of {self.members:,} members" if self.members else ""
+        return (
+            f"Posterior of {self.collection} after {self.answers:,} answer{'' if self.answers == 1 else 's'}{members}"
+        )
 
     @property
     def mean(self) -> dict[str, float]:
@@ -193,6 +198,7 @@ def parse_posterior(collection: str, data: Any, particles: Callable[[], Particle
             log_evidence=float(data["log_evidence"]),
             updated_at=str(data["updated_at"]),
             particles=cache(particles),
+            members=int(data.get("members", 0)),
             answers_by_epsilon=dict(
                 sorted((wire_epsilon(epsilon), int(n)) for epsilon, n in data.get("answers_by_epsilon", {}).items())
             ),

@@ -2,14 +2,16 @@
 
 A row of a count table is one answer to one query, and how often it was given. Its columns are `COUNT_COLUMNS`: the
 fields of the query (`cuts` separated by blanks; what the mechanism lacks is empty), then `answer` and `count`; and only
-where a query needs them, also `sets` (cells separated by blanks, sets by `|`), `weights` (separated by
-blanks) and `rho`. Rows of the same answer to the same query add up, and other columns are ignored. Parquet needs the
-extra `tables`.
+where they are needed, also `sets` (cells separated by blanks, sets by `|`), `weights` (separated by blanks), `rho` and
+`size`. What institutions shared has the mechanism `member_counts`: one cut, the `size` of the group that was counted at
+it, and the noisy count as its `answer`. Rows of the same answer to the same query add up, and other columns are
+ignored. Parquet needs the extra `tables`.
 """
 
 import csv
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from os import PathLike
 from pathlib import Path
@@ -18,22 +20,31 @@ from typing import Any
 from dither_client.epsilon import epsilon_text
 from dither_client.errors import InvalidQuery, InvalidTable
 from dither_client.extras import require_extra
+from dither_client.member_counts import Asked, MemberCounts, MemberTable
 from dither_client.queries import Query, parse_query, query_types
 
-__all__ = ["COUNT_COLUMNS", "counts_rows", "read_counts", "write_table"]
+__all__ = ["COUNT_COLUMNS", "CountTable", "counts_rows", "read_counts", "read_table", "write_table"]
 
 COUNT_COLUMNS = ("mechanism", "low", "high", "levels", "cuts", "epsilon", "transform", "answer", "count")
 
-_OPTIONAL_COLUMNS = ("sets", "weights", "rho")
+_OPTIONAL_COLUMNS = ("sets", "weights", "rho", "size")
 """Written only where a query has such a field; blank where they are missing."""
 
-_INTEGERS = ("levels", "answer", "count", "answers")
+_INTEGERS = ("levels", "answer", "count", "answers", "size")
 _TEXTS = (
     "mechanism", "cuts", "sets", "weights", "epsilon", "rho", "transform", "query_id", "purpose", "received_at", "at"
 )  # fmt: skip
 
 _MAX_INTEGER = 2**53
 _MAX_DIGITS = 15
+
+
+@dataclass(frozen=True)
+class CountTable:
+    """What a file has: how often each answer was given to each query, and what institutions shared."""
+
+    queries: dict[Query, list[int]] = field(default_factory=dict)
+    members: dict[MemberCounts, dict[int, int]] = field(default_factory=dict)
 
 
 def write_table(
@@ -57,44 +68,67 @@ def write_table(
     return len(table)
 
 
-def read_counts(path: str | PathLike[str]) -> dict[Query, list[int]]:
-    """The count table in a file: how often each answer `0..n_answers - 1` was given to each query.
+def read_table(path: str | PathLike[str]) -> CountTable:
+    """The count table in a file: how often each answer `0..n_answers - 1` was given to each query, and members' counts.
 
     ε is read as the decimal that is written. Raises `InvalidTable`, naming the first row that is wrong (the row below
     the header is row 1), `MissingExtra` and `OSError`.
     """
     path = Path(path)
-    counts: dict[Query, list[int]] = {}
+    table = CountTable()
     for number, row in enumerate(_read_rows(path), start=1):
         try:
-            query = _read_query(row)
-            answer = _read_integer(row, "answer")
-            if answer >= query.n_answers:
-                raise InvalidTable(f"answer must be 0 to {query.n_answers - 1}, not {answer}")
-            counts.setdefault(query, [0] * query.n_answers)[answer] += _read_integer(row, "count")
+            asked = _read_members(row) if _cell(row, "mechanism") == MemberCounts.mechanism else _read_query(row)
+            largest = asked.size if isinstance(asked, MemberCounts) else asked.n_answers - 1
+            answer, count = _read_integer(row, "answer"), _read_integer(row, "count")
+            if answer > largest:
+                raise InvalidTable(f"answer must be 0 to {largest}, not {answer}")
+            if isinstance(asked, MemberCounts):
+                by_answer = table.members.setdefault(asked, {})
+                by_answer[answer] = by_answer.get(answer, 0) + count
+            else:
+                table.queries.setdefault(asked, [0] * asked.n_answers)[answer] += count
         except (InvalidTable, InvalidQuery) as error:
             raise InvalidTable(f"row {number} of {path.name}: {error}") from None
-    return counts
+    return table
 
 
-def counts_rows(counts: Mapping[Query, Sequence[int]]) -> list[dict[str, Any]]:
-    """The rows of a count table: one for each answer to each query, also for those that nobody gave."""
+def read_counts(path: str | PathLike[str]) -> dict[Query, list[int]]:
+    """The queries of `read_table`. Raises `InvalidTable`, too, for a table that has institutions' counts."""
+    table = read_table(path)
+    if table.members:
+        raise InvalidTable(f"{Path(path).name} has institutions' counts beside single answers")
+    return table.queries
+
+
+def counts_rows(counts: Mapping[Query, Sequence[int]], members: MemberTable | None = None) -> list[dict[str, Any]]:
+    """The rows of a count table: one for each answer to each query, also for those that nobody gave, and of `members`
+    one for each noisy count."""
     rows = []
-    needed = {name for query in counts for name in query.fields}
+    members = members or {}
+    needed = {name for query in counts for name in query.fields} | ({"size"} if members else set())
     columns = (*COUNT_COLUMNS, *(column for column in _OPTIONAL_COLUMNS if column in needed))
-    for query, by_answer in counts.items():
-        fields = query.to_json()
-        fields["epsilon"] = epsilon_text(query.epsilon)
-        if query.rho is not None:
-            fields["rho"] = epsilon_text(query.rho)
-        for name in ("cuts", "weights"):
-            if name in fields:
-                fields[name] = _blank_separated(fields[name])
-        if "sets" in fields:
-            fields["sets"] = "|".join(map(_blank_separated, fields["sets"]))
+    answered: list[tuple[Asked, Iterable[tuple[int, int]]]] = [(asked, enumerate(row)) for asked, row in counts.items()]
+    answered += [(question, sorted(found.items())) for question, found in members.items()]
+    for asked, by_answer in answered:
+        fields = _cells(asked)
         shared = {column: fields.get(column) for column in columns}
-        rows += [{**shared, "answer": answer, "count": int(count)} for answer, count in enumerate(by_answer)]
+        rows += [{**shared, "answer": answer, "count": int(count)} for answer, count in by_answer]
     return rows
+
+
+def _cells(asked: Asked) -> dict[str, Any]:
+    """The fields of what was asked, as a table has them."""
+    fields = asked.to_json()
+    fields["epsilon"] = epsilon_text(asked.epsilon)
+    if asked.rho is not None:
+        fields["rho"] = epsilon_text(asked.rho)
+    for name in ("cuts", "weights"):
+        if name in fields:
+            fields[name] = _blank_separated(fields[name])
+    if "sets" in fields:
+        fields["sets"] = "|".join(map(_blank_separated, fields["sets"]))
+    return fields
 
 
 def _blank_separated(numbers: Iterable[float]) -> str:
@@ -160,13 +194,25 @@ def _read_query(row: Mapping[str, Any]) -> Query:
     mechanism = _cell(row, "mechanism")
     kind = query_types().get(str(mechanism))
     if kind is None:
-        raise InvalidTable(f"mechanism must be one of {', '.join(query_types())}")
-    for column in _READERS:
-        if column not in kind.fields and _cell(row, column) is not None:
-            raise InvalidTable(f"{column} must be blank for {kind.mechanism}")
+        raise InvalidTable(f"mechanism must be one of {', '.join([*query_types(), MemberCounts.mechanism])}")
+    _check_blank(row, kind.mechanism, kind.fields)
     fields = {name: _READERS[name](row, name) for name in kind.fields}
     epsilon, transform = _read_number(row, "epsilon"), _cell(row, "transform")
     return parse_query({"mechanism": mechanism, **fields, "epsilon": epsilon, "transform": transform})
+
+
+def _read_members(row: Mapping[str, Any]) -> MemberCounts:
+    _check_blank(row, MemberCounts.mechanism, ("cuts", "size"))
+    cuts = [float(cut) for cut in _read_cuts(row, "cuts")]
+    if len(cuts) != 1:
+        raise InvalidTable(f"cuts must hold one cut for {MemberCounts.mechanism}")
+    return MemberCounts(cuts, _read_integer(row, "size"), _read_number(row, "epsilon"), _cell(row, "transform"))
+
+
+def _check_blank(row: Mapping[str, Any], mechanism: str, fields: Sequence[str]) -> None:
+    for column in _READERS:
+        if column not in fields and _cell(row, column) is not None:
+            raise InvalidTable(f"{column} must be blank for {mechanism}")
 
 
 def _cell(row: Mapping[str, Any], column: str) -> Any:
@@ -227,4 +273,5 @@ _READERS: dict[str, Callable[[Mapping[str, Any], str], Any]] = {
     "sets": _read_sets,
     "weights": _read_weights,
     "rho": _read_number,
+    "size": _read_integer,
 }

@@ -59,17 +59,23 @@ def read_column(path: Path, column: str) -> list[float]:
 def _read_csv(path: Path, column: str) -> list[str]:
     # The file's own errors quote what they stumbled on, so none of them is passed on.
     no_table = InvalidTable(f"{path.name} is not a CSV file in UTF-8")
+    cells = []
     with path.open(encoding="utf-8-sig", newline="") as file:
         try:
-            header, *rows = csv.reader(file, strict=True)
-        except (UnicodeDecodeError, ValueError, csv.Error):
+            rows = csv.reader(file, strict=True)
+            header = next(rows, None)
+            if header is None:
+                raise no_table
+            if column not in header:
+                raise InvalidTable(f"{path.name} has no column {column}")
+            place = header.index(column)
+            for row in rows:
+                if len(row) > len(header):
+                    raise no_table
+                cells.append(row[place] if place < len(row) else "")
+        except (UnicodeDecodeError, csv.Error):
             raise no_table from None
-    if any(len(row) > len(header) for row in rows):
-        raise no_table
-    if column not in header:
-        raise InvalidTable(f"{path.name} has no column {column}")
-    place = header.index(column)
-    return [row[place] if place < len(row) else "" for row in rows]
+    return cells
 
 
 def _read_parquet(path: Path, column: str) -> list[Any]:

@@ -19,7 +19,7 @@ from dither_estimator.counts import Counts, answers_by_epsilon, check_counts, to
 from dither_estimator.discrimination import most_discriminating, number_discriminating
 from dither_estimator.evidence import Evidence, estimate_evidence
 from dither_estimator.families import FloatArray
-from dither_estimator.member_counts import Members, merge_members
+from dither_estimator.member_counts import Members, merge_members, total_members
 from dither_estimator.particles import ParticleSystem, effective_sample_size, init, update
 from dither_estimator.poison import PoisonBound, poison_bound
 from dither_estimator.policies import Fixed, QuestionPolicy, question_policy
@@ -211,6 +211,7 @@ class Learner:
                 **dict.fromkeys(self.specification.epsilon_choices, 0),
                 **answers_by_epsilon(system.counts),
             },
+            members=total_members(system.members),
             comparison=comparison,
         )
 

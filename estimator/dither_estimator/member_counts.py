@@ -13,9 +13,19 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import betainc, betaln
 
+from dither_client.member_counts import MemberTable
 from dither_estimator.families import Family, FloatArray
 
-__all__ = ["MemberCount", "MemberLikelihood", "Members", "log_probability", "merge_members", "without_members"]
+__all__ = [
+    "MemberCount",
+    "MemberLikelihood",
+    "Members",
+    "log_probability",
+    "members_of",
+    "merge_members",
+    "total_members",
+    "without_members",
+]
 
 _TINY = 1e-280
 """Below this, an incomplete beta function is found by its logarithm."""
@@ -34,6 +44,20 @@ class MemberCount:
 
 Members = Mapping[MemberCount, int]
 """How often each noisy count was shared. Treated as immutable."""
+
+
+def members_of(table: MemberTable) -> Members:
+    """What a table of institutions' counts tells the estimator."""
+    return {
+        MemberCount(question.cuts[0], question.size, question.epsilon, count): times
+        for question, found in table.items()
+        for count, times in found.items()
+    }
+
+
+def total_members(members: Members) -> int:
+    """How many members were counted."""
+    return sum(member.size * times for member, times in members.items())
 
 
 def merge_members(first: Members, second: Members) -> Members:

@@ -47,6 +47,8 @@ class Posterior:
     answers_by_epsilon: Mapping[Fraction, int]
     """How many answers came at each ε, zero where none did at an ε that may be chosen."""
     poison: PoisonBound
+    members: int = 0
+    """How many members of institutions were counted."""
     comparison: Comparison | None = None
     """Which family holds, where several are compared."""
 
@@ -57,6 +59,7 @@ class Posterior:
             "covariance": self.covariance.tolist(),
             "answers": self.answers,
             "answers_by_epsilon": {epsilon_text(e): n for e, n in sorted(self.answers_by_epsilon.items())},
+            "members": self.members,
             "ess": self.ess,
             "log_evidence": self.log_evidence,
             "particles": self.particles,

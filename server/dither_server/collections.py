@@ -59,21 +59,31 @@ class Collection:
         """
         return _advice(self.specification)
 
-    def state(self, now: int) -> State:
-        """The state at `now`: closing time closes without anybody's doing."""
-        return "closed" if self.closes_at is not None and now >= self.closes_at else self.stored_state
+    def state(self, now: int, answers: int) -> State:
+        """The state at `now`, when `answers` are stored: closing time, and the last answer, close by themselves.
+
+        Not where institutions may still share: for respondents alone it is full.
+        """
+        full = self.full(answers) and self.specification.member_cuts is None
+        return "closed" if full or self._over(now) else self.stored_state
+
+    def full(self, answers: int) -> bool:
+        """Whether it takes no answers beyond these."""
+        return self.max_answers is not None and answers >= self.max_answers
 
     def check_issues(self, now: int, answers: int) -> None:
         """Raises a `CollectionRefused` unless tickets are issued at `now`, when `answers` are stored."""
-        state = self.state(now)
-        if state == "closed":
+        if self.stored_state == "closed" or self._over(now):
             raise CollectionClosed
-        if state == "paused":
+        if self.full(answers):
+            raise CollectionFull
+        if self.stored_state == "paused":
             raise CollectionPaused
         if self.opens_at is not None and now < self.opens_at:
             raise CollectionNotOpen
-        if self.max_answers is not None and answers >= self.max_answers:
-            raise CollectionFull
+
+    def _over(self, now: int) -> bool:
+        return self.closes_at is not None and now >= self.closes_at
 
     def terms(self, now: int, answers: int) -> dict[str, Any]:
         """What anyone may know of it, ready for JSON."""
@@ -81,7 +91,7 @@ class Collection:
             "id": self.id,
             "name": self.name,
             **self.statistics,
-            "state": self.state(now),
+            "state": self.state(now, answers),
             "answers": answers,
             "created_at": iso_time(self.created_at),
             "opens_at": None if self.opens_at is None else iso_time(self.opens_at),
@@ -150,6 +160,11 @@ class Collections:
         """Raises a `CollectionRefused` unless the collection issues tickets now."""
         collection.check_issues(milliseconds(self._clock()), self._totals.get(collection.number, 0))
 
+    def state(self, collection: Collection) -> State:
+        """The collection's state now, as far as this process knows: reads no database."""
+        known = self._by_id[collection.id]
+        return known.state(milliseconds(self._clock()), self._totals.get(known.number, 0))
+
     def terms(self, collection: Collection) -> dict[str, Any]:
         """The collection's terms now, with its number of answers from the database."""
         return collection.terms(milliseconds(self._clock()), self._store.total(collection.number))
@@ -182,8 +197,8 @@ class Collections:
     async def set_state(self, collection_id: str, state: State) -> Collection:
         """Opens, pauses or closes a collection. Raises `NotFound`, and `CollectionClosed` for one that was closed."""
         collection = await self.find(collection_id)
-        now = milliseconds(self._clock())
-        if collection.state(now) == "closed" and state != "closed":
+        terms = await asyncio.to_thread(self.terms, collection)
+        if terms["state"] == "closed" and state != "closed":
             raise CollectionClosed("The collection is closed, and that is final: create another one.")
         await self._writer.run(lambda connection: _set_state(connection, collection.number, state))
         return await self._reread(collection_id)

@@ -1,20 +1,19 @@
 """What institutions share: noisy counts of their members, once each, an institution being whoever holds a token."""
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, Engine, func, select
 
 from dither_client import InvalidQuery, MemberCounts
-from dither_estimator.member_counts import MemberCount, Members
+from dither_client.member_counts import MemberTable, member_table
 from dither_server.collections import Collection
 from dither_server.database import insert_into
 from dither_server.errors import AlreadyShared, CollectionClosed, CollectionPaused, InvalidAnswer, NoMemberCounts
 from dither_server.schema import collections, member_counts
 
-__all__ = ["Institutions", "Share", "check_share", "members_of", "store_share"]
+__all__ = ["Institutions", "Share", "check_share", "store_share", "table_of"]
 
 
 @dataclass(frozen=True)
@@ -57,14 +56,9 @@ def check_share(collection: Collection, size: int, counts: Sequence[int]) -> Non
         )
 
 
-def members_of(collection: Collection, shares: Sequence[Share]) -> Members:
-    """What the estimator learns of shares."""
-    return Counter(
-        MemberCount(cut, group, question.epsilon, count)
-        for share in shares
-        for question in [_question(collection, share.size)]
-        for cut, group, count in zip(question.cuts, question.groups, share.counts, strict=True)
-    )
+def table_of(collection: Collection, shares: Sequence[Share]) -> MemberTable:
+    """All that a posterior takes from shares."""
+    return member_table((_question(collection, share.size), share.counts) for share in shares)
 
 
 def store_share(connection: Connection, collection: int, share: Share) -> bool:

@@ -16,18 +16,18 @@ import numpy.typing as npt
 from dither_client import Query, parse_query
 from dither_estimator.counts import total_answers
 from dither_estimator.learner import InvalidSnapshot, Learner
-from dither_estimator.member_counts import Members, without_members
+from dither_estimator.member_counts import Members, members_of, without_members
 from dither_estimator.misfit import Look, check_questions, misfit_p_value, misfit_report
 from dither_server.clock import Clock, iso_time, milliseconds
 from dither_server.collections import Collection
-from dither_server.institutions import Institutions, members_of
+from dither_server.institutions import Institutions, table_of
 from dither_server.packing import Purpose, pack_query
 from dither_server.store import HistoryRow, Store
 
 __all__ = ["Keeper", "Particles", "Published", "Question", "Update", "stored_learner"]
 
-_FIRST_POOL = 16
-"""Questions out at first, when nothing is known of how many respondents come at once."""
+_FIRST_POOL = 64
+"""Questions out at first: hundreds may be asked before the first answer, and a few would leave gaps between them."""
 _LARGEST_POOL = 16
 _HISTORY_GROWTH = 1.02
 """The history gets a row when the answers have grown by this factor."""
@@ -91,7 +91,7 @@ class Keeper:
         self._queries: dict[str, Query] = {}
         self._learner = stored_learner(collection, store)
         self._history_at = store.last_history(collection.number)
-        self._newest = _FIRST_POOL
+        self._newest = _LARGEST_POOL
         self._shares = 0
         self._check = collection.specification.misfit_check
         self._check_counts: dict[Query, npt.NDArray[np.int64]] = {}
@@ -139,7 +139,7 @@ class Keeper:
             return {}
         shares = self._institutions.shares(self.collection.number)
         self._shares = len(shares)
-        return members_of(self.collection, shares)
+        return members_of(table_of(self.collection, shares))
 
     def _learn(self, missing: Mapping[Query, npt.NDArray[np.int64]], members: Members) -> Update:
         before, began = self._learner.moves, time.perf_counter()
@@ -166,7 +166,7 @@ class Keeper:
     def publish(self) -> Published:
         """The learner's state for everybody to read."""
         learner = self._learner
-        size = max(1, min(self._newest, _LARGEST_POOL))
+        size = max(1, min(self._newest, _LARGEST_POOL)) if learner.answers else _FIRST_POOL
         choices = self.collection.specification.epsilon_choices
         posterior = learner.posterior().to_json()
         pools = {epsilon: learner.pool(size, epsilon) for epsilon in choices}

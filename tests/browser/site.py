@@ -1,4 +1,4 @@
-"""A server behind real HTTP for the tests of pages, and what they ask of it all the time."""
+"""A real `dither serve` for the tests of pages, and what they ask of it all the time."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-from tests.server.served import ADMIN_TOKEN, serving
+from tests.browser.survey import ADMIN_TOKEN
+from tests.server.process import running
 
 __all__ = ["WebSite", "open_web_site"]
 
@@ -47,7 +48,7 @@ class WebSite:
 
 
 @contextmanager
-def open_web_site(folder: Path, **settings: Any) -> Iterator[WebSite]:
-    """A server on a database in `folder`."""
-    with serving(f"sqlite:///{folder / 'test.sqlite'}", **settings) as (url, _):
-        yield WebSite(url)
+def open_web_site(folder: Path, cors_origins: str = "") -> Iterator[WebSite]:
+    """A server process on a database in `folder`."""
+    with running(f"sqlite:///{folder / 'test.sqlite'}", DITHER_CORS_ORIGINS=cors_origins) as server:
+        yield WebSite(server.url)

@@ -87,6 +87,18 @@ def test_an_answer_is_counted_and_shown_and_a_second_visit_is_refused(open_page:
     assert site.answers(collection) == 1
 
 
+def test_the_dashboard_beside_it_counts_one_more(open_page: OpenPage, site: WebSite) -> None:
+    collection = site.create(visibility="public")
+    dashboard = open_page()
+    dashboard.goto(f"{site.url}/collections/{collection}")
+    for answers in (1, 2):
+        page = open_page()
+        visit(page, site, collection)
+        agree_and_send(page)
+        expect(dashboard.locator(f'[data-answers="{answers}"]')).to_be_visible()
+        assert site.answers(collection) == answers
+
+
 def test_the_value_is_nowhere_but_in_the_page(open_page: OpenPage, site: WebSite) -> None:
     page = open_page()
     said: list[str] = []
@@ -344,6 +356,21 @@ def test_a_collection_that_is_not_open_says_so(open_page: OpenPage, site: WebSit
     expect(page.locator("#closed")).to_contain_text("takes no new answers now")
     expect(page.locator("#form")).to_have_count(0)
     assert violations(page) == []
+
+
+def test_a_collection_that_is_full_says_so_and_keeps_what_was_answered(open_page: OpenPage, site: WebSite) -> None:
+    collection = site.create(max_answers=1)
+    page, late = open_page(), open_page()
+    visit(page, site, collection)
+    visit(late, site, collection)
+    agree_and_send(page)
+    expect(page.get_by_role("heading", name="Your answer was counted")).to_be_visible()
+    agree_and_send(late)
+    expect(late.get_by_role("alert")).to_contain_text("has all the answers")
+    late.reload()
+    expect(late.locator("#closed")).to_have_text("This collection is full: it takes no new answers.")
+    page.reload()
+    expect(page.get_by_role("heading", name="You have answered already")).to_be_visible()
 
 
 def test_an_answer_that_came_too_late_is_not_drawn_again(open_page: OpenPage, site: WebSite) -> None:

@@ -1,56 +1,23 @@
 """The dashboard in a real browser, while a simulated population answers. Every wait is for something to be seen."""
 
-import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import httpx2
 import pytest
 from playwright.sync_api import Page, expect
 from tests.browser.axe import violations
 from tests.browser.conftest import OpenPage
-from tests.server.served import ADMIN_TOKEN, serving
+from tests.browser.survey import ADMIN_TOKEN, Survey, open_survey
 
-from dither_client import parse_query
-
-ADMIN = {"Authorization": f"Bearer {ADMIN_TOKEN}"}
 PARTS = ("mean", "sd", "q05", "q25", "q50", "q75", "q95")
-SPEC = {"name": "Weekly wages", "family": "normal", "transform": "log", "range": [100, 2000], "epsilon": 1}
-
-
-class Survey:
-    """A server, and a population of lognormal values that answers when told to."""
-
-    def __init__(self, url: str) -> None:
-        self.url = url
-        self._rng = random.Random(1)
-
-    def call(self, method: str, path: str, **content: Any) -> Any:
-        reply = httpx2.request(method, f"{self.url}/v1{path}", headers=ADMIN, timeout=60, **content)
-        assert reply.status_code < 300, reply.text
-        return reply.json()
-
-    def create(self, **fields: Any) -> str:
-        return str(self.call("POST", "/collections", json=SPEC | {"particles": 200} | fields)["id"])
-
-    def arrive(self, collection: str, count: int) -> None:
-        """So many people answer, a hundred at a time."""
-        for _ in range(0, count, 100):
-            tickets = self.call("POST", f"/collections/{collection}/tickets", json={"count": 100})["tickets"]
-            answers = [parse_query(each["query"]).answer(self._rng.lognormvariate(6.2, 0.7)) for each in tickets]
-            responses = [
-                {"ticket": each["ticket"], "answer": answer} for each, answer in zip(tickets, answers, strict=True)
-            ]
-            self.call("POST", f"/collections/{collection}/responses/batch", json={"responses": responses})
 
 
 @pytest.fixture(scope="module")
 def survey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Survey]:
-    folder = tmp_path_factory.mktemp("dashboard")
-    with serving(f"sqlite:///{folder / 'test.sqlite'}") as (url, _):
-        yield Survey(url)
+    with open_survey(tmp_path_factory.mktemp("dashboard")) as survey:
+        yield survey
 
 
 @pytest.fixture(scope="module")
@@ -178,6 +145,19 @@ def test_what_is_read_stays_while_answers_come(survey: Survey, open_page: OpenPa
     assert told(page, "trajectory-sigma").startswith("After 400 answers: ")
 
 
+def test_the_page_of_a_collection_that_fills_up_ends_by_itself(survey: Survey, open_page: OpenPage) -> None:
+    collection, page, streams = survey.create(visibility="public", max_answers=300), open_page(), list[str]()
+    page.on("request", lambda request: streams.append(request.url) if request.url.endswith("/stream") else None)
+    page.goto(f"{survey.url}/collections/{collection}")
+    expect(page.get_by_role("link", name="Answer it yourself")).to_be_visible()
+    survey.arrive(collection, 300)
+    expect(page.locator("#shown")).to_have_text("The collection is closed: these are its last numbers, of 300 answers.")
+    expect(page.locator("#state")).to_have_text("closed")
+    expect(page.get_by_role("link", name="Answer it yourself")).to_be_hidden()
+    page.wait_for_timeout(4_000)  # a browser that is not told to stop connects again after three seconds
+    assert len(streams) == 1
+
+
 def test_a_slider_says_how_many_more_answers(survey: Survey, answered: str, open_page: OpenPage) -> None:
     page, sizes = open_page(), list[int]()
     page.on("response", lambda response: sizes.append(int(response.headers.get("content-length", 0))))
@@ -275,7 +255,7 @@ def test_the_whole_form_fits_and_takes_a_family_to_compare(
     assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.get_by_label("shape of").fill("lognorm, s=1")
-    expect(page.locator("#advice")).to_contain_text("0.3 of the questions are there to tell the 2 families apart.")
+    expect(page.locator("#advice")).to_contain_text("30% of the questions are there to tell the 2 families apart.")
     assert violations(page) == []
     page.get_by_role("button", name="Create the collection").click()
     page.wait_for_url("**/collections/*")

@@ -48,7 +48,7 @@ def test_the_documented_example_answers_from_an_origin_that_the_server_knows(
     open_page: OpenPage, other_site: tuple[str, Path], tmp_path: Path
 ) -> None:
     origin, folder = other_site
-    with open_web_site(tmp_path, cors_origins=(origin,)) as site:
+    with open_web_site(tmp_path, cors_origins=origin) as site:
         collection = site.create()
         said = load(open_page(), origin, folder, site.url, collection)
         expect(said).to_have_text(re.compile(r"Is your value above .* \| (yes|no) \| [0-9a-f]{32}"))

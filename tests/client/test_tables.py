@@ -13,8 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from dither_client import Gaussian, InvalidTable, Laplace, MissingExtra, Query, RandomizedResponse
-from dither_client.tables import COUNT_COLUMNS, counts_rows, read_counts, write_table
+from dither_client import Gaussian, InvalidTable, Laplace, MemberCounts, MissingExtra, Query, RandomizedResponse
+from dither_client.member_counts import member_table
+from dither_client.tables import COUNT_COLUMNS, CountTable, counts_rows, read_counts, read_table, write_table
 
 THIRDS = Laplace(0.1, 0.30000000000000004, 2, "0.1", "log")
 CELLS = RandomizedResponse([-1e-7, 0, 1 / 3], "1.234567")
@@ -55,6 +56,72 @@ def test_rho_has_a_column_where_a_query_needs_one(tmp_path: Path, ending: str) -
     headers = [list(pandas.read_csv(p) if ending == "csv" else pandas.read_parquet(p)) for p in (plain, both)]
     assert headers == [list(COUNT_COLUMNS), [*COUNT_COLUMNS, "rho"]]
     assert read_counts(both) == {**COUNTS, noisy: [4, 0, 2]}
+
+
+CLINIC = MemberCounts([0.1, 1 / 3], 5, "0.3", "log")
+
+
+@ENDINGS
+@pytest.mark.parametrize("counts", [COUNTS, {}])
+def test_what_institutions_shared_has_rows_of_its_own(
+    tmp_path: Path, ending: str, counts: dict[Query, list[int]]
+) -> None:
+    """Two institutions alike, a third with one count like theirs: 3, 2 and 1 of each, and groups of 3 and of 2."""
+    members = member_table([(CLINIC, (3, 0)), (CLINIC, (3, 0)), (CLINIC, (3, 2))])
+    high, low = CLINIC.apart()
+    assert members == {high: {3: 3}, low: {0: 2, 2: 1}}
+    path = tmp_path / f"counts.{ending}"
+    assert write_table(path, counts_rows(counts, members)) == 3 + sum(map(len, counts.values()))
+    assert read_table(path) == CountTable(counts, {high: {3: 3}, low: {0: 2, 2: 1}})
+    header = list(pandas.read_csv(path) if ending == "csv" else pandas.read_parquet(path))
+    assert header == [*COUNT_COLUMNS, "size"]
+    with pytest.raises(InvalidTable, match="has institutions' counts beside single answers"):
+        read_counts(path)
+
+
+def test_the_row_of_an_institution(tmp_path: Path) -> None:
+    write_table(tmp_path / "counts.csv", counts_rows({}, member_table([(CLINIC, (1, 2))])))
+    assert (tmp_path / "counts.csv").read_text().splitlines() == [
+        "mechanism,low,high,levels,cuts,epsilon,transform,answer,count,size",
+        "member_counts,,,,0.1,0.3,log,1,1,3",
+        "member_counts,,,,0.3333333333333333,0.3,log,2,1,2",
+    ]
+
+
+MEMBERS_ROW = {"mechanism": "member_counts", "low": "", "high": "", "levels": "", "cuts": "0.5", "epsilon": "1"} | {
+    "transform": "identity",
+    "answer": "4",
+    "count": "1",
+    "size": "10",
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"size": ""}, "size is blank"),
+        ({"size": "0"}, "there must be 1 to 1000000 members"),
+        ({"size": "1000001"}, "there must be 1 to 1000000 members"),
+        ({"size": "2.5"}, "size must be a whole number"),
+        ({"size": "nan"}, "size must be a number"),
+        ({"answer": "11"}, "answer must be 0 to 10, not 11"),
+        ({"answer": "-1"}, "answer must be a whole number"),
+        ({"answer": "NaN"}, "answer must be a number"),
+        ({"answer": "1e30"}, "answer must be a whole number"),
+        ({"count": "-1"}, "count must be a whole number"),
+        ({"cuts": "0.5 1"}, "cuts must hold one cut"),
+        ({"cuts": ""}, "cuts must hold one cut"),
+        ({"cuts": "1e400"}, "cuts must be finite"),
+        ({"levels": "4"}, "levels must be blank for member_counts"),
+        ({"epsilon": "0"}, "epsilon must be above 0"),
+        ({"transform": "sqrt"}, "transform must be"),
+        ({**LAPLACE_ROW, "size": "10"}, "size must be blank for laplace"),
+    ],
+)
+def test_a_wrong_row_of_an_institution_is_named(tmp_path: Path, change: dict[str, str], says: str) -> None:
+    path = write_csv(tmp_path / "counts.csv", MEMBERS_ROW, {**MEMBERS_ROW, **change})
+    with pytest.raises(InvalidTable, match=f"^row 2 of counts.csv: .*{says}"):
+        read_table(path)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50)

@@ -56,7 +56,7 @@ def test_table_figure_and_csv_are_written(capsys: CaptureFixture, tmp_path: Path
     text = files["table"].read_text()
     assert found["sentence"] in text
     assert f"]({QUICK}.png)" in text
-    assert f"dither reproduce {QUICK} --runs 2 --seed 0" in text
+    assert f"`dither reproduce {QUICK} --runs 2 --seed 0`, runs: 2 of the paper's" in text
 
 
 def test_the_seed_decides_and_runs_are_kept(capsys: CaptureFixture, tmp_path: Path) -> None:

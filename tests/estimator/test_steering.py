@@ -86,9 +86,10 @@ def test_a_posterior_charged_with_what_it_learnt_before_is_outdone() -> None:
     assert sum(_ever_heard(seed, 0.05, honest_base=False) for seed in range(15)) > 10
 
 
-def test_a_heard_opinion_asks_half_of_the_questions_and_goes_when_it_knows_no_better() -> None:
-    rng = np.random.default_rng(9)
-    learner = _attacked(10, 200, 1_000)
+def _phases(seed: int) -> list[bool]:
+    """Whether a second opinion was heard, by turns, while 6,000 honest people answered after 200 poisoners."""
+    learner = _attacked(seed, 200, 1_000)
+    rng = np.random.default_rng(seed)
     phases: list[bool] = []
     for value in rng.normal(50, SIGMA, 6_000).tolist():
         query = learner.ask()
@@ -97,8 +98,13 @@ def test_a_heard_opinion_asks_half_of_the_questions_and_goes_when_it_knows_no_be
         if not phases or phases[-1] != heard:
             phases.append(heard)
     assert True in phases
-    assert phases[-1] is False
     assert abs(learner.posterior().parameters["mu"].mean - 50) < SIGMA
+    return phases
+
+
+def test_a_heard_opinion_goes_when_it_knows_no_better() -> None:
+    """It does in about one of six runs within so many answers; here in one of 40, or one test in 1,000 fails."""
+    assert any(_phases(seed)[-1] is False for seed in range(40))
 
 
 def test_a_snapshot_holds_the_second_opinion() -> None:

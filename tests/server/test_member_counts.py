@@ -2,7 +2,9 @@
 
 import json
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +12,21 @@ import httpx2
 import numpy as np
 import pytest
 from tests.server.conftest import ADMIN, FakeClock, Site, open_site, problem
+from tests.server.served import serving
 
-from dither_client import AlreadyAnswered, Client, InvalidQuery, Ledger, MemberCounts, MemoryLedger, Shared
+from dither_client import (
+    AlreadyAnswered,
+    Analyst,
+    Client,
+    InvalidQuery,
+    Ledger,
+    MemberCounts,
+    MemoryLedger,
+    OverCap,
+    Shared,
+)
+from dither_client.commands import run
+from dither_client.tables import read_table
 from dither_server.database import make_engine, writing
 from dither_server.schema import snapshots
 
@@ -246,3 +261,112 @@ def test_a_collection_that_does_not_ask_costs_nothing(site: Site) -> None:
         institution.share(site.create(), values(1, 100))
     assert ledger.spent() == 0
     assert through.bodies == []
+
+
+NONSENSE = [
+    (b'{"size": 8, "counts": [NaN, 0, 0, 0]}', (422, "invalid-body")),
+    (b'{"size": 8, "counts": [Infinity, 0, 0, 0]}', (422, "invalid-body")),
+    (b'{"size": 8, "counts": [1e400, 0, 0, 0]}', (422, "invalid-body")),
+    (b'{"size": 8, "counts": [-1, 0, 0, 0]}', (422, "invalid-body")),
+    (b'{"size": 8, "counts": [1.0, 0, 0, 0]}', (422, "invalid-body")),
+    (b'{"size": 8, "counts": ["1", 0, 0, 0]}', (422, "invalid-body")),
+    (b'{"size": 8, "counts": [null, 0, 0, 0]}', (422, "invalid-body")),
+    (b'{"size": 8, "counts": [true, 0, 0, 0]}', (422, "invalid-body")),
+    (b'{"size": 8, "counts": [1%s, 0, 0, 0]}' % (b"0" * 300), (422, "invalid-body")),
+    (b'{"size": 1000001, "counts": [1, 0, 0, 0]}', (422, "invalid-body")),
+    (b'{"size": -8, "counts": [1, 0, 0, 0]}', (422, "invalid-body")),
+    (b'{"size": 8, "counts": 1}', (422, "invalid-body")),
+    (b'{"size": 8, "counts": [%s0]}' % (b"0, " * 20_000), (422, "invalid-body")),
+    (b'{"size": 8}', (422, "invalid-body")),
+    # The question is the collection's: no other ε, cuts or scale.
+    (b'{"size": 8, "counts": [1, 0, 0, 0], "epsilon": 5}', (422, "invalid-body")),
+    (b'{"size": 8, "counts": [1, 0, 0, 0], "cuts": [1, 2, 3, 4]}', (422, "invalid-body")),
+    (b'{"size": 8, "counts": [1, 0, 0, 0], "transform": "log"}', (422, "invalid-body")),
+    # As many counts as cuts, and none above its group: 8 members are dealt 2, 2, 2, 2, and 9 are 3, 2, 2, 2.
+    (b'{"size": 8, "counts": [1, 0, 0]}', (422, "invalid-answer")),
+    (b'{"size": 8, "counts": [1, 0, 0, 0, 0]}', (422, "invalid-answer")),
+    (b'{"size": 8, "counts": [0, 0, 0, 3]}', (422, "invalid-answer")),
+    (b'{"size": 9, "counts": [3, 3, 0, 0]}', (422, "invalid-answer")),
+    (b'{"size": 3, "counts": [1, 1, 1, 0]}', (422, "invalid-answer")),
+]
+
+
+def test_nonsense_is_refused_and_leaves_nothing_behind(site: Site) -> None:
+    """After all of it the same token shares: nothing was stored, and the refusals told nothing of what was sent."""
+    collection = site.create(member_cuts=CUTS)
+    who = token(site)
+    path = f"/v1/collections/{collection}/member-counts"
+    for body, expected in NONSENSE:
+        reply = site.client.post(path, content=body, headers=who | {"content-type": "application/json"})
+        assert problem(reply) == expected, body[:60]
+        assert "1000001" not in reply.text
+    assert site.client.get(path, headers=ADMIN).json() == {"member_counts": []}
+    assert share(site, collection, who).status_code == 201
+    assert problem(share(site, collection, who, 9, (3, 2, 2, 2))) == (409, "already-shared")
+    assert learnt(site, collection, 1)["members"] == 8
+
+
+def test_a_server_that_changes_its_price_is_not_paid_it(site: Site) -> None:
+    """Terms say ε = 1 when they are agreed to; what would cost more is refused, and nothing is drawn."""
+    collection = site.create(member_cuts=CUTS, epsilon=3)
+    ledger = MemoryLedger()
+    institution, through = client(site, ledger, token(site))
+    with pytest.raises(OverCap, match="more than the ε = 1 that you were told"):
+        institution.share(collection, values(1, 100), max_epsilon=Fraction(1))
+    assert ledger.spent() == 0
+    assert through.bodies == []
+
+
+def test_readers_of_the_posterior_read_what_it_rests_on(site: Site) -> None:
+    private, public = site.create(member_cuts=CUTS), site.create(member_cuts=CUTS, visibility="public")
+    for collection, status in ((private, 401), (public, 200)):
+        assert site.client.get(f"/v1/collections/{collection}/member-counts").status_code == status
+
+
+def test_an_exported_table_gives_the_posterior_of_the_server(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two institutions alike and one other, and 40 people: `dither export` and `dither estimate` on a live server.
+
+    4,000 particles on both sides: means within 0.15 sd and sds within 12%, more than 5 Monte Carlo standard errors.
+    """
+    spec = {"name": "Wages", "family": "normal", "epsilon": 1, "range": [0, 100], "particles": 4000}
+    database = f"sqlite:///{tmp_path / 'dither.sqlite'}"
+    with serving(database) as (url, _), httpx2.Client(base_url=url, headers=ADMIN, timeout=60) as admin:
+        collection = admin.post("/v1/collections", json=spec | {"member_cuts": CUTS}).json()["id"]
+        path = f"/v1/collections/{collection}"
+        for size, counts in ((400, [95, 70, 30, 2]), (400, [95, 70, 30, 2]), (41, [11, 8, 2, 0])):
+            secret = admin.post("/v1/tokens", json={"role": "gateway"}).json()["token"]
+            body = {"size": size, "counts": counts}
+            who = {"Authorization": f"Bearer {secret}"}
+            assert admin.post(f"{path}/member-counts", json=body, headers=who).status_code == 201
+        tickets = [admin.post(f"{path}/tickets").json()["ticket"] for _ in range(40)]
+        batch = {"responses": [{"ticket": ticket, "answer": i % 2} for i, ticket in enumerate(tickets)]}
+        admin.post(f"{path}/responses/batch", json=batch).raise_for_status()
+        deadline = time.monotonic() + 60
+        while (server := admin.get(f"{path}/posterior").json())["institutions"] < 3 or server["answers"] < 40:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        with Analyst(url, ADMIN["Authorization"].removeprefix("Bearer ")) as analyst:
+            shared, title = analyst.member_counts(collection), analyst.posterior(collection).title
+        assert title == f"Posterior of {collection} after 40 answers and counts of 841 members"
+        assert Counter((one.query.size, one.counts) for one in shared) == {
+            (400, (95, 70, 30, 2)): 2,
+            (41, (11, 8, 2, 0)): 1,
+        }
+        table, dashboard = tmp_path / "counts.parquet", tmp_path / "dashboard.csv"
+        options = ["--url", url, "--token", ADMIN["Authorization"].removeprefix("Bearer ")]
+        assert run(["export", collection, "--counts", str(table), *options]) == 0
+        dashboard.write_bytes(admin.get(f"/collections/{collection}/export/counts.csv").content)
+    assert read_table(table) == read_table(dashboard)
+    assert sum(len(found) for found in read_table(table).members.values()) == 8
+    (tmp_path / "spec.json").write_text(json.dumps(spec))
+    capsys.readouterr()
+    assert run(["estimate", "--spec", str(tmp_path / "spec.json"), "--counts", str(table), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["answers"], found["members"], server["members"]) == (40, 841, 841)
+    for name, summary in server["posterior"].items():
+        assert found["posterior"][name]["mean"] == pytest.approx(summary["mean"], abs=0.15 * summary["sd"])
+        assert found["posterior"][name]["sd"] == pytest.approx(summary["sd"], rel=0.12)
+    assert run(["estimate", "--spec", str(tmp_path / "spec.json"), "--counts", str(table)]) == 0
+    assert "counts of 841 members of institutions\n" in capsys.readouterr().out

@@ -50,6 +50,15 @@ class Collection:
     answers: dict[str, int] = field(default_factory=dict)
     receipts: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def full(self) -> bool:
+        return self.max_answers is not None and len(self.answers) >= self.max_answers
+
+    @property
+    def shown(self) -> str:
+        """What the terms call its state."""
+        return "closed" if self.full else self.state
+
 
 @dataclass(frozen=True)
 class Ticket:
@@ -112,7 +121,7 @@ class Sequences(RuleBasedStateMachine):
     def change_state(self, collection: str, state: str) -> None:
         self.changed = True
         known = self.model[collection]
-        allowed = known.state != "closed" or state == "closed"
+        allowed = known.shown != "closed" or state == "closed"
         assert self.site.set_state(collection, state).status_code == (200 if allowed else 409)
         known.state = state if allowed else known.state
 
@@ -120,8 +129,7 @@ class Sequences(RuleBasedStateMachine):
     def ask(self, collection: str) -> Ticket:
         known = self.model[collection]
         reply = self.site.client.post(f"/v1/collections/{collection}/tickets")
-        full = known.max_answers is not None and len(known.answers) >= known.max_answers
-        issues = known.state == "open" and not full
+        issues = known.shown == "open"
         assert reply.status_code == (201 if issues else 409)
         text = reply.json()["ticket"] if issues else "no.ticket"
         return Ticket(text, collection, self.clock.now + TICKET_LIFE + SKEW)
@@ -192,8 +200,9 @@ class Sequences(RuleBasedStateMachine):
         model = {collection.id: collection for collection in self.model.values() if collection.answers}
         assert kept == {name: len(known.answers) for name, known in model.items() if known.keeps}
         assert spent == {name: len(known.answers) for name, known in model.items() if not known.keeps}
-        told = {one["id"]: one["answers"] for one in self.site.client.get("/v1/collections").json()["collections"]}
-        assert told == {collection.id: len(collection.answers) for collection in self.model.values()}
+        terms = self.site.client.get("/v1/collections").json()["collections"]
+        told = {one["id"]: (one["answers"], one["state"]) for one in terms}
+        assert told == {known.id: (len(known.answers), known.shown) for known in self.model.values()}
         check_counts(self.engine)
 
     def fate(self, ticket: Ticket, collection: str, answer: int) -> tuple[int, str]:
@@ -213,7 +222,7 @@ class Sequences(RuleBasedStateMachine):
             return 409, "urn:dither:collection-closed"
         if self.clock.now > ticket.expires_at:
             return 410, "urn:dither:ticket-expired"
-        if known.max_answers is not None and len(known.answers) >= known.max_answers:
+        if known.full:
             return 409, "urn:dither:collection-full"
         known.answers[ticket.text] = answer
         return 201, ""

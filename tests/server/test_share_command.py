@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -273,3 +274,18 @@ def test_usage_errors_repeat_nothing(served: Served, share: Share, ledger: Path)
     for arguments in (["31415.9"], ["-31415.9"], ["31415", "31415"], ["--nonsense=31415"], []):
         check_refusal(share(*arguments, "--yes"), 2, "use: dither share ID FILE --url URL")
     assert not ledger.exists()
+
+
+def test_the_command_of_the_documentation_works_as_written(
+    served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (Path(__file__).parent.parent.parent / "docs" / "analysts.md").read_text()
+    [line] = [line for line in page.splitlines() if line.startswith("dither share ")]
+    names = {"ID": served.collection, "https://survey.example.org": served.url}
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DITHER_TOKEN", served.token)
+    pandas.DataFrame({"wage": VALUES}).to_csv("clinic.csv", index=False)
+    words = [names.get(word, word) for word in shlex.split(line)[1:]]
+    assert run([*words, "--yes", "--max-epsilon", "30"]) == 0
+    assert "Counts of 6 members were sent" in capsys.readouterr().out
+    assert len(served.stored()) == 1

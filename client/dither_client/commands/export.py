@@ -8,6 +8,7 @@ import typer
 
 from dither_client.analyst import Analyst, AnsweredQuery
 from dither_client.commands._shared import Json, Token, Url, console, fail, print_json, working
+from dither_client.member_counts import MemberTable, member_table
 from dither_client.tables import counts_rows, is_parquet, write_table
 
 __all__ = ["app"]
@@ -19,7 +20,10 @@ app = typer.Typer(add_completion=False)
 def export(
     collection: Annotated[str, typer.Argument(metavar="ID", help="The collection.", show_default=False)],
     url: Url,
-    counts: Annotated[Path | None, typer.Option(help="How often each answer was given to each question.")] = None,
+    counts: Annotated[
+        Path | None,
+        typer.Option(help="How often each answer was given to each question, and what institutions shared."),
+    ] = None,
     check: Annotated[Path | None, typer.Option(help="The same of the misfit check, never learnt.")] = None,
     answers: Annotated[Path | None, typer.Option(help="Every answer.")] = None,
     particles: Annotated[Path | None, typer.Option(help="The weighted particles of the posterior.")] = None,
@@ -56,18 +60,19 @@ def export(
 
 
 def _export_counts(analyst: Analyst, collection: str, file: Path) -> int:
-    return _write_counts(analyst.queries(collection), file)
+    shared = member_table((one.query, one.counts) for one in analyst.member_counts(collection))
+    return _write_counts(analyst.queries(collection), file, shared)
 
 
 def _export_check(analyst: Analyst, collection: str, file: Path) -> int:
     return _write_counts(analyst.queries(collection, "check"), file)
 
 
-def _write_counts(queries: list[AnsweredQuery], file: Path) -> int:
+def _write_counts(queries: list[AnsweredQuery], file: Path, members: MemberTable | None = None) -> int:
     hidden = [query for query in queries if query.counts is None]
     if hidden:
         fail("the counts by answer are for analysts: give a token of one with --token", 2)
-    return write_table(file, counts_rows({query.query: query.counts for query in queries if query.counts}))
+    return write_table(file, counts_rows({query.query: query.counts for query in queries if query.counts}, members))
 
 
 def _export_answers(analyst: Analyst, collection: str, file: Path) -> int:

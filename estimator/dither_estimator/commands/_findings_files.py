@@ -18,27 +18,32 @@ def shown(value: Scalar) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
-def write_findings(study: Study, findings: Findings, runs: str, seed: int, folder: Path) -> Mapping[str, Path]:
-    """Writes NAME.md, NAME.csv and NAME.png, and returns them by kind. `runs`: as asked for. Raises `OSError`."""
+def write_findings(
+    study: Study, findings: Findings, runs: int, asked: str, seed: int, folder: Path
+) -> Mapping[str, Path]:
+    """Writes NAME.md, NAME.csv and NAME.png, and returns them by kind. `asked`: `--runs`. Raises `OSError`."""
+    smaller = ", without its larger cells" if study.larger else ""
+    of = f"runs: {runs:,} of the paper's {study.full_runs:,}{smaller}"
     files = {"table": folder / f"{study.name}.md", "csv": folder / f"{study.name}.csv"}
     files["figure"] = folder / f"{study.name}.png"
-    files["table"].write_text(_markdown(study, findings, runs, seed), encoding="utf-8")
+    files["table"].write_text(_markdown(study, findings, of, asked, seed), encoding="utf-8")
     with files["csv"].open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, list(findings.rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(findings.rows)
     figure = Figure(figsize=study.figure_size, dpi=130, layout="constrained", facecolor="white")
     findings.draw(figure)
+    figure.supxlabel(of, x=0.99, ha="right", fontsize=6, color="gray")
     figure.savefig(files["figure"])
     return files
 
 
-def _markdown(study: Study, findings: Findings, runs: str, seed: int) -> str:
+def _markdown(study: Study, findings: Findings, of: str, asked: str, seed: int) -> str:
     columns = list(findings.rows[0])
     table = [columns, ["---"] * len(columns), *([shown(value) for value in row.values()] for row in findings.rows)]
     lines = "\n".join("| " + " | ".join(cells) + " |" for cells in table)
     return (
         f"# {study.name}\n\n{study.paper}: {study.reproduces}\n\n![{study.reproduces}]({study.name}.png)\n\n"
         f"{findings.sentence}\n\n{lines}\n\n"
-        f"`dither reproduce {study.name} --runs {runs} --seed {seed}`\n"
+        f"`dither reproduce {study.name} --runs {asked} --seed {seed}`, {of}\n"
     )

@@ -10,8 +10,9 @@ from dither_client.commands._shared import Json, print_json, print_table, read_o
 from dither_client.comparison import comparison_lines
 from dither_client.epsilon import by_epsilon_lines
 from dither_client.posterior import poison_sentence
-from dither_client.tables import read_counts
+from dither_client.tables import read_table
 from dither_estimator.learner import Learner
+from dither_estimator.member_counts import members_of
 from dither_estimator.posterior import Posterior
 from dither_estimator.specification import Specification, SpecificationError
 
@@ -32,12 +33,14 @@ def estimate(
     For example: dither estimate --spec wages.json --counts counts.csv --json
     """
     specification = Specification.from_json(read_object(spec))
-    table = read_counts(counts)
-    if any(query.transform != specification.transform for query in table):
+    table = read_table(counts)
+    transforms = {query.transform for query in table.queries} | {question.transform for question in table.members}
+    if transforms - {specification.transform}:
         raise SpecificationError(f"the table has queries whose transform is not {specification.transform}")
     with threadpool_limits(1, user_api="blas"), working("Learning the table"):
         learner = Learner(specification, seed)
-        learner.learn_counts(table)
+        learner.learn_counts(table.queries)
+        learner.learn_members(members_of(table.members))
         posterior = learner.posterior()
     if as_json:
         print_json(posterior.to_json())
@@ -53,6 +56,8 @@ def _print(posterior: Posterior) -> None:
     print_table(["", "mean", "sd", "5%", "50%", "95%"], rows)
     for line in by_epsilon_lines(posterior.answers_by_epsilon):
         typer.echo(line)
+    if posterior.members:
+        typer.echo(f"counts of {posterior.members:,} members of institutions")
     typer.echo(
         f"{posterior.answers:,} answers to {posterior.queries:,} queries; log evidence {posterior.log_evidence:.2f}; "
         f"effective sample size {posterior.ess:.0f} of {posterior.particles:,}"

@@ -83,7 +83,7 @@ def _reproduce(study: Study, runs: int, asked: str, out: Path, seed: int, jobs: 
     (out / "runs").mkdir(parents=True, exist_ok=True)
     kept = KeptRuns(out / "runs" / f"{study.name}.jsonl", seed)
     findings = _run(study, runs, seed, jobs, kept)
-    files = write_findings(study, findings, asked, seed, out)
+    files = write_findings(study, findings, runs, asked, seed, out)
     if not quiet:
         _print(study, findings, list(files.values()))
     return {

@@ -38,7 +38,9 @@ class TermsReply(BaseModel):
     member_cuts: list[float] | None = Field(
         description="Where institutions count their members, on the transformed scale; null if they are not asked."
     )
-    state: State
+    state: State = Field(
+        description="`closed` also from `closes_at` on, and at `max_answers` unless institutions may still share."
+    )
     answers: int = Field(description="Stored so far.", examples=[1204])
     created_at: str = Field(examples=[EXAMPLE_TIME])
     opens_at: str | None

@@ -82,6 +82,7 @@ class PosteriorReply(BaseModel):
         description="How many of them came at each ε.", examples=[{"0.5": 310, "2": 894}]
     )
     institutions: int = Field(description="How many of them have shared counts of their members that are learnt.")
+    members: int = Field(default=0, description="How many members those counted.")
     ess: float = Field(description="Effective sample size of the particles.")
     log_evidence: float
     particles: int

@@ -49,6 +49,7 @@ async def show_answer(collection: CollectionOf, service: ServiceOf) -> Response:
     epsilon = float(terms["epsilon"])
     page = _TEMPLATES.get_template("answer.html").render(
         terms=terms,
+        full=collection.full(terms["answers"]),
         epsilon=_decimal(terms["epsilon"]),
         choices=[_decimal(choice) for choice in terms["epsilon_choices"] or ()],
         truth=_percent(1 / (1 + math.exp(-epsilon))),

@@ -13,6 +13,7 @@ from dither_client.tables import counts_rows, write_table
 from dither_server.clock import iso_time
 from dither_server.collections import Collection
 from dither_server.errors import NotFound
+from dither_server.institutions import table_of
 from dither_server.routes.common import CollectionOf, ServiceOf, check_reader
 from dither_server.service import Service
 
@@ -54,7 +55,8 @@ def _write_counts(collection: Collection, service: Service, file: Path) -> None:
     for row in service.store.counts(collection.number):
         query = parse_query(json.loads(row.query))
         counts.setdefault(query, [0] * query.n_answers)[row.answer] = row.count
-    write_table(file, counts_rows(counts))
+    members = table_of(collection, service.institutions.shares(collection.number))
+    write_table(file, counts_rows(counts, members))
 
 
 def _write_history(collection: Collection, service: Service, file: Path) -> None:

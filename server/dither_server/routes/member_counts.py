@@ -22,7 +22,7 @@ from dither_server.messages import MemberCountsBody, MemberCountsReply, ReceiptR
 from dither_server.messages.examples import MEMBER_COUNTS, RECEIPT
 from dither_server.openapi import json_body, reply
 from dither_server.problems import problems
-from dither_server.routes.common import TOKEN, CollectionOf, ServiceOf, authorization, check_analyst
+from dither_server.routes.common import TOKEN, CollectionOf, ServiceOf, authorization, check_reader
 
 __all__ = ["MODELS", "add_routes"]
 
@@ -88,7 +88,7 @@ async def share_member_counts(
 
 def list_member_counts(request: Request, collection: CollectionOf, service: ServiceOf) -> dict[str, Any]:
     """Lists what institutions have shared: all that the posterior takes from them."""
-    check_analyst(request, collection)
+    check_reader(request, collection)
     shares = service.institutions.shares(collection.number)
     return {
         "member_counts": [

@@ -12,7 +12,7 @@ from dither_estimator.design import DesignError
 from dither_server.clock import milliseconds
 from dither_server.collections import Collection
 from dither_server.dashboard.charts import charts, rate
-from dither_server.dashboard.findings import citation, privacy_sentences
+from dither_server.dashboard.findings import citation, privacy_sentences, roles
 from dither_server.dashboard.precision import Plans
 from dither_server.dashboard.templates import fragment, page
 from dither_server.dashboard.views import Views
@@ -60,7 +60,10 @@ async def collection_page(
     """The page of a collection; `values` are what a form on it led to."""
     terms = await run_in_threadpool(service.collections.terms, collection)
     readable = await run_in_threadpool(may_read, request, collection)
-    found = await _findings(request.app.state.views, collection, service, terms) if readable else None
+    found, answered = None, False
+    if readable:
+        found = await _findings(request.app.state.views, collection, service, terms)
+        answered = (await service.owner.published(collection)).answers > 0
     token = signed_in(request)
     admin = token is not None and token.role == "admin"
     invitations = None
@@ -72,8 +75,11 @@ async def collection_page(
         "collection.html",
         status,
         terms=terms,
+        full=collection.full(terms["answers"]),
         privacy=privacy_sentences(collection.specification, terms),
         findings=found,
+        answered=answered,
+        roles=roles(collection.specification),
         parameters=collection.specification.family.names,
         transform=collection.specification.transform,
         parquet=find_spec("pyarrow") is not None,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from starlette.concurrency import run_in_threadpool
 
 from dither_client import parse_query
-from dither_server.clock import iso_time, milliseconds
+from dither_server.clock import iso_time
 from dither_server.collections import Collection
 from dither_server.errors import Forbidden, InvalidBody, NotFound, Unauthorized
 from dither_server.keeper import Published
@@ -175,7 +175,7 @@ async def show_particles(request: Request, collection: CollectionOf, service: Se
 async def stream_posterior(request: Request, collection: CollectionOf, service: ServiceOf) -> StreamingResponse:
     """Sends the posterior and the state, and each again whenever it has changed, as server-sent events.
 
-    The state `closed` comes once every answer is learnt: nothing follows it.
+    The state `closed`, by an admin, closing time or the last answer, comes once all is learnt, and ends the stream.
     """
     await run_in_threadpool(check_reader, request, collection)
     await service.owner.published(collection)
@@ -258,9 +258,9 @@ def _cursor(after: str | None) -> bytes:
 async def _events(request: Request, collection: Collection, service: Service) -> AsyncIterator[str]:
     sent, said = None, None
     silent = 0.0
-    while not service.stopping.is_set():
+    while said != "closed" and not service.stopping.is_set():
         published = await service.owner.published(collection)
-        state = service.collections.get(collection.id).state(milliseconds(service.clock()))
+        state = service.collections.state(collection)
         if published is not sent:
             sent, silent = published, 0.0
             yield _event("posterior", published.posterior)
@@ -279,5 +279,9 @@ def _event(name: str, data: Mapping[str, Any]) -> str:
 
 
 def _learnt(service: Service, published: Published, collection: Collection) -> bool:
-    """Whether the posterior rests on every answer that is stored."""
-    return published.answers == sum(row.count for row in service.store.counts(collection.number))
+    """Whether all that is stored is in the posterior: answers, check answers, what institutions shared."""
+    posterior, number = published.posterior, collection.number
+    checked = posterior["misfit"]["check_answers"] if posterior["misfit"] else 0
+    shared = service.institutions.totals([number]).get(number, 0)
+    known = (published.answers + checked, posterior["institutions"])
+    return known == (service.store.total(number), shared)

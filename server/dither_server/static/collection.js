@@ -77,6 +77,7 @@
   }
 
   function drawPopulation() {
+    part("population").closest("figure").hidden = !charts.population;
     if (!charts.population) return;
     const { x } = charts.population;
     const levels = LEVELS.map((level) => charts.population[level]);
@@ -159,6 +160,7 @@
     part("spoken").textContent = text;
   }
 
+  let over = false;
   let looking = false;
   let again = false;
   async function lookSoon() {
@@ -169,7 +171,12 @@
       again = false;
       try {
         await look();
-        say(`Live: follows the answers as they come, ${count(charts.answers)} at ${new Date().toLocaleTimeString()}.`);
+        if (over)
+          say(`The collection is closed: these are its last numbers, of ${count(charts.answers)} answers.`, true);
+        else
+          say(
+            `Live: follows the answers as they come, ${count(charts.answers)} at ${new Date().toLocaleTimeString()}.`,
+          );
       } catch {
         say("The server did not answer; the page shows what it knew before.", true);
       }
@@ -181,9 +188,17 @@
 
   const stream = new EventSource(`/v1/collections/${id}/posterior/stream`);
   stream.addEventListener("posterior", lookSoon);
+  stream.addEventListener("state", (event) => {
+    const { state } = JSON.parse(event.data);
+    over = state === "closed"; // comes last, once every answer is learnt
+    if (over) stream.close();
+    part("state").textContent = state;
+    part("respond")?.toggleAttribute("hidden", state !== "open");
+    lookSoon();
+  });
   stream.addEventListener("error", () => {
-    const over = stream.readyState === EventSource.CLOSED;
-    say(over ? "The stream has ended: load the page again." : "The connection is lost; trying again.", true);
+    const ended = stream.readyState === EventSource.CLOSED;
+    say(ended ? "The stream has ended: load the page again." : "The connection is lost; trying again.", true);
   });
 
   for (const name of ["target", "target-parameter"]) part(name).addEventListener("input", sayNeeded);

@@ -7,9 +7,9 @@
   const place = document.getElementById("advice");
   let newest = 0;
 
-  async function advise() {
+  async function advise(wait) {
     const mine = ++newest;
-    await new Promise((done) => setTimeout(done, WAIT));
+    await new Promise((done) => setTimeout(done, wait));
     if (mine !== newest) return;
     place.setAttribute("aria-busy", "true");
     const fields = new URLSearchParams(new FormData(form));
@@ -33,7 +33,7 @@
   }
 
   form.elements.family.addEventListener("input", choosePriors);
-  form.addEventListener("input", advise);
+  form.addEventListener("input", () => advise(WAIT));
   choosePriors();
-  advise();
+  advise(0);
 })();

@@ -1,0 +1,146 @@
+"""How soon a page is there in a browser, and what it weighs: Chromium on this machine, a real server, a cold cache.
+
+    python -m benchmarks.pages [LOADS]
+
+On the collection's page a thousand answers are there, and more come while it loads.
+"""
+
+import statistics
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from tests.browser.chromium import find_chromium, launch
+from tests.browser.survey import ADMIN_TOKEN, Survey, open_survey
+
+from benchmarks.tables import print_table
+
+__all__ = ["Load", "load", "main", "pages"]
+
+_LOADS = 15
+_SETTLED = 1_000
+"""Milliseconds that a page has after it is loaded, for what its scripts fetch and draw."""
+_TIMINGS = """
+() => new Promise((done) => {
+  const kinds = ["paint", "largest-contentful-paint", "layout-shift"];
+  const found = Object.fromEntries(kinds.map((kind) => [kind, []]));
+  for (const kind of kinds) {
+    new PerformanceObserver((list) => found[kind].push(...list.getEntries())).observe({ type: kind, buffered: true });
+  }
+  setTimeout(() => done({
+    first: found.paint.find(({ name }) => name === "first-contentful-paint")?.startTime ?? NaN,
+    largest: found["largest-contentful-paint"].at(-1)?.startTime ?? NaN,
+    shift: found["layout-shift"].reduce((sum, { value }) => sum + value, 0),
+  }), 100);
+})
+"""
+
+
+@dataclass(frozen=True)
+class Load:
+    """One load of a page."""
+
+    first: float
+    """Milliseconds until something is painted."""
+    largest: float
+    """Milliseconds until the largest text or picture is."""
+    shift: float
+    """How much of the page moved while it loaded: the sum of the scores of layout shifts."""
+    size: int
+    """Bytes of all replies, with their heads."""
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Prints the table."""
+    loads = int(arguments[0]) if arguments else _LOADS
+    chromium = find_chromium()
+    if chromium is None:
+        print("no Chromium here: make chromium installs it", file=sys.stderr)
+        return
+    columns = (
+        "page", "first paint, ms: median", "slowest", "largest paint, ms: median", "slowest",
+        "layout shift, largest", "kB, largest", "to stay below",
+    )  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder, open_survey(Path(folder)) as survey, sync_playwright() as playwright:
+        browser = launch(playwright, chromium)
+        print_table("Pages in a browser", columns, _rows(survey, browser, loads))
+        browser.close()
+
+
+def pages(survey: Survey) -> Mapping[str, str]:
+    """The path of each kind of page; the collection's has a thousand answers."""
+    collection = survey.create(visibility="public", misfit_check=True, misfit_looks=[100])
+    survey.arrive(collection, 1_000)
+    path = f"/collections/{collection}"
+    return {"collections": "/", "collection": path, "answer": f"{path}/answer", "new": "/new", "sign in": "/sign-in"}
+
+
+@contextmanager
+def load(browser: Browser, url: str, path: str) -> Iterator[tuple[Page, list[int]]]:
+    """The page at `path` once it has settled, for an admin with an empty cache; and the sizes of all replies so far."""
+    context = browser.new_context(viewport={"width": 1200, "height": 800})
+    try:
+        if path != "/sign-in":
+            _sign_in(context, url)
+        page, sizes = context.new_page(), list[int]()
+        network = context.new_cdp_session(page)
+        network.send("Network.enable")
+        network.on("Network.responseReceived", lambda event: sizes.append(int(event["response"]["encodedDataLength"])))
+        network.on("Network.dataReceived", lambda event: sizes.append(int(event["dataLength"])))
+        page.goto(url + path)
+        page.wait_for_timeout(_SETTLED)
+        yield page, sizes
+    finally:
+        context.close()
+
+
+def _rows(survey: Survey, browser: Browser, loads: int) -> Iterator[tuple[object, ...]]:
+    for name, path in pages(survey).items():
+        found = []
+        with _arriving(survey, path.split("/")[-1] if name == "collection" else None):
+            for _ in range(loads):
+                with load(browser, survey.url, path) as (page, sizes):
+                    found.append(Load(**page.evaluate(_TIMINGS), size=sum(sizes)))
+        yield (
+            f"{name}, while answers come" if name == "collection" else name,
+            *(f"{pick(times):.0f}" for times in _times(found) for pick in (statistics.median, max)),
+            f"{max(each.shift for each in found):.3f}",
+            f"{max(each.size for each in found) / 1000:.0f}",
+            "1,000 ms; 300 kB",
+        )
+
+
+def _times(found: Sequence[Load]) -> tuple[list[float], list[float]]:
+    return [each.first for each in found], [each.largest for each in found]
+
+
+@contextmanager
+def _arriving(survey: Survey, collection: str | None) -> Iterator[None]:
+    """Meanwhile a hundred people answer twice a second."""
+    stop = threading.Event()
+
+    def arrive() -> None:
+        while collection is not None and not stop.wait(0.5):
+            survey.arrive(collection, 100)
+
+    thread = threading.Thread(target=arrive)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def _sign_in(context: BrowserContext, url: str) -> None:
+    form: dict[str, str | float | bool] = {"token": ADMIN_TOKEN, "next": "/"}
+    context.request.post(f"{url}/sign-in", form=form, headers={"Sec-Fetch-Site": "same-origin"})
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,32 @@
+"""Debian's Chromium."""
+
+import shutil
+
+from playwright.sync_api import Browser, Playwright
+
+__all__ = ["PATIENCE", "find_chromium", "launch"]
+
+PATIENCE = 60_000
+"""Milliseconds that anything awaited may take: a loaded machine is slow, and only a broken page takes for ever."""
+
+_ARGUMENTS = [
+    "--no-sandbox",  # root has no other way
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    # Nothing here is to look for hosts beyond this machine.
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+def find_chromium() -> str | None:
+    """Where it is, if it is anywhere."""
+    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+def launch(playwright: Playwright, chromium: str) -> Browser:
+    """The browser, without a window."""
+    return playwright.chromium.launch(executable_path=chromium, args=_ARGUMENTS, timeout=PATIENCE)

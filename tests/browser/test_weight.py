@@ -1,0 +1,30 @@
+"""No page weighs more than 300 kB, with everything that it fetches of itself."""
+
+from collections.abc import Iterator
+
+import benchmarks.pages
+import pytest
+from playwright.sync_api import Browser, expect
+from tests.browser.survey import Survey, open_survey
+
+
+@pytest.fixture(scope="module")
+def survey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Survey]:
+    with open_survey(tmp_path_factory.mktemp("weight")) as survey:
+        yield survey
+
+
+def test_every_page_weighs_less_than_300_kb(survey: Survey, browser: Browser) -> None:
+    heading = {
+        "collections": "Collections",
+        "collection": "Weekly wages",
+        "new": "New collection",
+        "sign in": "Sign in",
+    }
+    for name, path in benchmarks.pages.pages(survey).items():
+        with benchmarks.pages.load(browser, survey.url, path) as (page, sizes):
+            expect(page.get_by_role("heading", level=1)).to_have_text(heading.get(name, "Weekly wages"))
+            if name == "collection":
+                expect(page.locator("#pace canvas")).to_be_visible()
+                expect(page.locator("#needed")).to_contain_text("more answers")
+            assert 5_000 < sum(sizes) < 300_000, name
