@@ -16,10 +16,10 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy import optimize, stats
 from threadpoolctl import threadpool_limits
@@ -85,45 +85,46 @@ PEOPLE = (
     Mixture("normal, N(50, 10²)", (50.0,), 10.0),
     Mixture("two groups, N(35, 5²) and N(65, 5²)", (35.0, 65.0), 5.0),
 )
+MECHANISMS = ("laplace", "randomized_response")
 RANGES = ((0.0, 100.0), (-450.0, 550.0))
 
 
 def main(arguments: Sequence[str]) -> None:
     """Prints the table; the arguments are the number of seeds and of respondents."""
-    seeds, respondents = [*map(int, arguments), *(40, 10_000)[len(arguments) :]]
+    seeds, respondents = [*map(int, arguments), *(10, 20_000)[len(arguments) :]]
     print_table(f"Beside a histogram: ε = 1, {respondents:,} people, {seeds} seeds", COLUMNS, _rows(seeds, respondents))
 
 
 def _rows(seeds: int, respondents: int) -> Iterator[Sequence[object]]:
-    peer_python("pure-ldp", "pure-ldp==1.2.0", *_UNDECLARED)
-    for people in PEOPLE:
-        for limits in RANGES:
-            for source in ("histogram", "laplace", "randomized_response"):
-                found = Parallel(n_jobs=-1)(
-                    delayed(_errors)(people, limits, source, respondents, seed) for seed in range(seeds)
-                )
-                mean, sd, *quantiles, distance = np.sqrt((np.array(found) ** 2).mean(axis=0))
-                shown = "; ".join(f"{error:.3f}" for error in quantiles)
-                name = source if source == "histogram" else f"Dither, `{source}`"
-                span = f"{limits[0]:g} to {limits[1]:g}"
-                yield people.name, span, name, f"{mean:.3f}", f"{sd:.3f}", shown, f"{distance:.3f}"
+    for people, limits in product(PEOPLE, RANGES):
+        rngs = [np.random.default_rng(seed) for seed in range(seeds)]
+        values = [people.draw(rng, respondents) for rng in rngs]
+        found = {
+            "histogram": _histograms(values, limits),
+            **{f"Dither, `{mechanism}`": _posteriors(values, limits, mechanism) for mechanism in MECHANISMS},
+        }
+        for name, all_findings in found.items():
+            errors = np.array([findings.errors(people.truth()) for findings in all_findings])
+            mean, sd, *quantiles, distance = np.sqrt((errors**2).mean(axis=0))
+            shown = "; ".join(f"{error:.3f}" for error in quantiles)
+            span = f"{limits[0]:g} to {limits[1]:g}"
+            yield people.name, span, name, f"{mean:.3f}", f"{sd:.3f}", shown, f"{distance:.3f}"
 
 
-def _errors(people: Mixture, limits: tuple[float, float], source: str, respondents: int, seed: int) -> Floats:
-    drawing, asking = np.random.SeedSequence(seed).spawn(2)
-    values = people.draw(np.random.default_rng(drawing), respondents)
-    find = _histogram if source == "histogram" else _posterior
-    return find(values, limits, source, asking).errors(people.truth())
-
-
-def _histogram(values: Floats, limits: tuple[float, float], _: str, seed: np.random.SeedSequence) -> Findings:
+def _histograms(values: Sequence[Floats], limits: tuple[float, float]) -> list[Findings]:
+    """What the peer makes of each run."""
     edges = np.linspace(*limits, BINS + 1)
-    bins = np.clip(np.digitize(values, edges) - 1, 0, BINS - 1)
+    bins = np.clip(np.digitize(np.array(values), edges) - 1, 0, BINS - 1)
     with tempfile.TemporaryDirectory() as folder:
         archive = Path(folder) / "bins.npz"
-        np.savez(archive, bins=bins, count=BINS, epsilon=1.0, seed=seed.generate_state(1)[0])
-        command = [str(peer_python("pure-ldp")), str(HERE / "peer_oue.py"), str(archive)]
-        shares = np.array(json.loads(subprocess.run(command, check=True, capture_output=True).stdout))
+        np.savez(archive, bins=bins, count=BINS, epsilon=1.0)
+        python = peer_python("pure-ldp", "pure-ldp==1.2.0", *_UNDECLARED)
+        command = [str(python), str(HERE / "peer_oue.py"), str(archive)]
+        shares = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    return [_histogram(np.array(run), edges) for run in shares]
+
+
+def _histogram(shares: Floats, edges: Floats) -> Findings:
     middles = (edges[1:] + edges[:-1]) / 2
     mean = float(shares @ middles)
     sd = float(np.sqrt(shares @ (middles - mean) ** 2))
@@ -133,13 +134,17 @@ def _histogram(values: Floats, limits: tuple[float, float], _: str, seed: np.ran
     return Findings(mean, sd, quantiles, lambda x: np.interp(x, edges, below))
 
 
-def _posterior(values: Floats, limits: tuple[float, float], mechanism: str, seed: np.random.SeedSequence) -> Findings:
-    spec = {"family": "normal", "epsilon": 1, "range": list(limits), "mechanism": mechanism}
-    noise, learning, coming = seed.spawn(3)
+def _posteriors(values: Sequence[Floats], limits: tuple[float, float], mechanism: str) -> list[Findings]:
+    """What Dither makes of each run."""
+    spec = Specification.from_json({"family": "normal", "epsilon": 1, "range": list(limits), "mechanism": mechanism})
     with threadpool_limits(1):
-        learner = Learner(Specification.from_json(spec), learning)
-        roles = draw_roles(np.random.default_rng(coming), Behaviours(), len(values))
-        outcome = simulate_in_process(learner, values, roles, np.random.default_rng(noise))
+        return [_posterior(spec, run, seed) for seed, run in enumerate(values)]
+
+
+def _posterior(spec: Specification, values: Floats, seed: int) -> Findings:
+    noise, learning, coming = np.random.SeedSequence(seed).spawn(3)
+    roles = draw_roles(np.random.default_rng(coming), Behaviours(), len(values))
+    outcome = simulate_in_process(Learner(spec, learning), values, roles, np.random.default_rng(noise))
     found = outcome.posterior["posterior"]
     member = stats.norm(found["mu"]["mean"], found["sigma"]["mean"])
     return Findings(member.mean(), member.std(), member.ppf(PROBABILITIES), member.cdf)

@@ -20,6 +20,8 @@ from dither_estimator.design import Mechanism, optimal_design
 from dither_estimator.families import families
 from dither_estimator.goals import parse_goal
 from dither_server.app import create_app
+from dither_server.dashboard.findings import citation
+from dither_server.messages.examples import POSTERIOR, TERMS
 from dither_server.problems import _INTERNAL, _PROBLEMS
 from dither_server.settings import Settings
 from dither_server.simulate.server_process import running_server
@@ -74,6 +76,19 @@ def test_every_family_is_documented_with_its_parameters() -> None:
     assert {named(name)[0]: tuple(named(parameters)) for name, parameters, _ in table} == {
         name: family.names for name, family in families.items()
     }
+
+
+def test_what_an_epsilon_means_and_costs() -> None:
+    """The chance of a true answer, and the price that the page of statistics has, which a test of its own holds."""
+    statistics = {tuple(row[:2]): row[2:] for row in rows("statistics.md", "The limit")}
+    for epsilon, true, laplace, response in rows("analysts.md", "Choosing ε"):
+        assert true == f"{truthful(float(epsilon)):.0%}"
+        assert [laplace, response] == statistics["`all`", epsilon][:2]
+
+
+def test_the_sentence_to_cite_is_the_dashboards() -> None:
+    written = re.findall(r"^> (.*)$", (DOCS / "analysts.md").read_text(), flags=re.MULTILINE)
+    assert " ".join(written) == citation(TERMS, POSTERIOR)
 
 
 @pytest.mark.slow
