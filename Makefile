@@ -13,7 +13,7 @@ export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-.PHONY: help setup chromium demo test check format docs reference vectors bench bench-papers clean
+.PHONY: help setup chromium demo test check format docs reference screenshots vectors bench bench-papers clean
 
 help:
 	@echo "make setup    create $(VENV) and install Dither with everything that development needs"
@@ -23,6 +23,7 @@ help:
 	@echo "make format   put the code into the format that make check wants"
 	@echo "make docs     build the documentation as a site, in site/"
 	@echo "make reference  write docs/reference, which the program describes itself in"
+	@echo "make screenshots  take the pictures of the pages in docs/images"
 	@echo "make vectors  write client/vectors, the cases that clients in other languages are tested with"
 	@echo "make bench    the measurements of benchmarks/README.md"
 	@echo "make bench-papers  the papers' experiments at their own sizes: hours, can be stopped and taken up"
@@ -67,6 +68,9 @@ docs: setup
 
 reference: setup
 	@$(BIN)/python -m docs_build.reference
+
+screenshots: setup chromium
+	@$(BIN)/python -m docs_build.screenshots
 
 format: setup
 	@$(BIN)/ruff format .

@@ -8,6 +8,7 @@ BENCHMARKS = (
     "estimator",
     "drawing",
     "peer_particles",
+    "peer_histogram",
     "server",
     "bulk",
     "waiting",

@@ -14,7 +14,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import venv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from benchmarks.peers import peer_python
 from benchmarks.tables import print_table
 from dither_client import Query
 from dither_estimator.channels import channel_of
@@ -39,16 +39,6 @@ SPEC = {
         "sigma": {"dist": "invgamma", "a": 1, "scale": 1, "of": "variance"},
     },
 }
-
-
-def peer_python() -> Path:
-    """The interpreter of the peer's environment."""
-    folder = HERE / ".peer"
-    python = folder / "bin" / "python"
-    if not python.exists():
-        venv.create(folder, with_pip=True)
-        subprocess.run([python, "-m", "pip", "install", "-q", "numpy<2", "particles==0.4"], check=True)
-    return python
 
 
 def ours(n: int) -> tuple[dict[str, Any], list[Query], list[int]]:
@@ -108,7 +98,8 @@ def _theirs(given: str, n: int, asked: Sequence[Query], answers: Sequence[int]) 
         archive = Path(folder) / "answers.npz"
         np.savez(archive, cuts=[query.edges[0] for query in asked], answers=answers)
         environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-        command = [str(peer_python()), str(HERE / "peer_ibis.py"), str(archive), given, str(n)]
+        python = peer_python("particles", "numpy<2", "particles==0.4")
+        command = [str(python), str(HERE / "peer_ibis.py"), str(archive), given, str(n)]
         result: dict[str, Any] = json.loads(
             subprocess.run(command, env=environment, check=True, capture_output=True).stdout
         )

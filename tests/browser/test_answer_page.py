@@ -87,6 +87,18 @@ def test_an_answer_is_counted_and_shown_and_a_second_visit_is_refused(open_page:
     assert site.answers(collection) == 1
 
 
+def test_the_dashboard_beside_it_counts_one_more(open_page: OpenPage, site: WebSite) -> None:
+    collection = site.create(visibility="public")
+    dashboard = open_page()
+    dashboard.goto(f"{site.url}/collections/{collection}")
+    for answers in (1, 2):
+        page = open_page()
+        visit(page, site, collection)
+        agree_and_send(page)
+        expect(dashboard.locator(f'[data-answers="{answers}"]')).to_be_visible()
+        assert site.answers(collection) == answers
+
+
 def test_the_value_is_nowhere_but_in_the_page(open_page: OpenPage, site: WebSite) -> None:
     page = open_page()
     said: list[str] = []

@@ -255,7 +255,7 @@ def test_the_whole_form_fits_and_takes_a_family_to_compare(
     assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.get_by_label("shape of").fill("lognorm, s=1")
-    expect(page.locator("#advice")).to_contain_text("0.3 of the questions are there to tell the 2 families apart.")
+    expect(page.locator("#advice")).to_contain_text("30% of the questions are there to tell the 2 families apart.")
     assert violations(page) == []
     page.get_by_role("button", name="Create the collection").click()
     page.wait_for_url("**/collections/*")

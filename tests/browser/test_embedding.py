@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from tests.browser.conftest import OpenPage
 from tests.browser.site import open_web_site
+from tests.end_to_end.reader import blocks
 
 ROOT = Path(__file__).parents[2]
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8">
@@ -71,8 +72,7 @@ def test_an_origin_that_the_server_does_not_know_is_told_nothing(
 
 def load(page: Page, origin: str, folder: Path, url: str, collection: str) -> Locator:
     """Opens the other site's page with the documentation's script, and returns where that says what came of it."""
-    text = (ROOT / "docs" / "respondents.md").read_text(encoding="utf-8")
-    [example] = re.findall(r"```js\n(.*?)```", text, flags=re.DOTALL)
+    [example] = blocks("docs/respondents.md", "js")
     example = example.replace("https://survey.example.org", url).replace('"ID"', f'"{collection}"')
     # Nobody waits there for six attempts.
     example = example.replace("{ ledger }", "{ ledger, retry: { attempts: 2, first: 0.1 } }")

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.stats import norm
+from tests.end_to_end.reader import blocks, fenced
 
 from dither_client.commands import run
 from dither_estimator.design import Mechanism, optimal_design
@@ -106,8 +107,8 @@ def test_the_efficiencies_are_what_the_table_says(row: list[str]) -> None:
 def commands() -> list[list[str]]:
     """Every `dither …` in a block of commands, as words."""
     pages = [DOCS.parent / "README.md", *DOCS.glob("*.md")]
-    blocks = [block for page in pages for block in re.findall(r"```bash\n(.*?)```", page.read_text(), flags=re.DOTALL)]
-    lines = [line for block in blocks for line in block.splitlines() if line.startswith("dither ")]
+    written = [block for page in pages for language, block in fenced(page.read_text()) if language == "bash"]
+    lines = [line for block in written for line in block.splitlines() if line.startswith("dither ")]
     return [shlex.split(line, comments=True)[1:] for line in dict.fromkeys(lines)]
 
 
@@ -126,8 +127,12 @@ def test_the_commands_of_operators_work_as_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Those that need no other machine, one after the other, against a real server; the load made smaller."""
-    blocks = re.findall(r"```bash\n(.*?)```", (DOCS / "operators.md").read_text(), flags=re.DOTALL)
-    lines = [line for block in blocks for line in block.splitlines() if line.startswith("dither ")]
+    lines = [
+        line
+        for block in blocks("docs/operators.md", "bash")
+        for line in block.splitlines()
+        if line.startswith("dither ")
+    ]
     elsewhere = ("dither serve", "dither doctor")
     typed = [shlex.split(line)[1:] for line in lines if not line.startswith(elsewhere)]
     assert {" ".join(words[:2]) for words in typed} >= {"key rotate", "token revoke", "collection invite"}

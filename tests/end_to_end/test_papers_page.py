@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.end_to_end.reader import blocks
 
 from dither_estimator.studies.catalogue import studies
 from dither_estimator.studies.study import Study
@@ -31,7 +32,7 @@ def test_nothing_is_left_of_studies_that_are_gone() -> None:
 
 
 def test_the_example_releases_an_estimate() -> None:
-    [code] = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+    [code] = blocks("docs/papers.md", "python")
     names: dict[str, object] = {}
     exec(compile(code, "papers.md", "exec"), names)
     release = names["release"]

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -10,12 +9,12 @@ import pytest
 import test_families
 from scipy import stats
 from scipy_families import ORACLES, Oracle
+from tests.end_to_end.reader import blocks
 
 from dither_estimator import families
 from dither_estimator.families import Family
 
-PAGE = (Path(__file__).parent.parent.parent / "docs" / "adding-a-family.md").read_text()
-MODULE, ORACLE, TRIAL = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+MODULE, ORACLE, TRIAL = blocks("docs/adding-a-family.md", "python")
 NAME = "rayleigh"
 
 

@@ -252,10 +252,10 @@ def test_advice_answers_for_every_field() -> None:
     assert "if everybody chose that ε" in chosen.notes[0]
     checked = advise(form | {"misfit_check": "0.2", "respondents": "25000"})
     assert sds(checked) == sds(plain)
-    assert "0.2 of the people check whether the family fits; the rest, 20,000, teach" in checked.notes[0]
+    assert "20% of the people check whether the family fits; the rest, 20,000, teach" in checked.notes[0]
     compared = advise(form | {"rival_logistic_log": "yes", "discriminate": "0.2", "respondents": "25000"})
     assert [sd for _, sd in sds(compared)] == pytest.approx([sd for _, sd in sds(plain)])
-    assert "0.2 of the questions are there to tell the 2 families apart" in compared.notes[0]
+    assert "20% of the questions are there to tell the 2 families apart" in compared.notes[0]
     gaussian = advise(filled_in(form | GAUSSIAN))
     assert gaussian.symbol == "ρ"
     assert [budget for budget, _ in sds(gaussian)] == ["0.25", "0.5", "1"]

@@ -3,11 +3,10 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from tests.end_to_end.reader import blocks
 from tests.server.conftest import open_site
 
 from dither_client.tables import read_counts
-
-DOCS = Path(__file__).parent.parent.parent / "docs"
 
 
 @pytest.mark.postgres
@@ -15,7 +14,7 @@ DOCS = Path(__file__).parent.parent.parent / "docs"
 def test_the_count_table_of_a_warehouse_is_what_the_server_counts(
     postgres_url: str, tmp_path: Path, mechanism: str
 ) -> None:
-    statement = (DOCS / "scale.md").read_text().partition("```sql\n")[2].partition("```")[0]
+    [statement] = blocks("docs/scale.md", "sql")
     with open_site(postgres_url) as site:
         collection = site.create(mechanism=mechanism)
         site.batch(collection, *((ticket, i % 2) for i, ticket in enumerate(site.tickets(collection, 40))))

@@ -105,15 +105,19 @@ def _notes(spec: Specification, learnt: int) -> Iterator[str]:
         yield "Each row is what it would come to if everybody chose that ε."
     if spec.misfit_check is not None:
         yield (
-            f"{spec.misfit_check.share:.3g} of the people check whether the family fits; "
+            f"{_percent(spec.misfit_check.share)} of the people check whether the family fits; "
             f"the rest, {learnt:,}, teach the parameters."
         )
     if spec.rivals:
         yield (
-            f"{spec.discriminate:.3g} of the questions are there to tell the {len(spec.rivals) + 1} families apart. "
-            "They are counted here as if they taught nothing of the parameters: it will be a little better."
+            f"{_percent(spec.discriminate)} of the questions are there to tell the {len(spec.rivals) + 1} families "
+            "apart. They are counted here as if they taught nothing of the parameters: it will be a little better."
         )
     if spec.policy.name == "thompson":
         yield "The numbers are those of the policy adaptive; thompson takes more people at first."
     if spec.member_cuts is not None:
         yield "What institutions share comes on top."
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g}%"

@@ -15,7 +15,7 @@ from dither_estimator.curves import population_quantiles
 from dither_estimator.specification import Specification
 from dither_server.keeper import Particles
 
-__all__ = ["Findings", "citation", "find", "privacy_sentences"]
+__all__ = ["Findings", "citation", "find", "privacy_sentences", "roles"]
 
 _PROBABILITIES = (0.1, 0.5, 0.9)
 _ROLES = {
@@ -35,7 +35,7 @@ class Findings:
     population: Sequence[str]
     """What the numbers say of the people, in the values' own units."""
     roles: Mapping[str, str]
-    """What each parameter means, where that can be said in a line."""
+    """As `roles` has them."""
     accuracy: str
     """Whether the computation is good enough, by its effective sample size."""
     fit: str
@@ -50,16 +50,21 @@ class Findings:
 def find(specification: Specification, posterior: Mapping[str, Any], particles: Particles) -> Findings:
     """The findings of a posterior (as on the wire) and its particles."""
     misfit = posterior.get("misfit")
-    names, transform = specification.family.names, specification.transform
     return Findings(
         population=_population(specification, particles) if posterior["answers"] else [],
-        roles={name: _ROLES[name, transform] for name in names if (name, transform) in _ROLES},
+        roles=roles(specification),
         accuracy=_accuracy(posterior["ess"], posterior["particles"]),
         fit=_fit(misfit),
         alarm=misfit is not None and misfit["alarm"],
         poison=poison_sentence(posterior["poison"]),
         verdict=_verdict(posterior),
     )
+
+
+def roles(specification: Specification) -> Mapping[str, str]:
+    """What each parameter means, where that can be said in a line."""
+    names, transform = specification.family.names, specification.transform
+    return {name: _ROLES[name, transform] for name in names if (name, transform) in _ROLES}
 
 
 def citation(terms: Mapping[str, Any], posterior: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from dither_estimator.design import DesignError
 from dither_server.clock import milliseconds
 from dither_server.collections import Collection
 from dither_server.dashboard.charts import charts, rate
-from dither_server.dashboard.findings import citation, privacy_sentences
+from dither_server.dashboard.findings import citation, privacy_sentences, roles
 from dither_server.dashboard.precision import Plans
 from dither_server.dashboard.templates import fragment, page
 from dither_server.dashboard.views import Views
@@ -79,6 +79,7 @@ async def collection_page(
         privacy=privacy_sentences(collection.specification, terms),
         findings=found,
         answered=answered,
+        roles=roles(collection.specification),
         parameters=collection.specification.family.names,
         transform=collection.specification.transform,
         parquet=find_spec("pyarrow") is not None,

@@ -1,0 +1,149 @@
+"""Dither's posterior against a histogram of the PyPI package `pure-ldp`: same people, ε and number of answers.
+
+    python -m benchmarks.peer_histogram [SEEDS [RESPONDENTS]]
+
+Each person answers once at ε = 1. The histogram has 32 bins of equal width over a range that is fixed beforehand, by
+optimised unary encoding, the best of the package for so many bins, with its estimates projected on the probabilities;
+values beyond the range go into the end bins. Its mean and sd are those of the bins' middles, its quantiles are
+interpolated. Dither learns a normal distribution, told the same range, with its defaults, but for the mechanism. Errors
+are root mean squares over the seeds, in sd of the population; the last column is the largest distance between estimated
+and true distribution function. Makes a virtual environment for the peer in `benchmarks/.peer` on first use.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from scipy import optimize, stats
+from threadpoolctl import threadpool_limits
+
+from benchmarks.peers import peer_python
+from benchmarks.tables import print_table
+from dither_estimator.learner import Learner
+from dither_estimator.specification import Specification
+from dither_server.simulate.behaviours import Behaviours, draw_roles
+from dither_server.simulate.in_process import simulate_in_process
+
+__all__ = ["main"]
+
+HERE = Path(__file__).parent
+BINS = 32
+_UNDECLARED = ("scikit-learn", "statsmodels")
+"""What the peer imports and does not ask for."""
+PROBABILITIES = (0.1, 0.5, 0.9)
+COLUMNS = ("people", "range", "from", "mean", "sd", "10%, 50% and 90% quantile", "distribution function")
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """A population: normal parts of equal size."""
+
+    name: str
+    means: tuple[float, ...]
+    sd: float
+
+    def cdf(self, x: Floats | float) -> Floats:
+        return np.asarray(sum(stats.norm.cdf(x, mean, self.sd) for mean in self.means)) / len(self.means)
+
+    def draw(self, rng: np.random.Generator, size: int) -> Floats:
+        return rng.choice(self.means, size) + self.sd * rng.standard_normal(size)
+
+    def truth(self) -> "Findings":
+        mean = float(np.mean(self.means))
+        sd = float(np.hypot(self.sd, np.std(self.means)))
+        quantiles = [optimize.brentq(lambda x, p=p: float(self.cdf(x)) - p, -1e3, 1e3) for p in PROBABILITIES]
+        return Findings(mean, sd, np.array(quantiles), self.cdf)
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What one collection says of the population."""
+
+    mean: float
+    sd: float
+    quantiles: Floats
+    cdf: Callable[[Floats], Floats]
+
+    def errors(self, truth: "Findings") -> Floats:
+        """Of the mean, the sd, the quantiles, and of the distribution function the largest, in sd of the population."""
+        grid = np.linspace(truth.mean - 5 * truth.sd, truth.mean + 5 * truth.sd, 2001)
+        apart = np.abs(self.cdf(grid) - truth.cdf(grid)).max()
+        near = [self.mean - truth.mean, self.sd - truth.sd, *(self.quantiles - truth.quantiles)]
+        return np.array([*(np.array(near) / truth.sd), apart])
+
+
+PEOPLE = (
+    Mixture("normal, N(50, 10²)", (50.0,), 10.0),
+    Mixture("two groups, N(35, 5²) and N(65, 5²)", (35.0, 65.0), 5.0),
+)
+RANGES = ((0.0, 100.0), (-450.0, 550.0))
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Prints the table; the arguments are the number of seeds and of respondents."""
+    seeds, respondents = [*map(int, arguments), *(40, 10_000)[len(arguments) :]]
+    print_table(f"Beside a histogram: ε = 1, {respondents:,} people, {seeds} seeds", COLUMNS, _rows(seeds, respondents))
+
+
+def _rows(seeds: int, respondents: int) -> Iterator[Sequence[object]]:
+    peer_python("pure-ldp", "pure-ldp==1.2.0", *_UNDECLARED)
+    for people in PEOPLE:
+        for limits in RANGES:
+            for source in ("histogram", "laplace", "randomized_response"):
+                found = Parallel(n_jobs=-1)(
+                    delayed(_errors)(people, limits, source, respondents, seed) for seed in range(seeds)
+                )
+                mean, sd, *quantiles, distance = np.sqrt((np.array(found) ** 2).mean(axis=0))
+                shown = "; ".join(f"{error:.3f}" for error in quantiles)
+                name = source if source == "histogram" else f"Dither, `{source}`"
+                span = f"{limits[0]:g} to {limits[1]:g}"
+                yield people.name, span, name, f"{mean:.3f}", f"{sd:.3f}", shown, f"{distance:.3f}"
+
+
+def _errors(people: Mixture, limits: tuple[float, float], source: str, respondents: int, seed: int) -> Floats:
+    drawing, asking = np.random.SeedSequence(seed).spawn(2)
+    values = people.draw(np.random.default_rng(drawing), respondents)
+    find = _histogram if source == "histogram" else _posterior
+    return find(values, limits, source, asking).errors(people.truth())
+
+
+def _histogram(values: Floats, limits: tuple[float, float], _: str, seed: np.random.SeedSequence) -> Findings:
+    edges = np.linspace(*limits, BINS + 1)
+    bins = np.clip(np.digitize(values, edges) - 1, 0, BINS - 1)
+    with tempfile.TemporaryDirectory() as folder:
+        archive = Path(folder) / "bins.npz"
+        np.savez(archive, bins=bins, count=BINS, epsilon=1.0, seed=seed.generate_state(1)[0])
+        command = [str(peer_python("pure-ldp")), str(HERE / "peer_oue.py"), str(archive)]
+        shares = np.array(json.loads(subprocess.run(command, check=True, capture_output=True).stdout))
+    middles = (edges[1:] + edges[:-1]) / 2
+    mean = float(shares @ middles)
+    sd = float(np.sqrt(shares @ (middles - mean) ** 2))
+    below = np.concatenate([[0.0], np.cumsum(shares)])
+    rising = np.concatenate([[True], shares > 0])
+    quantiles = np.interp(PROBABILITIES, below[rising], edges[rising])
+    return Findings(mean, sd, quantiles, lambda x: np.interp(x, edges, below))
+
+
+def _posterior(values: Floats, limits: tuple[float, float], mechanism: str, seed: np.random.SeedSequence) -> Findings:
+    spec = {"family": "normal", "epsilon": 1, "range": list(limits), "mechanism": mechanism}
+    noise, learning, coming = seed.spawn(3)
+    with threadpool_limits(1):
+        learner = Learner(Specification.from_json(spec), learning)
+        roles = draw_roles(np.random.default_rng(coming), Behaviours(), len(values))
+        outcome = simulate_in_process(learner, values, roles, np.random.default_rng(noise))
+    found = outcome.posterior["posterior"]
+    member = stats.norm(found["mu"]["mean"], found["sigma"]["mean"])
+    return Findings(member.mean(), member.std(), member.ppf(PROBABILITIES), member.cdf)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

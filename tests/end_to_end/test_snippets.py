@@ -1,0 +1,127 @@
+"""Every fenced block of the documentation is run by a test; here those of the pages that no other test runs."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.end_to_end.reader import ROOT, Shell, blocks, fenced, reading
+
+PAGES = [ROOT / "README.md", ROOT / "benchmarks" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+WRITTEN = "https://survey.example.org"
+WAGES = "wage\n" + "".join(f"{200 + 7 * (i % 150)}\n" for i in range(600))
+SPEC = {"name": "Wages", "family": "normal", "transform": "log", "range": [100, 2000], "epsilon": 1, "particles": 200}
+
+ELSEWHERE = {
+    "pip install 'dither[cli]'": "what is installed is what is tested",
+    "dither reproduce all --runs full --out results --jobs 2": "hours; every study has a test of its own",
+    "dither reproduce truncation-table-1 --data incomes.csv": "a test of the studies reads a file of incomes",
+    "dither reproduce war-logs-states --data entries.csv": "a test of the studies reads a file of entries",
+}
+"""Lines that are not run here, and why."""
+
+SMALLER = {
+    "--respondents 100000": "--respondents 400",
+    "--respondents 300000": "--respondents 400",
+    "results": "o --runs 1",
+}
+"""What would take minutes, made small."""
+
+
+def uses(page: str, language: str) -> bool:
+    """Whether some test runs the page's blocks of a language."""
+    call = f'blocks("{page}", "{language}")'
+    return any(call in file.read_text(encoding="utf-8") for file in (ROOT / "tests").rglob("test_*.py"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_block_is_run_by_a_test(page: Path) -> None:
+    name = page.relative_to(ROOT).as_posix()
+    for language, content in fenced(page.read_text(encoding="utf-8")):
+        assert language, f"a block without a language: {content[:40]}"
+        assert uses(name, language), f"no test runs the {language} of {name}"
+
+
+def test_a_block_that_no_test_runs_is_found() -> None:
+    assert fenced("a\n```brainfuck\n+\n```\n") == [("brainfuck", "+\n")]
+    assert not uses("README.md", "brainfuck")
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Iterator[Shell]:
+    with reading(tmp_path) as shell:
+        (tmp_path / "wages.json").write_text(json.dumps(SPEC))
+        (tmp_path / "clinic.csv").write_text(WAGES)
+        (tmp_path / "pilot.csv").write_text(WAGES)
+        yield shell
+
+
+def lines(found: list[str]) -> list[str]:
+    return [line for block in found for line in block.splitlines() if line not in ELSEWHERE]
+
+
+def create(shell: Shell, **fields: object) -> str:
+    """A new collection's id."""
+    (shell.folder / "spec.json").write_text(json.dumps({**SPEC, **fields}))
+    return str(json.loads(shell.run("dither collection create spec.json --json"))["id"])
+
+
+def own(shell: Shell, text: str, collection: str) -> str:
+    """What a page says, with this server and a collection of it."""
+    return re.sub(r"\bID\b", collection, text.replace(WRITTEN, shell.url))
+
+
+def test_what_is_left_out_is_on_the_pages() -> None:
+    text = "\n".join(page.read_text() for page in PAGES)
+    assert [line for line in ELSEWHERE if line not in text] == []
+
+
+@pytest.mark.slow
+def test_the_commands_of_analysts_work_as_written(shell: Shell) -> None:
+    collection = create(shell, member_cuts=[300, 500, 800], misfit_check=True)
+    shell.run(f"dither simulate --collection {collection} --truth mu=6.2,sigma=0.7 --respondents 300")
+    gateway = json.loads(shell.run(f"dither token create gateway --name Clinic --collection {collection} --json"))
+    for line in lines(blocks("docs/analysts.md", "bash")):
+        before = f"export DITHER_TOKEN={gateway['token']}; " if line.startswith("dither share") else ""
+        shell.run(before + own(shell, line, collection), typed="y\n")
+    [families] = blocks("docs/analysts.md", "json")
+    (shell.folder / "families.json").write_text(families)
+    assert json.loads(shell.run("dither collection create families.json --json"))["family"] == "normal"
+
+
+@pytest.mark.slow
+def test_the_python_of_analysts_works_as_written(shell: Shell) -> None:
+    share, read = blocks("docs/analysts.md", "python")
+    collection = create(shell, member_cuts=[300, 500, 800])
+    gateway = json.loads(shell.run(f"dither token create gateway --name Clinic --collection {collection} --json"))
+    wages = "wages = [200.0 + 7 * (i % 150) for i in range(600)]\n"
+    shell.run_python(wages + own(shell, share, collection).replace('token="…"', f'token="{gateway["token"]}"'))
+    shell.run(f"dither simulate --collection {collection} --truth mu=6.2,sigma=0.7 --respondents 300")
+    shell.run(f"dither collection close {collection}")
+    token = shell.environment["DITHER_TOKEN"]
+    printed = shell.run_python(own(shell, read, collection).replace('token="…"', f'token="{token}"'))
+    assert printed.splitlines()[-1].startswith("300 ")
+
+
+@pytest.mark.slow
+def test_what_respondents_are_told_works_as_written(shell: Shell) -> None:
+    for line in lines(blocks("docs/respondents.md", "bash")):
+        assert "Receipt" in shell.run(own(shell, line, create(shell)), typed="540\n")
+    [app] = blocks("docs/respondents.md", "python")
+    collection = create(shell)
+    shell.run_python("value = 540.0\n" + own(shell, app, collection))
+    assert json.loads(shell.run(f"dither collection show {collection} --json"))["answers"] == 1
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_other_pages_work_as_written(shell: Shell) -> None:
+    counts = "mechanism,low,high,levels,cuts,epsilon,transform,answer,count\nlaplace,6,7,1,,1,log,1,30\n"
+    (shell.folder / "counts.csv").write_text(counts)
+    (shell.folder / "collection.json").write_text(json.dumps(SPEC))
+    found = [*blocks("docs/limits.md", "bash"), *blocks("docs/papers.md", "bash"), *blocks("docs/scale.md", "bash")]
+    assert len(lines(found)) >= 5
+    for line in lines(found):
+        for large, small in SMALLER.items():
+            line = line.replace(large, small)
+        assert shell.run(line)
