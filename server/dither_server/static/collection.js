@@ -192,9 +192,10 @@
     const { state } = JSON.parse(event.data);
     over = state === "closed"; // comes last, once every answer is learnt
     if (over) stream.close();
+    const changed = part("state").textContent !== state;
     part("state").textContent = state;
     part("respond")?.toggleAttribute("hidden", state !== "open");
-    lookSoon();
+    if (over || changed) lookSoon();
   });
   stream.addEventListener("error", () => {
     const ended = stream.readyState === EventSource.CLOSED;
