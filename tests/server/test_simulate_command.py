@@ -3,6 +3,7 @@
 import json
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -279,10 +280,17 @@ def test_a_closed_collection_is_a_failure(capsys: pytest.CaptureFixture[str], se
 
 
 def test_ctrl_c_ends_it_with_what_was_done(capsys: pytest.CaptureFixture[str]) -> None:
-    """After three seconds of what takes a quarter of a minute."""
-    timer = threading.Timer(3.0, signal.raise_signal, [signal.SIGINT])
-    timer.start()
+    """After three seconds of processor time, of what takes a quarter of a minute."""
     slow = ["--respondents", "10000000", "--particles", "20000"]
+    until = time.process_time() + 3
+
+    def interrupt() -> None:
+        while time.process_time() < until:
+            time.sleep(0.05)
+        signal.raise_signal(signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
     found = report(capsys, *TRUTH, *slow, "--in-process", status=1)
-    timer.join()
+    thread.join()
     assert 0 < found["answers"] < 10_000_000
