@@ -36,9 +36,9 @@ _STEP = 0.05
 
 _SETTLING = 2.5
 """Nats that go before questions lie where the design wants them, however narrow the prior."""
-_SETTLING_OF_LOCATION, _SETTLING_OF_SCALE = 0.0, 4.3
+_SETTLING_OF_LOCATION, _SETTLING_OF_SCALE = 1.8, 5.2
 """The same in location-scale families: until the scale is known, the questions that would tell it are ill placed."""
-_WASTE = 3.1
+_WASTE = 3.2
 """Answers that are spent on finding the population, to those that an ideal code would need."""
 
 
@@ -130,8 +130,8 @@ def answers_to_find(prior: Prior, design: Design) -> FloatArray:
 
     The prior leaves `K = -log p(θ) + ½ log det I - ½ d log 2πe` nats to find before θ is known about as well as from
     one value, `I` the information of a value; both in unconstrained coordinates. An answer to one of the design's
-    questions tells at most `C` nats of its cell, the cells being equally likely. That the cost is `3.1 (K + s) / C`,
-    `s` 0 for a location, 4.3 for a scale and 2.5 for others, was found by simulation (`benchmarks/plan.py`).
+    questions tells at most `C` nats of its cell, the cells being equally likely. That the cost is `3.2 (K + s) / C`,
+    `s` 1.8 for a location, 5.2 for a scale and 2.5 for others, was found by simulation (`benchmarks/plan.py`).
     """
     family = prior.family
     coordinates = family.unconstrain(np.array([design.theta]))

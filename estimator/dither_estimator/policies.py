@@ -26,9 +26,6 @@ __all__ = ["Adaptive", "Fixed", "QuestionPolicy", "Thompson", "question_policy"]
 
 _SUBSAMPLE = 256
 """Particles that judge the candidates."""
-_TAIL = 0.1
-"""Values in either tail of this share count as those at its end, or the variances of a wide posterior would be those of
-its tails: what is unlikely would be asked about first. Of a normal posterior all are then smaller by one factor."""
 _CANDIDATES = 32
 _EDGES = 1_000
 """Fewer candidates do where each has many cells: so many edges in all, though at least `_FEWEST_DRAWS` draws."""
@@ -84,7 +81,7 @@ class Adaptive:
     """Of many questions at posterior draws, those with the largest expected reduction of the goal's variances.
 
     The variances are of the parameters themselves in location-scale families, of their unconstrained coordinates in
-    others, without their tails.
+    others.
     """
 
     specification: Specification
@@ -97,7 +94,7 @@ class Adaptive:
         coordinates = particles.coordinates[sample]
         theta = family.constrain(coordinates)
         offered = self._candidates(particles, rng.permutation(theta), size, epsilon)
-        values = _without_tails(theta if family.location_scale else coordinates)
+        values = theta if family.location_scale else coordinates
         if not offered:
             return _single_cuts(self.specification, theta[:size], epsilon)
         predictions = Predictions.of(family, theta, values, offered)
@@ -112,12 +109,6 @@ class Adaptive:
         n_edges = sum(len(query.edges) for query in questions)
         n_draws = max(_FEWEST_DRAWS, min(-(-max(_CANDIDATES, 2 * size) // len(questions)), _EDGES // n_edges))
         return offers(spec.family, home, questions, members[:n_draws], spec.transform)
-
-
-def _without_tails(values: FloatArray) -> FloatArray:
-    """Winsorised: values (n, d) of which those in either tail of a column have become its end."""
-    ordered, cut = np.sort(values, axis=0), int(_TAIL * len(values))
-    return values.clip(ordered[cut], ordered[-1 - cut])
 
 
 def question_policy(specification: Specification) -> QuestionPolicy:

@@ -5,7 +5,6 @@ import pytest
 from populations import specification
 
 from dither_client import Laplace, Query, RandomizedResponse
-from dither_estimator import policies
 from dither_estimator.channels import group_queries
 from dither_estimator.families import FloatArray, families
 from dither_estimator.learner import Learner
@@ -73,7 +72,7 @@ def test_a_batch_spreads_over_a_wide_posterior_and_keeps_to_the_best_questions_o
     learner = Learner(specification(), 1)
     first = np.array([query.edges[0] for query in learner.pool(32)])
     assert len(np.unique(first)) > 15
-    assert np.ptp(first) > 150  # the prior's sd is 100
+    assert np.ptp(first) > 200  # the prior's sd is 100
     rng = np.random.default_rng(2)
     for _ in range(40):
         pool = learner.pool(32)
@@ -89,16 +88,3 @@ def test_a_batch_spreads_over_a_wide_posterior_and_keeps_to_the_best_questions_o
     last = np.array([query.edges[0] for query in learner.pool(32)])
     assert len(np.unique(last)) < 10
     assert np.abs(last - 50).max() < 2 * 10**0.5
-
-
-def test_tails_of_a_wide_posterior_do_not_lead_the_questions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tenth of this prior lies beyond ±41, a hundredth beyond ±1,000: with its tails, that is what is asked about."""
-    prior = {"mu": {"dist": "t", "df": 0.7, "scale": 3}, "sigma": {"dist": "lognorm", "s": 0.5, "scale": 1}}
-
-    def farthest(seed: int) -> float:
-        pool = Learner(specification(prior=prior), seed).pool(32)
-        return max(abs(query.edges[0]) for query in pool)
-
-    assert max(farthest(seed) for seed in range(5)) < 100
-    monkeypatch.setattr(policies, "_TAIL", 0.0)
-    assert np.median([farthest(seed) for seed in range(5)]) > 100
