@@ -38,15 +38,15 @@ class Costs:
 
     ticket: float = 146e-6
     answer: float = 199e-6
-    batch_answer: float = 17.0e-6
-    bulk_ticket: float = 8.4e-6
-    database_answer: float = 37e-6
+    batch_answer: float = 15.2e-6
+    bulk_ticket: float = 5.6e-6
+    database_answer: float = 30e-6
     """Of PostgreSQL, for an answer in a transaction of up to 64."""
     learning: float = 1 / 21
-    """The share of a core that an owner takes at most: it rests for twenty times as long as it learns (`owner.py`)."""
-    idle: float = 0.012
+    """The share of a core for a busy collection: its owner rests for twenty times as long as it learns (`owner.py`)."""
+    idle: float = 0.013
     """The share of a core that a replica takes for its polls, its beats and its clock."""
-    publication: float = 2_634.0
+    publication: float = 3_228.0
     """Bytes that a replica reads of one collection when its owner has published."""
     polls: float = 2.0
     """Publications that a replica reads each second, at most."""
@@ -92,7 +92,7 @@ def main(arguments: Sequence[str]) -> None:
     costs = Costs()
     columns = (
         "machines", "databases", "respondents a second", "a day", "batched answers a second", "databases take",
-        "publications, kB/s", "holds back",
+        "publications, kB/s", "holds respondents back",
     )  # fmt: skip
     cases = (
         Machines(1),
