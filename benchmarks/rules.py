@@ -3,8 +3,8 @@
     python -m benchmarks.rules [SEEDS [PLOT]]
 
 The population is N(50, 10), the prior the paper's. Every rule meets the same people and the same uniforms for their
-noise. `PLOT` is a file for the picture. With many outstanding, "late oracle" is what the questions' own would be if
-what was answered had always taught as much as it does one by one (docs/statistics.md, "Many at once").
+noise. `PLOT` is a file for the picture. With many outstanding, "late oracle" is what the questions' own would be if they
+were as good as one by one after as much was learnt (docs/statistics.md, "Many at once").
 """
 
 import sys
@@ -117,9 +117,17 @@ def _rows(seeds: int, found: dict[tuple[str, str, str], FloatArray]) -> Iterator
 
 
 def _late_oracle(efficiency: dict[str, FloatArray]) -> float:
-    """The least questions' own: the first as they were asked, the others as one by one that many answers earlier."""
-    first, later = efficiency[RULES[1]][:OUTSTANDING], efficiency[RULES[0]][:-OUTSTANDING]
-    return float(np.sqrt((len(first) + len(later)) / (first.sum() + later.sum())))
+    """The questions' own if those who are late asked as well as one by one: the first as they were asked, and each later
+    one as efficient as a question that was asked one by one after as much was learnt, in efficiencies, as was learnt
+    from what had been answered.
+    """
+    alone, late = efficiency[RULES[0]], efficiency[RULES[1]][:OUTSTANDING].tolist()
+    learnt = np.cumsum(alone) - alone
+    answered = 0.0
+    for first in range(len(alone) - OUTSTANDING):
+        late.append(float(np.interp(answered, learnt, alone)))
+        answered += late[first]
+    return float(1 / np.sqrt(np.mean(late)))
 
 
 def _run(fields: dict[str, Any], rule: str, respondents: int, seed: int) -> tuple[float, float, FloatArray]:
