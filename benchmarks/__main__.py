@@ -27,6 +27,7 @@ BENCHMARKS = (
     "timing",
     "limit",
     "rules",
+    "regret",
     "sequences",
     "faults",
     "fuzz",

@@ -3,8 +3,8 @@
     python -m benchmarks.rules [SEEDS [PLOT]]
 
 The population is N(50, 10), the prior the paper's. Every rule meets the same people and the same uniforms for their
-noise. `PLOT` is a file for the picture. With many outstanding, "late oracle" is what the questions' own would be if they
-were as good as one by one after as much was learnt (docs/statistics.md, "Many at once").
+noise. `PLOT` is a file for the picture. With many outstanding, "late oracle" is what the questions' own would be if
+they were as good as one by one after as much was learnt (docs/statistics.md, "Many at once").
 """
 
 import sys
@@ -35,7 +35,7 @@ from dither_estimator.policies import Adaptive, QuestionPolicy, Thompson
 from dither_estimator.specification import Specification
 from dither_server.simulate.scenario import PAPER_PRIOR
 
-__all__ = ["main"]
+__all__ = ["NORMAL", "RULES", "main", "paper_fields", "run"]
 
 NORMAL = families["normal"]
 TRUTH = np.array([50.0, 10**0.5])
@@ -101,8 +101,8 @@ def _rows(seeds: int, found: dict[tuple[str, str, str], FloatArray]) -> Iterator
     efficiency: dict[str, FloatArray] = {}
     for (mechanism, epsilon), rule in product(CASES, RULES):
         respondents = RESPONDENTS.get(epsilon, 1_000)
-        fields = {"mechanism": mechanism, "epsilon": epsilon, "family": "normal", "prior": PAPER_PRIOR}
-        runs = Parallel(n_jobs=-1)(delayed(_run)(fields, rule, respondents, seed) for seed in range(seeds))
+        fields = paper_fields(mechanism, epsilon)
+        runs = Parallel(n_jobs=-1)(delayed(run)(fields, rule, respondents, seed) for seed in range(seeds))
         squared, asked, each = (np.array(column) for column in zip(*runs, strict=True))
         efficiency[rule] = each.mean(axis=0)
         found[mechanism, epsilon, rule] = squared
@@ -117,9 +117,8 @@ def _rows(seeds: int, found: dict[tuple[str, str, str], FloatArray]) -> Iterator
 
 
 def _late_oracle(efficiency: dict[str, FloatArray]) -> float:
-    """The questions' own if those who are late asked as well as one by one: the first as they were asked, and each later
-    one as efficient as a question that was asked one by one after as much was learnt, in efficiencies, as was learnt
-    from what had been answered.
+    """The questions' own if the first are as they were asked, and each later one as efficient as the question that was
+    asked one by one after as much was learnt, in efficiencies, as what had been answered by then taught.
     """
     alone, late = efficiency[RULES[0]], efficiency[RULES[1]][:OUTSTANDING].tolist()
     learnt = np.cumsum(alone) - alone
@@ -130,7 +129,12 @@ def _late_oracle(efficiency: dict[str, FloatArray]) -> float:
     return float(1 / np.sqrt(np.mean(late)))
 
 
-def _run(fields: dict[str, Any], rule: str, respondents: int, seed: int) -> tuple[float, float, FloatArray]:
+def paper_fields(mechanism: str, epsilon: str) -> dict[str, Any]:
+    """A specification with the paper's prior."""
+    return {"mechanism": mechanism, "epsilon": epsilon, "family": "normal", "prior": PAPER_PRIOR}
+
+
+def run(fields: dict[str, Any], rule: str, respondents: int, seed: int) -> tuple[float, float, FloatArray]:
     """`Σ (error)² n / Σ V`, `tr((Σ F)⁻¹) n / Σ V` of the questions that were asked, `V` the optimal variances; and
     each question's efficiency, shape (n,): what it does for the best design's criterion, 1 at most.
     """

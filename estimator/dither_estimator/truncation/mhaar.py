@@ -57,7 +57,7 @@ def sample(
         pool = kernel.pool(rng, z)
         weights, new_weights = kernel.weights(pool, at), kernel.weights(pool, proposed)
         with np.errstate(divide="ignore"):
-            ratio += float(np.log(new_weights[-1].astype(float)).sum() - np.log(weights[-1].astype(float)).sum())
+            ratio += _log_average(new_weights) - _log_average(weights)
         if -rng.standard_exponential() < ratio:
             at, weights, accepted[i] = proposed, new_weights, True
         z = kernel.pick(rng, pool, weights)
@@ -79,12 +79,13 @@ class _Kernel:
     """1 over the noise's scale."""
     middle: float
     n_proposals: int
+    columns: npt.NDArray[np.intp]
 
     @classmethod
     def of(cls, answers: Answers, n_proposals: int) -> "_Kernel":
         middle = float(np.mean(answers.low + answers.high) / 2.0)
         y, low, high = ((x - middle).astype(np.float32) for x in (answers.y, answers.low, answers.high))
-        return cls(y, low, high, (1.0 / answers.scale).astype(np.float32), middle, n_proposals)
+        return cls(y, low, high, (1.0 / answers.scale).astype(np.float32), middle, n_proposals, np.arange(len(y)))
 
     def pool(self, rng: np.random.Generator, z: Float32Array) -> Float32Array:
         """The present z and fresh ones, shape (n_proposals, n)."""
@@ -94,23 +95,30 @@ class _Kernel:
         return pool
 
     def weights(self, pool: Float32Array, at: FloatArray) -> Float32Array:
-        """Cumulative sums of h(y_t | z_t^{(i)}, θ) over i, shape (n_proposals, n), up to a factor for each t."""
-        found = pool * np.float32(np.exp(at[1]))
-        found += np.float32(at[0] - self.middle)
-        np.maximum(found, self.low, out=found)
-        np.minimum(found, self.high, out=found)
-        found -= self.y
+        """h(y_t | z_t^{(i)}, θ), shape (n_proposals, n), up to a factor for each t. In units of σ, as z is."""
+        mu, sigma = np.float32(at[0] - self.middle), np.float32(np.exp(at[1]))
+        low, high, y = ((x - mu) / sigma for x in (self.low, self.high, self.y))
+        nearest = np.abs(y - np.clip(y, low, high))
+        found: Float32Array = np.maximum(pool, low)
+        np.minimum(found, high, out=found)
+        found -= y
         np.abs(found, out=found)
-        found -= np.abs(self.y - np.clip(self.y, self.low, self.high))
-        found *= -self.rate
-        np.exp(found, out=found)
-        return np.cumsum(found, axis=0, out=found)
+        found -= nearest
+        found *= -self.rate * sigma
+        return np.exp(found, out=found)
 
     def pick(self, rng: np.random.Generator, pool: Float32Array, weights: Float32Array) -> Float32Array:
-        """One z for each answer, by weight."""
+        """One z for each answer, by weight; `weights` are summed up in place."""
+        for row, above in zip(weights[1:], weights[:-1], strict=True):  # np.cumsum takes five times as long
+            row += above
         places = (weights < rng.random(pool.shape[1], dtype=np.float32) * weights[-1]).sum(axis=0)
-        picked: Float32Array = np.take_along_axis(pool, places[None], axis=0)[0]
+        picked: Float32Array = pool[places, self.columns]
         return picked
+
+
+def _log_average(weights: Float32Array) -> float:
+    """`Σ_t log Σ_i` of weights (n_proposals, n)."""
+    return float(np.log(np.add.reduce(weights, axis=0).astype(float)).sum())
 
 
 @dataclass(frozen=True, eq=False)
