@@ -210,6 +210,21 @@ def test_what_smooth_noise_keeps_private() -> None:
     assert smooth.privacy_delta(2, *smooth.noise_rates(5, 1e-4)) > 1e-2
 
 
+def test_the_delta_of_smooth_noise_is_that_of_its_worst_neighbours() -> None:
+    """Where a neighbour's noise is narrower by r and moved by s, what exceeds `e^ε` times its density are two tails."""
+    epsilon = 5.0
+    alpha, beta = smooth.noise_rates(epsilon, 1e-4)
+    r, share = np.meshgrid(np.exp(-beta * np.linspace(0.001, 1, 60)), np.linspace(0, 1, 61))
+    s = alpha * r * share
+    below = (epsilon - np.log(r) - s / r) / (1 - 1 / r)  # where e^y / 2 is e^ε times the other's, left of both
+    above = (epsilon - np.log(r) + s / r) / (1 / r - 1)
+    left = 0.5 * np.exp(below) - 0.5 * np.exp(epsilon + (below - s) / r)
+    right = 0.5 * np.exp(-above) - 0.5 * np.exp(epsilon - (above - s) / r)
+    assert (below <= 0).all()
+    assert (above >= s).all()
+    assert smooth.privacy_delta(epsilon, alpha, beta) == pytest.approx((left + right).max(), rel=1e-3)
+
+
 def additive(count: int) -> Additive:
     return Additive(NormalVariance(1), 100, 10 / 500, np.full(count, 1.2))
 

@@ -18,7 +18,7 @@ __all__ = [
 ]
 
 _REACH = 60.0
-_POINTS = 400_001
+_POINTS = 40_001
 
 
 def maximum(rows: FloatArray) -> FloatArray:
