@@ -6,6 +6,7 @@ import time
 
 BENCHMARKS = (
     "estimator",
+    "count_table",
     "drawing",
     "peer_particles",
     "peer_histogram",

@@ -173,7 +173,21 @@ def test_other_families(name: str, mechanism: Mechanism, epsilon: str) -> None:
         assert mixed(family, theta, found) == pytest.approx(found.information, rel=1e-4, abs=1e-5 * scale)
 
 
-def test_symmetric_families_other_than_the_normal() -> None:
+@pytest.mark.parametrize("mechanism", ["laplace", "randomized_response", "staircase", "gaussian"])
+@pytest.mark.parametrize("family", ["laplace", "logistic", "student_t:4"])
+def test_symmetric_families_other_than_the_normal(family: str, mechanism: Mechanism) -> None:
+    """Questions and their mirror images about the location, 3, have equal weights."""
+    symmetric = find_family(family)
+    found = optimal_design(symmetric, [3.0, 1.0], mechanism, Fraction(1), parse_goal("all", symmetric))
+    ends = [
+        (query.edges[0] - 3, query.edges[-1] - 3, weight)
+        for query, weight in zip(found.queries, found.weights, strict=True)
+    ]
+    mirrored = [(-last, -first, weight) for first, last, weight in ends]
+    assert np.array(sorted(ends)) == pytest.approx(np.array(sorted(mirrored)), abs=1e-5)
+
+
+def test_an_unknown_shape_does_not_break_the_symmetry() -> None:
     found = optimal_design(
         families["student_t"], [3.0, 1.0, 4.0], "laplace", Fraction(1), parse_goal("all", families["student_t"])
     )

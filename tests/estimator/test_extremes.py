@@ -81,8 +81,16 @@ def test_every_family_at_every_epsilon(family: str, epsilon: str, mechanism: str
     interviewed(1, theta, answers, family=family, epsilon=epsilon, mechanism=mechanism, particles=100)
 
 
+@pytest.mark.parametrize("mechanism", ["staircase", "gaussian"])
+@pytest.mark.parametrize("family", ["normal", "exponential", "bernoulli"])
+@pytest.mark.parametrize("epsilon", ["0.01", "0.1", "20"])
+def test_the_other_mechanisms_at_every_epsilon(family: str, epsilon: str, mechanism: str) -> None:
+    theta = dict(zip(families[family].names, families[family].standard.tolist(), strict=True))
+    interviewed(1, theta, 60, family=family, epsilon=epsilon, mechanism=mechanism, particles=100)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("mechanism", [*MECHANISMS, "staircase", "gaussian"])
 @pytest.mark.parametrize(("location", "scale"), [(0.0, 1e-6), (0.0, 1e9), (1e9, 1.0), (-1e6, 1e-6), (1e9, 1e-6)])
 def test_intervals_cover_at_extreme_scales(location: float, scale: float, mechanism: str) -> None:
     """Truths drawn from the prior, as calibration is defined; far from 0 values have few digits left for them."""

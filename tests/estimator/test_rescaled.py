@@ -18,6 +18,7 @@ EDGES = np.array([-np.inf, -3.0, -1e-9, 0.0, 1e-3, 0.5, 1.0, 2.5, 40.0, np.inf])
         ("normal", lambda t: stats.lognorm(t[1], scale=np.exp(t[0]))),
         ("logistic", lambda t: stats.fisk(1 / t[1], scale=np.exp(t[0]))),
         ("laplace", lambda t: stats.loglaplace(1 / t[1], scale=np.exp(t[0]))),
+        ("gumbel", lambda t: stats.invweibull(1 / t[1], scale=np.exp(t[0]))),
     ],
 )
 def test_logarithms_asked_in_their_own_units(family: str, law: object) -> None:
