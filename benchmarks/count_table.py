@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -44,12 +45,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         spec = Path(folder, "spec.json")
         spec.write_text(json.dumps(_FIELDS))
-        started = _least(lambda: _command("--version"))
+        started = _least(partial(_command, "--version"))
         for ending in ("csv", "parquet"):
             table = Path(folder, f"counts.{ending}")
             write_table(table, counts_rows(counts))
-            learnt = _least(lambda table=table: _learn(specification, table))
-            whole = _least(lambda table=table: _command("estimate", "--spec", str(spec), "--counts", str(table)))
+            learnt = _least(partial(_learn, specification, table))
+            whole = _least(partial(_command, "estimate", "--spec", str(spec), "--counts", str(table)))
             rows.append((ending, len(counts), *(f"{seconds:.2f}" for seconds in (learnt, whole, started))))
     columns = ("table", "questions", "reading and learning, s", "`dither estimate`, s", "of it start-up, s")
     print_table(f"A table of {_ANSWERS:,} answers", columns, rows)

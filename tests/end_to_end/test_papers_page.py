@@ -12,6 +12,8 @@ from dither_estimator.studies.study import Study
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 PAGE = (DOCS / "papers.md").read_text()
+NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
+RUNS = r"([\d,]+|" + "|".join(NUMBERS) + r") runs?\b"
 
 
 @pytest.mark.parametrize("study", studies, ids=lambda study: study.name)
@@ -29,6 +31,26 @@ def test_nothing_is_left_of_studies_that_are_gone() -> None:
     names = {study.name for study in studies}
     assert {file.stem for file in (DOCS / "papers").rglob("*.*")} == names
     assert set(re.findall(r"\]\(papers/([^.]+)\.", PAGE)) == names
+
+
+def stated_runs() -> list[tuple[str, int]]:
+    """Studies with numbers of runs: in bold where a study begins the paragraph, and in links to a study's files."""
+    bold = (
+        (paragraph.split("`")[1], number)
+        for paragraph in PAGE.split("\n\n")
+        if paragraph.startswith("`")
+        for number in re.findall(rf"\*\*{RUNS}\*\*", paragraph)
+    )
+    links = ((name, number) for number, name in re.findall(rf"\[[^]]*\b{RUNS}[^]]*\]\(papers/([^.]+)\.", PAGE))
+    return [(name, NUMBERS.get(number) or int(number.replace(",", ""))) for name, number in (*bold, *links)]
+
+
+def test_the_numbers_of_runs_are_those_of_the_tables() -> None:
+    stated = stated_runs()
+    assert {"truncation-figure-1", "truncation-figure-2-exact"} <= {name for name, _ in stated}
+    for name, number in stated:
+        [shown] = re.findall(r"`, runs: ([\d,]+) of ", (DOCS / "papers" / f"{name}.md").read_text())
+        assert number == int(shown.replace(",", "")), f"{name}: the page says {number} runs, its table {shown}"
 
 
 def test_the_example_releases_an_estimate() -> None:

@@ -1,8 +1,9 @@
 """Conjugate families with noisy statistics and with one posterior sample, against densities, brute force and theory."""
 
 import math
+from collections import defaultdict
 from collections.abc import Callable
-from itertools import pairwise, product
+from itertools import combinations, pairwise, product
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from dither_estimator.conjugate.costs import (
     posterior_sample_cost,
     posterior_sample_cost_bounded,
     random_scan_cost,
+    scan_cost,
     temperature,
 )
 from dither_estimator.conjugate.counts import BetaBernoulli, DirichletMultinomial, GammaPoisson
@@ -230,6 +232,43 @@ def test_the_random_scan_cost_is_attained(n: int, epsilon: float) -> None:
     assert attained == pytest.approx(random_scan_cost(epsilon / 2, 1 / n))
     if n == 10 and epsilon == 10.0:
         assert 4 * (epsilon / 2) / n < 0.3 * attained
+
+
+def scan_cost_by_enumeration(n: int, chosen: int, epsilon: float, seen: bool) -> float:
+    """The largest log ratio of any output's chances under any two neighbours among all 2ⁿ data sets of n bits.
+
+    `chosen` of n people, drawn at random, answer by randomised response at `epsilon`. The output is how many say one;
+    if `seen`, it is who was drawn, and what each said.
+    """
+    honest = 1 / (1 + math.exp(-epsilon))
+    draws = list(combinations(range(n), chosen))
+    chances: dict[tuple[int, ...], dict[Any, float]] = {}
+    for bits in product((0, 1), repeat=n):
+        law: dict[Any, float] = defaultdict(float)
+        for drawn, said in product(draws, product((0, 1), repeat=chosen)):
+            chance = math.prod(honest if bits[i] == a else 1 - honest for i, a in zip(drawn, said, strict=True))
+            law[(drawn, said) if seen else sum(said)] += chance / len(draws)
+        chances[bits] = law
+    neighbours = (
+        (law, chances[(*bits[:i], 1 - bits[i], *bits[i + 1 :])]) for bits, law in chances.items() for i in range(n)
+    )
+    return max(math.log(p / other[output]) for law, other in neighbours for output, p in law.items())
+
+
+@pytest.mark.parametrize(("n", "chosen"), [(1, 1), (3, 2), (4, 2), (4, 4), (5, 1)])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
+def test_a_random_scan_costs_that_and_no_more(n: int, chosen: int, epsilon: float) -> None:
+    """By enumeration the worst ratio is the formula's, neither more nor less, and no share helps where it is seen who
+    was drawn. The paper's `4ΔQ/N` is above it where Δ is small, and far below where Δ is large."""
+    exact = scan_cost_by_enumeration(n, chosen, epsilon, seen=False)
+    assert exact == pytest.approx(random_scan_cost(epsilon / 2, chosen / n), rel=1e-9)
+    assert scan_cost_by_enumeration(n, chosen, epsilon, seen=True) == pytest.approx(epsilon, rel=1e-9)
+    paper = 4 * (epsilon / 2) * chosen / n
+    assert scan_cost(epsilon / 2) == pytest.approx(epsilon)
+    if epsilon < 1:
+        assert exact < paper
+    if epsilon == 10.0 and n == 5 and chosen == 1:
+        assert paper < 0.5 * exact
 
 
 def test_the_exact_posterior_of_a_noisy_count() -> None:

@@ -56,7 +56,7 @@ def test_table_figure_and_csv_are_written(capsys: CaptureFixture, tmp_path: Path
     text = files["table"].read_text()
     assert found["sentence"] in text
     assert f"]({QUICK}.png)" in text
-    assert f"`dither reproduce {QUICK} --runs 2 --seed 0`, runs: 2 of the paper's" in text
+    assert f"`dither reproduce {QUICK} --runs 2 --seed 0`, runs: 2 of 5 in full" in text
 
 
 def test_the_seed_decides_and_runs_are_kept(capsys: CaptureFixture, tmp_path: Path) -> None:
@@ -148,15 +148,21 @@ def test_a_study_that_is_interrupted_says_so_and_goes_on(tmp_path: Path) -> None
     assert kept.read_text().startswith(before)
 
 
-@pytest.mark.slow
-def test_the_data_of_a_file(capsys: CaptureFixture, tmp_path: Path) -> None:
-    """A table of its own, of two regions and two states that are plain to see; kept apart from the synthetic ones."""
-    table = tmp_path / "table.csv"
+def entries(folder: Path) -> Path:
+    """A table of two regions, and of two states that are plain to see."""
+    table = folder / "table.csv"
     lines = ["region,time,kind,harm"]
     for region, month in product(("north", "south"), range(10, 22)):
         kind, harm = ("a", "no") if (month < 16) == (region == "north") else ("b", "yes")
         lines += [f"{region},{month},{kind},{harm}"] * 200 + [f"{region},{month},c,no"] * 20
     table.write_text("\n".join(lines) + "\n")
+    return table
+
+
+@pytest.mark.slow
+def test_the_data_of_a_file(capsys: CaptureFixture, tmp_path: Path) -> None:
+    """A table of its own; its runs are kept apart from those of the synthetic ones."""
+    table = entries(tmp_path)
     arguments = ["--data", str(table), "--out", str(tmp_path), "--jobs", "1", "--json"]
     assert run(["reproduce", "war-logs-states", *arguments]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
@@ -168,3 +174,48 @@ def test_the_data_of_a_file(capsys: CaptureFixture, tmp_path: Path) -> None:
     assert run(["reproduce", "war-logs-states", *arguments]) == 0
     again = json.loads(capsys.readouterr().out)["rows"]
     assert {row["data"] for row in again} != {row["data"] for row in rows}
+
+
+@pytest.mark.slow
+def test_emissions_of_the_data_of_a_file(capsys: CaptureFixture, tmp_path: Path) -> None:
+    """The table's own features in its two states, beside what is found without privacy."""
+    arguments = ["--data", str(entries(tmp_path)), "--out", str(tmp_path), "--runs", "2", "--jobs", "1", "--json"]
+    assert run(["reproduce", "war-logs-emissions", *arguments]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["reproduces"].endswith("the records of a file")
+    assert "found without privacy stand for the true ones" in found["sentence"]
+    assert [(row["state"], row["feature"]) for row in found["rows"]] == list(product((1, 2), ("kind", "harm")))
+    for row in found["rows"]:
+        assert row["without privacy, distance"] < 0.02
+        assert row["Laplace, distance"] < 0.03
+        assert row["Laplace, mode is right"] == 1
+    kept = [json.loads(line) for line in (tmp_path / "runs" / "war-logs-emissions.jsonl").read_text().splitlines()]
+    assert len({entry["cell"]["data"] for entry in kept}) == 1
+    assert kept[0]["cell"]["data"].startswith("file ")
+
+
+@pytest.mark.parametrize("study", ["war-logs-states", "war-logs-emissions", "war-logs-figure-6"])
+def test_a_file_that_is_no_table_is_one_sentence_that_says_what_is_needed(
+    capsys: CaptureFixture, tmp_path: Path, study: str
+) -> None:
+    nonsense = tmp_path / "nonsense.csv"
+    nonsense.write_text("place,value\nsecret,2\n")
+    assert run(["reproduce", study, "--data", str(nonsense), "--out", str(tmp_path / "out")]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.count("\n") == 1
+    assert "the table must have the columns region and time, and one for each feature" in printed.err
+    assert "secret" not in printed.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_table_may_have_the_mark_that_spreadsheets_put_first(capsys: CaptureFixture, tmp_path: Path) -> None:
+    """With it the columns are found, and a value that lacks; another encoding is refused, with what to do."""
+    table = tmp_path / "table.csv"
+    table.write_text("region,time,kind\nß,2\n", encoding="utf-8-sig")
+    arguments = ["reproduce", "war-logs-states", "--data", str(table), "--out", str(tmp_path / "out")]
+    assert run(arguments) == 2
+    assert "each with a value in every column" in capsys.readouterr().err.replace("\n", " ")
+    table.write_text("region,time,kind\nß,2,a\n", encoding="latin-1")
+    assert run(arguments) == 2
+    assert f"{table} is not in UTF-8: save it as CSV in UTF-8" in capsys.readouterr().err.replace("\n", " ")

@@ -22,8 +22,8 @@ def write_findings(
     study: Study, findings: Findings, runs: int, asked: str, seed: int, folder: Path
 ) -> Mapping[str, Path]:
     """Writes NAME.md, NAME.csv and NAME.png, and returns them by kind. `asked`: `--runs`. Raises `OSError`."""
-    smaller = ", without its larger cells" if study.larger else ""
-    of = f"runs: {runs:,} of the paper's {study.full_runs:,}{smaller}"
+    smaller = ", which has larger cells, too" if study.larger else ""
+    of = f"runs: {runs:,} of {study.full_runs:,} in full{smaller}"
     files = {"table": folder / f"{study.name}.md", "csv": folder / f"{study.name}.csv"}
     files["figure"] = folder / f"{study.name}.png"
     files["table"].write_text(_markdown(study, findings, of, asked, seed), encoding="utf-8")

@@ -66,7 +66,10 @@ def _on_data(chosen: Sequence[Study], data: Path) -> Study:
     if len(chosen) != 1 or chosen[0].with_data is None:
         takes = ", ".join(study.name for study in studies if study.with_data is not None)
         raise StudyError(f"data is for one of the studies that take a file: {takes}")
-    return chosen[0].with_data(data.read_text(encoding="utf-8"))
+    try:
+        return chosen[0].with_data(data.read_text(encoding="utf-8-sig"))
+    except UnicodeDecodeError:
+        raise StudyError(f"{data} is not in UTF-8: save it as CSV in UTF-8") from None
 
 
 def _number_of_runs(study: Study, runs: str | None) -> int:

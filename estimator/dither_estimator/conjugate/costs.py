@@ -29,6 +29,6 @@ def random_scan_cost(sensitivity: float, share: float) -> float:
     """A Gibbs pass that updates a random share `q = Q / N` of the `θ_l`: `log(1 + q (e^ε₀ - 1))`, `ε₀ = 2Δ`.
 
     The paper has `4Δ Q / N`, which is its approximation for small Δ, and too low for large Δ: with q = 1/10 and Δ = 5
-    the cost is 7.7, not 2.
+    the cost is 7.7, not 2. Only while nobody sees which were updated: whoever does is told ε₀, whatever the share.
     """
     return math.log1p(share * math.expm1(posterior_sample_cost(sensitivity)))

@@ -59,7 +59,7 @@ def _summarise(methods: Sequence[str], results: Results) -> Findings:
 
 
 def _row(epsilon: float, method: str, errors: dict[str, FloatArray]) -> Row:
-    """Errors, and ratios to them: of `randomized_response` for each parameter, of `laplace` for σ and both."""
+    """Errors, and ratios to them: of Dither's methods for each parameter, and for μ where it is the goal."""
     found = errors[method]
     rmse = np.sqrt((found**2).mean(axis=0))
     row: dict[str, float | str] = {
@@ -73,8 +73,10 @@ def _row(epsilon: float, method: str, errors: dict[str, FloatArray]) -> Row:
         "randomized_response / this, mu": ("randomized_response", slice(0, 1)),
         "randomized_response / this, sigma": ("randomized_response", slice(1, 2)),
         "its goal mu / this, mu": ("randomized_response, goal mu", slice(0, 1)),
+        "laplace / this, mu": ("laplace", slice(0, 1)),
         "laplace / this, sigma": ("laplace", slice(1, 2)),
         "laplace / this, both": ("laplace", slice(0, 2)),
+        "laplace, goal mu / this, mu": ("laplace, goal mu", slice(0, 1)),
     }
     for name, (ours, part) in ratios.items():
         ratio, upper = upper_ratio(errors[ours][:, part], found[:, part])
