@@ -2,7 +2,7 @@
 
     python -m benchmarks.count_table
 
-Processor time, the least of some repeats. "Start-up" is the command saying its version.
+Processor time, the least of some repeats.
 """
 
 import json
@@ -52,7 +52,7 @@ def main() -> None:
             learnt = _least(partial(_learn, specification, table))
             whole = _least(partial(_command, "estimate", "--spec", str(spec), "--counts", str(table)))
             rows.append((ending, len(counts), *(f"{seconds:.2f}" for seconds in (learnt, whole, started))))
-    columns = ("table", "questions", "reading and learning, s", "`dither estimate`, s", "of it start-up, s")
+    columns = ("table", "questions", "reading and learning, s", "`dither estimate`, s", "`dither --version`, s")
     print_table(f"A table of {_ANSWERS:,} answers", columns, rows)
 
 

@@ -3,9 +3,9 @@
     python -m benchmarks.regret [SEEDS]
 
 The efficiency of a question (docs/statistics.md, "Many at once") is 1 for the best questions at the truth. Whoever has
-learnt what I of those teach has, at best, a posterior with the covariance `M*⁻¹ / I`; the best question
-for it has the largest mean efficiency, found here among the design's own, moved and stretched,
-and single cuts. It is a limit in the long run, when posteriors are normal, and not for the first dozens of answers.
+learnt what I of those teach has, at best, a posterior with the covariance `M*⁻¹ / I`; the best question for it has the
+largest mean efficiency, found here among the design's own, moved and stretched, and single cuts. It is a limit in the
+long run, when posteriors are normal, and not for the first dozens of answers.
 """
 
 import sys

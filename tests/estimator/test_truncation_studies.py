@@ -125,6 +125,7 @@ def test_what_400_runs_found(kept: Callable[[str, int], Findings]) -> None:
         for row in (adaptive, constant):
             assert row["randomized_response / this, sigma, at most"] < 0.65
             assert row["its goal mu / this, mu, at most"] < 0.95
+            assert row["its goal mu / this, sigma, at most"] < 0.95
             assert row["laplace / this, sigma, at most"] < 0.92
             assert row["laplace / this, both, at most"] < 0.97
             if epsilon > 1.0:
@@ -163,9 +164,9 @@ def test_tables_of_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     for row in rows:
         expected = 0.5 if row["method"] in ("SMC-nonadaptive", "MCMC") else 1.0
         ratios = {name: value for name, value in row.items() if " / this" in name}
-        assert len(ratios) == 14
+        assert len(ratios) == 16
         assert {"laplace / this, mu", "laplace, goal mu / this, mu"} < set(ratios)
-        assert list(ratios.values()) == pytest.approx([expected] * 14)
+        assert list(ratios.values()) == pytest.approx([expected] * 16)
 
 
 def test_upper_limits_of_ratios() -> None:

@@ -73,6 +73,7 @@ def _row(epsilon: float, method: str, errors: dict[str, FloatArray]) -> Row:
         "randomized_response / this, mu": ("randomized_response", slice(0, 1)),
         "randomized_response / this, sigma": ("randomized_response", slice(1, 2)),
         "its goal mu / this, mu": ("randomized_response, goal mu", slice(0, 1)),
+        "its goal mu / this, sigma": ("randomized_response, goal mu", slice(1, 2)),
         "laplace / this, mu": ("laplace", slice(0, 1)),
         "laplace / this, sigma": ("laplace", slice(1, 2)),
         "laplace / this, both": ("laplace", slice(0, 2)),
