@@ -1,9 +1,11 @@
 """Run by `peer_particles.py` in a virtual environment of its own: IBIS of the package `particles` on given answers.
 
-Reads an archive of thresholds and answers, prints one JSON line for each length asked for. N = 1,000, three
-random-walk Metropolis steps a move, resampling at half the effective sample size. With `answers` the package computes
-the likelihood of everything seen so far itself, answer by answer; with `counts` the model computes it from counts by
-threshold, as Dither does.
+Reads an archive of thresholds and answers, each of shape (runs, n), and of medians, (runs, 2), and prints one JSON line
+for each run: seconds, posterior means, and shares of the posterior below the medians. 1,000 particles, random-walk
+Metropolis steps, resampling at half the effective sample size. Moves are `standard`, the last states of 1,000 chains,
+or `waste-free`, all states of 125 (Dau & Chopin 2022); both as the package has them. With `answers` the package
+computes the likelihood of everything seen so far itself, answer by answer; with `counts` the model computes it from
+counts by threshold, as Dither does.
 """
 
 import json
@@ -47,8 +49,9 @@ class Counts(Answers):
         n = len(self.unique)
         ones = np.bincount(self.index[seen], weights=self.data[seen], minlength=n)
         zeros = np.bincount(self.index[seen], minlength=n) - ones
-        above = self._above(theta, self.unique)
-        return np.log(above) @ ones + np.log1p(-above) @ zeros
+        asked = ones + zeros > 0
+        above = self._above(theta, self.unique[asked])
+        return np.log(above) @ ones[asked] + np.log1p(-above) @ zeros[asked]
 
 
 class LogScale(dists.ProbDist):
@@ -61,22 +64,31 @@ class LogScale(dists.ProbDist):
         return -0.5 * np.log(np.random.gamma(1.0, 1.0, size=size))
 
 
+MODELS = {"answers": Answers, "counts": Counts}
+MOVES = {"standard": (1_000, 4), "waste-free": (125, 8)}
+"""How many chains, and their length: one more than their Metropolis steps."""
+
+
+def run(model, moves):
+    chains, length = MOVES[moves]
+    fk = ssp.IBIS(model, wastefree=moves == "waste-free", len_chain=length)
+    smc = particles.SMC(fk=fk, N=chains, ESSrmin=0.5)
+    smc.run()
+    return smc.W, np.column_stack([smc.X.theta["mu"], np.exp(smc.X.theta["log_sigma"])])
+
+
 def main():
-    archive, kind = np.load(sys.argv[1]), {"answers": Answers, "counts": Counts}[sys.argv[2]]
+    archive, given, moves, runs = np.load(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
     prior = dists.StructDist({"mu": dists.Normal(scale=100.0), "log_sigma": LogScale()})
-    for n in map(int, sys.argv[3:]):
-        np.random.seed(1)
-        model = kind(archive["cuts"][:n], archive["answers"][:n], prior)
-        move = ssp.AdaptiveMCMCSequence(len_chain=4, adaptive=False)
+    # The package compiles a part of itself on first use, for half a second: neither side's time has its first run.
+    run(MODELS[given](archive["cuts"][0, :200], archive["answers"][0, :200], prior), moves)
+    for seed in range(runs):
+        np.random.seed(seed)
+        model = MODELS[given](archive["cuts"][seed], archive["answers"][seed], prior)
         began = time.process_time()
-        smc = particles.SMC(fk=ssp.IBIS(model, wastefree=False, move=move), N=1_000, ESSrmin=0.5)
-        smc.run()
-        seconds = time.process_time() - began
-        weights, theta = smc.W, smc.X.theta
-        values = {"mu": theta["mu"], "sigma": np.exp(theta["log_sigma"])}
-        means = {name: float(weights @ x) for name, x in values.items()}
-        sds = {name: float(np.sqrt(weights @ (x - means[name]) ** 2)) for name, x in values.items()}
-        print(json.dumps({"n": n, "seconds": seconds, "mean": means, "sd": sds, "ess": smc.wgts.ESS}), flush=True)
+        weights, theta = run(model, moves)
+        figures = [*(weights @ theta), *(weights @ (theta < archive["medians"][seed]))]
+        print(json.dumps({"seconds": time.process_time() - began, "figures": figures}), flush=True)
 
 
 main()

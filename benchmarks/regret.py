@@ -16,7 +16,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy.optimize import minimize
 
-from benchmarks.rules import NORMAL, RULES, paper_fields, run
+from benchmarks.rules import NORMAL, RULES, normal_fields, run
 from benchmarks.tables import print_table
 from dither_client import Query, RandomizedResponse
 from dither_estimator.design import Design, Mechanism, optimal_design
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str]) -> None:
 
 def _rows(seeds: int) -> Iterator[tuple[object, ...]]:
     for mechanism, epsilon, respondents in _CASES:
-        fields = paper_fields(mechanism, epsilon)
+        fields = normal_fields(mechanism, epsilon)
         runs = Parallel(n_jobs=-1)(delayed(run)(fields, RULES[0], respondents, seed) for seed in range(seeds))
         each = np.mean([efficiency for _, _, efficiency in runs], axis=0)
         learnt = np.cumsum(each) - each

@@ -2,15 +2,17 @@
 
     python -m benchmarks.rules [SEEDS [PLOT]]
 
-The population is N(50, 10), the prior the paper's. Every rule meets the same people and the same uniforms for their
-noise. `PLOT` is a file for the picture. With many outstanding, "late oracle" is what the questions' own would be if
-they were as good as one by one after as much was learnt (docs/statistics.md, "Many at once").
+The population is N(50, 10), the prior the paper's, or at ε = 1 the default; then a member of every family, under the
+default prior. Every rule meets the same people and the same uniforms for their noise; families and rules that are here
+for comparison have a quarter of the seeds. `PLOT` is a file for the picture. With many outstanding, "late oracle" is
+what the questions' own would be if they were as good as one by one after as much was learnt (docs/statistics.md, "Many
+at once").
 """
 
 import sys
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -26,8 +28,8 @@ from benchmarks.tables import print_table
 from dither_client import Query
 from dither_estimator.channels import channel_of
 from dither_estimator.design import Design, optimal_design
+from dither_estimator.design_member import Member
 from dither_estimator.families import FloatArray, families
-from dither_estimator.goals import parse_goal
 from dither_estimator.information import information
 from dither_estimator.learner import Learner
 from dither_estimator.particles import ParticleSystem, systematic_resample
@@ -35,19 +37,34 @@ from dither_estimator.policies import Adaptive, QuestionPolicy, Thompson
 from dither_estimator.specification import Specification
 from dither_server.simulate.scenario import PAPER_PRIOR
 
-__all__ = ["NORMAL", "RULES", "main", "paper_fields", "run"]
+__all__ = ["NORMAL", "RULES", "main", "normal_fields", "run"]
 
 NORMAL = families["normal"]
 TRUTH = np.array([50.0, 10**0.5])
+MECHANISMS = ("laplace", "randomized_response")
+PRIORS: Mapping[str, Mapping[str, Any]] = {"paper's": {"prior": PAPER_PRIOR}, "default": {}}
 CASES = [
-    (mechanism, epsilon) for mechanism in ("laplace", "randomized_response") for epsilon in ("0.5", "1", "2", "5", "10")
+    *((mechanism, epsilon, "paper's") for mechanism in MECHANISMS for epsilon in ("0.5", "1", "2", "5", "10")),
+    *((mechanism, "1", "default") for mechanism in MECHANISMS),
 ]
+MEMBERS: Mapping[str, Sequence[float]] = {
+    "laplace": (50, 3), "logistic": (50, 3), "student_t:4": (50, 3), "gumbel": (50, 3),
+    "exponential": (50,), "gamma": (3, 20), "weibull": (2, 50), "beta": (2, 5),
+    "bernoulli": (0.2,), "poisson": (30,), "negative_binomial": (30, 3),
+}  # fmt: skip
 RESPONDENTS = {"0.5": 4_000}
 """1,000 at the other ε."""
 OUTSTANDING = 256
 _FIRST_POOL, _POOL = 64, 16
 """As large as a server's."""
 _SEEDS = 400
+
+
+class Variances(Adaptive):
+    """`Adaptive` with the variances alone, whatever part of them the tails have."""
+
+    def _aims(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return values, self.specification.goal.vector(self.specification.family)
 
 
 class MutualInformation(Adaptive):
@@ -59,7 +76,7 @@ class MutualInformation(Adaptive):
         theta = particles.theta[systematic_resample(rng, particles.weights, 256)]
         best: tuple[float, Query] | None = None
         for some in self._candidates(particles, rng.permutation(theta), size, epsilon):
-            shares = some.probabilities(NORMAL, theta)
+            shares = some.probabilities(self.specification.family, theta)
             means = shares.mean(axis=0)
             gains = (shares * np.log(shares)).sum(axis=1).mean(axis=0) - (means * np.log(means)).sum(axis=0)
             place = int(np.argmax(gains))
@@ -82,83 +99,132 @@ class Oracle:
         return tuple(self.design.queries[i] for i in picks)
 
 
-RULES = ("variance reduction", "the same, 256 outstanding", "Thompson", "mutual information", "best, given the truth")
+RULES = (
+    "adaptive",
+    "adaptive, 256 outstanding",
+    "variances alone",
+    "Thompson",
+    "mutual information",
+    "best, given the truth",
+)
+FAMILY_RULES = ("adaptive", "variances alone", "best, given the truth")
 
 
 def main(arguments: Sequence[str]) -> None:
     """Prints the table; the arguments are those of the command."""
     seeds = int(arguments[0]) if arguments else _SEEDS
-    found: dict[tuple[str, str, str], FloatArray] = {}
-    measured = ("error", "95% interval", "at most (95%)", "questions' own", "late oracle")
-    columns = ("mechanism", "ε", "respondents", "rule", *measured)
-    title = f"Rules: root mean squared error to that of the best questions, {seeds} seeds"
-    print_table(title, columns, _rows(seeds, found))
+    found: dict[tuple[str, ...], FloatArray] = {}
+    measured = ("error", "95% interval", "at most (95%)", "questions' own")
+    title = "root mean squared error to that of the best questions"
+    columns: tuple[str, ...] = (
+        "mechanism",
+        "ε",
+        "prior",
+        "respondents",
+        "rule",
+        "seeds",
+        *measured,
+        "late oracle",
+        "to it",
+    )
+    print_table(f"Rules: {title}", columns, _rows(seeds, found))
+    columns = ("family", "member", "mechanism", "rule", "seeds", *measured)
+    print_table(f"Rules: families, ε = 1, 1,000 respondents, default prior, {title}", columns, _family_rows(seeds))
     if len(arguments) > 1:
         _figure(found).savefig(arguments[1], dpi=150)
 
 
-def _rows(seeds: int, found: dict[tuple[str, str, str], FloatArray]) -> Iterator[tuple[object, ...]]:
+def _rows(seeds: int, found: dict[tuple[str, ...], FloatArray]) -> Iterator[tuple[object, ...]]:
     efficiency: dict[str, FloatArray] = {}
-    for (mechanism, epsilon), rule in product(CASES, RULES):
+    for (mechanism, epsilon, prior), rule in product(CASES, RULES):
         respondents = RESPONDENTS.get(epsilon, 1_000)
-        fields = paper_fields(mechanism, epsilon)
-        runs = Parallel(n_jobs=-1)(delayed(run)(fields, rule, respondents, seed) for seed in range(seeds))
-        squared, asked, each = (np.array(column) for column in zip(*runs, strict=True))
-        efficiency[rule] = each.mean(axis=0)
-        found[mechanism, epsilon, rule] = squared
-        mean, error = squared.mean(), squared.std() / np.sqrt(seeds)
-        low, high = np.sqrt(np.maximum(mean + error * np.array([-1.96, 1.96]), 0.0))
-        bound = np.sqrt(mean + 1.645 * error)
-        own = np.sqrt(np.median(asked))
-        yield (
-            mechanism, epsilon, f"{respondents:,}", rule, f"{np.sqrt(mean):.3f}", f"{low:.3f} to {high:.3f}",
-            f"{bound:.3f}", f"{own:.3f}", f"{_late_oracle(efficiency):.3f}" if "outstanding" in rule else "",
-        )  # fmt: skip
+        fields = normal_fields(mechanism, epsilon, prior)
+        some = seeds if "adaptive" in rule else max(seeds // 4, 1)
+        squared, own, efficiency[rule] = _runs(fields, rule, respondents, some)
+        found[mechanism, epsilon, prior, rule] = squared
+        against = _late_oracle(efficiency) if "outstanding" in rule else ("", "")
+        yield mechanism, epsilon, prior, f"{respondents:,}", rule, some, *_measured(squared, own), *against
 
 
-def _late_oracle(efficiency: dict[str, FloatArray]) -> float:
+def _family_rows(seeds: int) -> Iterator[tuple[object, ...]]:
+    some = max(seeds // 4, 1)
+    for (name, member), mechanism, rule in product(MEMBERS.items(), MECHANISMS, FAMILY_RULES):
+        fields = {"mechanism": mechanism, "epsilon": "1", "family": name}
+        squared, own, _ = _runs(fields, rule, 1_000, some, np.array(member, dtype=float))
+        yield name, ", ".join(f"{part:g}" for part in member), mechanism, rule, some, *_measured(squared, own)
+
+
+def _runs(
+    fields: dict[str, Any], rule: str, respondents: int, seeds: int, truth: FloatArray = TRUTH
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """What `run` returns for each seed, (seeds,) and (seeds,), and the mean efficiencies, (respondents,)."""
+    runs = Parallel(n_jobs=-1)(delayed(run)(fields, rule, respondents, seed, truth) for seed in range(seeds))
+    squared, own, efficiency = (np.array(column) for column in zip(*runs, strict=True))
+    return squared, own, efficiency.mean(axis=0)
+
+
+def _measured(squared: FloatArray, own: FloatArray) -> tuple[str, ...]:
+    mean, error = squared.mean(), squared.std() / np.sqrt(len(squared))
+    low, high, bound = np.sqrt(np.maximum(mean + error * np.array([-1.96, 1.96, 1.645]), 0.0))
+    return f"{np.sqrt(mean):.3f}", f"{low:.3f} to {high:.3f}", f"{bound:.3f}", f"{np.sqrt(np.median(own)):.3f}"
+
+
+def _late_oracle(efficiency: Mapping[str, FloatArray]) -> tuple[str, str]:
     """The questions' own if the first are as they were asked, and each later one as efficient as the question that was
-    asked one by one after as much was learnt, in efficiencies, as what had been answered by then taught.
+    asked one by one after as much was learnt, in efficiencies, as what had been answered by then taught; and what was
+    asked to that. Of mean efficiencies, where the questions' own is a median.
     """
-    alone, late = efficiency[RULES[0]], efficiency[RULES[1]][:OUTSTANDING].tolist()
+    alone, asked = efficiency[RULES[0]], efficiency[RULES[1]]
+    late = asked[:OUTSTANDING].tolist()
     learnt = np.cumsum(alone) - alone
     answered = 0.0
     for first in range(len(alone) - OUTSTANDING):
         late.append(float(np.interp(answered, learnt, alone)))
         answered += late[first]
-    return float(1 / np.sqrt(np.mean(late)))
+    best = np.mean(late)
+    return f"{1 / np.sqrt(best):.3f}", f"{np.sqrt(best / asked.mean()):.3f}"
 
 
-def paper_fields(mechanism: str, epsilon: str) -> dict[str, Any]:
-    """A specification with the paper's prior."""
-    return {"mechanism": mechanism, "epsilon": epsilon, "family": "normal", "prior": PAPER_PRIOR}
+def normal_fields(mechanism: str, epsilon: str, prior: str = "paper's") -> dict[str, Any]:
+    """A specification of the normal family with one of `PRIORS`."""
+    return {"mechanism": mechanism, "epsilon": epsilon, "family": "normal", **PRIORS[prior]}
 
 
-def run(fields: dict[str, Any], rule: str, respondents: int, seed: int) -> tuple[float, float, FloatArray]:
-    """`Σ (error)² n / Σ V`, `tr((Σ F)⁻¹) n / Σ V` of the questions that were asked, `V` the optimal variances; and
-    each question's efficiency, shape (n,): what it does for the best design's criterion, 1 at most.
+def run(
+    fields: dict[str, Any], rule: str, respondents: int, seed: int, truth: FloatArray = TRUTH
+) -> tuple[float, float, FloatArray]:
+    """`Σ w (error)² n / Σ w V`, `tr(W (Σ F)⁻¹) n / Σ w V` of the questions that were asked, `V` the optimal variances
+    and `w` what the criterion weighs them by; and each question's efficiency, shape (n,): what it does for the best
+    design's criterion, 1 at most.
     """
     with threadpool_limits(1):
         spec = Specification.from_json(fields)
-        best = optimal_design(NORMAL, TRUTH, spec.mechanism, spec.epsilon, parse_goal("all", NORMAL))
+        family = spec.family
+        best = optimal_design(family, truth, spec.mechanism, spec.epsilon, spec.goal)
         for_people, for_pools, for_learner = np.random.SeedSequence(seed).spawn(3)
         rng = np.random.default_rng(for_people)
-        values, uniforms = rng.normal(TRUTH[0], TRUTH[1], respondents), rng.random(respondents)
+        values, uniforms = family.sample(rng, truth, respondents), rng.random(respondents)
         learner = Learner(spec, for_learner, _policy(rule, spec, best))
         outstanding = OUTSTANDING if "outstanding" in rule else 0
-        asked = _interview(learner, values, uniforms, outstanding, np.random.default_rng(for_pools))
-        posterior = learner.posterior().parameters
-        squared = sum((posterior[name].mean - true) ** 2 for name, true in zip(NORMAL.names, TRUTH, strict=True))
+        queries = _interview(learner, values, uniforms, outstanding, np.random.default_rng(for_pools))
+        theta, chances = learner.particles()
+        weights = Member(family, best.theta).weights(spec.goal)
+        told = {query: information(family, truth, query) for query in set(queries)}
+        asked = np.array([told[query] for query in queries])
         scale = respondents / best.criterion
         inverse = np.linalg.inv(best.information)
-        efficiency = np.einsum("ij,nij->n", inverse @ inverse, asked) / best.criterion
-        return float(squared * scale), float(np.trace(np.linalg.pinv(asked.sum(axis=0))) * scale), efficiency
+        efficiency = np.einsum("ij,nij->n", inverse * weights @ inverse, asked) / best.criterion
+        squared = weights @ (chances @ theta - truth) ** 2
+        own = weights @ np.diag(np.linalg.pinv(asked.sum(axis=0)))
+        return float(squared * scale), float(own * scale), efficiency
 
 
 def _policy(rule: str, spec: Specification, best: Design) -> QuestionPolicy:
     match rule:
         case "Thompson":
             return Thompson(spec)
+        case "variances alone":
+            return Variances(spec)
         case "mutual information":
             return MutualInformation(spec)
         case "best, given the truth":
@@ -172,9 +238,9 @@ def _interview(
     uniforms: npt.NDArray[np.float64],
     outstanding: int,
     rng: np.random.Generator,
-) -> FloatArray:
-    """Asks everyone, `outstanding` before the first answers; returns each question's information, shape (n, 2, 2)."""
-    samplers: dict[Query, tuple[Sequence[float], list[list[float]], FloatArray]] = {}
+) -> list[Query]:
+    """Asks everyone, `outstanding` before the first answers; returns what was asked."""
+    cumulative: dict[Query, list[list[float]]] = {}
     asked = []
     out: deque[Query] = deque()
     for value, uniform in zip(values.tolist(), uniforms.tolist(), strict=True):
@@ -182,22 +248,19 @@ def _interview(
             pool = learner.pool(_POOL if learner.answers else _FIRST_POOL)
             out.append(pool[int(rng.integers(len(pool)))])
         query = out.popleft() if outstanding else learner.ask()
-        if query not in samplers:
-            cumulative = np.cumsum(channel_of(query).matrix, axis=1)[:, :-1].tolist()
-            samplers[query] = query.edges, cumulative, information(NORMAL, TRUTH, query)
-        edges, cumulative, own = samplers[query]
-        learner.learn(query, bisect_right(cumulative[bisect_left(edges, value)], uniform))
-        asked.append(own)
-    return np.array(asked)
+        if query not in cumulative:
+            cumulative[query] = np.cumsum(channel_of(query).matrix, axis=1)[:, :-1].tolist()
+        learner.learn(query, bisect_right(cumulative[query][bisect_left(query.edges, value)], uniform))
+        asked.append(query)
+    return asked
 
 
-def _figure(found: dict[tuple[str, str, str], FloatArray]) -> Figure:
+def _figure(found: Mapping[tuple[str, ...], FloatArray]) -> Figure:
     figure = Figure(figsize=(10, 4), layout="constrained")
-    mechanisms = list(dict.fromkeys(mechanism for mechanism, _ in CASES))
-    for axes, mechanism in zip(figure.subplots(1, 2, sharey=True), mechanisms, strict=True):
-        epsilons = [epsilon for name, epsilon in CASES if name == mechanism]
+    for axes, mechanism in zip(figure.subplots(1, 2, sharey=True), MECHANISMS, strict=True):
+        epsilons = [epsilon for name, epsilon, prior in CASES if (name, prior) == (mechanism, "paper's")]
         for i, rule in enumerate(RULES):
-            squared = [found[mechanism, epsilon, rule] for epsilon in epsilons]
+            squared = [found[mechanism, epsilon, "paper's", rule] for epsilon in epsilons]
             middle = np.array([np.sqrt(some.mean()) for some in squared])
             error = np.array([some.std() / np.sqrt(len(some)) for some in squared]) / (2 * middle)
             places = np.arange(len(epsilons)) + 0.12 * (i - 2)

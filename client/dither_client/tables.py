@@ -178,7 +178,7 @@ def _read_parquet(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
 
     try:
         with path.open("rb") as file:
-            table = parquet.read_table(file)
+            table = parquet.ParquetFile(file).read()  # `read_table` would import pandas
     except pyarrow.ArrowInvalid:
         raise InvalidTable(f"{path.name} is not a Parquet file") from None
     return table.to_pylist(), table.column_names

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy.special import chdtrc
 
 from dither_estimator.families import FloatArray
 
@@ -118,4 +118,4 @@ def _mantel_haenszel(n: FloatArray, x: FloatArray) -> float:
     values, vectors = np.linalg.eigh(covariance)
     usable = values > 1e-9 * max(values.max(), 1e-300)
     statistic = float((((vectors[:, usable].T @ excess) ** 2) / values[usable]).sum())
-    return float(stats.chi2.sf(statistic, int(usable.sum()))) if usable.any() else 1.0
+    return float(chdtrc(usable.sum(), statistic)) if usable.any() else 1.0

@@ -24,8 +24,10 @@ from dither_estimator.families import Family, FloatArray
 from dither_estimator.goals import Goal
 from dither_estimator.limit import privacy_limit
 
-__all__ = ["MAX_LEVELS", "Design", "DesignError", "Mechanism", "optimal_design"]
+__all__ = ["MANY_CELLS", "MAX_LEVELS", "Design", "DesignError", "Mechanism", "optimal_design"]
 
+MANY_CELLS: tuple[Mechanism, ...] = ("randomized_response", "staircase")
+"""Mechanisms whose designs choose their number of cells."""
 MAX_LEVELS = {"laplace": 1_023, "randomized_response": 63, "gaussian": 128}
 """The most levels (of `randomized_response`: cuts) that a design can be asked for; `staircase` has none."""
 

@@ -28,6 +28,8 @@ _CENTRES = np.linspace(-3.0, 3.0, 49)
 _SEEDS = np.array([-1.6, -0.6, 0.0, 0.6, 1.6])
 _THRESHOLDS = np.linspace(-3.8, 3.8, 153)
 _HALF_WIDTHS = np.geomspace(1 / 64, 8.0, 28)
+_RUNGS = np.arange(0.5, 8.5, 0.5)
+"""Distances between levels that are tried, too, where values are whole numbers and information jumps with the cells."""
 _CONTINUOUS = 128
 """More levels than this carry the same information, to 1e-5 of it, and are reckoned as if they were as many."""
 _NARROWEST = 2.0**-9
@@ -110,10 +112,18 @@ class LaplaceCandidates:
                 centres = self._half_line(_THRESHOLDS)
                 halves = np.full(len(centres), 0.5 * self.member.spread)
             else:
-                mesh = np.meshgrid(self._half_line(_CENTRES), _HALF_WIDTHS * self.member.spread)
+                mesh = np.meshgrid(*self._axes(levels))
                 centres, halves = mesh[0].ravel(), mesh[1].ravel()
             grid[levels] = (centres, halves, self._informations(levels, centres, halves))
         return grid
+
+    def _axes(self, levels: int) -> tuple[FloatArray, FloatArray]:
+        """The centres and the half-widths of the grid for more than one level."""
+        centres, halves = self._half_line(_CENTRES), _HALF_WIDTHS * self.member.spread
+        if not self.member.family.discrete:
+            return centres, halves
+        between = np.concatenate([centres - 0.5, centres, centres + 0.5])
+        return np.unique(between), np.unique(np.concatenate([halves, levels / 2 * _RUNGS]))
 
     def _half_line(self, z: FloatArray) -> FloatArray:
         """The member's points, without those that a mirror image stands for."""

@@ -1,7 +1,8 @@
 """A staircase mechanism being designed: where the cuts are, which sets of cells answers stand for, with what weights.
 
 Coverage does not depend on the cuts, so cuts and weights are improved in turn: for given cuts the best weights solve a
-convex programme (`design_mixture`), for given weights the cuts are free but for their order.
+convex programme (`design_mixture`), for given weights the cuts are free but for their order. `scipy.optimize`, which
+no other mechanism needs, is imported only when a scheme is improved.
 """
 
 from dataclasses import dataclass, replace
@@ -9,7 +10,6 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linprog, minimize
 
 from dither_estimator.design_member import Member
 from dither_estimator.design_mixture import Criterion, minimise, mix
@@ -143,6 +143,8 @@ class Scheme:
         start = self._free(self.cuts)
         if not len(start):
             return self
+        from scipy.optimize import minimize
+
         found = minimize(relative, start, jac=True, method="BFGS", options={"gtol": 1e-5, "maxiter": 60})
         cuts = self._from_free(found.x)
         better = found.fun < 1 and bool((np.diff(cuts) > 1e-3 * self.member.spread).all())
@@ -150,6 +152,8 @@ class Scheme:
 
     def vertex(self) -> "Scheme":
         """With no more sets than cells: the best weights if the criterion were linear, an extreme point."""
+        from scipy.optimize import linprog
+
         slope = self.criterion.slope(self.information)
         worth = np.einsum("yk,yij,ij->k", self.orbits, self._informations(self.cuts), slope)
         constraints = self._constraints
@@ -235,6 +239,8 @@ class Scheme:
 
 def _interior(constraints: FloatArray) -> FloatArray | None:
     """Positive weights (k,) with `A w = (1, 0, …)`, the least of them as large as can be; None if there are none."""
+    from scipy.optimize import linprog
+
     m, k = constraints.shape
     shares = constraints[0]
     rows = np.hstack([constraints, constraints.sum(axis=1, keepdims=True)])

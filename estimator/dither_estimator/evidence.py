@@ -9,10 +9,10 @@ particles, a tenth of them from the prior, so that no weight can be large (the d
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from dither_estimator.families import FloatArray
 from dither_estimator.likelihood import CountLikelihood
+from dither_estimator.multivariate_t import MultivariateT
 from dither_estimator.particles import ParticleSystem, log_sum_exp
 
 __all__ = ["Evidence", "estimate_evidence"]
@@ -62,10 +62,10 @@ def _draws(rng: np.random.Generator, system: ParticleSystem, by_prior: int) -> t
     scale = np.sqrt(system.weights @ (system.coordinates - mean) ** 2) + 1e-12 * np.abs(mean) + 1e-150
     standard = (system.coordinates - mean) / scale
     shape = (standard * system.weights[:, None]).T @ standard + 1e-9 * np.eye(d)
-    fitted = stats.multivariate_t(np.zeros(d), shape, df=_TAIL)
-    drawn = np.reshape(fitted.rvs(size - by_prior, random_state=rng), (size - by_prior, d))
+    fitted = MultivariateT(shape, _TAIL)
+    drawn = fitted.sample(rng, size - by_prior)
     coordinates = np.concatenate([mean + scale * drawn, system.prior.sample(rng, by_prior)])
-    log_fitted = np.reshape(fitted.logpdf((coordinates - mean) / scale), size) - np.log(scale).sum()
+    log_fitted = fitted.log_density((coordinates - mean) / scale) - np.log(scale).sum()
     share = by_prior / size
     log_density = np.logaddexp(np.log1p(-share) + log_fitted, np.log(share) + system.prior.log_density(coordinates))
     return coordinates, log_density

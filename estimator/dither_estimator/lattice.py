@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dither_client import IntervalQuery, Query, RandomizedResponse, Staircase, Transform
+from dither_client import IntervalQuery, InvalidQuery, Query, RandomizedResponse, Staircase, Transform
 from dither_estimator.families import FloatArray
 
 __all__ = ["Address", "addresses", "edges_at", "query_at", "rebuilt", "rounded", "threshold", "with_edges"]
@@ -102,7 +102,9 @@ def threshold(cut: float, question: IntervalQuery, transform: Transform) -> Inte
 
 
 def with_edges(question: IntervalQuery, edges: Sequence[float], transform: Transform) -> IntervalQuery:
-    """`question` with these dyadic, equally spaced edges, as many as it has levels."""
+    """`question` with these dyadic, equally spaced edges. Raises `InvalidQuery` unless each level has one."""
+    if len(edges) != question.levels:
+        raise InvalidQuery(f"{question.levels} levels have as many edges, not {len(edges)}")
     if question.levels == 1:
         return threshold(edges[0], question, transform)
     rung = edges[1] - edges[0]

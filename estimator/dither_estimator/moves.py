@@ -8,7 +8,7 @@ import numpy as np
 
 from dither_estimator.families import FloatArray
 
-__all__ = ["LogDensity", "Moved", "Proposal", "move"]
+__all__ = ["TAIL", "LogDensity", "Moved", "Proposal", "move"]
 
 LogDensity = Callable[[FloatArray], FloatArray]
 """Log density up to a constant, shape (n,), of unconstrained coordinates, shape (n, d)."""
@@ -19,7 +19,7 @@ _LEAST_ROUNDS = 2
 _MOST_ROUNDS = 4
 _ENOUGH_ACCEPTED = 2.5
 """Moves go on until a chain has accepted this many proposals on average, within the limits above."""
-_TAIL = 5.0
+TAIL = 5.0
 """Degrees of freedom of independent proposals: tails heavier than the posterior's keep their ratios bounded."""
 
 
@@ -50,14 +50,14 @@ class Proposal:
     def independent(self, rng: np.random.Generator, size: int) -> FloatArray:
         """Draws of a multivariate Student t with these moments' location and scale, shape (size, d)."""
         normal = rng.standard_normal((size, len(self.mean)))
-        scale = np.sqrt(rng.chisquare(_TAIL, size) / _TAIL)
+        scale = np.sqrt(rng.chisquare(TAIL, size) / TAIL)
         draws: FloatArray = self.mean + (normal / scale[:, None]) @ self.factor.T
         return draws
 
     def log_density(self, coordinates: FloatArray) -> FloatArray:
         """Log density of `independent`, up to a constant."""
         z = (coordinates - self.mean) @ self._inverse.T
-        density: FloatArray = -0.5 * (_TAIL + len(self.mean)) * np.log1p(np.einsum("ij,ij->i", z, z) / _TAIL)
+        density: FloatArray = -0.5 * (TAIL + len(self.mean)) * np.log1p(np.einsum("ij,ij->i", z, z) / TAIL)
         return density
 
     def step(self, rng: np.random.Generator, size: int) -> FloatArray:
@@ -70,11 +70,13 @@ class Proposal:
 
 @dataclass(frozen=True)
 class Moved:
-    """What a move gives: particles (n, d), the log target at each (n,), and the mean acceptance rate."""
+    """What a move gives: particles (n, d), the log target at each (n,), and log-weights (n,) up to a constant."""
 
     coordinates: FloatArray
     log_target: FloatArray
+    log_weights: FloatArray
     rate: float
+    """The share of proposals that were accepted, or of weighted particles that are effective."""
 
 
 def move(
@@ -120,5 +122,6 @@ def move(
     return Moved(
         np.concatenate([states[i] for i in chosen])[:size],
         np.concatenate([targets[i] for i in chosen])[:size],
+        np.zeros(size),
         accepted / len(states),
     )

@@ -2,8 +2,9 @@
 
 Chopin 2002, *A sequential particle filter method for static models*; the marginal form of Algorithm 2 of Yıldırım 2024.
 Counts are applied by adaptive tempering: each step raises the exponent of the new counts as far as the effective sample
-size stays at half the particles, resamples, and moves every particle by Metropolis-Hastings steps that leave the
-tempered posterior of the whole count table invariant. When half is kept at exponent 1 at once, there is no move.
+size stays at half the particles, and moves them to the tempered posterior of the whole count table: drawn afresh and
+weighted where it is nearly normal (`redraws.py`), resampled and by Metropolis-Hastings steps where it is not
+(`moves.py`). When half is kept at exponent 1 at once, there is no move.
 A first table under a far too wide prior is tempered from elsewhere (`beginning.py`).
 """
 
@@ -19,6 +20,7 @@ from dither_estimator.likelihood import CountLikelihood
 from dither_estimator.member_counts import Members, merge_members
 from dither_estimator.moves import LogDensity, Proposal, move
 from dither_estimator.priors import Prior
+from dither_estimator.redraws import efficiency, redraw
 
 __all__ = [
     "ParticleSystem",
@@ -32,6 +34,8 @@ __all__ = [
 
 _KEEP = 0.5
 """The share of the particles below which the effective sample size may not fall."""
+_NEAR = 0.7
+"""Where so many of as many draws from a proposal would be effective, particles are such draws."""
 _STATES = 8
 """States that each chain of a move gives."""
 _FEW = 25
@@ -169,17 +173,20 @@ def _raised(state: ParticleSystem, log_weights: FloatArray, log_factor: float, g
 
 
 def _moved(rng: np.random.Generator, state: ParticleSystem, log_target: LogDensity) -> tuple[ParticleSystem, float]:
-    size = len(state.coordinates)
-    weights = state.weights
+    """Particles drawn afresh if a proposal is near enough to the posterior, states of chains if not."""
+    known = log_target(state.coordinates) if state.log_posterior is None else state.log_posterior
+    size, weights = len(known), state.weights
     proposal = Proposal.fit(state.coordinates, weights)
-    picked = systematic_resample(rng, weights, max(1, size // _STATES))
-    starts = state.coordinates[picked]
-    current = log_target(starts) if state.log_posterior is None else state.log_posterior[picked]
-    moved = move(rng, log_target, starts, current, proposal, size)
+    moved = None
+    if efficiency(proposal, state.coordinates, known, weights) >= _NEAR:
+        moved = redraw(rng, log_target, proposal, size)
+    if moved is None or not moved.rate >= _NEAR:
+        picked = systematic_resample(rng, weights, max(1, size // _STATES))
+        moved = move(rng, log_target, state.coordinates[picked], known[picked], proposal, size)
     particles = replace(
         state,
         coordinates=moved.coordinates,
-        log_weights=np.full(size, -np.log(size)),
+        log_weights=_normalised(moved.log_weights)[0],
         moves=state.moves + 1,
         log_posterior=moved.log_target,
     )

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri, rel_entr
 
-from dither_estimator.design import Design, DesignError, optimal_design
+from dither_estimator.design import MANY_CELLS, Design, DesignError, optimal_design
 from dither_estimator.design_member import Member
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.priors import Prior
@@ -38,8 +38,11 @@ _SETTLING = 2.5
 """Nats that go before questions lie where the design wants them, however narrow the prior."""
 _SETTLING_OF_LOCATION, _SETTLING_OF_SCALE = 1.8, 5.2
 """The same in location-scale families: until the scale is known, the questions that would tell it are ill placed."""
-_WASTE = 3.2
-"""Answers that are spent on finding the population, to those that an ideal code would need."""
+_WASTE, _WASTE_OF_MANY_CELLS = 3.4, 2.7
+"""Answers that are spent on finding the population, to those that an ideal code would need; where a mechanism may ask
+of many cells, fewer are."""
+_LESS_WASTE = 0.7
+"""By so much a nat that an answer tells: with less noise the search is nearer to the ideal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,8 +133,9 @@ def answers_to_find(prior: Prior, design: Design) -> FloatArray:
 
     The prior leaves `K = -log p(θ) + ½ log det I - ½ d log 2πe` nats to find before θ is known about as well as from
     one value, `I` the information of a value; both in unconstrained coordinates. An answer to one of the design's
-    questions tells at most `C` nats of its cell, the cells being equally likely. That the cost is `3.2 (K + s) / C`,
-    `s` 1.8 for a location, 5.2 for a scale and 2.5 for others, was found by simulation (`benchmarks/plan.py`).
+    questions tells at most `C` nats of its cell, the cells being equally likely. That the cost is `w (K + s) / C`,
+    `w = 3.4 / (1 + 0.7 C)`, of mechanisms with many cells `2.7 / (1 + 0.7 C)`, and `s` 1.8 for a location, 5.2 for a
+    scale and 2.5 for others, was found by simulation (`benchmarks/plan.py`).
     """
     family = prior.family
     coordinates = family.unconstrain(np.array([design.theta]))
@@ -143,7 +147,8 @@ def answers_to_find(prior: Prior, design: Design) -> FloatArray:
     if family.location_scale:
         settling[:2] = _SETTLING_OF_LOCATION, _SETTLING_OF_SCALE
     most = max(_told(np.asarray(query.channel())) for query in design.queries)
-    answers: FloatArray = (nats + settling) * _WASTE / most
+    waste = _WASTE_OF_MANY_CELLS if design.mechanism in MANY_CELLS else _WASTE
+    answers: FloatArray = (nats + settling) * waste / (most * (1.0 + _LESS_WASTE * most))
     return answers
 
 

@@ -11,14 +11,14 @@ from typing import Protocol
 import numpy as np
 
 from dither_client import InvalidQuery, Query, RandomizedResponse
-from dither_estimator.design import DesignError, Mechanism, optimal_design
+from dither_estimator.design import MANY_CELLS, DesignError, Mechanism, optimal_design
 from dither_estimator.design_nearby import carried
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.goals import Goal
 from dither_estimator.interval_questions import interval_question
 from dither_estimator.lattice import threshold
 from dither_estimator.particles import ParticleSystem, systematic_resample
-from dither_estimator.reduction import Predictions, choose_batch
+from dither_estimator.reduction import Predictions, choose_batch, with_normal_scores
 from dither_estimator.specification import Specification
 from dither_estimator.transport import Offers, anchor, offers
 
@@ -81,7 +81,7 @@ class Adaptive:
     """Of many questions at posterior draws, those with the largest expected reduction of the goal's variances.
 
     The variances are of the parameters themselves in location-scale families, of their unconstrained coordinates in
-    others.
+    others, and in equal parts of these and of their normal scores.
     """
 
     specification: Specification
@@ -94,13 +94,16 @@ class Adaptive:
         coordinates = particles.coordinates[sample]
         theta = family.constrain(coordinates)
         offered = self._candidates(particles, rng.permutation(theta), size, epsilon)
-        values = theta if family.location_scale else coordinates
         if not offered:
             return _single_cuts(self.specification, theta[:size], epsilon)
-        predictions = Predictions.of(family, theta, values, offered)
-        chosen = choose_batch(predictions, self.specification.goal.vector(family), size, repeats)
+        values, weights = self._aims(theta if family.location_scale else coordinates)
+        chosen = choose_batch(Predictions.of(family, theta, values, offered), weights, size, repeats)
         places = [(some, column) for some in offered for column in range(some.edges.shape[1])]
         return tuple(some.query(column) for some, column in (places[i] for i in chosen))
+
+    def _aims(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """What to reduce the variances of, and their weights."""
+        return with_normal_scores(values, self.specification.goal.vector(self.specification.family))
 
     def _candidates(self, particles: ParticleSystem, members: FloatArray, size: int, epsilon: Fraction) -> list[Offers]:
         spec = self.specification
@@ -166,7 +169,7 @@ def _single_cuts(spec: Specification, members: FloatArray, epsilon: Fraction) ->
 
 def _probes(spec: Specification, home: FloatArray, epsilon: Fraction) -> tuple[Query, ...]:
     """Single cuts for mechanisms whose designs have many cells: the first questions need no more."""
-    if spec.mechanism not in ("randomized_response", "staircase") or spec.levels is not None:
+    if spec.mechanism not in MANY_CELLS or spec.levels is not None:
         return ()
     cuts = np.unique(spec.family.quantiles(home[None], _PROBES)[0])
     return tuple(RandomizedResponse((cut,), epsilon) for cut in cuts.tolist())

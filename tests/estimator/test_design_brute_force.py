@@ -28,19 +28,20 @@ SEARCH = 1e-4
 """Share of the criterion by which the search among all queries of a mechanism may miss the best."""
 COARSE = 0.015
 """Share by which the best mixture on the grid may be above the optimum, where that has no more cells than the grid."""
+_STEPS = 3_000
 
 
-def points(family: Family) -> FloatArray:
-    """Where the grid's queries cut the standard member: quantiles from 0.4% to 99.6%, or halfway between values."""
-    law = ORACLES[family.name].law(*family.standard)
+def points(family: Family, theta: FloatArray) -> FloatArray:
+    """Where the grid's queries cut the member: quantiles from 0.4% to 99.6%, or halfway between values."""
+    law = ORACLES[family.name].law(*theta)
     if family.discrete:
         return np.arange(0.0, float(law.ppf(0.996)) + 1) + 0.5
     return np.asarray(law.ppf(stats.norm.cdf(np.linspace(-2.6, 2.6, 33))), dtype=float)
 
 
-def over_intervals(family: Family, channels: Sequence[Sequence[Sequence[float]]]) -> FloatArray:
+def over_intervals(family: Family, theta: FloatArray, channels: Sequence[Sequence[Sequence[float]]]) -> FloatArray:
     """The informations of every query between two points, with 1, 2, … levels and these channels."""
-    grid = points(family)
+    grid = points(family, theta)
     if family.discrete:
         grid = np.arange(grid[0] - 2.0, grid[-1] + 2.5, 0.5)
     pairs = np.array(list(combinations(grid, 2)))
@@ -48,36 +49,36 @@ def over_intervals(family: Family, channels: Sequence[Sequence[Sequence[float]]]
     for levels, channel in enumerate(channels, 1):
         fractions = (2 * np.arange(1, levels + 1) - 1) / (2 * levels)
         edges = pairs[:, :1] + (pairs[:, 1:] - pairs[:, :1]) * fractions
-        found.append(channel_information(family, family.standard, edges, np.array(channel)))
+        found.append(channel_information(family, theta, edges, np.array(channel)))
     return np.concatenate(found)
 
 
-def over_cuts(family: Family, channels: Sequence[Sequence[Sequence[float]]]) -> FloatArray:
+def over_cuts(family: Family, theta: FloatArray, channels: Sequence[Sequence[Sequence[float]]]) -> FloatArray:
     """The informations of every query that cuts at some of the points, with each of these channels."""
     found = []
     for channel in channels:
-        edges = np.array(list(combinations(points(family), len(channel) - 1)))
+        edges = np.array(list(combinations(points(family, theta), len(channel) - 1)))
         if len(edges):
-            found.append(channel_information(family, family.standard, edges, np.array(channel)))
+            found.append(channel_information(family, theta, edges, np.array(channel)))
     return np.concatenate(found)
 
 
-def laplace(family: Family, epsilon: Fraction) -> FloatArray:
-    return over_intervals(family, [Laplace(0, 1, levels, epsilon).channel() for levels in range(1, 5)])
+def laplace(family: Family, theta: FloatArray, epsilon: Fraction) -> FloatArray:
+    return over_intervals(family, theta, [Laplace(0, 1, levels, epsilon).channel() for levels in range(1, 5)])
 
 
-def gaussian(family: Family, epsilon: Fraction) -> FloatArray:
+def gaussian(family: Family, theta: FloatArray, epsilon: Fraction) -> FloatArray:
     law = import_module("dither_client.gaussian_law")
     fields = {"mechanism": "gaussian", "low": 0, "high": 1, "epsilon": epsilon}
     each = [{**fields, "levels": levels, "rho": law.gaussian_rho(levels, epsilon)} for levels in range(1, 5)]
-    return over_intervals(family, [parse_query(some).channel() for some in each])
+    return over_intervals(family, theta, [parse_query(some).channel() for some in each])
 
 
-def randomized_response(family: Family, epsilon: Fraction) -> FloatArray:
-    return over_cuts(family, [RandomizedResponse(range(count), epsilon).channel() for count in (1, 2, 3)])
+def randomized_response(family: Family, theta: FloatArray, epsilon: Fraction) -> FloatArray:
+    return over_cuts(family, theta, [RandomizedResponse(range(count), epsilon).channel() for count in (1, 2, 3)])
 
 
-def staircase(family: Family, epsilon: Fraction) -> FloatArray:
+def staircase(family: Family, theta: FloatArray, epsilon: Fraction) -> FloatArray:
     """Every k of 2 to 4 cells: randomised response, and subset selection for what is not equivalent to it."""
     channels = []
     for cells in (2, 3, 4):
@@ -85,10 +86,10 @@ def staircase(family: Family, epsilon: Fraction) -> FloatArray:
             sets = [list(some) for some in combinations(range(cells), k)]
             fields = {"cuts": list(range(cells - 1)), "sets": sets, "weights": [1] * len(sets), "epsilon": epsilon}
             channels.append(parse_query({"mechanism": "staircase", **fields}).channel())
-    return over_cuts(family, channels)
+    return over_cuts(family, theta, channels)
 
 
-GRIDS: Mapping[str, Callable[[Family, Fraction], FloatArray]] = {
+GRIDS: Mapping[str, Callable[[Family, FloatArray, Fraction], FloatArray]] = {
     "gaussian": gaussian,
     "laplace": laplace,
     "randomized_response": randomized_response,
@@ -97,31 +98,33 @@ GRIDS: Mapping[str, Callable[[Family, Fraction], FloatArray]] = {
 """The informations of every query of a mechanism on the grid."""
 
 
-def brute_force(family: Family, mechanism: str, epsilon: Fraction, steps: int = 3_000) -> float:
+def brute_force(family: Family, theta: FloatArray, mechanism: str, epsilon: Fraction, goal: str = "all") -> float:
     """The A-optimal criterion, by multiplying weights by the root of the derivative (Torsney)."""
-    informations = GRIDS[mechanism](family, epsilon)
-    theta = list(family.standard)
-    slopes = np.array([float(slope) for slope in ORACLES[family.name].slopes(theta)])
-    goal = np.diag(np.ones(len(theta)) if family.location_scale else slopes**-2)
+    informations = GRIDS[mechanism](family, theta, epsilon)
+    slopes = np.array([float(slope) for slope in ORACLES[family.name].slopes(theta.tolist())])
+    weighed = np.diag(parse_goal(goal, family).vector(family) * (1.0 if family.location_scale else slopes**-2))
     flat = informations.reshape(len(informations), -1)
     weights = np.full(len(flat), 1 / len(flat))
-    for _ in range(steps):
-        inverse = np.linalg.inv((weights @ flat).reshape(goal.shape))
-        weights = weights * np.sqrt(np.maximum(flat @ (inverse @ goal @ inverse).ravel(), 0.0))
+    for _ in range(_STEPS):
+        inverse = np.linalg.inv((weights @ flat).reshape(weighed.shape))
+        weights = weights * np.sqrt(np.maximum(flat @ (inverse @ weighed @ inverse).ravel(), 0.0))
         weights = weights / weights.sum()
         if weights.min() < 1e-12:
             flat, weights = flat[weights >= 1e-12], weights[weights >= 1e-12]
-    return float(np.trace(goal @ np.linalg.inv((weights @ flat).reshape(goal.shape))))
+    return float(np.trace(weighed @ np.linalg.inv((weights @ flat).reshape(weighed.shape))))
 
 
-def design(family: Family, mechanism: str, epsilon: Fraction, levels: int | None = None) -> Design:
-    goal = parse_goal("all", family)
-    return optimal_design(family, family.standard, mechanism, epsilon, goal, levels)  # type: ignore[arg-type]
+def design(
+    family: Family, theta: FloatArray, mechanism: str, epsilon: Fraction, goal: str = "all", levels: int | None = None
+) -> Design:
+    return optimal_design(family, theta, mechanism, epsilon, parse_goal(goal, family), levels)  # type: ignore[arg-type]
 
 
-def check(name: str, mechanism: str, epsilon: Fraction) -> None:
+def check(name: str, mechanism: str, epsilon: Fraction, theta: Sequence[float] = (), goal: str = "all") -> None:
     family = find_family(name)
-    found, by_grid = design(family, mechanism, epsilon), brute_force(family, mechanism, epsilon)
+    member = np.array(theta or family.standard, dtype=float)
+    found = design(family, member, mechanism, epsilon, goal)
+    by_grid = brute_force(family, member, mechanism, epsilon, goal)
     # The gap of `staircase` is that of the certificate of the limit, which is found on fine cells.
     assert found.gap <= (GIVEN_UP if mechanism != "staircase" else 5e-3) * found.criterion
     assert found.criterion <= by_grid * (1 + GIVEN_UP)
@@ -150,9 +153,39 @@ def test_brute_force_agrees_at_other_epsilons(name: str, mechanism: str, epsilon
     check(name, mechanism, Fraction(epsilon))
 
 
+@pytest.mark.parametrize("mechanism", sorted(query_types()))
+@pytest.mark.parametrize(
+    ("name", "theta", "goal"),
+    [
+        ("normal", (50, 3), "mu=1,sigma=9"),
+        ("student_t:4", (-7, 0.2), "sigma"),
+        ("gamma", (3, 20), "all"),
+        ("gamma", (0.7, 5), "shape=4,scale=1"),
+        ("weibull", (2, 50), "shape"),
+        ("beta", (2, 7), "a=1,b=3"),
+        ("poisson", (6,), "all"),
+        ("negative_binomial", (4, 2), "mean=5,size=1"),
+    ],
+)
+def test_brute_force_agrees_for_other_members_and_goals(
+    name: str, theta: tuple[float, ...], goal: str, mechanism: str
+) -> None:
+    check(name, mechanism, Fraction(1), theta, goal)
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+@pytest.mark.parametrize(
+    ("name", "theta"),
+    [("negative_binomial", (0.2, 1)), ("negative_binomial", (1, 1)), ("poisson", (0.3,)), ("poisson", (1.5,))],
+)
+def test_brute_force_agrees_for_small_counts(name: str, theta: tuple[float, ...], mechanism: str) -> None:
+    """Information jumps where an interval's levels pass from one whole number to the next."""
+    check(name, mechanism, Fraction(5), theta)
+
+
 @pytest.mark.parametrize(("mechanism", "levels"), [("laplace", 1), ("randomized_response", 2)])
 def test_a_design_of_too_few_levels_is_beaten(mechanism: str, levels: int) -> None:
     """The best of thresholds alone, or of three cells alone, is certified among its like, but not the best of all."""
     normal = find_family("normal")
-    poor = design(normal, mechanism, Fraction(5), levels)
-    assert poor.criterion - poor.gap > brute_force(normal, mechanism, Fraction(5)) * (1 + GIVEN_UP)
+    poor = design(normal, normal.standard, mechanism, Fraction(5), levels=levels)
+    assert poor.criterion - poor.gap > brute_force(normal, normal.standard, mechanism, Fraction(5)) * (1 + GIVEN_UP)

@@ -1,14 +1,18 @@
 """`dither estimate`: the posterior of a count table in a file, and one clear sentence for bad input."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from populations import PAPER_PRIOR, interview, specification
 
+from dither_client import RandomizedResponse
 from dither_client.commands import run
 from dither_client.tables import COUNT_COLUMNS, counts_rows, write_table
+from dither_estimator.families import families
 from dither_estimator.learner import Learner
 
 HEADER = ",".join(COUNT_COLUMNS)
@@ -98,3 +102,36 @@ def test_bad_tables(table: str, message: str, spec: Path, tmp_path: Path, capsys
     (tmp_path / "counts.csv").write_text(table)
     assert run(["estimate", "--spec", str(spec), "--counts", str(tmp_path / "counts.csv")]) == 2
     assert message in capsys.readouterr().err
+
+
+HEAVY = ("scipy.stats", "scipy.optimize", "matplotlib", "pandas", "sqlalchemy", "fastapi", "arviz_base")
+"""Each takes longer to import than a million answers take to learn."""
+
+
+def _imported(folder: Path, table: str, specs: list[dict[str, object]]) -> set[str]:
+    """What of `HEAVY`, and of pyarrow, one process has imported that estimates with these specifications."""
+    code = (
+        "import json, sys; from dither_client.commands import run; "
+        "assert all(run(['estimate', '--counts', sys.argv[1], '--spec', spec]) == 0 for spec in sys.argv[2:]); "
+        f"print(json.dumps([name for name in {(*HEAVY, 'pyarrow')!r} if name in sys.modules]))"
+    )
+    files = [folder / f"{number}.json" for number in range(len(specs))]
+    for file, spec in zip(files, specs, strict=True):
+        file.write_text(json.dumps({"epsilon": 1, "particles": 100, **spec}))
+    write_table(folder / table, counts_rows({RandomizedResponse((0.5,), 1): [30, 50]}))
+    command = [sys.executable, "-c", code, str(folder / table), *map(str, files)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_nothing_heavy_is_imported_for_a_table(tmp_path: Path) -> None:
+    """Of any family under its default prior; pyarrow, but not pandas, for Parquet."""
+    specs: list[dict[str, object]] = [{"family": name} for name in (*families, "student_t:4")]
+    assert _imported(tmp_path, "counts.csv", specs) == set()
+    assert _imported(tmp_path, "counts.parquet", [{"family": "normal"}]) == {"pyarrow"}
+
+
+def test_scipy_has_the_distributions_that_are_not_written_here(tmp_path: Path) -> None:
+    """So the test above would see what it is to see."""
+    prior = {"mu": {"dist": "norm", "scale": 100}, "sigma": {"dist": "halfcauchy", "scale": 5}}
+    assert "scipy.stats" in _imported(tmp_path, "counts.csv", [{"family": "normal", "prior": prior}])

@@ -12,6 +12,7 @@ import pytest
 from oracle import quadrature
 from populations import PAPER_PRIOR, interview, specification
 from scipy import stats
+from scipy_laws import scipy_law
 
 from dither_client import Laplace, Query, RandomizedResponse
 from dither_client.commands import run
@@ -87,6 +88,18 @@ def test_every_family_at_every_epsilon(family: str, epsilon: str, mechanism: str
 def test_the_other_mechanisms_at_every_epsilon(family: str, epsilon: str, mechanism: str) -> None:
     theta = dict(zip(families[family].names, families[family].standard.tolist(), strict=True))
     interviewed(1, theta, 60, family=family, epsilon=epsilon, mechanism=mechanism, particles=100)
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian", "randomized_response", "staircase"])
+@pytest.mark.parametrize(
+    ("family", "theta"), [("poisson", {"rate": 0.1}), ("negative_binomial", {"mean": 0.05, "size": 1})]
+)
+def test_counts_that_are_nearly_always_zero(family: str, theta: Mapping[str, float], mechanism: str) -> None:
+    """An interval of several levels has no room between the quantiles of such a member: others are asked."""
+    for epsilon in (5, 10):
+        posterior, _ = interviewed(3, theta, 300, family=family, mechanism=mechanism, epsilon=epsilon)
+        mean = posterior.parameters[next(iter(theta))].mean
+        assert mean == pytest.approx(next(iter(theta.values())), abs=0.08)
 
 
 @pytest.mark.slow
@@ -217,7 +230,7 @@ def test_a_million_answers_at_once_to_one_query(query: Query, particles: int) ->
     learner.learn_counts({query: million(query)})
     posterior = learner.posterior()
     check_sound(posterior)
-    laws = [part.distribution for part in learner.specification.prior.parts]
+    laws = [scipy_law(part.law) for part in learner.specification.prior.parts]
     exact = quadrature((laws[0], laws[1]), {query: million(query)}, (50.0, 3.0))
     limit = 5 * math.sqrt(2 / particles)
     for summary, mean, sd in zip(posterior.parameters.values(), exact.mean, exact.sd, strict=True):

@@ -71,7 +71,10 @@ def test_p_values_are_uniform_over_the_prior() -> None:
 
 @pytest.mark.slow
 def test_p_values_are_uniform_over_the_prior_and_those_of_learnt_answers_are_not() -> None:
-    """300 truths from the prior, 150 answers each; false alarm 1e-3. Naive ones fail by far and vary too little."""
+    """300 truths from the prior, 150 answers each; false alarm 1e-3. Naive ones fail by far and vary too little.
+
+    Over 1,900 truths their standard deviations are 0.287 and 0.256; 300 know each to 0.008.
+    """
     spec = checked()
     proper, naive = [], []
     for seed in range(300):
@@ -80,7 +83,7 @@ def test_p_values_are_uniform_over_the_prior_and_those_of_learnt_answers_are_not
         naive.append(learnt_p_value(learner))
     assert uniformity(proper) > FALSE_ALARM
     assert uniformity(naive) < FALSE_ALARM
-    assert np.std(naive) < 0.27 < np.std(proper)
+    assert np.std(naive) < np.std(proper)
 
 
 @pytest.mark.slow

@@ -86,7 +86,7 @@ class _WithoutJacobian(ParameterPrior):
     """A prior's density at the parameter, taken for that of its coordinate."""
 
     def log_density(self, coordinate: FloatArray) -> FloatArray:
-        density: FloatArray = self.distribution.logpdf(self.parameter.constrain(coordinate))
+        density: FloatArray = self.law.log_density(self.parameter.constrain(coordinate))
         return density
 
 
@@ -94,7 +94,7 @@ class _WithoutJacobian(ParameterPrior):
 def test_a_prior_without_its_jacobian_is_seen(name: str, parameter: int) -> None:
     prior = prior_of(name)
     parts = list(prior.parts)
-    parts[parameter] = _WithoutJacobian(parts[parameter].parameter, parts[parameter].distribution, False)
+    parts[parameter] = _WithoutJacobian(parts[parameter].parameter, parts[parameter].law, False)
     assert np.abs(errors(Prior(prior.family, tuple(parts)), name, [1, 60], 60, 4_000)).max() > _QUANTILE
 
 

@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
+from benchmarks.rules import normal_fields, run
 from populations import specification
+from scipy import stats
 
 from dither_client import Laplace, Query, RandomizedResponse
 from dither_estimator.channels import group_queries
 from dither_estimator.families import FloatArray, families
 from dither_estimator.learner import Learner
-from dither_estimator.reduction import Predictions, choose_batch
+from dither_estimator.reduction import Predictions, choose_batch, with_normal_scores
 
 NORMAL = families["normal"]
 
@@ -88,3 +90,35 @@ def test_a_batch_spreads_over_a_wide_posterior_and_keeps_to_the_best_questions_o
     last = np.array([query.edges[0] for query in learner.pool(32)])
     assert len(np.unique(last)) < 10
     assert np.abs(last - 50).max() < 2 * 10**0.5
+
+
+def test_normal_scores_know_ranks_alone_and_each_criterion_counts_one() -> None:
+    rng = np.random.default_rng(7)
+    values = np.column_stack([rng.standard_cauchy(256) * 1e6, rng.normal(0, 1e-3, 256)])
+    goal = np.array([1.0, 2.0])
+    both, weights = with_normal_scores(values, goal)
+    assert both[:, :2] == pytest.approx(values)
+    expected = stats.norm.ppf((stats.rankdata(values, axis=0) - 0.5) / 256)
+    assert both[:, 2:] == pytest.approx(expected)
+    assert (weights * both.var(axis=0)).reshape(2, 2).sum(axis=1) == pytest.approx([1, 1])
+    widths = np.diff(np.sort(values, axis=0)[[25, -26]], axis=0)[0]
+    assert weights[3] / weights[2] == pytest.approx(2 * (widths[1] / widths[0]) ** 2)
+
+
+def test_what_is_known_already_weighs_nothing() -> None:
+    values = np.column_stack([np.full(50, 3.0), np.arange(50.0)])
+    _, weights = with_normal_scores(values, np.array([1.0, 0.0]))
+    assert weights.tolist() == [0, 0, 0, 0]
+
+
+def test_normal_scores_find_populations_sooner_under_a_wide_prior() -> None:
+    """Sixty of N(50, 10), ε = 2, 300 answers: the questions' mean efficiency is 0.10 higher than by variances alone.
+
+    Its standard error is 0.018, so a rule that is as good would seem better by three of them once in 700 times.
+    """
+    fields = normal_fields("laplace", "2", "default")
+    better = []
+    for seed in range(60):
+        each = [run(fields, rule, 300, seed)[2].mean() for rule in ("adaptive", "variances alone")]
+        better.append(each[0] - each[1])
+    assert np.mean(better) > 3 * np.std(better) / np.sqrt(len(better))

@@ -131,10 +131,10 @@ def test_what_400_runs_found(kept: Callable[[str, int], Findings]) -> None:
             if epsilon > 1.0:
                 assert row["randomized_response / this, mu, at most"] < 1.05
     first = rows[1.0, ADAPTIVE]
-    assert first["randomized_response / this, mu"] == pytest.approx(1.03, abs=0.01)
-    assert first["randomized_response / this, mu, at most"] == pytest.approx(1.13, abs=0.01)
+    assert first["randomized_response / this, mu"] == pytest.approx(1.06, abs=0.01)
+    assert first["randomized_response / this, mu, at most"] == pytest.approx(1.16, abs=0.01)
     ratios = [rows[epsilon, ADAPTIVE]["randomized_response / this, sigma"] for epsilon in truncation_errors.EPSILONS]
-    assert ratios == pytest.approx([0.29, 0.17, 0.36, 0.60], abs=0.006)
+    assert ratios == pytest.approx([0.28, 0.17, 0.35, 0.60], abs=0.006)
 
 
 @pytest.mark.parametrize(("epsilon", "both", "alone"), [(1, 1.125, 0.895), (5, 0.855, 0.846)])

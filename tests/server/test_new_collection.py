@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 import pytest
+from scipy_laws import scipy_law
 from tests.server.conftest import Site, problem
 from tests.server.pages import send_form, sign_in
 
@@ -141,7 +142,7 @@ def test_a_prior_and_rho_are_filled_in_as_well(site: Site) -> None:
     found = made(site, FORM | PRIOR | GAUSSIAN)
     assert found.rho is not None
     assert float(found.rho) == 0.5
-    norm, invgamma = (part.distribution for part in found.prior.parts)
+    norm, invgamma = (scipy_law(part.law) for part in found.prior.parts)
     assert (norm.mean(), norm.std()) == pytest.approx((6, 2.5))
     assert invgamma.args == ()
     assert [part.of_variance for part in found.prior.parts] == [False, True]

@@ -172,6 +172,7 @@ def test_a_new_owner_serves_what_the_former_published_after_the_last_look(databa
             collection = leaves.create()
             while preferred(leaves.service.collections.get(collection).number, holders) == me:
                 collection = leaves.create()
+            heir.published(collection)  # which waits for the first state, as long as it polls by itself
             poller.stop()  # from here on it polls when the test says so
             leaves.batch(collection, *((ticket, 0) for ticket in leaves.tickets(collection, 10)))
             until(lambda: polled(10))

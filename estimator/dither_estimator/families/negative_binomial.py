@@ -3,8 +3,7 @@
 from typing import ClassVar
 
 import numpy as np
-from scipy import stats
-from scipy.special import betainc
+from scipy.special import betainc, nbdtrik
 
 from dither_client import Transform
 from dither_estimator.families.base import Family, FloatArray, Parameter, PriorTerms
@@ -30,7 +29,10 @@ class NegativeBinomial(Family):
 
     def quantiles(self, theta: FloatArray, probabilities: FloatArray) -> FloatArray:
         mean, size = theta[:, :1], theta[:, 1:2]
-        return np.asarray(stats.nbinom.ppf(probabilities, size, size / (size + mean)), dtype=float)
+        share = size / (size + mean)
+        found = np.ceil(nbdtrik(probabilities, size, share))
+        below = np.maximum(found - 1, 0.0)
+        return np.where(betainc(size, below + 1, share) >= probabilities, below, found)  # off by a rounding, at times
 
     def default_prior(self, transform: Transform) -> PriorTerms:
         return {

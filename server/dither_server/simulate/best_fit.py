@@ -8,7 +8,6 @@ from the population, and `n_q` how often it was asked.
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from scipy.optimize import minimize
 
 from dither_client import Query, Transform
 from dither_estimator.channels import channel_of, group_queries
@@ -59,6 +58,8 @@ def nearest_member(family: Family, values: FloatArray) -> dict[str, float] | Non
 
 
 def _minimum(family: Family, loss: Callable[[FloatArray], float], begin: FloatArray) -> dict[str, float]:
+    from scipy.optimize import minimize  # a tenth of a second, which most simulations do without
+
     found = minimize(loss, begin, method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-13, "maxiter": 10_000})
     return dict(zip(family.names, family.constrain(found.x[np.newaxis])[0].tolist(), strict=True))
 

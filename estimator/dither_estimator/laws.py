@@ -1,0 +1,242 @@
+"""The distributions that priors name: every continuous one of `scipy.stats`, by its name and shapes there.
+
+Importing `scipy.stats` takes longer than learning a million answers. So the distributions that priors mostly name are
+written here, with SciPy's formulas and, from the same generator, its very draws; it is imported for the others alone.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.special import betaincinv, betaln, gammainccinv, gammaincinv, gammaln, ndtri, xlog1py, xlogy
+
+from dither_estimator.families import FloatArray
+
+__all__ = ["WRITTEN", "Law", "find_law", "find_shapes"]
+
+
+@dataclass(frozen=True)
+class Law(ABC):
+    """The distribution that `scipy.stats` calls `dist`, with these shapes, `loc` and `scale`."""
+
+    dist: str
+    numbers: Mapping[str, float]
+
+    @property
+    @abstractmethod
+    def support(self) -> tuple[float, float]:
+        """Its ends; NaN if the numbers make no distribution."""
+
+    @abstractmethod
+    def quantiles(self, probabilities: FloatArray) -> FloatArray:
+        """Of probabilities inside (0, 1)."""
+
+    @abstractmethod
+    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """`size` independent draws."""
+
+    @abstractmethod
+    def log_density(self, x: FloatArray) -> FloatArray:
+        """At any `x`, -inf outside the support."""
+
+
+def find_shapes(dist: str) -> tuple[str, ...] | None:
+    """The names of a distribution's shape parameters; None if no continuous distribution is called that."""
+    if dist in WRITTEN:
+        return WRITTEN[dist].shapes
+    from scipy import stats
+
+    generator = getattr(stats, dist, None)
+    if not isinstance(generator, stats.rv_continuous):
+        return None
+    return tuple(part.strip() for part in (generator.shapes or "").split(",") if part)
+
+
+def find_law(dist: str, numbers: Mapping[str, float]) -> Law:
+    """The distribution `dist`, for which `find_shapes` has found shapes, with all of them among `numbers`."""
+    return _WrittenLaw(dist, numbers) if dist in WRITTEN else _ScipyLaw(dist, numbers)
+
+
+class _ScipyLaw(Law):
+    @property
+    def support(self) -> tuple[float, float]:
+        low, high = self._frozen.support()
+        return float(low), float(high)
+
+    def quantiles(self, probabilities: FloatArray) -> FloatArray:
+        return np.asarray(self._frozen.ppf(probabilities), dtype=float)
+
+    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
+        return np.asarray(self._frozen.rvs(size=size, random_state=rng), dtype=float)
+
+    def log_density(self, x: FloatArray) -> FloatArray:
+        return np.asarray(self._frozen.logpdf(x), dtype=float)
+
+    @cached_property
+    def _frozen(self) -> Any:
+        from scipy import stats
+
+        return getattr(stats, self.dist)(**self.numbers)
+
+
+@dataclass(frozen=True)
+class _Formulas:
+    """A distribution at location 0; at scale 1, too, but for its density. Shapes, which must be positive, come last."""
+
+    log_density: Callable[..., FloatArray]
+    """At `x` in the support, and the scale."""
+    quantiles: Callable[..., Any]
+    sample: Callable[..., Any]
+    shapes: tuple[str, ...] = ()
+    support: tuple[float, float] = (0.0, np.inf)
+    open: bool = False
+    """Whether the density is taken to be 0 at the ends, where its formula may have no value."""
+
+
+class _WrittenLaw(Law):
+    @property
+    def support(self) -> tuple[float, float]:
+        if not (self._scale > 0 and all(shape > 0 for shape in self._shapes)):
+            return np.nan, np.nan
+        low, high = self._formulas.support
+        return low * self._scale + self._loc, high * self._scale + self._loc
+
+    def quantiles(self, probabilities: FloatArray) -> FloatArray:
+        standard = self._formulas.quantiles(probabilities, *self._shapes)
+        return np.asarray(standard * self._scale + self._loc, dtype=float)
+
+    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
+        standard = self._formulas.sample(rng, size, *self._shapes)
+        return np.asarray(standard * self._scale + self._loc, dtype=float)
+
+    def log_density(self, x: FloatArray) -> FloatArray:
+        formulas, x = self._formulas, x - self._loc
+        low, high = (end * self._scale for end in formulas.support)
+        with np.errstate(all="ignore"):
+            density = formulas.log_density(x, self._scale, *self._shapes)
+            if (low, high) == (-np.inf, np.inf):
+                return density
+            inside = (low < x) & (x < high) if formulas.open else (low <= x) & (x <= high)
+            return np.where(inside, density, -np.inf)
+
+    @property
+    def _formulas(self) -> _Formulas:
+        return WRITTEN[self.dist]
+
+    @property
+    def _loc(self) -> float:
+        return self.numbers.get("loc", 0.0)
+
+    @property
+    def _scale(self) -> float:
+        return self.numbers.get("scale", 1.0)
+
+    @property
+    def _shapes(self) -> list[float]:
+        return [self.numbers[shape] for shape in self._formulas.shapes]
+
+
+_LOG_ROOT_2_PI = 0.5 * np.log(2 * np.pi)
+
+
+def _log_normal(x: FloatArray, scale: float) -> FloatArray:
+    density: FloatArray = -np.log(scale) - _LOG_ROOT_2_PI - 0.5 * (x / scale) ** 2
+    return density
+
+
+def _log_lognormal(x: FloatArray, scale: float, s: float) -> FloatArray:
+    density: FloatArray = -np.log(s) - _LOG_ROOT_2_PI - np.log(x) - 0.5 * (np.log(x / scale) / s) ** 2
+    return density
+
+
+def _log_gamma(x: FloatArray, scale: float, a: float) -> FloatArray:
+    density: FloatArray = xlogy(a - 1, x / scale) - x / scale - gammaln(a) - np.log(scale)
+    return density
+
+
+def _log_inverse_gamma(x: FloatArray, scale: float, a: float) -> FloatArray:
+    density: FloatArray = a * np.log(scale) - gammaln(a) - (a + 1) * np.log(x) - scale / x
+    return density
+
+
+def _log_beta(x: FloatArray, scale: float, a: float, b: float) -> FloatArray:
+    density: FloatArray = xlog1py(b - 1, -x / scale) + xlogy(a - 1, x / scale) - betaln(a, b) - np.log(scale)
+    return density
+
+
+def _log_exponential(x: FloatArray, scale: float) -> FloatArray:
+    density: FloatArray = -x / scale - np.log(scale)
+    return density
+
+
+def _log_half_normal(x: FloatArray, scale: float) -> FloatArray:
+    density: FloatArray = 0.5 * np.log(2 / np.pi) - 0.5 * (x / scale) ** 2 - np.log(scale)
+    return density
+
+
+def _log_uniform(x: FloatArray, scale: float) -> FloatArray:
+    density: FloatArray = np.full_like(x, -np.log(scale))
+    return density
+
+
+def _inverse_gamma_quantiles(probabilities: FloatArray, a: float) -> FloatArray:
+    quantiles: FloatArray = 1 / gammainccinv(a, probabilities)
+    return quantiles
+
+
+WRITTEN: Mapping[str, _Formulas] = {
+    "norm": _Formulas(
+        _log_normal,
+        quantiles=ndtri,
+        sample=lambda rng, size: rng.standard_normal(size),
+        support=(-np.inf, np.inf),
+    ),
+    "lognorm": _Formulas(
+        _log_lognormal,
+        quantiles=lambda probabilities, s: np.exp(s * ndtri(probabilities)),
+        sample=lambda rng, size, s: np.exp(s * rng.standard_normal(size)),
+        shapes=("s",),
+        open=True,
+    ),
+    "gamma": _Formulas(
+        _log_gamma,
+        quantiles=lambda probabilities, a: gammaincinv(a, probabilities),
+        sample=lambda rng, size, a: rng.standard_gamma(a, size),
+        shapes=("a",),
+        open=True,
+    ),
+    "invgamma": _Formulas(
+        _log_inverse_gamma,
+        quantiles=_inverse_gamma_quantiles,
+        sample=lambda rng, size, a: _inverse_gamma_quantiles(rng.uniform(size=size), a),
+        shapes=("a",),
+        open=True,
+    ),
+    "beta": _Formulas(
+        _log_beta,
+        quantiles=lambda probabilities, a, b: betaincinv(a, b, probabilities),
+        sample=lambda rng, size, a, b: rng.beta(a, b, size),
+        shapes=("a", "b"),
+        support=(0.0, 1.0),
+    ),
+    "expon": _Formulas(
+        _log_exponential,
+        quantiles=lambda probabilities: -np.log1p(-probabilities),
+        sample=lambda rng, size: rng.standard_exponential(size),
+    ),
+    "halfnorm": _Formulas(
+        _log_half_normal,
+        quantiles=lambda probabilities: ndtri((1 + probabilities) / 2),
+        sample=lambda rng, size: np.abs(rng.standard_normal(size)),
+    ),
+    "uniform": _Formulas(
+        _log_uniform,
+        quantiles=lambda probabilities: probabilities,
+        sample=lambda rng, size: rng.uniform(size=size),
+        support=(0.0, 1.0),
+    ),
+}
+"""The distributions that are written here, by their names in `scipy.stats`."""
