@@ -51,7 +51,7 @@ def _rows(seeds: int) -> Iterator[tuple[object, ...]]:
     for mechanism, epsilon, respondents in _CASES:
         fields = normal_fields(mechanism, epsilon)
         runs = Parallel(n_jobs=-1)(delayed(run)(fields, RULES[0], respondents, seed) for seed in range(seeds))
-        each = np.mean([efficiency for _, _, efficiency in runs], axis=0)
+        each = np.mean([one.efficiency for one in runs], axis=0)
         learnt = np.cumsum(each) - each
         asked = np.convolve(each, np.full(_SMOOTH, 1 / _SMOOTH), "same")
         design = optimal_design(NORMAL, [0.0, 1.0], mechanism, Fraction(epsilon), parse_goal("all", NORMAL))

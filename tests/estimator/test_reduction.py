@@ -119,6 +119,6 @@ def test_normal_scores_find_populations_sooner_under_a_wide_prior() -> None:
     fields = normal_fields("laplace", "2", "default")
     better = []
     for seed in range(60):
-        each = [run(fields, rule, 300, seed)[2].mean() for rule in ("adaptive", "variances alone")]
+        each = [run(fields, rule, 300, seed).efficiency.mean() for rule in ("adaptive", "variances alone")]
         better.append(each[0] - each[1])
     assert np.mean(better) > 3 * np.std(better) / np.sqrt(len(better))

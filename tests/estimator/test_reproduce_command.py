@@ -129,7 +129,10 @@ def test_the_extra_is_named_where_it_is_missing() -> None:
 @pytest.mark.slow
 def test_a_study_that_is_interrupted_says_so_and_goes_on(tmp_path: Path) -> None:
     """As with Ctrl-C, in a process of its own; the second call computes what the first had not."""
-    command = [sys.executable, "-c", "from dither_client.commands import main; main()", "reproduce", "ops-figure-2"]
+    # Where these tests run in the background of a shell, the process would begin with Ctrl-C ignored.
+    heeds = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    start = f"{heeds}; from dither_client.commands import main; main()"
+    command = [sys.executable, "-c", start, "reproduce", "ops-figure-2"]
     arguments = ["--runs", "20", "--out", str(tmp_path), "--jobs", "1"]
     kept = tmp_path / "runs" / "ops-figure-2.jsonl"
     with subprocess.Popen([*command, *arguments], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
