@@ -13,19 +13,25 @@ __all__ = ["TAIL", "LogDensity", "Moved", "Proposal", "move"]
 LogDensity = Callable[[FloatArray], FloatArray]
 """Log density up to a constant, shape (n,), of unconstrained coordinates, shape (n, d)."""
 
-_INDEPENDENT = 3
-"""Independent proposals for each random-walk step: they need no earlier state, so all are evaluated at once."""
+_INDEPENDENT = 2
+"""Independent proposals in a round: they need no earlier state, so all are evaluated at once."""
+_WALK = 2
+"""Random-walk steps in a round."""
 _LEAST_ROUNDS = 2
-_MOST_ROUNDS = 4
+_MOST_ROUNDS = 8
 _ENOUGH_ACCEPTED = 2.5
 """Moves go on until a chain has accepted this many proposals on average, within the limits above."""
 TAIL = 5.0
 """Degrees of freedom of independent proposals: tails heavier than the posterior's keep their ratios bounded."""
+_OUTSIDE = 0.1
+"""The share of the particles at either end that may be far out without widening proposals."""
+_STRETCH = 0.5
+"""Standard deviation of the logarithm of what differences of particles are stretched by."""
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """The weighted mean of particles and the Cholesky factor of their covariance."""
+    """The weighted mean of particles' body and the Cholesky factor of its covariance."""
 
     mean: FloatArray
     factor: FloatArray
@@ -37,7 +43,11 @@ class Proposal:
 
     @classmethod
     def fit(cls, coordinates: FloatArray, weights: FloatArray) -> "Proposal":
-        """Moments of weighted particles; a covariance without full rank is completed by a small diagonal."""
+        """Moments of weighted particles; a covariance without full rank is completed by a small diagonal.
+
+        Tails that are far outside are drawn in, so that proposals are as wide as the body of the posterior.
+        """
+        coordinates = _drawn_in(coordinates, weights)
         # About one of them: far from 0, the rounding of the weights' sum would be wider than a narrow posterior.
         mean = coordinates[0] + weights @ (coordinates - coordinates[0])
         centred = coordinates - mean
@@ -60,12 +70,30 @@ class Proposal:
         density: FloatArray = -0.5 * (TAIL + len(self.mean)) * np.log1p(np.einsum("ij,ij->i", z, z) / TAIL)
         return density
 
-    def step(self, rng: np.random.Generator, size: int) -> FloatArray:
-        """Symmetric random-walk increments of the scale that suits a normal target, shape (size, d)."""
-        d = len(self.mean)
-        normal = rng.standard_normal((size, d))
-        increments: FloatArray = (2.38 / np.sqrt(d)) * normal @ self.factor.T
+    def step(self, rng: np.random.Generator, particles: FloatArray) -> FloatArray:
+        """Symmetric random-walk increments, one for each of the particles (n, d): by a coin of either kind.
+
+        Normal ones of the scale that suits a normal target; or differences of two others of the particles (ter Braak
+        2006, *A Markov chain Monte Carlo version of the genetic algorithm Differential Evolution*), which are as
+        narrow as the posterior's core and as wide as its tails, stretched at random.
+        """
+        size, d = particles.shape
+        normal = np.sqrt(2) * rng.standard_normal((size, d)) @ self.factor.T
+        order = rng.permutation(size)
+        differences = np.empty_like(particles)
+        differences[order] = particles[np.roll(order, 1)] - particles[np.roll(order, -1)]
+        differences *= np.exp(_STRETCH * rng.standard_normal((size, 1)))
+        increments: FloatArray = (2.38 / np.sqrt(2 * d)) * np.where(rng.random((size, 1)) < 0.5, normal, differences)
         return increments
+
+
+def _drawn_in(coordinates: FloatArray, weights: FloatArray) -> FloatArray:
+    """The particles (n, d), none farther from the body than this is wide: of a normal law, 1 of 8,000 is."""
+    ends = (_OUTSIDE, 1 - _OUTSIDE)
+    low, high = np.quantile(coordinates, ends, axis=0, weights=weights, method="inverted_cdf")
+    reach = np.where(high > low, high - low, np.inf)
+    drawn: FloatArray = np.clip(coordinates, low - reach, high + reach)
+    return drawn
 
 
 @dataclass(frozen=True)
@@ -90,8 +118,8 @@ def move(
     """`size` particles from chains at `starts` (m, d), where the target is `current` (m,), that leave it invariant.
 
     Each chain gives `size / m` of its states, evenly spaced, so that no evaluation of the target is wasted (Dau &
-    Chopin 2022). A round is some independent proposals and then a random-walk step: the first forget the start where
-    the posterior is nearly normal, the second works where it is not.
+    Chopin 2022). A round is some independent proposals and then random-walk steps: the first forget the start where
+    the posterior is nearly normal, the second work where it is not.
     """
     chains = len(starts)
     coordinates, own = starts, proposal.log_density(starts)
@@ -101,13 +129,13 @@ def move(
         rounds += 1
         drawn = proposal.independent(rng, _INDEPENDENT * chains)
         drawn_target, drawn_own = log_target(drawn), proposal.log_density(drawn)
-        for step, log_uniforms in enumerate(np.log(rng.random((_INDEPENDENT + 1, chains)))):
+        for step, log_uniforms in enumerate(np.log(rng.random((_INDEPENDENT + _WALK, chains)))):
             if step < _INDEPENDENT:
                 some = slice(step * chains, (step + 1) * chains)
                 proposed, new, new_own = drawn[some], drawn_target[some], drawn_own[some]
                 log_ratio = (new - current) + (own - new_own)
             else:
-                proposed = coordinates + proposal.step(rng, chains)
+                proposed = coordinates + proposal.step(rng, starts)
                 new, new_own = log_target(proposed), proposal.log_density(proposed)
                 log_ratio = new - current
             accept = log_uniforms < log_ratio

@@ -5,12 +5,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from oracle import random_table
+from populations import interview, specification
 from scipy import stats
 from scipy_families import ORACLES
 
 from dither_client import Laplace, Query
 from dither_estimator.counts import check_counts
 from dither_estimator.families import FloatArray, Normal, families
+from dither_estimator.learner import Learner
 from dither_estimator.likelihood import CountLikelihood
 from dither_estimator.moves import Proposal, move
 from dither_estimator.particles import effective_sample_size, init, systematic_resample, update
@@ -113,6 +115,35 @@ def test_moves_leave_a_skewed_target_invariant(broken: bool) -> None:
     assert (moved.log_target == _log_gumbel(moved.coordinates)).all()
 
 
+@pytest.mark.parametrize("broken", [False, True])
+def test_moves_find_their_way_in_a_narrow_core_with_far_tails(broken: bool) -> None:
+    """As posteriors are under a wide prior. With proposals as wide as all of it chains in the core stand still.
+
+    Kolmogorov-Smirnov of the distance from the middle, at a false-alarm rate of 1e-4.
+    """
+    rng = np.random.default_rng(2)
+    far = rng.random(4_000) < 0.1
+    start = rng.standard_normal((4_000, 2)) * np.where(far, 1e4, 1.0)[:, None]
+    proposal = Proposal.fit(start, np.full(len(start), 1 / len(start)))
+    if broken:
+        proposal = _OneScale(start.mean(axis=0), np.linalg.cholesky(np.cov(start.T)))
+    moved = move(rng, _log_core_and_tails, start, _log_core_and_tails(start), proposal, len(start))
+    assert (moved.rate < 0.1) == broken
+    distance = np.sum(moved.coordinates**2, axis=1)
+    law = lambda x: 0.9 * stats.chi2.cdf(x, 2) + 0.1 * stats.chi2.cdf(x / 1e8, 2)  # noqa: E731
+    assert stats.kstest(distance, law).pvalue > 1e-4
+
+
+def test_no_particle_takes_the_place_of_all() -> None:
+    """Twenty populations are found from under the default prior: no move ends with few distinct particles."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        learner = Learner(specification(prior=None), seed)
+        for values in rng.normal(50, 3, (15, 10)):
+            interview(learner, values, rng)
+            assert len(np.unique(learner.particles()[0], axis=0)) > 150
+
+
 @pytest.mark.parametrize("size", [50, 180, 200])
 def test_chains_give_states_from_along_their_way(size: int) -> None:
     """All chains equally many but for rounding, the last states among them; no state is anything but one of a chain."""
@@ -132,6 +163,16 @@ def test_chains_give_states_from_along_their_way(size: int) -> None:
 
 def _log_gumbel(coordinates: FloatArray) -> FloatArray:
     return np.asarray(stats.gumbel_r.logpdf(coordinates[:, 0]))
+
+
+def _log_core_and_tails(coordinates: FloatArray) -> FloatArray:
+    squares = np.sum(coordinates**2, axis=1)
+    return np.logaddexp(np.log(0.9) - squares / 2, np.log(0.1) - 2 * np.log(1e4) - squares / 2e8)
+
+
+class _OneScale(Proposal):
+    def step(self, rng: np.random.Generator, particles: FloatArray) -> FloatArray:
+        return rng.standard_normal(particles.shape) @ self.factor.T
 
 
 class _Forgetful(Proposal):
