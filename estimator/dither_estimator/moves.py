@@ -13,10 +13,8 @@ __all__ = ["TAIL", "LogDensity", "Moved", "Proposal", "move"]
 LogDensity = Callable[[FloatArray], FloatArray]
 """Log density up to a constant, shape (n,), of unconstrained coordinates, shape (n, d)."""
 
-_INDEPENDENT = 2
-"""Independent proposals in a round: they need no earlier state, so all are evaluated at once."""
-_WALK = 2
-"""Random-walk steps in a round."""
+_INDEPENDENT = 3
+"""Independent proposals for each random-walk step: they need no earlier state, so all are evaluated at once."""
 _LEAST_ROUNDS = 2
 _MOST_ROUNDS = 8
 _ENOUGH_ACCEPTED = 2.5
@@ -118,8 +116,8 @@ def move(
     """`size` particles from chains at `starts` (m, d), where the target is `current` (m,), that leave it invariant.
 
     Each chain gives `size / m` of its states, evenly spaced, so that no evaluation of the target is wasted (Dau &
-    Chopin 2022). A round is some independent proposals and then random-walk steps: the first forget the start where
-    the posterior is nearly normal, the second work where it is not.
+    Chopin 2022). A round is some independent proposals and then a random-walk step: the first forget the start where
+    the posterior is nearly normal, the second works where it is not.
     """
     chains = len(starts)
     coordinates, own = starts, proposal.log_density(starts)
@@ -129,7 +127,7 @@ def move(
         rounds += 1
         drawn = proposal.independent(rng, _INDEPENDENT * chains)
         drawn_target, drawn_own = log_target(drawn), proposal.log_density(drawn)
-        for step, log_uniforms in enumerate(np.log(rng.random((_INDEPENDENT + _WALK, chains)))):
+        for step, log_uniforms in enumerate(np.log(rng.random((_INDEPENDENT + 1, chains)))):
             if step < _INDEPENDENT:
                 some = slice(step * chains, (step + 1) * chains)
                 proposed, new, new_own = drawn[some], drawn_target[some], drawn_own[some]
