@@ -69,10 +69,14 @@ def rmse(method: str, epsilon: float, people: int, runs: int) -> FloatArray:
 
 
 def test_dithers_questions_tell_both_parameters() -> None:
-    """Four runs at ε = 1, exact posteriors: the paper's intervals for μ hardly tell σ, which Dither's questions do."""
-    adaptive, laplace, ours = (rmse(method, 1.0, 1_000, 4) for method in (ADAPTIVE, "laplace", "randomized_response"))
-    assert adaptive[1] > 1.5 * max(laplace[1], ours[1])
-    assert np.hypot(*adaptive) > 1.3 * max(np.hypot(*laplace), np.hypot(*ours))
+    """Twelve runs at ε = 1, exact posteriors: the paper's intervals for μ hardly tell σ, which Dither's questions do.
+
+    The ratios of errors are about 0.4 and 0.3 for σ, 0.5 and 0.4 for both; of 10,000 sets of runs 32 and 46 have 1.
+    """
+    adaptive, *ours = (rmse(method, 1.0, 1_000, 12) for method in (ADAPTIVE, "laplace", "randomized_response"))
+    for errors in ours:
+        assert errors[1] < adaptive[1]
+        assert np.hypot(*errors) < np.hypot(*adaptive)
 
 
 RUNS = {1.0: (1_000, 8), 2.0: (200, 12), 5.0: (200, 16), 10.0: (200, 20)}
