@@ -27,6 +27,8 @@ __all__ = ["COUNT_COLUMNS", "CountTable", "counts_rows", "read_counts", "read_ta
 
 COUNT_COLUMNS = ("mechanism", "low", "high", "levels", "cuts", "epsilon", "transform", "answer", "count")
 
+_BEYOND = "\0"
+"""In place of a column's name, for cells beyond the columns."""
 _OPTIONAL_COLUMNS = ("sets", "weights", "rho", "size")
 """Written only where a query has such a field; blank where they are missing."""
 
@@ -78,6 +80,8 @@ def read_table(path: str | PathLike[str]) -> CountTable:
     table = CountTable()
     for number, row in enumerate(_read_rows(path), start=1):
         try:
+            if _BEYOND in row:
+                raise InvalidTable("there are more cells than columns")
             asked = _read_members(row) if _cell(row, "mechanism") == MemberCounts.mechanism else _read_query(row)
             largest = asked.size if isinstance(asked, MemberCounts) else asked.n_answers - 1
             answer, count = _read_integer(row, "answer"), _read_integer(row, "count")
@@ -163,7 +167,7 @@ def _read_rows(path: Path) -> Iterator[Mapping[str, Any]]:
         return
     with path.open(encoding="utf-8-sig", newline="") as file:
         try:
-            reader = csv.DictReader(file, strict=True)
+            reader = csv.DictReader(file, restkey=_BEYOND, strict=True)
             _check_columns(path, reader.fieldnames or ())
             yield from reader
         except UnicodeDecodeError:

@@ -40,6 +40,8 @@ _ALLOWED = {
 }
 """Beyond these, variances would not be numbers."""
 
+_CERTAIN = 0.5
+"""A gap of a larger share of the criterion certifies nothing: it is of rounding."""
 _BEYOND = "epsilon or theta is so extreme that floating point cannot find the design or its limit"
 
 
@@ -166,6 +168,8 @@ def optimal_design(
             found = solution(base, mechanism, epsilon, goal, levels, rho)
     except np.linalg.LinAlgError:
         raise DesignError(_BEYOND) from None
+    if not found.gap <= _CERTAIN * found.criterion:
+        raise DesignError(_BEYOND)
     atoms = [member.rounded(atom.moved(location, scale), _FINE) for atom in found.atoms]
     queries = tuple(found.candidates.query(atom, transform) for atom in atoms)
     return Design(

@@ -30,6 +30,8 @@ _THRESHOLDS = np.linspace(-3.8, 3.8, 153)
 _HALF_WIDTHS = np.geomspace(1 / 64, 8.0, 28)
 _RUNGS = np.arange(0.5, 8.5, 0.5)
 """Distances between levels that are tried, too, where values are whole numbers and information jumps with the cells."""
+_MANY_VALUES = 8.0
+"""Whole numbers with a spread from this on are so close that information is smooth."""
 _CONTINUOUS = 128
 """More levels than this carry the same information, to 1e-5 of it, and are reckoned as if they were as many."""
 _NARROWEST = 2.0**-9
@@ -120,7 +122,7 @@ class LaplaceCandidates:
     def _axes(self, levels: int) -> tuple[FloatArray, FloatArray]:
         """The centres and the half-widths of the grid for more than one level."""
         centres, halves = self._half_line(_CENTRES), _HALF_WIDTHS * self.member.spread
-        if not self.member.family.discrete:
+        if not self.member.family.discrete or self.member.spread >= _MANY_VALUES:
             return centres, halves
         between = np.concatenate([centres - 0.5, centres, centres + 0.5])
         return np.unique(between), np.unique(np.concatenate([halves, levels / 2 * _RUNGS]))

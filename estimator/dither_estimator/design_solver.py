@@ -100,6 +100,8 @@ class _Problem:
     def extended(self, mixture: Mixture) -> tuple[float, list[Atom]]:
         """A bound on every mixture's criterion, and the atoms in use with those that would improve them most."""
         found = self.candidates.best(self.criterion.slope(mixture.information), self.most)
+        if not found:
+            raise np.linalg.LinAlgError("no candidate has a finite information")
         kept = [atom for atom, weight in zip(mixture.atoms, mixture.weights, strict=True) if weight > 1e-5]
         bound = self.criterion.bound(mixture.information, found[0][0])
         return bound, list(dict.fromkeys([*kept, *(atom for _, atom in found)]))

@@ -221,6 +221,7 @@ WRITTEN: Mapping[str, _Formulas] = {
         sample=lambda rng, size, a, b: rng.beta(a, b, size),
         shapes=("a", "b"),
         support=(0.0, 1.0),
+        open=True,
     ),
     "expon": _Formulas(
         _log_exponential,

@@ -55,7 +55,7 @@ class ParticleSystem:
     log_evidence: float
     """`log p(counts)` for answers in one given order: no multinomial coefficients."""
     moves: int
-    """How many times all particles were resampled and moved."""
+    """How many times all particles were moved or drawn afresh."""
     log_posterior: FloatArray | None = None
     """Log density of the posterior at each particle, up to a constant, shape (n,), where it is known from a move."""
     members: Members = field(default_factory=dict)

@@ -56,24 +56,27 @@ class Precision:
     """`c`, shape (d,)."""
     search: FloatArray
     """How many answers are spent on finding the population, shape (d,): `m` is the respondents less these."""
+    widest: FloatArray
+    """What the standard deviations are while the law holds, at most, shape (d,): one of unconstrained coordinates."""
 
     @property
     def least(self) -> int:
-        """The fewest respondents of which the law says anything."""
-        return math.floor(float((self.search + self.spreads).min())) + 1
+        """The fewest respondents of which the law says anything. Raises `DesignError` if above `MAX_RESPONDENTS`."""
+        return min(self.respondents({name: math.inf}) for name in self.names)
 
     def sd(self, respondents: int, confidence: float | None = None) -> dict[str, float | None]:
         """The posterior standard deviation of each parameter, its mean over runs with so many respondents.
 
         With `confidence`, from 0.5 to 0.9999, what it stays below with that probability. None for a parameter if the
-        respondents are so few that the law does not hold: not above `search + c`.
+        respondents are so few that the law does not hold: not above `search + c`, or what it says above `widest`.
         """
         m = np.maximum(respondents - self.search, 1e-9)
         tail = 0.5 * self.spreads if confidence is None else 2.0 * ndtri(confidence) * np.sqrt(self.spreads * m)
         exponents = (self.spreads + tail) / (4.0 * m)
         sds = np.sqrt(self.variances / m) * np.exp(np.minimum(exponents, 50.0))
-        found = zip(self.names, sds.tolist(), (self.spreads < m).tolist(), strict=True)
-        return {name: sd if holds else None for name, sd, holds in found}
+        holds = (self.spreads < m) & (sds <= self.widest)
+        found = zip(self.names, sds.tolist(), holds.tolist(), strict=True)
+        return {name: sd if said else None for name, sd, said in found}
 
     def respondents(self, targets: Mapping[str, float], confidence: float | None = None) -> int:
         """The least number that brings the posterior standard deviation of each parameter named below its target.
@@ -174,9 +177,11 @@ def _precision(
         ends = [family.constrain((centre + sign * shift)[np.newaxis])[0].tolist() for sign in (1, -1)]
         above, below = (np.log(np.diag(np.linalg.inv(information(end)))) for end in ends)
         slopes.append((above - below) / (2.0 * shift[j]))
-    gradients = np.array(slopes).T / _jacobian(family, centre)
+    jacobian = _jacobian(family, centre)
+    gradients = np.array(slopes).T / jacobian
     spreads = np.einsum("ij,jk,ik->i", gradients, covariance, gradients)
-    return Precision(family.names, np.diag(covariance), spreads, search)
+    widest = np.where([p.support == "real" for p in family.parameters], np.inf, jacobian)
+    return Precision(family.names, np.diag(covariance), spreads, search, widest)
 
 
 def _jacobian(family: Family, coordinates: FloatArray) -> FloatArray:

@@ -14,6 +14,9 @@ __all__ = ["InvalidPrior", "ParameterPrior", "Prior", "parse_prior"]
 
 _LARGEST = 1e100
 """Beyond this, and so close together, squares and variances would be lost to floating point."""
+_FARTHEST = 1e150
+"""Beyond this, so would the square of a single draw."""
+_RARE = 1e-6
 
 
 class InvalidPrior(ValueError):
@@ -102,10 +105,12 @@ def _parse_part(parameter: Parameter, data: Any) -> ParameterPrior:
     if high > parameter.limits[1]:
         raise InvalidPrior(f"prior of {name}: the distribution must not reach above 1")
     with np.errstate(all="ignore"):
-        below, above = law.quantiles(np.array([0.25, 0.75])).tolist()
+        lowest, below, above, highest = law.quantiles(np.array([_RARE, 0.25, 0.75, 1 - _RARE])).tolist()
     if not (max(abs(below), abs(above)) <= _LARGEST and above - below >= 1 / _LARGEST):
         limits = f"between {-_LARGEST:g} and {_LARGEST:g}, at least {1 / _LARGEST:g} apart"
         raise InvalidPrior(f"prior of {name}: the distribution's quartiles must lie {limits}")
+    if not max(abs(lowest), abs(highest)) <= _FARTHEST:
+        raise InvalidPrior(f"prior of {name}: of a million draws all but one or two must lie within ±{_FARTHEST:g}")
     return ParameterPrior(parameter, law, of_variance)
 
 

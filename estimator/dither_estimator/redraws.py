@@ -23,7 +23,8 @@ def efficiency(proposal: Proposal, coordinates: FloatArray, log_target: FloatArr
     """The share of the proposal's draws that would be effective, from particles (n, d) of the target.
 
     With `w` the ratio of the target to the proposal it is `(E w)² / E w²` under the proposal, which is
-    `1 / (E w · E 1/w)` under the target: it takes no evaluation, only `log_target` (n,) where the particles are.
+    `1 / (E w · E 1/w)` under the target: it takes no evaluation, only `log_target` (n,) where the particles are. Where
+    the target is 0 on a part of the proposal it is too high by that part.
     """
     log_ratio = log_target - proposal.log_density(coordinates)
     ratio = np.exp(np.maximum(log_ratio - log_ratio.max(), -700.0))

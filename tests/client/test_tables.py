@@ -286,6 +286,14 @@ def test_a_short_row_is_named(tmp_path: Path) -> None:
         read_counts(path)
 
 
+def test_a_row_with_more_cells_than_columns_is_named(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "counts.csv", LAPLACE_ROW)
+    with path.open("a") as file:
+        file.write(",".join([*LAPLACE_ROW.values(), "99"]) + "\n")
+    with pytest.raises(InvalidTable, match=r"row 2 of counts\.csv: there are more cells than columns"):
+        read_counts(path)
+
+
 @ENDINGS
 def test_missing_columns_are_named(tmp_path: Path, ending: str) -> None:
     columns = [column for column in COUNT_COLUMNS if column not in ("count", "cuts")]

@@ -1,5 +1,6 @@
 """Optimal designs: the figures of design section 4, certificates that can fail, brute force, and other families."""
 
+from contextlib import suppress
 from fractions import Fraction
 
 import numpy as np
@@ -232,6 +233,17 @@ def test_what_cannot_be_designed(theta: list[float], levels: int | None, message
 def test_more_cuts_than_values() -> None:
     with pytest.raises(DesignError, match="too few values for 3 cuts"):
         design("randomized_response", "1", family=families["bernoulli"], levels=3)
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "randomized_response", "gaussian"])
+@pytest.mark.parametrize("size", [1e-3, 0.1, 2.0, 1e3])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 100), Fraction(1), Fraction(3), Fraction(5), Fraction(20)])
+def test_counts_that_are_hardly_ever_above_zero(mechanism: Mechanism, size: float, epsilon: Fraction) -> None:
+    """Where floating point cannot tell designs apart there is none, rather than one whose gap says nothing."""
+    family = find_family("negative_binomial")
+    with suppress(DesignError):
+        design = optimal_design(family, [1e-6, size], mechanism, epsilon, parse_goal("all", family))
+        assert 0 <= design.gap <= 0.01 * design.criterion
 
 
 def test_json() -> None:

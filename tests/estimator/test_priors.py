@@ -7,7 +7,7 @@ import pytest
 from scipy_laws import scipy_law
 
 from dither_estimator.families import families
-from dither_estimator.priors import parse_prior
+from dither_estimator.priors import InvalidPrior, parse_prior
 
 LAWS: list[dict[str, Any]] = [
     {"dist": "lognorm", "s": 1.3, "scale": 40},
@@ -38,3 +38,22 @@ def test_values_beyond_floating_point_have_no_density_or_next_to_none(law: dict[
     prior = parse_prior(families["normal"], {"mu": {"dist": "norm"}, "sigma": law})
     with np.errstate(over="ignore"):
         assert prior.parts[1].log_density(np.array([log_sigma]))[0] < -300
+
+
+def test_draws_that_are_rounded_to_an_end_stay_inside() -> None:
+    """Of these laws, one draw in forty or more is nearer to an end than floating point can tell."""
+    rng = np.random.default_rng(3)
+    for family, law in (
+        ("bernoulli", {"p": {"dist": "beta", "a": 1e-3, "b": 1e-3}}),
+        ("exponential", {"scale": {"dist": "gamma", "a": 5e-3}}),
+    ):
+        prior = parse_prior(families[family], law)
+        coordinates = prior.sample(rng, 1_000)
+        assert np.isfinite(coordinates).all()
+        assert not np.isposinf(prior.log_density(coordinates)).any()
+
+
+def test_tails_that_floating_point_cannot_square_are_refused() -> None:
+    law = {"mu": {"dist": "norm"}, "sigma": {"dist": "lognorm", "s": 140}}
+    with pytest.raises(InvalidPrior, match="prior of sigma: of a million draws all but one or two must lie within"):
+        parse_prior(families["normal"], law)

@@ -25,6 +25,9 @@ PriorTerms = Mapping[str, Mapping[str, Any]]
 
 _STEP = 1e-5
 """Step of differences in an unconstrained coordinate: the errors of rounding and of curvature are about equal."""
+_LEAST = 5e-324
+_ROUNDING = 2.0**-53
+"""A draw that floating point has rounded to the end of its support stays inside by so little."""
 
 
 @dataclass(frozen=True)
@@ -55,10 +58,11 @@ class Parameter:
         return np.asarray(np.exp(coordinate) if self.support == "positive" else expit(coordinate))
 
     def unconstrain(self, value: FloatArray) -> FloatArray:
-        """The unconstrained coordinate of a parameter value."""
+        """The unconstrained coordinate of a parameter value, finite also at the ends of the support."""
         if self.support == "real":
             return value
-        return np.asarray(np.log(value) if self.support == "positive" else logit(value))
+        inside = np.clip(value, _LEAST, 1 - _ROUNDING if self.support == "unit" else None)
+        return np.asarray(np.log(inside) if self.support == "positive" else logit(inside))
 
     def log_jacobian(self, coordinate: FloatArray) -> FloatArray:
         """`log |d parameter / d coordinate|`, to carry a density over to the coordinate."""
