@@ -10,7 +10,7 @@ at once").
 
 Most of what an error's square varies by is the luck of the answers, the square of their score at the truth, whose
 expectation given the questions is known: the information asked. The difference is a control variate, of mean 0 for any
-rule, which leaves the error's interval a third as wide ("plain" is the interval without it).
+rule, which leaves the error's interval a third as wide or less ("plain" is without it).
 """
 
 import sys
@@ -320,7 +320,7 @@ def _figure(found: Mapping[tuple[str, ...], FloatArray]) -> Figure:
             axes.errorbar(places, middle, [middle - low, high - middle], fmt="o", markersize=4, capsize=2, label=rule)
         axes.axhline(1.0, color="0.6", linewidth=0.8)
         axes.set_xticks(range(len(epsilons)), epsilons)
-        axes.set(xlabel="ε", title=mechanism, ylim=(0.9, 1.7))
+        axes.set(xlabel="ε", title=mechanism, ylim=(0.9, 1.95))
     figure.axes[0].set_ylabel("RMSE, to that of the best questions")
     figure.axes[1].legend(frameon=False, fontsize=8)
     return figure
