@@ -40,7 +40,7 @@ _ALLOWED = {
 }
 """Beyond these, variances would not be numbers."""
 
-_CERTAIN = 0.5
+_LARGEST_GAP = 0.5
 """A gap of a larger share of the criterion certifies nothing: it is of rounding."""
 _BEYOND = "epsilon or theta is so extreme that floating point cannot find the design or its limit"
 
@@ -168,7 +168,7 @@ def optimal_design(
             found = solution(base, mechanism, epsilon, goal, levels, rho)
     except np.linalg.LinAlgError:
         raise DesignError(_BEYOND) from None
-    if not found.gap <= _CERTAIN * found.criterion:
+    if not found.gap <= _LARGEST_GAP * found.criterion:
         raise DesignError(_BEYOND)
     atoms = [member.rounded(atom.moved(location, scale), _FINE) for atom in found.atoms]
     queries = tuple(found.candidates.query(atom, transform) for atom in atoms)
