@@ -1,15 +1,24 @@
 # The server, for SQLite in the volume /data or for PostgreSQL. Built in two steps: the image has no build tools.
+# Every package is the one that locks/ names, by its hash. The base may be held to a digest, too:
+# docker build --build-arg PYTHON=python:3.13-slim@sha256:…
 
-FROM python:3.13-slim AS build
+ARG PYTHON=python:3.13-slim
+
+FROM ${PYTHON} AS build
 WORKDIR /source
 COPY pyproject.toml README.md LICENSE ./
+COPY locks locks
 COPY client client
 COPY estimator estimator
 COPY server server
 COPY migrations migrations
-RUN python -m venv /opt/dither && /opt/dither/bin/pip install --no-cache-dir '.[server,postgres]'
+RUN pip install --no-cache-dir --require-hashes --requirement locks/build.txt \
+    && pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir wheels . \
+    && python -m venv /opt/dither \
+    && /opt/dither/bin/pip install --no-cache-dir --require-hashes --requirement locks/image.txt \
+    && /opt/dither/bin/pip install --no-cache-dir --no-deps --no-index wheels/*.whl
 
-FROM python:3.13-slim
+FROM ${PYTHON}
 RUN useradd --system --create-home --uid 10001 dither && install --directory --owner dither --mode 0700 /data
 COPY --from=build /opt/dither /opt/dither
 ENV PATH=/opt/dither/bin:$PATH \

@@ -5,7 +5,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON :=
 PYTEST_WORKERS := 3
-WEB := '**/*.{js,ts,css}'
+WEB := '**/*.{js,mjs,ts,css}'
+# Errors alone: pip warns of much that stops nothing, such as an index of its configuration that is away.
+INSTALL := $(BIN)/python -m pip install --quiet --quiet --editable
+LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.13 --generate-hashes --no-header --no-annotate
+VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 
 # The matrices here are small: more than one BLAS thread makes everything slower.
@@ -13,12 +17,12 @@ export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-.PHONY: help setup chromium demo test check format docs reference screenshots vectors bench bench-papers clean
+.PHONY: help setup tools demo test check format docs reference screenshots vectors bench bench-papers lock release sbom clean
 
 help:
 	@echo "make setup    create $(VENV) and install Dither with everything that development needs"
 	@echo "make demo     28,155 real wages, asked privately over HTTP: about a minute (KEEP=1: and the server stays)"
-	@echo "make test     every test (installs Chromium first where it is missing, as root on Debian)"
+	@echo "make test     every test (installs Chromium and nginx first where they are missing, as root on Debian)"
 	@echo "make check    formatting, lint, types, the documentation's links"
 	@echo "make format   put the code into the format that make check wants"
 	@echo "make docs     build the documentation as a site, in site/"
@@ -27,6 +31,8 @@ help:
 	@echo "make vectors  write client/vectors, the cases that clients in other languages are tested with"
 	@echo "make bench    the measurements of benchmarks/README.md"
 	@echo "make bench-papers  the papers' experiments at their own sizes: hours, can be stopped and taken up"
+	@echo "make lock     write locks/, the packages that the image is built from, anew"
+	@echo "make release  wheel, source, bill of materials and their SHA-256 sums, in dist/"
 	@echo "make clean    remove $(VENV), demo/ and caches"
 
 setup: $(VENV)/.installed
@@ -41,17 +47,21 @@ $(VENV)/.installed: pyproject.toml
 	    echo "Dither needs Python 3.11 or newer, with its venv module: install it," \
 	         "or say where it is with make setup PYTHON=/path/to/python3" >&2; \
 	    exit 1; }
-	@echo "Installing Dither and what it needs into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@echo "Installing into $(VENV), 1 of 3: Dither with its server and statistics"
+	@$(INSTALL) '.[server]'
+	@echo "Installing into $(VENV), 2 of 3: databases, tables, plots, the demo's data"
+	@$(INSTALL) '.[postgres,loadgen,papers,arviz,demo]'
+	@echo "Installing into $(VENV), 3 of 3: what tests, checks and the documentation need"
+	@$(INSTALL) '.[dev]'
 	@touch $@
 
-chromium:
-	@sh tests/browser/install_chromium.sh
+tools:
+	@sh tests/install_tools.sh
 
 demo: setup
 	@$(BIN)/dither demo $(if $(KEEP),--keep)
 
-test: setup chromium
+test: setup tools
 	@$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal
 
 check: setup
@@ -69,7 +79,7 @@ docs: setup
 reference: setup
 	@$(BIN)/python -m docs_build.reference
 
-screenshots: setup chromium
+screenshots: setup tools
 	@$(BIN)/python -m docs_build.screenshots
 
 format: setup
@@ -79,13 +89,32 @@ format: setup
 	@$(BIN)/oxlint --fix
 
 vectors: setup
-	@$(BIN)/python tests/client/make_vectors.py
+	@$(BIN)/python tests/vectors/make_vectors.py
 
 bench: setup
 	@$(BIN)/python -m benchmarks
 
 bench-papers: setup
 	@$(BIN)/dither reproduce all --runs full --out docs/papers
+
+# Of a pin that stays as it is nothing changes; make lock UPGRADE=--upgrade takes the newest of all.
+lock: setup
+	@$(LOCK) $(UPGRADE) --extra server --extra postgres --output-file locks/image.txt pyproject.toml
+	@sed -n 's/^requires = \["\(.*\)"\]/\1/p' pyproject.toml | $(LOCK) $(UPGRADE) --output-file locks/build.txt -
+
+release: setup
+	@$(MAKE) --no-print-directory lock
+	@git diff --exit-code --stat locks || { echo "locks/ was out of date: look at it, and commit it" >&2; exit 1; }
+	@rm -rf dist
+	@$(BIN)/uv build --quiet --out-dir dist
+	@$(MAKE) --no-print-directory sbom
+	@cd dist && rm -f .gitignore && sha256sum * > SHA256SUMS && cat SHA256SUMS
+
+# In an environment of its own: what the tool needs is nothing that Dither needs.
+sbom:
+	@mkdir -p dist
+	@$(BIN)/uv tool run --quiet --from 'cyclonedx-bom==7.*' cyclonedx-py requirements --pyproject pyproject.toml \
+	    --mc-type application --output-reproducible --output-file dist/dither-$(VERSION).cdx.json locks/image.txt
 
 clean:
 	rm -rf $(VENV) demo site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -13,6 +13,7 @@ BENCHMARKS = (
     "server",
     "bulk",
     "waiting",
+    "burst",
     "memory",
     "day",
     "replicas",
@@ -33,6 +34,7 @@ BENCHMARKS = (
     "faults",
     "fuzz",
     "limits",
+    "hostile",
     "pages",
 )
 

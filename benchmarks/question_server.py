@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dither_client import Query
+from dither_client.epsilon import json_epsilon
 
-__all__ = ["Heard", "QuestionServer", "asking"]
+__all__ = ["Heard", "QuestionServer", "asking", "terms_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +36,21 @@ class QuestionServer:
     def reply(self, path: str, body: bytes) -> tuple[int, Any]:
         """Status and JSON of the reply to a request that came just now."""
         collection, _, call = path.removeprefix("/v1/collections/").partition("/")
+        if call == "":
+            return 200, terms_of(self.query)
         if call == "tickets":
             return 201, {"ticket": collection, "query": self.query.to_json(), "expires_at": "2100-01-01T00:00:00Z"}
         arrived = time.perf_counter_ns()
         self.heard.append(Heard(collection, json.loads(body)["answer"], arrived - self.issued.pop(collection)))
         return 201, {"receipt": "receipt"}
+
+
+def terms_of(query: Query) -> dict[str, Any]:
+    """The JSON of terms that promise `query` and no more."""
+    rho = None if query.rho is None else json_epsilon(query.rho)
+    said = {"transform": query.transform, "mechanism": query.mechanism, "epsilon": json_epsilon(query.epsilon)}
+    asked = {"id": "c", "name": "Values", "family": "normal", **said, "rho": rho, "state": "open", "answers": 0}
+    return {**asked, "admission": "public", "visibility": "private"}
 
 
 @contextmanager

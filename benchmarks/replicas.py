@@ -31,7 +31,7 @@ from scipy.stats import bootstrap
 
 from benchmarks.load import CONNECTIONS, answers, send
 from benchmarks.machine import LOAD_CORE, cpu_seconds, on_core, postgres_database
-from benchmarks.servers import Target, bare_server, dither_server, new_collection
+from benchmarks.servers import TOKEN, Target, bare_server, dither_server, new_collection
 from benchmarks.tables import print_table
 from dither_client.flow import JSON_HEADERS, Send
 
@@ -243,7 +243,8 @@ def _backends(url: str) -> list[int]:
 
 def _transactions(target: Target) -> float:
     """How many transactions with answers the server has committed."""
-    families = text_string_to_metric_families(httpx2.get(f"{target.url}/metrics").text)
+    reply = httpx2.get(f"{target.url}/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
+    families = text_string_to_metric_families(reply.text)
     samples = {sample.name: sample.value for family in families for sample in family.samples if not sample.labels}
     return samples["dither_commit_rows_count"]
 

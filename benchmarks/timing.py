@@ -22,11 +22,12 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.audit import QUESTIONS
-from benchmarks.question_server import asking
+from benchmarks.question_server import asking, terms_of
 from benchmarks.tables import print_table
 from dither_client import Client, MemoryLedger, Query
 from dither_client.client import _SETTLE
 from dither_client.flow import Response, Send, Sleep, advance, answer_flow
+from dither_client.messages import parse_terms
 
 __all__ = ["Findings", "client_times", "dependence", "flow_times", "main", "sampler_times"]
 
@@ -94,10 +95,10 @@ def flow_times(query: Query, draws: int, settle: float) -> tuple[Integers, Integ
     values = classes_of(query)
     classes = [secrets.randbelow(len(values)) for _ in range(draws)]
     ticket = {"ticket": "t", "query": query.to_json(), "expires_at": "2100-01-01T00:00:00Z"}
-    reply = Response(201, {}, json.dumps(ticket).encode())
+    reply, terms = Response(201, {}, json.dumps(ticket).encode()), parse_terms(terms_of(query))
     answers, times = [], []
     for k in classes:
-        flow = answer_flow("http://localhost", "c", values[k], MemoryLedger(), settle=settle)
+        flow = answer_flow("http://localhost", "c", values[k], MemoryLedger(), settle=settle, terms=terms)
         advance(flow, None)
         began = time.perf_counter_ns()
         step = advance(flow, reply)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parent.parent
 CLIENT = ROOT / "client" / "dither_client"
@@ -81,12 +82,12 @@ def test_the_bare_client_runs_without_any_extra() -> None:
     """Nor is anything else loaded: `import dither_client` with every extra hidden."""
     hidden = ["typer", "rich", "numpy", "scipy", "pandas", "pyarrow", "matplotlib", "fastapi", "sqlalchemy", "pydantic"]
     code = f"import sys; sys.modules.update(dict.fromkeys({hidden!r})); import dither_client"
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=PATIENCE)
 
 
 def test_a_package_without_its_extra_says_which() -> None:
     for package, hidden, extra in (("estimator", "scipy", "estimator"), ("server", "fastapi", "server")):
         code = f"import sys; sys.modules[{hidden!r}] = None; import dither_{package}"
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == 1
         assert f"pip install 'dither[{extra}]'" in done.stderr

@@ -1,5 +1,7 @@
 """What is shipped: the wheel, bare and with extras, the image's files, the Makefile, the pipeline."""
 
+import ast
+import json
 import os
 import re
 import shutil
@@ -8,13 +10,16 @@ import sys
 import tomllib
 import zipfile
 from collections.abc import Callable
-from importlib.metadata import entry_points
+from importlib.metadata import entry_points, packages_distributions
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from tests.patience import PATIENCE
 
 from dither_server.settings import Settings
 
@@ -44,7 +49,7 @@ def project() -> dict[str, Any]:
 
 
 def run(*command: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=600, **options)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE, **options)
 
 
 def module_of(requirement: str) -> str:
@@ -159,7 +164,7 @@ def compose() -> dict[str, Any]:
 def test_compose_starts_the_server_on_a_healthy_postgres() -> None:
     services = compose()["services"]
     assert set(services) == {"database", "server", "proxy"}
-    assert services["database"]["image"] == "postgres:17"
+    assert services["database"]["image"] == "${POSTGRES_IMAGE:-postgres:17}"
     assert services["server"]["depends_on"] == {"database": {"condition": "service_healthy"}}
     volumes = {volume.split(":")[0] for volume in services["database"]["volumes"]}
     assert volumes == set(compose()["volumes"])
@@ -170,11 +175,11 @@ def test_compose_puts_a_proxy_before_any_number_of_servers() -> None:
     assert "ports" not in services["server"]  # two could not have the same
     assert services["proxy"]["depends_on"] == {"server": {"condition": "service_healthy"}}
     [config] = services["proxy"]["configs"]
-    lines = compose()["configs"][config["source"]]["content"]
+    lines = (ROOT / compose()["configs"][config["source"]]["file"]).read_text()
     assert lines.count("{") == lines.count("}")
-    assert not re.search(r"(?<!\$)\$(?!\$)", lines), "compose would put a variable there"
     [port] = re.findall(r"^EXPOSE (\d+)$", dockerfile(), flags=re.MULTILINE)
-    assert f"proxy_pass http://$$server:{port};" in lines
+    assert f"set $server server:{port};" in lines
+    assert "proxy_pass http://$server;" in lines
     assert f"listen {services['proxy']['ports'][0].rpartition(':')[2]};" in lines
 
 
@@ -196,9 +201,104 @@ def test_the_image_copies_what_exists() -> None:
             assert f"!{source}" in (ROOT / ".dockerignore").read_text()
 
 
-def test_the_extras_of_the_image_exist() -> None:
-    [extras] = re.findall(r"'\.\[([a-z,]+)\]'", dockerfile())
-    assert set(extras.split(",")) <= set(project()["optional-dependencies"])
+def test_compose_confines_every_service() -> None:
+    for name, service in compose()["services"].items():
+        assert service["read_only"] is True, name
+        assert service["cap_drop"] == ["ALL"], name
+        assert service["security_opt"] == ["no-new-privileges:true"], name
+        assert "privileged" not in service, name
+    added = {name: set(service.get("cap_add", ())) for name, service in compose()["services"].items()}
+    as_root_then_not = {"CHOWN", "SETGID", "SETUID"}
+    assert added == {
+        "server": set(),
+        "proxy": as_root_then_not,
+        "database": as_root_then_not | {"DAC_OVERRIDE", "FOWNER"},
+    }
+
+
+def test_the_bases_of_images_may_be_held_to_a_digest() -> None:
+    assert set(re.findall(r"^FROM (\S+)", dockerfile(), flags=re.MULTILINE)) == {"${PYTHON}"}
+    [python] = re.findall(r"^ARG PYTHON=(\S+)$", dockerfile(), flags=re.MULTILINE)
+    services = compose()["services"]
+    assert services["server"]["build"]["args"]["PYTHON"] == f"${{PYTHON_IMAGE:-{python}}}"
+    for service in ("database", "proxy"):
+        assert re.fullmatch(r"\$\{[A-Z]+_IMAGE:-[a-z]+:[^}]+\}", services[service]["image"])
+
+
+def locked(name: str) -> dict[str, str]:
+    """The versions that a lock file names; each has to have a hash."""
+    entries = (ROOT / "locks" / f"{name}.txt").read_text().replace("\\\n", "").splitlines()
+    lines = [line for line in entries if not line.lstrip().startswith("#")]
+    assert lines
+    assert all("--hash=sha256:" in line for line in lines)
+    assert not any("://" in line or line.startswith("-") for line in lines), "no address of an index"
+    return {canonicalize_name(line.split("==")[0]): line.split("==")[1].split()[0] for line in lines}
+
+
+def wanted(*extras: str) -> list[Requirement]:
+    """What these extras of the project ask for, extras that they name among them."""
+    found = [Requirement(line) for line in project()["dependencies"]] if extras else []
+    for extra in extras:
+        for requirement in map(Requirement, project()["optional-dependencies"][extra]):
+            found += wanted(*requirement.extras) if requirement.name == "dither" else [requirement]
+    return found
+
+
+def test_the_image_is_built_from_locks_that_meet_what_the_project_asks_for() -> None:
+    assert len(re.findall(r"--require-hashes", dockerfile())) == 2
+    for install in re.findall(r"pip install [^&\n]+", dockerfile()):
+        assert "--require-hashes" in install or "--no-deps --no-index" in install
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
+    for name, requirements in (("image", wanted("server", "postgres")), ("build", list(map(Requirement, build)))):
+        versions = locked(name)
+        for requirement in requirements:
+            assert requirement.specifier.contains(versions[canonicalize_name(requirement.name)]), requirement
+
+
+@pytest.mark.slow
+def test_the_bill_of_materials_names_every_locked_package(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "locks", tmp_path / "locks")
+    for name in ("Makefile", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    made = run("make", "sbom", f"BIN={Path(sys.executable).parent}", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    [bill] = (tmp_path / "dist").glob("*.cdx.json")
+    document = json.loads(bill.read_text())
+    assert document["bomFormat"] == "CycloneDX"
+    assert document["metadata"]["component"]["name"] == "dither"
+    named = {canonicalize_name(one["name"]): one["version"] for one in document["components"]}
+    assert named == locked("image")
+    assert all(one["externalReferences"][0]["hashes"] for one in document["components"])
+
+
+def imports(package: Path) -> set[str]:
+    """The top-level modules of others that a package imports, for types alone or not."""
+    found = set()
+    for file in package.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                found.add(node.module.partition(".")[0])
+    return found - set(sys.stdlib_module_names) - set(PACKAGES)
+
+
+@pytest.mark.parametrize(
+    ("package", "extras"),
+    [
+        ("client/dither_client", ["cli", "tables", "plot", "arviz"]),
+        ("estimator/dither_estimator", ["estimator", "papers", "tables", "demo"]),
+        ("server/dither_server", ["server", "postgres", "loadgen", "demo", "plot"]),
+        ("migrations/dither_migrations", ["server"]),
+    ],
+)
+def test_what_is_imported_is_declared(package: str, extras: list[str]) -> None:
+    """By a name of its own: what comes along with something else may stay away another day."""
+    declared = {canonicalize_name(requirement.name) for requirement in wanted(*extras)}
+    distributions = packages_distributions()
+    for module in imports(ROOT / package):
+        assert module in distributions, f"{module} is not installed"
+        assert {canonicalize_name(name) for name in distributions[module]} & declared, module
 
 
 def test_the_commands_of_the_image_run_here() -> None:
@@ -226,6 +326,36 @@ def test_make_says_which_python_is_missing(tmp_path: Path) -> None:
     refused = run("make", "setup", "PYTHON=/no/such/python", cwd=tmp_path)
     assert refused.returncode != 0
     assert "Dither needs Python 3.11 or newer" in refused.stderr
+
+
+SETUP_STUB = """#!/bin/sh
+[ "$1" = -c ] && exit 0
+echo "pip was asked for $*"
+case "$*" in *"$FAILS"*) echo "ERROR: no such package" >&2; exit 1;; esac
+"""
+
+
+@pytest.mark.parametrize("fails", ["server", "dev", "nothing at all"])
+def test_make_setup_says_what_it_does_and_fails_where_pip_does(tmp_path: Path, fails: str) -> None:
+    for name in ("Makefile", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(SETUP_STUB)
+    python.chmod(0o700)
+    (tmp_path / ".venv" / ".installed").touch()
+    os.utime(tmp_path / ".venv" / ".installed", (0, 0))
+    done = run("make", "setup", cwd=tmp_path, env=os.environ | {"FAILS": fails})
+    stages = [line for line in done.stdout.splitlines() if line.startswith("Installing ")]
+    asked = [line for line in done.stdout.splitlines() if line.startswith("pip was asked")]
+    assert len(stages) == len(asked) == (1 if fails == "server" else 3)
+    if fails == "nothing at all":
+        assert done.returncode == 0, done.stderr
+        assert asked[-1].endswith(".[dev]")
+    else:
+        assert done.returncode != 0
+        assert "ERROR: no such package" in done.stderr
+        assert (tmp_path / ".venv" / ".installed").stat().st_mtime == 0
 
 
 def test_the_pipeline_checks_and_tests() -> None:

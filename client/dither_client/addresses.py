@@ -2,20 +2,23 @@
 
 import re
 from dataclasses import dataclass
-from ipaddress import ip_address
+from ipaddress import IPv6Address, ip_address
 
 import httpx2
 
 from dither_client.errors import InvalidAddress
 
-__all__ = ["Address", "collection_path", "parse_address"]
+__all__ = ["Address", "collection_path", "origin_of", "parse_address"]
 
+_HOST = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*")
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
+_PATH = re.compile(r"(/(?!\.{1,2}(/|$))[A-Za-z0-9._~-]+)*")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A server. `base` is what paths are appended to, `origin` what the ledger knows it by."""
+    """A server. `base` is what paths are appended to and what the ledger knows it by, `origin` is without its path."""
 
     origin: str
     base: str
@@ -23,20 +26,31 @@ class Address:
 
 
 def parse_address(url: str) -> Address:
-    """Reads `https://HOST[:PORT][/PATH]`; `http` is for a loopback host alone. Raises `InvalidAddress`."""
+    """Reads `https://HOST[:PORT][/PATH]`; `http` is for a loopback host alone. Raises `InvalidAddress`.
+
+    One server has one spelling: the host in lower case and ASCII, without a dot at its end, an IP address in its
+    shortest form, no port where it is the scheme's own, and a path without slashes at its end.
+    """
     try:
         parsed = httpx2.URL(url)
-        host, port = parsed.host, parsed.port
+        host, port = _spelt(parsed.raw_host.decode("ascii")), parsed.port
     except (httpx2.InvalidURL, TypeError, ValueError):
         parsed, host, port = httpx2.URL(""), "", None
-    proper = re.fullmatch(r"[^\s%/@]+", host) and (port is None or 0 < port < 65_536)
+    path = parsed.raw_path.decode("ascii").rstrip("/")
+    proper = host and _PATH.fullmatch(path) and (port is None or 0 < port < 65_536)
     if parsed.scheme not in ("http", "https") or not proper or parsed.userinfo or parsed.query or parsed.fragment:
         raise InvalidAddress("the server's URL must be of the form https://HOST[:PORT][/PATH]")
     loopback = _is_loopback(host)
     if parsed.scheme == "http" and not loopback:
         raise InvalidAddress("the server's URL must begin with https; http is for a server on this machine alone")
-    origin = f"{parsed.scheme}://{parsed.netloc.decode('ascii')}"
-    return Address(origin, origin + parsed.raw_path.decode("ascii").rstrip("/"), loopback)
+    origin = f"{parsed.scheme}://{host if ':' not in host else f'[{host}]'}{'' if port is None else f':{port}'}"
+    return Address(origin, origin + path, loopback)
+
+
+def origin_of(server: str) -> str:
+    """A server's address without its path."""
+    scheme, _, rest = server.partition("://")
+    return f"{scheme}://{rest.partition('/')[0]}"
 
 
 def collection_path(collection: str, *rest: str) -> str:
@@ -44,6 +58,21 @@ def collection_path(collection: str, *rest: str) -> str:
     if not isinstance(collection, str) or not _ID.fullmatch(collection):
         raise InvalidAddress("a collection's id has only letters, digits, - and _")
     return "/".join(("/v1/collections", collection, *rest))
+
+
+def _spelt(host: str) -> str:
+    """The host's one spelling; empty if it is none."""
+    host = host.lower().removesuffix(".").strip("[]")
+    try:
+        address = ip_address(host)
+    except ValueError:
+        last = host.rpartition(".")[2]
+        # What ends in a number is an IP address to a browser, in other notations than these, too.
+        return "" if not _HOST.fullmatch(host) or _NUMBER.fullmatch(last) else host
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        high, low = divmod(int(address.ipv4_mapped), 1 << 16)
+        return f"::ffff:{high:x}:{low:x}"
+    return address.compressed
 
 
 def _is_loopback(host: str) -> bool:

@@ -62,13 +62,17 @@ class Admin:
         """How many invitations to a collection were `made`, and how many of them `redeemed`."""
         return self._api.get(collection_path(collection_id, "invitations"))
 
-    def create_token(self, role: str, name: str, collections: Sequence[str] = ()) -> dict[str, Any]:
+    def create_token(
+        self, role: str, name: str, collections: Sequence[str] = (), days: int | None = None
+    ) -> dict[str, Any]:
         """Makes a token of the role `admin`, `analyst` or `gateway`; its secret is in this result and nowhere else.
 
-        An analyst's or a gateway's is for `collections` alone, if there are any.
+        An analyst's or a gateway's is for `collections` alone, if there are any. It is valid for `days`, if given.
         """
-        limit = {"collections": list(collections)} if collections else {}
-        return self._api.post("/v1/tokens", json.dumps({"role": role, "name": name, **limit}).encode())
+        limits: dict[str, Any] = {"collections": list(collections)} if collections else {}
+        if days is not None:
+            limits["days"] = days
+        return self._api.post("/v1/tokens", json.dumps({"role": role, "name": name, **limits}).encode())
 
     def tokens(self) -> dict[str, Any]:
         """Every token, without its secret, under `tokens`."""

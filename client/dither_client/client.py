@@ -9,10 +9,11 @@ import httpx2
 
 from dither_client.addresses import parse_address
 from dither_client.drivers import AsyncDriver, Driver
-from dither_client.entries import Entry, LedgerProtocol
+from dither_client.entries import Entry, LedgerProtocol, find_entry
 from dither_client.epsilon import wire_epsilon
 from dither_client.errors import DitherError, Unreachable
-from dither_client.flow import Admission, Flow, Retry, answer_flow, send_flow, terms_flow
+from dither_client.flow import Admission, Flow, Retry, answer_flow, price_flow, send_flow
+from dither_client.forgetting import forgetful, forgetful_coroutine
 from dither_client.ledger import Ledger
 from dither_client.member_counts import MemberCounts
 from dither_client.messages import Receipt, Shared, Terms
@@ -22,7 +23,7 @@ __all__ = ["AsyncClient", "Client"]
 
 _TIMEOUT = 30.0
 _SETTLE = 0.005
-"""Seconds from the beginning of drawing an answer to what is done with it; drawing takes a hundredth of that."""
+"""Seconds from the beginning of drawing an answer to what is done with it, for a question of few cells."""
 
 _Epsilon = str | int | float | Decimal | Fraction
 
@@ -33,7 +34,7 @@ class _Respondent:
     def __init__(self, url: str, ledger: LedgerProtocol | None, retry: Retry | None, token: str | None) -> None:
         self._token = Admission(token=token).token
         self._address = parse_address(url)
-        self.server = self._address.origin
+        self.server = self._address.base
         self._own_ledger: Ledger | None = None
         if ledger is None:
             ledger = self._own_ledger = Ledger()
@@ -66,10 +67,11 @@ class _Respondent:
         )
 
     def _terms(self, collection: str) -> Flow[Terms]:
-        return terms_flow(collection, self._retry)
+        _, terms = yield from price_flow(self.server, collection, self.ledger, self._retry)
+        return terms
 
     def _send_stored(self, collection: str) -> Flow[Receipt | None]:
-        entry = self.ledger.find(self.server, collection)
+        entry = find_entry(self.ledger, self.server, collection)
         if entry is None or entry.state == "charged":
             return None
         return (yield from send_flow(entry, self.ledger, self._retry))
@@ -117,6 +119,7 @@ class Client(_Respondent):
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @forgetful
     def answer(
         self,
         collection_id: str,
@@ -127,14 +130,17 @@ class Client(_Respondent):
     ) -> Receipt:
         """Answers the collection privately, or sends the answer that the ledger already holds for it.
 
-        A question that costs more than `max_epsilon`, if that is given, is refused. Where the terms have
-        `epsilon_choices`, `epsilon` is the one to be asked at, which must not depend on the value; the collection's own
-        ε if left out. `invitation` is the code where the terms' `admission` is `invite`; if anything fails, the same
-        code and the same ledger go on where it stopped. Raises `InvalidAddress`, `InvalidEpsilon` and `InvalidValue`
-        before anything is sent, `InvalidQuery`, `LedgerError` and `ServerError`.
+        The collection's terms are the price: they are fetched once and kept in the ledger, and a question that costs
+        more than they said, or is of another kind, is refused. So is a collection that costs more than `max_epsilon`,
+        if that is given. Where the terms have `epsilon_choices`, `epsilon` is the one to be asked at, which must not
+        depend on the value; the collection's own ε if left out. `invitation` is the code where the terms' `admission`
+        is `invite`; if anything fails, the same code and the same ledger go on where it stopped. Raises
+        `InvalidAddress`, `InvalidEpsilon` and `InvalidValue` before anything is sent, or `InvalidEpsilon` once the
+        terms are known; `InvalidQuery`, `LedgerError` and `ServerError`.
         """
         return self._driver.run(self._answer(collection_id, value, max_epsilon, epsilon, invitation))
 
+    @forgetful
     def share(self, collection_id: str, values: Sequence[float], max_epsilon: Fraction | None = None) -> Shared:
         """Shares noisy counts of an institution's members, whose `values` these are, or those the ledger already holds.
 
@@ -144,7 +150,10 @@ class Client(_Respondent):
         return self._driver.run(self._share(collection_id, values, max_epsilon))
 
     def terms(self, collection_id: str) -> Terms:
-        """What the collection is and which ε it costs. Raises `ServerError`."""
+        """What the collection is and which ε it costs, which the ledger keeps: its price cannot rise any more.
+
+        Raises `LedgerError` and `ServerError`.
+        """
         return self._driver.run(self._terms(collection_id))
 
     def send_stored(self, collection_id: str) -> Receipt | None:
@@ -187,6 +196,7 @@ class AsyncClient(_Respondent):
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
+    @forgetful_coroutine
     async def answer(
         self,
         collection_id: str,
@@ -198,6 +208,7 @@ class AsyncClient(_Respondent):
         """As `Client.answer`."""
         return await self._driver.run(self._answer(collection_id, value, max_epsilon, epsilon, invitation))
 
+    @forgetful_coroutine
     async def share(self, collection_id: str, values: Sequence[float], max_epsilon: Fraction | None = None) -> Shared:
         """As `Client.share`."""
         return await self._driver.run(self._share(collection_id, values, max_epsilon))

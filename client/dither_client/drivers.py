@@ -7,7 +7,8 @@ is, never unpacked, since a few packed bytes can be very many.
 import asyncio
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, TypeVar
 
 import httpx2
@@ -46,15 +47,18 @@ class Driver:
 
     def run(self, flow: Flow[_T]) -> _T:
         """The flow's result, or whatever it raises."""
-        step = advance(flow, None)
-        while not isinstance(step, Finished):
-            reply: Response | ConnectionFailed | None = None
-            if isinstance(step, Sleep):
-                time.sleep(step.seconds)
-            else:
-                reply = self._send(step)
-            step = advance(flow, reply)
-        return step.value
+        try:
+            step = advance(flow, None)
+            while not isinstance(step, Finished):
+                reply: Response | ConnectionFailed | None = None
+                if isinstance(step, Sleep):
+                    time.sleep(step.seconds)
+                else:
+                    reply = self._send(step)
+                step = advance(flow, reply)
+            return step.value
+        finally:
+            flow.close()  # it may hold a value, and this frame may be in an error report
 
     def _send(self, send: Send) -> Response | ConnectionFailed:
         content, headers, trace = send.body or None, dict(send.headers), {"trace": self._cutter.note}
@@ -103,15 +107,19 @@ class AsyncDriver:
 
     async def run(self, flow: Flow[_T]) -> _T:
         """The flow's result, or whatever it raises."""
-        step = await asyncio.to_thread(advance, flow, None)
-        while not isinstance(step, Finished):
-            reply: Response | ConnectionFailed | None = None
-            if isinstance(step, Sleep):
-                await asyncio.sleep(step.seconds)
-            else:
-                reply = await self._send(step)
-            step = await asyncio.to_thread(advance, flow, reply)
-        return step.value
+        try:
+            step = await asyncio.to_thread(advance, flow, None)
+            while not isinstance(step, Finished):
+                reply: Response | ConnectionFailed | None = None
+                if isinstance(step, Sleep):
+                    await asyncio.sleep(step.seconds)
+                else:
+                    reply = await self._send(step)
+                step = await asyncio.to_thread(advance, flow, reply)
+            return step.value
+        finally:
+            with suppress(ValueError):  # where a cancelled call's thread is still in it, and ends the step by itself
+                flow.close()
 
     async def _send(self, send: Send) -> Response | ConnectionFailed:
         content, headers = send.body or None, dict(send.headers)
@@ -157,4 +165,6 @@ def _options(address: Address, timeout: float, headers: Mapping[str, str] | None
         "headers": {**(headers or {}), "accept-encoding": "identity"},
         "trust_env": not address.loopback,
         "follow_redirects": False,
+        # None is kept, so none is sent: a cookie would link what a person does in several collections.
+        "cookies": CookieJar(DefaultCookiePolicy(allowed_domains=())),
     }

@@ -13,18 +13,23 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Literal, Protocol
 
+from dither_client.addresses import origin_of
 from dither_client.epsilon import MICRO, epsilon_text, parse_epsilon
 from dither_client.errors import OverCap
 from dither_client.member_counts import Asked
+from dither_client.price import Price
 
-__all__ = ["DEFAULT_CAP", "Answer", "Cap", "Caps", "Charge", "Entry", "LedgerProtocol", "State", "new_retry_key"]
+__all__ = ["Answer", "Cap", "Caps", "Charge", "Entry", "LedgerProtocol", "State", "find_entry", "new_retry_key"]
 
 State = Literal["charged", "drawn", "sent", "expired"]
 
 Cap = str | int | float | Decimal | Fraction
 """An upper bound of ε, read exactly as `parse_epsilon` does."""
 
-DEFAULT_CAP = "10"
+_TOTAL, _PER_SERVER, _PER_ANSWER = "10", "5", "2"
+"""Caps unless a respondent sets a total."""
+
+_ALLOW_MORE = "set max_epsilon to allow more"
 
 Answer = int | tuple[int, ...]
 """To a query; a tuple to `MemberCounts`."""
@@ -66,28 +71,37 @@ class Charge:
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """Upper bounds in micro-ε: in total, and for any one server."""
+    """Upper bounds in micro-ε: in total, for any one server, and for any one answer."""
 
     total: int
     per_server: int | None
+    per_answer: int | None
 
     @staticmethod
     @lru_cache(maxsize=64, typed=True)
-    def read(total: Cap, per_server: Cap | None) -> "Caps":
-        """Both rounded down, so that what is spent never exceeds what was written. Raises `InvalidEpsilon`."""
-        return Caps(_round_down(total), None if per_server is None else _round_down(per_server))
+    def read(total: Cap | None, per_server: Cap | None, per_answer: Cap | None) -> "Caps":
+        """All rounded down, so that what is spent never exceeds what was written. Raises `InvalidEpsilon`.
+
+        Without a total, what is not given has a default; beside a total, what is not given is no cap.
+        """
+        if total is None:
+            total, per_server, per_answer = (
+                _TOTAL,
+                _PER_SERVER if per_server is None else per_server,
+                (_PER_ANSWER if per_answer is None else per_answer),
+            )
+        return Caps(_round_down(total), _optional(per_server), _optional(per_answer))
 
     def check(self, micro_epsilon: int, spent: int, spent_on_server: int) -> None:
         """Raises `OverCap` if spending `micro_epsilon` more would exceed a cap."""
-        bounds = [(spent, self.total, "in total")]
-        if self.per_server is not None:
-            bounds.append((spent_on_server, self.per_server, "on this server"))
+        costs = f"this question costs ε = {_written(micro_epsilon)}"
+        if self.per_answer is not None and micro_epsilon > self.per_answer:
+            raise OverCap(f"{costs}, and {_written(self.per_answer)} is allowed for one answer; {_ALLOW_MORE}")
+        bounds = [(spent, self.total, "in total"), (spent_on_server, self.per_server, "on this server")]
         for before, cap, where in bounds:
-            if before + micro_epsilon > cap:
-                question, used, allowed = (epsilon_text(Fraction(n, MICRO)) for n in (micro_epsilon, before, cap))
-                raise OverCap(
-                    f"this question costs ε = {question}, and ε = {used} of the {allowed} allowed {where} is spent"
-                )
+            if cap is not None and before + micro_epsilon > cap:
+                used = f"ε = {_written(before)} of the {_written(cap)} allowed {where} is spent"
+                raise OverCap(f"{costs}, and {used}; {_ALLOW_MORE}")
 
 
 class LedgerProtocol(Protocol):
@@ -108,6 +122,12 @@ class LedgerProtocol(Protocol):
     def retry_key(self, server: str, collection: str) -> str:
         """What a ticket for an invitation is asked for with: random, and the same whenever it is asked for again."""
 
+    def price(self, server: str, collection: str) -> Price | None:
+        """The price of a collection that was kept."""
+
+    def keep_price(self, server: str, collection: str, told: Price) -> Price:
+        """Keeps what the terms say, and returns what was kept first: a price never changes."""
+
     def mark_sent(self, server: str, collection: str, receipt: str) -> None:
         """Stores the receipt of a drawn entry."""
 
@@ -124,9 +144,24 @@ class LedgerProtocol(Protocol):
         """ε spent in total, or on one server."""
 
 
+def find_entry(ledger: LedgerProtocol, server: str, collection: str) -> Entry | None:
+    """The entry of a collection; for a server with a path, also one that was made when paths were not told apart."""
+    origin = origin_of(server)
+    entry = ledger.find(server, collection)
+    return ledger.find(origin, collection) if entry is None and origin != server else entry
+
+
 def new_retry_key() -> str:
     """A key that nobody guesses."""
     return secrets.token_urlsafe(24)
+
+
+def _written(micro_epsilon: int) -> str:
+    return epsilon_text(Fraction(micro_epsilon, MICRO))
+
+
+def _optional(cap: Cap | None) -> int | None:
+    return None if cap is None else _round_down(cap)
 
 
 def _round_down(cap: Cap) -> int:

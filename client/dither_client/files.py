@@ -39,4 +39,4 @@ def json_object(content: bytes, name: str) -> dict[str, Any]:
 def _why(error: BaseException | None) -> str:
     if isinstance(error, json.JSONDecodeError):
         return f"line {error.lineno}, {error.msg}"
-    return "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else "its numbers must be finite"
+    return "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error)

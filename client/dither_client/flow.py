@@ -15,17 +15,17 @@ from fractions import Fraction
 from typing import Generic, NamedTuple, TypeVar
 
 from dither_client.addresses import collection_path
-from dither_client.entries import Entry, LedgerProtocol
+from dither_client.entries import Entry, LedgerProtocol, find_entry
 from dither_client.epsilon import epsilon_text, json_epsilon
 from dither_client.errors import (
     AlreadyAnswered,
     AnswerExpired,
     InvalidAddress,
-    InvalidQuery,
     LedgerError,
     OverCap,
     Unreachable,
 )
+from dither_client.forgetting import forgetful_flow
 from dither_client.member_counts import MemberCounts
 from dither_client.messages import (
     Receipt,
@@ -37,6 +37,7 @@ from dither_client.messages import (
     parse_terms,
     parse_ticket,
 )
+from dither_client.price import Price
 from dither_client.queries import check_value
 from dither_client.sampling import RandBelow, system_randbelow
 
@@ -52,13 +53,18 @@ __all__ = [
     "Sleep",
     "advance",
     "answer_flow",
+    "check_told",
     "exchange",
+    "price_flow",
     "send_flow",
     "terms_flow",
 ]
 
 _TOO_LATE = ("ticket-expired", "collection-closed", "collection-full")
 """Refusals of an answer that no later attempt can change."""
+
+MANY_CELLS = 8
+"""Drawing takes longer the more cells a question has, since proposals are rejected; beyond so many, so does waiting."""
 
 _SECRET = re.compile(r"[!-~]{1,128}")
 
@@ -177,6 +183,28 @@ def terms_flow(collection: str, retry: Retry = _RETRY) -> Flow[Terms]:
     return parse_terms(decode_json(response.body))
 
 
+def price_flow(
+    server: str, collection: str, ledger: LedgerProtocol, retry: Retry = _RETRY, terms: Terms | None = None
+) -> Flow[tuple[Price, Terms]]:
+    """The price, which is what the first terms said that this ledger was told, and the terms, fetched unless given.
+
+    Raises `BadResponse` for a server that has raised its price, `InvalidAddress`, `LedgerError` and `ServerError`.
+    """
+    if terms is None:
+        terms = yield from terms_flow(collection, retry)
+    price = ledger.keep_price(server, collection, Price.of(terms))
+    price.check_kept(terms)
+    return price, terms
+
+
+def check_told(price: Fraction, told: Fraction | None) -> None:
+    """Raises `OverCap` for a price above what the respondent was told."""
+    if told is not None and price > told:
+        costs, most = epsilon_text(price), epsilon_text(told)
+        raise OverCap(f"an answer to this collection costs ε = {costs}, more than the ε = {most} that you were told")
+
+
+@forgetful_flow
 def answer_flow(
     server: str,
     collection: str,
@@ -188,38 +216,46 @@ def answer_flow(
     epsilon: Fraction | None = None,
     admission: Admission = Admission(),
     settle: float = 0.0,
+    terms: Terms | None = None,
 ) -> Flow[Receipt]:
     """One private answer of a respondent who holds `value`, from the ticket to the receipt.
 
     `server` is the server's origin. The value is checked before anything else; ε is charged before noise is drawn; the
     answer is stored before it is sent. Whatever was interrupted is taken up where the ledger says it stopped: a stored
-    answer is sent as it is, and `value` is not used. A question that costs more than `max_epsilon`, the ε that the
-    respondent was told, is refused. `epsilon` is what the respondent chose, where a collection leaves a choice, without
-    regard to `value`: it goes into the request for the ticket, and a question at another ε is refused. An entry that
-    the ledger already has is taken up at its own ε. `admission` goes into the request for the ticket and nowhere else;
-    an invitation goes with the ledger's retry key, so that a lost reply does not use it up. A newly drawn answer goes
-    on `settle` seconds after its drawing began: how long drawing takes depends on the noise, and whoever knows both
-    answer and noise knows the cell. Raises `InvalidValue`, `InvalidAddress`, `InvalidQuery`, `LedgerError` and
-    `ServerError`.
+    answer is sent as it is, and `value` is not used. The terms, which are fetched before the ticket unless the ledger
+    knows their price or they are given, say what the question may be and cost; a price above `max_epsilon`, the ε that
+    the respondent was told, is refused. `epsilon` is what the respondent chose, where a collection leaves a choice,
+    without regard to `value`: it goes into the request for the ticket, and a question at another ε is refused. An entry
+    that the ledger already has is taken up at its own ε. `admission` goes into the request for the ticket and nowhere
+    else; an invitation goes with the ledger's retry key, so that a lost reply does not use it up. A newly drawn answer
+    goes on `settle` seconds after its drawing began, or in proportion later if the question has many cells: how long
+    drawing takes depends on the noise, and whoever knows both answer and noise knows the cell. Raises `InvalidValue`,
+    `InvalidAddress`, `InvalidEpsilon`, `InvalidQuery`, `LedgerError` and `ServerError`.
     """
     check_value(value)
     path = collection_path(collection, "tickets")
-    entry = ledger.find(server, collection)
+    entry = find_entry(ledger, server, collection)
     if entry is None:
+        price = ledger.price(server, collection)
+        if price is None or terms is not None:
+            price, _ = yield from price_flow(server, collection, ledger, retry, terms)
+        check_told(price.at(epsilon), max_epsilon)
         asked: dict[str, object] = {} if epsilon is None else {"epsilon": json_epsilon(epsilon)}
         if admission.invitation is not None:
             asked |= {"invitation": admission.invitation, "retry_key": ledger.retry_key(server, collection)}
         ticket = yield from _ticket_flow(path, json.dumps(asked).encode(), admission.token, retry)
-        _check_price(ticket.query.epsilon, max_epsilon, epsilon)
+        price.check(ticket.query, epsilon)
         entry = ledger.charge(server, collection, ticket.ticket, ticket.query)
     if isinstance(entry.query, MemberCounts):
         raise LedgerError("the ledger has an institution's counts for this collection: use another ledger")
     if entry.state == "charged":
         began = time.perf_counter()
         answer = entry.query.answer(value, randbelow)
+        del value
         if settle > 0:
-            yield Sleep(max(0.0, settle - (time.perf_counter() - began)))
-        entry = ledger.draw(server, collection, answer)
+            floor = settle * max(1.0, entry.query.n_cells / MANY_CELLS)
+            yield Sleep(max(0.0, floor - (time.perf_counter() - began)))
+        entry = ledger.draw(entry.server, collection, answer)
     return (yield from send_flow(entry, ledger, retry))
 
 
@@ -248,19 +284,6 @@ def send_flow(entry: Entry, ledger: LedgerProtocol, retry: Retry = _RETRY) -> Fl
         ledger.mark_expired(entry.server, entry.collection)
         raise AlreadyAnswered("the server already has another answer to this ticket")
     raise problem
-
-
-def _check_price(asked: Fraction, told: Fraction | None, chosen: Fraction | None) -> None:
-    """Raises `OverCap` for a question that costs more than was told or chosen, `InvalidQuery` for less than chosen."""
-    for limit, whose in ((told, "you were told"), (chosen, "you chose")):
-        if limit is not None and asked > limit:
-            costs = f"this question costs ε = {epsilon_text(asked)}"
-            raise OverCap(f"{costs}, more than the ε = {epsilon_text(limit)} that {whose}")
-    if chosen is not None and asked != chosen:
-        raise InvalidQuery(
-            f"the server's question is refused: it is asked at ε = {epsilon_text(asked)}, not at the "
-            f"ε = {epsilon_text(chosen)} that you chose"
-        )
 
 
 def _ticket_flow(path: str, body: bytes, token: str | None, retry: Retry) -> Flow[Ticket]:

@@ -11,16 +11,18 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dither_client.entries import DEFAULT_CAP, Answer, Cap, Caps, Charge, Entry, new_retry_key
+from dither_client.addresses import origin_of
+from dither_client.entries import Answer, Cap, Caps, Charge, Entry, new_retry_key
 from dither_client.epsilon import MICRO, micro_epsilon
 from dither_client.errors import DitherError, LedgerError
 from dither_client.folders import user_data_folder
 from dither_client.member_counts import Asked, parse_asked
 from dither_client.messages import decode_json
+from dither_client.price import Price
 
 __all__ = ["Ledger"]
 
-_VERSION = 3
+_VERSION = 4
 
 _SCHEMA = """
 CREATE TABLE entries (
@@ -55,6 +57,9 @@ _UPGRADES = {
     # What tickets for invitations are asked for with: stored before it is sent, so that a lost reply costs nothing.
     2: "CREATE TABLE retry_keys (server TEXT NOT NULL, collection TEXT NOT NULL, key TEXT NOT NULL, "
     "CONSTRAINT one_retry_key_for_a_collection UNIQUE (server, collection))",
+    # What the first terms said that this ledger was told: no question may cost more.
+    3: "CREATE TABLE prices (server TEXT NOT NULL, collection TEXT NOT NULL, price TEXT NOT NULL, "
+    "CONSTRAINT one_price_of_a_collection UNIQUE (server, collection))",
 }
 """What takes a file from each version to the next. New files are made at version 1 and upgraded, too."""
 
@@ -74,18 +79,21 @@ _abandoned: list[sqlite3.Connection] = []
 class Ledger:
     """A `LedgerProtocol` in the file `path`, by default `ledger.sqlite` in Dither's folder of the user's data.
 
-    `max_epsilon` caps what may be spent in all, `max_epsilon_per_server` what may be spent on any one server; both are
-    of this object, not of the file. Raises `InvalidEpsilon` for a cap that is not an ε, and `LedgerError` whenever the
-    file cannot be used. The object may be shared between threads, and survives a fork.
+    `max_epsilon` caps what may be spent in all, `max_epsilon_per_server` what may be spent on any one server, and
+    `max_epsilon_per_answer` what any one answer may cost; they are of this object, not of the file. Without
+    `max_epsilon` they are 10, 5 and 2; beside it, one that is left out is no cap. Raises `InvalidEpsilon` for a cap
+    that is not an ε, and `LedgerError` whenever the file cannot be used. The object may be shared between threads, and
+    survives a fork.
     """
 
     def __init__(
         self,
         path: str | os.PathLike[str] | None = None,
-        max_epsilon: Cap = DEFAULT_CAP,
+        max_epsilon: Cap | None = None,
         max_epsilon_per_server: Cap | None = None,
+        max_epsilon_per_answer: Cap | None = None,
     ) -> None:
-        self._caps = Caps.read(max_epsilon, max_epsilon_per_server)
+        self.caps = Caps.read(max_epsilon, max_epsilon_per_server, max_epsilon_per_answer)
         self.path = (user_data_folder() / "ledger.sqlite" if path is None else Path(path).expanduser()).absolute()
         self._lock = threading.RLock()
         with self._ledger_errors():
@@ -117,7 +125,7 @@ class Ledger:
             if entry is not None:
                 return entry
             cost = micro_epsilon(query.epsilon)
-            self._caps.check(cost, self._micro(db, None), self._micro(db, server))
+            self.caps.check(cost, self._micro(db, None), self._micro(db, origin_of(server)))
             rho = None if query.rho is None else micro_epsilon(query.rho)
             db.execute(
                 "INSERT INTO entries (server, collection, state, micro_epsilon, micro_rho, ticket, query) "
@@ -141,6 +149,21 @@ class Ledger:
             )
             statement = "SELECT key FROM retry_keys WHERE server = ? AND collection = ?"
             return str(db.execute(statement, (server, collection)).fetchone()[0])
+
+    def price(self, server: str, collection: str) -> Price | None:
+        with self._reading() as db:
+            return self._price(db, server, collection)
+
+    def keep_price(self, server: str, collection: str, told: Price) -> Price:
+        known = self.price(server, collection)
+        if known is not None:
+            return known
+        with self._writing() as db:
+            db.execute(
+                "INSERT OR IGNORE INTO prices (server, collection, price) VALUES (?, ?, ?)",
+                (server, collection, json.dumps(told.to_json())),
+            )
+            return self._price(db, server, collection) or told
 
     def mark_sent(self, server: str, collection: str, receipt: str) -> None:
         self._advance(server, collection, "drawn", "state = 'sent', receipt = ?", receipt)
@@ -186,6 +209,12 @@ class Ledger:
         row = db.execute(statement, (server, collection)).fetchone()
         return None if row is None else _read_entry(row)
 
+    @staticmethod
+    def _price(db: sqlite3.Connection, server: str, collection: str) -> Price | None:
+        statement = "SELECT price FROM prices WHERE server = ? AND collection = ?"
+        row = db.execute(statement, (server, collection)).fetchone()
+        return None if row is None else Price.from_json(json.loads(row[0]))
+
     def _entry(self, db: sqlite3.Connection, server: str, collection: str) -> Entry:
         entry = self._find(db, server, collection)
         if entry is None:
@@ -194,8 +223,11 @@ class Ledger:
 
     @staticmethod
     def _micro(db: sqlite3.Connection, server: str | None) -> int:
-        statement = "SELECT coalesce(sum(micro_epsilon), 0) FROM entries WHERE ? IS NULL OR server = ?"
-        return int(db.execute(statement, (server, server)).fetchone()[0])
+        statement = (
+            "SELECT coalesce(sum(micro_epsilon), 0) FROM entries "
+            "WHERE :server IS NULL OR server = :server OR substr(server, 1, length(:server) + 1) = :server || '/'"
+        )
+        return int(db.execute(statement, {"server": server}).fetchone()[0])
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from dither_client.epsilon import json_epsilon
 from dither_client.errors import InvalidQuery, InvalidValue
+from dither_client.forgetting import forgetful
 from dither_client.queries import (
     Query,
     Transform,
@@ -72,6 +73,7 @@ class MemberCounts:
             for cut, group in zip(self.cuts, self.groups, strict=True)
         )
 
+    @forgetful
     def count(self, values: Sequence[float], randbelow: RandBelow = system_randbelow) -> tuple[int, ...]:
         """How many of each group's members lie above its cut, without noise: never to be sent.
 
@@ -90,6 +92,7 @@ class MemberCounts:
             start += group
         return tuple(counts)
 
+    @forgetful
     def randomise(self, counts: Sequence[int], randbelow: RandBelow = system_randbelow) -> tuple[int, ...]:
         """The counts with noise `P(Z = z) ∝ exp(-ε |z|)` drawn in integers, clipped to what the groups can have."""
         noise = (discrete_laplace(self.epsilon.numerator, self.epsilon.denominator, randbelow) for _ in self.cuts)

@@ -3,10 +3,12 @@
 import threading
 from fractions import Fraction
 
-from dither_client.entries import DEFAULT_CAP, Answer, Cap, Caps, Charge, Entry, new_retry_key
+from dither_client.addresses import origin_of
+from dither_client.entries import Answer, Cap, Caps, Charge, Entry, new_retry_key
 from dither_client.epsilon import MICRO, micro_epsilon
 from dither_client.errors import LedgerError
 from dither_client.member_counts import Asked
+from dither_client.price import Price
 
 __all__ = ["MemoryLedger"]
 
@@ -14,10 +16,16 @@ __all__ = ["MemoryLedger"]
 class MemoryLedger:
     """A `LedgerProtocol` of this process alone, safe to share between its threads. Raises `InvalidEpsilon`."""
 
-    __slots__ = ("_caps", "_entries", "_lock", "_retry_keys")
+    __slots__ = ("_entries", "_lock", "_prices", "_retry_keys", "caps")
 
-    def __init__(self, max_epsilon: Cap = DEFAULT_CAP, max_epsilon_per_server: Cap | None = None) -> None:
-        self._caps = Caps.read(max_epsilon, max_epsilon_per_server)
+    def __init__(
+        self,
+        max_epsilon: Cap | None = None,
+        max_epsilon_per_server: Cap | None = None,
+        max_epsilon_per_answer: Cap | None = None,
+    ) -> None:
+        self.caps = Caps.read(max_epsilon, max_epsilon_per_server, max_epsilon_per_answer)
+        self._prices: dict[tuple[str, str], Price] = {}
         self._entries: dict[tuple[str, str], Entry] = {}
         self._retry_keys: dict[tuple[str, str], str] = {}
         self._lock = threading.Lock()
@@ -30,7 +38,7 @@ class MemoryLedger:
             entry = self._entries.get((server, collection))
             if entry is None:
                 cost = micro_epsilon(query.epsilon)
-                self._caps.check(cost, self._micro(None), self._micro(server))
+                self.caps.check(cost, self._micro(None), self._micro(origin_of(server)))
                 entry = Entry(server, collection, "charged", cost, ticket, query)
                 self._entries[server, collection] = entry
             return entry
@@ -46,6 +54,13 @@ class MemoryLedger:
     def retry_key(self, server: str, collection: str) -> str:
         with self._lock:
             return self._retry_keys.setdefault((server, collection), new_retry_key())
+
+    def price(self, server: str, collection: str) -> Price | None:
+        return self._prices.get((server, collection))
+
+    def keep_price(self, server: str, collection: str, told: Price) -> Price:
+        with self._lock:
+            return self._prices.setdefault((server, collection), told)
 
     def mark_sent(self, server: str, collection: str, receipt: str) -> None:
         with self._lock:
@@ -81,4 +96,5 @@ class MemoryLedger:
             raise LedgerError("the ledger has no charge for this collection") from None
 
     def _micro(self, server: str | None) -> int:
-        return sum(e.micro_epsilon for e in self._entries.values() if server is None or e.server == server)
+        charged = self._entries.values()
+        return sum(e.micro_epsilon for e in charged if server is None or f"{e.server}/".startswith(f"{server}/"))

@@ -1,13 +1,11 @@
 """What the server says, read strictly: JSON, terms, tickets, receipts and problem documents."""
 
-import json
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from decimal import Decimal
 from fractions import Fraction
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
+from dither_client import strict_json
 from dither_client.epsilon import wire_epsilon
 from dither_client.errors import BadResponse, InvalidEpsilon, InvalidQuery, Problem
 from dither_client.member_counts import MemberCounts
@@ -42,7 +40,8 @@ class Terms:
     epsilon: Fraction
     mechanism: str
     state: str
-    answers: int
+    answers: int | None
+    """How many are stored; None where that is for those who may read the posterior."""
     opens_at: str | None
     closes_at: str | None
     max_answers: int | None
@@ -55,6 +54,8 @@ class Terms:
     """What respondents choose from before they ask for a ticket, increasing; empty if `epsilon` is for everyone."""
     rho: Fraction | None = None
     """The largest ρ of zero-concentrated differential privacy of any question, where the mechanism states one."""
+    levels: int | None = None
+    """Levels or cuts of every question that has more than one; None where the server chooses."""
     member_cuts: tuple[float, ...] | None = None
     """Where institutions count their members, on the transformed scale; None if they are not asked."""
 
@@ -89,14 +90,10 @@ class Shared:
 
 
 def decode_json(body: bytes, exact: bool = True) -> Any:
-    """The value that the UTF-8 JSON text `body` writes.
-
-    A number with a fraction or an exponent is a `Decimal`, or a float unless `exact`. Raises `BadResponse` for anything
-    but strict JSON: NaN, Infinity and numbers beyond a double are refused.
-    """
+    """The value that the text `body` writes in strict JSON, as `strict_json.decode`. Raises `BadResponse`."""
     try:
-        return (_EXACT if exact else _FLOATING).decode(body.decode())
-    except (ValueError, RecursionError):
+        return strict_json.decode(body, exact)
+    except ValueError:
         raise BadResponse("the server's response is not strict JSON") from None
 
 
@@ -120,7 +117,7 @@ def parse_terms(data: object) -> Terms:
         epsilon=epsilon,
         mechanism=_text(terms, "mechanism"),
         state=_text(terms, "state"),
-        answers=_count(terms, "answers"),
+        answers=_optional(terms, "answers", _count),
         opens_at=_optional(terms, "opens_at", _text),
         closes_at=_optional(terms, "closes_at", _text),
         max_answers=_optional(terms, "max_answers", _count),
@@ -130,6 +127,7 @@ def parse_terms(data: object) -> Terms:
         notice=_optional(terms, "notice", _text),
         epsilon_choices=choices,
         rho=rho,
+        levels=_optional(terms, "levels", _count),
         member_cuts=_optional(terms, "member_cuts", _coordinates),
     )
 
@@ -163,26 +161,6 @@ def printable(text: str) -> str:
     """`text` as one line that a terminal can show: no control characters, at most 500 characters."""
     text = text[:500]
     return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
-
-
-def _float(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError("beyond a double")
-    return number
-
-
-def _decimal(text: str) -> Decimal:
-    _float(text)
-    return Decimal(text)
-
-
-def _no_constant(_: str) -> NoReturn:
-    raise ValueError("not a JSON number")
-
-
-_EXACT = json.JSONDecoder(parse_float=_decimal, parse_constant=_no_constant)
-_FLOATING = json.JSONDecoder(parse_float=_float, parse_constant=_no_constant)
 
 
 def _object(data: object, name: str) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Literal
 
 from dither_client.epsilon import json_epsilon, wire_epsilon
 from dither_client.errors import InvalidEpsilon, InvalidQuery, InvalidValue
+from dither_client.forgetting import forgetful
 from dither_client.sampling import RandBelow, system_randbelow
 
 __all__ = ["MAX_CELLS", "MAX_EPSILON", "Query", "Transform", "check_value", "parse_query", "query_types"]
@@ -80,10 +81,12 @@ class Query(ABC):
     def to_json(self) -> dict[str, Any]:
         """The query as the JSON object of the wire format."""
 
+    @forgetful
     def cell(self, value: float) -> int:
         """The cell that holds `value`, on the values' own scale; a tie goes down. Raises `InvalidValue`."""
         return bisect_left(self.edges, self._transformed(check_value(value)))
 
+    @forgetful
     def answer(self, value: float, randbelow: RandBelow = system_randbelow) -> int:
         """The private answer of a respondent who holds `value`: clip, round, randomise."""
         return self.sample(self.cell(value), randbelow)
@@ -114,6 +117,7 @@ class Query(ABC):
         return math.log(value) if value > 0 else -math.inf
 
 
+@forgetful
 def check_value(value: object) -> float:
     """`value` as a finite float. Raises `InvalidValue`, with a text that never repeats it."""
     if isinstance(value, bool) or not isinstance(value, int | float):

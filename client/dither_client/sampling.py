@@ -5,15 +5,34 @@ Nothing here touches floating point, so the distributions are exact and no low-o
 """
 
 import math
-import secrets
+import os
 from collections.abc import Callable
 
-__all__ = ["RandBelow", "bernoulli_exp", "discrete_gaussian", "discrete_laplace", "system_randbelow"]
+__all__ = ["RandBelow", "bernoulli_exp", "discrete_gaussian", "discrete_laplace", "system_randbelow", "uniform"]
 
 RandBelow = Callable[[int], int]
 """Uniform on `0..n-1` for an integer `n >= 1`."""
 
-system_randbelow: RandBelow = secrets.randbelow
+
+def uniform(take: Callable[[int], bytes]) -> RandBelow:
+    """Whole numbers from the random bytes that `take(size)` gives, as the protocol draws them.
+
+    As many bytes as the bits of `n` need, the first one the highest; bits beyond those of `n` are dropped at the lower
+    end, and what is not below `n` is drawn again.
+    """
+
+    def randbelow(n: int) -> int:
+        bits = n.bit_length()
+        size = (bits + 7) // 8
+        beyond = 8 * size - bits
+        while (drawn := int.from_bytes(take(size)) >> beyond) >= n:
+            pass
+        return drawn
+
+    return randbelow
+
+
+system_randbelow: RandBelow = uniform(os.urandom)
 """The operating system's generator."""
 
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dither_client.addresses import collection_path
-from dither_client.entries import Entry, LedgerProtocol
-from dither_client.epsilon import epsilon_text
-from dither_client.errors import AlreadyAnswered, AnswerExpired, InvalidAddress, InvalidQuery, LedgerError, OverCap
-from dither_client.flow import JSON_HEADERS, Flow, Retry, Send, Sleep, exchange, terms_flow
+from dither_client.entries import Entry, LedgerProtocol, find_entry
+from dither_client.errors import AlreadyAnswered, AnswerExpired, InvalidAddress, InvalidQuery, LedgerError
+from dither_client.flow import JSON_HEADERS, Flow, Retry, Send, Sleep, check_told, exchange, price_flow
+from dither_client.forgetting import forgetful_flow
 from dither_client.member_counts import MemberCounts
 from dither_client.messages import Shared, decode_json, parse_problem, parse_receipt
 from dither_client.queries import check_value
@@ -22,6 +22,7 @@ _BY_TOKEN = "token"
 _NO_TOKEN = "an institution needs its token: give the client a gateway's token"
 
 
+@forgetful_flow
 def share_flow(
     server: str,
     collection: str,
@@ -43,15 +44,13 @@ def share_flow(
         check_value(value)
     if token is None:
         raise InvalidAddress(_NO_TOKEN)
-    entry = ledger.find(server, collection)
+    entry = find_entry(ledger, server, collection)
     if entry is None:
-        terms = yield from terms_flow(collection, retry)
+        _, terms = yield from price_flow(server, collection, ledger, retry)
         if terms.member_cuts is None:
             raise InvalidQuery("this collection takes answers of single respondents alone: it has no member_cuts")
         question = MemberCounts(terms.member_cuts, len(values), terms.epsilon, terms.transform)
-        if max_epsilon is not None and question.epsilon > max_epsilon:
-            costs, told = epsilon_text(question.epsilon), epsilon_text(max_epsilon)
-            raise OverCap(f"this question costs ε = {costs}, more than the ε = {told} that you were told")
+        check_told(question.epsilon, max_epsilon)
         entry = ledger.charge(server, collection, _BY_TOKEN, question)
     if not isinstance(entry.query, MemberCounts):
         raise LedgerError("the ledger has a single respondent's answer to this collection: use another ledger")
@@ -59,9 +58,10 @@ def share_flow(
         counts = entry.query.count(values, randbelow)
         began = time.perf_counter()
         drawn = entry.query.randomise(counts, randbelow)
+        del values, counts
         if settle > 0:  # how long drawing takes depends on the noise
             yield Sleep(max(0.0, settle - (time.perf_counter() - began)))
-        entry = ledger.draw(server, collection, drawn)
+        entry = ledger.draw(entry.server, collection, drawn)
     return (yield from send_share_flow(entry, ledger, token, retry))
 
 

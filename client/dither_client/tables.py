@@ -12,11 +12,12 @@ import csv
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from dither_client.decimals import read_decimal
 from dither_client.epsilon import epsilon_text
 from dither_client.errors import InvalidQuery, InvalidTable
 from dither_client.extras import require_extra
@@ -235,12 +236,16 @@ def _number(cell: Any, column: str) -> Decimal:
     if cell is None:
         raise InvalidTable(f"{column} is blank")
     try:
-        number = Decimal(repr(cell) if isinstance(cell, float) else cell)
-    except (InvalidOperation, TypeError, ValueError):
-        number = Decimal("NaN")
-    if isinstance(cell, bool) or not number.is_finite():
-        raise InvalidTable(f"{column} must be a number")
-    return number
+        return read_decimal(cell if isinstance(cell, str) else _text(cell))
+    except ValueError:
+        raise InvalidTable(f"{column} must be a number that a double can hold") from None
+
+
+def _text(cell: Any) -> str:
+    """The number in a cell of a typed table, as text. Raises `ValueError`."""
+    if isinstance(cell, bool) or not isinstance(cell, int | float | Decimal):
+        raise ValueError
+    return repr(cell) if isinstance(cell, float) else str(cell)
 
 
 def _read_integer(row: Mapping[str, Any], column: str) -> int:

@@ -1,5 +1,6 @@
-"""A learner and its misfit check, for respondents who come one by one."""
+"""A learner and its misfit check."""
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -22,16 +23,17 @@ _RENEWAL = 1.05
 class CheckedLearner:
     """Asks check questions by a coin of its own, and looks at their answers when a look is due.
 
-    `seed` makes everything reproducible. The learner meets neither the check questions nor the coin.
+    `seed` makes everything reproducible, `outstanding` is as in `Learner`. The learner meets neither the check
+    questions nor the coin.
     """
 
-    def __init__(self, specification: Specification, seed: int | np.random.SeedSequence) -> None:
+    def __init__(self, specification: Specification, seed: int | np.random.SeedSequence, outstanding: int = 1) -> None:
         if specification.misfit_check is None:
             raise ValueError("the specification has no misfit check")
         seeds = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
         for_learner, for_check = seeds.spawn(2)
         self.specification = specification
-        self.learner = Learner(specification, for_learner)
+        self.learner = Learner(specification, for_learner, outstanding=outstanding)
         self.looks: list[Look] = []
         self._check = specification.misfit_check
         self._rng = np.random.default_rng(for_check)
@@ -59,11 +61,16 @@ class CheckedLearner:
         self._checking = bool(questions)
         return questions[self._rng.integers(len(questions))] if questions else self.learner.ask(epsilon)
 
+    @property
+    def take(self) -> Callable[[Query, int], None]:
+        """What takes the answer to the question that was asked last, whenever it comes."""
+        return self._check_answer if self._checking else self.learner.learn
+
     def learn(self, query: Query, answer: int) -> None:
         """Takes the answer to the question that was asked last. Raises `ValueError` unless it is one."""
-        if not self._checking:
-            self.learner.learn(query, answer)
-            return
+        self.take(query, answer)
+
+    def _check_answer(self, query: Query, answer: int) -> None:
         if not 0 <= answer < query.n_answers:
             raise ValueError(f"the answer must be from 0 to {query.n_answers - 1}")
         self._counts.setdefault(query, np.zeros(query.n_answers, dtype=np.int64))[answer] += 1
@@ -89,6 +96,7 @@ class CheckedLearner:
             self._questions = {}
             self._renew_at = max(self.learner.answers + 1, self.learner.answers * _RENEWAL)
         if epsilon not in self._questions:
-            family, transform = self.specification.family, self.specification.transform
-            self._questions[epsilon] = check_questions(family, *self.learner.particles(), epsilon, transform)
+            spec, one_level = self.specification, self.specification.check_question(epsilon)
+            particles = self.learner.particles()
+            self._questions[epsilon] = check_questions(spec.family, *particles, one_level, spec.transform)
         return self._questions[epsilon]

@@ -5,6 +5,7 @@ exchangeable given their questions, so they are kept as counts and applied toget
 or when the pool is due for renewal. What is read is always the posterior of every answer learnt.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,7 +25,7 @@ from dither_estimator.particles import ParticleSystem, effective_sample_size, in
 from dither_estimator.poison import PoisonBound, poison_bound
 from dither_estimator.policies import Fixed, QuestionPolicy, question_policy
 from dither_estimator.posterior import Posterior, summarise
-from dither_estimator.renewal import answers_until_renewal
+from dither_estimator.renewal import answers_until_renewal, pool_size
 from dither_estimator.snapshots import InvalidSnapshot, State, read_snapshot, write_snapshot
 from dither_estimator.specification import Specification
 from dither_estimator.steering import Steering
@@ -49,8 +50,8 @@ class _Pool:
 class Learner:
     """The posterior of a collection, and the questions that follow from it.
 
-    `seed` makes everything reproducible; `policy` chooses the questions in place of the specification's. Not safe for
-    use by several threads at once.
+    `seed` makes everything reproducible; `policy` chooses the questions in place of the specification's; `outstanding`
+    says how many of those whom `ask` is for have a question at any time. Not safe for use by several threads at once.
     """
 
     def __init__(
@@ -58,8 +59,10 @@ class Learner:
         specification: Specification,
         seed: int | np.random.SeedSequence,
         policy: QuestionPolicy | None = None,
+        outstanding: int = 1,
     ) -> None:
         self.specification = specification
+        self._outstanding = outstanding
         self._rng = np.random.default_rng(seed)
         self._policy = policy or question_policy(specification)
         self._system = init(self._rng, specification.prior, specification.particles)
@@ -109,11 +112,18 @@ class Learner:
             pool = self._renewed(size, epsilon)
         return pool.queries
 
+    @property
+    def renew_at(self) -> float:
+        """After how many answers the first of the present pools is to be renewed; never is infinite."""
+        if isinstance(self._policy, Fixed) and not self.specification.discriminate:
+            return math.inf
+        return min((pool.renew_at for pool in self._pools.values()), default=math.inf)
+
     def ask(self, epsilon: Fraction | None = None) -> Query:
-        """The next question, for respondents who come one by one; at ε as in `pool`."""
+        """The next question, each of a pool in turn; at ε as in `pool`."""
         pool = self._pools.get(epsilon)
         if pool is None or self._answers >= pool.renew_at:
-            pool = self._renewed(1, epsilon)
+            pool = self._renewed(pool_size(self._answers, self._outstanding), epsilon)
         return next(pool.turns)
 
     def _renewed(self, size: int, epsilon: Fraction | None) -> "_Pool":

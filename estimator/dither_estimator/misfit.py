@@ -10,14 +10,13 @@ have, over the prior, exactly their law.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
-from dither_client import IntervalQuery, InvalidQuery, Laplace, Query, Transform
+from dither_client import IntervalQuery, InvalidQuery, Query, Transform
 from dither_estimator.channels import group_queries
 from dither_estimator.counts import Counts, total_answers
 from dither_estimator.families import Family, FloatArray
@@ -82,17 +81,21 @@ def misfit_report(check: MisfitCheck, family: Family, check_answers: int, made: 
 
 
 def check_questions(
-    family: Family, theta: FloatArray, weights: FloatArray, epsilon: Fraction, transform: Transform
+    family: Family,
+    theta: FloatArray,
+    weights: FloatArray,
+    one_level: IntervalQuery,
+    transform: Transform,
 ) -> tuple[IntervalQuery, ...]:
-    """The check questions at ε given particles, `theta` (n, d) and `weights` (n,), which sum to 1: equally likely ones.
+    """The check questions, equally likely ones, given particles: `theta` (n, d) and `weights` (n,), which sum to 1.
 
-    Thresholds at the quantiles Φ(z), z = ±0.3 and ±1.5, of the posterior's mean member: `m + z s` for the normal. They
-    are rounded to about a tenth of the scale, so that there are few; those of whole numbers lie halfway between two.
+    Each is `one_level` on an interval of its own: thresholds at the quantiles Φ(z), z = ±0.3 and ±1.5, of the
+    posterior's mean member: `m + z s` for the normal. They are rounded to about a tenth of the scale, so that there are
+    few; those of whole numbers lie halfway between two.
     Those that floating point cannot hold are left out.
     """
     member = _mean_member(family, theta, weights)
     *cuts, low, high = family.quantiles(member[None], ndtr([*_POINTS, -1.0, 1.0]))[0].tolist()
-    one_level = Laplace(-1.0, 1.0, 1, epsilon)
     questions: list[IntervalQuery] = []
     for cut in cuts:
         try:

@@ -1,4 +1,4 @@
-"""When a pool of questions is renewed: after so many answers that better ones would be asked.
+"""When a pool of questions is renewed: after so many answers that better ones would be asked. And how many it has.
 
 Renewing costs the estimator's time, not renewing costs information: questions that are best for the posterior of `n`
 answers are asked until `n (1 + f)`. Over the logarithm of n that wastes about `κ V f / 2` answers, `V` the variance per
@@ -10,7 +10,7 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 
-__all__ = ["answers_until_renewal"]
+__all__ = ["answers_until_renewal", "pool_size"]
 
 _LEAST_NATS = 0.3
 """What the answers of one pool can tell in all, at the start."""
@@ -19,6 +19,9 @@ _SHARE = 8
 _MANY_NATS = 100.0
 _SHARE_OF_MANY = 4
 """The same when the answers have told more than so many nats."""
+_FIRST_POOL = 64
+"""Hundreds may be asked before the first answer, and a few questions would leave gaps between them."""
+_LARGEST_POOL = 16
 
 
 def answers_until_renewal(answers: int, epsilon: Fraction) -> int:
@@ -26,6 +29,11 @@ def answers_until_renewal(answers: int, epsilon: Fraction) -> int:
     told = _most_told(epsilon)
     share = _SHARE if answers * told < _MANY_NATS else _SHARE_OF_MANY
     return max(1, round(_LEAST_NATS / told), answers // share)
+
+
+def pool_size(answers: int, outstanding: int) -> int:
+    """How many questions a pool has that is made after `answers`, where so many people have one at a time."""
+    return max(1, min(outstanding, _LARGEST_POOL if answers else _FIRST_POOL))
 
 
 @lru_cache(maxsize=1024)

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from dither_client import DitherError, InvalidQuery, Query, RandomizedResponse, Transform
+from dither_client import DitherError, IntervalQuery, InvalidQuery, Laplace, Query, RandomizedResponse, Transform
 from dither_client.queries import MAX_CELLS
 from dither_estimator.design import DesignError, Mechanism, optimal_design
 from dither_estimator.design_gaussian import largest_rho
@@ -92,13 +92,18 @@ class Specification:
         cuts = [(low + high) / 2] if self.levels == 1 else np.linspace(low, high, self.levels or 2).tolist()
         return RandomizedResponse(cuts, epsilon, self.transform)
 
+    def check_question(self, epsilon: Fraction) -> IntervalQuery:
+        """What a check question at ε is: one level of the mechanism, of `laplace` where that asks for a cell."""
+        return interval_question(self.mechanism, 1, epsilon, self.rho) or Laplace(-1.0, 1.0, 1, epsilon)
+
     @property
     def largest_rho(self) -> Fraction | None:
         """The ρ of zero-concentrated differential privacy that no question goes beyond; None if none is stated."""
         if self.mechanism != "gaussian" or self.rho is not None:
             return self.rho
         levels = only_levels(self.levels, self.policy)
-        return max(largest_rho(epsilon, levels) for epsilon in self.epsilon_choices)
+        # Beside what it is told to ask, a collection asks single thresholds.
+        return max(largest_rho(epsilon, count) for epsilon in self.epsilon_choices for count in (levels, 1))
 
     def _check_questions(self) -> None:
         """Raises `SpecificationError` or `InvalidQuery` unless the questions that are asked for can be made."""

@@ -19,7 +19,7 @@ from dither_server.refreshed import Refreshed
 from dither_server.schema import tokens
 from dither_server.writer import Writer
 
-__all__ = ["Access", "Role", "Token"]
+__all__ = ["Access", "Role", "Token", "draw_token", "insert_token"]
 
 Role = Literal["admin", "analyst", "gateway"]
 
@@ -34,6 +34,7 @@ _GATEWAYS_ONLY = (
     "Tickets of this collection are for gateways, such as an app's own server: send the token of one in the header "
     "Authorization: Bearer TOKEN."
 )
+_DAY = 24 * 3600 * 1000
 _ENVIRONMENT = "environment"
 """The id of the admin that DITHER_ADMIN_TOKEN makes; it is in no table."""
 
@@ -48,6 +49,8 @@ class Token:
     created_at: int
     collections: frozenset[str] | None = None
     """The ids of the collections that it is for; None for every one, those to come among them."""
+    expires_at: int | None = None
+    """No call takes it from then on; None for never."""
 
     def to_json(self) -> dict[str, Any]:
         """The object of the wire format."""
@@ -56,15 +59,26 @@ class Token:
             "role": self.role,
             "name": self.name,
             "created_at": iso_time(self.created_at),
+            "expires_at": None if self.expires_at is None else iso_time(self.expires_at),
             "collections": None if self.collections is None else sorted(self.collections),
         }
 
     def check(self, role: Role, collection_id: str | None) -> None:
         """Raises `Forbidden` unless its holder may act as `role`, and in that collection if there is one."""
-        if role not in _GRANTS[self.role]:
+        if not self._may(role):
             raise Forbidden(f"This call needs a token of the role {role} or admin.")
-        if self.collections is not None and collection_id not in self.collections:
+        if not self._for(collection_id):
             raise Forbidden("The token is for other collections: ask an admin for one that is for this collection.")
+
+    def acts_as(self, role: Role, collection_id: str) -> bool:
+        """Whether `check` would pass."""
+        return self._may(role) and self._for(collection_id)
+
+    def _may(self, role: Role) -> bool:
+        return role in _GRANTS[self.role]
+
+    def _for(self, collection_id: str | None) -> bool:
+        return self.collections is None or collection_id in self.collections
 
 
 class Access:
@@ -86,15 +100,6 @@ class Access:
         """Reads which tokens there are."""
         self._refreshed.refresh()
 
-    def first_token(self) -> str | None:
-        """A new admin's token if there is no admin at all, else None; to be shown once, at start."""
-        if any(token.role == "admin" for token in [*self._tokens.values(), *self._environment.values()]):
-            return None
-        secret, digest, token = self._draw("admin", "first admin")
-        self._writer.submit(lambda connection: _insert(connection, digest, token)).result()
-        self.refresh()
-        return secret
-
     def check(self, authorization: str | None, role: Role, collection_id: str | None = None) -> Token:
         """The token that the header `Authorization` brings, which acts as `role`, in that collection if one is given.
 
@@ -114,7 +119,8 @@ class Access:
         Raises `Unauthorized`. Reads the database if the token is not known here, so not for the event loop.
         """
         token = self._token(authorization)
-        if token is None and authorization is not None:  # another process may have just made it
+        # Another process may have just made it. Anybody can send tokens that nobody made, so all are read only for one.
+        if token is None and authorization is not None and _is_stored(self._engine, _digest(authorization)):
             self.refresh()
             token = self._token(authorization)
         if token is None:
@@ -122,9 +128,11 @@ class Access:
         return token
 
     def with_id(self, token_id: str) -> tuple[bytes, Token] | None:
-        """The token with this id, and the hash of its secret."""
+        """The valid token with this id, and the hash of its secret."""
         known = {**self._tokens, **self._environment}
-        return next(((digest, token) for digest, token in known.items() if token.id == token_id), None)
+        return next(
+            ((digest, token) for digest, token in known.items() if token.id == token_id and self._valid(token)), None
+        )
 
     async def check_soon(self, authorization: str | None, role: Role, collection_id: str | None = None) -> Token:
         """`check` for the event loop."""
@@ -132,15 +140,19 @@ class Access:
             return await asyncio.to_thread(self.check, authorization, role, collection_id)
         return self.check(authorization, role, collection_id)
 
-    async def create(self, role: Role, name: str, collections: SizedIterable[str] | None = None) -> tuple[str, Token]:
+    async def create(
+        self, role: Role, name: str, collections: SizedIterable[str] | None = None, days: int | None = None
+    ) -> tuple[str, Token]:
         """A new token, for these collections or for all: its secret, never shown again, and what is known of it.
 
-        Raises `InvalidBody` for an admin's token that is not for all.
+        It expires after so many `days`, if given. Raises `InvalidBody` for an admin's token that is not for all.
         """
         if role == "admin" and collections is not None:
             raise InvalidBody("collections: An admin's token is for every collection; leave the field out.")
-        secret, digest, token = self._draw(role, name, None if collections is None else frozenset(collections))
-        await self._writer.run(lambda connection: _insert(connection, digest, token))
+        secret, digest, token = draw_token(
+            self._clock, role, name, None if collections is None else frozenset(collections), days
+        )
+        await self._writer.run(lambda connection: insert_token(connection, digest, token))
         await asyncio.to_thread(self.refresh)
         return secret, token
 
@@ -156,24 +168,38 @@ class Access:
         await asyncio.to_thread(self.refresh)
 
     def _token(self, authorization: str | None) -> Token | None:
-        scheme, _, secret = (authorization or "").partition(" ")
-        digest = _hash(secret.strip())
+        digest = _digest(authorization or "")
         # What is looked up is a hash, so the time it takes says nothing about how near a guess is to a token.
         token = self._environment.get(digest) or self._tokens.get(digest)
-        return token if scheme.lower() == "bearer" else None
+        return token if _is_bearer(authorization) and token is not None and self._valid(token) else None
+
+    def _valid(self, token: Token) -> bool:
+        return token.expires_at is None or milliseconds(self._clock()) < token.expires_at
 
     def _read(self) -> None:
         self._tokens = _read(self._engine)
 
-    def _draw(self, role: Role, name: str, collections: frozenset[str] | None = None) -> tuple[str, bytes, Token]:
-        secret = f"dither_{role}_{secrets.token_urlsafe(32)}"
-        token = Token(secrets.token_hex(5), role, name, milliseconds(self._clock()), collections)
-        return secret, _hash(secret), token
+
+def draw_token(
+    clock: Clock, role: Role, name: str, collections: frozenset[str] | None = None, days: int | None = None
+) -> tuple[str, bytes, Token]:
+    """A new token's secret, its hash, and what is known of it; it is stored nowhere yet."""
+    secret, now = f"dither_{role}_{secrets.token_urlsafe(32)}", milliseconds(clock())
+    expires_at = None if days is None else now + days * _DAY
+    return secret, _hash(secret), Token(secrets.token_hex(5), role, name, now, collections, expires_at)
 
 
 def _read(engine: Engine) -> dict[bytes, Token]:
     """Every token that is stored, by its hash."""
-    found = select(tokens.c.hash, tokens.c.id, tokens.c.role, tokens.c.name, tokens.c.created_at, tokens.c.collections)
+    columns = (
+        tokens.c.id,
+        tokens.c.role,
+        tokens.c.name,
+        tokens.c.created_at,
+        tokens.c.collections,
+        tokens.c.expires_at,
+    )
+    found = select(tokens.c.hash, *columns)
     with engine.connect() as connection:
         return {
             row.hash: Token(
@@ -182,16 +208,32 @@ def _read(engine: Engine) -> dict[bytes, Token]:
                 row.name,
                 row.created_at,
                 None if row.collections is None else frozenset(json.loads(row.collections)),
+                row.expires_at,
             )
             for row in connection.execute(found)
         }
+
+
+def _is_bearer(authorization: str | None) -> bool:
+    return (authorization or "").partition(" ")[0].lower() == "bearer"
+
+
+def _is_stored(engine: Engine, digest: bytes) -> bool:
+    with engine.connect() as connection:
+        return connection.execute(select(tokens.c.id).where(tokens.c.hash == digest)).first() is not None
+
+
+def _digest(authorization: str) -> bytes:
+    """The hash of the token in a header `Authorization`."""
+    return _hash(authorization.partition(" ")[2].strip())
 
 
 def _hash(secret: str) -> bytes:
     return hashlib.sha256(secret.encode()).digest()
 
 
-def _insert(connection: Connection, digest: bytes, token: Token) -> None:
+def insert_token(connection: Connection, digest: bytes, token: Token) -> None:
+    """Stores a token, by the hash of its secret."""
     row = {
         "id": token.id,
         "hash": digest,
@@ -199,5 +241,6 @@ def _insert(connection: Connection, digest: bytes, token: Token) -> None:
         "name": token.name,
         "created_at": token.created_at,
         "collections": None if token.collections is None else json.dumps(sorted(token.collections)),
+        "expires_at": token.expires_at,
     }
     connection.execute(insert(tokens), row)

@@ -66,6 +66,7 @@ def create_app(settings: Settings, clock: Clock = time.time) -> FastAPI:
         description=_DESCRIPTION,
         lifespan=lifespan,
         docs_url=None,
+        openapi_url=None,  # written once, below
         redoc_url=None,
         redirect_slashes=False,
         # It looks for tracers at every request, and would tell them the texts of errors.

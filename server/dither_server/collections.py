@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -127,7 +127,8 @@ class Collections:
 
     def get(self, collection_id: str) -> Collection:
         """The collection with this id; reads the database if it is not known here. Raises `NotFound`."""
-        if collection_id not in self._by_id:
+        # Another process may have just made it. Anybody can ask for what nobody made, so all are read only for one.
+        if collection_id not in self._by_id and _is_stored(self._engine, collection_id):
             self.refresh()
         try:
             return self._by_id[collection_id]
@@ -169,10 +170,11 @@ class Collections:
         """The collection's terms now, with its number of answers from the database."""
         return collection.terms(milliseconds(self._clock()), self._store.total(collection.number))
 
-    def all_terms(self) -> list[dict[str, Any]]:
-        """The terms of every collection, the newest first."""
-        totals, now = self._store.totals(), milliseconds(self._clock())
-        return [collection.terms(now, totals.get(collection.number, 0)) for collection in self.all()]
+    def all_terms(self, shown: Callable[[Collection], bool]) -> list[dict[str, Any]]:
+        """The terms of every collection that is `shown`, the newest first."""
+        some = [collection for collection in self.all() if shown(collection)]
+        totals, now = self._store.totals() if some else {}, milliseconds(self._clock())
+        return [collection.terms(now, totals.get(collection.number, 0)) for collection in some]
 
     def all(self) -> Iterable[Collection]:
         """Every collection, the newest first."""
@@ -220,6 +222,12 @@ class Collections:
         known |= {row["number"]: _load(row) for row in rows}
         self._by_number = {number: known[number] for number in sorted(known)}
         self._by_id = {one.id: one for one in self._by_number.values()}
+
+
+def _is_stored(engine: Engine, collection_id: str) -> bool:
+    with engine.connect() as connection:
+        found = select(collections.c.number).where(collections.c.id == collection_id)
+        return connection.execute(found).first() is not None
 
 
 def _in_state(collection: Collection, state: State) -> Collection:

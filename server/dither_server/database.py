@@ -1,8 +1,11 @@
 """The database: an engine with the right settings for SQLite or PostgreSQL, at the newest schema."""
 
 import logging
+import os
 import sqlite3
+import stat
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,7 @@ from sqlalchemy import (
     event,
     literal_column,
     make_url,
+    text,
 )
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import (
@@ -41,6 +45,7 @@ __all__ = [
     "driver_rows",
     "insert_into",
     "make_engine",
+    "not_to_the_disk",
     "reading",
     "upgrade",
     "writing",
@@ -86,9 +91,14 @@ def make_engine(address: str) -> Engine:
 
 
 def upgrade(engine: Engine) -> None:
-    """Runs the migrations that the database lacks. Raises `StartRefused` with one sentence if it cannot be used."""
+    """Runs the migrations that the database lacks. Raises `StartRefused` with one sentence if it cannot be used.
+
+    An SQLite database's files are its user's alone from then on, those that SQLite makes later among them.
+    """
     try:
+        _create_private(engine.url)
         upgrade_database(writing(engine))
+        _make_private(engine.url)
     except SchemaRefused as error:
         engine.dispose()
         raise StartRefused(str(error)) from None
@@ -114,6 +124,12 @@ def insert_into(dialect: str, table: TableClause) -> Any:
     """An `INSERT` that can say `ON CONFLICT`, in the dialect of that name."""
     insert: type[Insert] = postgresql.Insert if dialect == "postgresql" else sqlite.Insert
     return insert(table)
+
+
+def not_to_the_disk(connection: Connection) -> None:
+    """Lets PostgreSQL not wait for the disk at the end of this transaction, whose loss would do no harm."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SET LOCAL synchronous_commit TO off"))
 
 
 def database_time(dialect: str) -> ColumnElement[int]:
@@ -202,6 +218,27 @@ def _say_damaged(context: ExceptionContext) -> Exception | None:
         "`sqlite3 FILE .recover` finds"
     )
     return OperationalError(None, None, error)
+
+
+def _create_private(url: URL) -> None:
+    """Makes an SQLite file that is not there yet; SQLite gives the files beside it the same mode."""
+    if url.get_backend_name() == "sqlite" and url.database and not Path(url.database).exists():
+        with suppress(OSError):  # SQLite says what is wrong, or another process was first
+            os.close(os.open(url.database, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+def _make_private(url: URL) -> None:
+    """Takes from others what an SQLite database's files let them do. Raises `StartRefused`."""
+    if url.get_backend_name() != "sqlite":
+        return
+    for file in (Path(f"{url.database}{ending}") for ending in ("", "-wal", "-shm")):
+        try:
+            if file.exists() and stat.S_IMODE(file.stat().st_mode) & 0o077:
+                file.chmod(0o600)
+        except FileNotFoundError:
+            pass  # another process has closed the database
+        except OSError as error:
+            raise StartRefused(f"Others can read {file}, which cannot be changed ({error.strerror}).") from None
 
 
 def _cannot_open(url: URL, error: DBAPIError) -> str:

@@ -27,6 +27,7 @@
     └── TryLater
         ├── Overloaded        too much is waiting to be written
         ├── TooManyTickets    the address, or the token, has had its share for now
+        ├── TooManyStreams    the address, or all together, have as many event streams as there may be
         └── Unavailable       the database cannot be used now, or the server is stopping
     StartRefused              the server cannot start as it is configured
 
@@ -61,6 +62,7 @@ __all__ = [
     "TicketForeign",
     "TicketInvalid",
     "TicketRefused",
+    "TooManyStreams",
     "TooManyTickets",
     "TryLater",
     "Unauthorized",
@@ -238,6 +240,13 @@ class TooManyTickets(TryLater):
     def __init__(self, detail: str | None = None, seconds: int = 1) -> None:
         super().__init__(detail)
         self.retry_after = seconds
+
+
+class TooManyStreams(TryLater):
+    """The address that asks, or all together, have as many event streams open as there may be."""
+
+    default = "There are too many event streams: close one, or ask for the posterior now and then instead."
+    retry_after = 15
 
 
 class Unavailable(TryLater):

@@ -18,6 +18,7 @@ from dither_estimator.counts import total_answers
 from dither_estimator.learner import InvalidSnapshot, Learner
 from dither_estimator.member_counts import Members, members_of, without_members
 from dither_estimator.misfit import Look, check_questions, misfit_p_value, misfit_report
+from dither_estimator.renewal import pool_size
 from dither_server.clock import Clock, iso_time, milliseconds
 from dither_server.collections import Collection
 from dither_server.institutions import Institutions, table_of
@@ -26,9 +27,8 @@ from dither_server.store import HistoryRow, Store
 
 __all__ = ["Keeper", "Particles", "Published", "Question", "Update", "stored_learner"]
 
-_FIRST_POOL = 64
-"""Questions out at first: hundreds may be asked before the first answer, and a few would leave gaps between them."""
-_LARGEST_POOL = 16
+_MANY = 1_000
+"""People who are expected to hold questions at one time, until it is seen how many answer."""
 _HISTORY_GROWTH = 1.02
 """The history gets a row when the answers have grown by this factor."""
 
@@ -60,6 +60,8 @@ class Published:
     """None where another process runs the particle system."""
     check_pools: Mapping[Fraction, tuple[Question, ...]] = field(default_factory=dict)
     """The check questions of each ε, likewise; empty without a check."""
+    renew_at: float = math.inf
+    """The answers after which other questions would be asked, much better ones."""
     check_share: float = 0.0
     """The chance that a ticket is to be a check ticket."""
     width: float = 0.0
@@ -91,7 +93,7 @@ class Keeper:
         self._queries: dict[str, Query] = {}
         self._learner = stored_learner(collection, store)
         self._history_at = store.last_history(collection.number)
-        self._newest = _LARGEST_POOL
+        self._outstanding = _MANY
         self._shares = 0
         self._check = collection.specification.misfit_check
         self._check_counts: dict[Query, npt.NDArray[np.int64]] = {}
@@ -146,7 +148,7 @@ class Keeper:
         self._learner.learn_counts(missing)
         self._learner.learn_members(members)
         self._learner.particles()  # counts are taken in when somebody looks; now, since this is timed
-        self._newest = int(sum(row.sum() for row in missing.values())) or self._newest
+        self._outstanding = int(sum(row.sum() for row in missing.values())) or self._outstanding
         return Update(self._learner.moves - before, time.perf_counter() - began)
 
     def look(self) -> Look | None:
@@ -166,7 +168,7 @@ class Keeper:
     def publish(self) -> Published:
         """The learner's state for everybody to read."""
         learner = self._learner
-        size = max(1, min(self._newest, _LARGEST_POOL)) if learner.answers else _FIRST_POOL
+        size = pool_size(learner.answers, self._outstanding)
         choices = self.collection.specification.epsilon_choices
         posterior = learner.posterior().to_json()
         pools = {epsilon: learner.pool(size, epsilon) for epsilon in choices}
@@ -180,6 +182,7 @@ class Keeper:
                 "updated_at": iso_time(milliseconds(self._clock())),
             },
             particles=learner.particles(),
+            renew_at=learner.renew_at,
             check_pools={epsilon: self._check_pool(epsilon) for epsilon in choices if self._check},
             check_share=self._check.share if self._check else 0.0,
             width=_width(pools.values()),
@@ -204,7 +207,8 @@ class Keeper:
 
     def _check_pool(self, epsilon: Fraction) -> tuple[Question, ...]:
         spec = self.collection.specification
-        return _questions(check_questions(spec.family, *self._learner.particles(), epsilon, spec.transform), "check")
+        one_level = spec.check_question(epsilon)
+        return _questions(check_questions(spec.family, *self._learner.particles(), one_level, spec.transform), "check")
 
     def _misfit(self) -> dict[str, Any] | None:
         if self._check is None:

@@ -8,6 +8,8 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from dither_server.database import not_to_the_disk
+from dither_server.ingest_sql import number_queries
 from dither_server.keeper import Keeper, Published
 from dither_server.leases import Lease, LeaseLost
 from dither_server.publications import Edition, published_text, replace_publication
@@ -18,7 +20,7 @@ __all__ = ["Kept"]
 SNAPSHOT_SECONDS = 5.0
 """A collection's snapshot is not stored more often than this."""
 PUBLICATION_SECONDS = 0.5
-"""Nor what is published, where there are other processes; where there are none, it is stored with the snapshot."""
+"""Nor what others are to read, unless its questions are new. Without any it is stored with the snapshot."""
 
 _NEVER = float("inf")
 
@@ -33,8 +35,8 @@ class Kept:
         self.keeper = keeper
         self.published: Published | None = None
         """What requests read; the owner sets it."""
-        self.numbered: set[bytes] = set()
-        """Packed questions that have their number in the database; the owner adds to it."""
+        self._numbered: set[bytes] = set()
+        """Packed questions of the last edition, which have rows."""
         self._snapshot_learnt = keeper.learnt
         self._snapshot_stored = time.monotonic()
         self._edition = 0
@@ -53,6 +55,7 @@ class Kept:
         """
         if self._failed:
             self._failed, self._snapshot_learnt, self._in_edition = False, -1, None
+            self._numbered = set()
         now = time.monotonic()
         with_snapshot = self._snapshot_new() and (last or self._snapshot_due() <= now)
         with_edition = self._edition_new() and (last or self._edition_due(alone) <= now)
@@ -65,12 +68,12 @@ class Kept:
         if with_edition and self.published is not None:
             self._edition += 1
             self._in_edition, self._edition_stored = self.published, now
-            edition, text = Edition(self.lease.term, self._edition, self.keeper.known), published_text(self.published)
-            jobs.append(lambda connection: replace_publication(connection, collection, edition, text))
+            jobs.append(self._edition_job(self.published))
         if not jobs:
             return None
 
         def run(connection: Connection) -> None:
+            not_to_the_disk(connection)
             for job in jobs:
                 job(connection)
 
@@ -94,8 +97,27 @@ class Kept:
     def _snapshot_due(self) -> float:
         return self._snapshot_stored + SNAPSHOT_SECONDS if self._snapshot_new() else _NEVER
 
+    def _edition_job(self, published: Published) -> Callable[[Connection], None]:
+        """Publishes, and gives questions rows before others ask them: or first answers would wait for each other."""
+        collection = self.lease.collection
+        edition, text = Edition(self.lease.term, self._edition, self.keeper.known), published_text(published)
+        new, self._numbered = published.questions - self._numbered, published.questions
+
+        def run(connection: Connection) -> None:
+            number_queries(connection, new)
+            replace_publication(connection, collection, edition, text)
+
+        return run
+
+    def _renewed(self) -> bool:
+        """Whether the questions are others than those in the last edition."""
+        new, old = self.published, self._in_edition
+        return new is not None and (old is None or new.renew_at != old.renew_at)
+
     def _edition_due(self, alone: bool) -> float:
         if not self._edition_new():
             return _NEVER
+        if not alone and self._renewed():
+            return self._edition_stored
         first = self._in_edition is None and not self._edition
         return self._edition_stored + PUBLICATION_SECONDS if first or not alone else self._snapshot_due()

@@ -13,6 +13,7 @@ from typing import Any
 import structlog
 from structlog.typing import EventDict, Processor
 
+from dither_server.audit import LOGGER
 from dither_server.settings import Settings
 
 __all__ = ["log_formatter", "request_id", "set_up_logs"]
@@ -33,6 +34,7 @@ def set_up_logs(settings: Settings) -> None:
     root.setLevel(logging.ERROR if settings.log_level == "error" else logging.WARNING)
     for package in _OURS:
         logging.getLogger(package).setLevel(settings.log_level.upper())
+    logging.getLogger(LOGGER).setLevel(logging.INFO)
 
 
 def log_formatter(log_format: str) -> logging.Formatter:

@@ -12,7 +12,7 @@ from random import getrandbits
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dither_server.errors import Unavailable
+from dither_server.errors import InvalidBody, Unavailable
 from dither_server.logs import request_id
 from dither_server.metrics import Metrics
 from dither_server.problems import problem_response
@@ -26,14 +26,22 @@ _SAFE_HEADERS = [
         b"default-src 'none'; style-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'",
     ),
     (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
     (b"referrer-policy", b"no-referrer"),
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
 ]
 """For whatever does not bring its own, as pages and their files do; an answer or a ticket is in no cache."""
 
+_HTTPS_ALONE = (b"strict-transport-security", b"max-age=31536000")
+"""For what came by https: browsers come that way again, for a year. Other names of the domain are not ours to bind."""
+_MOST_PARAMETERS = 100
+"""Parameters that an address may have: forms of the dashboard have some tens, calls a few."""
+
 _GONE = 499
 """Counted as the status of a request whose sender left before the end of its body."""
+
+_TOO_MANY = InvalidBody(f"The address must have at most {_MOST_PARAMETERS} parameters.")
 
 _log = logging.getLogger(__name__)
 
@@ -63,10 +71,15 @@ class Observer:
                 own = {name for name, _ in message["headers"]}
                 safe = [header for header in _SAFE_HEADERS if header[0] not in own]
                 message["headers"] = [*message["headers"], *headers, *safe]
+                if scope["scheme"] == "https":
+                    message["headers"].append(_HTTPS_ALONE)
             await send(message)
 
         try:
-            await self._app(scope, receive, send_on)
+            if scope["query_string"].count(b"&") >= _MOST_PARAMETERS:
+                await problem_response(_TOO_MANY)(scope, receive, send_on)
+            else:
+                await self._app(scope, receive, send_on)
         except ClientDisconnect:
             status = _GONE
         except asyncio.CancelledError:  # the server stops, and has waited for as long as it does

@@ -1,11 +1,13 @@
 """The OpenAPI document: FastAPI's, with the calls that are plain Starlette routes written beside them and merged in."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
@@ -79,6 +81,15 @@ def add_openapi(app: FastAPI, operations: list[Operation], models: tuple[type[Ba
         return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]
+
+    @cache
+    def written() -> bytes:
+        return json.dumps(openapi(), ensure_ascii=False, separators=(",", ":")).encode()
+
+    def show(request: Request) -> Response:
+        return Response(written(), media_type="application/json")
+
+    app.add_route("/openapi.json", show, include_in_schema=False)
 
 
 def _examples(named: Mapping[str, Any]) -> dict[str, Any]:

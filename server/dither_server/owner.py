@@ -12,7 +12,7 @@ import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from fractions import Fraction
 
@@ -23,12 +23,13 @@ from dither_server.clock import Clock, milliseconds
 from dither_server.collections import Collection, Collections
 from dither_server.database import DATABASE_TROUBLE
 from dither_server.errors import Unavailable
-from dither_server.ingest_sql import number_queries
 from dither_server.institutions import Institutions
 from dither_server.keeper import Keeper, Particles, Published, Question, stored_learner
 from dither_server.kept import Kept
 from dither_server.leases import Lease, LeaseLost, free_leases, held
 from dither_server.metrics import Metrics
+from dither_server.notifications import Notifications
+from dither_server.pace import Pace
 from dither_server.publications import Edition, read_editions, read_publication
 from dither_server.store import HistoryRow, Store, add_history, add_look
 from dither_server.writer import Writer
@@ -54,6 +55,7 @@ class Owner:
         writer: Writer,
         clock: Clock,
         metrics: Metrics,
+        notifications: Notifications,
     ) -> None:
         self._engine = engine
         self._collections = collections
@@ -62,6 +64,8 @@ class Owner:
         self._writer = writer
         self._clock = clock
         self._metrics = metrics
+        self._notifications = notifications
+        self._pace = Pace()
         self._published: dict[int, Published] = {}
         self._editions: dict[int, Edition] = {}
         """Which editions of other processes are in `_published`."""
@@ -95,6 +99,13 @@ class Owner:
         """Whether answers are being learnt."""
         return self._thread.is_alive() and not self._stopping
 
+    def stored(self, added: Mapping[int, int]) -> None:
+        """Says that so many answers of these collections are committed."""
+        self._pace.note(added)
+        self.notify(added)
+        if any(number not in self._leases and self._pace.behind(number) for number in added):
+            self._notifications.send()
+
     def notify(self, collections: Iterable[int]) -> None:
         """Says that these collections have new counts, which are committed."""
         with self._wake:
@@ -114,18 +125,21 @@ class Owner:
     def look_around(self, count: bool) -> None:
         """Reads what other processes have published, and, to `count`, which collections got answers through them."""
         owned = list(self._leases)
-        totals = Counter(self._store.totals(owned) if count and owned else {})
-        totals.update(self._institutions.totals(owned) if count and owned else {})
+        totals = self._totals(owned if count else [])
         editions = read_editions(self._engine)
-        for number in {*self._published, *self._waiting}:
-            if number not in self._leases and number in editions and self._editions.get(number) != editions[number]:
+        for number in {*self._published, *self._waiting} - self._leases.keys() & editions.keys():
+            if self._editions.get(number) != editions[number]:
                 self._read_published(number)
+            elif self._pace.behind(number):
+                self._pace.found(number, self._totals([number])[number])
         # What was read here may not be the last that a former owner has published.
         unlearnt = {number for number in owned if number in self._published and number not in self._known}
         if count:
             nothing = Edition(0, 0, -1)
             known = {number: self._known.get(number, editions.get(number, nothing).answers) for number in owned}
             unlearnt |= {number for number in owned if totals[number] != known[number]}
+            for number in unlearnt:
+                self._pace.found(number, totals[number])
         self.notify(unlearnt)
 
     async def published(self, collection: Collection) -> Published:
@@ -147,6 +161,11 @@ class Owner:
         except TimeoutError:
             raise Unavailable("The collection's estimator is not ready yet: try again later.") from None
 
+    async def questions(self, collection: Collection) -> Published:
+        """`published`, for whoever is to be asked: waits for a moment while better questions are about to come."""
+        await self._pace.keep(collection.number)
+        return await self.published(collection)
+
     async def particles(self, collection: Collection) -> Particles:
         """The particles, or those of the last snapshot where another process runs them. Raises `Unavailable`."""
         published = await self.published(collection)
@@ -160,14 +179,23 @@ class Owner:
             return self._random.choice(published.check_pools[epsilon])
         return self._random.choice(published.pools[epsilon])
 
+    def _totals(self, collections: Sequence[int]) -> Counter[int]:
+        """How many answers and institutions' counts are stored of each collection."""
+        if not collections:
+            return Counter()
+        return Counter(self._store.totals(collections)) + Counter(self._institutions.totals(collections))
+
     def _read_published(self, number: int) -> Published | None:
         """Takes what another process has published of a collection."""
         found = read_publication(self._engine, number)
         if found is None:
             return None
+        stored = self._totals([number])[number]
         with self._wake:
             if number not in self._leases:  # or else what is here is newer
                 self._editions[number], self._published[number] = found
+                self._pace.published(number, found[1], found[0].answers)
+                self._pace.found(number, stored)
             waiting = self._waiting.pop(number, [])
         _settle(waiting, found[1])
         return found[1]
@@ -190,15 +218,17 @@ class Owner:
             if stopping:
                 return
             with self._wake:
-                self._wake.wait_for(
-                    lambda: self._due.keys() & self._waiting or self._stopping, min(rest, _LONGEST_REST)
-                )
+                self._wake.wait_for(self._urgent, min(rest, _LONGEST_REST))
+
+    def _urgent(self) -> bool:
+        """Whether something is not to wait until the owner has rested."""
+        return bool(self._due.keys() & self._waiting) or self._stopping or any(map(self._pace.behind, self._due))
 
     def _attend(self, lease: Lease) -> float:
         """Lets one collection's learner catch up, and publishes. Returns how long to rest from that (seconds)."""
         number = lease.collection
         outcome: Published | Unavailable
-        began = time.perf_counter()
+        began, noted = time.perf_counter(), self._pace.noted(number)
         try:
             outcome = self._caught_up(lease)
         except LeaseLost:  # whoever has it now publishes, and those who wait get that
@@ -214,6 +244,7 @@ class Owner:
         with self._wake:
             if isinstance(outcome, Published) and self._leases.get(number) == lease:
                 self._published[number] = outcome
+                self._pace.published(number, outcome, self._known[number], noted)
             waiting = self._waiting.pop(number, [])
         _settle(waiting, outcome)
         if not isinstance(outcome, Published):
@@ -252,21 +283,13 @@ class Owner:
             # Nobody hears of a look before it is stored for good.
             job = held(lease, _look_job(number, look, milliseconds(self._clock())))
             keeper.keep_looks(self._writer.submit(job).result())
-        published = keeper.publish()
-        self._number(kept, published.questions - kept.numbered)
-        kept.published = published
+        published = kept.published = keeper.publish()
         self._known[number] = keeper.known
         self._note(keeper, began, published)
         row = keeper.history(published)
         if row is not None:
             self._writer.submit(held(lease, _history_job(number, row)))
         return published
-
-    def _number(self, kept: Kept, questions: set[bytes]) -> None:
-        """Gives questions rows before they are asked: else processes that store first answers wait for each other."""
-        if questions:
-            job = self._writer.submit(lambda connection: number_queries(connection, questions))
-            kept.numbered |= job.result().keys()
 
     def _note(self, keeper: Keeper, began: tuple[int, float], published: Published) -> None:
         collection, ess = keeper.collection, published.posterior["ess"]
@@ -287,7 +310,10 @@ class Owner:
         for number, kept in self._kept.items():
             job = kept.job(self._alone, number in leaving, at)
             if job is not None:
-                self._writer.submit(held(kept.lease, job)).add_done_callback(kept.note)
+                stored = self._writer.submit(held(kept.lease, job))
+                stored.add_done_callback(kept.note)
+                if not self._alone:
+                    stored.add_done_callback(lambda _: self._notifications.send())
 
     def _give_up(self, leaving: frozenset[int]) -> None:
         """Frees leases, once everything under them is stored."""
@@ -301,6 +327,7 @@ class Owner:
         error = self._writer.submit(lambda connection: free_leases(connection, freed)).exception()
         if error is not None:
             _log.warning("leases are left to expire", extra={"error": type(error).__name__})
+        self._notifications.send()
 
 
 def _settle(waiting: Iterable[Future[Published]], outcome: Published | Unavailable) -> None:

@@ -7,6 +7,7 @@ in which transactions commit: each time, everything is compared with what the da
 
 import logging
 import threading
+import time
 from itertools import count
 
 from sqlalchemy import Engine
@@ -15,6 +16,7 @@ from dither_server.access import Access
 from dither_server.collections import Collections
 from dither_server.leases import preferred, read_leases, take_leases
 from dither_server.membership import Membership, Transact
+from dither_server.notifications import Notifications
 from dither_server.owner import Owner
 from dither_server.refreshed import Refreshed
 from dither_server.store import Store
@@ -23,6 +25,8 @@ from dither_server.ticket_keys import TicketKeys
 __all__ = ["POLL_SECONDS", "Poller"]
 
 POLL_SECONDS = 0.5
+_STOP_SECONDS = 0.1
+"""How long an end is waited for, at most."""
 _COUNT_ALONE = 20
 """A process that is alone knows of every answer; it counts every so many times all the same."""
 
@@ -42,6 +46,7 @@ class Poller:
         access: Access,
         keys: TicketKeys,
         owner: Owner,
+        notifications: Notifications,
     ) -> None:
         self._engine = engine
         self._transact = transact
@@ -51,6 +56,7 @@ class Poller:
         self._access = access
         self._keys = keys
         self._owner = owner
+        self._notifications = notifications
         self._alone = True
         self._leases = Refreshed(self._share_leases)
         self._stopped = threading.Event()
@@ -65,6 +71,7 @@ class Poller:
         """Ends the thread."""
         self._stopped.set()
         self._thread.join()
+        self._notifications.close()
 
     @property
     def alive(self) -> bool:
@@ -78,16 +85,26 @@ class Poller:
     def _run(self) -> None:
         failing = False
         for turn in count():
-            if self._stopped.wait(POLL_SECONDS):
-                return
             try:
+                if self._waited():
+                    return
                 self._poll(counts=not self._alone or turn % _COUNT_ALONE == 0)
             except Exception as error:  # whatever it was, the next time may go well
                 if not failing:
                     _log.warning("polling failed", extra={"error": type(error).__name__})
                 failing = True
+                self._stopped.wait(POLL_SECONDS)
             else:
                 failing = False
+
+    def _waited(self) -> bool:
+        """Waits until it is time to poll, and looks around meanwhile when another process says so. Whether to end."""
+        until = time.monotonic() + POLL_SECONDS
+        while not self._alone and (left := until - time.monotonic()) > 0 and not self._stopped.is_set():
+            if self._notifications.wait(min(left, _STOP_SECONDS)):
+                self.share_leases()
+                self._owner.look_around(True)
+        return self._stopped.wait(max(0.0, until - time.monotonic()))
 
     def _poll(self, counts: bool) -> None:
         self.share_leases()

@@ -7,6 +7,7 @@ and of a validation error only the place and the rule.
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -61,6 +62,9 @@ class Problem:
 Show = Callable[[Problem, str], Response]
 """Makes a page of a problem and its detail."""
 
+_MANY_ERRORS = 16
+"""Errors of one validation that are built to tell the first of them; only all of them can be."""
+
 _INTERNAL = Problem(500, "internal", "The server failed")
 
 _PROBLEMS: dict[type[Exception], Problem] = {
@@ -88,6 +92,7 @@ _PROBLEMS: dict[type[Exception], Problem] = {
     errors.CollectionFull: Problem(409, "collection-full", "The collection is full"),
     errors.NotByInvitation: Problem(409, "not-by-invitation", "The collection takes no invitations"),
     errors.TooManyTickets: Problem(429, "too-many-tickets", "Too many tickets at once"),
+    errors.TooManyStreams: Problem(429, "too-many-streams", "Too many event streams"),
     errors.Overloaded: Problem(503, "overloaded", "The server is busy"),
     errors.Unavailable: Problem(503, "unavailable", "The database is not available"),
 }
@@ -125,15 +130,22 @@ def problem_response(error: Exception, show: Show | None = None) -> Response:
 
 def invalid(
     error: ValidationError | RequestValidationError, model: type[BaseModel] | None = None
-) -> errors.InvalidBody:
-    """A sentence about the first thing that is wrong: the field, if it is one of `model`'s, and what is allowed."""
+) -> errors.InvalidBody | errors.MalformedJson:
+    """A sentence about the first thing that is wrong: the field, if it is one of `model`'s, and what is allowed.
+
+    Where very much is wrong, all that is said is what the fields are: what is built is bounded, whatever was sent.
+    """
+    known = ", ".join(model.model_fields) if model else ""
     if isinstance(error, ValidationError):
+        if error.error_count() > _MANY_ERRORS:
+            return errors.InvalidBody(f"More than {_MANY_ERRORS} things are wrong; the fields are: {known}.")
         first = error.errors(include_input=False, include_url=False, include_context=False)[0]
     else:
         first = error.errors()[0]
+    if first["type"] == "json_invalid":
+        return errors.MalformedJson()
     place = ".".join(_place(first["loc"], model))
     if first["type"] == "extra_forbidden":
-        known = ", ".join(model.model_fields) if model else ""
         return errors.InvalidBody(f"There is a field that is not known; the fields are: {known}.")
     rule = str(first["msg"]).removeprefix("Value error, ")
     if first["type"] == "string_pattern_mismatch":
@@ -191,11 +203,12 @@ def _place(location: Sequence[str | int], model: type[BaseModel] | None) -> Iter
     return [str(part) for part in known]
 
 
-def _names(model: type[BaseModel]) -> set[str]:
+@cache
+def _names(model: type[BaseModel]) -> frozenset[str]:
     """The names of the fields of `model` and of the models inside it."""
     schema: Mapping[str, Any] = model.model_json_schema()
     inner = schema.get("$defs", {}).values()
-    return {name for part in (schema, *inner) for name in part.get("properties", {})}
+    return frozenset(name for part in (schema, *inner) for name in part.get("properties", {}))
 
 
 def _described(same: Sequence[type[Exception]]) -> dict[str, Any]:

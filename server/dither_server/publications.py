@@ -4,6 +4,7 @@ The particles are not in it: whoever wants them finds them in the snapshot.
 """
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -66,6 +67,7 @@ def published_text(published: Published) -> str:
         "posterior": published.posterior,
         "pools": _pools_json(published.pools),
         "check_pools": _pools_json(published.check_pools),
+        "renew_at": None if math.isinf(published.renew_at) else published.renew_at,
         "check_share": published.check_share,
     }
     return json.dumps(content, separators=(",", ":"), allow_nan=False)
@@ -79,6 +81,7 @@ def _parse(text: str) -> Published:
         posterior=content["posterior"],
         particles=None,
         check_pools=_parse_pools(content["check_pools"], "check"),
+        renew_at=math.inf if content.get("renew_at") is None else content["renew_at"],
         check_share=content["check_share"],
     )
 

@@ -23,11 +23,11 @@ _ENOUGH = 100
 
 def quality(store: Store, collection: Collection, now: float) -> dict[str, Any]:
     """The report at `now` (seconds), ready for JSON."""
-    rows = store.tallies(collection.number)
-    completion = _completion(rows, now)
-    gateways = _gateways(rows, store.gateways())
+    counted = store.conduct(collection.number)
+    completion = _completion(counted.tallies, now)
+    gateways = _gateways(counted.tallies, counted.gateways)
     return {
-        "refused": store.refusals(collection.number),
+        "refused": counted.refusals,
         "completion": completion,
         "gateways": gateways,
         "warnings": [*_completion_warnings(completion), *_gateway_warnings(gateways)],

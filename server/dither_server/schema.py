@@ -159,6 +159,7 @@ tokens = Table(
     Column("name", Text, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("collections", Text),
+    Column("expires_at", BigInteger),
     PrimaryKeyConstraint("id", name="tokens_id_is_the_key"),
     UniqueConstraint("hash", name="tokens_hash_is_unique"),
     CheckConstraint("role IN ('admin', 'analyst', 'gateway')", name="tokens_role_is_known"),

@@ -1,7 +1,6 @@
 """Everything behind the routes: made when the application starts, stopped in reverse when it ends."""
 
 import asyncio
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -14,15 +13,18 @@ from threadpoolctl import threadpool_limits
 from dither_server.access import Access
 from dither_server.clock import Clock
 from dither_server.collections import Collection, Collections
+from dither_server.connections import room
 from dither_server.database import DATABASE_TROUBLE, PATIENCE_SECONDS, make_engine, reading, upgrade
 from dither_server.errors import StartRefused, Unavailable
+from dither_server.first_admin import make_first_admin
 from dither_server.gateways import Gateways
 from dither_server.ingest import Ingest, Stored
 from dither_server.institutions import Institutions
 from dither_server.invitations import Invitations
-from dither_server.limits import TicketLimits
+from dither_server.limits import Streams, TicketLimits
 from dither_server.membership import Membership, have_secret
 from dither_server.metrics import Metrics
+from dither_server.notifications import notifications_of
 from dither_server.owner import Owner
 from dither_server.poller import Poller
 from dither_server.pulse import Pulse
@@ -48,6 +50,9 @@ class Service:
         self.stopping = stopping
         """Set once the process is to end: readiness goes, streams finish."""
         self._engine, keys = prepare(settings)
+        admin = make_first_admin(self._engine, settings, clock)
+        if admin is not None:
+            admin.tell()
         watch(self._engine, PATIENCE_SECONDS)
         reads = reading(self._engine)
         self._ingest = Ingest()
@@ -58,6 +63,9 @@ class Service:
         self.store = Store(reads)
         self._pulse = Pulse(self._ping)
         self.metrics_token = settings.metrics_token
+        self.public_metrics = settings.public_metrics
+        self.public_listing = settings.public_listing
+        self.public_url = settings.public_url
         self.tally = Tally(self.writer)
         self.gateways = Gateways(reads, self.writer)
         self.collections = Collections(reads, self.store, self.writer, clock, self.membership.holder)
@@ -66,7 +74,11 @@ class Service:
         self.institutions = Institutions(reads)
         self.invitations = Invitations(reads, self.writer)
         self.limits = TicketLimits(settings)
-        self.owner = Owner(reads, self.collections, self.store, self.institutions, self.writer, clock, metrics)
+        self.streams = Streams(max(1, room() // 2))
+        notifications = notifications_of(self._engine)
+        self.owner = Owner(
+            reads, self.collections, self.store, self.institutions, self.writer, clock, metrics, notifications
+        )
         self.poller = Poller(
             reads,
             self._transact,
@@ -76,10 +88,11 @@ class Service:
             self.access,
             self.keys,
             self.owner,
+            notifications,
         )
 
     def start(self) -> None:
-        """Starts the threads, and prints an admin's token if there is no admin yet."""
+        """Starts the threads."""
         # Small matrix products are faster on one thread, and the other cores are for answering.
         self._blas_limit = threadpool_limits(limits=1)
         self.writer.start()
@@ -87,9 +100,6 @@ class Service:
         self.membership.start()
         self.poller.start()
         self.owner.start()
-        token = self.access.first_token()
-        if token is not None:
-            print(f"Admin token, shown this once: {token}", file=sys.stderr, flush=True)
 
     def stop(self) -> None:
         """Finishes what was begun: learns the last answers, stores snapshots, commits, and closes the database."""
@@ -147,7 +157,7 @@ class Service:
         self.tally.answered(stored.new)
         self.collections.note_totals(stored.totals)
         self.metrics.unlearnt(stored.added)
-        self.owner.notify(stored.totals)
+        self.owner.stored(stored.added)
 
 
 def prepare(settings: Settings) -> tuple[Engine, Keys]:

@@ -15,8 +15,9 @@ from collections.abc import Callable
 import uvicorn
 
 from dither_server.app import create_app
-from dither_server.connections import BoundedConnection, Sweeper, room
+from dither_server.connections import BoundedConnection, Sweeper, bounded_to, room
 from dither_server.errors import StartRefused
+from dither_server.first_admin import make_first_admin
 from dither_server.logs import set_up_logs
 from dither_server.service import prepare
 from dither_server.settings import Settings, weaknesses
@@ -44,9 +45,17 @@ def serve(settings: Settings, started: Started | None = None) -> None:
     """
     # Everything that can be wrong is found here, where it can be said in a sentence.
     engine, _ = prepare(settings)
-    engine.dispose()
     listener = _listen(settings.host, settings.port)
+    try:
+        admin = make_first_admin(engine, settings, time.time)
+    except StartRefused:
+        listener.close()
+        raise
+    finally:
+        engine.dispose()
     set_up_logs(settings)
+    if admin is not None:
+        admin.tell()
     for sentence in weaknesses(settings):
         _log.warning(sentence)
     app = create_app(settings)
@@ -57,9 +66,8 @@ def serve(settings: Settings, started: Started | None = None) -> None:
         server_header=False,
         proxy_headers=False,  # the application's own setting says whom to believe
         lifespan="on",
-        http=BoundedConnection,
+        http=bounded_to(room()),
         ws="none",
-        limit_concurrency=room() + 1,
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
     # uvicorn raises the signal once more when it is done, and until it starts nobody else listens to it.

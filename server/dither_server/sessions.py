@@ -10,6 +10,7 @@ import hashlib
 from itsdangerous import BadSignature, Signer
 
 from dither_server.access import Access, Token
+from dither_server.audit import audit
 from dither_server.clock import Clock
 from dither_server.errors import Unauthorized
 from dither_server.secret import Keys
@@ -42,6 +43,7 @@ class Sessions:
         if token.role == "gateway":
             raise Unauthorized(_WRONG)
         digest, _ = self._access.with_id(token.id) or (b"", token)
+        audit("signed in", token.id)
         return self._signer(digest).sign(f"{token.id}.{int(self._clock())}").decode()
 
     def token(self, text: str | None) -> Token | None:

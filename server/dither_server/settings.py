@@ -4,7 +4,7 @@ import difflib
 import os
 import re
 from collections.abc import Mapping
-from ipaddress import ip_network
+from ipaddress import ip_address, ip_network
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
@@ -45,6 +45,14 @@ def _origin(value: str) -> str:
     return value
 
 
+def _public_url(value: str) -> str:
+    parts = urlsplit(value)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or parts.username:
+        raise ValueError("it must be an address such as https://survey.example.org")
+    return value.rstrip("/")
+
+
+_Url = Annotated[str, AfterValidator(_public_url)]
 _Networks = Annotated[tuple[Annotated[str, AfterValidator(_network)], ...], NoDecode, BeforeValidator(_split)]
 _Origins = Annotated[tuple[Annotated[str, AfterValidator(_origin)], ...], NoDecode, BeforeValidator(_split)]
 
@@ -69,12 +77,24 @@ class Settings(BaseSettings):
     admin_token: SecretStr | None = Field(
         default=None,
         description="An admin's token, valid for as long as this is set; without it, the first start makes an admin's "
-        "token and prints it once.",
+        "token and writes it to a file beside the SQLite database, or else in the folder that the server runs in.",
     )
     metrics_token: SecretStr | None = Field(
         default=None,
-        description="The token that /metrics is read with, besides an admin's; without it anyone may read /metrics who "
-        "reaches the server.",
+        description="The token that /metrics is read with, besides an admin's.",
+    )
+    public_metrics: bool = Field(
+        default=False, description="Whether anyone who reaches the server may read /metrics, without a token."
+    )
+    public_listing: bool = Field(
+        default=False,
+        description="Whether anyone may list private collections, too, and see how many have answered each. Whoever "
+        "has a collection's id can always read its terms.",
+    )
+    public_url: _Url | None = Field(
+        default=None,
+        description="Where people reach the server, such as https://survey.example.org. If that is https, the server "
+        "starts only where trusted_proxies names the proxy that speaks https for it, and signs nobody in otherwise.",
     )
     tickets_per_minute: int = Field(
         default=600,
@@ -124,11 +144,16 @@ def load_settings(**given: Any) -> Settings:
         token = getattr(settings, name)
         if token is not None and not _TOKEN.fullmatch(token.get_secret_value()):
             raise StartRefused(f"{PREFIX}{name.upper()} must be ASCII without blanks, or it cannot be sent.")
+    if (settings.public_url or "").startswith("https:") and not settings.trusted_proxies:
+        raise StartRefused(
+            "DITHER_PUBLIC_URL is https, and DITHER_TRUSTED_PROXIES names no proxy that speaks it for the server: set "
+            "it to the proxy's address, or cookies would go unprotected and all respondents share one limit."
+        )
     return settings
 
 
 def weaknesses(settings: Settings) -> list[str]:
-    """A sentence for each secret that is easily guessed."""
+    """A sentence for each secret that is easily guessed, and for a proxy that is missing or not known."""
     found = []
     secret = settings.secret.get_secret_value() if settings.secret is not None else None
     # Whoever holds one ticket can try secrets against its signature, as many a second as computers can.
@@ -138,7 +163,20 @@ def weaknesses(settings: Settings) -> list[str]:
         token = getattr(settings, name)
         if token is not None and len(token.get_secret_value()) < _LONG_TOKEN:
             found.append(f"{PREFIX}{name.upper()} is easily guessed")
-    return [f"{sentence}: make one with openssl rand -hex 32." for sentence in found]
+    found = [f"{sentence}: make one with openssl rand -hex 32." for sentence in found]
+    if not settings.trusted_proxies and not _is_this_machine(settings.host):
+        found.append(
+            "Sign-ins from other machines are not protected by https, as far as the server knows: put a proxy with a "
+            "certificate in front, and name it in DITHER_TRUSTED_PROXIES."
+        )
+    return found
+
+
+def _is_this_machine(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _refuse_unknown(environ: Mapping[str, str]) -> None:

@@ -11,7 +11,17 @@ from dither_server.database import insert_into
 from dither_server.packing import Purpose
 from dither_server.schema import answers, counts, gateways, history, misfit_looks, queries, refusals, snapshots, tallies
 
-__all__ = ["AnswerRow", "CountRow", "HistoryRow", "Store", "TallyRow", "add_history", "add_look", "replace_snapshot"]
+__all__ = [
+    "AnswerRow",
+    "Conduct",
+    "CountRow",
+    "HistoryRow",
+    "Store",
+    "TallyRow",
+    "add_history",
+    "add_look",
+    "replace_snapshot",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +69,18 @@ class TallyRow:
     tickets: int
     answers: int
     prompt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Conduct:
+    """What is counted of how a collection goes, all of it as of one moment."""
+
+    tallies: list[TallyRow]
+    """Added up over slots and purposes, in a fixed order."""
+    refusals: dict[str, int]
+    """Refused answers by cause."""
+    gateways: dict[int, tuple[str, str]]
+    """Of each gateway's number the id of its token and the name that had."""
 
 
 class Store:
@@ -114,19 +136,12 @@ class Store:
         with self._engine.connect() as connection:
             return [AnswerRow(*row) for row in connection.execute(found)]
 
-    def tallies(self, collection: int) -> list[TallyRow]:
-        """The tallies of a collection, added up over slots and purposes, in a fixed order."""
-        keys = (queries.c.id, queries.c.query, tallies.c.gateway, tallies.c.period)
-        sums = (func.sum(tallies.c.tickets), func.sum(tallies.c.answers), func.sum(tallies.c.prompt))
-        found = (
-            select(*keys, *sums)
-            .join_from(tallies, queries, tallies.c.query == queries.c.number)
-            .where(tallies.c.collection == collection)
-            .group_by(*keys)
-            .order_by(tallies.c.period, queries.c.id, tallies.c.gateway)
-        )
+    def conduct(self, collection: int) -> Conduct:
+        """What is counted of a collection; one snapshot, since the counts of one moment are written together."""
         with self._engine.connect() as connection:
-            return [TallyRow(*row[:4], *map(int, row[4:])) for row in connection.execute(found)]
+            if connection.dialect.name == "postgresql":  # where else each statement sees what is committed by then
+                connection.execution_options(isolation_level="REPEATABLE READ")
+            return Conduct(_tallies(connection, collection), _refusals(connection, collection), _gateways(connection))
 
     def recent_answers(self, first_period: int) -> dict[int, int]:
         """How many answers each collection got to tickets of that period and later ones."""
@@ -137,23 +152,6 @@ class Store:
         )
         with self._engine.connect() as connection:
             return {number: int(total) for number, total in connection.execute(found)}
-
-    def gateways(self) -> dict[int, tuple[str, str]]:
-        """Of each gateway's number the id of its token and the name that had."""
-        with self._engine.connect() as connection:
-            rows = connection.execute(select(gateways.c.number, gateways.c.token, gateways.c.name))
-            return {number: (token, name) for number, token, name in rows}
-
-    def refusals(self, collection: int) -> dict[str, int]:
-        """How many answers were refused, by cause."""
-        found = (
-            select(refusals.c.cause, func.sum(refusals.c.count))
-            .where(refusals.c.collection == collection)
-            .group_by(refusals.c.cause)
-            .order_by(refusals.c.cause)
-        )
-        with self._engine.connect() as connection:
-            return {cause: int(count) for cause, count in connection.execute(found)}
 
     def history(self, collection: int) -> list[HistoryRow]:
         """The trajectory of a collection's posterior."""
@@ -179,6 +177,34 @@ class Store:
         """The looks of a collection's misfit check, in order."""
         with self._engine.connect() as connection:
             return _looks(connection, collection)
+
+
+def _tallies(connection: Connection, collection: int) -> list[TallyRow]:
+    keys = (queries.c.id, queries.c.query, tallies.c.gateway, tallies.c.period)
+    sums = (func.sum(tallies.c.tickets), func.sum(tallies.c.answers), func.sum(tallies.c.prompt))
+    found = (
+        select(*keys, *sums)
+        .join_from(tallies, queries, tallies.c.query == queries.c.number)
+        .where(tallies.c.collection == collection)
+        .group_by(*keys)
+        .order_by(tallies.c.period, queries.c.id, tallies.c.gateway)
+    )
+    return [TallyRow(*row[:4], *map(int, row[4:])) for row in connection.execute(found)]
+
+
+def _refusals(connection: Connection, collection: int) -> dict[str, int]:
+    found = (
+        select(refusals.c.cause, func.sum(refusals.c.count))
+        .where(refusals.c.collection == collection)
+        .group_by(refusals.c.cause)
+        .order_by(refusals.c.cause)
+    )
+    return {cause: int(count) for cause, count in connection.execute(found)}
+
+
+def _gateways(connection: Connection) -> dict[int, tuple[str, str]]:
+    rows = connection.execute(select(gateways.c.number, gateways.c.token, gateways.c.name))
+    return {number: (token, name) for number, token, name in rows}
 
 
 def add_look(connection: Connection, collection: int, look: Look, at: int) -> list[Look]:

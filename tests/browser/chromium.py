@@ -4,7 +4,10 @@ import shutil
 
 from playwright.sync_api import Browser, Playwright
 
-__all__ = ["PATIENCE", "find_chromium", "launch"]
+__all__ = ["CHROMIUMS", "PATIENCE", "find_chromium", "launch"]
+
+CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
+"""What it may be called."""
 
 PATIENCE = 60_000
 """Milliseconds that anything awaited may take: a loaded machine is slow, and only a broken page takes for ever."""
@@ -24,7 +27,7 @@ _ARGUMENTS = [
 
 def find_chromium() -> str | None:
     """Where it is, if it is anywhere."""
-    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    return next(filter(None, map(shutil.which, CHROMIUMS)), None)
 
 
 def launch(playwright: Playwright, chromium: str) -> Browser:

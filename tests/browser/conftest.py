@@ -1,12 +1,12 @@
 """Debian's Chromium, driven by Playwright. Without a Chromium these tests are skipped, and with CI=true they fail."""
 
-import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
-from tests.browser.chromium import PATIENCE, find_chromium, launch
+from tests.browser.chromium import CHROMIUMS, PATIENCE, launch
+from tests.tools import find_tool
 
 OpenPage = Callable[..., Page]
 
@@ -20,12 +20,7 @@ def browser() -> Iterator[Browser]:
     Of a module, not of the session: while it lives, Playwright's event loop counts as running in this thread, and
     tests of other modules start loops of their own.
     """
-    chromium = find_chromium()
-    if chromium is None:
-        missing = "no Chromium on the path: apt-get install chromium (make test does, for root on Debian)"
-        if os.environ.get("CI") == "true":
-            pytest.fail(missing)
-        pytest.skip(missing)
+    chromium = find_tool(*CHROMIUMS)
     with sync_playwright() as playwright:
         browser = launch(playwright, chromium)
         yield browser

@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx2
 from tests.browser.survey import ADMIN_TOKEN
+from tests.patience import PATIENCE
 from tests.server.process import running
 
 __all__ = ["WebSite", "open_web_site"]
@@ -42,7 +43,7 @@ class WebSite:
 
     def _call(self, method: str, path: str, **body: Any) -> Any:
         headers = {"Authorization": f"Bearer {ADMIN_TOKEN}"}
-        reply = httpx2.request(method, f"{self.url}/v1/collections{path}", headers=headers, timeout=60, **body)
+        reply = httpx2.request(method, f"{self.url}/v1/collections{path}", headers=headers, timeout=PATIENCE, **body)
         assert reply.status_code < 300, reply.text
         return reply.json()
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+from tests.patience import PATIENCE
 from tests.server.process import running
 
 from dither_client import parse_query
@@ -26,7 +27,7 @@ class Survey:
         self._rng = random.Random(1)
 
     def call(self, method: str, path: str, **content: Any) -> Any:
-        reply = httpx2.request(method, f"{self.url}/v1{path}", headers=ADMIN, timeout=60, **content)
+        reply = httpx2.request(method, f"{self.url}/v1{path}", headers=ADMIN, timeout=PATIENCE, **content)
         assert reply.status_code < 300, reply.text
         return reply.json()
 

@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.axe import violations
 from tests.browser.conftest import OpenPage
 from tests.browser.survey import ADMIN_TOKEN, Survey, open_survey
+from tests.patience import PATIENCE
 
 PARTS = ("mean", "sd", "q05", "q25", "q50", "q75", "q95")
 
@@ -168,7 +169,7 @@ def test_a_slider_says_how_many_more_answers(survey: Survey, answered: str, open
     slider.focus()
     slider.press("End")
     most = int((re.search(r"about ([\d,]+)", needed.inner_text()) or [""])[1].replace(",", ""))
-    plan = httpx2.get(f"{survey.url}/collections/{answered}/precision.json").json()
+    plan = httpx2.get(f"{survey.url}/collections/{answered}/precision.json", timeout=PATIENCE).json()
     assert most == pytest.approx(plan["mu"]["more"][-1], rel=0.05)
     slider.press("Home")
     expect(needed).to_contain_text("is what is known now")

@@ -20,6 +20,7 @@ PAGE = """<!doctype html><html lang="en"><meta charset="utf-8">
 <title>Another site</title><main><h1>Another site</h1><p id="said"></p></main>
 <script type="module" src="page.js"></script></html>"""
 SCRIPT = """{example}
+function showPrice(epsilon) {{ document.title = `costs ${{epsilon}}`; }}
 function show(...lines) {{ document.getElementById("said").textContent = lines.join(" | "); }}
 send(483.25).catch((error) => show(error.name, error.message));
 """

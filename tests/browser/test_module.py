@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
+from make_vectors import FOLDER
+from playwright.sync_api import Browser, Page, Route
 from tests.browser.site import WebSite, open_web_site
-from tests.client.make_vectors import FOLDER
 from tests.client.test_sampling import p_value
 
 from dither_client import Query, parse_query
@@ -107,12 +107,37 @@ def test_a_client_that_differs_fails_every_list(
     broken["channels"][-1]["channel"][0][0] *= 1 + 1e-9
     broken["samples"][-1]["answer"] += 1
     broken["tickets"][-1]["error"] = "InvalidQuery"
+    broken["addresses"][0]["server"] += "x"
+    broken["prices"][0]["error"] = "OverCap"
+    broken["raised"][-1]["reason"] = None
     broken["epsilons"][0]["micro"] += 1
+    broken["texts"][-1]["read"] = False
+    broken["uniform"][-1]["drawn"][-1] += "1"
+    broken["answers"][-1]["answer"] += 1
+    broken["terms"][-1]["micro"] = 1
+    broken["receipts"][0]["receipt"] = "other"
+    broken["problems"][-1]["name"] = "other"
+    broken["flows"][-1]["ledger"]["state"] = "drawn"
     broken["gaussian"][-1]["epsilon"] += "1"
     broken["ledgers"] = [{**ledger, "max_epsilon": "0.05"} for ledger in broken["ledgers"][-1:]]
     found = failures(broken)
-    starts = ("cells", "channel", "sample", "refusal", "epsilon", "gaussian", "charge")
-    assert {start for start in starts if any(line.startswith(start) for line in found)} == set(starts)
+    starts = {
+        *(
+            "cells",
+            "channel",
+            "sample",
+            "refusal",
+            "price",
+            "address",
+            "raised",
+            "epsilon",
+            "reading",
+            "gaussian",
+            "charge",
+        ),
+        *("address", "uniform", "drawn", "terms", "receipt", "problem", "flow"),
+    }
+    assert {start for start in starts if any(line.startswith(start) for line in found)} == starts
 
 
 @pytest.mark.parametrize(("text", "cell"), ROWS)
@@ -147,3 +172,20 @@ def test_the_types_declare_what_the_module_exports(module: Page) -> None:
     types = (FOLDER.parent / "dither_client" / "web" / "dither.d.ts").read_text(encoding="utf-8")
     declared = re.findall(r"^export (?:class|function|const) (\w+)", types, flags=re.MULTILINE)
     assert sorted(declared) == module.evaluate("async () => Object.keys(await import('/web/dither.js')).sort()")
+
+
+def test_a_redirect_is_a_refusal(module: Page) -> None:
+    """It once was a failed connection, tried six times over 15 seconds."""
+    asked: list[str] = []
+
+    def redirect(route: Route) -> None:
+        asked.append(route.request.url)
+        route.fulfill(status=302, headers={"location": "/elsewhere"})
+
+    module.route("**/v1/collections/moved", redirect)
+    found = module.evaluate("""async () => {
+      const { Client } = await import("/web/dither.js");
+      return new Client(location.origin).terms("moved").catch((error) => [error.name, error.status]);
+    }""")
+    assert found == ["Problem", 300]
+    assert len(asked) == 1

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.client.fake_server import GAUSSIAN, LAPLACE, Failure, FakeServer, problem
+from tests.patience import PATIENCE
 
 from dither_client import Ledger, parse_query
 from dither_client.commands import run
@@ -185,8 +186,11 @@ def test_a_choice_of_epsilon(server: FakeServer, answer: Answer) -> None:
 def test_a_choice_of_epsilon_is_checked(server: FakeServer, answer: Answer) -> None:
     check_refusal(answer("laplace", VALUE, "--epsilon", "much"), 2, "epsilon must be")
     assert server.requests == []
+    choices = {"epsilon_choices": [0.5, 1, 2]}
+    server.refusals["/v1/collections/laplace"] = (200, {**server.terms("laplace"), **choices})
     check_refusal(answer("laplace", VALUE, "--epsilon", "0.5"), 1, "costs ε = 1, more than the ε = 0.5 that you chose")
     check_refusal(answer("laplace", VALUE, "--epsilon", "2"), 1, "not at the ε = 2 that you chose")
+    check_refusal(answer("laplace", VALUE, "--epsilon", "3"), 2, "epsilon must be one of 0.5, 1, 2 here")
 
 
 def test_the_terms_tell_of_the_choice_before_the_value_is_asked_for(server: FakeServer, answer: Answer) -> None:
@@ -242,7 +246,7 @@ def type_at_the_prompt(server: FakeServer, ledger: Path, text: str) -> tuple[int
     while b"(it is not shown): " not in screen:
         screen += os.read(main, 1000)
     os.write(main, text.encode() + b"\n")
-    out, _ = process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=PATIENCE)
     with suppress(OSError):
         while True:
             screen += os.read(main, 1000)
@@ -282,6 +286,6 @@ def test_the_price_that_was_shown_is_the_most_that_is_paid(server: FakeServer, l
     status, screen, out = type_at_the_prompt(server, ledger, VALUE)
     assert (status, out) == (1, "")
     assert "It costs ε = 0.25;" in screen
-    assert "this question costs ε = 1, more than the ε = 0.25 that you were told" in screen
+    assert "this question costs ε = 1, more than the ε = 0.25 that the collection's terms say" in screen
     with Ledger(ledger) as book:
         assert book.entries() == []

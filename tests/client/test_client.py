@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.client.fake_server import LAPLACE, Failure, FakeServer, problem
+from tests.patience import PATIENCE
 
 from dither_client import (
     AlreadyAnswered,
@@ -82,9 +83,9 @@ def test_bad_values_reach_nobody(server: FakeServer, call: Caller) -> None:
 @pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize("status", [None, 500, 503, 429])
 def test_retries(server: FakeServer, call: Caller, status: int | None, late: bool) -> None:
-    """Cut connections and server errors, before and after the server did its work, at either request."""
+    """Cut connections and server errors, before and after the server did its work, at each request."""
     failure = Failure(status, late=late)
-    server.failures += [failure, None, failure, failure]
+    server.failures += [failure, None, failure, None, failure, failure]
     receipt = call(MemoryLedger(), "answer", "laplace", 0.5)
     bodies = server.sent_to("/v1/collections/laplace/responses")
     assert len(bodies) == 3
@@ -98,7 +99,7 @@ def test_retry_after(server: FakeServer) -> None:
     started = time.monotonic()
     with Client(server.url, MemoryLedger(), retry=Retry(attempts=2, first=0.001, longest=1.0)) as client:
         client.answer("laplace", 0.5)
-    assert 1.0 <= time.monotonic() - started < 10
+    assert time.monotonic() - started >= 1.0
 
 
 def test_no_server(server: FakeServer, call: Caller) -> None:
@@ -112,7 +113,7 @@ def test_no_server(server: FakeServer, call: Caller) -> None:
 def test_a_server_that_hangs(server: FakeServer) -> None:
     release = threading.Event()
     reply = server._reply
-    server._reply = lambda request: (release.wait(10), reply(request))[1]  # type: ignore[method-assign]
+    server._reply = lambda request: (release.wait(PATIENCE), reply(request))[1]  # type: ignore[method-assign]
     with Client(server.url, MemoryLedger(), timeout=0.1, retry=Retry(attempts=1)) as client:
         with pytest.raises(Unreachable):
             client.terms("laplace")
@@ -200,7 +201,8 @@ def test_a_server_is_its_origin(server: FakeServer) -> None:
     with Client(server.url + "/", ledger) as client:
         assert client.server == server.url
         client.answer("laplace", 0.5)
-        assert server.requests[0].path == "/v1/collections/laplace/tickets"
+        paths = ["/v1/collections/laplace", "/v1/collections/laplace/tickets"]
+        assert [request.path for request in server.requests[:2]] == paths
     with Client(server.url, ledger) as client, pytest.raises(AlreadyAnswered):
         client.answer("laplace", 0.5)
 
@@ -248,7 +250,7 @@ def test_the_ledger_never_blocks_the_loop(server: FakeServer, quick: Retry) -> N
             await client.resume()
 
     asyncio.run(main())
-    assert threads.keys() == {"find", "charge", "draw", "mark_sent", "unsent"}
+    assert threads.keys() == {"find", "price", "keep_price", "charge", "draw", "mark_sent", "unsent"}
     assert threading.get_ident() not in set().union(*threads.values())
 
 
@@ -259,7 +261,7 @@ def test_many_answers_at_once(server: FakeServer, quick: Retry) -> None:
     async def main() -> list[Any]:
         async with AsyncClient(server.url, ledger, retry=quick) as client:
             answers = [client.answer(f"c{n}", 0.5) for n in range(20)]
-            return await asyncio.gather(*answers, return_exceptions=True)
+            return list(await asyncio.gather(*answers, return_exceptions=True))
 
     outcomes = asyncio.run(main())
     assert sum(isinstance(outcome, Receipt) for outcome in outcomes) == 15

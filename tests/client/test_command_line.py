@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import typer
+from tests.patience import PATIENCE
 
 from dither_client.commands import run
 
@@ -194,7 +195,7 @@ def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
             folder.chmod(0o755)
     done = subprocess.run(
         [*as_nobody, *START, "collection", "create", str(spec), "--url", "http://127.0.0.1:9"],
-        capture_output=True, text=True, timeout=60, check=False,
+        capture_output=True, text=True, timeout=PATIENCE, check=False,
     )  # fmt: skip
     assert done.returncode == 2
     assert done.stderr == f"dither: {spec} is not open to you: change its permissions, or name another file\n"
@@ -222,9 +223,9 @@ def test_long_work_shows_on_a_terminal_and_only_there(name: str, tmp_path: Path)
         assert on_terminal.stdout is not None
         with on_terminal.stdout as out:
             found = out.read()
-        assert on_terminal.wait(timeout=300) == 0
+        assert on_terminal.wait(timeout=PATIENCE) == 0
     assert b"\x1b" in shown, "nothing moved"
-    piped = subprocess.run(line, capture_output=True, timeout=300, check=True)
+    piped = subprocess.run(line, capture_output=True, timeout=PATIENCE, check=True)
     assert b"\x1b" not in piped.stderr + piped.stdout
     for text in (found, piped.stdout):
         assert isinstance(json.loads(text), dict)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import typer
 from tests.client.fake_server import GAUSSIAN, POSTERIOR, FakeServer, problem
+from tests.patience import PATIENCE
 
 from dither_client.commands import run
 from dither_client.commands._shared import fail, print_json, status_of
@@ -266,7 +267,7 @@ def test_export_of_hidden_counts(server: FakeServer, dither: Dither, tmp_path: P
 
 
 def python(code: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=60)
+    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=PATIENCE)
 
 
 MAIN = "import sys; from dither_client.commands import main; "

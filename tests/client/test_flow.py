@@ -22,6 +22,7 @@ from dither_client import (
     Problem,
     Receipt,
     Retry,
+    Terms,
     Unreachable,
 )
 from dither_client.entries import Entry
@@ -39,6 +40,7 @@ from dither_client.flow import (
     terms_flow,
 )
 from dither_client.member_counts import Asked
+from dither_client.messages import parse_terms
 
 SERVER = "https://example.org"
 QUERY = {"mechanism": "laplace", "low": 0, "high": 1, "levels": 64, "epsilon": 1, "transform": "identity"}
@@ -74,8 +76,18 @@ def play(flow: Flow[Any], *replies: Response | ConnectionFailed) -> tuple[Any, l
     return step.value, sent, slept
 
 
-def answer(ledger: MemoryLedger, value: Any = 0.5, **options: Any) -> Flow[Receipt]:
-    return answer_flow(SERVER, "c", value, ledger, **options)
+def told(epsilon: Any = 1, **change: Any) -> Terms:
+    """What the terms say."""
+    data = {"id": "c", "name": "C", "family": "normal", "transform": "identity", "mechanism": "laplace"}
+    rest = {"state": "open", "answers": 0, "admission": "public", "visibility": "private"}
+    return parse_terms({**data, **rest, "epsilon": epsilon, **change})
+
+
+SAID = told()
+
+
+def answer(ledger: MemoryLedger, value: Any = 0.5, terms: Terms | None = SAID, **options: Any) -> Flow[Receipt]:
+    return answer_flow(SERVER, "c", value, ledger, terms=terms, **options)
 
 
 def test_an_answer() -> None:
@@ -183,9 +195,8 @@ def test_over_the_cap() -> None:
 def test_a_question_that_costs_more_than_was_told() -> None:
     """Whoever was told the terms has agreed to their ε, whatever the ledger would allow."""
     ledger = MemoryLedger()
-    outcome, _, _ = play(answer(ledger, max_epsilon=Fraction("0.999999")), ticket())
-    assert isinstance(outcome, OverCap)
-    assert "costs ε = 1, more than the ε = 0.999999 that you were told" in str(outcome)
+    with pytest.raises(OverCap, match=r"costs ε = 1, more than the ε = 0\.999999 that you were told"):
+        advance(answer(ledger, max_epsilon=Fraction("0.999999")), None)
     assert ledger.entries() == []
     assert play(answer(ledger, max_epsilon=Fraction(1)), ticket(), RECEIPT)[0].receipt == "r"
 
@@ -353,7 +364,9 @@ def test_the_draw_that_was_stored_first_is_sent() -> None:
             return charged
 
     receipt, sent, _ = play(
-        answer(Shared(max_epsilon=50), -1e9, randbelow=random.Random(1).randrange), ticket(epsilon=50), RECEIPT
+        answer(Shared(max_epsilon=50), -1e9, told(50), randbelow=random.Random(1).randrange),
+        ticket(epsilon=50),
+        RECEIPT,
     )
     assert json.loads(sent[1].body)["answer"] == receipt.answer == 63
 

@@ -143,7 +143,7 @@ def test_entries_tell_nothing_of_question_or_answer(make: Maker) -> None:
     assert "the-ticket" not in repr(entry)
 
 
-@pytest.mark.parametrize("cap", ["0.3", 0.3, Decimal("0.3"), Fraction(3, 10), "3/10", 0.3000009])
+@pytest.mark.parametrize("cap", ["0.3", 0.3, Decimal("0.3"), Fraction(3, 10), "3e-1", 0.3000009])
 def test_caps_are_read_exactly_and_rounded_down(make: Maker, cap: Any) -> None:
     ledger = make(max_epsilon=cap)
     for collection in "abc":
@@ -161,12 +161,26 @@ def test_a_cap_just_below_refuses(make: Maker) -> None:
     assert ledger.spent() == 0
 
 
-def test_the_default_cap_is_ten(make: Maker) -> None:
+def test_the_default_caps_are_ten_in_all_five_on_a_server_and_two_for_an_answer(make: Maker) -> None:
     ledger = make()
-    for number in range(10):
+    with pytest.raises(OverCap, match=r"costs ε = 2\.000001, and 2 is allowed for one answer; set max_epsilon"):
+        ledger.charge(SERVER, "dear", "ticket", Laplace(0, 1, 1, "2.000001"))
+    for number in range(5):
         ledger.charge(SERVER, str(number), "ticket", ONE)
-    with pytest.raises(OverCap):
+    with pytest.raises(OverCap, match="of the 5 allowed on this server is spent; set max_epsilon to allow more"):
         ledger.charge(SERVER, "more", "ticket", TENTH)
+    for number in range(5):
+        ledger.charge("https://other.example", str(number), "ticket", ONE)
+    with pytest.raises(OverCap, match="of the 10 allowed in total is spent; set max_epsilon to allow more"):
+        ledger.charge("https://third.example", "more", "ticket", TENTH)
+    assert ledger.spent() == 10
+
+
+def test_whoever_sets_a_total_has_set_all(make: Maker) -> None:
+    ledger = make(max_epsilon=20)
+    ledger.charge(SERVER, "dear", "ticket", Laplace(0, 1, 1, 20))
+    with pytest.raises(OverCap, match="for one answer"):
+        make(max_epsilon_per_answer="0.5").charge(SERVER, "a", "ticket", ONE)
 
 
 def test_caps_per_server(make: Maker) -> None:
@@ -180,7 +194,7 @@ def test_caps_per_server(make: Maker) -> None:
     assert ledger.charge(SERVER, "a", "ticket", ONE).state == "charged"
 
 
-@pytest.mark.parametrize("cap", ["0", "-1", "nan", "inf", "much", 0.0, None, True])
+@pytest.mark.parametrize("cap", ["0", "-1", "nan", "inf", "much", 0.0, True])
 def test_refused_caps(make: Maker, cap: Any) -> None:
     with pytest.raises(InvalidEpsilon):
         make(max_epsilon=cap)
@@ -188,7 +202,7 @@ def test_refused_caps(make: Maker, cap: Any) -> None:
 
 @given(st.fractions(min_value=Fraction(1, 1000), max_value=20), st.lists(st.integers(1, 5_000_000), max_size=30))
 def test_a_cap_is_never_exceeded(cap: Fraction, costs: list[int]) -> None:
-    caps, spent = Caps.read(cap, None), 0
+    caps, spent = Caps.read(cap, None, None), 0
     for cost in costs:
         try:
             caps.check(cost, spent, spent)
@@ -283,7 +297,7 @@ def test_the_database_refuses_what_the_code_should_never_write(tmp_path: Path) -
 def test_a_file_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
     with sqlite3.connect(path) as db:
-        db.execute("PRAGMA user_version = 4")
+        db.execute("PRAGMA user_version = 99")
     db.close()
     before = path.read_bytes()
     with pytest.raises(LedgerError, match="written by a newer version of Dither: upgrade"):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.client.fake_server import FakeServer
+from tests.patience import PATIENCE
 
 from dither_client import Client, Ledger, Retry
 
@@ -21,7 +22,7 @@ def start(*arguments: object) -> "subprocess.Popen[str]":
 
 
 def finish(process: "subprocess.Popen[str]") -> Any:
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, err
     return json.loads(out)
 
@@ -73,7 +74,7 @@ def test_killed_between_any_two_steps(server: FakeServer, tmp_path: Path) -> Non
         collection, path = f"c{deadly_step}", tmp_path / f"{deadly_step}.sqlite"
         server.questions[collection] = server.questions["laplace"]
         process = start("answer", path, server.url, collection, 0.5, deadly_step)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE)
         if process.returncode == 0:
             break
         assert process.returncode == -signal.SIGKILL, err

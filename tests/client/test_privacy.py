@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.client.fake_server import GAUSSIAN, LAPLACE, RANDOMIZED, Failure, FakeServer
+from tests.client.test_flow import told
 
 from dither_client import (
     Client,
@@ -27,9 +28,11 @@ from dither_client import (
     MemoryLedger,
     RandomizedResponse,
     Retry,
+    Terms,
 )
 from dither_client.flow import ConnectionFailed, Finished, Flow, Response, Send, Sleep, advance, answer_flow
 
+ALLOWED = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 SERVER = "https://example.org"
 
 TICKET = b'{"ticket": "t", "query": %s, "expires_at": "2026-01-01T00:00:00Z"}'
@@ -44,6 +47,17 @@ QUESTIONS = (
     b'{"mechanism": "laplace", "low": 0, "high": 8, "levels": 8, "epsilon": 30, "transform": "identity"}',
     b"null",
 )
+TOLD = [
+    told(20, mechanism=mechanism, transform=transform, rho=rho)
+    for mechanism, transform, rho in (
+        ("laplace", "identity", None),
+        ("laplace", "log", None),
+        ("randomized_response", "log", None),
+        ("gaussian", "identity", 10),
+        ("staircase", "log", None),
+    )
+]
+"""Terms that fit the first questions."""
 REFUSAL = b'{"type": "urn:dither:%s", "detail": "no", "status": 409}'
 
 # Twelve digits, of which the first seven are not something like 1000000 that is there for another reason.
@@ -111,27 +125,33 @@ def run(flow: Flow[Any], script: list[Response | ConnectionFailed]) -> list[obje
 
 
 @settings(deadline=None, max_examples=300)
-@given(signed, st.lists(replies, max_size=8), st.sampled_from([None, Fraction(1, 2), Fraction(1), Fraction(30)]))
+@given(
+    signed,
+    st.lists(replies, max_size=8),
+    st.sampled_from([None, Fraction(1, 2), Fraction(1), Fraction(30)]),
+    st.sampled_from(TOLD),
+)
 def test_whatever_a_server_does(
-    value: float, script: list[Response | ConnectionFailed], epsilon: Fraction | None
+    value: float, script: list[Response | ConnectionFailed], epsilon: Fraction | None, terms: Terms
 ) -> None:
     ledger = MemoryLedger(max_epsilon=25)
     for _ in range(2):
-        flow = answer_flow(SERVER, "c", value, ledger, Retry(attempts=3), epsilon=epsilon)
+        flow = answer_flow(SERVER, "c", value, ledger, Retry(attempts=3), epsilon=epsilon, terms=terms)
         check(value, *run(flow, script), repr(flow))
     check(value, repr(ledger), repr(ledger.entries()), repr(ledger.find(SERVER, "c")))
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=40, suppress_health_check=ALLOWED)
 @given(signed, st.sampled_from(QUESTIONS[:4]), st.booleans())
 def test_the_bytes_of_the_ledger(
     tmp_path_factory: pytest.TempPathFactory, value: float, question: bytes, sent: bool
 ) -> None:
     folder = tmp_path_factory.mktemp("ledger")
     script: list[Response | ConnectionFailed] = [Response(201, {}, TICKET % question)]
+    terms = TOLD[QUESTIONS.index(question)]
     with Ledger(folder / "ledger.sqlite", max_epsilon=25) as ledger:
         run(
-            answer_flow(SERVER, "c", value, ledger, Retry(attempts=1)),
+            answer_flow(SERVER, "c", value, ledger, Retry(attempts=1), terms=terms),
             script + [Response(201, {}, b'{"receipt": "r"}')] * sent,
         )
         assert [charge.state for charge in ledger.entries()] == ["sent" if sent else "drawn"]
@@ -141,7 +161,7 @@ def test_the_bytes_of_the_ledger(
     check(value, *(file.read_bytes() for file in folder.iterdir()))
 
 
-@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=25, suppress_health_check=ALLOWED)
 @given(
     value=signed, failures=st.lists(st.sampled_from([None, Failure(), Failure(late=True), Failure(503)]), max_size=4)
 )

@@ -17,6 +17,7 @@ from dither_client import Gaussian, InvalidTable, Laplace, MemberCounts, Missing
 from dither_client.member_counts import member_table
 from dither_client.tables import COUNT_COLUMNS, CountTable, counts_rows, read_counts, read_table, write_table
 
+ALLOWED = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 THIRDS = Laplace(0.1, 0.30000000000000004, 2, "0.1", "log")
 CELLS = RandomizedResponse([-1e-7, 0, 1 / 3], "1.234567")
 COUNTS: dict[Query, list[int]] = {THIRDS: [5, 0, 7], CELLS: [1, 2, 3, 4]}
@@ -111,7 +112,7 @@ MEMBERS_ROW = {"mechanism": "member_counts", "low": "", "high": "", "levels": ""
         ({"count": "-1"}, "count must be a whole number"),
         ({"cuts": "0.5 1"}, "cuts must hold one cut"),
         ({"cuts": ""}, "cuts must hold one cut"),
-        ({"cuts": "1e400"}, "cuts must be finite"),
+        ({"cuts": "1e400"}, "cuts must be a number that a double can hold"),
         ({"levels": "4"}, "levels must be blank for member_counts"),
         ({"epsilon": "0"}, "epsilon must be above 0"),
         ({"transform": "sqrt"}, "transform must be"),
@@ -124,7 +125,7 @@ def test_a_wrong_row_of_an_institution_is_named(tmp_path: Path, change: dict[str
         read_table(path)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50)
+@settings(suppress_health_check=ALLOWED, deadline=None, max_examples=50)
 @given(
     st.dictionaries(
         st.builds(
@@ -221,7 +222,7 @@ def test_what_other_programs_write(tmp_path: Path) -> None:
         ({**LAPLACE_ROW, "low": "few"}, "low must be a number"),
         ({**LAPLACE_ROW, "low": "nan"}, "low must be a number"),
         ({**LAPLACE_ROW, "high": "-inf"}, "high must be a number"),
-        ({**LAPLACE_ROW, "high": "1e400"}, "high must be finite"),
+        ({**LAPLACE_ROW, "high": "1e400"}, "high must be a number that a double can hold"),
         ({**LAPLACE_ROW, "high": "0"}, "low must be below high"),
         ({**LAPLACE_ROW, "levels": "1.5"}, "levels must be a whole number"),
         ({**LAPLACE_ROW, "levels": "0"}, "levels must be 1 to 1024"),
@@ -239,7 +240,7 @@ def test_what_other_programs_write(tmp_path: Path) -> None:
         ({**LAPLACE_ROW, "count": "-3"}, "count must be a whole number"),
         ({**LAPLACE_ROW, "count": "2.5"}, "count must be a whole number"),
         ({**LAPLACE_ROW, "count": "many"}, "count must be a number"),
-        ({**LAPLACE_ROW, "count": "1e999999999"}, "count must be a whole number"),
+        ({**LAPLACE_ROW, "count": "1e999999999"}, "count must be a number that a double can hold"),
         ({**RANDOMIZED_ROW, "cuts": ""}, "1 to 1023 cuts"),
         ({**RANDOMIZED_ROW, "cuts": "1 0"}, "cuts must increase strictly"),
         ({**RANDOMIZED_ROW, "cuts": "0;1"}, "cuts must be a number"),

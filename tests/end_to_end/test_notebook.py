@@ -7,6 +7,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbclient import NotebookClient
+from tests.patience import PATIENCE
 
 from dither_server.simulate.server_process import running_server
 
@@ -22,6 +23,6 @@ def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     with running_server(tmp_path, "the-admin-token") as server:
         monkeypatch.setenv("DITHER_URL", server.url)
         monkeypatch.setenv("DITHER_TOKEN", "the-admin-token")
-        NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+        NotebookClient(notebook, timeout=PATIENCE, resources={"metadata": {"path": str(tmp_path)}}).execute()
     shown = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     assert any("<caption>Posterior of" in output.get("data", {}).get("text/html", "") for output in shown)

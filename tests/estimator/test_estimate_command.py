@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from populations import PAPER_PRIOR, interview, specification
+from tests.patience import PATIENCE
 
 from dither_client import RandomizedResponse
 from dither_client.commands import run
@@ -120,7 +121,7 @@ def _imported(folder: Path, table: str, specs: list[dict[str, object]]) -> set[s
         file.write_text(json.dumps({"epsilon": 1, "particles": 100, **spec}))
     write_table(folder / table, counts_rows({RandomizedResponse((0.5,), 1): [30, 50]}))
     command = [sys.executable, "-c", code, str(folder / table), *map(str, files)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE)
     return set(json.loads(done.stdout.splitlines()[-1]))
 
 

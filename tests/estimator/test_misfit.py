@@ -18,6 +18,7 @@ from dither_estimator.specification import Specification, SpecificationError
 
 NORMAL = families["normal"]
 ONE = Fraction(1)
+ONE_LEVEL = Laplace(0, 1, 1, 1)
 FALSE_ALARM = 1e-3
 
 
@@ -192,7 +193,7 @@ def test_what_is_no_check_answer_is_refused(counts: Any) -> None:
 def test_check_questions_of_the_normal_lie_at_m_and_z_s() -> None:
     theta, weights = particles(2)
     mu, sigma = weights @ theta[:, 0], np.exp(weights @ np.log(theta[:, 1]))
-    questions = check_questions(NORMAL, theta, weights, Fraction(1, 2), "log")
+    questions = check_questions(NORMAL, theta, weights, Laplace(0, 1, 1, "0.5"), "log")
     cuts = [(query.low + query.high) / 2 for query in questions]
     assert np.abs(np.array(cuts) - (mu + sigma * np.array([-1.5, -0.3, 0.3, 1.5]))).max() <= 0.0751 * sigma
     for query, cut in zip(questions, cuts, strict=True):
@@ -203,7 +204,7 @@ def test_check_questions_of_the_normal_lie_at_m_and_z_s() -> None:
 @pytest.mark.parametrize("family", [family for name, family in families.items() if name != "bernoulli"])
 def test_every_familys_check_questions_lie_where_its_quantiles_do(family: Family) -> None:
     theta = np.repeat(family.standard[None], 2, axis=0)
-    questions = check_questions(family, theta, np.array([0.5, 0.5]), ONE, "identity")
+    questions = check_questions(family, theta, np.array([0.5, 0.5]), ONE_LEVEL, "identity")
     cuts = np.array([query.edges[0] for query in questions])
     below = family.cdf(theta[:1], cuts)[0]
     assert len(questions) == 4
@@ -219,7 +220,11 @@ def test_a_posterior_that_moves_a_little_has_the_same_check_questions() -> None:
         query
         for seed in range(50)
         for query in check_questions(
-            NORMAL, np.random.default_rng(seed).normal([50, 3], 0.02, (100, 2)), np.full(100, 0.01), ONE, "identity"
+            NORMAL,
+            np.random.default_rng(seed).normal([50, 3], 0.02, (100, 2)),
+            np.full(100, 0.01),
+            ONE_LEVEL,
+            "identity",
         )
     }
     assert len(asked) <= 8
@@ -227,7 +232,7 @@ def test_a_posterior_that_moves_a_little_has_the_same_check_questions() -> None:
 
 @pytest.mark.parametrize("theta", [(0.0, 1e300), (0.0, 1e-300), (1e308, 1.0), (-1e15, 1e-9)])
 def test_extreme_members_have_check_questions_or_none(theta: tuple[float, float]) -> None:
-    for query in check_questions(NORMAL, np.array([theta]), np.ones(1), ONE, "identity"):
+    for query in check_questions(NORMAL, np.array([theta]), np.ones(1), ONE_LEVEL, "identity"):
         assert np.isfinite(query.edges).all()
 
 

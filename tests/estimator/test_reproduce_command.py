@@ -5,12 +5,12 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE, until
 
 from dither_client.commands import run
 from dither_estimator.studies.catalogue import studies
@@ -120,7 +120,7 @@ def test_the_extra_is_named_where_it_is_missing() -> None:
         "import sys; sys.modules['joblib'] = None; from dither_client.commands import run; "
         "sys.exit(run(['reproduce', '--list']))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 2
     assert "pip install 'dither[papers]'" in done.stderr
     assert done.stderr.count("\n") == 1
@@ -136,17 +136,15 @@ def test_a_study_that_is_interrupted_says_so_and_goes_on(tmp_path: Path) -> None
     arguments = ["--runs", "20", "--out", str(tmp_path), "--jobs", "1"]
     kept = tmp_path / "runs" / "ops-figure-2.jsonl"
     with subprocess.Popen([*command, *arguments], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        deadline = time.monotonic() + 60
-        while not (kept.exists() and kept.read_bytes().count(b"\n") > 5) and time.monotonic() < deadline:
-            time.sleep(0.05)
+        until(lambda: kept.exists() and kept.read_bytes().count(b"\n") > 5)
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, "what a shell makes of Ctrl-C"
     assert "Traceback" not in said
     before = kept.read_text()
     assert 5 < before.count("\n") < 400
     runs = ["--runs", "1", *arguments[2:]]
-    done = subprocess.run([*command, *runs], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([*command, *runs], capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0
     assert kept.read_text().startswith(before)
 

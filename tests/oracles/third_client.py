@@ -5,13 +5,28 @@ It is the proof that the page says enough, and an independent source of what the
 
 import json
 import math
+import re
 from collections.abc import Callable
 from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
 from itertools import accumulate, pairwise
 from typing import Any
 
-__all__ = ["Refused", "cell", "channel", "check", "least_epsilon", "micro", "read", "read_ticket", "sample"]
+__all__ = [
+    "Refused",
+    "cell",
+    "channel",
+    "check",
+    "check_price",
+    "check_raised",
+    "least_epsilon",
+    "micro",
+    "read",
+    "read_terms",
+    "read_ticket",
+    "sample",
+    "uniform",
+]
 
 Uniform = Callable[[int], int]
 
@@ -24,13 +39,13 @@ _FIELDS = {
 
 
 class Refused(Exception):
-    """By the protocol: `BadResponse` or `InvalidQuery`."""
+    """By the protocol: `BadResponse`, `InvalidQuery`, `InvalidEpsilon` or `OverCap`."""
 
 
 # Reading what the server says.
 
 
-def read_ticket(body: str) -> dict[str, Any]:
+def read_ticket(body: str | bytes) -> dict[str, Any]:
     """The question in a reply to a request for a ticket."""
     data = read(body)
     if not isinstance(data, dict):
@@ -45,29 +60,84 @@ def read_ticket(body: str) -> dict[str, Any]:
     return check(query)
 
 
-def read(text: str) -> Any:
+_NUMBER = re.compile(r"(-?)(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
+
+
+def read_terms(body: str | bytes) -> dict[str, Any]:
+    """What a respondent is told, with everything that is required of it."""
+    terms = read(body)
+    texts = ("name", "family", "transform", "mechanism", "state", "admission", "visibility")
+    nullable = ("opens_at", "closes_at", "advice", "notice")
+    if not isinstance(terms, dict) or not all(isinstance(terms.get(name), str) for name in texts):
+        raise Refused("BadResponse")
+    identity, counts = terms.get("id"), [terms.get("answers") or 0, terms.get("max_answers") or 0]
+    proper = isinstance(identity, str) and 0 < len(identity) <= 65_536 and all(" " <= c <= "~" for c in identity)
+    if not proper or not all(isinstance(terms.get(name), str | None) for name in nullable):
+        raise Refused("BadResponse")
+    if not all(type(count) is int and count >= 0 for count in counts):
+        raise Refused("BadResponse")
+    choices = terms.get("epsilon_choices")
+    if not isinstance(choices, list | None):
+        raise Refused("BadResponse")
+    try:
+        for amount in (terms.get("epsilon"), *(choices or []), *([] if terms.get("rho") is None else [terms["rho"]])):
+            micro(amount)
+    except Refused:
+        raise Refused("BadResponse") from None
+    return terms
+
+
+def read(body: str | bytes) -> Any:
     """Strict JSON; numbers with a point or an exponent are decimals."""
 
-    def decimal(text: str) -> Decimal:
-        if math.isinf(float(text)):
+    def number(text: str) -> Decimal | int:
+        parts = _NUMBER.fullmatch(text) if len(text) <= 64 else None
+        if parts is None or math.isinf(float(text)):
             raise ValueError
-        return Decimal(text)
+        if parts[3] or parts[4]:
+            return Decimal(text)
+        if abs(int(text)) >= 2**128:
+            raise ValueError
+        return int(text)
 
     def no_constant(text: str) -> None:
         raise ValueError
 
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len({name for name, _ in pairs}) < len(pairs):
+            raise ValueError
+        for name, _ in pairs:
+            name.encode()
+        return dict(pairs)
+
+    def walk(value: Any, depth: int) -> None:
+        if isinstance(value, str):
+            value.encode()
+        elif isinstance(value, list | dict):
+            if depth == 32:
+                raise ValueError
+            for part in value.values() if isinstance(value, dict) else value:
+                walk(part, depth + 1)
+
     try:
-        return json.JSONDecoder(parse_float=decimal, parse_constant=no_constant).decode(text)
-    except ValueError:
+        text = body.decode() if isinstance(body, bytes) else body
+        decoder = json.JSONDecoder(
+            parse_float=number, parse_int=number, parse_constant=no_constant, object_pairs_hook=members
+        )
+        value = decoder.decode(text)
+        walk(value, 0)
+    except (ValueError, RecursionError):
         raise Refused("BadResponse") from None
+    return value
 
 
 def micro(value: Any) -> int:
     """Micro-ε of a decimal of at most six places."""
-    try:
-        exact = Fraction(Decimal(value)) if type(value) in (int, Decimal, str) else Fraction(0)
-    except ArithmeticError:
-        raise Refused("InvalidQuery") from None
+    if type(value) not in (int, Decimal, str):
+        raise Refused("InvalidQuery")
+    if isinstance(value, str) and (len(value) > 64 or not _NUMBER.fullmatch(value) or math.isinf(float(value))):
+        raise Refused("InvalidQuery")
+    exact = Fraction(Decimal(value))
     if exact <= 0 or (exact * 1_000_000).denominator != 1:
         raise Refused("InvalidQuery")
     return int(exact * 1_000_000)
@@ -162,6 +232,40 @@ def least_epsilon(levels: int, rho: int) -> int:
         return int(((tails[0] / tails[-1]).ln() * 1_000_000).to_integral_value(ROUND_CEILING))
 
 
+# What the terms say.
+
+
+def check_price(terms: dict[str, Any], query: dict[str, Any], chosen: int | None) -> None:
+    """The terms are the price of a question that was checked; ε that was chosen is in millionths."""
+    said = micro(terms["epsilon"])
+    choices = [micro(choice) for choice in terms.get("epsilon_choices") or []]
+    if chosen is not None and chosen not in (choices or [said]):
+        raise Refused("InvalidEpsilon")
+    if query["epsilon"] > (said if chosen is None else chosen):
+        raise Refused("OverCap")
+    require(chosen is None or not choices or query["epsilon"] == chosen, query["transform"] == terms["transform"])
+    edges, own, asked = len(query["edges"]), terms["mechanism"], query["mechanism"]
+    require(
+        asked == own
+        or (own == "staircase" and asked == "randomized_response")
+        or (own in ("staircase", "randomized_response") and asked == "laplace" and edges == 1)
+    )
+    if "rho" in query:
+        require(terms.get("rho") is not None and query["rho"] <= micro(terms["rho"]))
+    require(terms.get("levels") is None or edges in (1, terms["levels"]))
+
+
+def check_raised(told: dict[str, Any], now: dict[str, Any]) -> None:
+    """A server's terms never say a higher ε than they said before."""
+    for most in (False, True):
+        before, after = (
+            max(micro(e) for e in [terms["epsilon"], *((terms.get("epsilon_choices") or []) if most else [])])
+            for terms in (told, now)
+        )
+        if after > before:
+            raise Refused("BadResponse")
+
+
 # Cells and channels.
 
 
@@ -200,6 +304,20 @@ def channel(query: dict[str, Any]) -> list[list[float]]:
 
 
 # Exact sampling.
+
+
+def uniform(take: Callable[[int], bytes]) -> Uniform:
+    """Whole numbers from 0 to n - 1, of the bytes that `take` gives."""
+
+    def below(n: int) -> int:
+        bits = n.bit_length()
+        size = -(-bits // 8)
+        while True:
+            drawn = int.from_bytes(take(size), "big") >> (8 * size - bits)
+            if drawn < n:
+                return drawn
+
+    return below
 
 
 def sample(query: dict[str, Any], k: int, uniform: Uniform) -> int:

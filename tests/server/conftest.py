@@ -2,7 +2,6 @@
 
 import os
 import secrets
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ import psycopg
 import pytest
 from sqlalchemy import Connection, Engine, Select, func, select
 from starlette.testclient import TestClient
+from tests.patience import until
 
 from dither_server.app import create_app
 from dither_server.database import make_engine
@@ -76,7 +76,8 @@ class Site:
     def batch(self, collection: str, *pairs: tuple[str, int]) -> httpx2.Response:
         """The reply to a batch of tickets and answers."""
         responses = [{"ticket": ticket, "answer": answer} for ticket, answer in pairs]
-        return self.client.post(f"/v1/collections/{collection}/responses/batch", json={"responses": responses})
+        path = f"/v1/collections/{collection}/responses/batch"
+        return self.client.post(path, json={"responses": responses}, headers=ADMIN)  # as a gateway, for any number
 
     def set_state(self, collection: str, state: str) -> httpx2.Response:
         """The reply to a change of state."""
@@ -84,7 +85,7 @@ class Site:
 
     def stored(self, collection: str) -> int:
         """How many answers the terms say there are."""
-        return int(self.client.get(f"/v1/collections/{collection}").json()["answers"])
+        return int(self.client.get(f"/v1/collections/{collection}", headers=ADMIN).json()["answers"])
 
     def published(self, collection: str) -> Published:
         """What the owner has published."""
@@ -96,13 +97,14 @@ class Site:
 
     def learnt(self, collection: str, answers: int) -> dict[str, Any]:
         """The posterior once it has learnt that many answers."""
-        deadline = time.monotonic() + 10
-        while time.monotonic() < deadline:
-            posterior = self.client.get(f"/v1/collections/{collection}/posterior", headers=ADMIN).json()
-            if posterior["answers"] == answers:
-                return dict(posterior)
-            time.sleep(0.01)
-        raise AssertionError(f"learnt {posterior['answers']} answers, not {answers}")
+        posterior: dict[str, Any] = {}
+
+        def there() -> bool:
+            posterior.update(self.client.get(f"/v1/collections/{collection}/posterior", headers=ADMIN).json())
+            return bool(posterior["answers"] == answers)
+
+        until(there, lambda: f"learnt {posterior['answers']} answers, not {answers}")
+        return posterior
 
     def check_counts(self) -> None:
         """Fails unless the counts are those of the answers."""

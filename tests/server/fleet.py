@@ -6,16 +6,16 @@ import os
 import random
 import re
 import signal
-import time
 from typing import Any
 
 import httpx2
 from pydantic import SecretStr
+from tests.patience import PATIENCE, ever
 from tests.server.conftest import ADMIN, SPEC
 from tests.server.process import free_port
 
 from dither_client import parse_query
-from dither_server.serving import serve
+from dither_server.membership import LEASE_SECONDS
 from dither_server.settings import Settings
 
 __all__ = ["Fleet"]
@@ -25,11 +25,20 @@ _processes = multiprocessing.get_context("forkserver")
 _processes.set_forkserver_preload(["dither_server.serving"])
 
 
+_SERVE = """
+from dither_server import membership, serving
+membership.LEASE_SECONDS = lease_seconds
+serving.serve(settings)
+"""
+"""What a process does, as text: it cannot import the tests."""
+
+
 class Fleet:
     """The processes, by number; a request goes to any of them, and on a failure to another."""
 
-    def __init__(self, database: str, size: int, rng: random.Random) -> None:
+    def __init__(self, database: str, size: int, rng: random.Random, lease_seconds: float = LEASE_SECONDS) -> None:
         self.rng = rng
+        self._lease_seconds = lease_seconds
         self.settings = [
             Settings(
                 database=database,
@@ -62,15 +71,16 @@ class Fleet:
 
     async def start(self, number: int) -> None:
         """Starts a process, and waits until it is ready."""
-        self.processes[number] = _processes.Process(target=serve, args=[self.settings[number]])
+        self.processes[number] = _processes.Process(
+            target=exec, args=[_SERVE, {"settings": self.settings[number], "lease_seconds": self._lease_seconds}]
+        )
         self.processes[number].start()
-        deadline = time.monotonic() + 20
-        while time.monotonic() < deadline:
+
+        async def ready() -> bool:
             reply = await self.get(number, "/readyz")
-            if reply is not None and reply.status_code == 200:
-                return
-            await asyncio.sleep(0.02)
-        raise AssertionError("not ready")
+            return reply is not None and reply.status_code == 200
+
+        await ever(ready, "not ready")
 
     def send(self, number: int, what: int) -> None:
         """Sends a signal."""
@@ -80,7 +90,7 @@ class Fleet:
         """Ends a process with a signal; its exit status."""
         process = self.processes.pop(number)
         os.kill(process.pid, how)
-        await asyncio.to_thread(process.join, 20)
+        await asyncio.to_thread(process.join, PATIENCE)
         return int(process.exitcode)
 
     async def get(self, number: int, path: str) -> httpx2.Response | None:
@@ -92,24 +102,24 @@ class Fleet:
 
     async def post(self, path: str, body: Any, number: int | None = None) -> httpx2.Response:
         """The reply of a process to as many attempts with the same bytes as it takes, each to another process."""
-        deadline = time.monotonic() + 20
-        while time.monotonic() < deadline:
+
+        async def attempt() -> list[httpx2.Response]:
             asked = self.rng.choice(list(self.settings)) if number is None else self.settings[number]
             try:
                 reply = await self.client.post(f"http://127.0.0.1:{asked.port}{path}", json=body, headers=ADMIN)
             except httpx2.TransportError:
                 self.failures += 1
-                await asyncio.sleep(0.02)
-                continue
-            if reply.status_code != 503:
-                return reply
-            await asyncio.sleep(0.02)
-        raise AssertionError("no process answers")
+                return []
+            return [] if reply.status_code == 503 else [reply]
+
+        return (await ever(attempt, "no process answers"))[0]
 
     async def create(self, **fields: Any) -> None:
         """Makes the collection that is asked about."""
         url = f"http://127.0.0.1:{self.settings[0].port}/v1/collections"
-        self.collection = (await self.client.post(url, json=SPEC | fields, headers=ADMIN, timeout=20)).json()["id"]
+        self.collection = (await self.client.post(url, json=SPEC | fields, headers=ADMIN, timeout=PATIENCE)).json()[
+            "id"
+        ]
 
     async def respond_for_ever(self) -> None:
         """Answers until all is `done`: ticket and answer go to processes of their own."""
@@ -131,15 +141,15 @@ class Fleet:
                 return number
         return None
 
-    async def learnt(self, number: int, answers: int, seconds: float) -> dict[str, Any]:
+    async def learnt(self, number: int, answers: int) -> dict[str, Any]:
         """The posterior that a process serves, once it has learnt so many answers or more."""
-        deadline = time.monotonic() + seconds
         posterior: dict[str, Any] = {}
-        while time.monotonic() < deadline:
+
+        async def there() -> bool:
             reply = await self.get(number, f"/v1/collections/{self.collection}/posterior")
             if reply is not None and reply.status_code == 200:
-                posterior = reply.json()
-                if posterior["answers"] >= answers:
-                    return posterior
-            await asyncio.sleep(0.02)
-        raise AssertionError(f"learnt {posterior.get('answers')} answers, not {answers}")
+                posterior.update(reply.json())
+            return bool(posterior and posterior["answers"] >= answers)
+
+        await ever(there, lambda: f"learnt {posterior.get('answers')} answers, not {answers}")
+        return posterior

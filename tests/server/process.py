@@ -8,12 +8,19 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 
 import httpx2
+from tests.patience import PATIENCE, until
 
-__all__ = ["ServerProcess", "free_port", "running"]
+__all__ = ["UNHURRIED", "ServerProcess", "free_port", "running"]
+
+UNHURRIED = (
+    "from dither_server import bodies, connections, serving; "
+    "serving._GRACE_SECONDS = serving._LAST_SECONDS = bodies._BODY_SECONDS = 3600; "
+    "connections.HEAD_SECONDS = connections.STALL_SECONDS = 3600"
+)
+"""Lets the server wait for its clients as long as any test takes, for tests of something else than that."""
 
 
 def free_port() -> int:
@@ -27,12 +34,18 @@ class ServerProcess:
     """`dither serve`, as a user would start it."""
 
     def __init__(
-        self, database: str, *arguments: str, port: int | None = None, files: int | None = None, **variables: str
+        self,
+        database: str,
+        *arguments: str,
+        port: int | None = None,
+        files: int | None = None,
+        before: str = "",
+        **variables: str,
     ) -> None:
         self.port = port or free_port()
         given = {"DITHER_ADMIN_TOKEN": "the-admin-token", "DITHER_SECRET": "secret of the tests"} | variables
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("DITHER_")}
-        command = [sys.executable, "-c", "from dither_client.commands import main; main()", "serve"]
+        command = [sys.executable, "-c", f"{before}\nfrom dither_client.commands import main; main()", "serve"]
         self._process = subprocess.Popen(
             [*command, "--port", str(self.port), "--database", database, *arguments],
             env=inherited | {name: value for name, value in given.items() if value},
@@ -51,14 +64,8 @@ class ServerProcess:
 
     def wait_ready(self) -> "ServerProcess":
         """Returns once the server answers. Raises `AssertionError` if it ends instead, or takes too long."""
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            assert self._process.poll() is None, self.stderr
-            with contextlib.suppress(httpx2.TransportError):
-                if httpx2.get(f"{self.url}/readyz").status_code == 200:
-                    return self
-            time.sleep(0.02)
-        raise AssertionError(f"not ready: {self.stderr}")
+        until(self._is_ready, lambda: f"not ready: {self.stderr}")
+        return self
 
     def kill(self) -> None:
         """Ends the process as a power cut would."""
@@ -71,12 +78,30 @@ class ServerProcess:
 
     def wait(self) -> int:
         """The exit status, once there is one; everything written to standard error is then in `stderr`."""
-        status = self._process.wait(60)
-        self._reader.join(5)
+        status = self._process.wait(PATIENCE)
+        self._reader.join(PATIENCE)
         assert self._process.stdout is not None
         assert self._process.stdout.read() == "", "nothing of the server goes to standard output"
         self._process.stdout.close()
         return status
+
+    def wait_refused(self) -> None:
+        """Returns when there are no new connections, which is what whoever balances load sees."""
+        until(self._refuses, "new connections are still taken")
+
+    def _refuses(self) -> bool:
+        try:
+            socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE).close()
+        except OSError:
+            return True
+        return False
+
+    def _is_ready(self) -> bool:
+        assert self._process.poll() is None, self.stderr
+        try:
+            return httpx2.get(f"{self.url}/readyz", timeout=PATIENCE).status_code == 200
+        except httpx2.TransportError:
+            return False
 
     def _read(self) -> None:
         assert self._process.stderr is not None
@@ -86,9 +111,14 @@ class ServerProcess:
 
 
 @contextlib.contextmanager
-def running(database: str, *arguments: str, files: int | None = None, **variables: str) -> Iterator[ServerProcess]:
-    """A server that is ready; killed at the end if it still runs. `files` limits how many files it may open."""
-    server = ServerProcess(database, *arguments, port=None, files=files, **variables)
+def running(
+    database: str, *arguments: str, files: int | None = None, before: str = "", **variables: str
+) -> Iterator[ServerProcess]:
+    """A server that is ready; killed at the end if it still runs.
+
+    `files` limits how many files it may open; `before` is run in its process first, as Python.
+    """
+    server = ServerProcess(database, *arguments, port=None, files=files, before=before, **variables)
     try:
         yield server.wait_ready()
     finally:

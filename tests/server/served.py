@@ -8,6 +8,7 @@ from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
+from tests.patience import PATIENCE
 
 from dither_server.app import create_app
 from dither_server.settings import Settings
@@ -34,4 +35,4 @@ def serving(database: str, **settings: Any) -> Iterator[tuple[str, FastAPI]]:
         yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}", app
     finally:
         server.should_exit = True
-        thread.join(20)
+        thread.join(PATIENCE)

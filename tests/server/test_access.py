@@ -1,10 +1,12 @@
 import hashlib
+from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import select
 from tests.server.conftest import ADMIN, FakeClock, Site, open_site, problem
 
+from dither_server.clock import iso_time, milliseconds
 from dither_server.database import make_engine
 from dither_server.schema import tokens
 
@@ -73,10 +75,10 @@ def test_a_refusal_asks_for_a_bearer_token(site: Site) -> None:
 def test_a_token_is_shown_once_and_stored_as_a_hash(database_url: str, clock: FakeClock) -> None:
     with open_site(database_url, clock) as site:
         made = make(site, "analyst", "Ada Lovelace")
-        assert made.keys() == {"id", "token", "role", "name", "created_at", "collections"}
+        assert made.keys() == {"id", "token", "role", "name", "created_at", "expires_at", "collections"}
         assert made["token"].startswith("dither_analyst_")
         listed = site.client.get("/v1/tokens", headers=ADMIN).json()["tokens"]
-        assert listed == [{name: made[name] for name in ("id", "role", "name", "created_at", "collections")}]
+        assert listed == [{name: value for name, value in made.items() if name != "token"}]
     engine = make_engine(database_url)
     with engine.connect() as connection:
         rows = connection.execute(select(tokens)).all()
@@ -108,20 +110,20 @@ def test_a_bad_token_request_is_refused(site: Site, body: dict[str, Any]) -> Non
     assert site.client.get("/v1/tokens", headers=ADMIN).json() == {"tokens": []}
 
 
-def test_the_first_start_prints_an_admins_token_once(
-    sqlite_url: str, clock: FakeClock, capsys: pytest.CaptureFixture[str]
+def test_the_first_start_makes_an_admins_token_once(
+    sqlite_url: str, tmp_path: Path, clock: FakeClock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with open_site(sqlite_url, clock, admin_token=None) as site:
-        printed = capsys.readouterr()
-        assert printed.out == ""
-        token = printed.err.split()[-1]
+        token = (tmp_path / "test.sqlite.admin-token").read_text().strip()
         assert token.startswith("dither_admin_")
         headers = {"Authorization": f"Bearer {token}"}
         assert site.client.get("/v1/tokens", headers=headers).status_code == 200
         assert site.client.get("/v1/tokens", headers=ADMIN).status_code == 401
     with open_site(sqlite_url, clock, admin_token=None) as site:
-        assert capsys.readouterr().err == ""
         assert site.client.get("/v1/tokens", headers=headers).status_code == 200
+        assert len(site.service.access.list()) == 1
+    printed = capsys.readouterr()
+    assert token not in printed.out + printed.err
 
 
 def test_a_given_admins_token_is_stored_nowhere_and_ends_with_its_setting(
@@ -132,3 +134,40 @@ def test_a_given_admins_token_is_stored_nowhere_and_ends_with_its_setting(
         assert capsys.readouterr().err == ""
     with open_site(sqlite_url, clock, admin_token="another") as site:
         assert site.client.get("/v1/tokens", headers=ADMIN).status_code == 401
+
+
+def test_a_token_expires_in_every_process(database_url: str, clock: FakeClock) -> None:
+    with open_site(database_url, clock) as one, open_site(database_url, clock) as other:
+        body = {"role": "analyst", "name": "Ada", "days": 30}
+        made = one.client.post("/v1/tokens", json=body, headers=ADMIN).json()
+        assert made["expires_at"] == iso_time(milliseconds(clock.now + 30 * 86_400))
+        path = f"/v1/collections/{one.create()}/posterior"
+        other.client.post("/sign-in", data={"token": made["token"]}, headers={"Sec-Fetch-Site": "same-origin"})
+        clock.now += 30 * 86_400 - 1
+        assert [site.client.get(path, headers=bearer(made)).status_code for site in (one, other)] == [200, 200]
+        clock.now += 1
+        assert [problem(site.client.get(path, headers=bearer(made))) for site in (one, other)] == [
+            (401, "unauthorized")
+        ] * 2
+        again = other.client.post("/sign-in", data={"token": made["token"]}, headers={"Sec-Fetch-Site": "same-origin"})
+        assert again.status_code == 401
+        listed = other.client.get("/v1/tokens", headers=ADMIN).json()["tokens"]
+        assert [token["expires_at"] for token in listed] == [made["expires_at"]]
+        assert other.client.delete(f"/v1/tokens/{made['id']}", headers=ADMIN).status_code == 204
+
+
+def test_a_session_ends_with_its_token(site: Site, clock: FakeClock) -> None:
+    made = site.client.post("/v1/tokens", json={"role": "analyst", "days": 1}, headers=ADMIN).json()
+    clock.now += 86_400 - 60
+    session = site.service.sessions.begin(made["token"])
+    assert site.service.sessions.token(session).id == made["id"]
+    clock.now += 60
+    assert site.service.sessions.token(session) is None
+
+
+@pytest.mark.parametrize("days", [0, -1, 3651, 1.5, "30", True])
+def test_a_life_that_is_none_is_refused(site: Site, days: object) -> None:
+    reply = site.client.post("/v1/tokens", json={"role": "analyst", "days": days}, headers=ADMIN)
+    assert problem(reply) == (422, "invalid-body")
+    assert reply.json()["detail"].startswith("days")
+    assert site.service.access.list() == []

@@ -94,7 +94,7 @@ def test_bad_choices_make_no_collection(site: Site, choices: str, says: str) -> 
     reply = site.client.post("/v1/collections", content=body, headers=ADMIN)
     assert problem(reply) == (422, "invalid-body")
     assert says in reply.json()["detail"]
-    assert site.client.get("/v1/collections").json() == {"collections": []}
+    assert site.client.get("/v1/collections", headers=ADMIN).json() == {"collections": []}
 
 
 def test_the_posterior_learns_all_and_says_how_many_came_at_each(

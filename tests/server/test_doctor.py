@@ -94,7 +94,7 @@ def test_an_installation_in_use_is_healthy_and_is_not_touched(
         assert set(tree(tmp_path)) == before  # the server itself writes that it is alive
     assert {one["state"] for one in found.values()} == {"ok"}, found
     assert "a server of Dither listens there" in found["port"]["found"]
-    assert found["metrics"]["found"] == "open, on this machine; ask again with the public URL"
+    assert found["metrics"]["found"] == "closed to the public"
     assert {"server", "readiness", "schema"} <= set(found)
 
 

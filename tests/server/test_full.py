@@ -4,10 +4,11 @@ import json
 from typing import Any
 
 import pytest
-from tests.server.conftest import SPEC, FakeClock, Site, open_site, problem
+from tests.patience import until
+from tests.server.conftest import ADMIN, SPEC, FakeClock, Site, open_site, problem
 from tests.server.process import running
 from tests.server.test_member_counts import share, token
-from tests.server.test_replicas import replicas, until
+from tests.server.test_replicas import replicas
 
 from dither_client import Admin, Analyst, Client, MemoryLedger
 from dither_client.commands import run
@@ -20,7 +21,7 @@ def fill(site: Site, collection: str, count: int) -> None:
 
 
 def terms(site: Site, collection: str) -> dict[str, Any]:
-    return dict(site.client.get(f"/v1/collections/{collection}").json())
+    return dict(site.client.get(f"/v1/collections/{collection}", headers=ADMIN).json())
 
 
 def test_the_last_answer_closes_for_good(database_url: str, clock: FakeClock) -> None:
@@ -33,7 +34,9 @@ def test_the_last_answer_closes_for_good(database_url: str, clock: FakeClock) ->
         assert terms(site, collection)["state"] == "closed"
     with open_site(database_url, clock) as site:
         assert terms(site, collection)["state"] == "closed"
-        assert [one["state"] for one in site.client.get("/v1/collections").json()["collections"]] == ["closed"]
+        assert [one["state"] for one in site.client.get("/v1/collections", headers=ADMIN).json()["collections"]] == [
+            "closed"
+        ]
         assert problem(site.client.post(f"/v1/collections/{collection}/tickets")) == (409, "collection-full")
         assert problem(site.respond(collection, late)) == (409, "collection-full")
         assert site.respond(collection, known).json() == receipt  # what is stored is settled

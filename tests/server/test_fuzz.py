@@ -13,11 +13,12 @@ import pytest
 from benchmarks.fuzz import check_alive, check_schema, check_stored, prepare, rows, send_mutated
 from fastapi import FastAPI
 from pydantic import BaseModel, ConfigDict
+from tests.patience import PATIENCE
 from tests.server.conftest import ADMIN, SPEC, Site, problem
 from tests.server.served import ADMIN_TOKEN, serving
 
 from dither_client import Admin
-from dither_server.bodies import parse_json, validate_body
+from dither_server.bodies import Body, parse_json, validate_body
 from dither_server.errors import MalformedJson
 from dither_server.messages import ResponseBody
 
@@ -107,10 +108,10 @@ BROKEN = {
 @pytest.mark.parametrize("request_text", BROKEN.values(), ids=BROKEN)
 def test_broken_http_is_refused_or_dropped_and_stores_nothing(served: Served, request_text: str) -> None:
     url, _, database = served
-    made = httpx2.post(f"{url}/v1/collections", json=SPEC, headers=ADMIN).json()
+    made = httpx2.post(f"{url}/v1/collections", json=SPEC, headers=ADMIN, timeout=PATIENCE).json()
     before = rows(database)
     host, port = httpx2.URL(url).host, httpx2.URL(url).port
-    with socket.create_connection((host, port), timeout=20) as connection:
+    with socket.create_connection((host, port), timeout=PATIENCE) as connection:
         connection.sendall(request_text.format(id=made["id"]).encode("latin-1"))
         connection.shutdown(socket.SHUT_WR)
         reply = b""
@@ -119,7 +120,7 @@ def test_broken_http_is_refused_or_dropped_and_stores_nothing(served: Served, re
     statuses = [int(line.split()[1]) for line in reply.split(b"\r\n") if line.startswith(b"HTTP/1.1 ")]
     assert all(status < 500 for status in statuses), reply
     assert rows(database) == before
-    assert httpx2.get(f"{url}/readyz").status_code == 200
+    assert httpx2.get(f"{url}/readyz", timeout=PATIENCE).status_code == 200
 
 
 def _receive(connection: socket.socket) -> bytes:
@@ -151,8 +152,7 @@ class _Part(BaseModel):
     b: str = ""
 
 
-class _Whole(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class _Whole(Body):
     parts: list[_Part]
     name: str = ""
 
@@ -189,7 +189,7 @@ def test_a_name_twice_is_found_wherever_it_is_and_colons_in_texts_are_not_taken_
 def test_what_no_text_or_float_holds_is_refused(site: Site, fields: dict[str, Any]) -> None:
     reply = site.client.post("/v1/collections", content=json.dumps(SPEC | fields).encode(), headers=ADMIN)
     assert problem(reply) in ((400, "malformed-json"), (422, "invalid-body"))
-    assert site.client.get("/v1/collections").json() == {"collections": []}
+    assert site.client.get("/v1/collections", headers=ADMIN).json() == {"collections": []}
 
 
 @pytest.mark.parametrize("depth", [1, 5, 20, 31, 33, 500, 900])

@@ -24,7 +24,7 @@ def test_a_server_whose_database_is_gone_is_not_ready(tmp_path: Path) -> None:
         site.service._engine.dispose()
         shutil.rmtree(folder)
         assert problem(site.client.get("/readyz")) == (503, "unavailable")
-        assert problem(site.client.get("/v1/collections")) == (503, "unavailable")
+        assert problem(site.client.get("/v1/collections/unknown")) == (503, "unavailable")
         assert site.client.get("/healthz").status_code == 200
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Connection, Engine, insert, select, update
+from tests.patience import PATIENCE
 
 from dither_migrations import upgrade_database
 from dither_server.database import database_time, make_engine, writing
@@ -150,18 +151,18 @@ def test_a_lease_is_not_taken_while_something_is_written_under_it(engine: Engine
 
     def write(connection: Connection) -> None:
         writing_now.set()
-        assert go_on.wait(5)
+        assert go_on.wait(PATIENCE)
         publish(1)(connection)
 
     with ThreadPoolExecutor(2) as pool:
         written = pool.submit(slow.run, held(lease, write))
-        assert writing_now.wait(5)
+        assert writing_now.wait(PATIENCE)
         taken = pool.submit(heir.take, 1)
         if engine.dialect.name == "postgresql":  # it is passed over; with SQLite one waits for the other
-            assert taken.result(5) == []
+            assert taken.result(PATIENCE) == []
         go_on.set()
-        written.result(5)
-        [new] = taken.result(5) or heir.take(1)
+        written.result(PATIENCE)
+        [new] = taken.result(PATIENCE) or heir.take(1)
     heir.run(held(new, publish(2)))
     assert editions(engine) == [2]
 

@@ -8,13 +8,15 @@ from typing import Any
 
 import httpx2
 import pytest
+from starlette.requests import HTTPConnection
 from starlette.testclient import TestClient
+from tests.patience import PATIENCE
 from tests.server.conftest import ADMIN, SPEC, FakeClock, problem
 from tests.server.process import running
 
 from dither_server.app import create_app
-from dither_server.errors import StartRefused, TooManyTickets
-from dither_server.limits import MAX_KEYS, Buckets, limited_as
+from dither_server.errors import StartRefused, TooManyStreams, TooManyTickets
+from dither_server.limits import MAX_KEYS, Buckets, Streams, limited_as
 from dither_server.settings import Settings, load_settings
 
 
@@ -224,6 +226,7 @@ PREFLIGHT = {"Access-Control-Request-Method": "POST", "Access-Control-Request-He
 SAFE = {
     "cache-control": "no-store",
     "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
@@ -279,10 +282,10 @@ def test_every_response_has_safe_headers(sqlite_url: str) -> None:
             ask(client, collection),
         ]
         assert Counter(reply.status_code for reply in replies) == {
-            200: 7,
+            200: 6,
             404: 1,
             405: 1,
-            401: 2,
+            401: 3,
             422: 1,
             400: 1,
             413: 1,
@@ -295,6 +298,45 @@ def test_every_response_has_safe_headers(sqlite_url: str) -> None:
             assert (SAFE | own).items() <= dict(reply.headers).items(), reply.url
             assert "default-src 'none'" in reply.headers["content-security-policy"]
             assert "set-cookie" not in reply.headers
+            assert "strict-transport-security" not in reply.headers  # it came by http
+
+
+def test_what_came_by_https_comes_so_again(sqlite_url: str) -> None:
+    with open_client(sqlite_url, "192.0.2.7") as client:
+        client.base_url = httpx2.URL("https://testserver")
+        for path in ("/", "/healthz", "/nothing", "/web/dither.js"):
+            assert client.get(path).headers["strict-transport-security"] == "max-age=31536000"
+
+
+def test_pages_of_other_sites_may_load_the_module_and_nothing_else(sqlite_url: str) -> None:
+    with open_client(sqlite_url, "192.0.2.7") as client:
+        name = "cross-origin-resource-policy"
+        assert client.get("/web/dither.js").headers[name] == "cross-origin"
+        for path in ("/", "/style.css", "/static/plots.js", "/answer/answer.js", "/v1/collections"):
+            assert client.get(path).headers[name] == "same-origin"
+
+
+def test_streams_are_counted_by_address_and_in_all() -> None:
+    def asking(host: str) -> HTTPConnection:
+        return HTTPConnection({"type": "http", "client": (host, 1), "headers": []})
+
+    streams = Streams(5, of_address=2)
+    first = streams.open(asking("192.0.2.7"))
+    streams.open(asking("192.0.2.7"))
+    with pytest.raises(TooManyStreams):
+        streams.open(asking("192.0.2.7"))
+    streams.open(asking("127.0.0.1"))
+    streams.open(asking("127.0.0.1"))
+    with pytest.raises(TooManyStreams):  # this machine is an address like others
+        streams.open(asking("127.0.0.1"))
+    streams.open(asking("2001:db8::1"))
+    with pytest.raises(TooManyStreams) as refusal:
+        streams.open(asking("192.0.2.8"))
+    assert refusal.value.retry_after > 0
+    first()
+    streams.open(asking("192.0.2.8"))
+    with pytest.raises(TooManyStreams):
+        streams.open(asking("192.0.2.9"))
 
 
 def test_a_process_believes_no_forwarded_address_unless_told(tmp_path: Path) -> None:
@@ -308,7 +350,7 @@ def test_a_process_believes_no_forwarded_address_unless_told(tmp_path: Path) -> 
 
 
 def statuses(url: str, headers: list[dict[str, str]]) -> list[int]:
-    with httpx2.Client(base_url=url) as client:
+    with httpx2.Client(base_url=url, timeout=PATIENCE) as client:
         made = client.post("/v1/collections", json=SPEC, headers=ADMIN).json()
         path = f"/v1/collections/{made['id']}/tickets"
         return [client.post(path, json={}, headers=some).status_code for some in headers]

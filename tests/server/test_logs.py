@@ -14,6 +14,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from tests.patience import PATIENCE
 from tests.server.conftest import ADMIN, SPEC, Site, problem
 from tests.server.process import ServerProcess, running
 
@@ -44,7 +45,9 @@ FIELDS = {
 def whole_flow(server: ServerProcess) -> list[str]:
     """Everything that may happen with respondents, analysts and attackers; what must be in no log line."""
     spec = SPEC | {"policy": "fixed:0:200", "levels": 200, "name": "zebra-survey"}
-    with httpx2.Client(base_url=server.url, transport=httpx2.HTTPTransport(local_address=ADDRESS)) as http:
+    with httpx2.Client(
+        base_url=server.url, transport=httpx2.HTTPTransport(local_address=ADDRESS), timeout=PATIENCE
+    ) as http:
         collection = http.post("/v1/collections", json=spec, headers=ADMIN).json()["id"]
         path = f"/v1/collections/{collection}"
         made = http.post("/v1/tokens", json={"role": "analyst", "name": "zebra-analyst"}, headers=ADMIN).json()

@@ -1,7 +1,6 @@
 """Institutions share noisy counts of their members: stored once, learnt with single answers, by any process."""
 
 import json
-import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
@@ -11,6 +10,7 @@ from typing import Any
 import httpx2
 import numpy as np
 import pytest
+from tests.patience import PATIENCE, until
 from tests.server.conftest import ADMIN, FakeClock, Site, open_site, problem
 from tests.server.served import serving
 
@@ -48,14 +48,14 @@ def share(site: Site, collection: str, who: Any, size: Any = 8, counts: Any = (2
 
 def learnt(site: Site, collection: str, institutions: int, answers: int = 0) -> dict[str, Any]:
     """The posterior once it has learnt so many institutions and answers."""
-    deadline = time.monotonic() + 60
     posterior: dict[str, Any] = {}
-    while time.monotonic() < deadline:
-        posterior = site.client.get(f"/v1/collections/{collection}/posterior", headers=ADMIN).json()
-        if (posterior["institutions"], posterior["answers"]) == (institutions, answers):
-            return posterior
-        time.sleep(0.02)
-    raise AssertionError(f"learnt {posterior['institutions']} institutions and {posterior['answers']} answers")
+
+    def there() -> bool:
+        posterior.update(site.client.get(f"/v1/collections/{collection}/posterior", headers=ADMIN).json())
+        return (posterior["institutions"], posterior["answers"]) == (institutions, answers)
+
+    until(there, lambda: f"learnt {posterior['institutions']} institutions and {posterior['answers']} answers")
+    return posterior
 
 
 def values(seed: int, size: int) -> list[float]:
@@ -332,7 +332,7 @@ def test_an_exported_table_gives_the_posterior_of_the_server(
     """
     spec = {"name": "Wages", "family": "normal", "epsilon": 1, "range": [0, 100], "particles": 4000}
     database = f"sqlite:///{tmp_path / 'dither.sqlite'}"
-    with serving(database) as (url, _), httpx2.Client(base_url=url, headers=ADMIN, timeout=60) as admin:
+    with serving(database) as (url, _), httpx2.Client(base_url=url, headers=ADMIN, timeout=PATIENCE) as admin:
         collection = admin.post("/v1/collections", json=spec | {"member_cuts": CUTS}).json()["id"]
         path = f"/v1/collections/{collection}"
         for size, counts in ((400, [95, 70, 30, 2]), (400, [95, 70, 30, 2]), (41, [11, 8, 2, 0])):
@@ -343,10 +343,13 @@ def test_an_exported_table_gives_the_posterior_of_the_server(
         tickets = [admin.post(f"{path}/tickets").json()["ticket"] for _ in range(40)]
         batch = {"responses": [{"ticket": ticket, "answer": i % 2} for i, ticket in enumerate(tickets)]}
         admin.post(f"{path}/responses/batch", json=batch).raise_for_status()
-        deadline = time.monotonic() + 60
-        while (server := admin.get(f"{path}/posterior").json())["institutions"] < 3 or server["answers"] < 40:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        server: dict[str, Any] = {}
+
+        def there() -> bool:
+            server.update(admin.get(f"{path}/posterior").json())
+            return bool(server["institutions"] == 3 and server["answers"] == 40)
+
+        until(there)
         with Analyst(url, ADMIN["Authorization"].removeprefix("Bearer ")) as analyst:
             shared, title = analyst.member_counts(collection), analyst.posterior(collection).title
         assert title == f"Posterior of {collection} after 40 answers and counts of 841 members"

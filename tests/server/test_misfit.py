@@ -1,11 +1,11 @@
 """Check tickets over HTTP: told apart by the server alone, never learnt, looked at once and for good."""
 
-import time
 from typing import Any
 
 import httpx2
 import pytest
 from sqlalchemy import select
+from tests.patience import PATIENCE, until
 from tests.server.conftest import ADMIN, SPEC, FakeClock, Site, open_site, problem
 from tests.server.process import running
 
@@ -41,12 +41,14 @@ def answer(site: Site, collection: str, tickets: list[str], share: float = 0.5) 
 
 def posterior(site: Site, collection: str, check_answers: int, answers: int) -> dict[str, Any]:
     """The posterior once it has met that many check answers and learnt that many others."""
-    for _ in range(1_000):
-        found = site.learnt(collection, answers)
-        if found["misfit"]["check_answers"] == check_answers:
-            return found
-        time.sleep(0.005)
-    raise AssertionError(f"met {found['misfit']['check_answers']} check answers, not {check_answers}")
+    found: dict[str, Any] = {}
+
+    def met() -> bool:
+        found.update(site.learnt(collection, answers))
+        return bool(found["misfit"]["check_answers"] == check_answers)
+
+    until(met, lambda: f"met {found['misfit']['check_answers']} check answers, not {check_answers}")
+    return found
 
 
 def listed(site: Site, collection: str, purpose: str | None = None) -> list[dict[str, Any]]:
@@ -182,7 +184,7 @@ def test_the_first_of_two_looks_at_one_time_stays(sqlite_url: str) -> None:
 
 @pytest.mark.slow
 def test_a_killed_server_keeps_the_looks_that_were_seen(sqlite_url: str) -> None:
-    with running(sqlite_url) as server, httpx2.Client(base_url=server.url, headers=ADMIN) as client:
+    with running(sqlite_url) as server, httpx2.Client(base_url=server.url, headers=ADMIN, timeout=PATIENCE) as client:
         spec = SPEC | {"misfit_check": 0.5, "misfit_looks": LOOKS}
         path = f"/v1/collections/{client.post('/v1/collections', json=spec).json()['id']}"
         tickets = client.post(f"{path}/tickets", json={"count": 100}).json()["tickets"]
@@ -190,17 +192,18 @@ def test_a_killed_server_keeps_the_looks_that_were_seen(sqlite_url: str) -> None
         client.post(f"{path}/responses/batch", json={"responses": pairs})
         seen = _once_looked(client, path)
         server.kill()
-    with running(sqlite_url) as server, httpx2.Client(base_url=server.url, headers=ADMIN) as client:
+    with running(sqlite_url) as server, httpx2.Client(base_url=server.url, headers=ADMIN, timeout=PATIENCE) as client:
         assert _once_looked(client, path) == seen
 
 
 def _once_looked(client: httpx2.Client, path: str) -> Any:
     """The misfit check once it has looked: a server that has just taken over has the answers still to learn."""
-    deadline = time.monotonic() + 10
-    while not (seen := client.get(f"{path}/posterior").json()["misfit"])["looks"]:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    return seen
+
+    def seen() -> Any:
+        return client.get(f"{path}/posterior").json()["misfit"]
+
+    until(lambda: seen()["looks"])
+    return seen()
 
 
 def test_a_purpose_that_is_none_is_refused(site: Site) -> None:

@@ -7,14 +7,15 @@ import json
 import re
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 import yaml
+from tests.patience import PATIENCE, until
 from tests.server.conftest import ADMIN, SPEC, Site, open_site
 from tests.server.process import ServerProcess, free_port, running
 
@@ -145,13 +146,13 @@ def prometheus(tmp_path: Path, sqlite_url: str) -> Iterator[tuple[str, ServerPro
             yield f"http://127.0.0.1:{port}/api/v1", server
         finally:
             process.terminate()
-            process.wait(20)
+            process.wait(PATIENCE)
 
 
 @pytest.mark.slow
 def test_prometheus_evaluates_every_expression(prometheus: tuple[str, ServerProcess]) -> None:
     api, server = prometheus
-    with httpx2.Client(timeout=60) as http:  # the machine may be busy
+    with httpx2.Client(timeout=PATIENCE) as http:  # the machine may be busy
         watch(api, server, http)
 
 
@@ -164,25 +165,21 @@ def watch(api: str, server: ServerProcess, http: httpx2.Client) -> None:
         assert reply["status"] == "success", f"{query}: {reply}"
         return list(reply["data"]["result"])
 
-    deadline = time.monotonic() + 60
     empty = set(QUERIES)
-    while empty and time.monotonic() < deadline:  # rates need answers between two scrapes
+
+    def nothing_empty() -> bool:  # rates need answers between two scrapes
         tickets = http.post(f"{path}/tickets", json={"count": 20}).json()["tickets"]
         responses = [{"ticket": item["ticket"], "answer": 0} for item in tickets]
         http.post(f"{path}/responses/batch", json={"responses": responses})
-        time.sleep(0.5)
-        try:
-            empty = {expression for expression in empty if not ask(plain(expression))}
-        except httpx2.TransportError:
-            continue
-    assert not empty
+        with suppress(httpx2.TransportError):
+            empty.difference_update([expression for expression in empty if ask(plain(expression))])
+        return not empty
+
+    until(nothing_empty, lambda: empty)
     assert [row["value"][1] for row in ask('up{job="dither"}')] == ["1"]
     for rule in RULES:
         assert ask(rule["expr"]) == [], "nothing is wrong, so nothing alarms"
     groups = http.get(f"{api}/rules").json()["data"]["groups"]
     assert {rule["health"] for group in groups for rule in group["rules"]} == {"ok"}
     server.kill()
-    deadline = time.monotonic() + 20
-    while not ask(RULES[0]["expr"]):
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
+    until(lambda: ask(RULES[0]["expr"]))

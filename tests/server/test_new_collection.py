@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from scipy_laws import scipy_law
-from tests.server.conftest import Site, problem
+from tests.server.conftest import ADMIN, Site, problem
 from tests.server.pages import send_form, sign_in
 
 from dither_estimator.specification import Specification
@@ -215,7 +215,7 @@ def test_what_is_wrong_stands_at_its_field(site: Site, fields: dict[str, str], f
     assert (field in FIRST) != bool(re.search(r"<details open *>(?:(?!</details>).)*-wrong", reply.text, re.DOTALL))
     kept = [text for name, text in (FORM | fields).items() if text and name not in CHOICES and text != "yes"]
     assert all(f'value="{html.escape(text)}"' in reply.text for text in kept)
-    assert site.client.get("/v1/collections").json() == {"collections": []}
+    assert site.client.get("/v1/collections", headers=ADMIN).json() == {"collections": []}
 
 
 def test_the_advice_is_the_plan_and_the_design(site: Site) -> None:

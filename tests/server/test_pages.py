@@ -22,8 +22,9 @@ def test_a_page_runs_and_loads_nothing_but_its_own_files(site: Site, path: str) 
 
 
 def test_collections_are_listed(site: Site) -> None:
-    assert "There is no collection yet" in site.client.get("/").text
-    collection = site.create(name="Wages <b>& more</b>", transform="log", range=[1, 100])
+    assert "No collection is shown to visitors" in site.client.get("/").text
+    fields = {"transform": "log", "range": [1, 100], "visibility": "public"}
+    collection = site.create(name="Wages <b>& more</b>", **fields)
     page = site.client.get("/").text
     assert f'href="/collections/{collection}"' in page
     assert "Wages &lt;b&gt;&amp; more&lt;/b&gt;" in page
@@ -34,7 +35,8 @@ def test_a_private_posterior_is_not_on_the_page(site: Site) -> None:
     collection = site.create()
     site.respond(collection, site.ticket(collection), 1)
     page = site.client.get(f"/collections/{collection}").text
-    assert "1 answer; the collection is open" in page
+    assert "<p>The collection is open." in page
+    assert "1 answer" not in page
     assert "The posterior is for analysts" in page
     assert "sigma" not in page
 

@@ -36,6 +36,7 @@ NAMES = {
     "no-member-counts": 409,
     "not-by-invitation": 409,
     "too-many-tickets": 429,
+    "too-many-streams": 429,
     "overloaded": 503,
     "unavailable": 503,
 }

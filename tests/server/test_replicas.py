@@ -1,18 +1,21 @@
 """Several servers on one database, in one process: what one does, the others see."""
 
-import time
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from fractions import Fraction
 
 import pytest
+from sqlalchemy import select
+from tests.patience import PATIENCE, until
 from tests.server.conftest import ADMIN, FakeClock, Site, open_site, problem
 
+from dither_client import parse_query
+from dither_server import membership
 from dither_server.leases import preferred
-from dither_server.poller import POLL_SECONDS
-
-SOON = 10 * POLL_SECONDS
-"""For what takes a poll, on a machine that is busy."""
+from dither_server.packing import pack_query
+from dither_server.publications import read_publication
+from dither_server.schema import queries
 
 
 @contextmanager
@@ -27,14 +30,6 @@ def sites(database_url: str, clock: FakeClock) -> Iterator[list[Site]]:
     """Three of them."""
     with replicas(database_url, 3, clock) as sites:
         yield sites
-
-
-def until(check: Callable[[], bool], seconds: float = SOON) -> None:
-    """Returns once `check` is true."""
-    deadline = time.monotonic() + seconds
-    while not check():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def owners(sites: list[Site]) -> list[Site]:
@@ -143,7 +138,10 @@ def test_collections_are_spread_by_a_computation_that_all_share(sites: list[Site
             site.learnt(one, 1)
 
 
-def test_a_process_that_leaves_hands_over_without_a_gap(database_url: str, clock: FakeClock) -> None:
+def test_a_process_that_leaves_hands_over_without_a_gap(
+    database_url: str, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(membership, "LEASE_SECONDS", 10 * PATIENCE)  # nothing expires in this test
     with open_site(database_url, clock) as stays:
         with open_site(database_url, clock) as leaves:
             collections = [leaves.create() for _ in range(6)]
@@ -152,7 +150,7 @@ def test_a_process_that_leaves_hands_over_without_a_gap(database_url: str, clock
                 leaves.batch(one, *pairs)
         for one in collections:
             assert stays.respond(one, stays.ticket(one)).status_code == 201
-        until(lambda: len(stays.service.owner._leases) == 6, 2)  # nothing has to expire first
+        until(lambda: len(stays.service.owner._leases) == 6)
         for one in collections:
             stays.learnt(one, 21)
         stays.check_counts()
@@ -198,3 +196,20 @@ def test_answers_that_no_process_has_announced_are_learnt(database_url: str, clo
             del site.service.owner.notify
         for site in (one, other):
             site.learnt(collection, 30)
+
+
+def test_a_question_has_its_row_before_another_process_asks_it(sites: list[Site]) -> None:
+    collection = sites[0].create(misfit_check=True)
+    number = sites[0].service.collections.get(collection).number
+    engine = sites[0].service._engine
+    for more in (0, 10, 100):
+        if more:
+            pairs = [(ticket, i % 2) for i, ticket in enumerate(sites[0].tickets(collection, more))]
+            sites[0].batch(collection, *pairs)
+        found = until(lambda: read_publication(engine, number))
+        assert found is not None
+        published = found[1]
+        with engine.connect() as connection:
+            rows = connection.execute(select(queries.c.query, queries.c.purpose)).all()
+        numbered = {pack_query(parse_query(json.loads(query)), purpose) for query, purpose in rows}
+        assert published.questions <= numbered

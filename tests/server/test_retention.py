@@ -2,7 +2,6 @@
 
 import multiprocessing
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -11,6 +10,7 @@ import httpx2
 import pytest
 from pydantic import SecretStr
 from sqlalchemy import func, select
+from tests.patience import PATIENCE, until
 from tests.server.conftest import ADMIN, SPEC, FakeClock, Site, check_counts, open_site, problem
 from tests.server.process import free_port
 
@@ -113,29 +113,34 @@ def running(database: str) -> Iterator[tuple[str, Any]]:
     process.start()
     url = f"http://127.0.0.1:{settings.port}"
     try:
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            with suppress(httpx2.TransportError):
-                httpx2.get(f"{url}/readyz", timeout=60)
-                break
-            time.sleep(0.05)
+        until(lambda: _answers(url))
         yield url, process
     finally:
         process.kill()
         process.join()
 
 
+def _answers(url: str) -> bool:
+    try:
+        return httpx2.get(f"{url}/readyz", timeout=PATIENCE).status_code > 0
+    except httpx2.TransportError:
+        return False
+
+
 def test_counts_are_the_tickets_spent_after_kill_9(database_url: str) -> None:
     """What was acknowledged before the process was killed under load is there, each once, whatever was on its way."""
     receipts: dict[str, str] = {}
-    with running(database_url) as (url, process), httpx2.Client(base_url=url, headers=ADMIN, timeout=60) as client:
+    with (
+        running(database_url) as (url, process),
+        httpx2.Client(base_url=url, headers=ADMIN, timeout=PATIENCE) as client,
+    ):
         collection = client.post("/v1/collections", json=SPEC | {"keep_answers": False}).json()["id"]
         path = f"/v1/collections/{collection}"
         tickets = [item["ticket"] for item in client.post(f"{path}/tickets", json={"count": 2_000}).json()["tickets"]]
         enough = threading.Event()
 
         def answer(some: list[str]) -> None:
-            with httpx2.Client(base_url=url, timeout=60) as own, suppress(httpx2.TransportError):
+            with httpx2.Client(base_url=url, timeout=PATIENCE) as own, suppress(httpx2.TransportError):
                 for ticket in some:
                     reply = own.post(f"{path}/responses", json={"ticket": ticket, "answer": 1})
                     receipts[ticket] = reply.json()["receipt"]
@@ -145,7 +150,7 @@ def test_counts_are_the_tickets_spent_after_kill_9(database_url: str) -> None:
         threads = [threading.Thread(target=answer, args=[tickets[i::8]]) for i in range(8)]
         for thread in threads:
             thread.start()
-        assert enough.wait(20)
+        assert enough.wait(PATIENCE)
         process.kill()
         for thread in threads:
             thread.join()
@@ -156,7 +161,7 @@ def test_counts_are_the_tickets_spent_after_kill_9(database_url: str) -> None:
         spent = connection.execute(select(func.count()).select_from(spent_tickets)).scalar_one()
     engine.dispose()
     assert len(receipts) <= spent <= len(receipts) + 8
-    with running(database_url) as (url, _), httpx2.Client(base_url=url, timeout=60) as client:
+    with running(database_url) as (url, _), httpx2.Client(base_url=url, timeout=PATIENCE) as client:
         pairs = [{"ticket": ticket, "answer": 0} for ticket in receipts]
         items = client.post(f"{path}/responses/batch", json={"responses": pairs}).json()["responses"]
         assert [(item["status"], item["receipt"]) for item in items] == [

@@ -2,13 +2,13 @@
 
 import json
 import random
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
+from tests.patience import PATIENCE, until
 from tests.server.conftest import ADMIN
 from tests.server.served import ADMIN_TOKEN, serving
 
@@ -60,7 +60,7 @@ def test_the_table_of_a_collection_gives_its_posterior(
 def _asked_and_learnt(url: str, spec: dict[str, Any]) -> tuple[str, Any]:
     """A collection that people with values N(60, 8²) have answered, and its posterior once all is learnt. Seeded."""
     generator = random.Random(spec.get("mechanism"))
-    with httpx2.Client(base_url=url, headers=ADMIN, timeout=60) as admin:
+    with httpx2.Client(base_url=url, headers=ADMIN, timeout=PATIENCE) as admin:
         collection = str(admin.post("/v1/collections", json=spec).json()["id"])
         path = f"/v1/collections/{collection}"
         for turn in range(ROUNDS):
@@ -73,10 +73,9 @@ def _asked_and_learnt(url: str, spec: dict[str, Any]) -> tuple[str, Any]:
                 for one in tickets
             ]
             admin.post(f"{path}/responses/batch", json={"responses": responses}).raise_for_status()
-            deadline = time.monotonic() + 60
-            while (posterior := admin.get(f"{path}/posterior").json())["answers"] < (turn + 1) * PEOPLE:
-                assert time.monotonic() < deadline
-                time.sleep(0.05)
+            learnt = (turn + 1) * PEOPLE
+            until(lambda learnt=learnt: admin.get(f"{path}/posterior").json()["answers"] >= learnt)  # type: ignore[misc]
+        posterior = admin.get(f"{path}/posterior").json()
     return collection, posterior
 
 

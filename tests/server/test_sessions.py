@@ -171,3 +171,33 @@ def test_signing_in_leads_to_no_other_site(site: Site, following: str) -> None:
     assert sign_in(site, following=following).headers["location"] in ("/", "/new")
     page = site.client.get("/sign-in", params={"next": following}).text
     assert re.search(r'name="next" value="/(new)?"', page)
+
+
+def test_where_people_come_by_https_nobody_signs_in_otherwise(sqlite_url: str) -> None:
+    with open_site(sqlite_url, public_url="https://survey.example.org", trusted_proxies="10.0.0.1") as site:
+        reply = sign_in(site)
+        assert reply.status_code == 403
+        assert "DITHER_TRUSTED_PROXIES" in reply.text
+        assert "set-cookie" not in reply.headers
+        site.client.base_url = "https://testserver"
+        assert "Secure" in sign_in(site).headers["set-cookie"]
+
+
+def test_a_proxy_that_is_not_known_is_warned_of_at_sign_in(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    site.client.headers["X-Forwarded-Proto"] = "https"
+    assert sign_in(site).status_code == 303
+    assert "DITHER_TRUSTED_PROXIES" in caplog.text
+
+
+def test_one_cookie_is_found_among_many(site: Site) -> None:
+    collection = site.create()
+    sign_in(site)
+    session = site.client.cookies["dither_session"]
+    site.client.cookies.clear()
+    header = "a=b; " * 2_000 + f"dither_session={session}; c=d"
+    path = f"/v1/collections/{collection}/posterior"
+    assert site.client.get(path, headers={"Cookie": header}).status_code == 200
+    assert (
+        site.client.get(path, headers={"Cookie": header.replace("dither_session", "xdither_session")}).status_code
+        == 401
+    )

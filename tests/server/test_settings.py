@@ -104,3 +104,34 @@ def test_random_secrets_and_tokens_are_taken(monkeypatch: pytest.MonkeyPatch) ->
         for name in ("SECRET", "ADMIN_TOKEN", "METRICS_TOKEN"):
             monkeypatch.setenv(f"DITHER_{name}", text)
         assert weaknesses(load_settings()) == []
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "survey.example.org"])
+def test_a_server_for_others_without_a_proxy_that_it_knows_is_warned_of(
+    host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DITHER_HOST", host)
+    [sentence] = weaknesses(load_settings())
+    assert sentence.startswith("Sign-ins from other machines are not protected by https")
+    monkeypatch.setenv("DITHER_TRUSTED_PROXIES", "10.0.0.1")
+    assert weaknesses(load_settings()) == []
+
+
+def test_a_public_address_by_https_needs_a_proxy_that_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DITHER_PUBLIC_URL", "https://survey.example.org/")
+    with pytest.raises(StartRefused, match=r"^DITHER_PUBLIC_URL is https, and DITHER_TRUSTED_PROXIES names no proxy"):
+        load_settings()
+    monkeypatch.setenv("DITHER_TRUSTED_PROXIES", "10.0.0.1")
+    assert load_settings().public_url == "https://survey.example.org"
+    monkeypatch.setenv("DITHER_TRUSTED_PROXIES", "")
+    monkeypatch.setenv("DITHER_PUBLIC_URL", "http://survey.example.org")
+    assert load_settings().public_url == "http://survey.example.org"
+
+
+@pytest.mark.parametrize(
+    "value", ["survey.example.org", "ftp://a.example", "https://", "https://a:b@c.example", "https://a.example/?x"]
+)
+def test_a_public_address_that_is_none_is_refused(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DITHER_PUBLIC_URL", value)
+    with pytest.raises(StartRefused, match=r"^DITHER_PUBLIC_URL cannot be used: it must be an address such as"):
+        load_settings()

@@ -13,6 +13,7 @@ from typing import Any
 import httpx2
 import pandas
 import pytest
+from tests.patience import PATIENCE
 from tests.server.served import ADMIN_TOKEN, serving
 
 from dither_client import Ledger
@@ -49,7 +50,7 @@ class Served:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, httpx2.Client]]:
     with (
         serving(f"sqlite:///{tmp_path_factory.mktemp('server') / 'dither.sqlite'}") as (url, _),
-        httpx2.Client(base_url=url, headers={"Authorization": f"Bearer {ADMIN_TOKEN}"}, timeout=60) as admin,
+        httpx2.Client(base_url=url, headers={"Authorization": f"Bearer {ADMIN_TOKEN}"}, timeout=PATIENCE) as admin,
     ):
         yield url, admin
 
@@ -180,7 +181,7 @@ def agree(served: Served, ledger: Path, file: Path, typed: str) -> tuple[int, st
     while b"Share them? [y/N]: " not in screen:
         screen += os.read(main, 1000)
     os.write(main, typed.encode() + b"\n")
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=PATIENCE)
     os.close(main)
     return process.returncode, screen.decode(), out.decode()
 

@@ -3,11 +3,11 @@
 import asyncio
 import random
 import signal
-import time
 from typing import Any
 
 import pytest
 from sqlalchemy import func, select
+from tests.patience import PATIENCE, ever
 from tests.server.conftest import check_counts
 from tests.server.fleet import Fleet
 
@@ -18,13 +18,11 @@ from dither_server.schema import answers, publications, snapshots
 
 RESPONDENTS = 4
 TAKEOVER = 5.0
-"""Seconds from the owner's death to the first answer that another has learnt since."""
-MOST = 5
-"""Takeovers in a test, while none of them was fast enough."""
-BUSY = 30.0
-"""The same where processes have to wait for a core: the best of a test's takeovers is held to the figure above."""
+"""Seconds from the owner's death to the first answer that another has learnt since, as `benchmarks.faults` measures."""
+TAKEOVERS = 2
+"""In a test."""
 
-# The dead process's place expires, the others look, one takes over: what remains is for the work and a busy machine.
+# The dead process's place expires, the others look, one takes over: what remains is for the work.
 assert LEASE_SECONDS + POLL_SECONDS < TAKEOVER - 1
 assert BEAT_SECONDS < LEASE_SECONDS / 2
 
@@ -38,7 +36,7 @@ async def under_load(fleet: Fleet, during: Any) -> dict[str, Any]:
     await during
     fleet.done = True
     await asyncio.gather(*population)
-    found = [await fleet.learnt(number, len(fleet.acknowledged), 15) for number in fleet.processes]
+    found = [await fleet.learnt(number, len(fleet.acknowledged)) for number in fleet.processes]
     assert {posterior["answers"] for posterior in found} == {len(fleet.acknowledged)}
     for ticket, (answer, receipt) in fleet.rng.sample(sorted(fleet.acknowledged.items()), 20):
         body = {"ticket": ticket, "answer": answer}
@@ -48,34 +46,27 @@ async def under_load(fleet: Fleet, during: Any) -> dict[str, Any]:
 
 
 async def wait_for_owner(fleet: Fleet) -> int:
-    deadline = time.monotonic() + 10
-    while time.monotonic() < deadline:
+    async def owners() -> list[int]:
         owner = await fleet.owner()
-        if owner is not None:
-            return owner
-        await asyncio.sleep(0.02)
-    raise AssertionError("nobody owns the collection")
+        return [] if owner is None else [owner]
+
+    return (await ever(owners, "nobody owns the collection"))[0]
 
 
-async def time_to_go_on(fleet: Fleet) -> float:
-    """Seconds until a process has learnt an answer that was given from now on."""
-    began, before = time.monotonic(), len(fleet.acknowledged)
+async def goes_on(fleet: Fleet) -> None:
+    """Returns once a process has learnt an answer that was given from now on."""
+    before = len(fleet.acknowledged)
     survivor = next(iter(fleet.processes))
     # As many answers may be stored and not yet acknowledged as there are respondents.
-    await fleet.learnt(survivor, before + RESPONDENTS + 1, BUSY)
-    return time.monotonic() - began
+    await fleet.learnt(survivor, before + RESPONDENTS + 1)
 
 
-async def kill_owners(fleet: Fleet, kills: int) -> None:
-    seconds: list[float] = []
-    while len(seconds) < kills or (min(seconds) >= TAKEOVER and len(seconds) < MOST):
+async def kill_owners(fleet: Fleet) -> None:
+    for _ in range(TAKEOVERS):
         owner = await wait_for_owner(fleet)
         assert await fleet.end(owner, signal.SIGKILL) == -signal.SIGKILL
-        seconds.append(await time_to_go_on(fleet))
-        print(f"took over after {seconds[-1]:.2f} s")
+        await goes_on(fleet)
         await fleet.start(owner)
-    assert min(seconds) < TAKEOVER
-    assert max(seconds) < BUSY
 
 
 def check_database(url: str, fleet: Fleet) -> None:
@@ -91,7 +82,7 @@ def check_database(url: str, fleet: Fleet) -> None:
 def test_when_the_owner_is_killed_another_takes_over_and_nothing_is_lost_or_counted_twice(database_url: str) -> None:
     async def run() -> Fleet:
         async with Fleet(database_url, 3, random.Random(1)) as fleet:
-            await under_load(fleet, kill_owners(fleet, 2))
+            await under_load(fleet, kill_owners(fleet))
             return fleet
 
     fleet = asyncio.run(run())
@@ -103,7 +94,7 @@ async def stop_and_continue(fleet: Fleet, url: str) -> None:
     stopped = await wait_for_owner(fleet)
     fleet.send(stopped, signal.SIGSTOP)
     process = fleet.processes.pop(stopped)
-    assert await time_to_go_on(fleet) < BUSY
+    await goes_on(fleet)
     heir = await wait_for_owner(fleet)
     before = stored(url)
     fleet.processes[stopped] = process
@@ -138,25 +129,23 @@ def test_an_owner_that_was_stopped_for_too_long_overwrites_nothing(postgres_url:
     check_database(postgres_url, asyncio.run(run()))
 
 
-async def leave(fleet: Fleet, gaps: list[float]) -> None:
-    while len(gaps) < 2 or (min(gaps) >= LEASE_SECONDS and len(gaps) < MOST):
+async def leave(fleet: Fleet) -> None:
+    for _ in range(TAKEOVERS):
         owner = await wait_for_owner(fleet)
         failures = fleet.failures
         assert await fleet.end(owner, signal.SIGTERM) == 0
-        gaps.append(await time_to_go_on(fleet))
+        await goes_on(fleet)
         await fleet.start(owner)
         assert fleet.failures > failures  # its port was closed, and the others answered
 
 
 @pytest.mark.slow
 def test_an_owner_that_leaves_hands_over_at_once(database_url: str) -> None:
-    gaps: list[float] = []
+    """Nothing has to expire, and in this test nothing does."""
 
     async def run() -> Fleet:
-        async with Fleet(database_url, 2, random.Random(3)) as fleet:
-            await under_load(fleet, leave(fleet, gaps))
+        async with Fleet(database_url, 2, random.Random(3), lease_seconds=10 * PATIENCE) as fleet:
+            await under_load(fleet, leave(fleet))
             return fleet
 
     check_database(database_url, asyncio.run(run()))
-    assert min(gaps) < LEASE_SECONDS  # nothing had to expire
-    assert max(gaps) < BUSY

@@ -1,11 +1,11 @@
-import time
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE, until
 from tests.server.conftest import ADMIN, FakeClock, Site, open_site, problem
 
 from dither_client import parse_query
-from dither_server import membership
+from dither_server import membership, tally
 from dither_server.messages import TicketReply, TicketsReply
 from dither_server.packing import unpack_query
 from dither_server.publications import read_publication
@@ -35,13 +35,15 @@ def test_many_tickets_come_in_one_reply(site: Site) -> None:
 
 
 def test_issuing_writes_nothing(sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(membership, "BEAT_SECONDS", 60)  # a process says that it is alive, whatever it is asked
+    # A process says that it is alive, whatever it is asked, and each second writes what it has counted.
+    monkeypatch.setattr(membership, "BEAT_SECONDS", 2 * PATIENCE)
+    monkeypatch.setattr(membership, "LEASE_SECONDS", 6 * PATIENCE)
+    monkeypatch.setattr(tally, "_FLUSH_SECONDS", 2 * PATIENCE)
     with open_site(sqlite_url) as site:
         collection = site.create()
         site.ticket(collection)
         number = site.service.collections.get(collection).number
-        while read_publication(site.service._engine, number) is None:  # once, for other processes
-            time.sleep(0.01)
+        until(lambda: read_publication(site.service._engine, number) is not None)  # once, for other processes
         before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
         site.tickets(collection, 1_000)
         assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Connection, Engine, event, func, insert, select, text
+from tests.patience import PATIENCE
 from tests.server.conftest import check_counts
 
 from dither_client import Laplace
@@ -65,10 +66,10 @@ async def held_up(writer: Writer) -> AsyncIterator[None]:
 
     def job(connection: Connection) -> None:
         busy.set()
-        assert go.wait(10)
+        assert go.wait(PATIENCE)
 
     future = writer.submit(job)
-    await asyncio.to_thread(busy.wait, 10)
+    await asyncio.to_thread(busy.wait, PATIENCE)
     try:
         yield
     finally:

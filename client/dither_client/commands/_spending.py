@@ -15,7 +15,9 @@ from typer.core import TyperCommand
 
 from dither_client.client import Client
 from dither_client.commands._shared import did_you_mean, fail
-from dither_client.epsilon import epsilon_text
+from dither_client.epsilon import MICRO, epsilon_text
+from dither_client.forgetting import forgetful
+from dither_client.ledger import Ledger
 from dither_client.messages import Receipt, Shared, Terms
 
 __all__ = ["LedgerFile", "MaxEpsilon", "check_open", "discreet", "fail_usage", "price", "report"]
@@ -27,7 +29,14 @@ LedgerFile = Annotated[
     ),
 ]
 
-MaxEpsilon = Annotated[str, typer.Option("--max-epsilon", help="Spend no more ε than this in all.")]
+MaxEpsilon = Annotated[
+    str | None,
+    typer.Option(
+        "--max-epsilon",
+        help="Spend no more ε than this in all.",
+        show_default="10, of it 5 on any one server, and 2 for any one answer",
+    ),
+]
 
 
 def fail_usage(usage: str, hint: str = "") -> NoReturn:
@@ -39,6 +48,14 @@ def discreet(usage: str) -> type[TyperCommand]:
     """A command whose usage errors never repeat an argument, since any of them may be a value."""
 
     class Discreet(TyperCommand):
+        @forgetful
+        def invoke(self, ctx: Any) -> Any:
+            try:
+                return super().invoke(ctx)
+            except BaseException:
+                ctx.params.clear()
+                raise
+
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
             typed = [word.partition("=")[0] for word in args if word.startswith("--")]  # the parser takes them away
             try:
@@ -56,11 +73,11 @@ def check_open(terms: Terms) -> None:
         fail(f"the collection is {terms.state}")
 
 
-def price(epsilon: Fraction, rho: Fraction | None, client: Client, max_epsilon: str) -> str:
+def price(epsilon: Fraction, rho: Fraction | None, account: Ledger) -> str:
     """What it costs and what was spent before."""
     stated = "" if rho is None else f" (stated ρ = {epsilon_text(rho)})"
-    spent = epsilon_text(client.ledger.spent())
-    return f"It costs ε = {epsilon_text(epsilon)}{stated}; you have spent {spent} and allow {max_epsilon} in all."
+    spent, allowed = epsilon_text(account.spent()), epsilon_text(Fraction(account.caps.total, MICRO))
+    return f"It costs ε = {epsilon_text(epsilon)}{stated}; you have spent {spent} and allow {allowed} in all."
 
 
 def report(client: Client, receipt: Receipt | Shared) -> None:

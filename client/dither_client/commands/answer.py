@@ -19,7 +19,6 @@ from dither_client.commands._spending import (
     price,
     report,
 )
-from dither_client.entries import DEFAULT_CAP
 from dither_client.epsilon import listed, wire_epsilon
 from dither_client.errors import InvalidQuery, Problem
 from dither_client.ledger import Ledger
@@ -48,7 +47,7 @@ def answer(
         ),
     ] = None,
     ledger: LedgerFile = None,
-    max_epsilon: MaxEpsilon = DEFAULT_CAP,
+    max_epsilon: MaxEpsilon = None,
     epsilon: Annotated[
         str | None,
         typer.Option(
@@ -83,7 +82,7 @@ def answer(
     with Ledger(ledger, max_epsilon) as account, Client(url, account) as client:
         try:
             if number is None:
-                receipt = _answer_when_asked(client, collection, max_epsilon, chosen, invitation)
+                receipt = _answer_when_asked(client, account, collection, chosen, invitation)
             else:
                 receipt = client.answer(collection, number, epsilon=chosen, invitation=invitation)
         except InvalidQuery as error:
@@ -96,7 +95,7 @@ def answer(
 
 
 def _answer_when_asked(
-    client: Client, collection: str, max_epsilon: str, chosen: Fraction | None, invitation: str | None
+    client: Client, account: Ledger, collection: str, chosen: Fraction | None, invitation: str | None
 ) -> Receipt:
     """Sends what the ledger already holds; otherwise says what will happen and asks for the value."""
     stored = client.send_stored(collection)
@@ -110,7 +109,7 @@ def _answer_when_asked(
     if terms.notice is not None:
         console.print(terms.notice)
     asked_at = terms.epsilon if chosen is None else chosen
-    console.print(f"{price(asked_at, terms.rho, client, max_epsilon)} You can answer once.")
+    console.print(f"{price(asked_at, terms.rho, account)} You can answer once.")
     if not sys.stdin.isatty():
         fail("there is no terminal to ask on: give - to read the value from standard input", 2)
     if terms.admission == "invite" and invitation is None:

@@ -66,7 +66,7 @@ def list_(url: Url, token: Token = None, as_json: Json = False) -> None:
             c.transform,
             epsilon_text(c.epsilon),
             c.rho and epsilon_text(c.rho),
-            c.answers,
+            "" if c.answers is None else c.answers,
         )
         for c in collections
     ]

@@ -18,7 +18,6 @@ from dither_client.commands._spending import (
     price,
     report,
 )
-from dither_client.entries import DEFAULT_CAP
 from dither_client.errors import InvalidQuery
 from dither_client.ledger import Ledger
 from dither_client.values import is_number, read_column, read_lines
@@ -51,7 +50,7 @@ def share(
         typer.Option(envvar="DITHER_TOKEN", help="The institution's token, of the role gateway.", show_default=False),
     ] = None,
     ledger: LedgerFile = None,
-    max_epsilon: MaxEpsilon = DEFAULT_CAP,
+    max_epsilon: MaxEpsilon = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before ε is spent.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -69,7 +68,7 @@ def share(
         try:
             told = None
             if not yes and account.find(client.server, collection) is None:
-                told = _agreed_price(client, collection, len(values), max_epsilon)
+                told = _agreed_price(client, account, collection, len(values))
             shared = client.share(collection, values, told)
         except InvalidQuery as error:
             fail(str(error), 1)
@@ -103,7 +102,7 @@ def _read_values(file: str, column: str | None) -> list[float]:
     return read_lines(path.name, path.read_bytes())
 
 
-def _agreed_price(client: Client, collection: str, members: int, max_epsilon: str) -> Fraction:
+def _agreed_price(client: Client, account: Ledger, collection: str, members: int) -> Fraction:
     """Says what will happen, and returns the ε that was agreed to."""
     terms = client.terms(collection)
     check_open(terms)
@@ -111,7 +110,7 @@ def _agreed_price(client: Client, collection: str, members: int, max_epsilon: st
         f"{terms.name}: the values of {members:,} members stay on this machine; {len(terms.member_cuts or ())} counts "
         "with noise in them are sent."
     )
-    console.print(f"{price(terms.epsilon, None, client, max_epsilon)} An institution shares once.")
+    console.print(f"{price(terms.epsilon, None, account)} An institution shares once.")
     if not sys.stdin.isatty():
         fail("there is no terminal to ask on: give --yes to share without being asked", 2)
     console.print("Share them? [y/N]: ", end="")

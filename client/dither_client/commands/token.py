@@ -36,6 +36,12 @@ def create(
             show_default=False,
         ),
     ] = None,
+    days: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=3650, help="How many days it is valid; until it is revoked unless given.", show_default=False
+        ),
+    ] = None,
     token: Token = None,
     as_json: Json = False,
 ) -> None:
@@ -44,11 +50,12 @@ def create(
     For example: dither token create analyst --name Ana --collection wages
     """
     with Admin(url, token) as admin:
-        created = admin.create_token(role.value, name, collections or ())
+        created = admin.create_token(role.value, name, collections or (), days)
     if as_json:
         print_json(created)
         return
-    console.print(f"Token {created.get('id')} for the role {role.value}; keep it, it is not shown again:")
+    until = f", valid until {created.get('expires_at')}" if days else ""
+    console.print(f"Token {created.get('id')} for the role {role.value}{until}; keep it, it is not shown again:")
     typer.echo(created.get("token"))
 
 
@@ -63,9 +70,9 @@ def list_(url: Url, token: Token = None, as_json: Json = False) -> None:
     if as_json:
         print_json(data)
         return
-    columns = ("id", "role", "name", "created_at")
+    columns = ("id", "role", "name", "created_at", "expires_at")
     rows = [
-        [*(one.get(column) for column in columns), " ".join(map(str, one.get("collections") or ["every one"]))]
+        [*(one.get(column) or "" for column in columns), " ".join(map(str, one.get("collections") or ["every one"]))]
         for one in data.get("tokens", [])
     ]
     print_table([*(column.upper() for column in columns), "COLLECTIONS"], rows)

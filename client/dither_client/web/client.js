@@ -9,46 +9,50 @@ import {
   AnswerExpired,
   DitherError,
   InvalidAddress,
-  InvalidQuery,
   LedgerError,
   OverCap,
   Unreachable,
 } from "./errors.js";
-import { collectionPath, exchange, parseAddress, sleep } from "./http.js";
+import { collectionPath, exchange, originOf, parseAddress, sleep } from "./http.js";
 import { decodeJson } from "./json.js";
 import { Ledger } from "./ledger.js";
 import { parseProblem, parseReceipt, parseTerms, parseTicket } from "./messages.js";
+import { checkKept, checkQuestion, priceAt, priceOf } from "./price.js";
 import { checkValue } from "./query.js";
 
 const TOO_LATE = ["ticket-expired", "collection-closed", "collection-full"];
 const SECRET = /^[!-~]{1,128}$/;
 const SETTLE = 0.005; // seconds from the beginning of drawing: how long that takes depends on the noise
+const MANY_CELLS = 8; // from so many cells on drawing takes longer, and so does waiting
 
 export class Client {
-  #base;
   #retry;
 
   /** `url` is https, or on this machine; `retry` may have `attempts`, `first` and `longest`, the last two in seconds. */
   constructor(url, { ledger = new Ledger(), retry = {} } = {}) {
-    const { origin, base } = parseAddress(url);
-    this.server = origin;
+    this.server = parseAddress(url);
     this.ledger = ledger;
-    this.#base = base;
     this.#retry = retry;
   }
 
-  /** What the collection is and which ε it costs. Throws `InvalidAddress` and `ServerError`. */
+  /**
+   * What the collection is and which ε it costs, which the ledger keeps: its price cannot rise any more. Throws
+   * `InvalidAddress`, `LedgerError` and `ServerError`.
+   */
   async terms(collection) {
     const response = await this.#exchange("GET", collectionPath(collection));
     if (response.status !== 200) {
       throw parseProblem(response.status, response.body);
     }
-    return parseTerms(decodeJson(response.body));
+    const terms = parseTerms(decodeJson(response.body));
+    checkKept(await this.ledger.keepPrice(this.server, collection, priceOf(terms)), terms);
+    return terms;
   }
 
   /**
-   * Answers privately, or sends the answer that the ledger holds. A question that costs more than `maxEpsilon`, what
-   * the respondent was told, is refused. `epsilon` is what the respondent chose where the terms leave a choice, without
+   * Answers privately, or sends the answer that the ledger holds. The terms are the price: they are fetched once and
+   * kept in the ledger, and a question that costs more or is of another kind is refused; so is a collection that costs
+   * more than `maxEpsilon`, what the respondent was told. `epsilon` is what the respondent chose where the terms leave a choice, without
    * regard to the value; `invitation` is the code where `admission` is `invite`. Resolves to the entry, with its
    * `query`, `answer` and `receipt`. Throws `InvalidValue`, `InvalidAddress` and `InvalidEpsilon` before anything is
    * sent, `InvalidQuery`, `LedgerError` and `ServerError`.
@@ -56,28 +60,31 @@ export class Client {
   async answer(collection, value, { maxEpsilon = null, epsilon = null, invitation = null } = {}) {
     checkValue(value);
     const path = collectionPath(collection, "tickets");
-    const [told, chosen] = [maxEpsilon, epsilon].map((amount) => (amount === null ? null : parseMicro(amount)));
+    const [told, chosen] = [maxEpsilon, epsilon].map((amount) => (amount === null ? null : Number(parseMicro(amount))));
     if (invitation !== null && !SECRET.test(invitation)) {
       throw new InvalidAddress("an invitation has only printable ASCII characters and no blanks, at most 128");
     }
-    let entry = await this.ledger.find(this.server, collection);
+    let entry = await this.find(collection);
     if (entry === null) {
+      const price = await this.#price(collection);
+      checkTold(priceAt(price, chosen), told);
       const { ticket, query } = await this.#ticket(path, collection, chosen, invitation);
-      checkPrice(BigInt(query.microEpsilon), told, chosen);
+      checkQuestion(price, query, chosen);
       entry = await this.ledger.charge(this.server, collection, ticket, query);
     }
     if (entry.state === "charged") {
       const began = performance.now();
       const answer = entry.query.answer(value);
-      await sleep(Math.max(0, SETTLE - (performance.now() - began) / 1000));
-      entry = await this.ledger.draw(this.server, collection, answer);
+      const floor = SETTLE * Math.max(1, entry.query.nCells / MANY_CELLS);
+      await sleep(Math.max(0, floor - (performance.now() - began) / 1000));
+      entry = await this.ledger.draw(entry.server, collection, answer);
     }
     return this.#send(entry);
   }
 
   /** Sends the answer that the ledger holds for the collection; null if it holds none. */
   async sendStored(collection) {
-    const entry = await this.ledger.find(this.server, collection);
+    const entry = await this.find(collection);
     return entry === null || entry.state === "charged" ? null : this.#send(entry);
   }
 
@@ -95,6 +102,22 @@ export class Client {
       }
     }
     return outcomes;
+  }
+
+  /** The ledger's entry, or null; for a server with a path, also one from when paths were not told apart. */
+  async find(collection) {
+    const origin = originOf(this.server);
+    const entry = await this.ledger.find(this.server, collection);
+    return entry === null && origin !== this.server ? this.ledger.find(origin, collection) : entry;
+  }
+
+  async #price(collection) {
+    const known = await this.ledger.price(this.server, collection);
+    if (known !== null) {
+      return known;
+    }
+    await this.terms(collection);
+    return this.ledger.price(this.server, collection);
   }
 
   async #ticket(path, collection, chosen, invitation) {
@@ -144,24 +167,13 @@ export class Client {
   }
 
   #exchange(method, path, body) {
-    return exchange(method, this.#base + path, body, this.#retry);
+    return exchange(method, this.server + path, body, this.#retry);
   }
 }
 
-function checkPrice(asked, told, chosen) {
-  for (const [limit, whose] of [
-    [told, "you were told"],
-    [chosen, "you chose"],
-  ]) {
-    if (limit !== null && asked > limit) {
-      const [costs, most] = [asked, limit].map(epsilonText);
-      throw new OverCap(`this question costs ε = ${costs}, more than the ε = ${most} that ${whose}`);
-    }
-  }
-  if (chosen !== null && asked !== chosen) {
-    const [costs, wanted] = [asked, chosen].map(epsilonText);
-    throw new InvalidQuery(
-      `the server's question is refused: it is asked at ε = ${costs}, not at the ε = ${wanted} that you chose`,
-    );
+function checkTold(price, told) {
+  if (told !== null && price > told) {
+    const [costs, most] = [price, told].map(epsilonText);
+    throw new OverCap(`an answer to this collection costs ε = ${costs}, more than the ε = ${most} that you were told`);
   }
 }

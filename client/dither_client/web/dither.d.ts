@@ -40,8 +40,11 @@ export interface Terms {
   /** What respondents choose from before they ask for a ticket; empty if `microEpsilon` is for everyone. */
   microEpsilonChoices: number[];
   microRho: number | null;
+  /** Levels or cuts of every question that has more than one; null where the server chooses. */
+  levels: number | null;
   state: string;
-  answers: number;
+  /** How many are stored; null where that is for those who may read the posterior. */
+  answers: number | null;
   opensAt: string | null;
   closesAt: string | null;
   maxAnswers: number | null;
@@ -80,24 +83,37 @@ export interface Charge {
   rho: string | null;
 }
 
+/** What terms promise of a collection's questions. */
+export type Price = Pick<
+  Terms,
+  "mechanism" | "transform" | "microEpsilon" | "microEpsilonChoices" | "microRho" | "levels"
+>;
+
 export interface LedgerOptions {
   /** The database's name in this origin; `"dither"` unless given. */
   name?: string;
-  /** What may be spent in all; 10 unless given. */
-  maxEpsilon?: Epsilon;
+  /** What may be spent in all. Without it the caps are 10 in all, 5 on any one server and 2 for any one answer. */
+  maxEpsilon?: Epsilon | null;
   /** What may be spent on any one server. */
   maxEpsilonPerServer?: Epsilon | null;
+  /** What any one answer may cost. */
+  maxEpsilonPerAnswer?: Epsilon | null;
 }
 
 /** ε spent, and answers until they are sent, in this browser's database. Every method rejects with `LedgerError`. */
 export class Ledger {
   constructor(options?: LedgerOptions);
+  /** What may be spent in all. */
+  readonly maxEpsilon: string;
   find(server: string, collection: string): Promise<Entry | null>;
   charge(server: string, collection: string, ticket: string, query: Query): Promise<Entry>;
   draw(server: string, collection: string, answer: number): Promise<Entry>;
   markSent(server: string, collection: string, receipt: string): Promise<Entry>;
   markExpired(server: string, collection: string): Promise<Entry>;
   retryKey(server: string, collection: string): Promise<string>;
+  /** What the first terms said that this ledger was told. */
+  price(server: string, collection: string): Promise<Price | null>;
+  keepPrice(server: string, collection: string, told: Price): Promise<Price>;
   unsent(server: string): Promise<Entry[]>;
   entries(): Promise<Charge[]>;
   spent(server?: string | null): Promise<string>;
@@ -113,7 +129,7 @@ export interface Retry {
 }
 
 export interface AnswerOptions {
-  /** What the respondent was told; a question that costs more is refused. */
+  /** What the respondent was told; a collection that costs more is refused. The terms are the price in any case. */
   maxEpsilon?: Epsilon | null;
   /** What the respondent chose, without regard to the value, where the terms leave a choice. */
   epsilon?: Epsilon | null;
@@ -124,10 +140,12 @@ export interface AnswerOptions {
 export class Client {
   /** `url` is https, or http on this machine. Throws `InvalidAddress`. */
   constructor(url: string, options?: { ledger?: Ledger; retry?: Retry });
-  /** The server's origin, by which the ledger knows it. */
+  /** The server's address in its one spelling, by which the ledger knows it. */
   readonly server: string;
   readonly ledger: Ledger;
   terms(collection: string): Promise<Terms>;
+  /** The ledger's entry for a collection of this server. */
+  find(collection: string): Promise<Entry | null>;
   /** Answers privately, or sends the answer that the ledger holds. */
   answer(collection: string, value: number, options?: AnswerOptions): Promise<Entry>;
   /** Sends the answer that the ledger holds; null if it holds none. */

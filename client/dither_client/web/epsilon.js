@@ -1,11 +1,10 @@
 /** ε as an exact number: an integer of micro-ε, read from a decimal of at most six places. */
 
 import { InvalidEpsilon } from "./errors.js";
-import { JsonNumber } from "./json.js";
+import { JsonNumber, numberParts } from "./json.js";
 
 export const MICRO = 1_000_000;
 
-const DECIMAL = /^([+-]?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/;
 const MAX_TEXT = 64;
 
 /**
@@ -13,21 +12,12 @@ const MAX_TEXT = 64;
  * shortest decimal that prints it. Throws `InvalidEpsilon` unless it is above 0 and has at most six decimals.
  */
 export function parseMicro(value, name = "epsilon") {
-  const text = written(value, name);
-  const parts = DECIMAL.exec(text);
-  if (parts === null) {
-    throw new InvalidEpsilon(`${name} must be a decimal such as "0.5" or a rational such as "1/3"`);
-  }
-  const [, sign, whole, fraction = "", exponent = "0"] = parts;
+  const { sign, whole, fraction, exponent } = parts(written(value, name), name);
   const digits = BigInt(whole + fraction);
   if (sign === "-" || digits === 0n) {
     throw new InvalidEpsilon(`${name} must be above 0`);
   }
-  const scale = Number(exponent) - fraction.length;
-  if (/[.eE]/.test(text) && Math.abs(String(digits).length - 1 + scale) > MAX_TEXT) {
-    throw new InvalidEpsilon(`${name} must be a positive, finite number`);
-  }
-  const places = 6 + scale;
+  const places = 6 + Number(exponent) - fraction.length;
   if (places >= 0) {
     return digits * 10n ** BigInt(places);
   }
@@ -36,6 +26,17 @@ export function parseMicro(value, name = "epsilon") {
     throw new InvalidEpsilon(`${name} must have at most six decimals`);
   }
   return digits / unit;
+}
+
+function parts(text, name) {
+  if (text.length > MAX_TEXT) {
+    throw new InvalidEpsilon(`${name} must be written in at most ${MAX_TEXT} characters`);
+  }
+  try {
+    return numberParts(text);
+  } catch {
+    throw new InvalidEpsilon(`${name} must be a decimal such as "0.5"`);
+  }
 }
 
 function written(value, name) {
@@ -47,9 +48,6 @@ function written(value, name) {
   }
   if (typeof value !== "string") {
     throw new InvalidEpsilon(`${name} must be a number or a decimal string`);
-  }
-  if (value.length > MAX_TEXT) {
-    throw new InvalidEpsilon(`${name} must be written in at most ${MAX_TEXT} characters`);
   }
   return value;
 }

@@ -4,10 +4,20 @@ import { BadResponse, InvalidAddress, Unreachable } from "./errors.js";
 
 const ID = /^[A-Za-z0-9_-]{1,128}$/;
 const LOOPBACK = /^(localhost|.+\.localhost|127(\.[0-9]{1,3}){3}|\[::1\])$/;
+const HOST = /^(\[[0-9a-f:]+\]|[a-z0-9_-]+(\.[a-z0-9_-]+)*)$/;
+const PATH = /^(\/[A-Za-z0-9._~-]+)*$/;
 const MAX_BODY = 1 << 20;
 const TIMEOUT = 120_000;
 
-/** `{origin, base}` of a server's URL: what the ledger knows it by, and what paths are appended to. */
+/** The server without its path, as ledgers knew it when paths were not told apart. */
+export function originOf(server) {
+  return server.split("/").slice(0, 3).join("/");
+}
+
+/**
+ * What the ledger knows a server by and paths are appended to. One server has one spelling: the host in lower case and
+ * ASCII, without a dot at its end, no port where it is the scheme's own, and a path without slashes at its end.
+ */
 export function parseAddress(url) {
   let parsed;
   try {
@@ -18,10 +28,17 @@ export function parseAddress(url) {
   if (!/^https?:$/.test(parsed.protocol) || parsed.username || parsed.password || /[?#]/.test(String(url))) {
     throw new InvalidAddress("the server's URL must be of the form https://HOST[:PORT][/PATH]");
   }
+  if (parsed.hostname.endsWith(".")) {
+    parsed.hostname = parsed.hostname.slice(0, -1);
+  }
+  const path = parsed.pathname.replace(/\/+$/, "");
+  if (!HOST.test(parsed.hostname) || !PATH.test(path)) {
+    throw new InvalidAddress("the server's URL must be of the form https://HOST[:PORT][/PATH]");
+  }
   if (parsed.protocol === "http:" && !LOOPBACK.test(parsed.hostname)) {
     throw new InvalidAddress("the server's URL must begin with https; http is for a server on this machine alone");
   }
-  return { origin: parsed.origin, base: parsed.origin + parsed.pathname.replace(/\/+$/, "") };
+  return parsed.origin + path;
 }
 
 /** The path of a collection, or of what is below it. Throws `InvalidAddress` for what cannot be an id. */
@@ -69,13 +86,14 @@ async function once(method, url, body) {
       headers: { accept: "application/json", ...(body === undefined ? {} : { "content-type": "application/json" }) },
       cache: "no-store",
       credentials: "omit",
-      redirect: "error",
+      redirect: "manual",
       referrerPolicy: "no-referrer",
       signal: AbortSignal.timeout(TIMEOUT),
     });
     const asked = response.headers.get("retry-after") ?? "";
     const retryAfter = /^[0-9]+$/.test(asked) ? Number(asked) : 0; // the other form is a date, and no clock is consulted
-    return { status: response.status, retryAfter, body: await bounded(response) };
+    const status = response.type === "opaqueredirect" ? 300 : response.status; // not followed, whatever it says
+    return { status, retryAfter, body: await bounded(response) };
   } catch (error) {
     if (error instanceof BadResponse) {
       throw error;
@@ -84,9 +102,8 @@ async function once(method, url, body) {
   }
 }
 
-/** The body's text; reading ends at a megabyte, after unpacking. */
+/** The body's bytes; reading ends at a megabyte, after unpacking. */
 async function bounded(response) {
-  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   const parts = [];
   let room = MAX_BODY;
   for (const reader = response.body?.getReader(); reader;) {
@@ -101,9 +118,11 @@ async function bounded(response) {
     }
     parts.push(value);
   }
-  try {
-    return parts.map((part) => decoder.decode(part, { stream: true })).join("") + decoder.decode();
-  } catch {
-    throw new BadResponse("the server's response is not strict JSON");
+  const whole = new Uint8Array(MAX_BODY - room);
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
   }
+  return whole;
 }

@@ -1,9 +1,16 @@
-/** Strict JSON whose numbers keep the text that wrote them: an ε is a decimal, and never passes through a float. */
+/**
+ * Strict JSON, the profile of the protocol: one text has one value, the same as to the Python client, or is refused.
+ * Numbers keep the text that wrote them: an ε is a decimal, and never passes through a float.
+ */
 
 import { BadResponse } from "./errors.js";
 
-const TOKEN = /"(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+-]*/g;
-const MAX_DIGITS = 4300;
+const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|-?[0-9][0-9.eE+-]*|:/g;
+const NUMBER = /^(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]{1,3}))?$/;
+const UTF_8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }); // a mark is kept, and is no JSON
+const MAX_NUMBER = 64;
+const MAX_WHOLE = (1n << 128n) - 1n;
+const MAX_DEPTH = 32;
 
 /** A number as it was written. */
 export class JsonNumber {
@@ -21,36 +28,75 @@ export class JsonNumber {
   }
 }
 
-/** The value that `text` writes: objects are Maps, numbers `JsonNumber`s. Throws `BadResponse`. */
-export function decodeJson(text) {
+/**
+ * The parts of a number in the protocol's one grammar: `{sign, whole, fraction, exponent}`, as texts. Throws
+ * `RangeError` for another text, a longer one, and one beyond a double.
+ */
+export function numberParts(text) {
+  const parts = text.length <= MAX_NUMBER ? NUMBER.exec(text) : null;
+  if (parts === null || !Number.isFinite(Number(text))) {
+    throw new RangeError("no number of the protocol");
+  }
+  const [, sign, whole, fraction = "", exponent = "0"] = parts;
+  return { sign, whole, fraction, exponent };
+}
+
+/** The value that a text, or its bytes, writes: objects are Maps, numbers `JsonNumber`s. Throws `BadResponse`. */
+export function decodeJson(body) {
   try {
-    JSON.parse(text); // the text is JSON, or this throws: so the tokens below are its strings and its numbers
-    return untagged(JSON.parse(text.replace(TOKEN, tagged)));
+    const text = typeof body === "string" ? body : UTF_8.decode(body);
+    JSON.parse(text); // the text is JSON, or this throws: so the tokens below are its strings, numbers and colons
+    const names = { written: 0, found: 0 };
+    const value = JSON.parse(text.replace(TOKEN, (token) => tagged(token, names)));
+    const read = untagged(value, MAX_DEPTH, names);
+    if (names.found !== names.written) {
+      throw new RangeError("a name twice: each has a colon, and an object keeps the last");
+    }
+    return read;
   } catch {
     throw new BadResponse("the server's response is not strict JSON");
   }
 }
 
-function tagged(token) {
+function tagged(token, names) {
+  if (token === ":") {
+    names.written += 1;
+    return token;
+  }
   return token[0] === '"' ? `"s${token.slice(1)}` : `"n${token}"`;
 }
 
-function untagged(value) {
+function untagged(value, room, names) {
   if (typeof value === "string") {
-    return value[0] === "s" ? value.slice(1) : checked(new JsonNumber(value.slice(1)));
+    return value[0] === "s" ? whole(value.slice(1)) : number(value.slice(1));
+  }
+  if (value === null || typeof value !== "object") {
+    return value;
+  }
+  if (room === 0) {
+    throw new RangeError("too many lists and objects inside each other");
   }
   if (Array.isArray(value)) {
-    return value.map(untagged);
+    return value.map((item) => untagged(item, room - 1, names));
   }
-  if (value !== null && typeof value === "object") {
-    return new Map(Object.entries(value).map(([name, item]) => [name.slice(1), untagged(item)]));
-  }
-  return value;
+  const entries = Object.entries(value);
+  names.found += entries.length;
+  return new Map(entries.map(([name, item]) => [whole(name.slice(1)), untagged(item, room - 1, names)]));
 }
 
-function checked(number) {
-  if (number.text.length > MAX_DIGITS || !(number.isInteger || Number.isFinite(number.value))) {
-    throw new RangeError("beyond what a program can hold");
+/** A text without half of a surrogate pair. */
+function whole(text) {
+  if (/\p{Surrogate}/u.test(text)) {
+    throw new RangeError("half of a surrogate pair");
   }
-  return number;
+  return text;
+}
+
+function number(text) {
+  numberParts(text);
+  const read = new JsonNumber(text);
+  if (read.isInteger && BigInt(text.replace("-", "")) > MAX_WHOLE) {
+    throw new RangeError("a whole number of more than 128 bits");
+  }
+  return read;
 }

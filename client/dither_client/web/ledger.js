@@ -10,24 +10,38 @@
 
 import { epsilonText, parseMicro } from "./epsilon.js";
 import { DitherError, LedgerError, OverCap } from "./errors.js";
+import { originOf } from "./http.js";
 import { decodeJson } from "./json.js";
 import { parseQuery } from "./queries.js";
 
-const DEFAULT_CAP = "10";
+const [TOTAL, PER_SERVER, PER_ANSWER] = ["10", "5", "2"]; // unless a respondent sets a total
+const ALLOW_MORE = "set maxEpsilon to allow more";
 const BY_COLLECTION = "one_entry_for_a_collection";
-const STORES = ["entries", "retry_keys"];
+const STORES = ["entries", "retry_keys", "prices"];
 
 export class Ledger {
   #name;
   #database = null;
   #total;
   #perServer;
+  #perAnswer;
 
-  /** `maxEpsilon` caps what may be spent in all, `maxEpsilonPerServer` on any one server; both are of this object. */
-  constructor({ name = "dither", maxEpsilon = DEFAULT_CAP, maxEpsilonPerServer = null } = {}) {
+  /**
+   * `maxEpsilon` caps what may be spent in all, `maxEpsilonPerServer` on any one server, `maxEpsilonPerAnswer` what one
+   * answer may cost; they are of this object. Without `maxEpsilon` they are 10, 5 and 2; beside it, one that is left
+   * out is no cap.
+   */
+  constructor({ name = "dither", maxEpsilon = null, maxEpsilonPerServer = null, maxEpsilonPerAnswer = null } = {}) {
+    const [perServer, perAnswer] = maxEpsilon === null ? [PER_SERVER, PER_ANSWER] : [null, null];
     this.#name = name;
-    this.#total = parseMicro(maxEpsilon, "maxEpsilon");
-    this.#perServer = maxEpsilonPerServer === null ? null : parseMicro(maxEpsilonPerServer, "maxEpsilonPerServer");
+    this.#total = cap(maxEpsilon ?? TOTAL, "maxEpsilon");
+    this.#perServer = cap(maxEpsilonPerServer ?? perServer, "maxEpsilonPerServer");
+    this.#perAnswer = cap(maxEpsilonPerAnswer ?? perAnswer, "maxEpsilonPerAnswer");
+  }
+
+  /** What may be spent in all, as a decimal. */
+  get maxEpsilon() {
+    return epsilonText(this.#total);
   }
 
   /** The entry of a collection, or null. */
@@ -89,6 +103,24 @@ export class Ledger {
     });
   }
 
+  /** The price of a collection that was kept, or null. */
+  price(server, collection) {
+    return this.#transact("readonly", async (_, __, prices) => {
+      return (await reply(prices.get([server, collection])))?.price ?? null;
+    });
+  }
+
+  /** Keeps what the terms say, and returns what was kept first: a price never changes. */
+  keepPrice(server, collection, told) {
+    return this.#transact("readwrite", async (_, __, prices) => {
+      const found = await reply(prices.get([server, collection]));
+      if (!found) {
+        await reply(prices.add({ server, collection, price: told }));
+      }
+      return found ? found.price : told;
+    });
+  }
+
   /** The drawn entries of a server, oldest first. */
   unsent(server) {
     return this.#transact("readonly", async (entries) => {
@@ -122,16 +154,18 @@ export class Ledger {
   }
 
   #check(cost, entries, server) {
-    const bounds = [[sum(entries), this.#total, "in total"]];
-    if (this.#perServer !== null) {
-      bounds.push([sum(entries, server), this.#perServer, "on this server"]);
+    const costs = `this question costs ε = ${epsilonText(cost)}`;
+    if (this.#perAnswer !== null && cost > this.#perAnswer) {
+      throw new OverCap(`${costs}, and ${epsilonText(this.#perAnswer)} is allowed for one answer; ${ALLOW_MORE}`);
     }
-    for (const [spent, cap, where] of bounds) {
-      if (spent + BigInt(cost) > cap) {
-        const [question, used, allowed] = [cost, spent, cap].map(epsilonText);
-        throw new OverCap(
-          `this question costs ε = ${question}, and ε = ${used} of the ${allowed} allowed ${where} is spent`,
-        );
+    const bounds = [
+      [sum(entries), this.#total, "in total"],
+      [sum(entries, originOf(server)), this.#perServer, "on this server"],
+    ];
+    for (const [spent, most, where] of bounds) {
+      if (most !== null && spent + BigInt(cost) > most) {
+        const [used, allowed] = [spent, most].map(epsilonText);
+        throw new OverCap(`${costs}, and ε = ${used} of the ${allowed} allowed ${where} is spent; ${ALLOW_MORE}`);
       }
     }
   }
@@ -174,6 +208,10 @@ export class Ledger {
   }
 }
 
+function cap(amount, name) {
+  return amount === null ? null : parseMicro(amount, name);
+}
+
 function undo(transaction) {
   return (error) => {
     try {
@@ -186,12 +224,16 @@ function undo(transaction) {
 }
 
 async function open(name) {
-  const request = indexedDB.open(name, 1);
-  request.onupgradeneeded = () => {
-    const entries = request.result.createObjectStore("entries", { keyPath: "id", autoIncrement: true });
-    // One answer to a collection, ever.
-    entries.createIndex(BY_COLLECTION, ["server", "collection"], { unique: true });
-    request.result.createObjectStore("retry_keys", { keyPath: ["server", "collection"] });
+  const request = indexedDB.open(name, 2);
+  request.onupgradeneeded = ({ oldVersion }) => {
+    if (oldVersion < 1) {
+      const entries = request.result.createObjectStore("entries", { keyPath: "id", autoIncrement: true });
+      // One answer to a collection, ever.
+      entries.createIndex(BY_COLLECTION, ["server", "collection"], { unique: true });
+      request.result.createObjectStore("retry_keys", { keyPath: ["server", "collection"] });
+    }
+    // What the first terms said that this ledger was told: no question may cost more.
+    request.result.createObjectStore("prices", { keyPath: ["server", "collection"] });
   };
   const database = await reply(request);
   database.onversionchange = () => database.close();
@@ -223,6 +265,6 @@ function opened(row) {
 
 function sum(entries, server = null) {
   return entries
-    .filter((entry) => server === null || entry.server === server)
+    .filter((entry) => server === null || `${entry.server}/`.startsWith(`${server}/`))
     .reduce((total, entry) => total + BigInt(entry.micro_epsilon), 0n);
 }

@@ -6,15 +6,17 @@
  * A `randbelow(n)` is uniform on `0..n-1`, for a BigInt `n >= 1n`.
  */
 
-/** A `randbelow` that takes its bytes from `fill(bytes)`; bits beyond those of `n` are dropped, and what is not below `n` is drawn again. */
+/**
+ * A `randbelow` that takes its bytes from `fill(bytes)`: as many as the bits of `n` need, the first one the highest. Bits
+ * beyond those of `n` are dropped at the lower end, and what is not below `n` is drawn again.
+ */
 export function uniform(fill) {
   return (n) => {
     const bits = n.toString(2).length;
     const bytes = new Uint8Array(Math.ceil(bits / 8));
     for (;;) {
       fill(bytes);
-      bytes[0] &= 0xff >> (8 * bytes.length - bits);
-      const drawn = bytes.reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
+      const drawn = bytes.reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n) >> BigInt(8 * bytes.length - bits);
       if (drawn < n) {
         return drawn;
       }

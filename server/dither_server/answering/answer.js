@@ -15,7 +15,6 @@ import {
   questionText,
 } from "/web/dither.js";
 
-const CAP = "10";
 const NUMBER = /^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$/;
 const STATES = {
   charged: "begun, not finished",
@@ -28,7 +27,7 @@ const element = (id) => document.getElementById(id);
 const app = element("app");
 const form = element("form");
 const { collection } = app.dataset;
-const ledger = new Ledger({ maxEpsilon: CAP });
+const ledger = new Ledger();
 let client;
 let sending = false;
 
@@ -47,7 +46,7 @@ async function start() {
   element("again").addEventListener("click", sendStored);
   window.addEventListener("online", sendStored);
   form?.addEventListener("submit", submit);
-  const entry = await ledger.find(client.server, collection);
+  const entry = await client.find(collection);
   element("starting")?.remove();
   if (entry?.state === "drawn") {
     await sendStored();
@@ -121,7 +120,7 @@ function chosenEpsilon() {
 
 /** Sends what the ledger holds and did not send. */
 async function sendStored() {
-  const entry = await ledger.find(client.server, collection);
+  const entry = await client.find(collection);
   if (entry?.state !== "drawn" || sending) {
     return;
   }
@@ -139,7 +138,7 @@ async function sendStored() {
 
 /** What is known after a failure: an answer that waits, one that never counted, or none at all. */
 async function showFailure(error) {
-  const entry = await ledger.find(client.server, collection).catch(() => null);
+  const entry = await client.find(collection).catch(() => null);
   if (entry?.state === "drawn") {
     await showPending(error);
   } else if (entry?.state === "sent" || entry?.state === "expired") {
@@ -196,7 +195,7 @@ async function showOutcome(entry, heading, focus = false) {
 async function showLedger() {
   const charges = await ledger.entries();
   element("charges").replaceChildren(...charges.map(row));
-  element("spent").textContent = `You have spent ε = ${await ledger.spent()} of ${CAP} here.`;
+  element("spent").textContent = `You have spent ε = ${await ledger.spent()} of ${ledger.maxEpsilon} here.`;
   element("ledger").hidden = charges.length === 0;
 }
 
@@ -217,7 +216,8 @@ function row({ collection: charged, epsilon, state }) {
 /** Says what went wrong, and that nothing left the device. */
 function fail(error) {
   if (error instanceof InvalidQuery || error instanceof OverCap) {
-    showError(`Your device refused: ${error.message}. Nothing about your number was sent, and nothing was spent.`);
+    const [reason] = error.message.split(";"); // what follows is for whoever writes an app
+    showError(`Your device refused: ${reason}. Nothing about your number was sent, and nothing was spent.`);
   } else if (error instanceof Unreachable) {
     showError("There is no connection to the server. Nothing was sent: try again later.");
   } else if (error instanceof Problem || error instanceof InvalidValue) {

@@ -26,6 +26,7 @@ __all__ = [
     "Levels",
     "LoadedUrl",
     "Mechanism",
+    "Outstanding",
     "Particles",
     "Poison",
     "Policy",
@@ -93,6 +94,13 @@ LoadedUrl = Annotated[str | None, typer.Option(envvar="DITHER_URL", help="The se
 Collection = Annotated[str | None, typer.Option(help="Ask for this collection instead of a new one.")]
 
 Concurrency = Annotated[int | None, typer.Option(min=1, max=10_000, help="Respondents at once.", show_default="64")]
+
+Outstanding = Annotated[
+    int | None,
+    typer.Option(
+        min=1, max=1_000_000, help="With --in-process: how many have a question at any time.", show_default="1"
+    ),
+]
 
 DropOut = Annotated[float, typer.Option(help="The share of respondents who never answer.")]
 

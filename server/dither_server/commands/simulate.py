@@ -62,6 +62,7 @@ def simulate(
     token: Token = None,
     collection: options.Collection = None,
     concurrency: options.Concurrency = None,
+    outstanding: options.Outstanding = None,
     drop_out: options.DropOut = 0.0,
     drop_out_by: options.DropOutBy = "chance",
     retry: options.Retry = 0.0,
@@ -88,6 +89,8 @@ def simulate(
     if in_process:
         over_http = {"collection": collection, "concurrency": concurrency, "retry": retry, "late": late}
         _refuse_together("--in-process", in_process, over_http)
+    elif outstanding is not None:
+        fail("--outstanding goes with --in-process: over HTTP, --concurrency says how many answer at once", 2)
     elif url is None:
         fail("say which server to ask with --url, or simulate --in-process", 2)
     behaviours = Behaviours(drop_out, drop_out_by, retry, late, poison)
@@ -99,7 +102,7 @@ def simulate(
     chosen = draw_choices(np.random.default_rng(seeds[4]), people.values, asked.epsilon_choices, choose_by)
     crowd = _Crowd(people, roles, chosen)
     if url is None or in_process:
-        outcome = _in_process(asked, crowd, seeds[2], seeds[3])
+        outcome = _in_process(asked, crowd, seeds[2], seeds[3], outstanding or 1)
     else:
         noise = None if seed is None else int(seeds[2].generate_state(1)[0])
         asked_at = collection or _create(url, token, asked.fields)
@@ -179,14 +182,14 @@ class _Crowd:
 
 
 def _in_process(
-    asked: _Asked, crowd: _Crowd, noise: np.random.SeedSequence, learning: np.random.SeedSequence
+    asked: _Asked, crowd: _Crowd, noise: np.random.SeedSequence, learning: np.random.SeedSequence, outstanding: int
 ) -> Outcome:
     assert asked.specification is not None
     make = Learner if asked.specification.misfit_check is None else CheckedLearner
-    learner = make(asked.specification, learning)
+    learner = make(asked.specification, learning, outstanding=outstanding)
     rng = np.random.default_rng(noise)
     with _progress(len(crowd.people.values)) as progress:
-        return simulate_in_process(learner, crowd.people.values, crowd.roles, rng, progress, crowd.chosen)
+        return simulate_in_process(learner, crowd.people.values, crowd.roles, rng, progress, crowd.chosen, outstanding)
 
 
 def _over_http(

@@ -4,7 +4,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from fastapi import Request
 
-from dither_server.bodies import read_body
+from dither_server.bodies import MAX_BODY, read_body
 from dither_server.errors import Forbidden, InvalidBody, Unauthorized
 from dither_server.routes.common import signed_in
 
@@ -26,13 +26,13 @@ def check_origin(request: Request) -> None:
         raise Forbidden("Forms are taken from this server's own pages alone: open the page and send it from there.")
 
 
-async def read_form(request: Request) -> dict[str, str]:
-    """The fields of a form, without blanks around them, those that are empty left out.
+async def read_form(request: Request, limit: int = MAX_BODY) -> dict[str, str]:
+    """The fields of a form of at most `limit` bytes, without blanks around them, those that are empty left out.
 
     Raises `Forbidden` as `check_origin` does, `InvalidBody`, and what `read_body` raises.
     """
     check_origin(request)
-    body = await read_body(request)
+    body = await read_body(request, limit)
     try:
         pairs = parse_qsl(body.decode(), max_num_fields=_MOST_FIELDS, errors="strict")
     except ValueError:
@@ -41,8 +41,9 @@ async def read_form(request: Request) -> dict[str, str]:
 
 
 def form_admin(request: Request) -> None:
-    """Raises `Unauthorized` or `Forbidden` unless an admin is signed in."""
+    """Raises `Unauthorized` or `Forbidden` unless an admin is signed in; `done` then knows by whom it is done."""
     token = signed_in(request)
     if token is None:
         raise Unauthorized("Sign in with an admin's token first.")
     token.check("admin", None)
+    request.state.token = token

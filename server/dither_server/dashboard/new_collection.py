@@ -7,10 +7,10 @@ scale, to compare with the collection's own.
 
 import re
 from collections.abc import Mapping
-from decimal import Decimal, InvalidOperation
 from typing import Any, get_args
 
 from dither_client import Transform
+from dither_client.decimals import read_decimal
 from dither_estimator.design import Mechanism
 from dither_estimator.families import families
 from dither_estimator.specification import SpecificationError
@@ -97,8 +97,8 @@ def whole_number(name: str, text: str) -> int:
 
 def _number(text: str, wrong: str) -> float:
     try:
-        return float(Decimal(text))
-    except (InvalidOperation, OverflowError):
+        return float(read_decimal(text))
+    except ValueError:
         raise SpecificationError(wrong) from None
 
 

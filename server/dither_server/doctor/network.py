@@ -71,7 +71,9 @@ def examine_server(url: str) -> Iterator[Finding]:
     if metrics.status_code != 200:
         yield fine("metrics", "closed to the public")
     elif base.startswith("https:"):
-        yield mend("metrics", "anyone may read /metrics", "Set DITHER_METRICS_TOKEN, or close /metrics at the proxy.")
+        yield mend(
+            "metrics", "anyone may read /metrics", "Unset DITHER_PUBLIC_METRICS, or close /metrics at the proxy."
+        )
     else:
         yield fine("metrics", "open, on this machine; ask again with the public URL")
 

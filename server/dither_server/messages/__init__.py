@@ -9,6 +9,7 @@ from dither_server.messages.answering import (
     TicketReply,
     TicketsBody,
     TicketsReply,
+    batch_marks,
 )
 from dither_server.messages.collections import (
     InvitationsBody,
@@ -68,4 +69,5 @@ __all__ = [
     "TokenList",
     "TokenReply",
     "TokenSecretReply",
+    "batch_marks",
 ]

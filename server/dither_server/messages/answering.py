@@ -1,8 +1,11 @@
 """Tickets, answers and receipts."""
 
-from pydantic import BaseModel, Field
+from typing import Annotated, ClassVar
 
-from dither_server.messages.common import EXAMPLE_TIME, MAX_COUNT, Body
+from pydantic import BaseModel, FailFast, Field
+
+from dither_server.bodies import Body
+from dither_server.messages.common import EXAMPLE_TIME, MAX_COUNT
 from dither_server.messages.queries import EXAMPLE_QUERY, Query
 from dither_server.tickets import MAX_TICKET
 
@@ -15,11 +18,23 @@ __all__ = [
     "TicketReply",
     "TicketsBody",
     "TicketsReply",
+    "batch_marks",
 ]
 
 _TICKET = "q0AHvVvxzmWCd2XKpE2bTQAAAAFqz…"
 _INVITATION = "w7kq2mzt9hxc4vbn8rdy3jpaef"
 _RECEIPT = "4f2a9c0d7be15d3386ca01f7e9b24c68"
+
+
+_MARKS_OF_ANSWER = 5
+"""Commas, colons and brackets of an answer in a batch; genuine tickets have none."""
+_MARKS_TO_SPARE = 200
+"""So that what is only a little wrong is told by its place."""
+
+
+def batch_marks(count: int) -> int:
+    """How many commas, colons and brackets a batch of `count` answers may have."""
+    return count * _MARKS_OF_ANSWER + _MARKS_TO_SPARE
 
 
 class TicketsBody(Body):
@@ -67,6 +82,8 @@ class TicketsReply(BaseModel):
 class ResponseBody(Body):
     """A private answer, which the respondent's own device has drawn."""
 
+    most_marks: ClassVar[int] = batch_marks(1)
+
     ticket: str = Field(max_length=MAX_TICKET, description="As it was issued.", examples=[_TICKET])
     answer: int = Field(ge=0, le=1024, description="One of the answers to the ticket's query.", examples=[1])
 
@@ -80,7 +97,9 @@ class ReceiptReply(BaseModel):
 class BatchBody(Body):
     """Many answers, each with a fate of its own."""
 
-    responses: list[ResponseBody] = Field(max_length=MAX_COUNT)
+    most_marks: ClassVar[int] = batch_marks(MAX_COUNT)
+
+    responses: Annotated[list[ResponseBody], FailFast()] = Field(max_length=MAX_COUNT)
 
 
 class BatchReplyItem(BaseModel):

@@ -4,8 +4,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
+from dither_server.bodies import Body
 from dither_server.collections import State
-from dither_server.messages.common import EXAMPLE_TIME, MAX_COUNT, Body
+from dither_server.messages.common import EXAMPLE_TIME, MAX_COUNT
 from dither_server.specs import Admission, Visibility
 
 __all__ = ["InvitationsBody", "InvitationsReply", "InvitationsTally", "StateBody", "TermsList", "TermsReply"]
@@ -41,7 +42,9 @@ class TermsReply(BaseModel):
     state: State = Field(
         description="`closed` also from `closes_at` on, and at `max_answers` unless institutions may still share."
     )
-    answers: int = Field(description="Stored so far.", examples=[1204])
+    answers: int | None = Field(
+        description="Stored so far; null for whoever may not read a private collection's posterior.", examples=[1204]
+    )
     created_at: str = Field(examples=[EXAMPLE_TIME])
     opens_at: str | None
     closes_at: str | None
@@ -56,7 +59,7 @@ class TermsReply(BaseModel):
 
 
 class TermsList(BaseModel):
-    """Every collection, the newest first."""
+    """Every collection that the caller may know of, the newest first."""
 
     collections: list[TermsReply]
 

@@ -108,7 +108,14 @@ QUALITY: dict[str, Any] = {
     "updated_at": EXAMPLE_TIME,
 }
 
-TOKEN = {"id": "9f3c2a71d0", "role": "analyst", "name": "Ada", "created_at": EXAMPLE_TIME, "collections": None}
+TOKEN = {
+    "id": "9f3c2a71d0",
+    "role": "analyst",
+    "name": "Ada",
+    "created_at": EXAMPLE_TIME,
+    "expires_at": None,
+    "collections": None,
+}
 
 KEYS = {
     "keys": [

@@ -5,7 +5,8 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from dither_client.member_counts import MAX_CUTS, MAX_MEMBERS
-from dither_server.messages.common import EXAMPLE_TIME, Body
+from dither_server.bodies import Body
+from dither_server.messages.common import EXAMPLE_TIME
 
 __all__ = ["MemberCountsBody", "MemberCountsItem", "MemberCountsReply"]
 

@@ -5,7 +5,8 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from dither_server.access import Role
-from dither_server.messages.common import EXAMPLE_TIME, Body
+from dither_server.bodies import Body
+from dither_server.messages.common import EXAMPLE_TIME
 
 __all__ = ["KeyList", "KeyReply", "StatusReply", "TokenBody", "TokenList", "TokenReply", "TokenSecretReply"]
 
@@ -23,6 +24,9 @@ class TokenBody(Body):
         examples=[["k3xw8c2nqa"]],
     )
     name: str = Field(default="", max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$", examples=["Ada"])
+    days: int | None = Field(
+        default=None, ge=1, le=3650, description="How long it is valid; until it is revoked if left out.", examples=[90]
+    )
 
 
 class TokenReply(BaseModel):
@@ -32,6 +36,7 @@ class TokenReply(BaseModel):
     role: Role
     name: str
     created_at: str = Field(examples=[EXAMPLE_TIME])
+    expires_at: str | None = Field(description="No call takes it from then on; null for never.")
     collections: list[str] | None = Field(description="Those that it is for; null for every one.")
 
 

@@ -19,7 +19,7 @@ from dither_server.dashboard.new_collection import CHOICES, PARAMETERS, RIVALS, 
 from dither_server.dashboard.templates import fragment, page
 from dither_server.errors import CollectionClosed, InvalidBody, NotByInvitation, Unauthorized
 from dither_server.messages.common import MAX_COUNT
-from dither_server.routes.common import CollectionOf, ServiceOf
+from dither_server.routes.common import CollectionOf, ServiceOf, done
 from dither_server.routes.pages import collection_page
 
 __all__ = ["add_routes"]
@@ -54,6 +54,7 @@ async def create(request: Request, service: ServiceOf) -> Response:
     form = await read_form(request)
     try:
         collection = await service.create_collection(json.dumps(specification_of(form)).encode())
+        done(request, "collection created", collection=collection.id)
     except (InvalidBody, SpecificationError) as error:
         return _form(request, form, _REFUSED, str(error))
     return RedirectResponse(f"/collections/{collection.id}", _SEE_OTHER)
@@ -98,6 +99,7 @@ async def set_state(request: Request, collection: CollectionOf, service: Service
         raise InvalidBody(f"state must be one of {', '.join(wanted)}.")
     try:
         await service.collections.set_state(collection.id, state)
+        done(request, "state changed", collection=collection.id, state=state)
     except CollectionClosed as error:
         return await collection_page(request, collection, service, 409, refused=str(error))
     return RedirectResponse(f"/collections/{collection.id}", _SEE_OTHER)
@@ -113,4 +115,5 @@ async def invite(request: Request, collection: CollectionOf, service: ServiceOf)
         refused = f"The number of invitations must be from 1 to {MAX_COUNT:,}."
         return await collection_page(request, collection, service, _REFUSED, refused=refused)
     codes = await service.invitations.make(collection.number, int(count))
+    done(request, "invitations made", collection=collection.id, count=len(codes))
     return await collection_page(request, collection, service, codes=codes)

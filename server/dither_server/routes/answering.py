@@ -65,8 +65,10 @@ def show_file(name: str) -> Response:
 
 
 def show_module(name: str) -> Response:
-    """One file of the browser's client: a script, or its types. Raises `NotFound`."""
-    return _file(_WEB, name)
+    """One file of the browser's client: a script, or its types. Pages of other sites may load it. Raises `NotFound`."""
+    response = _file(_WEB, name)
+    response.headers["cross-origin-resource-policy"] = "cross-origin"
+    return response
 
 
 def _file(folder: Path, name: str) -> Response:

@@ -11,7 +11,7 @@ from dither_server.messages import StateBody, TermsList, TermsReply
 from dither_server.messages.examples import TERMS
 from dither_server.openapi import json_body, reply
 from dither_server.problems import problems
-from dither_server.routes.common import TOKEN, CollectionOf, ServiceOf, needs
+from dither_server.routes.common import OPTIONAL_TOKEN, TOKEN, CollectionOf, ServiceOf, caller, done, knows, needs
 from dither_server.specs import CollectionSpec
 
 __all__ = ["MODELS", "add_routes"]
@@ -46,9 +46,13 @@ def add_routes(app: FastAPI) -> None:
         response_model=TermsList,
         tags=["collections"],
         responses={
-            200: reply("The terms of every collection; there may be none.", one={"collections": [TERMS]}),
+            200: reply(
+                "The terms of every collection that is public or that the caller may read; there may be none.",
+                one={"collections": [TERMS]},
+            ),
             **problems(),
         },
+        openapi_extra=OPTIONAL_TOKEN,
     )
     app.add_api_route(
         f"{_PATH}/{{collection_id}}",
@@ -57,6 +61,7 @@ def add_routes(app: FastAPI) -> None:
         response_model=TermsReply,
         tags=["collections"],
         responses={200: reply("The collection's terms as they are now.", terms=TERMS), **problems(NotFound)},
+        openapi_extra=OPTIONAL_TOKEN,
     )
     app.add_api_route(
         f"{_PATH}/{{collection_id}}",
@@ -79,22 +84,26 @@ def add_routes(app: FastAPI) -> None:
 async def create_collection(request: Request, response: Response, service: ServiceOf) -> dict[str, Any]:
     """Creates a collection from its specification; it is open from the start, or from `opens_at` on."""
     collection = await service.create_collection(await read_body(request))
+    done(request, "collection created", collection=collection.id)
     response.headers["Location"] = f"{_PATH}/{collection.id}"
     return await run_in_threadpool(service.collections.terms, collection)
 
 
-def list_collections(service: ServiceOf) -> dict[str, Any]:
-    """Lists every collection, the newest first."""
-    return {"collections": service.collections.all_terms()}
+def list_collections(request: Request, service: ServiceOf) -> dict[str, Any]:
+    """Lists the collections whose posterior the caller may read, the newest first."""
+    token = caller(request)
+    return {"collections": service.collections.all_terms(lambda one: knows(request, token, one))}
 
 
-def show_collection(collection: CollectionOf, service: ServiceOf) -> dict[str, Any]:
-    """Shows a collection's terms, and how many answers it has."""
-    return service.collections.terms(collection)
+def show_collection(request: Request, collection: CollectionOf, service: ServiceOf) -> dict[str, Any]:
+    """Shows a collection's terms to whoever has its id; how many have answered, to who may read the posterior."""
+    terms = service.collections.terms(collection)
+    return terms if knows(request, caller(request), collection) else terms | {"answers": None}
 
 
 async def change_state(request: Request, collection: CollectionOf, service: ServiceOf) -> dict[str, Any]:
     """Opens, pauses or closes a collection. A paused one takes answers to tickets it issued before; closed is final."""
     body = validate_body(StateBody, await read_body(request))
     changed = await service.collections.set_state(collection.id, body.state)
+    done(request, "state changed", collection=collection.id, state=body.state)
     return await run_in_threadpool(service.collections.terms, changed)

@@ -61,16 +61,18 @@ async def ready(service: ServiceOf) -> dict[str, str]:
 
 
 async def show_metrics(request: Request, service: ServiceOf) -> Response:
-    """Shows the metrics, none about a person; if there is a `DITHER_METRICS_TOKEN`, to that or an admin's."""
-    if service.metrics_token is not None and not _is_metrics_token(request, service.metrics_token):
-        service.access.check(authorization(request), "admin")
+    """Shows the metrics, none about a person: to the `DITHER_METRICS_TOKEN`, an admin's, or whom the settings let."""
+    if not service.public_metrics and not _is_metrics_token(request, service.metrics_token):
+        await service.access.check_soon(authorization(request), "admin")
     ready = await service.ready()
     # In a thread, since many collections have many lines.
     text = await run_in_threadpool(service.metrics.exposition, ready)
     return Response(text, media_type=Metrics.content_type)
 
 
-def _is_metrics_token(request: Request, secret: SecretStr) -> bool:
+def _is_metrics_token(request: Request, secret: SecretStr | None) -> bool:
+    if secret is None:
+        return False
     scheme, _, token = (authorization(request) or "").partition(" ")
     return scheme.lower() == "bearer" and hmac.compare_digest(
         token.strip().encode(), secret.get_secret_value().encode()

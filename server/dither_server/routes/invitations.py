@@ -9,7 +9,7 @@ from dither_server.errors import Forbidden, NotByInvitation, NotFound, Unauthori
 from dither_server.messages import InvitationsBody, InvitationsReply, InvitationsTally
 from dither_server.openapi import json_body, reply
 from dither_server.problems import problems
-from dither_server.routes.common import TOKEN, CollectionOf, ServiceOf, needs
+from dither_server.routes.common import TOKEN, CollectionOf, ServiceOf, done, needs
 
 __all__ = ["MODELS", "add_routes"]
 
@@ -59,7 +59,9 @@ async def make_invitations(request: Request, collection: CollectionOf, service: 
     body = validate_body(InvitationsBody, await read_body(request))
     if collection.admission != "invite":
         raise NotByInvitation
-    return {"invitations": await service.invitations.make(collection.number, body.count)}
+    codes = await service.invitations.make(collection.number, body.count)
+    done(request, "invitations made", collection=collection.id, count=len(codes))
+    return {"invitations": codes}
 
 
 def count_invitations(collection: CollectionOf, service: ServiceOf) -> dict[str, Any]:

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 
 from dither_server.errors import Forbidden, Unauthorized
 from dither_server.messages import KeyList
 from dither_server.messages.examples import KEYS
 from dither_server.openapi import reply
 from dither_server.problems import problems
-from dither_server.routes.common import TOKEN, ServiceOf, needs
+from dither_server.routes.common import TOKEN, ServiceOf, done, needs
 
 __all__ = ["add_routes"]
 
@@ -39,7 +39,9 @@ def list_keys(service: ServiceOf) -> dict[str, Any]:
     return {"keys": service.keys.list()}
 
 
-def rotate_keys(service: ServiceOf) -> dict[str, Any]:
+def rotate_keys(request: Request, service: ServiceOf) -> dict[str, Any]:
     """Makes the next key, which signs three minutes later; one that is pending already is the next."""
     service.keys.rotate()
-    return {"keys": service.keys.list()}
+    keys = service.keys.list()
+    done(request, "key made", key=keys[-1]["number"])
+    return {"keys": keys}

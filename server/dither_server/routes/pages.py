@@ -18,7 +18,7 @@ from dither_server.dashboard.templates import fragment, page
 from dither_server.dashboard.views import Views
 from dither_server.errors import NotFound
 from dither_server.quality import quality
-from dither_server.routes.common import CollectionOf, ServiceOf, check_reader, may_read, signed_in
+from dither_server.routes.common import CollectionOf, ServiceOf, check_reader, knows, may_read, signed_in
 from dither_server.service import Service
 from dither_server.tally import PERIOD
 
@@ -29,7 +29,7 @@ _HOUR = 3600
 
 def add_routes(app: FastAPI) -> None:
     """Adds the pages, and what their scripts fetch."""
-    app.state.plans, app.state.views = Plans(), Views()
+    app.state.plans, app.state.views, app.state.docs = Plans(), Views(), None
     shown: dict[str, Any] = {"methods": ["GET"], "response_class": HTMLResponse, "include_in_schema": False}
     fetched: dict[str, Any] = {"methods": ["GET"], "include_in_schema": False}
     path = "/collections/{collection_id}"
@@ -42,10 +42,12 @@ def add_routes(app: FastAPI) -> None:
 
 
 def show_index(request: Request, service: ServiceOf) -> Response:
-    """Shows every collection."""
+    """Shows the collections whose posterior the visitor may read."""
+    token = signed_in(request)
     recent = service.store.recent_answers((int(service.clock()) - _HOUR) // PERIOD)
     numbers = {collection.id: collection.number for collection in service.collections.all()}
-    rows = [(terms, recent.get(numbers[terms["id"]], 0)) for terms in service.collections.all_terms()]
+    shown = service.collections.all_terms(lambda one: knows(request, token, one))
+    rows = [(terms, recent.get(numbers[terms["id"]], 0)) for terms in shown]
     return page(request, "index.html", collections=rows)
 
 
@@ -64,7 +66,10 @@ async def collection_page(
     if readable:
         found = await _findings(request.app.state.views, collection, service, terms)
         answered = (await service.owner.published(collection)).answers > 0
+    full = collection.full(terms["answers"])
     token = signed_in(request)
+    if not knows(request, token, collection):
+        terms = terms | {"answers": None}
     admin = token is not None and token.role == "admin"
     invitations = None
     if admin and collection.admission == "invite":
@@ -75,7 +80,7 @@ async def collection_page(
         "collection.html",
         status,
         terms=terms,
-        full=collection.full(terms["answers"]),
+        full=full,
         privacy=privacy_sentences(collection.specification, terms),
         findings=found,
         answered=answered,
@@ -117,7 +122,12 @@ async def show_precision(request: Request, collection: CollectionOf, service: Se
 
 def show_docs(request: Request) -> Response:
     """Shows every call of the HTTP interface."""
-    return page(request, "docs.html", document=request.app.openapi())
+    state = request.app.state
+    if signed_in(request) is not None:
+        return page(request, "docs.html", document=request.app.openapi())
+    if state.docs is None:  # the same for all strangers, and much to write
+        state.docs = page(request, "docs.html", document=request.app.openapi())
+    return Response(state.docs.body, headers=dict(state.docs.headers))
 
 
 async def _findings(views: Views, collection: Collection, service: Service, terms: Mapping[str, Any]) -> dict[str, str]:

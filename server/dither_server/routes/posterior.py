@@ -3,7 +3,7 @@
 import asyncio
 import json
 from base64 import b64decode, urlsafe_b64encode
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -11,11 +11,12 @@ from fastapi import FastAPI, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from numpy.typing import NDArray
 from starlette.concurrency import run_in_threadpool
+from starlette.types import Receive, Scope, Send
 
 from dither_client import parse_query
 from dither_server.clock import iso_time
 from dither_server.collections import Collection
-from dither_server.errors import Forbidden, InvalidBody, NotFound, Unauthorized
+from dither_server.errors import Forbidden, InvalidBody, NotFound, TooManyStreams, Unauthorized
 from dither_server.keeper import Published
 from dither_server.messages import (
     AnswersReply,
@@ -37,7 +38,6 @@ from dither_server.routes.common import (
     ServiceOf,
     check_analyst,
     check_reader,
-    may_read,
 )
 from dither_server.service import Service
 
@@ -98,7 +98,7 @@ def add_routes(app: FastAPI) -> None:
         response_class=StreamingResponse,
         responses={
             200: stream,
-            **problems(*_READ),
+            **problems(*_READ, TooManyStreams),
         },
         **read,
     )
@@ -108,10 +108,8 @@ def add_routes(app: FastAPI) -> None:
         response_model=QueriesReply,
         response_model_exclude_none=True,
         responses={
-            200: reply(
-                "Every question answered so far; `counts` for whoever may read the posterior.", one=examples.QUERIES
-            ),
-            **problems(NotFound, InvalidBody),
+            200: reply("Every question answered so far, and how.", one=examples.QUERIES),
+            **problems(*_READ, InvalidBody),
         },
         **read,
     )
@@ -179,7 +177,22 @@ async def stream_posterior(request: Request, collection: CollectionOf, service: 
     """
     await run_in_threadpool(check_reader, request, collection)
     await service.owner.published(collection)
-    return StreamingResponse(_events(request, collection, service), media_type="text/event-stream")
+    closed = service.streams.open(request)
+    return _Stream(_events(request, collection, service), closed)
+
+
+class _Stream(StreamingResponse):
+    """An event stream that says when it is over, however it ends."""
+
+    def __init__(self, events: AsyncIterator[str], closed: Callable[[], None]) -> None:
+        super().__init__(events, media_type="text/event-stream")
+        self._closed = closed
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._closed()
 
 
 def list_queries(
@@ -188,19 +201,17 @@ def list_queries(
     service: ServiceOf,
     purpose: Annotated[Purpose, Query(description="`check` lists the questions of the misfit check.")] = "training",
 ) -> dict[str, Any]:
-    """Lists every question answered so far; how it was answered is for those who may read the posterior."""
-    split = may_read(request, collection)
+    """Lists every question answered so far, and how: which says how many have answered."""
+    check_reader(request, collection)
     found: dict[str, dict[str, Any]] = {}
     for row in service.store.counts(collection.number, purpose):
         item = found.get(row.query_id)
         if item is None:
             query = json.loads(row.query)
-            item = found[row.query_id] = {"id": row.query_id, "query": query, "answers": 0}
-            if split:
-                item["counts"] = [0] * parse_query(query).n_answers
+            empty = [0] * parse_query(query).n_answers
+            item = found[row.query_id] = {"id": row.query_id, "query": query, "answers": 0, "counts": empty}
         item["answers"] += row.count
-        if split:
-            item["counts"][row.answer] = row.count
+        item["counts"][row.answer] = row.count
     return {"queries": list(found.values())}
 
 

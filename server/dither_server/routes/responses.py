@@ -3,31 +3,45 @@
 import asyncio
 import json
 from collections import Counter
+from functools import lru_cache
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 
-from dither_server.bodies import BODY_REFUSALS, MAX_BATCH_BODY, read_body, validate_body
+from dither_server.bodies import (
+    BODY_REFUSALS,
+    MAX_ANSWER_BODY,
+    MAX_BATCH_BODY,
+    MAX_UNKNOWN_BATCH_BODY,
+    check_marks,
+    read_body,
+    validate_body,
+)
 from dither_server.clock import milliseconds
 from dither_server.collections import Collection
 from dither_server.errors import (
     AlreadyAnswered,
+    BodyTooLarge,
     CollectionClosed,
     CollectionFull,
+    Forbidden,
     InvalidAnswer,
+    InvalidBody,
     NotFound,
     Refusal,
     TicketExpired,
     TicketForeign,
     TicketInvalid,
     TryLater,
+    Unauthorized,
 )
 from dither_server.ingest import Arrival, Fate
-from dither_server.messages import BatchBody, BatchReply, ReceiptReply, ResponseBody
+from dither_server.messages import BatchBody, BatchReply, ReceiptReply, ResponseBody, batch_marks
 from dither_server.messages.examples import RECEIPT
 from dither_server.openapi import COLLECTION_ID, Operation, json_body, json_response
 from dither_server.packing import n_answers
-from dither_server.problems import problem_of, problems
+from dither_server.problems import Problem, problem_of, problems
+from dither_server.routes.common import OPTIONAL_TOKEN, authorization
 from dither_server.service import Service, service_of
 from dither_server.tickets import TicketOffice
 from dither_server.writer import MAX_ROWS
@@ -35,8 +49,13 @@ from dither_server.writer import MAX_ROWS
 __all__ = ["CALLS", "OPERATIONS", "add_routes"]
 
 _PATH = "/v1/collections/{collection_id}/responses"
-_PAUSE_EVERY = 256
+_PAUSE_EVERY = 64
 """Answers of a batch after which others get a turn."""
+_UNKNOWN_BATCH = 500
+"""Answers that a batch may have of which nobody known says that they are worth reading."""
+
+_MOST_FORGED = 100
+"""Tickets of such a batch that may be forged: who sends more has none that are worth looking for."""
 
 _REFUSED: dict[Fate, type[Refusal]] = {
     Fate.CONTRADICTED: AlreadyAnswered,
@@ -58,7 +77,7 @@ async def respond(request: Request) -> Response:
     """Stores one answer; the reply comes after it is safe."""
     service = service_of(request)
     collection = await service.collections.find(request.path_params["collection_id"])
-    content = await read_body(request)
+    content = await read_body(request, MAX_ANSWER_BODY)
     try:
         body = validate_body(ResponseBody, content)
         arrival = _arrival(service.tickets, collection.number, body, service.clock())
@@ -79,14 +98,21 @@ async def respond_batch(request: Request) -> Response:
     """Stores many answers; each has a fate of its own."""
     service = service_of(request)
     collection = await service.collections.find(request.path_params["collection_id"])
-    body = validate_body(BatchBody, await read_body(request, MAX_BATCH_BODY))
+    known = await _is_gateway(request, service, collection)
+    body = validate_body(BatchBody, await _read_batch(request, known))
     now = service.clock()
     outcomes: list[Arrival | Refusal] = []
+    forged = 0
     for i, response in enumerate(body.responses):
         try:
             outcomes.append(_arrival(service.tickets, collection.number, response, now))
         except Refusal as refusal:
             outcomes.append(refusal)
+            forged += isinstance(refusal, TicketInvalid)
+            if forged > _MOST_FORGED and not known:
+                raise TicketInvalid(
+                    f"More than {_MOST_FORGED} tickets of the batch are not this server's: nothing was stored."
+                ) from None
         if i % _PAUSE_EVERY == _PAUSE_EVERY - 1:
             await asyncio.sleep(0)
     arrivals = [outcome for outcome in outcomes if isinstance(outcome, Arrival)]
@@ -107,6 +133,33 @@ async def respond_batch(request: Request) -> Response:
     for cause, count in refused.items():
         _count_refused(service, collection, cause, count)
     return Response('{"responses":[' + ",".join(items) + "]}", 200, media_type="application/json")
+
+
+async def _read_batch(request: Request, known: bool) -> bytes:
+    """The body of a batch: of any size up to `MAX_BATCH_BODY` from a gateway, and from others what costs little."""
+    if known:
+        return await read_body(request, MAX_BATCH_BODY)
+    try:
+        content = await read_body(request, MAX_UNKNOWN_BATCH_BODY)
+        check_marks(content, batch_marks(_UNKNOWN_BATCH))
+    except (BodyTooLarge, InvalidBody):
+        raise BodyTooLarge(
+            f"Without a gateway's token a batch has at most {_UNKNOWN_BATCH:,} answers, "
+            f"in {MAX_UNKNOWN_BATCH_BODY:,} bytes: send several."
+        ) from None
+    return content
+
+
+async def _is_gateway(request: Request, service: Service, collection: Collection) -> bool:
+    """Whether the request brings a token that acts as a gateway; any other is as good as none."""
+    token = authorization(request)
+    if token is None:
+        return False
+    try:
+        await service.access.check_soon(token, "gateway", collection.id)
+    except (Unauthorized, Forbidden):
+        return False
+    return True
 
 
 CALLS = {"responses": respond, "responses/batch": respond_batch}
@@ -144,6 +197,11 @@ def _refused_item(error: Refusal, refused: Counter[str]) -> str:
     """The same for a refusal, whose cause is counted."""
     problem, detail = problem_of(error)
     refused[problem.name] += 1
+    return _refusal(problem, detail)
+
+
+@lru_cache(maxsize=64)
+def _refusal(problem: Problem, detail: str) -> str:
     return json.dumps({"status": problem.status, "type": problem.type, "detail": detail})
 
 
@@ -171,7 +229,8 @@ def _documents() -> tuple[dict[str, Any], dict[str, Any]]:
     many = {
         "tags": ["respondents"],
         "summary": "Send many answers",
-        "description": "Up to 10,000 answers, each with a fate of its own, in order. After a 503, send all again.",
+        "description": "Up to 10,000 answers with a token that acts as a gateway, 500 without, each with a fate of its "
+        "own, in order. After a 503, send all again.",
         "operationId": "respond_batch",
         "parameters": [COLLECTION_ID],
         "requestBody": json_body(BatchBody, answers={"responses": [response]}),
@@ -179,8 +238,9 @@ def _documents() -> tuple[dict[str, Any], dict[str, Any]]:
             "200": json_response(
                 "The body was read; what became of each answer, in order.", BatchReply, mixed={"responses": items}
             ),
-            **{str(status): text for status, text in problems(*shared).items()},
+            **{str(status): text for status, text in problems(*shared, TicketInvalid).items()},
         },
+        **OPTIONAL_TOKEN,
     }
     return one, many
 

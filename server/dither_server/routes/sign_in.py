@@ -1,5 +1,6 @@
 """Signing in to the pages with a token, and out."""
 
+import logging
 import re
 from typing import Any
 
@@ -9,14 +10,19 @@ from starlette.concurrency import run_in_threadpool
 
 from dither_server.dashboard.forms import check_origin, read_form
 from dither_server.dashboard.templates import page
-from dither_server.errors import Unauthorized
+from dither_server.errors import Forbidden, Unauthorized
 from dither_server.routes.common import ServiceOf, session_cookie
+from dither_server.service import Service
 from dither_server.sessions import SESSION_LIFE
 
 __all__ = ["add_routes"]
 
 _OWN_PAGE = re.compile(r"/(new|collections/[a-z0-9]{1,40})?", flags=re.ASCII)
 _SEE_OTHER = 303
+_MAX_FORM = 4 * 1024
+"""Bytes: a token and an address, of somebody who is not known yet."""
+
+_log = logging.getLogger(__name__)
 
 
 def add_routes(app: FastAPI) -> None:
@@ -34,7 +40,8 @@ def show_sign_in(request: Request, next: str = "/") -> Response:
 
 async def sign_in(request: Request, service: ServiceOf) -> Response:
     """Begins a session with the form's token, and goes on to the page that it names."""
-    form = await read_form(request)
+    _check_https(request, service)
+    form = await read_form(request, _MAX_FORM)
     following = _own(form.get("next", "/"))
     try:
         session = await run_in_threadpool(service.sessions.begin, form.get("token", ""))
@@ -55,6 +62,22 @@ async def sign_out(request: Request) -> Response:
     secure = request.url.scheme == "https"
     response.delete_cookie(session_cookie(request), secure=secure, httponly=True, samesite="strict")
     return response
+
+
+def _check_https(request: Request, service: Service) -> None:
+    """Raises `Forbidden` if people reach the server by https and this request seems not to have come that way.
+
+    Its cookie would go without `Secure`, and so in the clear wherever the browser meets the name without https.
+    """
+    if request.url.scheme == "https":
+        return
+    if (service.public_url or "").startswith("https:"):
+        raise Forbidden(
+            "Nobody is signed in but by https: open the server's own address, and if this is it, have its operator set "
+            "DITHER_TRUSTED_PROXIES to the proxy's address, and the proxy send X-Forwarded-Proto."
+        )
+    if request.headers.get("x-forwarded-proto") == "https":
+        _log.warning("a session begins without Secure behind a proxy: set DITHER_TRUSTED_PROXIES if it is yours")
 
 
 def _own(address: str) -> str:

@@ -14,7 +14,7 @@ from fastapi import FastAPI, Request, Response
 
 from dither_client import InvalidEpsilon
 from dither_client.epsilon import listed, wire_epsilon
-from dither_server.bodies import BODY_REFUSALS, parse_json, read_body, validate_body
+from dither_server.bodies import BODY_REFUSALS, MAX_TICKET_BODY, parse_json, read_body, validate_body
 from dither_server.clock import iso_time
 from dither_server.collections import Collection
 from dither_server.errors import (
@@ -47,7 +47,7 @@ from dither_server.tickets import TICKET_LIFE, Ticket
 __all__ = ["CALLS", "OPERATIONS", "add_routes"]
 
 _PATH = "/v1/collections/{collection_id}/tickets"
-_PAUSE_EVERY = 256
+_PAUSE_EVERY = 64
 """Tickets after which others get a turn."""
 
 
@@ -64,17 +64,18 @@ async def issue_tickets(request: Request) -> Response:
     if collection.admission == "gateway":
         token = await service.access.check_soon(authorization(request), "gateway", collection.id)
         gateway = await service.gateways.number(token)
-    body = await read_body(request) or b"{}"
+    service.limits.admit(request, token)  # before anything of the body is looked at
+    body = await read_body(request, MAX_TICKET_BODY) or b"{}"
     asked = validate_body(TicketsBody, body)
-    epsilon = collection.specification.epsilon if asked.epsilon is None else _chosen(collection, body)
     count = asked.count
-    service.limits.check(request, count or 1, token)
+    service.limits.take(request, count or 1, token)
+    epsilon = collection.specification.epsilon if asked.epsilon is None else _chosen(collection, body)
     if collection.admission == "invite":
         return await _redeem(service, collection, _invitation(collection, asked), epsilon)
     if asked.invitation is not None or asked.retry_key is not None:
         raise NotByInvitation
     service.collections.check_issues(collection)
-    published = await service.owner.published(collection)
+    published = await service.owner.questions(collection)
     service.metrics.issued(count or 1)
     if count is None:
         return Response(_ticket(service, collection, published, epsilon, gateway), 201, media_type="application/json")
@@ -116,7 +117,7 @@ async def _redeem(service: Service, collection: Collection, invitation: Invitati
     ticket = await service.invitations.ticket(invitation)
     if ticket is None:
         service.collections.check_issues(collection)
-        question = service.owner.draw(await service.owner.published(collection), epsilon)
+        question = service.owner.draw(await service.owner.questions(collection), epsilon)
         drawn, expires_at = service.tickets.issue(collection.number, question.packed)
         ticket = await service.invitations.redeem(invitation, drawn)
         if ticket == drawn:

@@ -10,14 +10,14 @@ from dither_server.messages import TokenBody, TokenList, TokenSecretReply
 from dither_server.messages.examples import TOKEN as EXAMPLE
 from dither_server.openapi import json_body, reply
 from dither_server.problems import problems
-from dither_server.routes.common import TOKEN, ServiceOf, needs
+from dither_server.routes.common import TOKEN, ServiceOf, done, needs
 
 __all__ = ["MODELS", "add_routes"]
 
 MODELS = (TokenBody,)
 
 _PATH = "/v1/tokens"
-_EXAMPLE = {"role": "analyst", "name": "Ada", "collections": ["k3xw8c2nqa"]}
+_EXAMPLE = {"role": "analyst", "name": "Ada", "collections": ["k3xw8c2nqa"], "days": 90}
 _ADMIN = (Unauthorized, Forbidden)
 
 
@@ -66,7 +66,8 @@ async def create_token(request: Request, service: ServiceOf) -> dict[str, Any]:
     known = {collection.id for collection in service.collections.all()}
     if not known.issuperset(body.collections or ()):
         raise InvalidBody("collections: Input should be ids of collections of this server.")
-    secret, token = await service.access.create(body.role, body.name, body.collections)
+    secret, token = await service.access.create(body.role, body.name, body.collections, body.days)
+    done(request, "token made", token=token.id, role=token.role)
     return {"token": secret, **token.to_json()}
 
 
@@ -75,6 +76,7 @@ async def list_tokens(service: ServiceOf) -> dict[str, Any]:
     return {"tokens": [token.to_json() for token in service.access.list()]}
 
 
-async def revoke_token(token_id: str, service: ServiceOf) -> None:
+async def revoke_token(request: Request, token_id: str, service: ServiceOf) -> None:
     """Makes a token invalid at once."""
     await service.access.revoke(token_id)
+    done(request, "token revoked", token=token_id)

@@ -7,6 +7,7 @@ What the roles change is whether, when and how often it is sent; only a poisoner
 import asyncio
 import json
 import random
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,9 @@ from fractions import Fraction
 from itertools import islice
 from typing import TypeVar
 
-from dither_client import DitherError, MemoryLedger, Problem, Query, Receipt, Retry, Unreachable
+import numpy as np
+
+from dither_client import DitherError, MemoryLedger, Problem, Query, Receipt, Retry, Terms, Unreachable
 from dither_client.addresses import Address, collection_path
 from dither_client.flow import ConnectionFailed, Finished, Flow, Response, Send, Sleep, advance, answer_flow
 from dither_client.messages import decode_json, parse_receipt
@@ -41,7 +44,8 @@ class _Respondent:
 class Crowd:
     """Everybody who holds one of `values`, and has chosen the ε of the same place in `choices`, if any are left to it.
 
-    `generator` draws the noise and the order of late answers.
+    `generator` draws the noise and the order of late answers. With `terms`, each has them already, as a device that
+    shows them does.
     """
 
     def __init__(
@@ -53,19 +57,23 @@ class Crowd:
         generator: random.Random,
         retry: Retry,
         choices: Sequence[Fraction] | None = None,
+        terms: Terms | None = None,
     ) -> None:
         self._connections = Connections(address)
-        self._server = address.origin
+        self._server = address.base
         self._collection = collection
+        self._tickets = collection_path(collection, "tickets")
         self._responses = collection_path(collection, "responses")
         self._values = values
         self._roles = roles
         self._generator = generator
         self._retry = retry
         self._choices = choices
+        self._terms = terms
         self._kept: list[_Respondent] = []
         self._failures: Counter[str] = Counter()
         self._counts: Counter[str] = Counter()
+        self._waits: list[float] = []
         self.stopped = False
         self._unreachable = False
 
@@ -95,6 +103,7 @@ class Crowd:
             retried=self._counts["retried"],
             mismatches=self._counts["mismatches"],
             failures=dict(self._failures),
+            ticket_seconds=_waiting(self._waits),
         )
 
     def stop(self) -> None:
@@ -135,7 +144,16 @@ class Crowd:
         ledger = MemoryLedger(MAX_EPSILON)
         chosen = self._choices[number] if self._choices else None
         randrange = self._generator.randrange
-        flow = answer_flow(self._server, self._collection, value, ledger, self._retry, randrange, epsilon=chosen)
+        flow = answer_flow(
+            self._server,
+            self._collection,
+            value,
+            ledger,
+            self._retry,
+            randrange,
+            epsilon=chosen,
+            terms=self._terms,
+        )
         try:
             send = await self._to_answer(flow)
         except DitherError as error:
@@ -199,7 +217,11 @@ class Crowd:
 
     async def _perform(self, step: Send | Sleep) -> Response | ConnectionFailed | None:
         if isinstance(step, Send):
-            return await self._connections.request(step)
+            began = time.perf_counter()
+            reply = await self._connections.request(step)
+            if step.path == self._tickets:
+                self._waits.append(time.perf_counter() - began)
+            return reply
         await asyncio.sleep(step.seconds)
         return None
 
@@ -219,6 +241,11 @@ async def _at_once(concurrency: int, items: Iterable[_T], job: Callable[[_T], Aw
     async with asyncio.TaskGroup() as group:
         for _ in range(concurrency):
             group.create_task(work())
+
+
+def _waiting(seconds: Sequence[float]) -> dict[str, float]:
+    quantiles = np.quantile(seconds, (0.5, 0.99, 1.0)) if seconds else np.zeros(3)
+    return dict(zip(("median", "q99", "longest"), quantiles.tolist(), strict=True))
 
 
 def _reason(error: DitherError) -> str:

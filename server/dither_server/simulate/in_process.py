@@ -1,10 +1,11 @@
-"""A simulation without HTTP and without a database: the estimator alone, one answer at a time.
+"""A simulation without HTTP and without a database: the estimator alone, with any number of answers outstanding.
 
 Answers are drawn from the exact channel by inversion of a seeded generator's uniforms. That is fast and reproducible,
 and for simulations only: a person's noise comes from `Query.answer`.
 """
 
 from bisect import bisect_left, bisect_right
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from time import perf_counter
@@ -35,9 +36,12 @@ def simulate_in_process(
     rng: np.random.Generator,
     progress: Callable[[int], None] = lambda done: None,
     choices: Sequence[Fraction] | None = None,
+    outstanding: int = 1,
 ) -> Outcome:
     """Asks every respondent in turn, at the ε that it chose, one of `choices` for each.
 
+    `outstanding` of them, as the learner should know, have a question at any time: with one, each answer is learnt
+    before the next question is asked; with more, so many are asked before the first answers, in the same order.
     `progress` is told how many have been asked; Ctrl-C ends it early.
 
     `estimator_seconds` is the time of asking, learning and summing up, without the respondents' part and without the
@@ -48,14 +52,24 @@ def simulate_in_process(
     dropped_out = 0
     stopped: list[bool] = []
     samplers: dict[Query, _Sampler] = {}
+    out: deque[tuple[Callable[[Query, int], None], Query, int]] = deque()
     clock = perf_counter
+
+    def learn(fewer_out_than: int) -> float:
+        before = clock()
+        while len(out) >= fewer_out_than:
+            take, query, answer = out.popleft()
+            take(query, answer)
+        return clock() - before
+
     with on_interrupt(lambda: stopped.append(True)):
         for respondent, value, uniform in _respondents(values, learner.specification.transform, rng):
             if stopped:
                 break
             before_ask = clock()
             query = learner.ask(choices[respondent] if choices else None)
-            asked = clock()
+            take = learner.take if isinstance(learner, CheckedLearner) else learner.learn
+            asking += clock() - before_ask
             sampler = samplers.get(query)
             if sampler is None:
                 sampler = samplers[query] = _sampler(query)
@@ -63,15 +77,14 @@ def simulate_in_process(
             answer = bisect_right(sampler[1][cell], uniform)
             if roles.poisons[respondent]:
                 answer = poisoned_answer(query)
-            asking += asked - before_ask
             if roles.drops_out(respondent, query, cell, answer):
                 dropped_out += 1
                 continue
-            before_learn = clock()
-            learner.learn(query, answer)
-            asking += clock() - before_learn
+            out.append((take, query, answer))
+            asking += learn(outstanding)
             if respondent % 1_000 == 0:
                 progress(respondent)
+    asking += learn(1)
     before = clock()
     posterior = learner.posterior()
     asking += clock() - before

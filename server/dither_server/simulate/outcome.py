@@ -22,10 +22,12 @@ class Load:
     """Of those, the ones that were not stored exactly once under one receipt."""
     failures: Mapping[str, int]
     """Respondents who got no receipt, by the reason."""
+    ticket_seconds: Mapping[str, float]
+    """How long tickets took: `median`, `q99` and `longest`."""
 
     def to_json(self) -> dict[str, Any]:
         """The object `load` of the report."""
-        return {**vars(self), "failures": dict(self.failures)}
+        return {**vars(self), "failures": dict(self.failures), "ticket_seconds": dict(self.ticket_seconds)}
 
 
 @dataclass(frozen=True)

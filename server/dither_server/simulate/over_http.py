@@ -12,6 +12,7 @@ from typing import Any
 from dither_client import DitherError, Problem, Retry
 from dither_client.addresses import collection_path, parse_address
 from dither_client.api import Api
+from dither_client.messages import parse_terms
 from dither_estimator.families import FloatArray
 from dither_server.simulate.behaviours import Roles
 from dither_server.simulate.crowd import Crowd
@@ -53,7 +54,8 @@ def simulate_over_http(
         # Read first: a token that cannot see the posterior had better be known before thousands have answered.
         before = _learnt(api, collection)
         generator = random.SystemRandom() if seed is None else random.Random(seed)
-        crowd = Crowd(parse_address(url), collection, values, roles, generator, Retry(), choices)
+        terms = parse_terms(api.get(collection_path(collection), exact=True))
+        crowd = Crowd(parse_address(url), collection, values, roles, generator, Retry(), choices, terms)
         began = time.perf_counter()
         with on_interrupt(crowd.stop):
             _run(_watched(crowd, concurrency, alone, progress))

@@ -27,6 +27,7 @@ _FROM_POSTERIOR = (
     "log_evidence",
     "poison",
 )
+_WAITS = (("at the median", "median"), ("at most, in 99%,", "q99"), ("at the longest", "longest"))
 _IF_COMPARED = ("families", "verdict")
 
 
@@ -85,6 +86,9 @@ def report_table(
 
 def _load_lines(load: Load, outcome: Outcome) -> list[str]:
     lines = [f"collection {load.collection}: {outcome.answers / max(outcome.seconds, 1e-9):,.0f} answers a second"]
+    if outcome.answers:
+        waits = (f"{name} {1e3 * load.ticket_seconds[key]:.1f} ms" for name, key in _WAITS)
+        lines.append(f"a ticket took {', '.join(waits)}")
     if load.late:
         lines.append(f"{load.late:,} sent their answer last, in random order")
     if load.poisoned:

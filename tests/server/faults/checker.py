@@ -1,7 +1,6 @@
 """What must hold after any fault: database = acknowledged = counts = posterior."""
 
 import random
-import time
 from base64 import urlsafe_b64decode
 from itertools import pairwise
 from operator import le
@@ -9,6 +8,7 @@ from typing import Any
 
 import httpx2
 from sqlalchemy import Engine, select
+from tests.patience import PATIENCE, until
 from tests.server.conftest import ADMIN, check_counts
 from tests.server.faults.load import COLLECTION, Load
 
@@ -22,8 +22,6 @@ __all__ = ["Acknowledged", "check", "check_database", "check_service", "check_si
 
 Acknowledged = dict[str, tuple[int, str]]
 """Answer and receipt by ticket."""
-
-_LEARNING_SECONDS = 40.0
 
 
 def check(load: Load) -> None:
@@ -69,7 +67,7 @@ def check_single(engine: Engine) -> None:
 def check_service(url: str, collection: str, acknowledged: Acknowledged, exactly: bool = True) -> None:
     """Fails unless a server tells the same of terms, questions, posterior and receipts."""
     path = f"{url}/v1/collections/{collection}"
-    with httpx2.Client(timeout=20, headers=ADMIN) as client:
+    with httpx2.Client(timeout=PATIENCE, headers=ADMIN) as client:
         terms = client.get(path).json()
         stored = terms["answers"]
         assert stored == len(acknowledged) or (stored > len(acknowledged) and not exactly)
@@ -101,13 +99,14 @@ def _total(counts: dict[Query, list[int]]) -> int:
 
 
 def _learnt(client: httpx2.Client, path: str, stored: int) -> dict[str, Any]:
-    deadline = time.monotonic() + _LEARNING_SECONDS
-    while True:
-        posterior: dict[str, Any] = client.get(f"{path}/posterior").json()
-        if posterior["answers"] == stored:
-            return posterior
-        assert time.monotonic() < deadline, f"learnt {posterior['answers']} of {stored} answers"
-        time.sleep(0.05)
+    posterior: dict[str, Any] = {}
+
+    def there() -> bool:
+        posterior.update(client.get(f"{path}/posterior").json())
+        return bool(posterior["answers"] == stored)
+
+    until(there, lambda: f"learnt {posterior['answers']} of {stored} answers")
+    return posterior
 
 
 def _check_posterior(served: dict[str, Any], counts: dict[Query, list[int]]) -> None:

@@ -10,6 +10,7 @@ import time
 
 import psycopg
 from sqlalchemy import make_url
+from tests.patience import PATIENCE
 from tests.server.faults.cluster import Cluster
 from tests.server.faults.disk import Disk
 from tests.server.faults.load import Load
@@ -125,7 +126,7 @@ async def lock_sqlite(load: Load) -> float:
     """Another process's transaction lasts longer than the server waits."""
     file = make_url(load.database).database
     assert file is not None
-    other = sqlite3.connect(file, isolation_level=None, timeout=30)
+    other = sqlite3.connect(file, isolation_level=None, timeout=PATIENCE)
     began = time.monotonic()
     other.execute("BEGIN IMMEDIATE")
     await asyncio.sleep(_LOCKED_SECONDS)

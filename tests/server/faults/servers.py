@@ -4,21 +4,18 @@ import contextlib
 import multiprocessing
 import os
 import signal
-import time
 from collections.abc import Sequence
 from typing import Any
 
 import httpx2
 from pydantic import SecretStr
+from tests.patience import PATIENCE, until
 from tests.server.process import free_port
 
 from dither_server.serving import serve
 from dither_server.settings import Settings
 
-__all__ = ["READY_SECONDS", "Server", "make_servers", "stop_all"]
-
-READY_SECONDS = 60.0
-"""More than any start takes, on a machine that does much else."""
+__all__ = ["Server", "make_servers", "stop_all"]
 
 # A server that is forked from a process with everything imported starts in a fraction of a second.
 _processes = multiprocessing.get_context("forkserver")
@@ -46,18 +43,13 @@ class Server:
 
     def wait_ready(self) -> None:
         """Returns once the server is ready. Raises `AssertionError` if it ends instead, or takes too long."""
-        deadline = time.monotonic() + READY_SECONDS
-        while time.monotonic() < deadline:
-            assert self._process.is_alive(), f"ended with {self._process.exitcode}"
-            if self.is_ready():
-                return
-            time.sleep(0.02)
-        raise AssertionError("the server does not become ready")
+        until(self.is_ready, "the server does not become ready")
 
     def is_ready(self) -> bool:
-        """Whether the server says so."""
+        """Whether the server says so. Raises `AssertionError` if its process has ended."""
+        assert self._process.is_alive(), f"ended with {self._process.exitcode}"
         try:
-            return httpx2.get(f"{self.url}/readyz", timeout=20).status_code == 200
+            return httpx2.get(f"{self.url}/readyz", timeout=PATIENCE).status_code == 200
         except httpx2.TransportError:
             return False
 
@@ -68,7 +60,7 @@ class Server:
 
     def wait(self) -> int:
         """The exit status, once there is one: minus the signal's number if that ended it."""
-        self._process.join(READY_SECONDS)
+        self._process.join(PATIENCE)
         assert self._process.exitcode is not None, "the server does not end"
         return int(self._process.exitcode)
 

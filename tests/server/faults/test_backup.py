@@ -9,6 +9,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from tests.patience import PATIENCE
 from tests.server.faults.checker import Acknowledged, check, check_database, check_service
 from tests.server.faults.cluster import Cluster
 from tests.server.faults.load import under_load
@@ -29,7 +30,7 @@ def dot_backup(source: Path, copy: Path) -> None:
 
 def vacuum_into(source: Path, copy: Path) -> None:
     """`sqlite3 FILE "VACUUM INTO 'COPY'"`."""
-    database = sqlite3.connect(source, timeout=30)
+    database = sqlite3.connect(source, timeout=PATIENCE)
     database.execute("VACUUM INTO ?", [str(copy)])
     database.close()
 
@@ -58,7 +59,7 @@ def check_backup(database: str, back_up: Callable[[], str]) -> None:
         path = f"{server.url}/v1/collections/{collection}/responses/batch"
         for at in range(0, len(responses), 1_000):
             some = responses[at : at + 1_000]
-            items = httpx2.post(path, json={"responses": some}, timeout=60).json()["responses"]
+            items = httpx2.post(path, json={"responses": some}, timeout=PATIENCE).json()["responses"]
             for response, item in zip(some, items, strict=True):
                 assert item["receipt"] == all_of_them[str(response["ticket"])][1]
         check_database(restored, all_of_them)

@@ -6,7 +6,7 @@ import pytest
 from tests.server.faults.checker import check
 from tests.server.faults.cluster import Cluster, make_cluster
 from tests.server.faults.disk import Disk
-from tests.server.faults.load import RECOVERY_SECONDS, under_load
+from tests.server.faults.load import under_load
 from tests.server.faults.scenarios import fill_disk
 
 
@@ -16,7 +16,7 @@ def test_sqlite_goes_on_when_there_is_room_again(disk: Disk) -> None:
         async with under_load(f"sqlite:///{disk.folder / 'test.sqlite'}") as load:
             for _ in range(2):
                 await load.more()
-                assert await fill_disk(load, disk) < RECOVERY_SECONDS
+                await fill_disk(load, disk)
             await load.more()
             await load.settle()
             await asyncio.to_thread(check, load)
@@ -32,7 +32,7 @@ def test_postgresql_goes_on_when_its_data_has_room_again(cluster: Cluster, disk:
         space.mkdir()
         async with under_load(cluster.create_database(space)) as load:
             await load.more()
-            assert await fill_disk(load, disk) < RECOVERY_SECONDS
+            await fill_disk(load, disk)
             await load.more()
             await load.settle()
             await asyncio.to_thread(check, load)
@@ -48,7 +48,7 @@ def test_postgresql_goes_on_when_its_log_has_room_again(disk: Disk) -> None:
     async def test(cluster: Cluster) -> None:
         async with under_load(cluster.create_database()) as load:
             await load.more()
-            assert await fill_disk(load, disk, cluster) < RECOVERY_SECONDS
+            await fill_disk(load, disk, cluster)
             await load.more()
             await load.settle()
             await asyncio.to_thread(check, load)

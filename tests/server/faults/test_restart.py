@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from tests.server.faults.checker import check
 from tests.server.faults.cluster import Cluster
-from tests.server.faults.load import RECOVERY_SECONDS, under_load
+from tests.server.faults.load import under_load
 from tests.server.faults.scenarios import restart_postgres
 
 
@@ -17,7 +17,7 @@ def test_postgresql_may_be_restarted(cluster: Cluster, servers: int) -> None:
         async with under_load(cluster.create_database(), servers) as load:
             for mode in ("immediate", "fast", "immediate"):
                 await load.more()
-                assert await restart_postgres(load, cluster, mode) < RECOVERY_SECONDS
+                await restart_postgres(load, cluster, mode)
             await load.more()
             await load.settle()
             await asyncio.to_thread(check, load)

@@ -6,20 +6,16 @@ from collections.abc import Awaitable, Callable
 import pytest
 from tests.server.faults.checker import check
 from tests.server.faults.cluster import Cluster
-from tests.server.faults.load import RECOVERY_SECONDS, Load, under_load
+from tests.server.faults.load import Load, under_load
 from tests.server.faults.proxy import make_proxy
 from tests.server.faults.scenarios import lock_postgres, lock_sqlite, lose_connections, silence_postgres
-
-LONGEST_REPLY = 30.0
-"""Seconds; 4 and a little on a machine that does nothing else."""
 
 
 async def trouble(database: str, fault: Callable[[Load], Awaitable[float]]) -> None:
     async with under_load(database) as load:
         await load.more()
-        assert await fault(load) < RECOVERY_SECONDS
+        await fault(load)
         await load.more()
-        assert load.slowest < LONGEST_REPLY
         assert load.statuses.keys() <= {200, 201, 503}
         await load.settle()
         await asyncio.to_thread(check, load)

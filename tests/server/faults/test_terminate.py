@@ -1,4 +1,7 @@
-"""SIGTERM: what was begun is finished, a snapshot is stored, exit 0 within 10 s, whatever is in the way."""
+"""SIGTERM: what was begun is finished, a snapshot is stored, exit 0, whatever is in the way.
+
+How long it takes is measured by `benchmarks.faults`.
+"""
 
 import asyncio
 import json
@@ -12,6 +15,7 @@ from contextlib import ExitStack, contextmanager
 import httpx2
 import pytest
 from sqlalchemy import func, select
+from tests.patience import PATIENCE
 from tests.server.conftest import ADMIN, SPEC
 from tests.server.faults.checker import check
 from tests.server.faults.cluster import Cluster
@@ -23,8 +27,6 @@ from tests.server.process import ServerProcess, running
 from dither_server.database import make_engine
 from dither_server.schema import answers, queries, snapshots
 
-EXIT_SECONDS = 10.0
-
 
 @pytest.mark.slow
 def test_an_end_under_load_loses_nothing_and_leaves_a_snapshot(database_url: str) -> None:
@@ -33,12 +35,10 @@ def test_an_end_under_load_loses_nothing_and_leaves_a_snapshot(database_url: str
             for _ in range(2):
                 await load.more(100)
                 [server] = load.servers
-                began = time.monotonic()
                 server.signal(signal.SIGTERM)
                 await asyncio.sleep(0.05)
                 server.signal(signal.SIGTERM)  # twice is as good as once
                 assert await asyncio.to_thread(server.wait) == 0
-                assert time.monotonic() - began < EXIT_SECONDS
                 _check_snapshot(database_url)
                 await asyncio.to_thread(server.start)
                 await asyncio.to_thread(server.wait_ready)
@@ -54,7 +54,7 @@ def test_one_of_two_ends_under_load_and_the_other_goes_on(database_url: str) -> 
         async with under_load(database_url, servers=2) as load:
             for _ in range(2):
                 await load.more()
-                assert await end_owner(load) < EXIT_SECONDS
+                await end_owner(load)
             await load.more()
             await load.settle()
             assert load.statuses.keys() <= {200, 201, 503}
@@ -66,8 +66,10 @@ def test_one_of_two_ends_under_load_and_the_other_goes_on(database_url: str) -> 
 @pytest.mark.slow
 def test_an_end_with_slow_clients(sqlite_url: str) -> None:
     with running(sqlite_url) as server, ExitStack() as stack:
-        collection = httpx2.post(f"{server.url}/v1/collections", json=SPEC, headers=ADMIN, timeout=60).json()["id"]
-        ticket = httpx2.post(f"{server.url}/v1/collections/{collection}/tickets", timeout=60).json()["ticket"]
+        collection = httpx2.post(f"{server.url}/v1/collections", json=SPEC, headers=ADMIN, timeout=PATIENCE).json()[
+            "id"
+        ]
+        ticket = httpx2.post(f"{server.url}/v1/collections/{collection}/tickets", timeout=PATIENCE).json()["ticket"]
         answer = json.dumps({"ticket": ticket, "answer": 1}).encode()
         path = f"/v1/collections/{collection}/responses".encode()
         head = b"POST " + path + b" HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(answer)
@@ -76,16 +78,14 @@ def test_an_end_with_slow_clients(sqlite_url: str) -> None:
         finishing.sendall(head + answer[:5])
         idle.sendall(b"GET /heal")
         time.sleep(0.5)
-        began = time.monotonic()
         server.terminate()
-        _wait_refused(server)
+        server.wait_refused()
         finishing.sendall(answer[5:])
         assert finishing.recv(65_536).startswith(b"HTTP/1.1 201 ")
         late = slow.recv(65_536)
         assert late.startswith(b"HTTP/1.1 503 ")
         assert b"retry-after: " in late.lower()
         assert server.wait() == 0
-        assert time.monotonic() - began < EXIT_SECONDS
     assert "Traceback" not in server.stderr
     _check_snapshot(sqlite_url)
 
@@ -96,17 +96,17 @@ def test_an_end_with_a_database_that_hangs(cluster: Cluster) -> None:
     with make_proxy(cluster.port) as proxy:
         database = cluster.url(cluster.create_database().rpartition("/")[2], proxy.port)
         with running(database) as server:
-            collection = httpx2.post(f"{server.url}/v1/collections", json=SPEC, headers=ADMIN, timeout=60).json()["id"]
+            collection = httpx2.post(f"{server.url}/v1/collections", json=SPEC, headers=ADMIN, timeout=PATIENCE).json()[
+                "id"
+            ]
             path = f"{server.url}/v1/collections/{collection}"
-            tickets = httpx2.post(f"{path}/tickets", json={"count": 30}, timeout=60).json()["tickets"]
+            tickets = httpx2.post(f"{path}/tickets", json={"count": 30}, timeout=PATIENCE).json()["tickets"]
             proxy.stall()
             replies: list[int] = []
             with _answering(path, [item["ticket"] for item in tickets], replies):
                 time.sleep(1)
-                began = time.monotonic()
                 server.terminate()
                 assert server.wait() == 0
-                assert time.monotonic() - began < EXIT_SECONDS + 2  # the interpreter's own end has its share
             assert set(replies) <= {503}
             assert replies
         proxy.flow()
@@ -118,7 +118,7 @@ def _answering(path: str, tickets: list[str], statuses: list[int]) -> Iterator[N
 
     def answer(ticket: str) -> None:
         try:
-            reply = httpx2.post(f"{path}/responses", json={"ticket": ticket, "answer": 1}, timeout=30)
+            reply = httpx2.post(f"{path}/responses", json={"ticket": ticket, "answer": 1}, timeout=PATIENCE)
         except httpx2.TransportError:
             return
         assert reply.headers["retry-after"]
@@ -132,20 +132,8 @@ def _answering(path: str, tickets: list[str], statuses: list[int]) -> Iterator[N
         thread.join()
 
 
-def _wait_refused(server: ServerProcess) -> None:
-    """Returns when there are no new connections, which is what whoever balances load sees."""
-    deadline = time.monotonic() + EXIT_SECONDS
-    while time.monotonic() < deadline:
-        try:
-            _connect(server).close()
-        except OSError:
-            return
-        time.sleep(0.05)
-    raise AssertionError("new connections are still taken")
-
-
 def _connect(server: ServerProcess) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", server.port), timeout=20)
+    return socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
 
 
 def _check_snapshot(database: str) -> None:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.patience import PATIENCE
 from tests.server.process import free_port
 
 DYING = """
@@ -26,7 +27,7 @@ def test_the_process_ends_with_it(sqlite_url: str, part: str) -> None:
     code = DYING.format(module=part.lower(), part=part)
     command = [sys.executable, "-c", code, "serve", "--port", str(free_port()), "--database", sqlite_url]
     variables = os.environ | {"DITHER_ADMIN_TOKEN": "the-admin-token", "DITHER_SECRET": "secret of the tests"}
-    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 1
     assert "a part of the server has died" in done.stderr
     assert f"dither-{part.lower()}" in done.stderr

@@ -1,4 +1,4 @@
-"""Test vectors for clients in any language: `python tests/client/make_vectors.py` writes them to `client/vectors`.
+"""Test vectors for clients in any language: `python tests/vectors/make_vectors.py` writes them to `client/vectors`.
 
 Each file is an object with a list of cases under each name; `client/vectors/README.md` says what a case means. Where a
 case holds JSON as text, that is what a server might send, and reading it is part of the test.
@@ -7,15 +7,22 @@ case holds JSON as text, that is what a server might send, and reading it is par
 import json
 import math
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
+
+from address_vectors import address_vectors
+from flow_vectors import flows
+from message_vectors import problems, receipts, terms
+from price_vectors import price_vectors
+from profile_vectors import json_texts
 
 from dither_client import DitherError, MemoryLedger, Query, gaussian_epsilon, parse_query
 from dither_client.epsilon import epsilon_text, micro_epsilon, wire_epsilon
 from dither_client.errors import InvalidEpsilon
 from dither_client.messages import decode_json, parse_ticket
+from dither_client.sampling import uniform
 
 __all__ = ["FOLDER", "texts"]
 
@@ -36,6 +43,8 @@ _HONEST = [
     '{"mechanism": "laplace", "low": 1e-3, "high": 2E2, "levels": 16, "epsilon": 5e0}',
     '{"mechanism": "laplace", "low": 0, "high": 1, "levels": 3, "epsilon": 0.000001}',
     '{"mechanism": "laplace", "low": 0, "high": 1, "levels": 2, "epsilon": "50"}',
+    '{"mechanism": "laplace", "low": -16, "high": 136, "levels": 17, "epsilon": 0.6}',
+    '{"mechanism": "laplace", "low": 0.1, "high": 0.7, "levels": 49, "epsilon": 2.5}',
     _LAPLACE,
     _CUTS,
     '{"mechanism": "randomized_response", "cuts": [-0.0], "epsilon": 3}',
@@ -61,6 +70,12 @@ def texts() -> dict[str, str]:
             "gaussian": [_gaussian(levels, rho) for levels, rho in _RHOS],
             "ledgers": [_ledger(*scenario) for scenario in _SCENARIOS],
         },
+        "json.json": {"texts": list(json_texts())},
+        "prices.json": price_vectors(),
+        "draws.json": {"uniform": list(_uniform()), "answers": list(_answers())},
+        "messages.json": {"terms": list(terms()), "receipts": list(receipts()), "problems": list(problems())},
+        "flows.json": {"flows": list(flows())},
+        "addresses.json": {"addresses": address_vectors()},
     }
     return {name: _written(content) for name, content in files.items()}
 
@@ -115,6 +130,39 @@ def _samples() -> Iterable[dict[str, Any]]:
             yield {"query": text, "cell": cell, "answer": answer, "calls": calls}
 
 
+_BELOW = [1, 2, 3, 5, 7, 128, 129, 171, 255, 256, 257, 1000, 65_535, 65_537, 10**12, 2**64, 2**64 + 1, 3 * 2**126]
+
+
+def _uniform() -> Iterable[dict[str, Any]]:
+    """Eight numbers below each, one after the other."""
+    rng = random.Random(20_260_102)
+    for below in _BELOW:
+        taken: list[bytes] = []
+        draw = uniform(_noted(rng, taken))
+        drawn = [str(draw(below)) for _ in range(8)]
+        yield {"below": str(below), "bytes": b"".join(taken).hex(), "drawn": drawn}
+
+
+def _answers() -> Iterable[dict[str, Any]]:
+    """Answers of whoever is in a cell, from random bytes alone."""
+    rng = random.Random(20_260_103)
+    for text in _HONEST:
+        query = _query(text)
+        for _ in range(3):
+            taken: list[bytes] = []
+            cell = rng.randrange(query.n_cells)
+            answer = query.sample(cell, uniform(_noted(rng, taken)))
+            yield {"query": text, "cell": cell, "bytes": b"".join(taken).hex(), "answer": answer}
+
+
+def _noted(rng: random.Random, taken: list[bytes]) -> Callable[[int], bytes]:
+    def take(size: int) -> bytes:
+        taken.append(rng.randbytes(size))
+        return taken[-1]
+
+    return take
+
+
 def _refused() -> Iterable[str]:
     """Questions that no honest server would ask, as JSON."""
     yield from _DIRECT
@@ -134,7 +182,9 @@ _CHANGES: list[tuple[str, list[tuple[str, str]]]] = [
             ("levels", "4.0"), ("levels", "1e2"), ("levels", '"4"'), ("levels", "true"), ("levels", "null"),
             ("epsilon", "0"), ("epsilon", "-1"), ("epsilon", "50.000001"), ("epsilon", "51"), ("epsilon", "0.0000001"),
             ("epsilon", "0.1000000000000000055"), ("epsilon", "1e-7"), ("epsilon", "1e80"), ("epsilon", '"one"'),
-            ("epsilon", "1" + 80 * "0"), ("transform", '"sqrt"'), ("transform", "null"), ("transform", "1"),
+            ("epsilon", "1" + 80 * "0"), ("epsilon", '"1_0"'), ("epsilon", '"1/2"'), ("epsilon", '" 1"'),
+            ("epsilon", '"5."'), ("epsilon", '"١"'), ("epsilon", "[1]"), ("epsilon", "null"), ("epsilon", "true"),
+            ("transform", '"sqrt"'), ("transform", "null"), ("transform", "1"),
             ("mechanism", '"cauchy"'), ("mechanism", "null"), ("extra", "1"), ("rho", "1"),
         ],
     ),
@@ -197,8 +247,13 @@ def _body(body: str) -> dict[str, str]:
 
 
 _EPSILONS = [
-    "1", "0.1", "1.5e0", "15E-1", "0.000001", "50", "1.10", '"0.1"', '"2"', "1e-6", "123456.654321", "0.5000000000000",
-    "0", "-1", "0.0", "1e-7", "0.1000001", "0.30000000000000004", '"x"', '""', "1e-70",
+    "1", "0.1", "1.5e0", "15E-1", "0.000001", "50", "1.10", '"0.1"', '"2"', "1e-6", "1e-06", "123456.654321",
+    "0.5000000000000", "1e+1", "0.1e1", "10000000e-7", "5e-1", '"5e-1"', '"5E-001"', '"1.0"', '"0.50"', "1e3", "1e80",
+    "0." + "1" * 6 + "0" * 56, '"0.' + "1" * 6 + "0" * 56 + '"', "1" * 38, "123456" + "0" * 50 + "e-55",
+    "0", "-1", "0.0", "-0.5", "1e-7", "0.1000001", "0.30000000000000004", "1e-70", "0e5", '"0"', '"-1"', '"-0"',
+    '"x"', '""', '"1_0"', '"١"', '"１"', '" 1"', '"1 "', '"1\\n"', '"1/2"', '"5."', '".5"', '"+1"', '"01"', '"00.5"',
+    '"1e"', '"1e0001"', '"1e1000"', '"1e400"', '"0x1"', '"1,5"', '"NaN"', '"Infinity"', '"inf"', '"1e-"', '"--1"',
+    '"1e5.0"', '"0.' + "1" * 63 + '"', '"' + "1" * 65 + '"', '"1' + "0" * 63 + '"',
 ]  # fmt: skip
 
 

@@ -1,0 +1,95 @@
+"""A respondent's device: the client's program, run again and again with one ledger, and killed on command."""
+
+import os
+import shutil
+import signal
+import subprocess
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from dither_client.conformance.server import HostileServer
+
+__all__ = ["VALUE", "Broken", "Device"]
+
+VALUE = "83.17406251"
+"""What the respondent holds. No request and no output may have it."""
+
+_SECONDS = 90.0
+"""How long one run may take: a client may wait for 30 seconds at a time."""
+
+
+class Broken(Exception):
+    """What a client did that the protocol rules out, in a sentence."""
+
+
+class Device:
+    """The folder with the ledger, and `command` to run. Each run is `COMMAND answer … ID -`, the value on its input."""
+
+    def __init__(self, command: Sequence[str], folder: Path) -> None:
+        self._command = list(command)
+        self.folder = folder
+        folder.mkdir()
+        self._running: list[subprocess.Popen[bytes]] = []
+        self._lock = threading.Lock()
+
+    def start(
+        self, server: HostileServer, collection: str = "c", value: str = VALUE, options: Sequence[str] = ()
+    ) -> subprocess.Popen[bytes]:
+        """The program, running in a process group of its own."""
+        where = ["answer", "--url", server.url, "--ledger", str(self.folder / "ledger"), *options, collection, "-"]
+        environment = {name: text for name, text in os.environ.items() if not name.upper().startswith("DITHER_")}
+        process = subprocess.Popen(
+            [*self._command, *where],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            cwd=self.folder,
+            env=environment,
+            start_new_session=True,
+        )
+        with self._lock:
+            self._running.append(process)
+        assert process.stdin is not None
+        with suppress(OSError):
+            process.stdin.write(f"{value}\n".encode())
+            process.stdin.close()
+        process.stdin = None
+        return process
+
+    def end(self, process: subprocess.Popen[bytes]) -> int:
+        """The exit status. Raises `Broken` for a program that does not end, or that repeats the value."""
+        try:
+            output, _ = process.communicate(timeout=_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            process.communicate()
+            raise Broken(f"it did not end within {_SECONDS:g} seconds") from None
+        if VALUE[:8].encode() in output:
+            raise Broken("its output repeats the value")
+        return process.returncode
+
+    def run(
+        self, server: HostileServer, collection: str = "c", value: str = VALUE, options: Sequence[str] = ()
+    ) -> bool:
+        """Whether it ended with the status 0: it has a receipt."""
+        return self.end(self.start(server, collection, value, options)) == 0
+
+    def kill(self) -> None:
+        """Kills whatever of it is running, as a loss of power would."""
+        with self._lock:
+            for process in self._running:
+                if process.poll() is None:
+                    with suppress(ProcessLookupError):
+                        os.killpg(process.pid, signal.SIGKILL)
+                    process.wait()
+
+    def copy(self, folder: Path) -> None:
+        """Copies the folder with the ledger."""
+        shutil.copytree(self.folder, folder)
+
+    def restore(self, folder: Path) -> None:
+        """Puts a copy in the place of the folder."""
+        shutil.rmtree(self.folder)
+        shutil.copytree(folder, self.folder)

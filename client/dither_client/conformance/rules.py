@@ -1,0 +1,53 @@
+"""What holds of every request, whatever the server does."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from dither_client.conformance.device import VALUE, Broken
+from dither_client.conformance.server import Seen
+
+__all__ = ["check_requests"]
+
+_HEADERS = {
+    "accept", "accept-encoding", "accept-language", "cache-control", "connection", "content-length", "content-type",
+    "host", "keep-alive", "pragma", "priority", "sec-fetch-mode", "transfer-encoding", "user-agent",
+}  # fmt: skip
+"""What a request may have: nothing of the person, nothing that a server gave before."""
+
+_FIELDS = {"ticket": {"epsilon", "invitation", "retry_key"}, "answer": {"ticket", "answer"}}
+
+
+def check_requests(seen: Sequence[Seen]) -> None:
+    """Raises `Broken` for the first request that breaks a rule."""
+    sent: dict[str, bytes] = {}
+    for request in seen:
+        if request.kind == "other":
+            raise Broken(f"it sent {request.method} {request.path[:80]}, which the protocol has not")
+        names = {name.lower() for name, _ in request.headers}
+        if names - _HEADERS:
+            raise Broken(f"it sent the header {min(names - _HEADERS)}")
+        whole = " ".join([request.path, *(text for _, text in request.headers)]).encode() + request.body
+        if VALUE[:8].encode() in whole or VALUE.replace(".", "")[:8].encode() in whole:
+            raise Broken("a request has the value in it")
+        if request.kind in _FIELDS:
+            fields = _fields(request)
+            if request.kind == "answer" and sent.setdefault(str(fields.get("ticket")), request.body) != request.body:
+                raise Broken("it sent other bytes for the same ticket")
+        elif request.body:
+            raise Broken("it sent a body where there is none")
+
+
+def _fields(request: Seen) -> dict[str, Any]:
+    try:
+        fields = json.loads(request.body or b"{}")
+    except ValueError:
+        fields = None
+    if not isinstance(fields, dict):
+        raise Broken(f"it sent a body that is no JSON object for the {request.kind}")
+    allowed = _FIELDS[request.kind]
+    if set(fields) - allowed:
+        raise Broken(f"it sent the field {min(set(fields) - allowed)} for the {request.kind}")
+    if request.kind == "answer" and (set(fields) != allowed or type(fields["answer"]) is not int):
+        raise Broken("it sent an answer without its ticket, or one that is no whole number")
+    return fields

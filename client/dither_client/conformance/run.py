@@ -1,0 +1,45 @@
+"""Runs scenarios against a client's program, several at a time, since most of them wait."""
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from dither_client.conformance.device import Broken, Device
+from dither_client.conformance.rules import check_requests
+from dither_client.conformance.scenarios import SCENARIOS, Scenario
+from dither_client.conformance.server import HostileServer
+
+__all__ = ["run_scenarios"]
+
+_AT_ONCE = 4
+
+
+def run_scenarios(
+    command: Sequence[str],
+    scenarios: Mapping[str, Scenario] = SCENARIOS,
+    progress: Callable[[str, str | None], None] = lambda name, broken: None,
+) -> dict[str, str | None]:
+    """What `command` broke in each scenario, None where it broke nothing; `progress` hears of each at its end."""
+
+    def run(name: str) -> str | None:
+        broken = _run(command, scenarios[name])
+        progress(name, broken)
+        return broken
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        return dict(zip(scenarios, pool.map(run, scenarios), strict=True))
+
+
+def _run(command: Sequence[str], scenario: Scenario) -> str | None:
+    with tempfile.TemporaryDirectory(prefix="dither-conformance-") as folder:
+        device = Device(command, Path(folder, "device"))
+        with HostileServer(device.kill) as server:
+            try:
+                scenario(server, device)
+                check_requests(server.seen)
+            except Broken as broken:
+                return str(broken)
+            finally:
+                device.kill()
+    return None

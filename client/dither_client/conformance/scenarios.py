@@ -1,0 +1,259 @@
+"""What the hostile server does to a client, one scenario after the other, and what the client has to do then."""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from dither_client.conformance.device import Broken, Device
+from dither_client.conformance.questions import BAD_JSON, BAD_PRICES, BAD_QUESTIONS
+from dither_client.conformance.server import HostileServer, Reply, problem
+
+__all__ = ["SCENARIOS", "Scenario"]
+
+Scenario = Callable[[HostileServer, Device], None]
+
+_KINDS = ("terms", "ticket", "answer")
+_NEXT = {"terms": "ticket", "ticket": "answer"}
+
+
+def _require(fact: bool, otherwise: str) -> None:
+    if not fact:
+        raise Broken(otherwise)
+
+
+def _answers(server: HostileServer, device: Device, **how: Any) -> None:
+    """A run that has to end with a receipt."""
+    _require(device.run(server, **how), "it did not end with the status 0, and there was nothing to refuse")
+
+
+def _refuses(server: HostileServer, device: Device, what: str, **how: Any) -> None:
+    """A run that has to end without an answer."""
+    _require(not device.run(server, **how), f"it ended with the status 0 after {what}")
+    _require(not server.of("answer"), f"it sent an answer after {what}")
+
+
+def _silent(server: HostileServer, device: Device, after: str) -> None:
+    """A run after the last: it may look at the terms and send nothing else."""
+    before = len(server.of("ticket")), len(server.of("answer"))
+    _require(not device.run(server), f"it ended with the status 0 again after {after}")
+    _require(
+        (len(server.of("ticket")), len(server.of("answer"))) == before, f"it asked or answered again after {after}"
+    )
+
+
+def honest(server: HostileServer, device: Device) -> None:
+    """Terms first, one ticket, one answer; a second answer is refused"""
+    _answers(server, device)
+    kinds = [seen.kind for seen in server.seen]
+    _require(kinds[:1] == ["terms"], "it asked for a ticket before it had read the terms")
+    _require(kinds.count("ticket") == 1 and kinds.count("answer") == 1, f"it sent {', '.join(kinds)}")
+    _require(all(0 <= answer <= 17 for answer in server.stored.values()), "it answered what is not one of 0 to 17")
+    _require(len(server.stored) == 1, "its answer is none that could be stored")
+    _silent(server, device, "its answer was stored")
+
+
+def bad_values(server: HostileServer, device: Device) -> None:
+    """What is no finite number is refused before anything is sent"""
+    for value in ("nan", "inf", "-1e999", "much", ""):
+        _require(not device.run(server, value=value), f"it ended with the status 0 for the value {value!r}")
+        _require(not server.seen, f"it sent something before it refused the value {value!r}")
+
+
+def lost_replies(server: HostileServer, device: Device) -> None:
+    """A connection that ends without a reply: the same bytes again"""
+    for kind in _KINDS:
+        server.script[kind].append(Reply(cut=True))
+    _answers(server, device)
+    _require(len(server.of("answer")) == 2, "it did not send its answer again")
+
+
+def server_errors(server: HostileServer, device: Device) -> None:
+    """500, 502 and 503: the same bytes again"""
+    for kind, status in zip(_KINDS, (500, 502, 503), strict=True):
+        server.script[kind].append(Reply(status, b"<html>"))
+    _answers(server, device)
+
+
+def retry_after(server: HostileServer, device: Device) -> None:
+    """429 and 503 with Retry-After in seconds are waited for; a date is passed over"""
+    server.script["ticket"].append(Reply(429, b"", {"retry-after": "2"}))
+    server.script["answer"].append(Reply(503, b"", {"retry-after": "2"}))
+    server.script["terms"].append(Reply(503, b"", {"retry-after": "Wed, 21 Oct 2099 07:28:00 GMT"}))
+    _answers(server, device)
+    for kind in ("ticket", "answer"):
+        times = [seen.at for seen in server.of(kind)]
+        _require(len(times) == 2, f"it sent {len(times)} requests for the {kind}, where one was put off and one taken")
+        _require(times[1] - times[0] > 1.9, f"it did not wait for Retry-After before its next {kind}")
+
+
+def slow_replies(server: HostileServer, device: Device) -> None:
+    """A reply that comes byte by byte over three seconds is waited for"""
+    server.script["ticket"].append(Reply(seconds=3.0))
+    _answers(server, device)
+
+
+def redirects(server: HostileServer, device: Device) -> None:
+    """Redirects are not followed, and are no answer"""
+    for kind, status in zip(_KINDS, (302, 307, 308), strict=True):
+        server.always = {kind: Reply(status, b"", {"location": "/v1/collections/elsewhere"})}
+        _require(not device.run(server), f"it ended with the status 0 after its {kind} was redirected")
+        _require(not any("elsewhere" in seen.path for seen in server.seen), f"it followed the redirect of its {kind}")
+    server.always = {}
+    _answers(server, device)
+
+
+def trackers(server: HostileServer, device: Device) -> None:
+    """Cookies and entity tags are not kept, within a run or from one to the next"""
+    server.headers = {"set-cookie": "id=ada; Path=/", "etag": '"ada"', "last-modified": "Mon, 01 Jan 2026 00:00:00 GMT"}
+    _answers(server, device)
+    _answers(server, device, collection="d")
+
+
+def bad_json(kind: str, what: str) -> Scenario:
+    old, new = BAD_JSON[what]
+
+    def scenario(server: HostileServer, device: Device) -> None:
+        status, body = server.honest_text(kind)
+        server.script[kind].append(Reply(status, body.replace(old, new, 1)))
+        _require(not device.run(server), f"it ended with the status 0 after a {kind} with {what}")
+        if kind == "answer":
+            _answers(server, device)
+        else:
+            _require(not server.of(_NEXT[kind]), f"it went on after a {kind} with {what}")
+
+    scenario.__doc__ = f"The reply to the {kind} has {what}: it is refused"
+    return scenario
+
+
+def bad_question(what: str) -> Scenario:
+    def scenario(server: HostileServer, device: Device) -> None:
+        mechanism, question = BAD_QUESTIONS[what]
+        server.terms["mechanism"] = mechanism
+        server.terms["rho"] = 50 if mechanism == "gaussian" else None
+        server.question = question
+        _refuses(server, device, f"the question {what}")
+
+    scenario.__doc__ = f"A question that no honest server asks, {what}: it is refused"
+    return scenario
+
+
+def bad_price(what: str) -> Scenario:
+    def scenario(server: HostileServer, device: Device) -> None:
+        said, question = BAD_PRICES[what]
+        server.terms |= said
+        server.question = question
+        _refuses(server, device, f"a question with {what}")
+
+    scenario.__doc__ = f"A question with {what}: it is refused"
+    return scenario
+
+
+def caps(server: HostileServer, device: Device) -> None:
+    """A cap of the ledger holds: 0.5 refuses ε = 1"""
+    _refuses(server, device, "its ledger's cap was below the question's ε", options=["--max-epsilon", "0.5"])
+
+
+def killed_at(kind: str) -> Scenario:
+    def scenario(server: HostileServer, device: Device) -> None:
+        server.script[kind].append(Reply(kill=True))
+        device.run(server)
+        _require(len(server.of(kind)) == 1, f"it sent no {kind}, or sent it again after it was killed")
+        _answers(server, device)
+        if kind == "answer":
+            _require(len(server.of("ticket")) == 1, "it asked for another ticket: the first one was not stored")
+            _require(len(server.of("answer")) == 2, "it did not send the stored answer")
+
+    scenario.__doc__ = f"Killed when its {kind} arrives, it goes on from its ledger: one ticket charged, the same bytes"
+    return scenario
+
+
+def charged_first(server: HostileServer, device: Device) -> None:
+    """Killed when its answer arrives, it has been charged: the next collection is over the cap"""
+    server.script["answer"].append(Reply(kill=True))
+    device.run(server, options=["--max-epsilon", "1.5"])
+    _require(len(server.of("answer")) == 1, "it sent no answer")
+    before = len(server.of("answer"))
+    _require(
+        not device.run(server, collection="d", options=["--max-epsilon", "1.5"]),
+        "it spent ε = 2 under a cap of 1.5: the first answer was sent before it was charged",
+    )
+    elsewhere = [seen for seen in server.of("answer")[before:] if "/d/" in seen.path]
+    _require(not elsewhere, "it answered over the cap: the first answer was sent before it was charged")
+
+
+def killed_with_invitation(server: HostileServer, device: Device) -> None:
+    """Killed when it redeems an invitation, it asks with the same retry_key again"""
+    server.terms["admission"] = "invite"
+    server.script["ticket"].append(Reply(kill=True))
+    device.run(server, options=["--invitation", "welcome"])
+    _answers(server, device, options=["--invitation", "welcome"])
+    tickets = {seen.body for seen in server.of("ticket")}
+    _require(len(tickets) == 1, "it asked with another retry_key")
+    _require(
+        all(b"welcome" in body and b"retry_key" in body for body in tickets), "it sent no invitation and retry_key"
+    )
+
+
+def two_at_once(server: HostileServer, device: Device) -> None:
+    """Two processes that begin at once make one entry, and send the same bytes"""
+    server.together = threading.Barrier(2)
+    both = [device.start(server) for _ in range(2)]
+    ended = [device.end(process) for process in both]
+    _require(0 in ended, "neither of two at once ended with the status 0")
+    _require(len({seen.body for seen in server.of("answer")}) == 1, "two at once sent two answers")
+
+
+def restored(server: HostileServer, device: Device) -> None:
+    """A ledger from a copy that was made before the receipt sends the same bytes, and ends well"""
+    server.script["answer"].append(Reply(kill=True))
+    device.run(server)
+    copy = Path(f"{device.folder}.copy")
+    device.copy(copy)
+    _answers(server, device)
+    device.restore(copy)
+    _answers(server, device)
+    _require(len(server.of("ticket")) == 1, "it asked for another ticket")
+
+
+def final(name: str, status: int) -> Scenario:
+    def scenario(server: HostileServer, device: Device) -> None:
+        server.always["answer"] = problem(status, name)
+        _require(not device.run(server), f"it ended with the status 0 after {name}")
+        _require(len(server.of("answer")) == 1, f"it sent its answer again after {name}")
+        server.always = {}
+        _silent(server, device, name)
+
+    scenario.__doc__ = f"{name} is final: nothing is drawn or sent again"
+    return scenario
+
+
+def not_final(server: HostileServer, device: Device) -> None:
+    """Any other refusal of an answer leaves it stored: the same bytes at the next run"""
+    server.script["answer"] = deque([problem(403, "ticket-invalid"), Reply(404, b"<html>"), Reply(200, b"{}")])
+    for what in ("ticket-invalid", "404 without a problem document", "a receipt without a receipt"):
+        _require(not device.run(server), f"it ended with the status 0 after {what}")
+    _answers(server, device)
+    _require(len(server.of("ticket")) == 1, "it asked for another ticket")
+
+
+def _all() -> Mapping[str, Scenario]:
+    plain: tuple[Any, ...] = (
+        honest, bad_values, lost_replies, server_errors, retry_after, slow_replies, redirects, trackers, caps,
+        charged_first, killed_with_invitation, two_at_once, restored, not_final,
+    )  # fmt: skip
+    found: dict[str, Scenario] = {scenario.__name__.replace("_", "-"): scenario for scenario in plain}
+    found |= {f"killed-at-{kind}": killed_at(kind) for kind in _KINDS}
+    for name, status in (("ticket-expired", 410), ("already-answered", 409), ("collection-closed", 409)):
+        found[f"final-{name}"] = final(name, status)
+    found["final-collection-full"] = final("collection-full", 409)
+    found |= {f"price: {what}": bad_price(what) for what in BAD_PRICES}
+    found |= {f"json: ticket with {what}": bad_json("ticket", what) for what in BAD_JSON}
+    for what in ("a name twice", "33 levels", "two megabytes"):
+        found |= {f"json: {kind} with {what}": bad_json(kind, what) for kind in ("terms", "answer")}
+    return found | {f"question: {what}": bad_question(what) for what in BAD_QUESTIONS}
+
+
+SCENARIOS: Mapping[str, Scenario] = _all()
+"""By name; the docstring of each says what has to happen."""

@@ -1,0 +1,94 @@
+"""Strict JSON: the one profile that the clients and the server read, which is in `docs/protocol.md`.
+
+A text either has exactly one meaning, the same to every reader, or is refused: two values under one name, half a
+character, NaN. Numbers and depth are bounded, so that reading costs no more than the text is long.
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn
+
+from dither_client.decimals import MAX_TEXT, read_decimal, read_whole
+
+__all__ = ["MAX_DEPTH", "decode"]
+
+MAX_DEPTH = 32
+"""Lists and objects inside each other, the outermost included."""
+
+_TOO_DEEP = f"there are more than {MAX_DEPTH} lists and objects inside each other"
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def decode(body: bytes, exact: bool = True) -> Any:
+    """The value that the UTF-8 JSON text `body` writes.
+
+    A number with a point or an exponent is a `Decimal`, or a float unless `exact`. Raises `ValueError`, which is a
+    `json.JSONDecodeError` with the line where the text is no JSON at all.
+    """
+    text = body.decode()
+    try:
+        value = (_EXACT if exact else _FLOATING).decode(text)
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+    if body.count(b"[") + body.count(b"{") > MAX_DEPTH:
+        _check_depth(value)
+    if b"\\u" in body:
+        _check_texts(value)
+    return value
+
+
+def _check_depth(value: Any) -> None:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [part for outer in level for part in _parts(outer) if isinstance(part, list | dict)]
+        if not level:
+            return
+    raise ValueError(_TOO_DEEP)
+
+
+def _check_texts(value: Any) -> None:
+    """Raises `ValueError` for half of a surrogate pair, which no UTF-8 can say: an escape can."""
+    rest = [value]
+    while rest:
+        part = rest.pop()
+        if isinstance(part, str):
+            if _SURROGATE.search(part):
+                raise ValueError("a text has half of a surrogate pair")
+        elif isinstance(part, list | dict):
+            rest.extend(part)  # of an object, its names
+            if isinstance(part, dict):
+                rest.extend(part.values())
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("an object has a name twice")
+    return found
+
+
+def _float(text: str) -> float:
+    number = float(text) if len(text) <= MAX_TEXT else math.inf
+    if not math.isfinite(number):
+        raise ValueError("a number must be finite, and written in at most 64 characters")
+    return number
+
+
+def _no_constant(_: str) -> NoReturn:
+    raise ValueError("its numbers must be finite")
+
+
+def _decoder(read_float: Callable[[str], Any]) -> json.JSONDecoder:
+    return json.JSONDecoder(
+        parse_float=read_float, parse_int=read_whole, parse_constant=_no_constant, object_pairs_hook=_object
+    )
+
+
+_EXACT = _decoder(read_decimal)
+_FLOATING = _decoder(_float)

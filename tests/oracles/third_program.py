@@ -1,0 +1,220 @@
+"""A whole client written from `docs/protocol.md` alone, over `third_client`: `answer --url URL --ledger FOLDER ID -`.
+
+Its ledger is a folder of files that are written once: a file with its content appears under its name, or the name is
+taken already. So nothing that a crash leaves behind is half written, and no entry ever changes.
+"""
+
+import argparse
+import fcntl
+import http.client
+import json
+import math
+import os
+import secrets
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from third_client import Refused, Uniform, cell, check_price, micro, read, read_terms, read_ticket, sample, uniform
+
+__all__ = ["Ledger", "Reply", "answer", "main"]
+
+FINAL = ("ticket-expired", "collection-closed", "collection-full", "already-answered")
+
+
+class Reply(NamedTuple):
+    """What came back; status 0 for a connection that failed."""
+
+    status: int
+    body: bytes = b""
+    retry_after: str = ""
+
+
+Exchange = Callable[[str, str, bytes], Reply]
+
+
+class Ledger:
+    """One folder for one respondent."""
+
+    def __init__(self, folder: Path, cap: str = "10") -> None:
+        self.folder = folder
+        self.cap = micro(cap)
+        folder.mkdir(exist_ok=True)
+
+    def get(self, collection: str, name: str) -> Any:
+        try:
+            return json.loads((self.folder / f"{collection}.{name}").read_text())
+        except FileNotFoundError:
+            return None
+
+    def put(self, collection: str, name: str, content: Any) -> Any:
+        """Stores it unless there is something already, and returns what is stored."""
+        handle, path = tempfile.mkstemp(dir=self.folder, prefix="new-")
+        with os.fdopen(handle, "w") as file:
+            json.dump(content, file, default=float)
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(path, self.folder / f"{collection}.{name}")
+        except FileExistsError:
+            pass
+        finally:
+            os.unlink(path)
+        folder = os.open(self.folder, os.O_RDONLY)
+        os.fsync(folder)
+        os.close(folder)
+        return self.get(collection, name)
+
+    def charge(self, collection: str, ticket: str, query: dict[str, Any]) -> dict[str, Any]:
+        with self._alone():
+            entry = self.get(collection, "entry")
+            if entry is None:
+                spent = sum(json.loads(path.read_text())["epsilon"] for path in self.folder.glob("*.entry"))
+                if spent + query["epsilon"] > self.cap:
+                    raise Refused("OverCap")
+                entry = self.put(collection, "entry", {"ticket": ticket, "query": query, "epsilon": query["epsilon"]})
+        found: dict[str, Any] = entry
+        return found
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        with (self.folder / "lock").open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+
+def again(exchange: Exchange, method: str, path: str, body: bytes, first: float) -> Reply:
+    """Up to six times."""
+    for attempt in range(6):
+        reply = exchange(method, path, body)
+        if reply.status and reply.status < 500 and reply.status != 429:
+            return reply
+        asked = float(reply.retry_after) if reply.retry_after.isascii() and reply.retry_after.isdigit() else 0.0
+        if attempt < 5:
+            time.sleep(min(max(first * 2**attempt * (0.5 + secrets.randbelow(500) / 1000), asked), 30))
+    if not reply.status:
+        raise Refused("Unreachable")
+    return reply
+
+
+def answer(
+    exchange: Exchange, ledger: Ledger, collection: str, value: float, draw: Uniform,
+    invitation: str | None = None, first: float = 0.5,
+) -> str:  # fmt: skip
+    """The receipt."""
+    if not math.isfinite(value):
+        raise Refused("InvalidValue")
+    path = f"/v1/collections/{collection}"
+    entry = ledger.get(collection, "entry")
+    if entry is None:
+        terms = ledger.get(collection, "terms")
+        if terms is None:
+            said = read_terms(expect(again(exchange, "GET", path, b"", first), 200))
+            kept = {name: said.get(name) for name in ("mechanism", "transform", "levels")}
+            kept |= {name: said.get(name) and str(said[name]) for name in ("epsilon", "rho")}
+            kept["epsilon_choices"] = said.get("epsilon_choices") and list(map(str, said["epsilon_choices"]))
+            terms = ledger.put(collection, "terms", kept)
+        asked: dict[str, str] = {}
+        if invitation is not None:
+            key = ledger.put(collection, "retry_key", secrets.token_urlsafe(24))
+            asked = {"invitation": invitation, "retry_key": key}
+        reply = expect(again(exchange, "POST", f"{path}/tickets", json.dumps(asked).encode(), first), 201)
+        query = read_ticket(reply)
+        check_price(terms, query, None)
+        entry = ledger.charge(collection, read(reply)["ticket"], query)
+    for name, kind in (("receipt", "AlreadyAnswered"), ("expired", "AnswerExpired")):
+        if ledger.get(collection, name) is not None:
+            raise Refused(kind)
+    drawn = ledger.get(collection, "answer")
+    if drawn is None:
+        began = time.monotonic()
+        drawn = sample(entry["query"], cell(entry["query"], value), draw)
+        time.sleep(max(0.0, 0.005 - (time.monotonic() - began)))
+        drawn = ledger.put(collection, "answer", drawn)
+    body = json.dumps({"ticket": entry["ticket"], "answer": drawn}).encode()
+    sent = again(exchange, "POST", f"{path}/responses", body, first)
+    if sent.status in (200, 201):
+        receipt = token(read(sent.body), "receipt")
+        ledger.put(collection, "receipt", receipt)
+        return receipt
+    name = problem_name(sent)
+    if name in FINAL:
+        ledger.put(collection, "expired", True)
+        raise Refused("AlreadyAnswered" if name == "already-answered" else "AnswerExpired")
+    raise Refused("Problem")
+
+
+def expect(reply: Reply, status: int) -> bytes:
+    if reply.status != status:
+        raise Refused("Problem")
+    return reply.body
+
+
+def token(data: Any, name: str) -> str:
+    text = data.get(name) if isinstance(data, dict) else None
+    if not (isinstance(text, str) and 0 < len(text) <= 65_536 and all(" " <= c <= "~" for c in text)):
+        raise Refused("BadResponse")
+    return text
+
+
+def problem_name(reply: Reply) -> str:
+    try:
+        data = read(reply.body)
+        if isinstance(data.get("detail"), str):
+            return token(data, "type").removeprefix("urn:dither:")
+    except (Refused, AttributeError):
+        pass
+    return "about:blank"
+
+
+def over_http(url: str) -> Exchange:
+    host = urlsplit(url)
+
+    def exchange(method: str, path: str, body: bytes) -> Reply:
+        connection = http.client.HTTPConnection(host.hostname or "", host.port, timeout=60)
+        try:
+            headers = {"content-type": "application/json"} if body else {}
+            connection.request(method, path, body or None, headers)
+            response = connection.getresponse()
+            content = response.read((1 << 20) + 1)
+            if len(content) > 1 << 20:
+                raise Refused("BadResponse")
+            return Reply(response.status, content, response.getheader("retry-after", ""))
+        except (OSError, http.client.HTTPException):
+            return Reply(0)
+        finally:
+            connection.close()
+
+    return exchange
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("answer", choices=["answer"])
+    parser.add_argument("--url", required=True)
+    parser.add_argument("--ledger", type=Path, required=True)
+    parser.add_argument("--max-epsilon", default="10")
+    parser.add_argument("--invitation")
+    parser.add_argument("id")
+    parser.add_argument("value", choices=["-"])
+    given = parser.parse_args()
+    try:
+        value = float(sys.stdin.readline())
+        ledger = Ledger(given.ledger, given.max_epsilon)
+        print(answer(over_http(given.url), ledger, given.id, value, uniform(os.urandom), given.invitation))
+    except ValueError:
+        print("the value must be a number", file=sys.stderr)
+        return 2
+    except Refused as refused:
+        print(refused, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

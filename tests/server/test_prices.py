@@ -1,0 +1,58 @@
+"""No collection asks what its terms rule out: every mechanism, policy, check and comparison, over real HTTP."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dither_client import Admin
+from dither_server.simulate.behaviours import Behaviours, draw_roles
+from dither_server.simulate.over_http import simulate_over_http
+from dither_server.simulate.server_process import ServerProcess, running_server
+
+TOKEN = "the-admin-token"
+SPEC = {"name": "Test", "family": "normal", "range": [-5, 5], "particles": 200}
+RIVALS = [{"family": "normal"}, {"family": "student_t"}]
+MECHANISMS: list[dict[str, Any]] = [
+    {"mechanism": "laplace", "epsilon": "1"},
+    {"mechanism": "laplace", "epsilon": "4", "levels": 64},
+    {"mechanism": "randomized_response", "epsilon": "1"},
+    {"mechanism": "randomized_response", "epsilon": "4", "levels": 3},
+    {"mechanism": "staircase", "epsilon": "2"},
+    {"mechanism": "gaussian", "epsilon": "2"},
+    {"mechanism": "gaussian", "epsilon": "3", "levels": 3},
+    {"mechanism": "gaussian", "rho": "0.5"},
+    {"mechanism": "laplace", "epsilon": "1", "epsilon_choices": ["0.5", "1", "2"]},
+]
+POLICIES: list[dict[str, Any]] = [
+    {"policy": "adaptive"},
+    {"policy": "thompson"},
+    {"policy": "fixed:-3:3"},
+    {"policy": "adaptive", "family": None, "families": RIVALS, "discriminate": 0.5},
+]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    with running_server(tmp_path_factory.mktemp("server"), TOKEN) as process:
+        yield process
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=["adaptive", "thompson", "fixed", "families"])
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda one: "-".join(map(str, one.values())))
+def test_nobody_refuses_an_honest_server(
+    server: ServerProcess, mechanism: dict[str, Any], policy: dict[str, Any]
+) -> None:
+    if mechanism["mechanism"] == "staircase" and policy["policy"].startswith("fixed"):
+        pytest.skip("staircase asks about no interval")
+    check = {"misfit_check": 0.3}
+    with Admin(server.url, TOKEN) as admin:
+        collection = str(admin.create_collection(SPEC | mechanism | policy | check)["id"])
+    roles = draw_roles(np.random.default_rng(4), Behaviours(), 150)
+    values = np.random.default_rng(3).normal(size=150)
+    outcome = simulate_over_http(server.url, TOKEN, collection, values, roles, 4, 1)
+    assert outcome.load is not None
+    assert outcome.load.failures == {}
+    assert outcome.answers == 150
+    assert outcome.load.requests == 2 * 150, "the crowd has the terms already"

@@ -1,0 +1,150 @@
+"""Whole exchanges for `make_vectors`: what a server replies, what a client sends, and what it has stored by then."""
+
+import json
+import random
+from collections.abc import Iterable
+from typing import Any
+
+from dither_client import DitherError, MemoryLedger
+from dither_client.flow import ConnectionFailed, Finished, Response, Retry, Send, advance, answer_flow
+from dither_client.sampling import uniform
+
+__all__ = ["COLLECTION", "SERVER", "flows"]
+
+SERVER = "https://server.example"
+COLLECTION = "c"
+_VALUE = 41.5
+
+_TERMS: dict[str, Any] = {
+    "id": COLLECTION, "name": "Wages", "family": "normal", "transform": "identity", "epsilon": 1,
+    "epsilon_choices": None, "rho": None, "mechanism": "laplace", "levels": None, "state": "open",
+    "admission": "public", "visibility": "private", "answers": 0, "opens_at": None, "closes_at": None,
+    "max_answers": None, "advice": None, "notice": None,
+}  # fmt: skip
+_QUESTION = {"mechanism": "laplace", "low": -16, "high": 136, "levels": 17, "epsilon": 1, "transform": "identity"}
+_CUTS = {"mechanism": "randomized_response", "cuts": [0, 20.5, 41.5, 64], "epsilon": 0.75, "transform": "identity"}
+_GAUSSIAN = {**_QUESTION, "mechanism": "gaussian", "levels": 4, "rho": 0.25, "epsilon": 0.75}
+
+_Reply = dict[str, Any] | str
+"""A status and a body; `lost`, a connection that failed; or `killed`, the end of the program before any reply."""
+
+
+def _reply(status: int, body: object) -> _Reply:
+    return {"status": status, "body": body if isinstance(body, str) else json.dumps(body)}
+
+
+def _problem(status: int, name: str) -> _Reply:
+    return _reply(status, {"type": f"urn:dither:{name}", "title": "No", "status": status, "detail": "It is refused."})
+
+
+def _terms(**changes: object) -> _Reply:
+    return _reply(200, {**_TERMS, **changes})
+
+
+def _ticket(number: int = 1, query: object = None) -> _Reply:
+    fields = {"ticket": f"ticket-{number}", "query": query or _QUESTION, "expires_at": "2026-02-01T12:00:00.000Z"}
+    return _reply(201, fields)
+
+
+_TOLD, _ASKED, _STORED = _terms(), _ticket(), _reply(201, {"receipt": "receipt-1"})
+_TWICE = _reply(201, json.dumps({"ticket": "t", "query": _QUESTION, "expires_at": "x"})[:-1] + ', "ticket": "u"}')
+_BUSY = _reply(503, "<html>busy</html>")
+
+_SCRIPTS: dict[str, list[list[_Reply]]] = {
+    "one answer, and no second one": [[_TOLD, _ASKED, _STORED], []],
+    "replies are lost": [["lost", _TOLD, "lost", _ASKED, "lost", _reply(200, {"receipt": "receipt-1"})]],
+    "the server is busy": [[_BUSY, _TOLD, _BUSY, _problem(429, "too-many-tickets"), _ASKED, _BUSY, _STORED]],
+    "killed before the terms": [["killed"], [_TOLD, _ASKED, _STORED]],
+    "killed before the ticket": [[_TOLD, "killed"], [_ticket(2), _STORED]],
+    "killed before the receipt": [[_TOLD, _ASKED, "killed"], ["killed"], [_STORED], []],
+    "the answer comes too late": [[_TOLD, _ASKED, _problem(410, "ticket-expired")], []],
+    "the collection is closed": [[_TOLD, _ASKED, "lost", _problem(409, "collection-closed")], []],
+    "the collection is full": [[_TOLD, _ASKED, _problem(409, "collection-full")], []],
+    "the ticket has another answer": [[_TOLD, _ASKED, _problem(409, "already-answered")], []],
+    "a refusal that is not final": [[_TOLD, _ASKED, _problem(403, "ticket-invalid")], [_STORED]],
+    "a refusal without a document": [[_TOLD, _ASKED, _reply(404, "<html>")], [_STORED]],
+    "no receipt": [[_TOLD, _ASKED, _reply(201, "{}")], [_reply(200, '{"receipt": "a", "receipt": "a"}')], [_STORED]],
+    "no ticket": [[_TOLD, _problem(409, "collection-paused")], [_ASKED, _STORED]],
+    "a name twice in a ticket": [[_TOLD, _TWICE], [_ASKED, _STORED]],
+    "a question above its price": [[_TOLD, _ticket(query={**_QUESTION, "epsilon": 1.000001})]],
+    "a question of another kind": [[_TOLD, _ticket(query=_CUTS)]],
+    "a question that is malformed": [[_TOLD, _ticket(query={**_QUESTION, "levels": 2000})]],
+    "terms above the ledger's cap": [[_terms(epsilon=10.5), _ticket(query={**_QUESTION, "epsilon": 10.5})]],
+    "no terms": [[_problem(404, "not-found")], [_reply(200, {**_TERMS, "epsilon": "1_0"})]],
+    "randomised response": [[_terms(mechanism="randomized_response"), _ticket(query=_CUTS), _STORED]],
+    "gaussian": [[_terms(mechanism="gaussian", rho=0.25), _ticket(query=_GAUSSIAN), _STORED]],
+}  # fmt: skip
+
+
+def flows() -> Iterable[dict[str, Any]]:
+    """The cases, as the Python client goes through them."""
+    for number, (name, script) in enumerate(_SCRIPTS.items()):
+        ledger = MemoryLedger(max_epsilon="10")
+        source = random.Random(number).randbytes(4096)
+        taken = _Taken(source)
+        runs = [_run(ledger, replies, taken) for replies in script]
+        yield {
+            "name": name,
+            "value": _VALUE,
+            "bytes": source[: taken.used].hex(),
+            "runs": runs,
+            "ledger": _stored(ledger),
+        }
+
+
+class _Taken:
+    """Random bytes that run out."""
+
+    def __init__(self, source: bytes) -> None:
+        self._source = source
+        self.used = 0
+
+    def __call__(self, size: int) -> bytes:
+        self.used += size
+        return self._source[self.used - size : self.used]
+
+
+def _run(ledger: MemoryLedger, replies: list[_Reply], taken: _Taken) -> dict[str, Any]:
+    retry = Retry(attempts=6, first=0.0)
+    flow = answer_flow(SERVER, COLLECTION, _VALUE, ledger, randbelow=uniform(taken), retry=retry)
+    steps: list[dict[str, Any]] = []
+    outcome = "killed"
+    script = iter(replies)
+    try:
+        step = advance(flow, None)
+        while not isinstance(step, Finished):
+            came: Response | ConnectionFailed | None = None
+            if isinstance(step, Send):
+                reply = next(script)
+                body = json.loads(step.body) if step.body else None
+                steps.append(
+                    {"request": f"{step.method} {step.path}", "body": body, "ledger": _stored(ledger), "reply": reply}
+                )
+                if reply == "killed":
+                    flow.close()
+                    break
+                came = (
+                    Response(reply["status"], {}, reply["body"].encode())
+                    if isinstance(reply, dict)
+                    else ConnectionFailed()
+                )
+            step = advance(flow, came)
+        else:
+            outcome = "receipt"
+    except DitherError as error:
+        outcome = type(error).__name__
+    assert next(script, None) is None, "the script has more replies than there are requests"
+    return {"steps": steps, "outcome": outcome}
+
+
+def _stored(ledger: MemoryLedger) -> dict[str, Any] | None:
+    entry = ledger.find(SERVER, COLLECTION)
+    if entry is None:
+        return None
+    return {
+        "state": entry.state,
+        "micro_epsilon": entry.micro_epsilon,
+        "ticket": entry.ticket,
+        "answer": entry.answer,
+        "receipt": entry.receipt,
+    }

@@ -1,0 +1,77 @@
+"""What a server says beside its questions, for `make_vectors`: terms, receipts and problems."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from dither_client.errors import BadResponse
+from dither_client.messages import decode_json, parse_problem, parse_receipt, parse_terms
+
+__all__ = ["problems", "receipts", "terms"]
+
+_TERMS = {
+    "id": "c", "name": "Wages", "family": "normal", "transform": "log", "epsilon": 1, "mechanism": "laplace",
+    "state": "open", "answers": 0, "admission": "public", "visibility": "private",
+}  # fmt: skip
+"""What is required, but for `answers`."""
+
+_CHANGES = [
+    *((name, wrong) for name in ("id", "name", "state", "mechanism", "transform") for wrong in ("null", "7", '["x"]')),
+    *(("epsilon", wrong) for wrong in ("null", "0", "-1", '"1_0"', '" 1"', "0.0000001", "[1]", "true")),
+    *(("answers", wrong) for wrong in ("-1", "1.0", '"0"', "true", "1" + "0" * 40)),
+    ("id", '""'), ("id", '"é"'), ("id", '"a\\nb"'), ("rho", "0"), ("rho", '"x"'), ("epsilon_choices", "1"),
+    ("epsilon_choices", "[0]"), ("epsilon_choices", '["x"]'), ("notice", "7"), ("max_answers", "1.5"),
+    ("opens_at", "7"), ("epsilon", '1, "epsilon": 1'),
+]  # fmt: skip
+
+_FINE = [
+    ("epsilon", '"0.5"'), ("epsilon", "5e-1"), ("rho", "null"), ("rho", "0.25"), ("rho", '"0.25"'),
+    ("epsilon_choices", "[0.5, 1]"), ("epsilon_choices", '["0.5", 1]'), ("notice", '"Mind."'), ("notice", "null"),
+    ("max_answers", "100"), ("later", '{"unknown": [1]}'), ("name", '"two\\nlines"'), ("answers", "9007199254740993"),
+    ("answers", "null"),
+]  # fmt: skip
+
+_RECEIPTS = [
+    '{"receipt": "r"}', '{"receipt": "a b~", "later": 1}', '{"receipt": "' + "r" * 65_536 + '"}', "{}", "[]", "null",
+    '{"receipt": ""}', '{"receipt": "é"}', '{"receipt": "a\\u0000"}', '{"receipt": 7}', '{"receipt": null}', "",
+    '{"receipt": "' + "r" * 65_537 + '"}', '{"receipt": "r", "receipt": "r"}', '{"receipt": "r"} x',
+]  # fmt: skip
+
+_PROBLEMS = [
+    '{"type": "urn:dither:ticket-expired", "title": "x", "status": 410, "detail": "Late."}',
+    '{"type": "urn:dither:already-answered", "detail": ""}',
+    '{"type": "https://example.org/other", "detail": "Something else."}',
+    '{"type": "urn:dither:ticket-expired"}', '{"type": 7, "detail": "x"}', '{"detail": "x"}', "[]", "", "<html>",
+    '{"type": "urn:dither:ticket-expired", "detail": "x", "detail": "x"}', '{"type": "", "detail": "x"}',
+]  # fmt: skip
+
+
+def terms() -> Iterable[dict[str, Any]]:
+    """Replies about a collection; ε in millionths, or null where they are refused."""
+    texts = [json.dumps(_TERMS)]
+    texts += [_changed(name, value) for name, value in _FINE + _CHANGES]
+    texts += [json.dumps({name: value for name, value in _TERMS.items() if name != left}) for left in _TERMS]
+    texts += ["[]", "null", "", '"terms"']
+    for text in texts:
+        try:
+            yield {"body": text, "micro": int(parse_terms(decode_json(text.encode())).epsilon * 1_000_000)}
+        except BadResponse:
+            yield {"body": text, "micro": None}
+
+
+def _changed(name: str, value: str) -> str:
+    return json.dumps({**_TERMS, name: "@"}).replace('"@"', value)
+
+
+def receipts() -> Iterable[dict[str, Any]]:
+    """Replies to an answer, and the receipt, or null where they are refused."""
+    for text in _RECEIPTS:
+        try:
+            yield {"body": text, "receipt": parse_receipt(decode_json(text.encode()))}
+        except BadResponse:
+            yield {"body": text, "receipt": None}
+
+
+def problems() -> Iterable[dict[str, Any]]:
+    """Refusals, and the name that says what to do: `about:blank` where there is no proper document."""
+    return [{"body": text, "name": parse_problem(400, text.encode()).name} for text in _PROBLEMS]

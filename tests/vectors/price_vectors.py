@@ -1,0 +1,83 @@
+"""Vectors of the price: terms, what is asked after them, and what a client has to make of it."""
+
+import json
+from fractions import Fraction
+from typing import Any
+
+from dither_client import DitherError
+from dither_client.messages import decode_json, parse_terms, parse_ticket
+from dither_client.price import Price
+
+__all__ = ["price_vectors"]
+
+_LAPLACE = {"mechanism": "laplace", "low": 0, "high": 1, "levels": 4, "epsilon": 1}
+_TERMS = {
+    "id": "c", "name": "C", "family": "normal", "transform": "identity", "epsilon": 1, "mechanism": "laplace",
+    "state": "open", "answers": 0, "admission": "public", "visibility": "private",
+}  # fmt: skip
+_RESPONSE = {"mechanism": "randomized_response", "epsilon": 1}
+_SETS = {"mechanism": "staircase", "cuts": [-1, 1], "sets": [[0, 2], [1]], "weights": [1, 1], "epsilon": 1}
+_NOISE = {"mechanism": "gaussian", "low": 0, "high": 1, "levels": 4, "rho": 0.25, "epsilon": 0.75}
+_CHOICES = {"epsilon_choices": [0.5, 1, 2]}
+_TENTH = {"epsilon": 0.1}
+_PRICES: list[tuple[dict[str, Any], dict[str, Any], str | None]] = [
+    ({}, {}, None), ({}, {"levels": 1}, None), ({}, {"levels": 1024}, None), ({"levels": 4}, {}, None),
+    ({}, {"epsilon": 0.5}, None), ({"epsilon": "1.0"}, {"epsilon": "1"}, None), ({"levels": 64}, {"levels": 1}, None),
+    ({}, {"epsilon": 1.000001}, None), (_TENTH, {**_RESPONSE, "cuts": list(range(1000)), "epsilon": 10}, None),
+    (_TENTH, {"epsilon": 0.100001}, None), ({"levels": 4}, {"levels": 5}, None), ({}, {"transform": "log"}, None),
+    ({"transform": "log"}, {}, None), ({"transform": "log"}, {"transform": "log"}, None),
+    (_CHOICES, {}, None), (_CHOICES, {"epsilon": 2}, None), (_CHOICES, {"epsilon": 2}, "2"),
+    (_CHOICES, {"epsilon": 0.5}, "0.5"), (_CHOICES, {"epsilon": 1}, "0.5"), (_CHOICES, {"epsilon": 0.5}, "2"),
+    (_CHOICES, {"epsilon": 3}, "3"), ({}, {}, "1"), ({}, {"epsilon": 0.5}, "0.5"),
+    ({}, {**_RESPONSE, "cuts": [0]}, None), ({}, _NOISE, None), ({}, _SETS, None),
+    (_RESPONSE, {**_RESPONSE, "cuts": [0]}, None), (_RESPONSE, {**_RESPONSE, "cuts": [0, 1, 2]}, None),
+    (_RESPONSE, {"levels": 1}, None), (_RESPONSE, {"levels": 2}, None), (_RESPONSE, _SETS, None),
+    ({**_RESPONSE, "levels": 3}, {**_RESPONSE, "cuts": [0, 1, 2]}, None),
+    ({**_RESPONSE, "levels": 3}, {**_RESPONSE, "cuts": [0, 1]}, None),
+    ({"mechanism": "staircase"}, _SETS, None), ({"mechanism": "staircase"}, {**_RESPONSE, "cuts": [0, 1]}, None),
+    ({"mechanism": "staircase"}, {"levels": 1}, None), ({"mechanism": "staircase"}, {"levels": 2}, None),
+    ({"mechanism": "gaussian", "rho": 0.25}, _NOISE, None), ({"mechanism": "gaussian", "rho": 0.5}, _NOISE, None),
+    ({"mechanism": "gaussian", "rho": 0.249999}, _NOISE, None), ({"mechanism": "gaussian"}, _NOISE, None),
+    ({"mechanism": "gaussian", "rho": 0.25}, {"levels": 1}, None),
+    ({"mechanism": "cauchy"}, {}, None), ({"mechanism": "constructor"}, {}, None),
+]  # fmt: skip
+"""Terms, questions (unlike the usual ones by what is given) and the ε that was chosen."""
+
+
+def _price(terms: dict[str, Any], query: dict[str, Any], chosen: str | None) -> dict[str, Any]:
+    said = json.dumps(_TERMS | terms)
+    base = {} if "mechanism" in query else _LAPLACE
+    ticket = json.dumps({"ticket": "t", "expires_at": "2026-02-01T12:00:00.000Z", "query": base | query})
+    refused = None
+    try:
+        price = Price.of(parse_terms(decode_json(said.encode())))
+        price.check(parse_ticket(decode_json(ticket.encode())).query, None if chosen is None else Fraction(chosen))
+    except DitherError as error:
+        refused = error
+    outcome = {"error": type(refused).__name__ if refused else None, "reason": str(refused) if refused else None}
+    return {"terms": said, "ticket": ticket, "epsilon": chosen, **outcome}
+
+
+_RAISED: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({}, {}), (_TENTH, {}), ({}, _TENTH), (_TENTH, {"epsilon": 0.100001}), ({}, _CHOICES), (_CHOICES, {}),
+    (_CHOICES, {"epsilon": 1, "epsilon_choices": [1, 3]}), (_CHOICES, {"epsilon": 2, "epsilon_choices": [1, 2]}),
+]  # fmt: skip
+
+
+def _raised(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    texts = [json.dumps(_TERMS | change) for change in (before, after)]
+    told, now = (parse_terms(decode_json(text.encode())) for text in texts)
+    reason = None
+    try:
+        Price.of(told).check_kept(now)
+    except DitherError as error:
+        reason = str(error)
+    return {"told": texts[0], "now": texts[1], "reason": reason}
+
+
+def price_vectors() -> dict[str, list[Any]]:
+    """The lists of `prices.json`."""
+    return {
+        "prices": [_price(*case) for case in _PRICES],
+        "raised": [_raised(before, after) for before, after in _RAISED],
+    }
