@@ -197,11 +197,11 @@ def rows(database: str) -> dict[str, int]:
 
 def check_alive(url: str, token: str) -> None:
     """Raises `AssertionError` or `DitherError` unless the server is ready and takes a new collection's answer."""
-    with Admin(url, token) as admin, Api(url) as api, Client(url, MemoryLedger()) as client:
+    with Admin(url, token) as admin, Api(url, token) as api, Client(url, MemoryLedger()) as client:
         assert api.get("/readyz") == {"status": "ready"}
         collection = str(admin.create_collection(_SPEC)["id"])
         client.answer(collection, 1.0)
-        assert client.terms(collection).answers == 1
+        assert api.get(f"/v1/collections/{collection}")["answers"] == 1
 
 
 def check_schema(url: str, token: str | None, admin: str, examples: int, seed: int, folder: Path) -> str:

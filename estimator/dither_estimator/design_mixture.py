@@ -20,6 +20,9 @@ _RIDGE = 1e-7
 _STEPS = 60
 _TOLERANCE = 1e-9
 _JITTER = 1e-14
+_POLISHES = 30
+_LEVEL = 2e-7
+"""By so little may a query's slope be above the mean, relatively."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +86,21 @@ def best_weights(criterion: Criterion, informations: FloatArray) -> FloatArray:
     """
     n = len(informations)
     weights, _ = minimise(criterion, informations, np.ones((1, n)), np.full(n, 1.0 / n), _TOLERANCE)
-    total: FloatArray = weights / weights.sum()
-    return total
+    return _polished(criterion, informations, weights / weights.sum())
+
+
+def _polished(criterion: Criterion, informations: FloatArray, weights: FloatArray) -> FloatArray:
+    """Weights nearer to the optimum, by `w_i ∝ w_i √tr(W F_i)`, which never raises the criterion (Torsney 1983).
+
+    A criterion within 1e-9 of the least allows slopes that differ by 1e-5, since it is flat there.
+    """
+    for _ in range(_POLISHES):
+        gains = np.tensordot(informations, criterion.slope(mix(weights, informations)), 2)
+        if gains.max() <= (1 + _LEVEL) * float(weights @ gains):
+            break
+        weights = weights * np.sqrt(gains)
+        weights = weights / weights.sum()
+    return weights
 
 
 def minimise(

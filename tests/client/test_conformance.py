@@ -1,11 +1,13 @@
 """`dither conformance`: the clients pass, the command says what was broken, and so does its exit status."""
 
 import json
+import shlex
 import shutil
 import sys
 from pathlib import Path
 
 import pytest
+from tests.end_to_end.reader import blocks
 
 from dither_client.commands import run
 from dither_client.conformance.run import run_scenarios
@@ -37,6 +39,18 @@ def test_programs_that_are_no_clients_are_found_out(command: str, capsys: pytest
     assert report["scenarios"] == report["passed"] + len(report["broken"])
     assert {"honest", "killed-at-answer", "charged-first", "two-at-once"} <= set(report["broken"])
     assert "BROKEN honest" in err
+
+
+def test_the_line_on_the_protocols_page_tries_a_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if shutil.which("node") is None:
+        pytest.skip("Node is not installed")
+    [line] = blocks("docs/protocol.md", "bash")
+    (tmp_path / "my-client.mjs").write_text("process.exit(1);")
+    monkeypatch.chdir(tmp_path)
+    assert run(shlex.split(line)[1:]) == 1
+    assert "BROKEN honest" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["", "   ", "'", "/no/such/program", "no-such-program-anywhere"])

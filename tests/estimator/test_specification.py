@@ -70,7 +70,7 @@ def test_the_papers_prior_is_on_the_variance() -> None:
         ({"epsilon_choices": [1, 51]}, "at most 50"),
         ({"epsilon": None}, "required"),
         ({"epsilon": Decimal("1e400")}, "epsilon"),
-        ({"epsilon": "nan"}, "finite"),
+        ({"epsilon": "nan"}, "a decimal such as"),
         ({"particles": 99}, "100 to 1,000,000"),
         ({"particles": 1_000_001}, "100 to 1,000,000"),
         ({"particles": 1e3}, "integer"),

@@ -126,7 +126,7 @@ def test_a_gateways_token_goes_with_the_request_for_a_ticket_alone(url: str, adm
     assert problem.value.name == "unauthorized"
     bearer = f"Bearer {token}"
     assert transport.headers == [
-        (collections[0], None), ("tickets", bearer), ("responses", None), ("tickets", bearer),
+        (collections[0], None), ("tickets", bearer), ("responses", None), (collections[1], None), ("tickets", bearer),
     ]  # fmt: skip
 
 

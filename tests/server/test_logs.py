@@ -40,6 +40,8 @@ FIELDS = {
     "error",
     "where",
 }
+AUDITED = {"by", "what", "role", "token", "state"}
+"""Of lines that say what an admin did; `token` is a token's id."""
 
 
 def whole_flow(server: ServerProcess) -> list[str]:
@@ -94,7 +96,12 @@ def test_nothing_of_a_person_is_in_the_logs(written: tuple[str, str, list[str]])
     assert not re.search(rf"(?<![\w.])({ANSWER}|{ANSWER + 1}|5000)(?!\w)", text)
     if log_format == "json":
         lines = [json.loads(line) for line in text.splitlines()]
-        assert {key for line in lines for key in line} <= FIELDS
+        assert {key for line in lines for key in line if line["event"] != "audit"} <= FIELDS
+        audited = [line for line in lines if line["event"] == "audit"]
+        assert {key for line in audited for key in line} <= FIELDS | AUDITED
+        assert [line["what"] for line in audited] == [
+            "collection created", "token made", "state changed", "state changed", "token revoked",
+        ]  # fmt: skip
         requests = [line for line in lines if line["event"] == "request"]
         assert all(re.fullmatch("[0-9a-f]{16}", line["request_id"]) for line in requests)
         assert len({line["request_id"] for line in requests}) == len(requests)
@@ -132,8 +139,10 @@ def test_every_line_of_a_request_has_its_id_also_from_other_threads(
         logging.getLogger("dither_server.store").warning("reading")
         raise ValueError("zebra")
 
+    site.client.post("/v1/collections", json=SPEC, headers=ADMIN)
+    lines.clear()
     monkeypatch.setattr(Store, "totals", talk)
-    reply = site.client.get("/v1/collections", headers={"X-Request-ID": "0123456789abcdef"})
+    reply = site.client.get("/v1/collections", headers={"X-Request-ID": "0123456789abcdef", **ADMIN})
     assert problem(reply) == (500, "internal")
     own = reply.headers["x-request-id"]
     assert own != "0123456789abcdef"

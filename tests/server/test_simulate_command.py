@@ -239,7 +239,9 @@ def test_a_new_collection_over_http(capsys: pytest.CaptureFixture[str], server: 
     assert set(found) == KEYS
     assert found["answers"] == found["respondents"] == 200
     assert found["estimator_seconds"] is None
-    assert set(load) == {"collection", "requests", "late", "poisoned", "retried", "mismatches", "failures"}
+    counted = {"requests", "late", "poisoned", "retried", "mismatches", "failures"}
+    assert set(load) == {"collection", "ticket_seconds", *counted}
+    assert 0 < load["ticket_seconds"]["median"] <= load["ticket_seconds"]["q99"]
     assert load["mismatches"] == 0
     assert load["failures"] == {}
 
