@@ -1,8 +1,8 @@
 """Processes on one database tell each other to look, so that learning need not wait for the next poll.
 
 A notification says nothing but that there is something to read; the sender hears it as well. It may be lost: whoever
-polls finds what there is, too. On
-PostgreSQL it is a `NOTIFY`; on SQLite, where all processes are on one machine, the time of a file beside the database.
+polls finds what there is, too. On PostgreSQL it is a `NOTIFY`; on SQLite, where all processes are on one machine, the
+time of a file beside the database.
 """
 
 import os
@@ -87,16 +87,19 @@ class PostgresNotifications:
 
     def close(self) -> None:
         if self._listening is not None:
-            self._listening.invalidate()  # a connection that listens is not one for the pool
+            self._driver().close()
+            self._listening.invalidate()
             self._listening.close()
             self._listening = None
 
     def _driver(self) -> Any:
         """The driver's own connection, which listens."""
         if self._listening is None:
-            self._listening = self._engine.connect()
-            self._listening.execute(_LISTEN)
-        return self._listening.connection.driver_connection
+            listening = self._engine.connect()
+            listening.execute(_LISTEN)
+            listening.detach()  # it is not one for the pool, nor for those who look how long one is in use
+            self._listening = listening
+        return self._listening.connection.dbapi_connection
 
 
 def notifications_of(engine: Engine) -> Notifications:

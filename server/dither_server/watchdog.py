@@ -31,30 +31,31 @@ class _Watchdog:
     def __init__(self, engine: Engine, seconds: float) -> None:
         self._seconds = seconds
         self._lock = threading.Lock()
-        self._used: dict[ConnectionPoolEntry, tuple[float, Any]] = {}
+        self._used: dict[Any, float] = {}
         self._stopped = threading.Event()
         event.listen(engine, "checkout", self._take)
         event.listen(engine, "checkin", self._leave)
         event.listen(engine, "invalidate", self._leave)
+        event.listen(engine, "detach", self._leave)
         event.listen(engine, "engine_disposed", lambda engine: self._stopped.set())
         threading.Thread(target=self._run, name="dither-watchdog", daemon=True).start()
 
     def _take(self, connection: Any, entry: ConnectionPoolEntry, proxy: object) -> None:
         with self._lock:
-            self._used[entry] = (time.monotonic(), connection)
+            self._used[connection] = time.monotonic()
 
     def _leave(self, connection: Any, entry: ConnectionPoolEntry, error: object = None) -> None:
         # Under the lock, so that a socket is not closed, and its number given to another, while it is being cut.
         with self._lock:
-            self._used.pop(entry, None)
+            self._used.pop(connection, None)
 
     def _run(self) -> None:
         while not self._stopped.wait(_LOOK_SECONDS):
             late = time.monotonic() - self._seconds
             with self._lock:
-                for entry, (since, connection) in list(self._used.items()):
+                for connection, since in list(self._used.items()):
                     if since < late:
-                        del self._used[entry]
+                        del self._used[connection]
                         _cut(connection)
 
 

@@ -25,6 +25,7 @@ from dither_server.pace import Pace
 from dither_server.simulate.behaviours import Behaviours, draw_roles
 from dither_server.simulate.in_process import simulate_in_process
 from dither_server.simulate.over_http import simulate_over_http
+from dither_server.watchdog import watch
 
 EVER = 60.0
 """Seconds: so long nothing takes here, however busy the machine is."""
@@ -240,6 +241,21 @@ class TestNotifications:
         finally:
             ours.close()
             theirs.close()
+            engine.dispose()
+
+    @pytest.mark.postgres
+    def test_who_listens_is_not_taken_for_stuck(self, postgres_url: str) -> None:
+        """A connection that is in use for long is cut, but one that listens is to be."""
+        engine = make_engine(postgres_url)
+        watch(engine, 0.3)
+        listening = notifications_of(engine)
+        try:
+            for _ in range(15):
+                assert not listening.wait(0.1)
+            listening.send()
+            assert listening.wait(EVER)
+        finally:
+            listening.close()
             engine.dispose()
 
     def test_a_database_that_is_away_is_told_nothing(self, tmp_path: Path) -> None:

@@ -193,6 +193,10 @@ async def under_load(database: str, servers: int = 1, seed: int = 1) -> AsyncIte
             load.start(client)
             try:
                 yield load
+            except AssertionError:
+                for server in running:
+                    server.abort()
+                raise
             finally:
                 load.cancel()
     finally:

@@ -20,6 +20,7 @@ __all__ = ["Server", "make_servers", "stop_all"]
 # A server that is forked from a process with everything imported starts in a fraction of a second.
 _processes = multiprocessing.get_context("forkserver")
 _processes.set_forkserver_preload(["dither_server.serving"])
+os.environ.setdefault("PYTHONFAULTHANDLER", "1")  # whoever gets SIGABRT says where its threads are
 
 
 class Server:
@@ -63,6 +64,12 @@ class Server:
         self._process.join(PATIENCE)
         assert self._process.exitcode is not None, "the server does not end"
         return int(self._process.exitcode)
+
+    def abort(self) -> None:
+        """Ends the process, if it runs, which writes to standard error where each of its threads was."""
+        if self._process is not None and self._process.is_alive():
+            self.signal(signal.SIGABRT)
+            self.wait()
 
     def kill(self) -> None:
         """Ends the process as a power cut would, if it runs."""
