@@ -74,12 +74,13 @@ def settings_page() -> str:
 def _values(field: FieldInfo) -> str:
     if get_origin(field.annotation) is Literal:
         return " or ".join(code(value) for value in get_args(field.annotation))
-    if field.annotation is int:
-        return "whole number"
-    if field.annotation is str:
-        return "text"
-    return "secret" if SecretStr in get_args(field.annotation) else "list"
+    kinds = {field.annotation, *get_args(field.annotation)}
+    named = (bool, "`true` or `false`"), (int, "whole number"), (SecretStr, "secret"), (tuple, "list")
+    found = (name for kind, name in named if kind in kinds or get_origin(field.annotation) is kind)
+    return next(found, "text")
 
 
 def _unless_set(field: FieldInfo) -> str:
+    if isinstance(field.default, bool):
+        return code(str(field.default).lower())
     return "none" if field.default in (None, ()) else code(field.default)

@@ -224,6 +224,12 @@ def test_tokens(server: FakeServer, dither: Dither) -> None:
     assert "there is no such token" in dither("token", "revoke", "t1").one_sentence()
 
 
+def test_a_token_for_some_days(server: FakeServer, dither: Dither) -> None:
+    assert dither("token", "create", "analyst", "--days", "90").status == 0
+    assert json.loads(server.requests[-1].body) == {"role": "analyst", "name": "", "days": 90}
+    assert dither("token", "create", "analyst", "--days", "0").status == 2
+
+
 def test_posterior(dither: Dither, tmp_path: Path) -> None:
     assert dither("posterior", "laplace", "--json").json == POSTERIOR
     shown = dither("posterior", "laplace")
