@@ -41,7 +41,7 @@ _ANSWERS = 4_000
 """For each value."""
 _EPSILONS = ("0.1", "1", "3")
 _POWER = 0.9
-_CLIENTS = 4
+_CLIENTS = 16
 """That answer at the same time, since a client mostly waits."""
 
 Answering = Callable[[Query, float, RandBelow], int]
@@ -80,7 +80,7 @@ QUESTIONS: Mapping[str, Callable[[Fraction], Query]] = MappingProxyType(
 )
 """A question of each mechanism, few enough answers that every set of them is looked at."""
 
-FINE = Laplace(0, 1024, 1024, "0.1")
+FINE = Laplace(0, 64, 64, "0.1")
 """A question in which every single answer is rare: it shows a client that now and then tells the truth."""
 
 
@@ -242,7 +242,7 @@ BROKEN: Mapping[str, Answering] = MappingProxyType(
 )
 
 
-_TRUTHFUL = {"the truth in 5% of the answers": 1_800, "the truth in 1% of the answers": 9_000}
+_TRUTHFUL = {"the truth in 5% of the answers": 3_000, "the truth in 1% of the answers": 20_000}
 """Answers a value that it takes to see it."""
 
 
