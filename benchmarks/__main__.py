@@ -29,6 +29,7 @@ BENCHMARKS = (
     "timing",
     "limit",
     "rules",
+    "levels",
     "regret",
     "sequences",
     "faults",

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from dither_client import Query
 from dither_estimator.families import Family, FloatArray
@@ -37,6 +38,13 @@ class Channel:
         shares = self.steps.T * cdf if len(self.steps) == 1 else self.steps.T @ cdf
         shares += self.matrix[-1][:, None]
         floored: FloatArray = np.maximum(shares, self.floor[:, None], out=shares)
+        return floored
+
+    def probabilities_of(self, answers: npt.NDArray[np.int64], cdf: FloatArray) -> FloatArray:
+        """`P(answer)` of some answers (k,), shape (n, k), from the CDF at one question's edges (n, n_cells - 1)."""
+        shares = cdf @ self.steps[:, answers]
+        shares += self.matrix[-1, answers]
+        floored: FloatArray = np.maximum(shares, self.floor[answers], out=shares)
         return floored
 
     def probability(self, answer: int, cdf: FloatArray) -> FloatArray:

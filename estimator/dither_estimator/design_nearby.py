@@ -20,18 +20,23 @@ from dither_estimator.design_mixture import Criterion, best_weights, mix
 from dither_estimator.design_staircase import staircase_with_cuts
 from dither_estimator.families import FloatArray
 from dither_estimator.information import channel_information
-from dither_estimator.lattice import rebuilt, rounded
+from dither_estimator.lattice import interval_addresses, query_at, rebuilt, rounded
+from dither_estimator.quantile_map import points_above, share_below
 
 __all__ = ["carried"]
 
-_STEPS = (0.3, 0.1, 0.03)
+_STEPS = (1.0, 0.3, 0.1, 0.03)
 """Of cuts, as quantiles of the standard normal: places nearer than that are as good as each other."""
 _ROUNDS = 6
 """With each step. What is left after so many is worth less than the shapes' own rounding."""
 _ENOUGH = 3e-4
 """A move that gains no larger share of the criterion is not made."""
 _RIM = 4.7
+_CLOSED = 0.03
+"""An interval so wide is closed, little more than a threshold. Among whole numbers no shorter moves lead to one."""
 _FINE = 2.0**-12
+_FINE_BITS = 16
+"""Of an interval's width."""
 _SLIGHT = 1e-3
 """Queries with a smaller weight are left out."""
 
@@ -95,11 +100,11 @@ class _Carrier:
 
     def folded(self) -> tuple[list[_Piece], FloatArray]:
         """The design's queries where the member has the same probabilities, without mirror images, and weights."""
-        family, home = self.design.family, np.array([self.design.theta])
+        family, home = self.design.family, np.array(self.design.theta)
         weights: dict[tuple[float, ...], float] = {}
         pieces: dict[tuple[float, ...], _Piece] = {}
         for query, weight in zip(self.design.queries, self.design.weights, strict=True):
-            piece = self._piece(query, ndtri(family.cdf(home, np.asarray(query.edges))[0]))
+            piece = self._piece(query, ndtri(share_below(family, home, np.asarray(query.edges))))
             if self.member.mirror is not None and piece.z.sum() < 0 and not isinstance(query, Staircase):
                 piece = piece.mirrored
             key = (float(query.n_answers), *np.round(piece.z, 4).tolist())
@@ -111,22 +116,21 @@ class _Carrier:
         if isinstance(query, Staircase):
             if self.member.mirror is not None:
                 z = (z - z[::-1]) / 2
-            query = staircase_with_cuts(self.member, query, self._points(z), self.criterion)
+            query = staircase_with_cuts(self.member, query, self._edges(query, z[np.newaxis])[0], self.criterion)
             z = ndtri(self.member.family.cdf(np.array([self.member.theta]), np.asarray(query.edges))[0])
         return _Piece(query, z[[0, -1]] if isinstance(query, IntervalQuery) and len(z) > 1 else z)
 
     def _points(self, z: FloatArray) -> FloatArray:
-        family = self.member.family
-        points = family.quantiles(np.array([self.member.theta]), ndtr(z.ravel()))[0].reshape(z.shape)
-        cuts: FloatArray = np.floor(points) + 0.5 if family.discrete else points
-        return cuts
+        points = points_above(self.member.family, np.array([self.member.theta]), ndtr(z.ravel()))
+        placed: FloatArray = points.reshape(z.shape)
+        return placed
 
     def _edges(self, question: Query, z: FloatArray) -> FloatArray:
         """The edges of queries cut at `z` (n, k), shape (n, edges)."""
         points = self._points(z)
         if isinstance(question, IntervalQuery) and question.levels > 1:
             return np.linspace(points[:, 0], points[:, 1], question.levels, axis=1)
-        return points
+        return np.floor(points) + 0.5 if self.member.family.discrete else points
 
     def information(self, piece: _Piece) -> FloatArray:
         """Of one answer, shape (d, d)."""
@@ -159,12 +163,17 @@ class _Carrier:
         return pieces, informations
 
     def _moves(self, piece: _Piece, step: float) -> FloatArray:
-        """The cuts where they are, then all of them moved, apart and together, then one at a time, shape (n, k)."""
+        """The cuts where they are, then all of them moved, apart and together, then one at a time, shape (n, k).
+
+        An interval may close at either end, too.
+        """
         z, k = piece.z, len(piece.z)
         ways = np.concatenate([np.ones((1, k)), np.linspace(-1, 1, k)[np.newaxis], np.eye(k)]) if k > 1 else np.eye(1)
         if self.member.mirror is not None and isinstance(piece.question, Staircase):
             ways = ways - ways[:, ::-1]
         moves = z + step * np.concatenate([np.zeros((1, k)), ways, -ways])
+        if isinstance(piece.question, IntervalQuery) and k == 2:
+            moves = np.concatenate([moves, [[z[0], z[0] + _CLOSED], [z[1] - _CLOSED, z[1]]]])
         kept: FloatArray = moves[(np.diff(moves, axis=1) > 0).all(axis=1) & (np.abs(moves) <= _RIM).all(axis=1)]
         return kept if len(kept) else z[np.newaxis]
 
@@ -175,6 +184,10 @@ class _Carrier:
 
     def _query(self, piece: _Piece) -> Query:
         edges = self._edges(piece.question, piece.z[np.newaxis])[0]
+        fine = _FINE * self.member.spread
+        if isinstance(piece.question, IntervalQuery) and piece.question.levels > 1:
+            at = interval_addresses(piece.question.levels, edges[:1], edges[-1:], np.array([fine]), _FINE_BITS)
+            return query_at(piece.question, at[0], self.design.transform)
         if not self.member.family.discrete:
-            edges = rounded(edges, np.full(len(edges), _FINE * self.member.spread))
+            edges = rounded(edges, np.full(len(edges), fine))
         return rebuilt(piece.question, np.unique(edges).tolist(), self.design.transform)

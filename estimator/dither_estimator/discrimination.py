@@ -18,8 +18,8 @@ from dither_client import IntervalQuery, InvalidQuery, Query, RandomizedResponse
 from dither_estimator.channels import Channel, channel_of
 from dither_estimator.design import Mechanism
 from dither_estimator.families import Family, FloatArray
-from dither_estimator.interval_questions import interval_question
-from dither_estimator.lattice import rounded, with_edges
+from dither_estimator.interval_questions import ON_INTERVALS, interval_question, with_fewer_levels
+from dither_estimator.lattice import BITS_OF_WIDE, query_at, rounded, with_bits, with_edges
 from dither_estimator.particles import ParticleSystem, systematic_resample
 
 __all__ = [
@@ -39,7 +39,6 @@ _MEMBERS = 8
 _MOST_ENDS = 24
 _EDGES = 1_000
 """Fewer ends of intervals do where each question has many cells, so that there are about so many edges in all."""
-_ON_INTERVALS = ("laplace", "gaussian")
 _FAR = 2.0**50
 """Farther out than so many steps, floating point has no lattice."""
 
@@ -71,9 +70,11 @@ def most_discriminating(
     cuts = candidate_cuts(families, members)
     best, most = None, 0.0
     for size in (levels,) if levels is not None else _sizes(mechanism, epsilon):
-        edges = candidate_edges(cuts, mechanism, size)
         interval = interval_question(mechanism, size, epsilon, rho)
-        query = _first(edges, interval, epsilon, transform)
+        judged = None if interval is None else with_fewer_levels(interval)
+        assert judged is None or isinstance(judged, IntervalQuery)
+        edges = candidate_edges(cuts, mechanism, judged.levels if judged else size)
+        query = _first(edges, judged, epsilon, transform)
         if query is None:
             continue
         points, places = np.unique(edges, return_inverse=True)
@@ -83,7 +84,9 @@ def most_discriminating(
         power = discriminating_power(below[:, places.reshape(edges.shape).T], channel_of(query))
         place = int(np.argmax(power))
         if power[place] > most:
-            best, most = _first(edges[place:], interval, epsilon, transform), float(power[place])
+            best, most = _first(edges[place:], judged, epsilon, transform), float(power[place])
+            if interval is not None and isinstance(best, IntervalQuery):
+                best = _with_levels(interval, best)
     return best
 
 
@@ -125,18 +128,27 @@ def candidate_edges(cuts: Sequence[float], mechanism: Mechanism, size: int) -> F
     first, last = np.triu_indices(len(ends), 1)
     start, end = ends[first, None], ends[last, None]
     edges: FloatArray
-    if mechanism not in _ON_INTERVALS:
+    if mechanism not in ON_INTERVALS:
         edges = points[np.round(start + (end - start) * np.arange(size) / (size - 1)).astype(int)]
         return edges[(np.diff(edges, axis=1) > 0).all(axis=1)]
-    # A power of two, so that every edge is dyadic.
-    rung = 2.0 ** np.round(np.log2((points[end] - points[start]) / (size - 1)))
+    rung = with_bits((points[end] - points[start]) / (size - 1), BITS_OF_WIDE)
     edges = points[start] + rung * np.arange(size)
     return edges
 
 
+def _with_levels(interval: IntervalQuery, judged: IntervalQuery) -> IntervalQuery:
+    """The question of all levels on the interval of `judged`, which has fewer, with dyadic edges."""
+    if judged.levels == interval.levels:
+        return judged
+    unit = with_bits(np.array((judged.high - judged.low) / interval.levels), BITS_OF_WIDE)
+    query = query_at(interval, ((judged.low + judged.high) / 2, float(unit)), judged.transform)
+    assert isinstance(query, IntervalQuery)
+    return query
+
+
 def _sizes(mechanism: Mechanism, epsilon: Fraction) -> tuple[int, ...]:
     """How many edges may be the best: more than two cells need less noise than low ε has."""
-    if mechanism in _ON_INTERVALS:
+    if mechanism in ON_INTERVALS:
         return (1,) if epsilon < 3 else (1, 2, 4)
     return (1, 2) if epsilon < 3 else (1, 2, 4, 8)
 

@@ -1,8 +1,10 @@
 """Queries on a lattice: a design's question in standard units, moved to members of the family and rounded.
 
-Rounding keeps the number of distinct queries, and so the count table, small (design section 2). All coordinates are
-dyadic, so that every machine computes the same cells; the step is the power of two nearest to a tenth of the scale, but
-never too fine for floating point at the location.
+Rounding keeps the number of distinct queries, and so the count table, small (design section 2). What is rounded is
+where a question lies and how wide it is, never the distance between its levels: an interval tells what it tells by its
+ends, however many levels it has. All coordinates are dyadic, so that every machine computes the same cells. Centres lie
+on multiples of a step, the power of two nearest to a tenth of the scale, widths keep their leading bits, and neither is
+too fine for floating point at the location.
 """
 
 from collections.abc import Sequence
@@ -17,15 +19,34 @@ import numpy.typing as npt
 from dither_client import IntervalQuery, InvalidQuery, Query, RandomizedResponse, Staircase, Transform
 from dither_estimator.families import FloatArray
 
-__all__ = ["Address", "addresses", "edges_at", "query_at", "rebuilt", "rounded", "threshold", "with_edges"]
+__all__ = [
+    "BITS_OF_WIDE",
+    "Address",
+    "addresses",
+    "edges_at",
+    "interval_addresses",
+    "power_of_two",
+    "query_at",
+    "rebuilt",
+    "rounded",
+    "threshold",
+    "with_bits",
+    "with_edges",
+]
 
 _FINE = 1_024
 """Cuts in standard units are rounded to a 1,024th, far below what the information can tell."""
 _BITS = 40
 """A step is no finer than this many bits below the location: the other bits of a double are for what lies between."""
+_WIDE = 8
+"""An interval is wide from so many steps on: what it tells depends on its width, which keeps more bits."""
+BITS_OF_WIDE = 4
+_BITS_OF_NARROW = 2
+_NARROWEST = 1 / 8
+"""An interval between edges that have fallen together is so many steps wide."""
 
-Address = tuple[int, int, int]
-"""Where a query lies on the lattice: the step's exponent, and its centre and its unit of width in steps."""
+Address = tuple[float, float]
+"""Where a query lies on the lattice: its centre, and the distance between its levels (of cuts: the unit of length)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,47 +56,102 @@ class _Frame:
     centre: float
     unit: float
     offsets: npt.NDArray[Any]
+    levels: float
+    """The width in units; infinite for cuts, whose unit always keeps the bits of a wide interval's."""
 
 
 @lru_cache(maxsize=4096)
 def _frame(standard: Query) -> _Frame:
     if standard.n_cells == 2:
-        return _Frame(standard.edges[0], 0.0, np.zeros(1))
+        return _Frame(standard.edges[0], 0.0, np.zeros(1), 1)
     if isinstance(standard, IntervalQuery):
-        offsets = np.arange(standard.levels) - (standard.levels - 1) / 2
-        return _Frame((standard.low + standard.high) / 2, (standard.high - standard.low) / standard.levels, offsets)
-    return _Frame(0.0, 1.0, np.round(np.array(standard.edges) * _FINE) / _FINE)
+        unit = (standard.high - standard.low) / standard.levels
+        return _Frame((standard.low + standard.high) / 2, unit, _offsets(standard.levels), standard.levels)
+    return _Frame(0.0, 1.0, np.round(np.array(standard.edges) * _FINE) / _FINE, np.inf)
+
+
+def _offsets(levels: int) -> FloatArray:
+    """Edges of an interval, in units from its centre."""
+    return np.arange(levels, dtype=np.float64) - np.float64((levels - 1) / 2)
 
 
 def addresses(standard: Query, locations: FloatArray, scales: FloatArray, step: float = 0.0) -> list[Address]:
     """The lattice points nearest to `standard`, a query in standard units, asked of the members (location, scale).
 
-    Both have shape (n,). No step of the lattice is to be finer than `step`, but for rounding to a power of two.
+    Both have shape (n,). Centres need be no nearer than `step` makes them, widths keep to the scale.
     """
     frame = _frame(standard)
-    centres = locations + scales * frame.centre
-    coarse = np.frexp(np.maximum(np.abs(centres), scales))[1] - _BITS
-    exponents = np.maximum(np.rint(np.log2(np.maximum(scales / 10, step))), coarse).astype(int)
-    steps = np.ldexp(1.0, exponents)
-    units = np.maximum(np.rint(scales * frame.unit / steps), 1.0) if frame.unit else np.zeros_like(steps)
-    whole = np.rint(centres / steps).tolist()
-    return list(zip(exponents.tolist(), map(int, whole), map(int, units.tolist()), strict=True))
+    wanted = locations + scales * frame.centre
+    finest = _finest(np.maximum(np.abs(wanted), scales))
+    steps = np.maximum(power_of_two(np.maximum(scales / 10, step)), finest)
+    centres = np.rint(wanted / steps) * steps
+    units = np.zeros_like(steps)
+    if frame.unit:
+        wide = frame.unit * frame.levels >= _WIDE / 10
+        units = with_bits(scales * frame.unit, BITS_OF_WIDE if wide else _BITS_OF_NARROW, finest)
+    return list(zip(centres.tolist(), units.tolist(), strict=True))
 
 
-def edges_at(standard: Query, at: Sequence[Address]) -> FloatArray:
-    """The edges of the queries at some addresses, shape (n_cells - 1, n)."""
+def interval_addresses(
+    levels: int, first: FloatArray, last: FloatArray, steps: FloatArray, bits: int | None = None
+) -> list[Address]:
+    """The lattice points nearest to intervals of `levels` levels, 2 at least, with these first and last edges.
+
+    All of shape (n,). An edge so near to 0 that the step would move it to another order of magnitude keeps its place
+    instead of the centre. The width keeps as many bits as given, or as are worth it.
+    """
+    finest = _finest(np.maximum(np.abs(first), np.abs(last)))
+    widths = np.maximum(last - first, _NARROWEST * steps)
+    if bits is None:
+        leading = np.where(widths >= _WIDE * steps, BITS_OF_WIDE, _BITS_OF_NARROW)
+    else:
+        leading = np.full(len(widths), bits)
+    units = with_bits(widths / (levels - 1), leading, finest)
+    half = units * (levels - 1) / 2
+    steps = np.maximum(steps, finest)
+    centres = np.rint((first + last) / 2 / steps) * steps
+    centres = np.where((first > 0) & (first < 8 * steps), rounded(first, steps) + half, centres)
+    centres = np.where((last < 0) & (last > -8 * steps), rounded(last, steps) - half, centres)
+    return list(zip(centres.tolist(), units.tolist(), strict=True))
+
+
+def power_of_two(values: FloatArray) -> FloatArray:
+    """The power of two nearest to each positive value."""
+    powers: FloatArray = np.exp2(np.rint(np.log2(values)))
+    return powers
+
+
+def _finest(magnitudes: FloatArray) -> FloatArray:
+    """The finest step at locations of these magnitudes."""
+    finest: FloatArray = np.ldexp(1.0, np.frexp(magnitudes)[1] - _BITS)
+    return finest
+
+
+def with_bits(values: FloatArray, bits: npt.NDArray[Any] | int, finest: FloatArray | float = 0.0) -> FloatArray:
+    """The nearest numbers of so many leading bits that are multiples of `finest`, and not 0."""
+    last_bits = np.maximum(np.ldexp(1.0, np.frexp(values)[1] - bits), finest)
+    numbers: FloatArray = np.maximum(np.rint(values / last_bits), 1.0) * last_bits
+    return numbers
+
+
+def edges_at(standard: Query, at: Sequence[Address], judged: Query | None = None) -> FloatArray:
+    """The edges of the queries at some addresses, shape (n_cells - 1, n).
+
+    With `judged` those of a question of other levels on the same intervals.
+    """
     frame = _frame(standard)
-    exponents, centres, units = (np.array(column, dtype=float) for column in zip(*at, strict=True))
-    edges: FloatArray = np.exp2(exponents) * (centres + frame.offsets[:, np.newaxis] * units)
+    offsets = frame.offsets
+    if isinstance(judged, IntervalQuery) and isinstance(standard, IntervalQuery) and judged is not standard:
+        offsets = _offsets(judged.levels) * (standard.levels / judged.levels)
+    centres, units = np.array(at).T
+    edges: FloatArray = centres + offsets[:, np.newaxis] * units
     return edges
 
 
 @lru_cache(maxsize=1 << 16)
 def query_at(standard: Query, at: Address, transform: Transform) -> Query:
     """The query at an address. Raises `InvalidQuery` where floating point cannot hold it."""
-    exponent, centre_steps, unit_steps = at
-    step = 2.0**exponent
-    centre, unit = centre_steps * step, unit_steps * step
+    centre, unit = at
     if isinstance(standard, IntervalQuery):
         if standard.levels == 1:
             return threshold(centre, standard, transform)

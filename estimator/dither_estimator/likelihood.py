@@ -15,6 +15,9 @@ __all__ = ["CountLikelihood"]
 _BLOCK = 1 << 18
 """CDF values computed at once: blocks of 2 MiB stay in cache and let other threads run."""
 
+_SCATTERED = 4
+"""Of many levels most answers never come: where one in so many came, the others' probabilities are not computed."""
+
 
 @dataclass(frozen=True)
 class CountLikelihood:
@@ -44,6 +47,9 @@ class CountLikelihood:
         """Shape (n,), for `theta` (n, d)."""
         total = np.zeros(len(theta)) if self.members is None else self.members.log_likelihood(theta)
         for group, counts in zip(self.groups, self.counts, strict=True):
+            if np.count_nonzero(counts) * _SCATTERED < counts.size:
+                _add_scattered(total, self.family, theta, group, counts)
+                continue
             size = max(1, _BLOCK // max(1, group.edges.size))
             for start in range(0, len(theta), size):
                 block = slice(start, start + size)
@@ -68,3 +74,14 @@ def _log_likelihood(channel: Channel, cdf: FloatArray, counts: FloatArray) -> Fl
             np.log(shares, out=shares)
             total += shares @ row[span]
     return total
+
+
+def _add_scattered(total: FloatArray, family: Family, theta: FloatArray, group: QueryGroup, counts: FloatArray) -> None:
+    """Adds the log-likelihood of counts (n_answers, q) to `total` (n,): question by question, of what came alone."""
+    size = max(1, _BLOCK // len(group.edges))
+    for edges, column in zip(group.edges.T, counts.T, strict=True):
+        came = np.flatnonzero(column)
+        for start in range(0, len(theta), size) if len(came) else ():
+            block = slice(start, start + size)
+            shares = group.channel.probabilities_of(came, family.cdf(theta[block], edges))
+            total[block] += np.log(shares, out=shares) @ column[came]

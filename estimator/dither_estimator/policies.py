@@ -15,7 +15,7 @@ from dither_estimator.design import MANY_CELLS, DesignError, Mechanism, optimal_
 from dither_estimator.design_nearby import carried
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.goals import Goal
-from dither_estimator.interval_questions import interval_question
+from dither_estimator.interval_questions import interval_question, with_fewer_levels
 from dither_estimator.lattice import threshold
 from dither_estimator.particles import ParticleSystem, systematic_resample
 from dither_estimator.reduction import Predictions, choose_batch, with_normal_scores
@@ -109,7 +109,7 @@ class Adaptive:
         spec = self.specification
         home, queries, _ = _questions(spec, particles, epsilon)
         questions = (*queries, *_probes(spec, home, epsilon))
-        n_edges = sum(len(query.edges) for query in questions)
+        n_edges = sum(len(with_fewer_levels(query).edges) for query in questions)
         n_draws = max(_FEWEST_DRAWS, min(-(-max(_CANDIDATES, 2 * size) // len(questions)), _EDGES // n_edges))
         return offers(spec.family, home, questions, members[:n_draws], spec.transform)
 

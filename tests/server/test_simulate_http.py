@@ -82,6 +82,17 @@ def stored(folder: Path, collection: str) -> tuple[int, int]:
     return rows, counted
 
 
+@pytest.mark.parametrize("policy", ["adaptive", "thompson"])
+def test_many_levels_are_asked_where_the_design_has_them(server: ServerProcess, policy: str) -> None:
+    """Of 12 runs the sd of μ was 0.6 in the median and 1.3 at most; levels on the lattice left 28 to 81, or 1.7."""
+    terms = {"range": [0, 100], "goal": "mu", "levels": 64, "particles": 1_000, "policy": policy}
+    values = np.random.default_rng(3).normal(50.0, 10**0.5, 1_000)
+    roles = draw_roles(np.random.default_rng(4), Behaviours(), len(values))
+    outcome = simulate_over_http(server.url, TOKEN, create(server, **terms), values, roles, 8, 1)
+    assert outcome.posterior["posterior"]["mu"]["sd"] < (4 if policy == "adaptive" else 1.6)
+    assert outcome.posterior["queries"] < 500
+
+
 @pytest.mark.parametrize(
     "behaviours",
     [

@@ -19,7 +19,7 @@ class Weibull(Family):
 
     @property
     def shapes(self) -> tuple[int, ...]:
-        return ()
+        return (0,)
 
     @property
     def standard(self) -> FloatArray:
