@@ -87,7 +87,7 @@ def prepare(url: str, token: str) -> list[Target]:
         invited = str(admin.create_collection({**_SPEC, "admission": "invite"})["id"])
         codes = list(admin.invite(invited, 200))
         issued = api.post(f"/v1/collections/{public}/tickets", b'{"count": 400}')["tickets"]
-    answers = [{"ticket": one["ticket"], "answer": i % 2} for i, one in enumerate(issued)]
+    answers = [{"ticket": one["ticket"], "answer": i % 2, "retry_key": f"key-{i:020}"} for i, one in enumerate(issued)]
     one, batches = answers[:300], [answers[i : i + 5] for i in range(300, 400, 5)]
     redemptions = [{"invitation": code, "retry_key": f"{code}-{code}"} for code in codes]
     base = "/v1/collections/{collection_id}"

@@ -103,8 +103,10 @@ def _bodies(sizes: tuple[int, ...]) -> Iterator[tuple[str, bytes]]:
         yield "a byte order mark", b"\xef\xbb\xbf" + b'{"count":1}' + b" " * (size - 20)
         yield "gzip", gzip.compress(b" " * size)
     for count in (500, 10_000):
-        answers = [{"ticket": _TICKET, "answer": 0}] * count
+        answers = [{"ticket": _TICKET, "answer": 0, "retry_key": "k" * 16}] * count
         yield f"{count:,} forged tickets", json.dumps({"responses": answers}).encode()
+        marked = [{"ticket": _TICKET, "answer": 0, "retry_key": ":" * 16}] * count
+        yield f"{count:,} keys of colons", json.dumps({"responses": marked}).encode()
     yield "a count", b'{"count":10001}'
     yield "an invitation", b'{"invitation":"' + b"a" * 26 + b'","retry_key":"' + b"k" * 128 + b'"}'
 

@@ -13,6 +13,7 @@ from benchmarks.machine import LOAD_CORE, cpu_seconds, on_core
 from benchmarks.servers import TOKEN, Target
 from dither_client.addresses import collection_path, parse_address
 from dither_client.api import Api
+from dither_client.entries import new_retry_key
 from dither_client.flow import JSON_HEADERS, Response, Send
 from dither_server.simulate.connections import Connections
 
@@ -61,15 +62,19 @@ def answers(target: Target, collection: str, count: int) -> list[Send]:
     """Requests with an answer each."""
     path = collection_path(collection, "responses")
     return [
-        Send("POST", path, json.dumps({"ticket": ticket, "answer": i % 2}).encode(), JSON_HEADERS)
+        Send("POST", path, json.dumps(_answer(ticket, i % 2)).encode(), JSON_HEADERS)
         for i, ticket in enumerate(tickets(target, collection, count))
     ]
+
+
+def _answer(ticket: str, answer: int) -> dict[str, object]:
+    return {"ticket": ticket, "answer": answer, "retry_key": new_retry_key()}
 
 
 def batches(target: Target, collection: str, count: int, size: int) -> list[Send]:
     """Requests with `size` answers each, `count` in all."""
     path = collection_path(collection, "responses/batch")
-    each = [{"ticket": ticket, "answer": i % 2} for i, ticket in enumerate(tickets(target, collection, count))]
+    each = [_answer(ticket, i % 2) for i, ticket in enumerate(tickets(target, collection, count))]
     bodies = [json.dumps({"responses": each[at : at + size]}).encode() for at in range(0, count, size)]
     headers = {**JSON_HEADERS, "authorization": f"Bearer {TOKEN}"}  # only a gateway may send many at once
     return [Send("POST", path, body, headers) for body in bodies]

@@ -146,7 +146,15 @@ def _fill(url: str, rows: int, path: Path | None) -> int:
     for at in range(0, rows, _PART):
         now = int(time.time()) + at // _PART
         arrivals = [
-            Arrival((1, now.to_bytes(4, "big") + os.urandom(16)), queries[i % 16], i % 2, 1000 * now, False)
+            Arrival(
+                (1, now.to_bytes(4, "big") + os.urandom(16)),
+                queries[i % 16],
+                i % 2,
+                1000 * now,
+                False,
+                0,
+                os.urandom(16),
+            )
             for i in range(_PART)
         ]
         with writing(engine).begin() as connection:

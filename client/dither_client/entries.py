@@ -1,8 +1,8 @@
 """What a ledger is: every ε a respondent has spent, and every answer until the server has it.
 
 An entry is made before noise is drawn and never removed, one for each collection of each server. Its state is
-`charged` (ticket and query are stored, ε is spent), then `drawn` (the answer is stored, for good), then `sent` (the
-receipt is stored) or `expired` (the answer came too late; the charge stands).
+`charged` (ticket and query are stored, ε is spent), then `drawn` (the answer is stored, for good, with the key that it
+is sent with), then `sent` (the receipt is stored) or `expired` (the answer came too late; the charge stands).
 """
 
 import math
@@ -37,7 +37,11 @@ Answer = int | tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One collection's ticket, query and answer. `answer` is None until it is drawn, `receipt` until it is sent."""
+    """One collection's ticket, query and answer. `answer` is None until it is drawn, `receipt` until it is sent.
+
+    `retry_key` is drawn with the answer and sent with it: it shows the server that a repeat comes from whoever sent the
+    answer first. Others who have the ticket do not have it, and learn nothing by guessing answers.
+    """
 
     server: str
     collection: str
@@ -47,10 +51,12 @@ class Entry:
     query: Asked
     answer: Answer | None = field(default=None, repr=False)
     receipt: str | None = None
+    retry_key: str | None = field(default=None, repr=False)
 
-    def moved(self, state: State, answer: Answer | None, receipt: str | None = None) -> "Entry":
+    def moved(self, state: State, answer: Answer | None, retry_key: str | None, receipt: str | None = None) -> "Entry":
         """This entry in another state; twice as fast as `dataclasses.replace`."""
-        return Entry(self.server, self.collection, state, self.micro_epsilon, self.ticket, self.query, answer, receipt)
+        kept = (self.server, self.collection, state, self.micro_epsilon, self.ticket, self.query)
+        return Entry(*kept, answer, receipt, retry_key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +123,7 @@ class LedgerProtocol(Protocol):
         """
 
     def draw(self, server: str, collection: str, answer: Answer) -> Entry:
-        """Stores the answer of a charged entry, and returns the entry with the answer that was stored first."""
+        """Stores the answer of a charged entry with a new retry key, and returns the entry as it was stored first."""
 
     def retry_key(self, server: str, collection: str) -> str:
         """What a ticket for an invitation is asked for with: random, and the same whenever it is asked for again."""

@@ -266,9 +266,9 @@ def send_flow(entry: Entry, ledger: LedgerProtocol, retry: Retry = _RETRY) -> Fl
         raise AlreadyAnswered("this collection already has your answer, and takes one only", entry.receipt)
     if entry.state == "expired":
         raise AnswerExpired("an answer to this collection came too late; it is not drawn again and its charge stands")
-    if not isinstance(answer, int) or isinstance(entry.query, MemberCounts):
+    if not isinstance(answer, int) or isinstance(entry.query, MemberCounts) or entry.retry_key is None:
         raise LedgerError("the ledger has no answer to send to this collection")
-    body = json.dumps({"ticket": entry.ticket, "answer": answer}).encode()
+    body = json.dumps({"ticket": entry.ticket, "answer": answer, "retry_key": entry.retry_key}).encode()
     path = collection_path(entry.collection, "responses")
     response = yield from exchange(Send("POST", path, body, JSON_HEADERS), retry)
     if response.status in (200, 201):

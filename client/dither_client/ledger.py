@@ -22,7 +22,7 @@ from dither_client.price import Price
 
 __all__ = ["Ledger"]
 
-_VERSION = 4
+_VERSION = 5
 
 _SCHEMA = """
 CREATE TABLE entries (
@@ -53,17 +53,26 @@ CREATE TABLE entries (
 
 _UPGRADES = {
     # The ρ of zero-concentrated differential privacy, where the query's mechanism states one.
-    1: "ALTER TABLE entries ADD COLUMN micro_rho INTEGER CONSTRAINT a_rho_is_positive CHECK (micro_rho > 0)",
+    1: ("ALTER TABLE entries ADD COLUMN micro_rho INTEGER CONSTRAINT a_rho_is_positive CHECK (micro_rho > 0)",),
     # What tickets for invitations are asked for with: stored before it is sent, so that a lost reply costs nothing.
-    2: "CREATE TABLE retry_keys (server TEXT NOT NULL, collection TEXT NOT NULL, key TEXT NOT NULL, "
-    "CONSTRAINT one_retry_key_for_a_collection UNIQUE (server, collection))",
+    2: (
+        "CREATE TABLE retry_keys (server TEXT NOT NULL, collection TEXT NOT NULL, key TEXT NOT NULL, "
+        "CONSTRAINT one_retry_key_for_a_collection UNIQUE (server, collection))",
+    ),
     # What the first terms said that this ledger was told: no question may cost more.
-    3: "CREATE TABLE prices (server TEXT NOT NULL, collection TEXT NOT NULL, price TEXT NOT NULL, "
-    "CONSTRAINT one_price_of_a_collection UNIQUE (server, collection))",
+    3: (
+        "CREATE TABLE prices (server TEXT NOT NULL, collection TEXT NOT NULL, price TEXT NOT NULL, "
+        "CONSTRAINT one_price_of_a_collection UNIQUE (server, collection))",
+    ),
+    # What an answer is sent with, and sent again with; those that wait to be sent get one, too.
+    4: (
+        "ALTER TABLE entries ADD COLUMN retry_key TEXT",
+        "UPDATE entries SET retry_key = new_retry_key() WHERE state = 'drawn'",
+    ),
 }
 """What takes a file from each version to the next. New files are made at version 1 and upgraded, too."""
 
-_COLUMNS = "server, collection, state, micro_epsilon, ticket, query, answer, receipt"
+_COLUMNS = "server, collection, state, micro_epsilon, ticket, query, answer, receipt, retry_key"
 
 _PATIENCE = 30.0
 """Seconds to wait for another process to finish its transaction."""
@@ -137,7 +146,8 @@ class Ledger:
     def draw(self, server: str, collection: str, answer: Answer) -> Entry:
         # SQLite keeps a text as it is in a column of integers: several counts are a JSON list.
         stored = answer if isinstance(answer, int) else json.dumps(answer)
-        self._advance(server, collection, "charged", "state = 'drawn', answer = ?", stored)
+        change = "state = 'drawn', answer = ?, retry_key = ?"
+        self._advance(server, collection, "charged", change, stored, new_retry_key())
         with self._reading() as db:
             return self._entry(db, server, collection)
 
@@ -292,8 +302,10 @@ class Ledger:
                 raise LedgerError(f"{self.path} is a database, but not a ledger")
             db.execute(_SCHEMA)
             db.execute("PRAGMA user_version = 1")
+        db.create_function("new_retry_key", 0, new_retry_key)
         for version in range(self._version(), _VERSION):
-            db.execute(_UPGRADES[version])
+            for statement in _UPGRADES[version]:
+                db.execute(statement)
             db.execute(f"PRAGMA user_version = {version + 1}")
 
     def _use_wal(self) -> None:
@@ -313,11 +325,11 @@ class Ledger:
 
 
 def _read_entry(row: tuple[Any, ...]) -> Entry:
-    server, collection, state, micro, ticket, query, answer, receipt = row
+    server, collection, state, micro, ticket, query, answer, receipt, retry_key = row
     try:
         question = parse_asked(decode_json(query.encode()))
     except DitherError:
         raise LedgerError("the ledger holds a query that this version cannot read") from None
     if isinstance(answer, str):
         answer = tuple(json.loads(answer))
-    return Entry(server, collection, state, micro, ticket, question, answer, receipt)
+    return Entry(server, collection, state, micro, ticket, question, answer, receipt, retry_key)

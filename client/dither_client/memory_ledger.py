@@ -47,7 +47,7 @@ class MemoryLedger:
         with self._lock:
             entry = self._entry(server, collection)
             if entry.state == "charged":
-                entry = entry.moved("drawn", answer)
+                entry = entry.moved("drawn", answer, new_retry_key())
                 self._entries[server, collection] = entry
             return entry
 
@@ -66,13 +66,13 @@ class MemoryLedger:
         with self._lock:
             entry = self._entry(server, collection)
             if entry.state == "drawn":
-                self._entries[server, collection] = entry.moved("sent", entry.answer, receipt)
+                self._entries[server, collection] = entry.moved("sent", entry.answer, entry.retry_key, receipt)
 
     def mark_expired(self, server: str, collection: str) -> None:
         with self._lock:
             entry = self._entry(server, collection)
             if entry.state == "drawn":
-                self._entries[server, collection] = entry.moved("expired", entry.answer)
+                self._entries[server, collection] = entry.moved("expired", entry.answer, entry.retry_key)
 
     def unsent(self, server: str) -> list[Entry]:
         with self._lock:

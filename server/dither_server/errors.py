@@ -17,7 +17,7 @@
     │   ├── TicketInvalid     forged, garbled, or signed with another secret
     │   ├── TicketForeign     issued for another collection
     │   └── TicketExpired     its life is over
-    ├── AlreadyAnswered       the ticket has been used for another answer
+    ├── AlreadyAnswered       the ticket has been used
     ├── CollectionRefused
     │   ├── CollectionNotOpen before `opens_at`
     │   ├── CollectionPaused  takes answers to tickets issued before, issues none
@@ -168,9 +168,9 @@ class TicketExpired(TicketRefused):
 
 
 class AlreadyAnswered(Refusal):
-    """The ticket counts already, with another answer."""
+    """The ticket counts already. With which answer is not said: whoever has the ticket could guess."""
 
-    default = "The ticket has been used for another answer: one ticket counts once."
+    default = "The ticket has been used: only the same answer with the same retry key gets its receipt again."
 
 
 class AlreadyShared(Refusal):

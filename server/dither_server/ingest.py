@@ -2,8 +2,13 @@
 
 The order of checks on an answer whose ticket is genuine: already stored (then its fate is settled, whatever has become
 of the collection since); the collection's state; the ticket's expiry; `max_answers`.
+
+Whoever sends an answer again is told so if it shows the key that the answer was first sent with. Whoever else has the
+ticket is told that it is used, whatever answer it brings: guesses at what is stored are all told the same.
 """
 
+import hashlib
+import hmac
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +22,7 @@ from dither_server.ingest_sql import (
     NOT_KEPT,
     Key,
     Rules,
+    StoredAnswer,
     number_queries,
     read_rules,
     read_stored,
@@ -24,8 +30,9 @@ from dither_server.ingest_sql import (
     store_answers,
 )
 
-__all__ = ["Arrival", "Fate", "Ingest", "Stored"]
+__all__ = ["Arrival", "Fate", "Ingest", "Stored", "hash_retry_key"]
 
+_HASH_BYTES = 16
 _COLLECTION = itemgetter(0)
 
 
@@ -34,9 +41,9 @@ class Fate(IntEnum):
 
     STORED = auto()
     REPEATED = auto()
-    """The same answer was stored before; any answer, where none is kept."""
-    CONTRADICTED = auto()
-    """Another answer was stored before."""
+    """The same answer was stored before, by who has its key; any answer, where none is kept."""
+    TAKEN = auto()
+    """An answer was stored before, and nothing is said of it."""
     CLOSED = auto()
     EXPIRED = auto()
     FULL = auto()
@@ -56,6 +63,13 @@ class Arrival(NamedTuple):
     """Whether the ticket's life was over by then."""
     gateway: int = 0
     """The number of the gateway that the ticket came through; 0 for none."""
+    retry_hash: bytes | None = None
+    """Of the key that the answer came with, as `hash_retry_key`; None without one."""
+
+
+def hash_retry_key(ticket: bytes, retry_key: str) -> bytes:
+    """What a key is stored as: who can read the database cannot send an answer again and learn that it is the same."""
+    return hashlib.sha256(ticket + retry_key.encode()).digest()[:_HASH_BYTES]
 
 
 @dataclass(frozen=True)
@@ -113,7 +127,7 @@ class Ingest:
             del candidates[key]
             refused[key] = Fate.FULL
         numbers = self._query_numbers(connection, {arrival.query for arrival in candidates.values()})
-        rows = {key: (numbers[a.query], a.answer, a.received_at) for key, a in candidates.items()}
+        rows = {key: (numbers[a.query], a.answer, a.received_at, a.retry_hash) for key, a in candidates.items()}
         kept = {key: row for key, row in rows.items() if rules[key[0]].keep_answers}
         rest = {key: row for key, row in rows.items() if key not in kept} if len(kept) < len(rows) else {}
         new = store_answers(connection, self.slot, kept) | spend_tickets(connection, self.slot, rest)
@@ -122,7 +136,7 @@ class Ingest:
         added = Counter(key[0] for key in new)
         totals = {number: rules[number].total + more if number in limited else None for number, more in added.items()}
         stored = {key: candidates[key] for key in new}
-        known |= dict.fromkeys(rest.keys() & new, NOT_KEPT)
+        known |= dict.fromkeys(rest.keys() & new, (NOT_KEPT, None))
         fates = _fates(arrivals, refused, stored, known)
         return Stored(fates, totals, numbers, stored.values(), added)
 
@@ -131,7 +145,7 @@ class Ingest:
     ) -> Stored:
         """Stores arrivals that only their collection's end or an earlier answer may stand in the way of."""
         candidates = {arrival.key: arrival for arrival in reversed(arrivals)}  # of one ticket twice, the first
-        rows = {key: (self._queries[a.query], a.answer, a.received_at) for key, a in candidates.items()}
+        rows = {key: (self._queries[a.query], a.answer, a.received_at, a.retry_hash) for key, a in candidates.items()}
         new = store_answers(connection, self.slot, rows)
         added = Counter(map(_COLLECTION, new))
         totals = dict.fromkeys(added)
@@ -176,7 +190,7 @@ def _fates(
     arrivals: Sequence[Arrival],
     refused: Mapping[Key, Fate],
     new: Mapping[Key, Arrival],
-    known: Mapping[Key, int],
+    known: Mapping[Key, StoredAnswer],
 ) -> list[Fate]:
     """The fate of each arrival; of several with one ticket, the first was stored and the others meet its answer."""
     fates = []
@@ -185,9 +199,19 @@ def _fates(
         if first is arrival:
             fates.append(Fate.STORED)
             continue
-        answer = known.get(arrival.key, first.answer if first else None)
-        if answer is None:
-            fates.append(refused[arrival.key])
-        else:
-            fates.append(Fate.REPEATED if answer in (arrival.answer, NOT_KEPT) else Fate.CONTRADICTED)
+        stored = known.get(arrival.key, (first.answer, first.retry_hash) if first else None)
+        fates.append(refused[arrival.key] if stored is None else _settled(stored, arrival))
     return fates
+
+
+def _settled(stored: StoredAnswer, arrival: Arrival) -> Fate:
+    """The fate of an answer whose ticket has an answer already.
+
+    The key comes first: without it, neither the fate nor the time that this takes depends on the answers.
+    """
+    answer, retry_hash = stored
+    if answer == NOT_KEPT:
+        return Fate.REPEATED
+    if retry_hash is None or arrival.retry_hash is None or not hmac.compare_digest(retry_hash, arrival.retry_hash):
+        return Fate.TAKEN
+    return Fate.REPEATED if answer == arrival.answer else Fate.TAKEN

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, func, literal, select
+from sqlalchemy import Connection, Select, bindparam, func, literal, null, select
 
 from dither_server.database import driver_rows, insert_into
 from dither_server.ingest_rows import RowInsert
@@ -19,6 +19,7 @@ __all__ = [
     "AnswerValues",
     "Key",
     "Rules",
+    "StoredAnswer",
     "add_counts",
     "number_queries",
     "read_rules",
@@ -33,8 +34,11 @@ NOT_KEPT = -1
 Key = tuple[int, bytes]
 """A collection's number and the key of a ticket in it."""
 
-AnswerValues = tuple[int, int, int]
-"""Of an answer to be stored: its query's number, the answer, and when it was received (milliseconds)."""
+AnswerValues = tuple[int, int, int, bytes | None]
+"""Of an answer to be stored: its query's number, the answer, when it was received (milliseconds), its key's hash."""
+
+StoredAnswer = tuple[int, bytes | None]
+"""The answer to a ticket, and the hash of the key that it was sent with; None where it came without one."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,7 @@ _ANSWERS = RowInsert(
         ("query", "integer"),
         ("answer", "smallint"),
         ("received_at", "bigint"),
+        ("retry_hash", "bytea"),
     ),
     "ON CONFLICT (collection, ticket) DO NOTHING RETURNING collection, ticket",
 )
@@ -75,10 +80,10 @@ _COUNTS = RowInsert(
 
 _STORE_ON_POSTGRES = """
     WITH new AS (
-        INSERT INTO answers (collection, ticket, query, answer, received_at)
+        INSERT INTO answers (collection, ticket, query, answer, received_at, retry_hash)
         SELECT given.*
-        FROM unnest(%b::integer[], %b::bytea[], %b::integer[], %b::smallint[], %b::bigint[])
-            AS given (collection, ticket, query, answer, received_at)
+        FROM unnest(%b::integer[], %b::bytea[], %b::integer[], %b::smallint[], %b::bigint[], %b::bytea[])
+            AS given (collection, ticket, query, answer, received_at, retry_hash)
         JOIN collections ON collections.number = given.collection
         WHERE collections.state <> 'closed' AND (closes_at IS NULL OR given.received_at < closes_at)
         ON CONFLICT (collection, ticket) DO NOTHING RETURNING collection, ticket, query, answer
@@ -121,17 +126,17 @@ def read_rules(connection: Connection, numbers: Iterable[int]) -> dict[int, Rule
     return rules
 
 
-def read_stored(connection: Connection, keys: Iterable[Key], rules: Mapping[int, Rules]) -> dict[Key, int]:
+def read_stored(connection: Connection, keys: Iterable[Key], rules: Mapping[int, Rules]) -> dict[Key, StoredAnswer]:
     """The answers that are stored under `keys`, `NOT_KEPT` where a collection keeps none."""
     tickets: defaultdict[int, list[bytes]] = defaultdict(list)
     for collection, ticket in keys:
         tickets[collection].append(ticket)
     statements = _statements(connection.dialect.name)
-    stored: dict[Key, int] = {}
+    stored: dict[Key, StoredAnswer] = {}
     for collection, some in tickets.items():
         wanted = statements.stored if rules[collection].keep_answers else statements.spent
         found = connection.execute(wanted, {"collection": collection, "tickets": some})
-        stored |= {(collection, ticket): answer for ticket, answer in found}
+        stored |= {(collection, ticket): (answer, retry_hash) for ticket, answer, retry_hash in found}
     return stored
 
 
@@ -197,10 +202,13 @@ def _statements(dialect: str) -> _Statements:
         row.number.in_(bindparam("numbers", expanding=True))
     )
     stored, spent = (
-        select(table.c.ticket, answer).where(
+        select(table.c.ticket, *kept).where(
             table.c.collection == bindparam("collection"), table.c.ticket.in_(bindparam("tickets", expanding=True))
         )
-        for table, answer in ((answers, answers.c.answer), (spent_tickets, literal(NOT_KEPT)))
+        for table, kept in (
+            (answers, (answers.c.answer, answers.c.retry_hash)),
+            (spent_tickets, (literal(NOT_KEPT), null())),
+        )
     )
     totals = select(counts.c.collection, func.sum(counts.c.count)).where(
         counts.c.collection.in_(bindparam("numbers", expanding=True))

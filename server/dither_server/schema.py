@@ -68,10 +68,12 @@ answers = Table(
     Column("query", Integer, nullable=False),
     Column("answer", SmallInteger, nullable=False),
     Column("received_at", BigInteger, nullable=False),
+    Column("retry_hash", LargeBinary(16)),
     # That collection and query exist is counts' to see to: looking them up for each answer would be dear.
     PrimaryKeyConstraint("collection", "ticket", name="answers_one_ticket_counts_once"),
     CheckConstraint("length(ticket) = 20", name="answers_ticket_has_20_bytes"),
     CheckConstraint("answer >= 0", name="answers_answer_is_not_negative"),
+    CheckConstraint("length(retry_hash) = 16", name="answers_retry_hash_has_16_bytes"),
     sqlite_with_rowid=False,
 )
 

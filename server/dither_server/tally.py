@@ -69,7 +69,7 @@ class Tally:
     def answered(self, arrivals: Collection[Arrival]) -> None:
         """These answers were stored."""
         slices, late = [], []
-        for (collection, ticket), query, _, received_at, _, gateway in arrivals:
+        for (collection, ticket), query, _, received_at, _, gateway, _ in arrivals:
             at = int.from_bytes(ticket[:4], "big")
             of = (collection, query, gateway, at // PERIOD)
             slices.append(of)

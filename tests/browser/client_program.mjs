@@ -22,6 +22,10 @@ import { LedgerError, OverCap } from "../../client/dither_client/web/errors.js";
 import { decodeJson } from "../../client/dither_client/web/json.js";
 import { parseQuery } from "../../client/dither_client/web/queries.js";
 
+function newRetryKey() {
+  return Buffer.from(crypto.getRandomValues(new Uint8Array(24))).toString("base64url");
+}
+
 class FolderLedger {
   #folder;
   #cap;
@@ -37,10 +41,11 @@ class FolderLedger {
     if (entry === null) {
       return null;
     }
-    const [answer, receipt, expired] = ["answer", "receipt", "expired"].map((name) => this.#get(collection, name));
-    const state = expired ? "expired" : receipt !== null ? "sent" : answer !== null ? "drawn" : "charged";
+    const [drawn, receipt, expired] = ["drawn", "receipt", "expired"].map((name) => this.#get(collection, name));
+    const { answer, retryKey } = drawn ?? { answer: null, retryKey: null };
+    const state = expired ? "expired" : receipt !== null ? "sent" : drawn !== null ? "drawn" : "charged";
     const query = parseQuery(decodeJson(entry.query));
-    return { server, collection, state, ticket: entry.ticket, answer, receipt, query };
+    return { server, collection, state, ticket: entry.ticket, answer, retryKey, receipt, query };
   }
 
   charge(server, collection, ticket, query) {
@@ -56,7 +61,7 @@ class FolderLedger {
   }
 
   draw(server, collection, answer) {
-    return this.#moved(server, collection, "answer", answer);
+    return this.#moved(server, collection, "drawn", { answer, retryKey: newRetryKey() });
   }
 
   markSent(server, collection, receipt) {
@@ -68,8 +73,7 @@ class FolderLedger {
   }
 
   retryKey(_, collection) {
-    const key = Buffer.from(crypto.getRandomValues(new Uint8Array(24))).toString("base64url");
-    return this.#put(collection, "retry_key", key);
+    return this.#put(collection, "retry_key", newRetryKey());
   }
 
   price(_, collection) {

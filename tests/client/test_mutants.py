@@ -26,7 +26,8 @@ class Mutant:
 
 CHARGE = 'entry = ledger.charge(collection, read(reply)["ticket"], query)'
 UNSTORED = 'entry = {"ticket": read(reply)["ticket"], "query": query, "epsilon": query["epsilon"]}'
-STORE = 'drawn = ledger.put(collection, "answer", drawn)'
+STORE = 'drawn = ledger.put(collection, "drawn", drawn)'
+KEY = 'drawn["retry_key"] = secrets.token_urlsafe(24)'
 
 MUTANTS = {
     "charges after sending": Mutant(
@@ -132,6 +133,25 @@ MUTANTS = {
         (('key = ledger.put(collection, "retry_key", secrets.token_urlsafe(24))', "key = secrets.token_urlsafe(24)"),),
         ("killed-with-invitation",),
     ),
+    "sends its answer without a retry_key": Mutant(PROGRAM, ((KEY, "pass"),), ("flows", "honest")),
+    "draws a new retry_key whenever it sends its answer": Mutant(
+        PROGRAM,
+        ((KEY, "pass"), ("**drawn}).encode()", '**drawn, "retry_key": secrets.token_urlsafe(24)}).encode()')),
+        ("flows", "killed-at-answer", "restored"),
+    ),
+    "makes the retry_key from the ticket": Mutant(
+        PROGRAM, ((KEY, 'drawn["retry_key"] = entry["ticket"].encode().hex().zfill(32)'),), ("flows", "own-retry-key")
+    ),
+    "has one retry_key for every answer": Mutant(
+        PROGRAM,
+        ((KEY, 'drawn["retry_key"] = ledger.put("all", "retry_key", secrets.token_urlsafe(24))'),),
+        ("trackers",),
+    ),
+    "sends its answer with the retry_key of its invitation": Mutant(
+        PROGRAM,
+        ((KEY, 'drawn["retry_key"] = ledger.get(collection, "retry_key") or secrets.token_urlsafe(24)'),),
+        ("killed-with-invitation",),
+    ),
     "does not wait for Retry-After": Mutant(PROGRAM, (("asked), 30)", "0), 30)"),), ("retry-after",)),
     "makes two entries at once": Mutant(
         PROGRAM,
@@ -139,7 +159,7 @@ MUTANTS = {
             ("fcntl.flock(file, fcntl.LOCK_EX)", "pass"),
             ("os.link(path, ", "os.replace(path, "),
             ("            os.unlink(path)", "            pass"),
-            (STORE, 'ledger.put(collection, "answer", drawn)'),
+            (STORE, 'ledger.put(collection, "drawn", drawn)'),
             (
                 CHARGE,
                 f"{UNSTORED}; ledger.charge(collection, entry['ticket'], query)",

@@ -1,6 +1,8 @@
 """The shared vectors, run through a client that is written like `third_client` and `third_program`, or breaks them."""
 
 import json
+import re
+from collections import Counter
 from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
@@ -121,13 +123,16 @@ def check_messages(client: Any, program: Any, folder: Path) -> None:
 
 def check_flows(client: Any, program: Any, folder: Path) -> None:
     folder.mkdir(exist_ok=True)
+    keys: Counter[str] = Counter()
     for number, case in enumerate(vectors("flows.json", "flows")):
-        check_flow(client, program, case, folder / str(number))
+        keys.update(check_flow(client, program, case, folder / str(number)))
+    assert max(keys.values()) == 1, "each answer has a retry key of its own"
 
 
-def check_flow(client: Any, program: Any, case: dict[str, Any], folder: Path) -> None:
-    """One flow, byte for byte of what is drawn, and step by step of what is stored and sent."""
+def check_flow(client: Any, program: Any, case: dict[str, Any], folder: Path) -> set[str]:
+    """One flow, byte for byte of what is drawn, step by step of what is stored and sent. Returns its retry keys."""
     ledger = program.Ledger(folder)
+    keys: set[str] = set()
     take = Bytes(case["bytes"])
     sent: dict[str, bytes] = {}
     for run in case["runs"]:
@@ -136,8 +141,8 @@ def check_flow(client: Any, program: Any, case: dict[str, Any], folder: Path) ->
         def exchange(method: str, path: str, body: bytes, script: Any = script) -> Any:
             step = next(script)
             assert f"{method} {path}" == step["request"]
-            assert (json.loads(body) if body else None) == step["body"]
-            assert stored(ledger) == step["ledger"]
+            assert veiled(json.loads(body) if body else None, keys) == step["body"]
+            assert veiled(stored(ledger), keys) == step["ledger"]
             assert sent.setdefault(f"{method} {path}", body) == body
             if step["reply"] == "killed":
                 raise Killed
@@ -154,19 +159,31 @@ def check_flow(client: Any, program: Any, case: dict[str, Any], folder: Path) ->
             outcome = str(refused)
         assert outcome == run["outcome"]
         assert list(script) == []
-    assert stored(ledger) == case["ledger"]
+    assert veiled(stored(ledger), keys) == case["ledger"]
     assert take.rest == b""
+    assert len(keys) <= 1, "an answer has one retry key"
+    return keys
+
+
+def veiled(fields: dict[str, Any] | None, keys: set[str]) -> dict[str, Any] | None:
+    """`fields` with the sign of the vectors in place of a proper retry key, which is put into `keys`."""
+    key = None if fields is None else fields.get("retry_key")
+    if fields is None or key is None:
+        return fields
+    assert re.fullmatch(r"[!-~]{16,128}", key)
+    keys.add(key)
+    return {**fields, "retry_key": "*"}
 
 
 def stored(ledger: Any) -> dict[str, Any] | None:
     """What the ledger holds of the collection, as the vectors write it."""
-    entry, answer, receipt, expired = (ledger.get("c", name) for name in ("entry", "answer", "receipt", "expired"))
+    entry, drawn, receipt, expired = (ledger.get("c", name) for name in ("entry", "drawn", "receipt", "expired"))
     if entry is None:
         return None
-    state = "expired" if expired else "sent" if receipt else "charged" if answer is None else "drawn"
+    state = "expired" if expired else "sent" if receipt else "charged" if drawn is None else "drawn"
+    answer = {"answer": None, "retry_key": None} if drawn is None else drawn
     return {
-        "state": state, "micro_epsilon": entry["epsilon"], "ticket": entry["ticket"], "answer": answer,
-        "receipt": receipt,
+        "state": state, "micro_epsilon": entry["epsilon"], "ticket": entry["ticket"], **answer, "receipt": receipt,
     }  # fmt: skip
 
 

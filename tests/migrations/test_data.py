@@ -82,9 +82,9 @@ def _rows(keys: list[bytes]) -> dict[str, list[dict[str, Any]]]:
 def test_a_server_goes_on_with_a_database_of_the_first_version(database_url: str) -> None:
     tickets = old_database(database_url)
     with open_site(database_url) as site:
-        receipts = [site.respond("longago", ticket, 1) for ticket in tickets[:ANSWERED]]
-        assert {reply.status_code for reply in receipts} == {200}
-        assert site.respond("longago", tickets[0], 0).status_code == 409
+        for answer in (0, 1):  # stored before answers had keys: nobody is told which
+            replies = [site.respond("longago", ticket, answer) for ticket in tickets[:ANSWERED]]
+            assert {(reply.status_code, reply.content) for reply in replies} == {(409, replies[0].content)}
         assert site.learnt("longago", ANSWERED)["posterior"].keys() == {"mu", "sigma"}
         path = "/v1/collections/longago/posterior"
         assert site.client.get(path, headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 200
@@ -94,9 +94,8 @@ def test_a_server_goes_on_with_a_database_of_the_first_version(database_url: str
         history = site.client.get(f"{path}/history", headers=site.admin).json()["history"]
         assert history[0]["answers"] == 1
         site.check_counts()
-        again = [site.respond("longago", ticket, 1).json()["receipt"] for ticket in tickets[:ANSWERED]]
-        assert again == [reply.json()["receipt"] for reply in receipts]
-        assert len(set(again)) == ANSWERED
+        again = {site.respond("longago", ticket, 0).json()["receipt"] for ticket in tickets[ANSWERED:]}
+        assert len(again) == len(tickets) - ANSWERED
 
 
 def test_a_server_refuses_a_database_of_a_newer_version(database_url: str, reopen: Callable[..., Any]) -> None:

@@ -130,13 +130,14 @@ def answer(
     for name, kind in (("receipt", "AlreadyAnswered"), ("expired", "AnswerExpired")):
         if ledger.get(collection, name) is not None:
             raise Refused(kind)
-    drawn = ledger.get(collection, "answer")
+    drawn = ledger.get(collection, "drawn")
     if drawn is None:
         began = time.monotonic()
-        drawn = sample(entry["query"], cell(entry["query"], value), draw)
+        drawn = {"answer": sample(entry["query"], cell(entry["query"], value), draw)}
         time.sleep(max(0.0, 0.005 - (time.monotonic() - began)))
-        drawn = ledger.put(collection, "answer", drawn)
-    body = json.dumps({"ticket": entry["ticket"], "answer": drawn}).encode()
+        drawn["retry_key"] = secrets.token_urlsafe(24)
+        drawn = ledger.put(collection, "drawn", drawn)
+    body = json.dumps({"ticket": entry["ticket"], **drawn}).encode()
     sent = again(exchange, "POST", f"{path}/responses", body, first)
     if sent.status in (200, 201):
         receipt = token(read(sent.body), "receipt")

@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from dither_server.settings import Settings
 ADMIN = {"Authorization": "Bearer the-admin-token"}
 SPEC = {"name": "Test", "family": "normal", "epsilon": 1, "range": [0, 100], "particles": 100}
 START = 1_800_000_000.0
+RETRY_KEY = "the-retry-key-of-the-tests"
 
 POSTGRES = "postgresql://postgres@127.0.0.1:5432"
 
@@ -69,15 +70,25 @@ class Site:
         assert reply.status_code == 201, reply.text
         return [item["ticket"] for item in reply.json()["tickets"]]
 
-    def respond(self, collection: str, ticket: str, answer: object = 0) -> httpx2.Response:
+    def respond(
+        self, collection: str, ticket: str, answer: object = 0, retry_key: str | None = RETRY_KEY
+    ) -> httpx2.Response:
         """The reply to an answer."""
-        return self.client.post(f"/v1/collections/{collection}/responses", json={"ticket": ticket, "answer": answer})
+        body = {"ticket": ticket, "answer": answer} | ({} if retry_key is None else {"retry_key": retry_key})
+        return self.client.post(f"/v1/collections/{collection}/responses", json=body)
 
     def batch(self, collection: str, *pairs: tuple[str, int]) -> httpx2.Response:
         """The reply to a batch of tickets and answers."""
-        responses = [{"ticket": ticket, "answer": answer} for ticket, answer in pairs]
+        return self.send_batch(
+            collection, [{"ticket": ticket, "answer": answer, "retry_key": RETRY_KEY} for ticket, answer in pairs]
+        )
+
+    def send_batch(self, collection: str, responses: Sequence[Mapping[str, object]]) -> httpx2.Response:
+        """The reply to a batch of answers."""
         path = f"/v1/collections/{collection}/responses/batch"
-        return self.client.post(path, json={"responses": responses}, headers=ADMIN)  # as a gateway, for any number
+        return self.client.post(
+            path, json={"responses": list(responses)}, headers=ADMIN
+        )  # as a gateway, for any number
 
     def set_state(self, collection: str, state: str) -> httpx2.Response:
         """The reply to a change of state."""

@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 from pydantic import SecretStr
 from tests.patience import PATIENCE, ever
-from tests.server.conftest import ADMIN, SPEC
+from tests.server.conftest import ADMIN, RETRY_KEY, SPEC
 from tests.server.process import free_port
 
 from dither_client import parse_query
@@ -128,7 +128,9 @@ class Fleet:
             ticket = (await self.post(f"{path}/tickets", {})).json()
             query = parse_query(ticket["query"])
             answer = query.answer(self.rng.gauss(50, 10), self.rng.randrange)
-            reply = await self.post(f"{path}/responses", {"ticket": ticket["ticket"], "answer": answer})
+            reply = await self.post(
+                f"{path}/responses", {"ticket": ticket["ticket"], "answer": answer, "retry_key": RETRY_KEY}
+            )
             assert reply.status_code in (200, 201), reply.text
             self.acknowledged[ticket["ticket"]] = (answer, reply.json()["receipt"])
 

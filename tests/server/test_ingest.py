@@ -17,6 +17,7 @@ from dither_server.schema import answers, collections, counts, queries
 QUERY = pack_query(Laplace(0, 1, 2, 1))
 OTHER = pack_query(Laplace(0, 2, 2, 1))
 NOW = 1_800_000_000_000
+HASH, ANOTHER = b"h" * 16, b"i" * 16
 
 
 @pytest.fixture
@@ -41,8 +42,9 @@ def arrival(
     query: bytes = QUERY,
     at: int = NOW,
     expired: bool = False,
+    retry_hash: bytes | None = HASH,
 ) -> Arrival:
-    return Arrival((collection, ticket or os.urandom(20)), query, answer, at, expired)
+    return Arrival((collection, ticket or os.urandom(20)), query, answer, at, expired, 0, retry_hash)
 
 
 def store(engine: Engine, arrivals: Sequence[Arrival], ingest: Ingest | None = None) -> list[Fate]:
@@ -96,15 +98,25 @@ def test_a_transaction_takes_thousands_of_answers(engine: Engine) -> None:
 def test_the_same_answer_again_is_repeated_and_another_one_contradicts(engine: Engine) -> None:
     first = arrival(answer=1)
     assert store(engine, [first]) == [Fate.STORED]
-    assert store(engine, [first, first._replace(answer=2)]) == [Fate.REPEATED, Fate.CONTRADICTED]
+    assert store(engine, [first, first._replace(answer=2)]) == [Fate.REPEATED, Fate.TAKEN]
     assert total(engine) == 1
 
 
 def test_of_one_ticket_twice_in_a_transaction_the_first_counts(engine: Engine) -> None:
     first = arrival(answer=1)
     arrivals = [first, first._replace(answer=2), first._replace(answer=1)]
-    assert store(engine, arrivals) == [Fate.STORED, Fate.CONTRADICTED, Fate.REPEATED]
+    assert store(engine, arrivals) == [Fate.STORED, Fate.TAKEN, Fate.REPEATED]
     assert total(engine) == 1
+
+
+def test_without_the_hash_that_it_was_stored_with_an_answer_is_not_told_of_again(engine: Engine) -> None:
+    for known in (None, HASH):
+        first = arrival(answer=1, retry_hash=known)
+        guesses = [first._replace(answer=a, retry_hash=h) for a in (0, 1, 2) for h in (None, ANOTHER)]
+        assert store(engine, [first, *guesses]) == [Fate.STORED] + [Fate.TAKEN] * 6  # of one transaction
+        assert store(engine, guesses) == [Fate.TAKEN] * 6
+        assert store(engine, [first]) == [Fate.TAKEN if known is None else Fate.REPEATED]
+    assert total(engine) == 2
 
 
 def test_a_repeat_after_the_tickets_life_does_not_refuse_the_first(engine: Engine) -> None:
@@ -141,7 +153,7 @@ def test_what_is_stored_already_is_settled_whatever_came_after(engine: Engine) -
     assert store(engine, [stored, arrival(2), arrival(2)]) == [Fate.STORED] * 3
     set_state(engine, "closed")
     late = stored._replace(expired=True, received_at=NOW + 5000)
-    assert store(engine, [late, late._replace(answer=0)]) == [Fate.REPEATED, Fate.CONTRADICTED]
+    assert store(engine, [late, late._replace(answer=0)]) == [Fate.REPEATED, Fate.TAKEN]
 
 
 def test_state_is_looked_at_before_expiry_and_expiry_before_room(engine: Engine) -> None:
@@ -226,7 +238,14 @@ def test_one_statement_does_what_a_transaction_does(postgres_url: str) -> None:
             set_state(engine, "closed")
         [at] = rng.choices([NOW, NOW + 999, NOW + 1000], [5, 5, 1])
         arrivals = [
-            arrival(1, rng.choice(tickets[: 2 * batch + 2]), rng.randrange(3), query=rng.choice([QUERY, OTHER]), at=at)
+            arrival(
+                1,
+                rng.choice(tickets[: 2 * batch + 2]),
+                rng.randrange(3),
+                query=rng.choice([QUERY, OTHER]),
+                at=at,
+                retry_hash=rng.choices([HASH, ANOTHER, None], [8, 1, 1])[0],
+            )
             for _ in range(rng.randrange(1, 6))
         ]
         twins = [one._replace(key=(2, one.key[1])) for one in arrivals]
@@ -236,7 +255,7 @@ def test_one_statement_does_what_a_transaction_does(postgres_url: str) -> None:
         assert stored.fates == store(engine, arrivals, ingest)
         assert stored.added == Counter(one.key[0] for one in stored.new)
         seen.update(stored.fates)
-    assert min(seen[fate] for fate in (Fate.STORED, Fate.REPEATED, Fate.CONTRADICTED, Fate.CLOSED)) > 10
+    assert min(seen[fate] for fate in (Fate.STORED, Fate.REPEATED, Fate.TAKEN, Fate.CLOSED)) > 10
     of = select(counts.c.query, counts.c.answer, counts.c.count).order_by(counts.c.query, counts.c.answer)
     with engine.connect() as connection:
         first, second = (connection.execute(of.where(counts.c.collection == number)).all() for number in (1, 2))

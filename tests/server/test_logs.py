@@ -59,7 +59,7 @@ def whole_flow(server: ServerProcess) -> list[str]:
             http.post(f"{path}/responses", json={"ticket": tickets[0], "answer": answer})
         http.post(f"{path}/responses", json={"ticket": "zebra-ticket", "answer": ANSWER})
         http.post(f"{path}/responses", content=b'{"zebra": ')
-        batch = [{"ticket": ticket, "answer": ANSWER} for ticket in tickets]
+        batch = [{"ticket": ticket, "answer": ANSWER, "retry_key": "zebra-retry-key-1"} for ticket in tickets]
         http.post(f"{path}/responses/batch", json={"responses": batch})
         for page in ("posterior", "posterior/history", "posterior/particles", "queries", "answers"):
             http.get(f"{path}/{page}", headers=analyst)
@@ -74,7 +74,15 @@ def whole_flow(server: ServerProcess) -> list[str]:
         receipt = client.answer(collection, VALUE)
         entry = ledger.find(client.server, collection)
     assert entry is not None
-    private = [made["token"], "the-admin-token", "secret of the tests", *tickets, entry.ticket, receipt.receipt]
+    private = [
+        made["token"],
+        "the-admin-token",
+        "secret of the tests",
+        *tickets,
+        entry.ticket,
+        receipt.receipt,
+        str(entry.retry_key),
+    ]
     return [*private, "zebra", str(VALUE), str(VALUE)[:7], ADDRESS]
 
 

@@ -21,7 +21,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, precon
 from pydantic import SecretStr
 from sqlalchemy import Connection, Engine, Table, delete, func, insert, select
 from starlette.testclient import TestClient
-from tests.server.conftest import ADMIN, POSTGRES, START, FakeClock, Site, check_counts
+from tests.server.conftest import ADMIN, POSTGRES, RETRY_KEY, START, FakeClock, Site, check_counts
 
 from dither_server import schema
 from dither_server.app import create_app
@@ -48,6 +48,8 @@ class Collection:
     keeps: bool
     state: str = "open"
     answers: dict[str, int] = field(default_factory=dict)
+    keys: dict[str, str | None] = field(default_factory=dict)
+    """What each answer was sent with."""
     receipts: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -75,6 +77,7 @@ class Sequences(RuleBasedStateMachine):
     collections = Bundle("collections")
     tickets = Bundle("tickets")
     answers = st.integers(0, 2)
+    keys = st.sampled_from([RETRY_KEY, RETRY_KEY, RETRY_KEY, f"not-{RETRY_KEY}", None])
 
     def __init__(self) -> None:
         super().__init__()
@@ -134,17 +137,18 @@ class Sequences(RuleBasedStateMachine):
         text = reply.json()["ticket"] if issues else "no.ticket"
         return Ticket(text, collection, self.clock.now + TICKET_LIFE + SKEW)
 
-    @rule(ticket=tickets, answer=answers)
-    def respond(self, ticket: Ticket, answer: int) -> None:
-        expected = self.fate(ticket, ticket.collection, answer)
-        reply = self.site.respond(ticket.collection, ticket.text, answer)
+    @rule(ticket=tickets, answer=answers, key=keys)
+    def respond(self, ticket: Ticket, answer: int, key: str | None = RETRY_KEY) -> None:
+        expected = self.fate(ticket, ticket.collection, answer, key)
+        reply = self.site.respond(ticket.collection, ticket.text, answer, key)
         assert (reply.status_code, reply.json().get("type", "")) == expected
         self.keep_receipt(ticket, reply.json().get("receipt"))
 
     @rule(ticket=tickets)
     def respond_again(self, ticket: Ticket) -> None:
-        """The same answer; or, unless there is one, the first."""
-        self.respond(ticket, self.model[ticket.collection].answers.get(ticket.text, 1))
+        """The same answer with the same key; or, unless there is one, the first."""
+        known = self.model[ticket.collection]
+        self.respond(ticket, known.answers.get(ticket.text, 1), known.keys.get(ticket.text, RETRY_KEY))
 
     @rule(ticket=tickets)
     def respond_otherwise(self, ticket: Ticket) -> None:
@@ -160,17 +164,18 @@ class Sequences(RuleBasedStateMachine):
 
     @rule(ticket=tickets, collection=collections, answer=answers)
     def respond_elsewhere(self, ticket: Ticket, collection: str, answer: int) -> None:
-        expected = self.fate(ticket, collection, answer)
+        expected = self.fate(ticket, collection, answer, RETRY_KEY)
         reply = self.site.respond(collection, ticket.text, answer)
         assert (reply.status_code, reply.json().get("type", "")) == expected
 
-    @rule(collection=collections, pairs=st.lists(st.tuples(tickets, answers), max_size=6))
-    def respond_with_many(self, collection: str, pairs: list[tuple[Ticket, int]]) -> None:
-        expected = [self.fate(ticket, collection, answer) for ticket, answer in pairs]
-        reply = self.site.batch(collection, *((ticket.text, answer) for ticket, answer in pairs))
-        items = reply.json()["responses"]
+    @rule(collection=collections, many=st.lists(st.tuples(tickets, answers, keys), max_size=6))
+    def respond_with_many(self, collection: str, many: list[tuple[Ticket, int, str | None]]) -> None:
+        expected = [self.fate(ticket, collection, answer, key) for ticket, answer, key in many]
+        # A key that is null is none.
+        bodies = [{"ticket": ticket.text, "answer": answer, "retry_key": key} for ticket, answer, key in many]
+        items = self.site.send_batch(collection, bodies).json()["responses"]
         assert [(item["status"], item.get("type", "")) for item in items] == expected
-        for (ticket, _), item in zip(pairs, items, strict=True):
+        for (ticket, _, _), item in zip(many, items, strict=True):
             self.keep_receipt(ticket, item.get("receipt"))
 
     @rule(seconds=st.sampled_from([1.0, 3600.0, float(TICKET_LIFE), -3600.0, -2.0 * TICKET_LIFE]))
@@ -205,7 +210,7 @@ class Sequences(RuleBasedStateMachine):
         assert told == {known.id: (len(known.answers), known.shown) for known in self.model.values()}
         check_counts(self.engine)
 
-    def fate(self, ticket: Ticket, collection: str, answer: int) -> tuple[int, str]:
+    def fate(self, ticket: Ticket, collection: str, answer: int, key: str | None) -> tuple[int, str]:
         """Status and problem that the contract asks for; stores the answer in the model if it is to be stored."""
         self.changed = True
         known = self.model[collection]
@@ -216,7 +221,8 @@ class Sequences(RuleBasedStateMachine):
         if answer > 1:
             return 422, "urn:dither:invalid-answer"
         if ticket.text in known.answers:
-            same = known.answers[ticket.text] == answer or not known.keeps
+            same = key is not None and (known.keys[ticket.text], known.answers[ticket.text]) == (key, answer)
+            same |= not known.keeps
             return (200, "") if same else (409, "urn:dither:already-answered")
         if known.state == "closed":
             return 409, "urn:dither:collection-closed"
@@ -224,7 +230,7 @@ class Sequences(RuleBasedStateMachine):
             return 410, "urn:dither:ticket-expired"
         if known.full:
             return 409, "urn:dither:collection-full"
-        known.answers[ticket.text] = answer
+        known.answers[ticket.text], known.keys[ticket.text] = answer, key
         return 201, ""
 
     def keep_receipt(self, ticket: Ticket, receipt: str | None) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 from tests.patience import PATIENCE, ever
-from tests.server.conftest import check_counts
+from tests.server.conftest import RETRY_KEY, check_counts
 from tests.server.fleet import Fleet
 
 from dither_server.database import make_engine
@@ -39,7 +39,7 @@ async def under_load(fleet: Fleet, during: Any) -> dict[str, Any]:
     found = [await fleet.learnt(number, len(fleet.acknowledged)) for number in fleet.processes]
     assert {posterior["answers"] for posterior in found} == {len(fleet.acknowledged)}
     for ticket, (answer, receipt) in fleet.rng.sample(sorted(fleet.acknowledged.items()), 20):
-        body = {"ticket": ticket, "answer": answer}
+        body = {"ticket": ticket, "answer": answer, "retry_key": RETRY_KEY}
         again = await fleet.post(f"/v1/collections/{fleet.collection}/responses", body)
         assert (again.status_code, again.json()["receipt"]) == (200, receipt)
     return found[0]

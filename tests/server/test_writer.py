@@ -25,7 +25,7 @@ QUERY = pack_query(Laplace(0, 1, 2, 1))
 
 
 def arrivals(count: int) -> list[Arrival]:
-    return [Arrival((1, os.urandom(20)), QUERY, 0, 0, False) for _ in range(count)]
+    return [Arrival((1, os.urandom(20)), QUERY, 0, 0, False, 0, b"h" * 16) for _ in range(count)]
 
 
 class CountingIngest(Ingest):
@@ -139,7 +139,7 @@ def test_fates_go_to_those_who_asked(sqlite_url: str) -> None:
                 await asyncio.sleep(0)
             assert [await task for task in tasks] == [
                 [Fate.REPEATED, Fate.STORED, Fate.STORED],
-                [Fate.CONTRADICTED],
+                [Fate.TAKEN],
                 [],
                 [Fate.STORED, Fate.STORED],
             ]

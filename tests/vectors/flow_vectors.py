@@ -14,6 +14,8 @@ __all__ = ["COLLECTION", "SERVER", "flows"]
 SERVER = "https://server.example"
 COLLECTION = "c"
 _VALUE = 41.5
+_DRAWN = "*"
+"""Stands for the retry key that the client has drawn."""
 
 _TERMS: dict[str, Any] = {
     "id": COLLECTION, "name": "Wages", "family": "normal", "transform": "identity", "epsilon": 1,
@@ -117,6 +119,11 @@ def _run(ledger: MemoryLedger, replies: list[_Reply], taken: _Taken) -> dict[str
             if isinstance(step, Send):
                 reply = next(script)
                 body = json.loads(step.body) if step.body else None
+                if body is not None and "retry_key" in body:
+                    entry = ledger.find(SERVER, COLLECTION)
+                    assert entry is not None
+                    assert body["retry_key"] == entry.retry_key
+                    body["retry_key"] = _DRAWN
                 steps.append(
                     {"request": f"{step.method} {step.path}", "body": body, "ledger": _stored(ledger), "reply": reply}
                 )
@@ -146,5 +153,6 @@ def _stored(ledger: MemoryLedger) -> dict[str, Any] | None:
         "micro_epsilon": entry.micro_epsilon,
         "ticket": entry.ticket,
         "answer": entry.answer,
+        "retry_key": None if entry.retry_key is None else _DRAWN,
         "receipt": entry.receipt,
     }

@@ -1,6 +1,7 @@
 """What holds of every request, whatever the server does."""
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,12 +16,14 @@ _HEADERS = {
 }  # fmt: skip
 """What a request may have: nothing of the person, nothing that a server gave before."""
 
-_FIELDS = {"ticket": {"epsilon", "invitation", "retry_key"}, "answer": {"ticket", "answer"}}
+_FIELDS = {"ticket": {"epsilon", "invitation", "retry_key"}, "answer": {"ticket", "answer", "retry_key"}}
+_RETRY_KEY = re.compile(r"[!-~]{16,128}")
 
 
 def check_requests(seen: Sequence[Seen]) -> None:
     """Raises `Broken` for the first request that breaks a rule."""
     sent: dict[str, bytes] = {}
+    keys: dict[str, tuple[str, str]] = {}
     for request in seen:
         if request.kind == "other":
             raise Broken(f"it sent {request.method} {request.path[:80]}, which the protocol has not")
@@ -34,6 +37,9 @@ def check_requests(seen: Sequence[Seen]) -> None:
             fields = _fields(request)
             if request.kind == "answer" and sent.setdefault(str(fields.get("ticket")), request.body) != request.body:
                 raise Broken("it sent other bytes for the same ticket")
+            key, purpose = fields.get("retry_key"), (request.path, str(fields.get("ticket")))
+            if key is not None and keys.setdefault(str(key), purpose) != purpose:
+                raise Broken("it sent one retry_key for two purposes")
         elif request.body:
             raise Broken("it sent a body where there is none")
 
@@ -49,5 +55,7 @@ def _fields(request: Seen) -> dict[str, Any]:
     if set(fields) - allowed:
         raise Broken(f"it sent the field {min(set(fields) - allowed)} for the {request.kind}")
     if request.kind == "answer" and (set(fields) != allowed or type(fields["answer"]) is not int):
-        raise Broken("it sent an answer without its ticket, or one that is no whole number")
+        raise Broken("it sent an answer without its ticket or its retry_key, or one that is no whole number")
+    if "retry_key" in fields and not _RETRY_KEY.fullmatch(str(fields["retry_key"])):
+        raise Broken(f"its retry_key for the {request.kind} is not 16 to 128 printable characters without blanks")
     return fields

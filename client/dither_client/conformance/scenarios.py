@@ -1,5 +1,6 @@
 """What the hostile server does to a client, one scenario after the other, and what the client has to do then."""
 
+import re
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -196,6 +197,25 @@ def killed_with_invitation(server: HostileServer, device: Device) -> None:
     )
 
 
+def own_retry_key(server: HostileServer, device: Device) -> None:
+    """Another device draws another retry_key for the same ticket: whoever has the ticket cannot make it"""
+    fresh = Path(f"{device.folder}.fresh")
+    device.copy(fresh)
+    _answers(server, device)
+    keys = _retry_keys(server)
+    _require(len(keys) == 1, "it sent no retry_key with its answer")
+    server.forget()
+    device.restore(fresh)
+    _answers(server, device)
+    _require(not keys & _retry_keys(server), "two devices sent the same retry_key for the same ticket")
+
+
+def _retry_keys(server: HostileServer) -> set[str]:
+    return {
+        key for seen in server.of("answer") for key in re.findall(r'"retry_key"\s*:\s*"([^"]+)"', seen.body.decode())
+    }
+
+
 def two_at_once(server: HostileServer, device: Device) -> None:
     """Two processes that begin at once make one entry, and send the same bytes"""
     server.together = threading.Barrier(2)
@@ -241,7 +261,7 @@ def not_final(server: HostileServer, device: Device) -> None:
 def _all() -> Mapping[str, Scenario]:
     plain: tuple[Any, ...] = (
         honest, bad_values, lost_replies, server_errors, retry_after, slow_replies, redirects, trackers, caps,
-        charged_first, killed_with_invitation, two_at_once, restored, not_final,
+        charged_first, killed_with_invitation, own_retry_key, two_at_once, restored, not_final,
     )  # fmt: skip
     found: dict[str, Scenario] = {scenario.__name__.replace("_", "-"): scenario for scenario in plain}
     found |= {f"killed-at-{kind}": killed_at(kind) for kind in _KINDS}

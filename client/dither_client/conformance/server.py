@@ -77,6 +77,8 @@ class HostileServer:
         self.seen: list[Seen] = []
         self.stored: dict[str, int] = {}
         """The answer to each ticket."""
+        self._keys: dict[str, object] = {}
+        """The retry key of each answer."""
         self._kill = kill
         self._lock = threading.Lock()
         self._invited: dict[tuple[str, str], str] = {}
@@ -108,6 +110,11 @@ class HostileServer:
         self._http.shutdown()
         self._http.server_close()
         self._thread.join()
+
+    def forget(self) -> None:
+        """Begins anew, with the first ticket."""
+        with self._lock:
+            self.seen, self.stored, self._keys, self._tickets = [], {}, {}, 0
 
     def of(self, kind: str) -> list[Seen]:
         """The requests of a kind, in the order in which they came."""
@@ -159,12 +166,14 @@ class HostileServer:
 
     def _store(self, body: bytes) -> tuple[int, bytes]:
         fields = _object(body)
-        ticket, answer = str(fields.get("ticket")), fields.get("answer")
+        ticket, answer, key = str(fields.get("ticket")), fields.get("answer"), fields.get("retry_key")
         if not isinstance(answer, int):
             return 422, problem(422, "invalid-body").body or b""
-        if self.stored.setdefault(ticket, answer) != answer:
+        repeated = ticket in self.stored
+        if repeated and (key is None or (self._keys[ticket], self.stored[ticket]) != (key, answer)):
             return 409, problem(409, "already-answered").body or b""
-        return 201, json.dumps({"receipt": f"receipt-of-{ticket}"}).encode()
+        self.stored[ticket], self._keys[ticket] = answer, key
+        return 200 if repeated else 201, json.dumps({"receipt": f"receipt-of-{ticket}"}).encode()
 
 
 class _Http(ThreadingHTTPServer):

@@ -135,7 +135,7 @@ export class Client {
 
   /** Sends the stored answer of a drawn entry: always the same bytes. */
   async #send(entry) {
-    const { server, collection, ticket, answer, state } = entry;
+    const { server, collection, ticket, answer, retryKey, state } = entry;
     if (state === "sent") {
       throw new AlreadyAnswered("this collection already has your answer, and takes one only", entry.receipt);
     }
@@ -144,11 +144,11 @@ export class Client {
         "an answer to this collection came too late; it is not drawn again and its charge stands",
       );
     }
-    if (answer === null) {
+    if (answer === null || retryKey === null) {
       throw new LedgerError("the ledger has no answer to send to this collection");
     }
     const path = collectionPath(collection, "responses");
-    const response = await this.#exchange("POST", path, JSON.stringify({ ticket, answer }));
+    const response = await this.#exchange("POST", path, JSON.stringify({ ticket, answer, retry_key: retryKey }));
     if (response.status === 200 || response.status === 201) {
       return this.ledger.markSent(server, collection, parseReceipt(decodeJson(response.body)));
     }

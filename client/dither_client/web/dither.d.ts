@@ -63,7 +63,7 @@ export interface Ticket {
 
 export type State = "charged" | "drawn" | "sent" | "expired";
 
-/** One collection's question and answer. `answer` is null until it is drawn, `receipt` until it is sent. */
+/** One collection's question and answer. `answer` and `retryKey` are null until drawn, `receipt` until it is sent. */
 export interface Entry {
   server: string;
   collection: string;
@@ -71,6 +71,8 @@ export interface Entry {
   ticket: string;
   query: Query;
   answer: number | null;
+  /** Sent with the answer: it shows the server that a repeat comes from whoever sent it first. */
+  retryKey: string | null;
   receipt: string | null;
 }
 

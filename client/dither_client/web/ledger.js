@@ -3,9 +3,9 @@
  * answer until the server has it.
  *
  * An entry is made before noise is drawn and never removed, one for each collection of each server. Its state is
- * `charged` (ticket and question are stored, ε is spent), then `drawn` (the answer is stored, for good), then `sent`
- * (the receipt is stored) or `expired` (the answer came too late; the charge stands). Every call is one transaction,
- * also between tabs, and returns once that is stored.
+ * `charged` (ticket and question are stored, ε is spent), then `drawn` (the answer is stored, for good, with the key
+ * that it is sent with), then `sent` (the receipt is stored) or `expired` (the answer came too late; the charge stands).
+ * Every call is one transaction, also between tabs, and returns once that is stored.
  */
 
 import { epsilonText, parseMicro } from "./epsilon.js";
@@ -66,6 +66,7 @@ export class Ledger {
         ticket,
         query: JSON.stringify(query),
         answer: null,
+        retry_key: null,
         receipt: null,
       };
       await reply(entries.add(entry));
@@ -73,9 +74,9 @@ export class Ledger {
     });
   }
 
-  /** Stores the answer of a charged entry, and returns the entry with the answer that was stored first. */
+  /** Stores the answer of a charged entry with a new retry key, and returns the entry as it was stored first. */
   draw(server, collection, answer) {
-    return this.#advance(server, collection, "charged", { state: "drawn", answer });
+    return this.#advance(server, collection, "charged", { state: "drawn", answer, retry_key: newRetryKey() });
   }
 
   /** Stores the receipt of a drawn entry. */
@@ -95,9 +96,7 @@ export class Ledger {
       if (found) {
         return found.key;
       }
-      const key = btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(24))))
-        .replaceAll("+", "-")
-        .replaceAll("/", "_");
+      const key = newRetryKey();
       await reply(keys.add({ server, collection, key }));
       return key;
     });
@@ -223,8 +222,15 @@ function undo(transaction) {
   };
 }
 
+/** A key that nobody guesses. */
+function newRetryKey() {
+  return btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(24))))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_");
+}
+
 async function open(name) {
-  const request = indexedDB.open(name, 2);
+  const request = indexedDB.open(name, 3);
   request.onupgradeneeded = ({ oldVersion }) => {
     if (oldVersion < 1) {
       const entries = request.result.createObjectStore("entries", { keyPath: "id", autoIncrement: true });
@@ -232,12 +238,27 @@ async function open(name) {
       entries.createIndex(BY_COLLECTION, ["server", "collection"], { unique: true });
       request.result.createObjectStore("retry_keys", { keyPath: ["server", "collection"] });
     }
-    // What the first terms said that this ledger was told: no question may cost more.
-    request.result.createObjectStore("prices", { keyPath: ["server", "collection"] });
+    if (oldVersion < 2) {
+      // What the first terms said that this ledger was told: no question may cost more.
+      request.result.createObjectStore("prices", { keyPath: ["server", "collection"] });
+    }
+    if (oldVersion > 0) {
+      giveRetryKeys(request.transaction.objectStore("entries"));
+    }
   };
   const database = await reply(request);
   database.onversionchange = () => database.close();
   return database;
+}
+
+/** What an answer is sent with, and sent again with: those that wait to be sent get one, too. */
+function giveRetryKeys(entries) {
+  entries.openCursor().onsuccess = ({ target: { result: cursor } }) => {
+    if (cursor) {
+      cursor.update({ ...cursor.value, retry_key: cursor.value.state === "drawn" ? newRetryKey() : null });
+      cursor.continue();
+    }
+  };
 }
 
 function reply(request) {
@@ -255,9 +276,9 @@ function opened(row) {
   if (!row) {
     return null;
   }
-  const { server, collection, state, ticket, answer, receipt } = row;
+  const { server, collection, state, ticket, answer, retry_key: retryKey, receipt } = row;
   try {
-    return { server, collection, state, ticket, answer, receipt, query: parseQuery(decodeJson(row.query)) };
+    return { server, collection, state, ticket, answer, retryKey, receipt, query: parseQuery(decodeJson(row.query)) };
   } catch {
     throw new LedgerError("the ledger holds a question that this version cannot read");
   }

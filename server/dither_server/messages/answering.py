@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 from pydantic import BaseModel, FailFast, Field
 
 from dither_server.bodies import Body
-from dither_server.messages.common import EXAMPLE_TIME, MAX_COUNT
+from dither_server.messages.common import EXAMPLE_RETRY_KEY, EXAMPLE_TIME, MAX_COUNT
 from dither_server.messages.queries import EXAMPLE_QUERY, Query
 from dither_server.tickets import MAX_TICKET
 
@@ -26,7 +26,7 @@ _INVITATION = "w7kq2mzt9hxc4vbn8rdy3jpaef"
 _RECEIPT = "4f2a9c0d7be15d3386ca01f7e9b24c68"
 
 
-_MARKS_OF_ANSWER = 5
+_MARKS_OF_ANSWER = 7
 """Commas, colons and brackets of an answer in a batch; genuine tickets have none."""
 _MARKS_TO_SPARE = 200
 """So that what is only a little wrong is told by its place."""
@@ -35,6 +35,9 @@ _MARKS_TO_SPARE = 200
 def batch_marks(count: int) -> int:
     """How many commas, colons and brackets a batch of `count` answers may have."""
     return count * _MARKS_OF_ANSWER + _MARKS_TO_SPARE
+
+
+RetryKey = Annotated[str, Field(min_length=16, max_length=128, pattern=r"^[!-~]*$")]
 
 
 class TicketsBody(Body):
@@ -54,14 +57,11 @@ class TicketsBody(Body):
         description="The code, where `admission` is `invite`: one code, one ticket.",
         examples=[_INVITATION],
     )
-    retry_key: str | None = Field(
+    retry_key: RetryKey | None = Field(
         default=None,
-        min_length=16,
-        max_length=128,
-        pattern=r"^[!-~]*$",
         description="With an invitation: a random text of the respondent's own, the same whenever it asks. It gets the "
         "same ticket again with it, and nobody else does.",
-        examples=["mB1w0hS2vJc5pXqL8rYt4A"],
+        examples=["k7Qe0nZ3uLd9sWfB2yHx6C"],
     )
 
 
@@ -86,10 +86,16 @@ class ResponseBody(Body):
 
     ticket: str = Field(max_length=MAX_TICKET, description="As it was issued.", examples=[_TICKET])
     answer: int = Field(ge=0, le=1024, description="One of the answers to the ticket's query.", examples=[1])
+    retry_key: RetryKey | None = Field(
+        default=None,
+        description="A random text that the respondent has drawn for this answer alone. The same answer with the same "
+        "key gets its receipt again. Without a key nothing does: whoever else has the ticket could guess the answer.",
+        examples=[EXAMPLE_RETRY_KEY],
+    )
 
 
 class ReceiptReply(BaseModel):
-    """The answer is stored for good; the same ticket and answer always get the same receipt."""
+    """The answer is stored for good; the same ticket, answer and `retry_key` always get the same receipt."""
 
     receipt: str = Field(examples=[_RECEIPT])
 

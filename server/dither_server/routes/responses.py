@@ -35,8 +35,9 @@ from dither_server.errors import (
     TryLater,
     Unauthorized,
 )
-from dither_server.ingest import Arrival, Fate
+from dither_server.ingest import Arrival, Fate, hash_retry_key
 from dither_server.messages import BatchBody, BatchReply, ReceiptReply, ResponseBody, batch_marks
+from dither_server.messages.common import EXAMPLE_RETRY_KEY
 from dither_server.messages.examples import RECEIPT
 from dither_server.openapi import COLLECTION_ID, Operation, json_body, json_response
 from dither_server.packing import n_answers
@@ -58,7 +59,7 @@ _MOST_FORGED = 100
 """Tickets of such a batch that may be forged: who sends more has none that are worth looking for."""
 
 _REFUSED: dict[Fate, type[Refusal]] = {
-    Fate.CONTRADICTED: AlreadyAnswered,
+    Fate.TAKEN: AlreadyAnswered,
     Fate.CLOSED: CollectionClosed,
     Fate.EXPIRED: TicketExpired,
     Fate.FULL: CollectionFull,
@@ -99,7 +100,7 @@ async def respond_batch(request: Request) -> Response:
     service = service_of(request)
     collection = await service.collections.find(request.path_params["collection_id"])
     known = await _is_gateway(request, service, collection)
-    body = validate_body(BatchBody, await _read_batch(request, known))
+    body = await _read_batch(request, known)
     now = service.clock()
     outcomes: list[Arrival | Refusal] = []
     forged = 0
@@ -135,19 +136,23 @@ async def respond_batch(request: Request) -> Response:
     return Response('{"responses":[' + ",".join(items) + "]}", 200, media_type="application/json")
 
 
-async def _read_batch(request: Request, known: bool) -> bytes:
-    """The body of a batch: of any size up to `MAX_BATCH_BODY` from a gateway, and from others what costs little."""
+async def _read_batch(request: Request, known: bool) -> BatchBody:
+    """A batch: of any size up to `MAX_BATCH_BODY` from a gateway, and from others what costs little."""
     if known:
-        return await read_body(request, MAX_BATCH_BODY)
+        return validate_body(BatchBody, await read_body(request, MAX_BATCH_BODY))
+    too_large = BodyTooLarge(
+        f"Without a gateway's token a batch has at most {_UNKNOWN_BATCH:,} answers, "
+        f"in {MAX_UNKNOWN_BATCH_BODY:,} bytes: send several."
+    )
     try:
         content = await read_body(request, MAX_UNKNOWN_BATCH_BODY)
         check_marks(content, batch_marks(_UNKNOWN_BATCH))
     except (BodyTooLarge, InvalidBody):
-        raise BodyTooLarge(
-            f"Without a gateway's token a batch has at most {_UNKNOWN_BATCH:,} answers, "
-            f"in {MAX_UNKNOWN_BATCH_BODY:,} bytes: send several."
-        ) from None
-    return content
+        raise too_large from None
+    body = validate_body(BatchBody, content)
+    if len(body.responses) > _UNKNOWN_BATCH:
+        raise too_large
+    return body
 
 
 async def _is_gateway(request: Request, service: Service, collection: Collection) -> bool:
@@ -174,7 +179,8 @@ def _arrival(tickets: TicketOffice, collection: int, body: ResponseBody, now: fl
     if body.answer >= n_answers(ticket.query):
         raise InvalidAnswer(f"The answer to this ticket's query must be from 0 to {n_answers(ticket.query) - 1}.")
     key = (collection, ticket.key)
-    return Arrival(key, ticket.query, body.answer, milliseconds(now), ticket.expired(now), ticket.gateway)
+    retry_hash = None if body.retry_key is None else hash_retry_key(ticket.key, body.retry_key)
+    return Arrival(key, ticket.query, body.answer, milliseconds(now), ticket.expired(now), ticket.gateway, retry_hash)
 
 
 def _status(fate: Fate) -> int:
@@ -206,21 +212,24 @@ def _refusal(problem: Problem, detail: str) -> str:
 
 
 def _documents() -> tuple[dict[str, Any], dict[str, Any]]:
-    response = {"ticket": "q0AHvVvxzmWC…", "answer": 1}
+    response = {"ticket": "q0AHvVvxzmWC…", "answer": 1, "retry_key": EXAMPLE_RETRY_KEY}
     shared = (*BODY_REFUSALS, NotFound)
     ticket = (TicketInvalid, TicketForeign, TicketExpired, AlreadyAnswered)
     own = (InvalidAnswer, *ticket, CollectionClosed, CollectionFull)
     one = {
         "tags": ["respondents"],
         "summary": "Send an answer",
-        "description": "Acknowledged once it is stored for good. Sending the same bytes again is safe.",
+        "description": "Acknowledged once it is stored for good. Sending the same bytes again, `retry_key` and all, is "
+        "safe. Whoever has the ticket without the key is told that it is used, and nothing of its answer.",
         "operationId": "respond",
         "parameters": [COLLECTION_ID],
         "requestBody": json_body(ResponseBody, answer=response),
         "responses": {
             "201": json_response("The answer is stored for good.", ReceiptReply, stored=RECEIPT),
             "200": json_response(
-                "The same answer was stored before; the same receipt.", ReceiptReply, repeated=RECEIPT
+                "The same answer was stored before, with the same `retry_key`; the same receipt.",
+                ReceiptReply,
+                repeated=RECEIPT,
             ),
             **{str(status): text for status, text in problems(*shared, *own).items()},
         },

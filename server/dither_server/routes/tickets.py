@@ -181,7 +181,7 @@ def _document() -> dict[str, Any]:
             one={},
             many={"count": 100},
             chosen={"epsilon": 0.5},
-            invited={"invitation": "w7kq2mzt9hxc4vbn8rdy3jpaef", "retry_key": "mB1w0hS2vJc5pXqL8rYt4A"},
+            invited={"invitation": "w7kq2mzt9hxc4vbn8rdy3jpaef", "retry_key": "k7Qe0nZ3uLd9sWfB2yHx6C"},
         ),
         "responses": {"201": issued, **{str(status): text for status, text in refusals.items()}},
         **OPTIONAL_TOKEN,

@@ -169,7 +169,7 @@ class Crowd:
             return
         if self._roles.poisons[number]:
             self._counts["poisoned"] += 1
-            body = {"ticket": entry.ticket, "answer": poisoned_answer(query)}
+            body = {**json.loads(send.body), "answer": poisoned_answer(query)}
             send = send._replace(body=json.dumps(body).encode())
         respondent = _Respondent(number, flow, send)
         if self._roles.late[number]:

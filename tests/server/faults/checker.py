@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 from sqlalchemy import Engine, select
 from tests.patience import PATIENCE, until
-from tests.server.conftest import ADMIN, check_counts
+from tests.server.conftest import ADMIN, RETRY_KEY, check_counts
 from tests.server.faults.load import COLLECTION, Load
 
 from dither_client import Query, parse_query
@@ -77,10 +77,14 @@ def check_service(url: str, collection: str, acknowledged: Acknowledged, exactly
         _check_posterior(_learnt(client, path, learnt), counts)
         some = random.Random(1).sample(sorted(acknowledged.items()), min(50, len(acknowledged)))
         for ticket, (answer, receipt) in some:
-            again = client.post(f"{path}/responses", json={"ticket": ticket, "answer": answer})
+            body = {"ticket": ticket, "answer": answer, "retry_key": RETRY_KEY}
+            again = client.post(f"{path}/responses", json=body)
             assert (again.status_code, again.json().get("receipt")) == (200, receipt)
-            other = client.post(f"{path}/responses", json={"ticket": ticket, "answer": 1 - answer if answer < 2 else 0})
+            other = client.post(f"{path}/responses", json=body | {"answer": 1 - answer if answer < 2 else 0})
             assert other.status_code == 409
+            del body["retry_key"]
+            guess = client.post(f"{path}/responses", json=body)
+            assert (guess.status_code, guess.content) == (409, other.content)
         assert client.get(path).json() == terms
 
 

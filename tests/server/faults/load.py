@@ -15,7 +15,7 @@ from typing import Any
 
 import httpx2
 from tests.patience import PATIENCE, ever
-from tests.server.conftest import ADMIN, SPEC
+from tests.server.conftest import ADMIN, RETRY_KEY, SPEC
 from tests.server.faults.servers import Server, make_servers, stop_all
 
 from dither_client import parse_query
@@ -127,7 +127,7 @@ class Load:
                 return
             issued = reply.json()
             answer = parse_query(issued["query"]).answer(self.rng.gauss(50, 10), self.rng.randrange)
-            body = {"ticket": issued["ticket"], "answer": answer}
+            body = {"ticket": issued["ticket"], "answer": answer, "retry_key": RETRY_KEY}
             for _ in range(1 + (self.rng.random() < 0.1)):  # some say it twice
                 await self._respond(client, server, body)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx2
 import pytest
 from tests.patience import PATIENCE
+from tests.server.conftest import RETRY_KEY
 from tests.server.faults.checker import Acknowledged, check, check_database, check_service
 from tests.server.faults.cluster import Cluster
 from tests.server.faults.load import under_load
@@ -55,10 +56,12 @@ def check_backup(database: str, back_up: Callable[[], str]) -> None:
     try:
         check_service(server.url, collection, before, exactly=False)
         # What the backup had not yet can be sent again, and is then as if nothing had happened.
-        responses = [{"ticket": ticket, "answer": answer} for ticket, (answer, _) in all_of_them.items()]
+        responses = [
+            {"ticket": ticket, "answer": answer, "retry_key": RETRY_KEY} for ticket, (answer, _) in all_of_them.items()
+        ]
         path = f"{server.url}/v1/collections/{collection}/responses/batch"
-        for at in range(0, len(responses), 1_000):
-            some = responses[at : at + 1_000]
+        for at in range(0, len(responses), 500):
+            some = responses[at : at + 500]
             items = httpx2.post(path, json={"responses": some}, timeout=PATIENCE).json()["responses"]
             for response, item in zip(some, items, strict=True):
                 assert item["receipt"] == all_of_them[str(response["ticket"])][1]
