@@ -174,6 +174,57 @@ def test_the_types_declare_what_the_module_exports(module: Page) -> None:
     assert sorted(declared) == module.evaluate("async () => Object.keys(await import('/web/dither.js')).sort()")
 
 
+UPGRADE = """
+async (version) => {
+  const { Ledger } = await import("/web/dither.js");
+  const name = `of version ${version}`;
+  const query = '{"mechanism": "laplace", "low": 0, "high": 1, "levels": 1, "epsilon": 1, "transform": "identity"}';
+  const old = { server: "https://a.example", micro_epsilon: 1000000, micro_rho: null, ticket: "t", query };
+  await new Promise((resolve) => {
+    const opening = indexedDB.open(name, version);
+    opening.onupgradeneeded = () => {
+      const entries = opening.result.createObjectStore("entries", { keyPath: "id", autoIncrement: true });
+      entries.createIndex("one_entry_for_a_collection", ["server", "collection"], { unique: true });
+      opening.result.createObjectStore("retry_keys", { keyPath: ["server", "collection"] });
+      if (version === 2) opening.result.createObjectStore("prices", { keyPath: ["server", "collection"] });
+      entries.add({ ...old, collection: "charged", state: "charged", answer: null, receipt: null });
+      entries.add({ ...old, collection: "drawn", state: "drawn", answer: 1, receipt: null });
+      entries.add({ ...old, collection: "sent", state: "sent", answer: 0, receipt: "r" });
+    };
+    opening.onsuccess = () => resolve(opening.result.close());
+  });
+  const found = [];
+  for (let turn = 0; turn < 2; turn += 1) {
+    const ledger = new Ledger({ name });
+    for (const collection of ["charged", "drawn", "sent"]) {
+      found.push(await ledger.find(old.server, collection));
+    }
+    await ledger.close();
+  }
+  const ledger = new Ledger({ name });
+  found.push(await ledger.draw(old.server, "charged", 1), await ledger.draw(old.server, "charged", 0));
+  found.push(await ledger.price(old.server, "charged"), await ledger.spent());
+  await ledger.close();
+  return found;
+}
+"""
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_ledger_of_an_earlier_version_is_upgraded(module: Page, version: int) -> None:
+    *entries, price, spent = module.evaluate(UPGRADE, version)
+    charged, drawn, sent = entries[:3]
+    assert entries[3:6] == [charged, drawn, sent]
+    assert [entry["state"] for entry in entries[:3]] == ["charged", "drawn", "sent"]
+    assert (charged["retryKey"], sent["retryKey"], sent["receipt"]) == (None, None, "r")
+    assert re.fullmatch(r"[\w-]{32}", drawn["retryKey"])  # what waits to be sent has one now
+    assert entries[6] == entries[7]
+    assert entries[6]["answer"] == 1
+    assert re.fullmatch(r"[\w-]{32}", entries[6]["retryKey"])
+    assert entries[6]["retryKey"] != drawn["retryKey"]
+    assert (price, spent) == (None, "3")
+
+
 def test_a_redirect_is_a_refusal(module: Page) -> None:
     """It once was a failed connection, tried six times over 15 seconds."""
     asked: list[str] = []

@@ -48,6 +48,7 @@ class FakeServer:
         self.failures: deque[Failure | None] = deque()
         self.requests: list[Recorded] = []
         self.answers: dict[str, int] = {}
+        self._keys: dict[str, str] = {}
         self.refusals: dict[str, Reply] = {}
         """A reply by path, with or without its query string, instead of the usual one."""
         self.streams: deque[bytes] = deque()
@@ -150,9 +151,9 @@ class FakeServer:
         return 201, {"ticket": ticket, "query": self.questions[name], "expires_at": "2026-01-02T00:00:00Z"}
 
     def _response(self, data: dict[str, Any]) -> Reply:
-        ticket, answer = data["ticket"], data["answer"]
+        ticket, answer, key = data["ticket"], data["answer"], data["retry_key"]
         first = self.answers.setdefault(ticket, answer) == answer and f"{ticket}!" not in self.answers
-        if self.answers[ticket] != answer:
+        if self.answers[ticket] != answer or self._keys.setdefault(ticket, key) != key:
             return problem(409, "already-answered", "this ticket has another answer")
         self.answers[f"{ticket}!"] = 1
         return 201 if first else 200, {"receipt": f"receipt-of-{ticket}"}

@@ -98,14 +98,15 @@ def test_an_answer() -> None:
         ("POST", "/v1/collections/c/responses"),
     ]
     assert sent[0].body == b"{}"
-    assert json.loads(sent[1].body) == {"ticket": "t1", "answer": receipt.answer}
+    entry = ledger.find(SERVER, "c")
+    assert entry is not None
+    assert json.loads(sent[1].body) == {"ticket": "t1", "answer": receipt.answer, "retry_key": entry.retry_key}
+    assert entry.retry_key not in (None, ledger.retry_key(SERVER, "c"))  # an invitation's is another
     assert all(send.headers["content-type"] == "application/json" for send in sent)
     assert (receipt.collection, receipt.receipt) == ("c", "r")
     assert receipt.query == Laplace(0, 1, 64, 1)
     assert type(receipt.answer) is int
     assert slept == []
-    entry = ledger.find(SERVER, "c")
-    assert entry is not None
     assert (entry.state, entry.receipt) == ("sent", "r")
 
 

@@ -103,6 +103,22 @@ def test_only_the_first_draw_is_ever_used(make: Maker) -> None:
     assert ledger.draw(SERVER, "a", 4).answer == 0
 
 
+def test_an_answer_has_a_retry_key_of_its_own_for_good(make: Maker) -> None:
+    ledger = make()
+    keys = [ledger.retry_key(SERVER, "a")]  # an invitation's
+    for collection in ("a", "b"):
+        assert ledger.charge(SERVER, collection, "ticket", TENTH).retry_key is None
+        drawn = ledger.draw(SERVER, collection, 1)
+        assert drawn == ledger.draw(SERVER, collection, 2) == ledger.find(SERVER, collection)
+        assert str(drawn.retry_key) not in repr(drawn)
+        keys.append(str(drawn.retry_key))
+    ledger.mark_sent(SERVER, "a", "r")
+    ledger.mark_expired(SERVER, "b")
+    assert [ledger.find(SERVER, collection).retry_key for collection in "ab"] == keys[1:]  # type: ignore[union-attr]
+    assert len({*keys}) == 3
+    assert all(len(key) == 32 for key in keys)
+
+
 def test_states_do_not_go_back(make: Maker) -> None:
     ledger = make()
     for collection in ("sent", "expired", "charged"):

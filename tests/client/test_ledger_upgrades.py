@@ -54,6 +54,7 @@ def old_file(tmp_path: Path) -> Path:
 
 
 def test_a_file_of_the_first_version_is_upgraded_in_place(old_file: Path) -> None:
+    keys: set[str | None] = set()
     for _ in range(2):
         with Ledger(old_file) as ledger:
             assert ledger.spent() == Fraction(11, 10)
@@ -64,6 +65,13 @@ def test_a_file_of_the_first_version_is_upgraded_in_place(old_file: Path) -> Non
             assert (second.state, second.rho) == ("drawn", None)
             (unsent,) = ledger.unsent(SERVER)
             assert (unsent.ticket, unsent.query, unsent.answer) == ("ticket-2", TENTH, 1)
+            keys.add(unsent.retry_key)
+            sent = ledger.find(SERVER, "a")
+            assert sent is not None
+            assert sent.retry_key is None
+    [key] = keys  # drawn when the file was upgraded, and kept
+    assert key is not None
+    assert len(key) == 32
     with Ledger(old_file) as ledger:
         ledger.charge(SERVER, "c", "ticket-3", Gaussian(0, 1, 4, "0.25", "0.75"))
         assert [charge.rho for charge in ledger.entries()] == [None, None, Fraction(1, 4)]

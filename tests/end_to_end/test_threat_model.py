@@ -14,7 +14,7 @@ ROWS = [
     line.strip("|").split(" | ") for line in PAGE.splitlines() if line.startswith("| ") and "what | shown" not in line
 ]
 
-ANSWERS = {"collection", "ticket", "query", "answer", "received_at"}
+ANSWERS = {"collection", "ticket", "query", "answer", "received_at", "retry_hash"}
 """The columns of the table that has a row for each answer."""
 
 PERSONAL = ("address", "agent", "cookie", "email", "ip", "person", "phone", "respondent", "user", "value")

@@ -172,7 +172,7 @@ def test_answers_stay_as_they_are_without_foreign_keys(engine: Engine) -> None:
     upgrade_database(writing(engine))
     with engine.connect() as connection:
         rows = connection.execute(select(schema.answers).order_by(schema.answers.c.ticket)).all()
-        assert [tuple(row) for row in rows] == [(1, bytes([number]) * 20, 1, 1, 7) for number in range(3)]
+        assert [tuple(row) for row in rows] == [(1, bytes([number]) * 20, 1, 1, 7, None) for number in range(3)]
         if engine.dialect.name == "sqlite":
             created = connection.execute(text("SELECT sql FROM sqlite_master WHERE name = 'answers'")).scalar_one()
             assert "WITHOUT ROWID" in created

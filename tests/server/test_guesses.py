@@ -195,8 +195,8 @@ def test_what_is_no_key_is_refused_and_stores_nothing(site: Site, key: object) -
     assert site.stored(collection) == 0
 
 
-def test_whoever_compares_hashes_looks_at_the_answer_last() -> None:
-    """So that how long a refusal takes is the same for every answer: the answers are never compared."""
+def test_no_comparison_depends_on_the_answer_without_the_key() -> None:
+    """So that how long a refusal takes does not either."""
 
     class Untouchable(int):
         def __eq__(self, other: object) -> bool:
