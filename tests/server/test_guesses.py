@@ -11,6 +11,7 @@ from sqlalchemy import select
 from tests.patience import PATIENCE
 from tests.server.conftest import ADMIN, RETRY_KEY, SPEC, FakeClock, Site, open_site, problem
 
+from dither_server import ingest
 from dither_server.app import create_app
 from dither_server.database import make_engine
 from dither_server.ingest import Arrival, Fate, _settled, hash_retry_key
@@ -69,6 +70,18 @@ def test_every_guess_is_told_the_same(any_site: Site, key: str | None) -> None:
     }
     assert site.stored(collection) == 1
     site.check_counts()
+
+
+def test_a_server_that_tells_is_found_out(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that looks at the answers alone, as servers did before answers had keys."""
+
+    def tells(known: tuple[int, bytes | None], arrival: Arrival) -> Fate:
+        return Fate.REPEATED if known[0] == arrival.answer else Fate.TAKEN
+
+    monkeypatch.setattr(ingest, "_settled", tells)
+    collection, ticket = stored(site)
+    assert {status for status, _ in guessed(site, collection, ticket)} == {200, 409}
+    assert len(set(guessed_in_batches(site, collection, ticket))) == 2
 
 
 def test_guesses_are_told_the_same_whatever_has_become_of_collection_and_ticket(any_site: Site) -> None:
