@@ -3,8 +3,9 @@
 The order of checks on an answer whose ticket is genuine: already stored (then its fate is settled, whatever has become
 of the collection since); the collection's state; the ticket's expiry; `max_answers`.
 
-Whoever sends an answer again is told so if it shows the key that the answer was first sent with. Whoever else has the
-ticket is told that it is used, whatever answer it brings: guesses at what is stored are all told the same.
+Whoever sends an answer again is told so if it shows the key that the answer was first sent with, or none if there was
+none. Whoever else has the ticket is told that it is used, whatever answer it brings: guesses at what is stored with a
+key are all told the same.
 """
 
 import hashlib
@@ -207,11 +208,12 @@ def _fates(
 def _settled(stored: StoredAnswer, arrival: Arrival) -> Fate:
     """The fate of an answer whose ticket has an answer already.
 
-    The key comes first: without it, neither the fate nor the time that this takes depends on the answers.
+    The key comes first: without it, neither the fate nor the time that this takes depends on the answers. An answer
+    that came without a key is everybody's who has the ticket.
     """
     answer, retry_hash = stored
     if answer == NOT_KEPT:
         return Fate.REPEATED
-    if retry_hash is None or arrival.retry_hash is None or not hmac.compare_digest(retry_hash, arrival.retry_hash):
+    if not hmac.compare_digest(retry_hash or b"", arrival.retry_hash or b""):
         return Fate.TAKEN
     return Fate.REPEATED if answer == arrival.answer else Fate.TAKEN

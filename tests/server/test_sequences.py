@@ -221,7 +221,7 @@ class Sequences(RuleBasedStateMachine):
         if answer > 1:
             return 422, "urn:dither:invalid-answer"
         if ticket.text in known.answers:
-            same = key is not None and (known.keys[ticket.text], known.answers[ticket.text]) == (key, answer)
+            same = (known.keys[ticket.text], known.answers[ticket.text]) == (key, answer)
             same |= not known.keeps
             return (200, "") if same else (409, "urn:dither:already-answered")
         if known.state == "closed":

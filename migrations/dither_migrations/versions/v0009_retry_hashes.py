@@ -16,7 +16,7 @@ _NAME, _TRUE = "answers_retry_hash_has_16_bytes", "length(retry_hash) = 16"
 
 
 def upgrade() -> None:
-    """The answers that there are came without a key, so none of them is told of again."""
+    """The answers that there are came without a key, and are told of as before."""
     if op.get_bind().dialect.name == "sqlite":
         # With its constraint in one statement: a table of many answers is not written anew.
         op.execute(f"ALTER TABLE answers ADD COLUMN retry_hash BLOB CONSTRAINT {_NAME} CHECK ({_TRUE})")

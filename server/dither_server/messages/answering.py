@@ -89,7 +89,8 @@ class ResponseBody(Body):
     retry_key: RetryKey | None = Field(
         default=None,
         description="A random text that the respondent has drawn for this answer alone. The same answer with the same "
-        "key gets its receipt again. Without a key nothing does: whoever else has the ticket could guess the answer.",
+        "key gets its receipt again, and nothing else does. Of an answer that is sent without a key, whoever else has "
+        "the ticket can guess which it is.",
         examples=[EXAMPLE_RETRY_KEY],
     )
 
