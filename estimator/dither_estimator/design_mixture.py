@@ -96,7 +96,8 @@ def _polished(criterion: Criterion, informations: FloatArray, weights: FloatArra
     """
     for _ in range(_POLISHES):
         gains = np.tensordot(informations, criterion.slope(mix(weights, informations)), 2)
-        if gains.max() <= (1 + _LEVEL) * float(weights @ gains):
+        # Where floating point cannot tell gains from 0, they cannot be compared either.
+        if not gains.min() > 0 or gains.max() <= (1 + _LEVEL) * float(weights @ gains):
             break
         weights = weights * np.sqrt(gains)
         weights = weights / weights.sum()
