@@ -88,6 +88,22 @@ def test_the_choice_is_nearly_the_best_of_a_fine_grid(mechanism: Any, epsilon: i
     assert _power(members, [asked])[0] > bar > _power(members, [RandomizedResponse((6.0,), epsilon, "log")])[0]
 
 
+@pytest.mark.parametrize("epsilon", [1, 5])
+@pytest.mark.parametrize("levels", [17, 64, 200])
+def test_of_many_levels_the_choice_is_nearly_the_best_of_a_fine_grid(levels: int, epsilon: int) -> None:
+    members = _members([100, 100])
+    system = _systems(members)
+    asked = most_discriminating(np.random.default_rng(1), system, "laplace", levels, Fraction(epsilon), "log")
+    assert isinstance(asked, Laplace)
+    assert asked.levels == levels
+    fine: list[Query] = [
+        Laplace(centre - half, centre + half, levels, epsilon, "log")
+        for centre in np.linspace(3, 9, 49).tolist()
+        for half in np.geomspace(0.05, 4, 12).tolist()
+    ]
+    assert _power(members, [asked])[0] > 0.9 * max(_power(members, fine))
+
+
 @pytest.mark.parametrize("levels", [1, 2, 5, 63])
 @pytest.mark.parametrize("mechanism", ["laplace", "randomized_response"])
 def test_given_levels_are_kept_and_every_edge_is_dyadic(mechanism: Any, levels: int) -> None:
