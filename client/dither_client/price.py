@@ -33,7 +33,7 @@ class Price:
     """What respondents choose from; empty if there is no choice."""
     rho: Fraction | None = None
     levels: int | None = None
-    """Levels or cuts of every question that has more than one; None where the server chooses."""
+    """The most levels or cuts of a question; None where the server chooses. Cuts that fall together are one."""
 
     @staticmethod
     def of(terms: Terms) -> "Price":
@@ -111,8 +111,8 @@ class Price:
         if query.rho is not None and (self.rho is None or query.rho > self.rho):
             said = "none" if self.rho is None else f"ρ = {epsilon_text(self.rho)}"
             raise _refused(f"it states ρ = {epsilon_text(query.rho)}, and the terms say {said}")
-        if self.levels is not None and n_edges not in (1, self.levels):
-            raise _refused(f"it has {n_edges} edges between its cells, and the terms say {self.levels}")
+        if self.levels is not None and n_edges > self.levels:
+            raise _refused(f"it has {n_edges} edges between its cells, and the terms say {self.levels} at most")
 
 
 def _refused(reason: str) -> InvalidQuery:

@@ -173,7 +173,7 @@ def test_an_entry_that_is_charged_goes_on() -> None:
     [
         ({"transform": "log"}, {}, "its transform is identity, and the terms say log"),
         ({"mechanism": "gaussian", "rho": 1}, {}, "its mechanism is not the one that the terms say"),
-        ({"levels": 32}, {}, "it has 64 edges between its cells, and the terms say 32"),
+        ({"levels": 32}, {}, "it has 64 edges between its cells, and the terms say 32 at most"),
         (
             {"mechanism": "gaussian", "rho": "0.1"},
             {"mechanism": "gaussian", "rho": 0.25},

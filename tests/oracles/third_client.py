@@ -252,7 +252,7 @@ def check_price(terms: dict[str, Any], query: dict[str, Any], chosen: int | None
     )
     if "rho" in query:
         require(terms.get("rho") is not None and query["rho"] <= micro(terms["rho"]))
-    require(terms.get("levels") is None or edges in (1, terms["levels"]))
+    require(terms.get("levels") is None or edges <= terms["levels"])
 
 
 def check_raised(told: dict[str, Any], now: dict[str, Any]) -> None:

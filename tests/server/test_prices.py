@@ -56,3 +56,18 @@ def test_nobody_refuses_an_honest_server(
     assert outcome.load.failures == {}
     assert outcome.answers == 150
     assert outcome.load.requests == 2 * 150, "the crowd has the terms already"
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "randomized_response"])
+@pytest.mark.parametrize("policy", ["adaptive", "thompson"])
+def test_nobody_refuses_questions_about_few_whole_numbers(server: ServerProcess, mechanism: str, policy: str) -> None:
+    """Of five cuts some fall together, and the question has fewer."""
+    spec = {"name": "Visits", "family": "poisson", "epsilon": 1, "levels": 5, "particles": 200, "misfit_check": 0.3}
+    with Admin(server.url, TOKEN) as admin:
+        collection = str(admin.create_collection({**spec, "mechanism": mechanism, "policy": policy})["id"])
+    roles = draw_roles(np.random.default_rng(4), Behaviours(), 300)
+    values = np.random.default_rng(3).poisson(1.3, 300).astype(float)
+    outcome = simulate_over_http(server.url, TOKEN, collection, values, roles, 4, 1)
+    assert outcome.load is not None
+    assert outcome.load.failures == {}
+    assert outcome.answers == 300

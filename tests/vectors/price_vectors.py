@@ -34,6 +34,7 @@ _PRICES: list[tuple[dict[str, Any], dict[str, Any], str | None]] = [
     (_RESPONSE, {"levels": 1}, None), (_RESPONSE, {"levels": 2}, None), (_RESPONSE, _SETS, None),
     ({**_RESPONSE, "levels": 3}, {**_RESPONSE, "cuts": [0, 1, 2]}, None),
     ({**_RESPONSE, "levels": 3}, {**_RESPONSE, "cuts": [0, 1]}, None),
+    ({**_RESPONSE, "levels": 3}, {**_RESPONSE, "cuts": [0, 1, 2, 3]}, None),
     ({"mechanism": "staircase"}, _SETS, None), ({"mechanism": "staircase"}, {**_RESPONSE, "cuts": [0, 1]}, None),
     ({"mechanism": "staircase"}, {"levels": 1}, None), ({"mechanism": "staircase"}, {"levels": 2}, None),
     ({"mechanism": "gaussian", "rho": 0.25}, _NOISE, None), ({"mechanism": "gaussian", "rho": 0.5}, _NOISE, None),
