@@ -17,13 +17,13 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.tables import print_table
 from dither_client import Query
-from dither_estimator.channels import channel_of
-from dither_estimator.design import optimal_design
+from dither_estimator.checks.contamination import poison_bound
+from dither_estimator.design.design import optimal_design
 from dither_estimator.families import FloatArray, families
-from dither_estimator.information import cell_moments
-from dither_estimator.learner import Learner
-from dither_estimator.poison import poison_bound
-from dither_estimator.specification import Specification
+from dither_estimator.learning.learner import Learner
+from dither_estimator.mechanisms.channels import channel_of
+from dither_estimator.mechanisms.information import cell_moments
+from dither_estimator.specification.specification import Specification
 
 __all__ = ["main"]
 

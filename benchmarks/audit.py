@@ -25,9 +25,9 @@ from scipy.stats import beta
 from benchmarks.question_server import asking
 from benchmarks.tables import print_table
 from dither_client import Client, Gaussian, Laplace, MemoryLedger, Query, RandomizedResponse, Staircase, parse_query
-from dither_client.entries import LedgerProtocol
-from dither_client.gaussian_law import gaussian_epsilon
-from dither_client.sampling import RandBelow, discrete_laplace
+from dither_client.ledger.protocol import LedgerProtocol
+from dither_client.mechanisms.gaussian_epsilon import gaussian_epsilon
+from dither_client.mechanisms.sampling import RandBelow, discrete_laplace
 
 __all__ = [
     "BROKEN", "FALSE_ALARMS", "QUESTIONS", "Verdict", "audit", "broken_client", "detectable", "epsilon_bound", "main",

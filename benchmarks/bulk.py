@@ -20,7 +20,7 @@ from benchmarks.machine import postgres_database
 from benchmarks.servers import Target, dither_server, new_collection
 from benchmarks.tables import print_table
 from dither_client.addresses import collection_path
-from dither_client.flow import JSON_HEADERS, Send
+from dither_client.protocol.respondent import JSON_HEADERS, Send
 
 __all__ = ["main"]
 

@@ -25,9 +25,9 @@ from benchmarks.machine import LOAD_CORE, on_core, postgres_database
 from benchmarks.servers import TOKEN, Target, dither_server, new_collection
 from benchmarks.tables import print_table
 from dither_client.addresses import collection_path
-from dither_client.api import Api
-from dither_estimator.learner import Learner
-from dither_estimator.specification import Specification
+from dither_client.transport.json_api import Api
+from dither_estimator.learning.learner import Learner
+from dither_estimator.specification.specification import Specification
 from dither_server.simulate.behaviours import Behaviours, draw_roles
 from dither_server.simulate.in_process import simulate_in_process
 from dither_server.simulate.outcome import Outcome

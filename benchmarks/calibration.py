@@ -27,13 +27,13 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.tables import print_table
 from dither_client import Query
-from dither_client.queries import query_types
-from dither_estimator.counts import check_counts
+from dither_client.mechanisms.registry import QUERY_TYPES
 from dither_estimator.families import FloatArray
-from dither_estimator.learner import Learner
-from dither_estimator.likelihood import CountLikelihood
-from dither_estimator.priors import Prior
-from dither_estimator.specification import Specification
+from dither_estimator.learning.learner import Learner
+from dither_estimator.likelihood.counts import check_counts
+from dither_estimator.likelihood.table import CountLikelihood
+from dither_estimator.priors.prior import Prior
+from dither_estimator.specification.specification import Specification
 
 __all__ = ["FALSE_ALARMS", "MODELS", "main", "pvalues", "ranks"]
 
@@ -80,20 +80,20 @@ def main(arguments: Sequence[str]) -> None:
     """Prints the table; the arguments are those of the command."""
     draws = int(arguments[0]) if arguments else _DRAWS
     chunk = Memory(arguments[1] if len(arguments) > 1 else None, verbose=0).cache(_chunk)
-    tests = sum(2 * (len(prior) + 1) for prior in MODELS.values()) * len(query_types()) * len(_EPSILONS)
+    tests = sum(2 * (len(prior) + 1) for prior in MODELS.values()) * len(QUERY_TYPES) * len(_EPSILONS)
     title = f"Calibration: {draws} draws from each prior, {_ANSWERS} answers, {_PARTICLES} particles"
     print(
         f"\nEach figure is the smallest p-value of a family's parameters and its likelihood. Of all {tests} p-values a"
         f"\nright estimator has any below {FALSE_ALARMS / tests:.1e} once in {1 / FALSE_ALARMS:,.0f} times."
     )
-    columns = ("family", *(f"{mechanism}, ε = {epsilon}" for mechanism, epsilon in product(query_types(), _EPSILONS)))
+    columns = ("family", *(f"{mechanism}, ε = {epsilon}" for mechanism, epsilon in product(QUERY_TYPES, _EPSILONS)))
     print_table(title, columns, _rows(draws, chunk))
 
 
 def _rows(draws: int, chunk: _Chunk) -> Iterator[tuple[object, ...]]:
     for family, prior in MODELS.items():
         row: list[object] = [family]
-        for mechanism, epsilon in product(query_types(), _EPSILONS):
+        for mechanism, epsilon in product(QUERY_TYPES, _EPSILONS):
             fields = {"family": family, "mechanism": mechanism, "epsilon": epsilon, "particles": _PARTICLES}
             each = pvalues(_in_parallel({**fields, "prior": prior}, draws, chunk))
             print(family, mechanism, epsilon, *(f"{p:.2g}" for p in each.ravel()), file=sys.stderr, flush=True)

@@ -25,21 +25,21 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.tables import print_table
 from dither_client import Query
-from dither_estimator.channels import channel_of
-from dither_estimator.design import optimal_design
+from dither_estimator.design.design import optimal_design
 from dither_estimator.families import FloatArray
-from dither_estimator.specification import Specification
-from dither_server.collections import Collections
-from dither_server.database import make_engine, upgrade, writing
-from dither_server.ingest import Ingest
-from dither_server.ingest_sql import add_counts, number_queries
-from dither_server.institutions import Institutions
-from dither_server.keeper import Keeper
+from dither_estimator.mechanisms.channels import channel_of
+from dither_estimator.specification.specification import Specification
+from dither_server.answers.rules import Ingest
+from dither_server.answers.sql import add_counts, number_queries
+from dither_server.answers.writer import Writer
+from dither_server.collections.collections import Collections
+from dither_server.collections.institutions import Institutions
+from dither_server.database.engine import make_engine, upgrade, writing
+from dither_server.database.reads import Store
+from dither_server.database.schema import collections, counts
 from dither_server.metrics import Metrics
-from dither_server.packing import pack_query, unpack_query
-from dither_server.schema import collections, counts
-from dither_server.store import Store
-from dither_server.writer import Writer
+from dither_server.owner.collection_learner import Keeper
+from dither_server.tickets.packing import pack_query, unpack_query
 
 __all__ = ["main"]
 

@@ -23,13 +23,13 @@ from threadpoolctl import threadpool_limits
 from benchmarks.calibration import MODELS
 from benchmarks.tables import print_table
 from dither_client import Query
-from dither_client.queries import query_types
-from dither_estimator.design import optimal_design
+from dither_client.mechanisms.registry import QUERY_TYPES
+from dither_estimator.design.design import optimal_design
+from dither_estimator.design.goal import parse_goal
 from dither_estimator.families import FloatArray, find_family
-from dither_estimator.goals import parse_goal
-from dither_estimator.learner import Learner
-from dither_estimator.particles import init, update
-from dither_estimator.specification import Policy, Specification
+from dither_estimator.learning.learner import Learner
+from dither_estimator.particles.system import init, update
+from dither_estimator.specification.specification import Policy, Specification
 
 __all__ = ["main"]
 
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str]) -> None:
     """Prints the tables; the arguments are the answers of the first and the seconds of each row of the second."""
     answers = int(arguments[0]) if arguments else _ANSWERS
     seconds = float(arguments[1]) if len(arguments) > 1 else _SECONDS
-    each = [f"{mechanism}: 99%; largest, ms" for mechanism in query_types()]
+    each = [f"{mechanism}: 99%; largest, ms" for mechanism in QUERY_TYPES]
     columns = ("family", "median, µs, at most", "above 1 ms, at most", *each)
     with threadpool_limits(1):
         print_table(f"Drawing: {answers:,} asked one by one, ε = {_EPSILON}", columns, _rows_one_by_one(answers))
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str]) -> None:
 
 def _rows_one_by_one(answers: int) -> Iterator[tuple[object, ...]]:
     for family in MODELS:
-        times = [1e3 * _asking(_specification(family, mechanism), answers) for mechanism in query_types()]
+        times = [1e3 * _asking(_specification(family, mechanism), answers) for mechanism in QUERY_TYPES]
         found = [_percentiles(some) for some in times]
         median = max(median for median, _, _ in found)
         share = max(float((some > 1).mean()) for some in times)

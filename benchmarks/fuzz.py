@@ -28,8 +28,8 @@ from benchmarks.mutations import mutated
 from benchmarks.tables import print_table
 from dither_client import Admin, Client, MemoryLedger
 from dither_client.addresses import parse_address
-from dither_client.api import Api
-from dither_client.flow import JSON_HEADERS, ConnectionFailed, Send
+from dither_client.protocol.respondent import JSON_HEADERS, ConnectionFailed, Send
+from dither_client.transport.json_api import Api
 from dither_server.simulate.connections import Connections
 from dither_server.simulate.server_process import database_url, running_server
 

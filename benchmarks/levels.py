@@ -20,15 +20,15 @@ from joblib import Parallel, delayed
 
 from benchmarks.tables import print_table
 from dither_client import Query
-from dither_estimator.design import Design, optimal_design
-from dither_estimator.design_member import Member
+from dither_estimator.design.design import Design, optimal_design
+from dither_estimator.design.goal import parse_goal
+from dither_estimator.design.member import Member
 from dither_estimator.families import FloatArray, families
-from dither_estimator.goals import parse_goal
-from dither_estimator.information import information
-from dither_estimator.learner import Learner
-from dither_estimator.particles import ParticleSystem
-from dither_estimator.policies import question_policy
-from dither_estimator.specification import Specification
+from dither_estimator.learning.learner import Learner
+from dither_estimator.mechanisms.information import information
+from dither_estimator.particles.system import ParticleSystem
+from dither_estimator.policies.policy import question_policy
+from dither_estimator.specification.specification import Specification
 from dither_server.simulate.behaviours import Behaviours, draw_roles
 from dither_server.simulate.in_process import simulate_in_process
 from dither_server.simulate.population import draw_population

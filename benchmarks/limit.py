@@ -12,11 +12,11 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.tables import print_table
 from dither_client import Staircase
-from dither_estimator.design import Mechanism, optimal_design
-from dither_estimator.design_member import Member
+from dither_estimator.design.design import Mechanism, optimal_design
+from dither_estimator.design.goal import Goal, parse_goal
+from dither_estimator.design.limit import privacy_limit
+from dither_estimator.design.member import Member
 from dither_estimator.families import Family, families, find_family
-from dither_estimator.goals import Goal, parse_goal
-from dither_estimator.limit import privacy_limit
 
 __all__ = ["main"]
 

@@ -13,10 +13,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 from threadpoolctl import threadpool_limits
 
-from dither_estimator.design import Mechanism, optimal_design
-from dither_estimator.design_member import Member
+from dither_estimator.design.design import Mechanism, optimal_design
+from dither_estimator.design.goal import parse_goal
+from dither_estimator.design.member import Member
 from dither_estimator.families import FloatArray, families
-from dither_estimator.goals import parse_goal
 
 __all__ = ["main"]
 

@@ -13,8 +13,8 @@ from benchmarks.machine import cpu_seconds
 from benchmarks.servers import TOKEN, Target, new_collection
 from benchmarks.tables import print_table
 from dither_client.addresses import collection_path
-from dither_client.flow import JSON_HEADERS, Send
-from dither_server.limits import TicketLimits
+from dither_client.protocol.respondent import JSON_HEADERS, Send
+from dither_server.access.limits import TicketLimits
 from dither_server.settings import Settings
 from dither_server.simulate.server_process import ServerProcess, running_server
 

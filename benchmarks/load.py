@@ -12,9 +12,9 @@ import uvloop
 from benchmarks.machine import LOAD_CORE, cpu_seconds, on_core
 from benchmarks.servers import TOKEN, Target
 from dither_client.addresses import collection_path, parse_address
-from dither_client.api import Api
-from dither_client.entries import new_retry_key
-from dither_client.flow import JSON_HEADERS, Response, Send
+from dither_client.ledger.protocol import new_retry_key
+from dither_client.protocol.respondent import JSON_HEADERS, Response, Send
+from dither_client.transport.json_api import Api
 from dither_server.simulate.connections import Connections
 
 __all__ = ["Round", "answers", "batches", "measure", "send", "spread", "tickets"]

@@ -26,8 +26,8 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.peers import peer_python
 from benchmarks.tables import print_table
-from dither_estimator.learner import Learner
-from dither_estimator.specification import Specification
+from dither_estimator.learning.learner import Learner
+from dither_estimator.specification.specification import Specification
 from dither_server.simulate.behaviours import Behaviours, draw_roles
 from dither_server.simulate.in_process import simulate_in_process
 

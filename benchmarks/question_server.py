@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dither_client import Query
-from dither_client.epsilon import json_epsilon
+from dither_client.mechanisms.epsilon import json_epsilon
 
 __all__ = ["Heard", "QuestionServer", "asking", "terms_of"]
 

@@ -30,15 +30,15 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.tables import print_table
 from dither_client import Query
-from dither_estimator.channels import channel_of
-from dither_estimator.design import Design, optimal_design
-from dither_estimator.design_member import Member
+from dither_estimator.design.design import Design, optimal_design
+from dither_estimator.design.member import Member
 from dither_estimator.families import Family, FloatArray, families
-from dither_estimator.information import cell_moments, information
-from dither_estimator.learner import Learner
-from dither_estimator.particles import ParticleSystem, systematic_resample
-from dither_estimator.policies import Adaptive, QuestionPolicy, Thompson
-from dither_estimator.specification import Specification
+from dither_estimator.learning.learner import Learner
+from dither_estimator.mechanisms.channels import channel_of
+from dither_estimator.mechanisms.information import cell_moments, information
+from dither_estimator.particles.system import ParticleSystem, systematic_resample
+from dither_estimator.policies.policy import Adaptive, QuestionPolicy, Thompson
+from dither_estimator.specification.specification import Specification
 from dither_server.simulate.scenario import PAPER_PRIOR
 
 __all__ = ["NORMAL", "RULES", "Run", "main", "normal_fields", "run", "without_luck"]

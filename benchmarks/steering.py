@@ -12,11 +12,11 @@ from threadpoolctl import threadpool_limits
 from benchmarks.attacks import MEMBER
 from benchmarks.tables import print_table
 from dither_client import Query
-from dither_estimator import steering
-from dither_estimator.channels import channel_of
 from dither_estimator.families import FloatArray, families
-from dither_estimator.learner import Learner
-from dither_estimator.specification import Specification
+from dither_estimator.learning import second_opinion as steering
+from dither_estimator.learning.learner import Learner
+from dither_estimator.mechanisms.channels import channel_of
+from dither_estimator.specification.specification import Specification
 
 __all__ = ["interviewed", "main", "without_second_opinion"]
 

@@ -26,8 +26,8 @@ from benchmarks.question_server import asking, terms_of
 from benchmarks.tables import print_table
 from dither_client import Client, MemoryLedger, Query
 from dither_client.client import _SETTLE
-from dither_client.flow import Response, Send, Sleep, advance, answer_flow
-from dither_client.messages import parse_terms
+from dither_client.protocol.messages import parse_terms
+from dither_client.protocol.respondent import Response, Send, Sleep, advance, answer_flow
 
 __all__ = ["Findings", "client_times", "dependence", "flow_times", "main", "sampler_times"]
 

@@ -1,9 +1,11 @@
 """How the packages may depend on each other and on the world, read from their source."""
 
 import ast
+import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Set
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -12,14 +14,29 @@ from tests.patience import PATIENCE
 ROOT = Path(__file__).parent.parent
 CLIENT = ROOT / "client" / "dither_client"
 MAY_IMPORT = {
-    "client": {"dither_client"},
-    "estimator": {"dither_client", "dither_estimator"},
-    "server": {"dither_client", "dither_estimator", "dither_server", "dither_migrations"},
+    "dither_client": {"dither_client"},
+    "dither_estimator": {"dither_client", "dither_estimator"},
+    "dither_papers": {"dither_client", "dither_estimator", "dither_papers"},
+    "dither_server": {"dither_client", "dither_estimator", "dither_server", "dither_migrations"},
 }
+MOST_AT_A_ROOT = 12
+
+HOMES = {package: next(ROOT.glob(f"*/{package}")).parent for package in [*MAY_IMPORT, "dither_migrations"]}
+"""The folder on the path that each package is in."""
+MODULES = {
+    ".".join(file.relative_to(home).with_suffix("").parts).removesuffix(".__init__"): file
+    for package, home in HOMES.items()
+    for file in sorted((home / package).rglob("*.py"))
+}
+FOLDERS = [
+    name
+    for name, file in MODULES.items()
+    if file.name == "__init__.py" and name.count(".") == 1 and name.partition(".")[0] in MAY_IMPORT
+]
 
 every_module = pytest.mark.parametrize(
     "module",
-    [module for folder in MAY_IMPORT for module in sorted((ROOT / folder).glob("dither_*/**/*.py"))],
+    [file for name, file in MODULES.items() if name.partition(".")[0] in MAY_IMPORT],
     ids=lambda module: str(module.relative_to(ROOT)),
 )
 
@@ -50,10 +67,84 @@ def parse(module: Path) -> ast.Module:
     return ast.parse(module.read_text(encoding="utf-8"))
 
 
+def run_ever(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes that can run at all, in functions too: everything but what is for type checkers."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if not (isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"):
+            yield from run_ever(child)
+
+
+def used_by(name: str) -> set[str]:
+    """Our modules that a module imports, when it is imported itself or later."""
+    used: set[str] = set()
+    for node in run_ever(parse(MODULES[name])):
+        if isinstance(node, ast.ImportFrom):
+            within = {f"{node.module}.{alias.name}" for alias in node.names} & MODULES.keys()
+            used |= within if len(within) == len(node.names) else within | {str(node.module)}
+        elif isinstance(node, ast.Import):
+            used |= {alias.name for alias in node.names}
+    return used & MODULES.keys() - {name}
+
+
+def circle(graph: Mapping[str, Set[str]]) -> list[str]:
+    """The names on a circle of the graph, the first of them twice; empty if there is none."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def folder_of(module: str) -> str:
+    """The folder of its package that a module is in, or the module itself at the package's root."""
+    return ".".join(module.split(".")[:2])
+
+
+def stated(folder: str) -> set[str]:
+    """What the docstring of a folder says that it may import: packages, and folders and modules of its own package."""
+    docstring = ast.get_docstring(parse(MODULES[folder])) or ""
+    _, found, names = docstring.partition("\n\nMay import: ")
+    assert found, f"the docstring of {folder} ends with what it may import"
+    return set(re.findall(r"`(\w+)`", names))
+
+
+def test_modules_import_each_other_in_no_circle() -> None:
+    """Imports that are written inside functions count as well."""
+    assert circle({name: used_by(name) for name in MODULES}) == []
+
+
+def test_folders_import_each_other_in_no_circle() -> None:
+    graph: dict[str, set[str]] = {}
+    for name in MODULES:
+        graph.setdefault(folder_of(name), set()).update(map(folder_of, used_by(name)))
+    packages = {*HOMES}
+    assert circle({name: used - {name} - packages for name, used in graph.items() if name not in packages}) == []
+
+
+def test_a_circle_is_found() -> None:
+    assert circle({"a": {"b"}, "b": {"c"}, "c": {"a"}}) != []
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_folder_imports_what_its_docstring_says(folder: str) -> None:
+    """No more, and no less: what it no longer imports is not said either."""
+    package = folder.partition(".")[0]
+    used = {used for name in MODULES if folder_of(name) == folder for used in used_by(name)}
+    others = {name.partition(".")[0] for name in used}
+    own = {folder_of(name).rpartition(".")[2] for name in used if name.startswith(f"{package}.")}
+    assert stated(folder) == (others | own) - {package, folder.rpartition(".")[2]}
+
+
+@pytest.mark.parametrize("package", HOMES)
+def test_no_root_is_a_corridor(package: str) -> None:
+    assert len([*(HOMES[package] / package).glob("*.py")]) <= MOST_AT_A_ROOT
+
+
 @every_module
 def test_imports_run_one_way(module: Path) -> None:
     ours = {name for name in imported(ast.walk(parse(module))) if name.startswith("dither_")}
-    assert ours <= MAY_IMPORT[module.relative_to(ROOT).parts[0]]
+    assert ours <= MAY_IMPORT[module.relative_to(ROOT).parts[1]]
 
 
 @every_module
@@ -69,7 +160,7 @@ def test_public_names_are_explicit(module: Path) -> None:
 
 @pytest.mark.parametrize(
     "module",
-    sorted({*CLIENT.rglob("*.py")} - {*CLIENT.glob("commands/*.py")} - {CLIENT / "plots.py"}),
+    sorted({*CLIENT.rglob("*.py")} - {*CLIENT.glob("commands/*.py")} - {CLIENT / "posterior" / "plots.py"}),
     ids=lambda module: str(module.relative_to(CLIENT)),
 )
 def test_the_bare_client_needs_httpx2_alone(module: Path) -> None:

@@ -3,7 +3,6 @@
 from dither_client.admin import Admin
 from dither_client.analyst import Analyst, AnsweredQuery, InstitutionCounts
 from dither_client.client import AsyncClient, Client
-from dither_client.entries import Charge, LedgerProtocol
 from dither_client.errors import (
     AlreadyAnswered,
     AnswerExpired,
@@ -21,19 +20,21 @@ from dither_client.errors import (
     Unreachable,
 )
 from dither_client.extras import MissingExtra
-from dither_client.flow import Retry
-from dither_client.gaussian import Gaussian
-from dither_client.gaussian_law import gaussian_epsilon, gaussian_rho
-from dither_client.intervals import IntervalQuery
-from dither_client.laplace import Laplace
-from dither_client.ledger import Ledger
-from dither_client.member_counts import MemberCounts
-from dither_client.memory_ledger import MemoryLedger
-from dither_client.messages import Receipt, Shared, Terms
-from dither_client.posterior import Particles, Posterior
-from dither_client.queries import Query, Transform, parse_query
-from dither_client.randomized_response import RandomizedResponse
-from dither_client.staircase import Staircase
+from dither_client.ledger.memory import MemoryLedger
+from dither_client.ledger.protocol import Charge, LedgerProtocol
+from dither_client.ledger.sqlite import Ledger
+from dither_client.mechanisms.gaussian import Gaussian
+from dither_client.mechanisms.gaussian_epsilon import gaussian_epsilon, gaussian_rho
+from dither_client.mechanisms.interval import IntervalQuery
+from dither_client.mechanisms.laplace import Laplace
+from dither_client.mechanisms.member_counts import MemberCounts
+from dither_client.mechanisms.query import Query, Transform
+from dither_client.mechanisms.randomized_response import RandomizedResponse
+from dither_client.mechanisms.registry import parse_query
+from dither_client.mechanisms.staircase import Staircase
+from dither_client.posterior.posterior import Particles, Posterior
+from dither_client.protocol.messages import Receipt, Shared, Terms
+from dither_client.protocol.respondent import Retry
 
 __all__ = [
     "Admin",

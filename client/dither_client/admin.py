@@ -7,9 +7,9 @@ from typing import Any
 import httpx2
 
 from dither_client.addresses import collection_path
-from dither_client.api import Api
 from dither_client.errors import BadResponse, InvalidAddress
-from dither_client.flow import Retry
+from dither_client.protocol.respondent import Retry
+from dither_client.transport.json_api import Api
 
 __all__ = ["Admin"]
 

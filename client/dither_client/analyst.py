@@ -8,14 +8,15 @@ from urllib.parse import urlencode
 import httpx2
 
 from dither_client.addresses import collection_path
-from dither_client.api import Api
 from dither_client.errors import BadResponse, InvalidQuery
-from dither_client.flow import Retry
-from dither_client.member_counts import MemberCounts
-from dither_client.messages import Terms, parse_terms
-from dither_client.posterior import Particles, Posterior, parse_particles, parse_posterior
-from dither_client.queries import Query, parse_query
-from dither_client.watching import watch
+from dither_client.mechanisms.member_counts import MemberCounts
+from dither_client.mechanisms.query import Query
+from dither_client.mechanisms.registry import parse_query
+from dither_client.posterior.posterior import Particles, Posterior, parse_particles, parse_posterior
+from dither_client.protocol.messages import Terms, parse_terms
+from dither_client.protocol.respondent import Retry
+from dither_client.transport.json_api import Api
+from dither_client.transport.watching import watch
 
 __all__ = ["Analyst", "AnsweredQuery", "InstitutionCounts"]
 

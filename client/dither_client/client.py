@@ -8,16 +8,16 @@ from fractions import Fraction
 import httpx2
 
 from dither_client.addresses import parse_address
-from dither_client.drivers import AsyncDriver, Driver
-from dither_client.entries import Entry, LedgerProtocol, find_entry
-from dither_client.epsilon import wire_epsilon
 from dither_client.errors import DitherError, Unreachable
-from dither_client.flow import Admission, Flow, Retry, answer_flow, price_flow, send_flow
 from dither_client.forgetting import forgetful, forgetful_coroutine
-from dither_client.ledger import Ledger
-from dither_client.member_counts import MemberCounts
-from dither_client.messages import Receipt, Shared, Terms
-from dither_client.share_flow import send_share_flow, share_flow
+from dither_client.ledger.protocol import Entry, LedgerProtocol, find_entry
+from dither_client.ledger.sqlite import Ledger
+from dither_client.mechanisms.epsilon import wire_epsilon
+from dither_client.mechanisms.member_counts import MemberCounts
+from dither_client.protocol.institution import send_share_flow, share_flow
+from dither_client.protocol.messages import Receipt, Shared, Terms
+from dither_client.protocol.respondent import Admission, Flow, Retry, answer_flow, price_flow, send_flow
+from dither_client.transport.drivers import AsyncDriver, Driver
 
 __all__ = ["AsyncClient", "Client"]
 

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from dither_client.decimals import MAX_TEXT, read_decimal, read_whole
+from dither_client.errors import BadResponse
 
-__all__ = ["MAX_DEPTH", "decode"]
+__all__ = ["MAX_DEPTH", "decode", "decode_json"]
 
 MAX_DEPTH = 32
 """Lists and objects inside each other, the outermost included."""
@@ -37,6 +38,14 @@ def decode(body: bytes, exact: bool = True) -> Any:
     if b"\\u" in body:
         _check_texts(value)
     return value
+
+
+def decode_json(body: bytes, exact: bool = True) -> Any:
+    """`decode` of what a server or a file says. Raises `BadResponse`, whose text repeats nothing of it."""
+    try:
+        return decode(body, exact)
+    except ValueError:
+        raise BadResponse("the server's response is not strict JSON") from None
 
 
 def _check_depth(value: Any) -> None:

@@ -10,32 +10,27 @@ from starlette.concurrency import run_in_threadpool
 from starlette.middleware.cors import CORSMiddleware
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from dither_server.clock import Clock
-from dither_server.dashboard.templates import problem_page
-from dither_server.metrics import Metrics
-from dither_server.middleware import Observer
-from dither_server.openapi import add_openapi
-from dither_server.problems import add_problem_handlers
-from dither_server.routes import (
-    admin_pages,
-    answering,
+from dither_server.api import (
     collections,
-    exports,
     health,
     invitations,
     keys,
     member_counts,
-    pages,
     posterior,
     responses,
-    sign_in,
-    static,
     tickets,
     tokens,
 )
-from dither_server.service import Service
+from dither_server.clock import Clock
+from dither_server.http.middleware import Observer
+from dither_server.http.openapi import add_openapi
+from dither_server.http.problems import add_problem_handlers
+from dither_server.http.shortcut import Shortcut
+from dither_server.metrics import Metrics
+from dither_server.pages import admin, answer, collection, exports, sign_in, static
+from dither_server.pages.rendering import problem_page
+from dither_server.service.service import Service
 from dither_server.settings import Settings
-from dither_server.shortcut import Shortcut
 
 __all__ = ["create_app"]
 
@@ -86,10 +81,10 @@ def create_app(settings: Settings, clock: Clock = time.time) -> FastAPI:
         tokens,
         keys,
         health,
-        pages,
-        answering,
+        collection,
+        answer,
         sign_in,
-        admin_pages,
+        admin,
         exports,
         static,
     ):  # the busiest are tried first

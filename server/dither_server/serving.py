@@ -14,12 +14,12 @@ from collections.abc import Callable
 
 import uvicorn
 
+from dither_server.access.first_admin import make_first_admin
 from dither_server.app import create_app
-from dither_server.connections import BoundedConnection, Sweeper, bounded_to, room
 from dither_server.errors import StartRefused
-from dither_server.first_admin import make_first_admin
+from dither_server.http.connections import BoundedConnection, Sweeper, bounded_to, room
 from dither_server.logs import set_up_logs
-from dither_server.service import prepare
+from dither_server.service.service import prepare
 from dither_server.settings import Settings, weaknesses
 
 __all__ = ["serve"]

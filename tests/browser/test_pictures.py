@@ -17,7 +17,7 @@ from tests.browser.conftest import OpenPage
 
 from dither_client import Laplace
 from dither_estimator.families import find_family
-from dither_estimator.information import channel_information, information
+from dither_estimator.mechanisms.information import channel_information, information
 
 DOCS = Path(__file__).parents[2] / "docs"
 PLACES = re.findall(r'<div id="(\w+)-picture">(.*?)</div>', (DOCS / "how-it-works.md").read_text(), flags=re.DOTALL)

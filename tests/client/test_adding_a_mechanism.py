@@ -12,8 +12,9 @@ import pytest
 from scipy.stats import chisquare
 from tests.end_to_end.reader import blocks
 
-from dither_client import InvalidQuery, Query, parse_query, queries
-from dither_client.sampling import RandBelow
+from dither_client import InvalidQuery, Query, parse_query
+from dither_client.mechanisms import registry
+from dither_client.mechanisms.sampling import RandBelow
 
 MODULE, TRIAL = blocks("docs/adding-a-mechanism.md", "python")
 
@@ -25,9 +26,9 @@ def silence() -> Iterator[Any]:
     exec(compile(MODULE, "silence.py", "exec"), defined)
     [name] = defined["__all__"]
     kind = defined[name]
-    known = queries.query_types()
+    known = registry.QUERY_TYPES
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr(queries, "query_types", lambda: MappingProxyType({**known, kind.mechanism: kind}))
+        monkeypatch.setattr(registry, "QUERY_TYPES", MappingProxyType({**known, kind.mechanism: kind}))
         yield kind
 
 

@@ -8,7 +8,7 @@ import pytest
 from tests.client.fake_server import ANALYST, POSTERIOR, Failure, FakeServer, problem
 
 from dither_client import Analyst, BadResponse, InvalidAddress, Laplace, MissingExtra, Particles, Problem, Retry
-from dither_client.posterior import parse_particles, parse_posterior, poison_sentence
+from dither_client.posterior.posterior import parse_particles, parse_posterior, poison_sentence
 
 
 @pytest.fixture

@@ -25,14 +25,14 @@ from benchmarks.audit import (
 from scipy.stats import binom, binomtest
 
 from dither_client import Ledger
-from dither_client.queries import query_types
+from dither_client.mechanisms.registry import QUERY_TYPES
 
 ONE = Fraction(1)
 NAMES = list(BROKEN)
 
 
 def test_every_mechanism_is_audited() -> None:
-    assert set(QUESTIONS) == set(query_types())
+    assert set(QUESTIONS) == set(QUERY_TYPES)
 
 
 @pytest.mark.parametrize("mechanism", sorted(QUESTIONS))

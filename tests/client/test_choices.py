@@ -23,9 +23,9 @@ from dither_client import (
     Particles,
     Problem,
 )
-from dither_client.flow import advance
-from dither_client.messages import parse_terms
-from dither_client.posterior import parse_posterior
+from dither_client.posterior.posterior import parse_posterior
+from dither_client.protocol.messages import parse_terms
+from dither_client.protocol.respondent import advance
 
 LEFT = told(1, epsilon_choices=[Fraction(1, 2), 1, 2])
 """Terms that leave a choice."""

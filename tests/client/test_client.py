@@ -189,7 +189,7 @@ def test_send_stored(server: FakeServer, call: Caller) -> None:
 
 
 def test_the_default_ledger(server: FakeServer, call: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dither_client.ledger.user_data_folder", lambda: tmp_path / "dither")
+    monkeypatch.setattr("dither_client.ledger.sqlite.user_data_folder", lambda: tmp_path / "dither")
     call(None, "answer", "laplace", 0.5)
     with Ledger() as ledger:
         assert ledger.spent() == 1

@@ -19,7 +19,7 @@ from dither_client.commands import run
 from dither_client.commands._shared import fail, print_json, status_of
 from dither_client.errors import InvalidTable, OverCap, Problem, Unreachable
 from dither_client.extras import MissingExtra
-from dither_client.tables import read_counts
+from dither_client.tables.counts import read_counts
 
 Dither = Callable[..., "Outcome"]
 

@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dither_client import InvalidEpsilon
-from dither_client.epsilon import MICRO, epsilon_text, json_epsilon, micro_epsilon, parse_epsilon, wire_epsilon
+from dither_client.mechanisms.epsilon import (
+    MICRO,
+    epsilon_text,
+    json_epsilon,
+    micro_epsilon,
+    parse_epsilon,
+    wire_epsilon,
+)
 
 micro = st.integers(min_value=1, max_value=50 * MICRO)
 

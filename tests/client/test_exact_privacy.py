@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from questions import QUESTIONS
 
 from dither_client import Laplace, Query
-from dither_client.queries import query_types
+from dither_client.mechanisms.registry import QUERY_TYPES
 
 WIDTH = Decimal("1e-40")
 MICRO = Fraction(1, 1_000_000)
@@ -46,18 +46,18 @@ def check(query: Query) -> None:
 
 
 def test_every_mechanism_has_an_exact_law() -> None:
-    assert set(query_types()) <= set(EXACT_CHANNELS), "write the law of the new mechanism into exact_channels.py"
-    assert set(query_types()) <= set(QUESTIONS), "write a question of the new mechanism into questions.py"
+    assert set(QUERY_TYPES) <= set(EXACT_CHANNELS), "write the law of the new mechanism into exact_channels.py"
+    assert set(QUERY_TYPES) <= set(QUESTIONS), "write a question of the new mechanism into questions.py"
 
 
-@pytest.mark.parametrize("mechanism", sorted(query_types()))
+@pytest.mark.parametrize("mechanism", sorted(QUERY_TYPES))
 @settings(deadline=None, max_examples=40, derandomize=True)
 @given(epsilon=epsilons, points=st.lists(st.integers(-200, 200), min_size=2, max_size=20, unique=True))
 def test_channels_are_as_private_as_they_say(mechanism: str, epsilon: Fraction, points: list[int]) -> None:
     check(QUESTIONS[mechanism](sorted(map(float, points)), epsilon))
 
 
-@pytest.mark.parametrize("mechanism", sorted(query_types()))
+@pytest.mark.parametrize("mechanism", sorted(QUERY_TYPES))
 @pytest.mark.parametrize("epsilon", EXTREMES, ids=str)
 def test_many_levels(mechanism: str, epsilon: Fraction) -> None:
     points = 31 if mechanism == "staircase" else 101

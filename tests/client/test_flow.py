@@ -25,8 +25,10 @@ from dither_client import (
     Terms,
     Unreachable,
 )
-from dither_client.entries import Entry
-from dither_client.flow import (
+from dither_client.ledger.protocol import Entry
+from dither_client.mechanisms.member_counts import Asked
+from dither_client.protocol.messages import parse_terms
+from dither_client.protocol.respondent import (
     ConnectionFailed,
     Finished,
     Flow,
@@ -39,8 +41,6 @@ from dither_client.flow import (
     send_flow,
     terms_flow,
 )
-from dither_client.member_counts import Asked
-from dither_client.messages import parse_terms
 
 SERVER = "https://example.org"
 QUERY = {"mechanism": "laplace", "low": 0, "high": 1, "levels": 64, "epsilon": 1, "transform": "identity"}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dither_client.folders import user_data_folder
+from dither_client.ledger.data_folder import user_data_folder
 
 HOME = Path("/home/ana")
 

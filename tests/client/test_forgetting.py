@@ -20,7 +20,7 @@ from tests.client.test_flow import FAILED, RECEIPT, answer, play, ticket
 import dither_client.forgetting
 from dither_client import AsyncClient, Client, Gaussian, InvalidValue, Laplace, MemoryLedger, RandomizedResponse, Retry
 from dither_client.commands import run
-from dither_client.flow import Response
+from dither_client.protocol.respondent import Response
 
 VALUE = 31415.926535
 DIGITS = "31415.9"
@@ -206,7 +206,7 @@ def test_the_command(server: FakeServer, tmp_path: Path, monkeypatch: pytest.Mon
     def broken(*_: object, **__: object) -> Any:
         raise Broken
 
-    monkeypatch.setattr("dither_client.flow.price_flow", broken)
+    monkeypatch.setattr("dither_client.protocol.respondent.price_flow", broken)
     monkeypatch.setattr("dither_client.commands.answer.read_input", lambda _: str(VALUE).encode())
     arguments = ["answer", "laplace", *typed, "--url", server.url, "--ledger", str(tmp_path / "ledger.sqlite")]
     error = caught(lambda: run(arguments))

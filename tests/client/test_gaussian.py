@@ -19,8 +19,8 @@ import pytest
 from tests.client.test_sampling import Sampler, p_value, row_p_value, seeded
 
 from dither_client import Gaussian, InvalidQuery, RandomizedResponse, gaussian_epsilon, gaussian_rho, parse_query
-from dither_client.gaussian_law import clipped_epsilon, tail_bounds
-from dither_client.sampling import bernoulli_exp, discrete_gaussian, discrete_laplace
+from dither_client.mechanisms.gaussian_epsilon import clipped_epsilon, tail_bounds
+from dither_client.mechanisms.sampling import bernoulli_exp, discrete_gaussian, discrete_laplace
 
 MICRO = Decimal("0.000001")
 EXACT = Context(prec=90)

@@ -25,7 +25,7 @@ from dither_client import (
     OverCap,
     RandomizedResponse,
 )
-from dither_client.entries import Caps
+from dither_client.ledger.protocol import Caps
 
 Maker = Callable[..., LedgerProtocol]
 
@@ -288,7 +288,7 @@ def test_the_file_is_private_and_durable(tmp_path: Path) -> None:
 
 
 def test_the_default_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dither_client.ledger.user_data_folder", lambda: tmp_path / "data" / "dither")
+    monkeypatch.setattr("dither_client.ledger.sqlite.user_data_folder", lambda: tmp_path / "data" / "dither")
     with Ledger() as ledger:
         assert ledger.path == tmp_path / "data" / "dither" / "ledger.sqlite"
         assert stat.S_IMODE(ledger.path.parent.stat().st_mode) == 0o700

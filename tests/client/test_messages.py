@@ -10,14 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dither_client import BadResponse, InvalidQuery, Laplace
-from dither_client.messages import (
-    decode_json,
-    parse_problem,
-    parse_receipt,
-    parse_terms,
-    parse_ticket,
-    printable,
-)
+from dither_client.protocol.messages import parse_problem, parse_receipt, parse_terms, parse_ticket, printable
+from dither_client.strict_json import decode_json
 
 QUERY = {"mechanism": "laplace", "low": 0, "high": 1, "levels": 1, "epsilon": 1, "transform": "log"}
 TICKET = {"ticket": "abc", "query": QUERY, "expires_at": "2026-01-01T00:00:00Z"}

@@ -9,8 +9,8 @@ from tests.client.fake_server import ANALYST, POSTERIOR, FakeServer
 from dither_client import Analyst
 from dither_client.commands import run
 from dither_client.errors import BadResponse
-from dither_client.misfit import misfit_sentence
-from dither_client.tables import read_counts
+from dither_client.posterior.misfit import misfit_sentence
+from dither_client.tables.counts import read_counts
 
 
 def look(check_answers: int, p_value: float) -> dict[str, Any]:

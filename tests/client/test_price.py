@@ -27,9 +27,9 @@ from dither_client import (
     Retry,
 )
 from dither_client.commands import run
-from dither_client.entries import LedgerProtocol
-from dither_client.flow import Response, advance
-from dither_client.price import Price
+from dither_client.ledger.protocol import LedgerProtocol
+from dither_client.mechanisms.price import Price
+from dither_client.protocol.respondent import Response, advance
 
 CUTS = {
     "mechanism": "randomized_response",

@@ -30,7 +30,16 @@ from dither_client import (
     Retry,
     Terms,
 )
-from dither_client.flow import ConnectionFailed, Finished, Flow, Response, Send, Sleep, advance, answer_flow
+from dither_client.protocol.respondent import (
+    ConnectionFailed,
+    Finished,
+    Flow,
+    Response,
+    Send,
+    Sleep,
+    advance,
+    answer_flow,
+)
 
 ALLOWED = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 SERVER = "https://example.org"

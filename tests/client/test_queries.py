@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dither_client import InvalidQuery, InvalidValue, Laplace, Query, RandomizedResponse, parse_query
-from dither_client.queries import MAX_CELLS
+from dither_client.mechanisms.query import MAX_CELLS
 
 LAPLACE = {
     "mechanism": "laplace",

@@ -15,7 +15,7 @@ import pytest
 from scipy.stats import chi2
 
 from dither_client import Laplace, Query, RandomizedResponse
-from dither_client.sampling import RandBelow, bernoulli_exp, discrete_laplace, system_randbelow
+from dither_client.mechanisms.sampling import RandBelow, bernoulli_exp, discrete_laplace, system_randbelow
 
 FAMILY = 1e-6
 DRAWS = 2_000

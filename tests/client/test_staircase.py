@@ -24,9 +24,9 @@ from pyarrow import parquet
 from scipy.stats import chi2
 
 from dither_client import InvalidQuery, InvalidTable, Laplace, Query, RandomizedResponse, Staircase, parse_query
-from dither_client.sampling import RandBelow, bernoulli_exp
-from dither_client.staircase import MAX_SETS, MAX_WEIGHT
-from dither_client.tables import COUNT_COLUMNS, counts_rows, read_counts, write_table
+from dither_client.mechanisms.sampling import RandBelow, bernoulli_exp
+from dither_client.mechanisms.staircase import MAX_SETS, MAX_WEIGHT
+from dither_client.tables.counts import COUNT_COLUMNS, counts_rows, read_counts, write_table
 
 FALSE_ALARM = 1e-6
 DRAWS = 4_000

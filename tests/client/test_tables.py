@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from dither_client import Gaussian, InvalidTable, Laplace, MemberCounts, MissingExtra, Query, RandomizedResponse
-from dither_client.member_counts import member_table
-from dither_client.tables import COUNT_COLUMNS, CountTable, counts_rows, read_counts, read_table, write_table
+from dither_client.mechanisms.member_counts import member_table
+from dither_client.tables.counts import COUNT_COLUMNS, CountTable, counts_rows, read_counts, read_table, write_table
 
 ALLOWED = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 THIRDS = Laplace(0.1, 0.30000000000000004, 2, "0.1", "log")

@@ -16,16 +16,16 @@ from scipy.stats import norm
 from tests.end_to_end.reader import blocks, fenced
 
 from dither_client.commands import run
-from dither_estimator.design import Mechanism, optimal_design
+from dither_estimator.design.design import Mechanism, optimal_design
+from dither_estimator.design.goal import parse_goal
 from dither_estimator.families import families
-from dither_estimator.goals import parse_goal
+from dither_server.api.messages.examples import POSTERIOR, TERMS
 from dither_server.app import create_app
-from dither_server.dashboard.findings import citation
-from dither_server.messages.examples import POSTERIOR, TERMS
-from dither_server.problems import _INTERNAL, _PROBLEMS
+from dither_server.collections.specification import CollectionSpec
+from dither_server.http.problems import _INTERNAL, _PROBLEMS
+from dither_server.pages.sentences import citation
 from dither_server.settings import Settings
 from dither_server.simulate.server_process import running_server
-from dither_server.specs import CollectionSpec
 
 MECHANISMS: tuple[Mechanism, ...] = ("laplace", "randomized_response", "staircase")
 DOCS = Path(__file__).parent.parent.parent / "docs"

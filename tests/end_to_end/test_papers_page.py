@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tests.end_to_end.reader import blocks
 
-from dither_estimator.studies.catalogue import studies
-from dither_estimator.studies.study import Study
+from dither_papers.studies.catalogue import studies
+from dither_papers.studies.study import Study
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 PAGE = (DOCS / "papers.md").read_text()

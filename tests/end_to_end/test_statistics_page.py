@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from dither_estimator.design import Mechanism, optimal_design
+from dither_estimator.design.design import Mechanism, optimal_design
+from dither_estimator.design.goal import parse_goal
 from dither_estimator.families import families
-from dither_estimator.goals import parse_goal
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 PAGE = (DOCS / "statistics.md").read_text()

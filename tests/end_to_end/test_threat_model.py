@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dither_server.schema import metadata
+from dither_server.database.schema import metadata
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs" / "threat-model.md").read_text()

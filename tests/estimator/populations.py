@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dither_client import Query
-from dither_estimator.channels import channel_of
-from dither_estimator.learner import Learner
-from dither_estimator.specification import Specification
+from dither_estimator.learning.learner import Learner
+from dither_estimator.mechanisms.channels import channel_of
+from dither_estimator.specification.specification import Specification
 
 __all__ = ["PAPER_PRIOR", "answer", "interview", "specification"]
 

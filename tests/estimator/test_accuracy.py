@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from populations import interview, specification
 
-from dither_estimator.learner import Learner
-from dither_estimator.specification import Specification
+from dither_estimator.learning.learner import Learner
+from dither_estimator.specification.specification import Specification
 
 SIGMA = math.sqrt(10)
 

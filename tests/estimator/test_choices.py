@@ -11,8 +11,8 @@ from scipy import stats
 
 from dither_client import Laplace, Query, RandomizedResponse
 from dither_estimator.families import FloatArray
-from dither_estimator.learner import Learner
-from dither_estimator.specification import Specification
+from dither_estimator.learning.learner import Learner
+from dither_estimator.specification.specification import Specification
 
 PRIOR = {"mu": {"dist": "norm", "scale": 20}, "sigma": {"dist": "lognorm", "s": 0.7, "scale": 3}}
 LOW, HIGH = Fraction(1, 2), Fraction(2)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dither_estimator.completion import ALPHA, CompletionLook, Slice, _mantel_haenszel, completion_looks
+from dither_estimator.checks.completion import ALPHA, CompletionLook, Slice, _mantel_haenszel, completion_looks
 
 PLACES = np.array([-0.9, -0.8, -0.7, 0.7, 0.8, 0.9])
 """Thresholds of the optimal design, as the lattice spreads them, in σ."""

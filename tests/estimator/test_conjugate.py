@@ -11,25 +11,25 @@ import pytest
 from scipy.integrate import dblquad, quad
 from scipy.stats import beta, binom, dirichlet, gamma, kstest, laplace, norm, poisson
 
-from dither_estimator.conjugate.adversary import greedy_adversary, local_cost
-from dither_estimator.conjugate.base import ConjugateFamily
-from dither_estimator.conjugate.costs import (
+from dither_estimator.families import FloatArray
+from dither_papers.conjugate.adversary import greedy_adversary, local_cost
+from dither_papers.conjugate.base import ConjugateFamily
+from dither_papers.conjugate.costs import (
     posterior_sample_cost,
     posterior_sample_cost_bounded,
     random_scan_cost,
     scan_cost,
     temperature,
 )
-from dither_estimator.conjugate.counts import BetaBernoulli, DirichletMultinomial, GammaPoisson
-from dither_estimator.conjugate.mechanisms import noisy_statistics, one_posterior_sample
-from dither_estimator.conjugate.noisy_count import (
+from dither_papers.conjugate.counts import BetaBernoulli, DirichletMultinomial, GammaPoisson
+from dither_papers.conjugate.mechanisms import noisy_statistics, one_posterior_sample
+from dither_papers.conjugate.noisy_count import (
     draw_geometric,
     geometric_noise,
     laplace_pair_noise,
     noisy_count_posterior,
 )
-from dither_estimator.conjugate.normals import NormalKnownVariance, NormalUnknownVariance
-from dither_estimator.families import FloatArray
+from dither_papers.conjugate.normals import NormalKnownVariance, NormalUnknownVariance
 
 BETA = BetaBernoulli(0.3, least=0.05)
 DIRICHLET = DirichletMultinomial((0.5, 0.3, 0.2), least=0.1)
@@ -318,7 +318,7 @@ def test_the_exact_posterior_is_calibrated_and_the_plain_one_is_not() -> None:
 
 def test_the_geometric_release_has_its_law() -> None:
     """Chi-square-like: frequencies within six standard errors of Dither's channel."""
-    from dither_estimator.bayes_point.geometric import geometric_channel
+    from dither_papers.bayes_point.geometric import geometric_channel
 
     drawn = draw_geometric(np.random.default_rng(5), np.full(100_000, 2.0), 5, 0.8)
     law = geometric_channel(5, 0.8)[2]

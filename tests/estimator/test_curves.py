@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dither_estimator.curves import parameter_density, population_curve, population_quantiles
 from dither_estimator.families import find_family
+from dither_estimator.learning.curves import parameter_density, population_curve, population_quantiles
 
 NORMAL = find_family("normal")
 ONE = np.array([1.0])

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from dither_client import Laplace, Query, RandomizedResponse
-from dither_estimator.design import Design, DesignError, Mechanism, optimal_design
+from dither_estimator.design.design import Design, DesignError, Mechanism, optimal_design
+from dither_estimator.design.goal import parse_goal
 from dither_estimator.families import Family, FloatArray, families, find_family
-from dither_estimator.goals import parse_goal
-from dither_estimator.information import information
+from dither_estimator.mechanisms.information import information
 
 NORMAL = families["normal"]
 MECHANISMS: tuple[Mechanism, ...] = ("laplace", "randomized_response")

@@ -16,11 +16,11 @@ from scipy import stats
 from scipy_families import ORACLES
 
 from dither_client import Laplace, RandomizedResponse, parse_query
-from dither_client.queries import query_types
-from dither_estimator.design import Design, optimal_design
+from dither_client.mechanisms.registry import QUERY_TYPES
+from dither_estimator.design.design import Design, optimal_design
+from dither_estimator.design.goal import parse_goal
 from dither_estimator.families import Family, FloatArray, find_family
-from dither_estimator.goals import parse_goal
-from dither_estimator.information import channel_information
+from dither_estimator.mechanisms.information import channel_information
 
 GIVEN_UP = 1e-3
 """Share of the criterion by which a design may be above the optimum: its stated gap is no more than this."""
@@ -68,7 +68,7 @@ def laplace(family: Family, theta: FloatArray, epsilon: Fraction) -> FloatArray:
 
 
 def gaussian(family: Family, theta: FloatArray, epsilon: Fraction) -> FloatArray:
-    law = import_module("dither_client.gaussian_law")
+    law = import_module("dither_client.mechanisms.gaussian_epsilon")
     fields = {"mechanism": "gaussian", "low": 0, "high": 1, "epsilon": epsilon}
     each = [{**fields, "levels": levels, "rho": law.gaussian_rho(levels, epsilon)} for levels in range(1, 5)]
     return over_intervals(family, theta, [parse_query(some).channel() for some in each])
@@ -136,10 +136,10 @@ def check(name: str, mechanism: str, epsilon: Fraction, theta: Sequence[float] =
 
 
 def test_every_mechanism_has_a_grid() -> None:
-    assert set(query_types()) <= set(GRIDS), "say which queries of the new mechanism brute force is to try"
+    assert set(QUERY_TYPES) <= set(GRIDS), "say which queries of the new mechanism brute force is to try"
 
 
-@pytest.mark.parametrize("mechanism", sorted(query_types()))
+@pytest.mark.parametrize("mechanism", sorted(QUERY_TYPES))
 @pytest.mark.parametrize("name", sorted(ORACLES))
 def test_brute_force_agrees(name: str, mechanism: str) -> None:
     check(name, mechanism, Fraction(1))
@@ -147,13 +147,13 @@ def test_brute_force_agrees(name: str, mechanism: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", ["0.1", "0.5", "3", "5"])
-@pytest.mark.parametrize("mechanism", sorted(query_types()))
+@pytest.mark.parametrize("mechanism", sorted(QUERY_TYPES))
 @pytest.mark.parametrize("name", sorted(ORACLES))
 def test_brute_force_agrees_at_other_epsilons(name: str, mechanism: str, epsilon: str) -> None:
     check(name, mechanism, Fraction(epsilon))
 
 
-@pytest.mark.parametrize("mechanism", sorted(query_types()))
+@pytest.mark.parametrize("mechanism", sorted(QUERY_TYPES))
 @pytest.mark.parametrize(
     ("name", "theta", "goal"),
     [

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from dither_client import Query
-from dither_estimator import design_nearby
-from dither_estimator.design import optimal_design
-from dither_estimator.design_member import Member
-from dither_estimator.design_nearby import carried
-from dither_estimator.design_solution import solution
+from dither_estimator.design import transfer as design_nearby
+from dither_estimator.design.design import optimal_design
+from dither_estimator.design.goal import parse_goal
+from dither_estimator.design.limit import best_mechanism
+from dither_estimator.design.member import Member
+from dither_estimator.design.optimum import solution
+from dither_estimator.design.transfer import carried
 from dither_estimator.families import FloatArray, find_family
-from dither_estimator.goals import parse_goal
-from dither_estimator.information import information
-from dither_estimator.learner import Learner
-from dither_estimator.limit import best_mechanism
-from dither_estimator.specification import Specification
+from dither_estimator.learning.learner import Learner
+from dither_estimator.mechanisms.information import information
+from dither_estimator.specification.specification import Specification
 
 CASES: list[tuple[str, tuple[float, ...], Any]] = [
     ("student_t", (0.0, 1.0, 1.0), "laplace"),

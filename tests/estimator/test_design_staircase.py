@@ -14,16 +14,16 @@ import pytest
 from scipy import stats
 
 from dither_client import InvalidQuery, Staircase
-from dither_estimator.design import Design, DesignError, optimal_design
-from dither_estimator.design_advice import other_mechanism
-from dither_estimator.design_member import Member
-from dither_estimator.design_mixture import Criterion
-from dither_estimator.design_staircase import MOST_ANSWERS
-from dither_estimator.design_staircase_scheme import Scheme
-from dither_estimator.design_staircase_weights import whole_weights
+from dither_estimator.design.advice import other_mechanism
+from dither_estimator.design.convex import Criterion
+from dither_estimator.design.design import Design, DesignError, optimal_design
+from dither_estimator.design.goal import parse_goal
+from dither_estimator.design.member import Member
+from dither_estimator.design.staircase import MOST_ANSWERS
+from dither_estimator.design.staircase_scheme import Scheme
+from dither_estimator.design.staircase_weights import whole_weights
 from dither_estimator.families import FloatArray, find_family
-from dither_estimator.goals import parse_goal
-from dither_estimator.information import information
+from dither_estimator.mechanisms.information import information
 
 
 def design(family: str, goal: str, epsilon: str, theta: list[float] | None = None) -> Design:

@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 
 from dither_client import Laplace, Query, RandomizedResponse
-from dither_estimator.channels import channel_of
-from dither_estimator.discrimination import (
+from dither_estimator.families import Family, families
+from dither_estimator.families.rescaled import Rescaled
+from dither_estimator.mechanisms.channels import channel_of
+from dither_estimator.particles.system import ParticleSystem
+from dither_estimator.policies.discrimination import (
     candidate_cuts,
     candidate_edges,
     discriminating_power,
     most_discriminating,
     number_discriminating,
 )
-from dither_estimator.families import Family, families
-from dither_estimator.families.rescaled import Rescaled
-from dither_estimator.particles import ParticleSystem
-from dither_estimator.priors import Prior, parse_prior
+from dither_estimator.priors.prior import Prior, parse_prior
 
 NORMAL = families["normal"]
 RIVALS: list[Family] = [NORMAL, Rescaled(NORMAL, "identity"), Rescaled(families["gamma"], "identity")]

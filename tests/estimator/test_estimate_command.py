@@ -12,9 +12,9 @@ from tests.patience import PATIENCE
 
 from dither_client import RandomizedResponse
 from dither_client.commands import run
-from dither_client.tables import COUNT_COLUMNS, counts_rows, write_table
+from dither_client.tables.counts import COUNT_COLUMNS, counts_rows, write_table
 from dither_estimator.families import families
-from dither_estimator.learner import Learner
+from dither_estimator.learning.learner import Learner
 
 HEADER = ",".join(COUNT_COLUMNS)
 SPEC = {"family": "normal", "epsilon": 1, "prior": PAPER_PRIOR, "particles": 4_000}

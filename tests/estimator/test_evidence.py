@@ -9,14 +9,14 @@ from scipy import stats
 from scipy_laws import scipy_law
 
 from dither_client import Query, RandomizedResponse, Transform
-from dither_estimator.comparison import CANNOT_TELL, compare
-from dither_estimator.counts import check_counts
-from dither_estimator.evidence import Evidence, estimate_evidence
+from dither_estimator.checks.competing_families import CANNOT_TELL, compare
 from dither_estimator.families import families
 from dither_estimator.families.rescaled import on_scale
-from dither_estimator.multivariate_t import MultivariateT
-from dither_estimator.particles import init, update
-from dither_estimator.priors import Prior, parse_prior
+from dither_estimator.likelihood.counts import check_counts
+from dither_estimator.particles.evidence import Evidence, estimate_evidence
+from dither_estimator.particles.student_t import MultivariateT
+from dither_estimator.particles.system import init, update
+from dither_estimator.priors.prior import Prior, parse_prior
 
 CUTS = (5.25, 5.75, 6.0, 6.5, 7.0, 7.5)
 """Of a population whose logarithms are N(6, 0.7²)."""

@@ -17,9 +17,9 @@ from scipy_laws import scipy_law
 from dither_client import Laplace, Query, RandomizedResponse
 from dither_client.commands import run
 from dither_estimator.families import families, find_family
-from dither_estimator.learner import Learner
-from dither_estimator.posterior import Posterior
-from dither_estimator.specification import Specification, SpecificationError
+from dither_estimator.learning.learner import Learner
+from dither_estimator.learning.summary import Posterior
+from dither_estimator.specification.specification import Specification, SpecificationError
 
 MECHANISMS = ("laplace", "randomized_response")
 

@@ -10,8 +10,8 @@ from scipy_families import ORACLES, Oracle
 from scipy_laws import scipy_law
 
 from dither_estimator.families import Family, FloatArray, families, find_family
-from dither_estimator.learner import Learner
-from dither_estimator.specification import Specification, SpecificationError
+from dither_estimator.learning.learner import Learner
+from dither_estimator.specification.specification import Specification, SpecificationError
 
 
 @pytest.fixture(params=sorted(ORACLES))

@@ -6,8 +6,8 @@ from populations import interview
 from scipy.special import expit
 
 from dither_estimator.families import FloatArray
-from dither_estimator.learner import Learner
-from dither_estimator.specification import Specification
+from dither_estimator.learning.learner import Learner
+from dither_estimator.specification.specification import Specification
 
 _DRAWS = 160
 _ANSWERS = 300

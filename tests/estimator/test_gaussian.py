@@ -11,19 +11,19 @@ from populations import interview, specification
 from scipy_laws import scipy_law
 
 from dither_client import Gaussian, IntervalQuery, Query, gaussian_epsilon, gaussian_rho
-from dither_estimator.counts import check_counts
-from dither_estimator.design import Design, optimal_design
-from dither_estimator.design_gaussian import GAUSSIAN_LEVELS, GaussianCandidates
-from dither_estimator.design_member import Member
+from dither_estimator.design.design import Design, optimal_design
+from dither_estimator.design.gaussian import GAUSSIAN_LEVELS, GaussianCandidates
+from dither_estimator.design.goal import parse_goal
+from dither_estimator.design.member import Member
 from dither_estimator.families import families, find_family
-from dither_estimator.goals import parse_goal
-from dither_estimator.information import information
-from dither_estimator.lattice import addresses, query_at
-from dither_estimator.learner import Learner
-from dither_estimator.likelihood import CountLikelihood
-from dither_estimator.particles import init, update
-from dither_estimator.priors import parse_prior
-from dither_estimator.specification import Specification, SpecificationError
+from dither_estimator.learning.learner import Learner
+from dither_estimator.likelihood.counts import check_counts
+from dither_estimator.likelihood.table import CountLikelihood
+from dither_estimator.mechanisms.information import information
+from dither_estimator.mechanisms.lattice import addresses, query_at
+from dither_estimator.particles.system import init, update
+from dither_estimator.priors.prior import parse_prior
+from dither_estimator.specification.specification import Specification, SpecificationError
 
 NORMAL = families["normal"]
 

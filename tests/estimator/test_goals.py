@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from dither_estimator.design.goal import Goal, InvalidGoal, parse_goal
 from dither_estimator.families import families
-from dither_estimator.goals import Goal, InvalidGoal, parse_goal
 
 NORMAL = families["normal"]
 

@@ -8,7 +8,7 @@ import pytest
 
 from dither_client import Laplace, Query, RandomizedResponse
 from dither_estimator.families import Family, FloatArray, families
-from dither_estimator.information import channel_information, information
+from dither_estimator.mechanisms.information import channel_information, information
 
 NORMAL = families["normal"]
 

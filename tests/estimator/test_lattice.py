@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from dither_client import Laplace, Query, RandomizedResponse, Staircase
 from dither_estimator.families import families
-from dither_estimator.information import information
-from dither_estimator.lattice import Address, addresses, edges_at, query_at, threshold
+from dither_estimator.mechanisms.information import information
+from dither_estimator.mechanisms.lattice import Address, addresses, edges_at, query_at, threshold
 
 STANDARDS: list[Query] = [
     Laplace(-0.2, 1.8, 1, 1),

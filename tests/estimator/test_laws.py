@@ -11,7 +11,7 @@ from scipy.special import gammainccinv, xlogy
 from scipy_laws import scipy_law
 
 from dither_estimator.families import FloatArray
-from dither_estimator.laws import WRITTEN, Law, find_law, find_shapes
+from dither_estimator.priors.distributions import WRITTEN, Law, find_law, find_shapes
 
 SHAPES: Mapping[str, list[dict[str, float]]] = {
     "norm": [{}],
@@ -101,7 +101,9 @@ BROKEN: Mapping[str, tuple[str, dict[str, Callable[..., FloatArray]]]] = {
 def test_a_wrong_formula_is_seen(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     dist, changes = BROKEN[fault]
     changed: Any = changes
-    monkeypatch.setattr("dither_estimator.laws.WRITTEN", {**WRITTEN, dist: replace(WRITTEN[dist], **changed)})
+    monkeypatch.setattr(
+        "dither_estimator.priors.distributions.WRITTEN", {**WRITTEN, dist: replace(WRITTEN[dist], **changed)}
+    )
     law = find_law(dist, SHAPES[dist][0] | {"loc": 2.0, "scale": 5.0})
     if "log_density" in changes:
         assert _errors_of_densities(law) > 1e-3

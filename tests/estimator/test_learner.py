@@ -5,7 +5,7 @@ import pytest
 from populations import answer, interview, specification
 
 from dither_client import Laplace, Query
-from dither_estimator.learner import InvalidSnapshot, Learner
+from dither_estimator.learning.learner import InvalidSnapshot, Learner
 
 
 def _interviewed(policy: str = "adaptive", answers: int = 200, **fields: object) -> Learner:

@@ -9,11 +9,11 @@ from scipy import stats
 from scipy_families import ORACLES
 
 from dither_client import Laplace, Query, RandomizedResponse
-from dither_estimator.channels import channel_of, group_queries
-from dither_estimator.counts import check_counts
 from dither_estimator.families import families
-from dither_estimator.likelihood import CountLikelihood
-from dither_estimator.reduction import Predictions
+from dither_estimator.likelihood.counts import check_counts
+from dither_estimator.likelihood.table import CountLikelihood
+from dither_estimator.mechanisms.channels import channel_of, group_queries
+from dither_estimator.policies.variance_reduction import Predictions
 
 NORMAL = families["normal"]
 

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from dither_estimator.design import Mechanism, optimal_design
-from dither_estimator.design_member import Member
+from dither_estimator.design.design import Mechanism, optimal_design
+from dither_estimator.design.goal import parse_goal
+from dither_estimator.design.limit import Limit, privacy_limit
+from dither_estimator.design.limit_lp import least_prices
+from dither_estimator.design.member import Member
 from dither_estimator.families import Family, FloatArray, families
-from dither_estimator.goals import parse_goal
-from dither_estimator.information import cell_moments, information
-from dither_estimator.limit import Limit, privacy_limit
-from dither_estimator.limit_prices import least_prices
+from dither_estimator.mechanisms.information import cell_moments, information
 
 NORMAL = families["normal"]
 

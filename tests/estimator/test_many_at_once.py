@@ -9,10 +9,10 @@ from benchmarks.regret import best_efficiency
 from populations import PAPER_PRIOR, specification
 
 from dither_client import Query
-from dither_estimator.design import Design, Mechanism, optimal_design
+from dither_estimator.design.design import Design, Mechanism, optimal_design
+from dither_estimator.design.goal import parse_goal
 from dither_estimator.families import FloatArray, families
-from dither_estimator.goals import parse_goal
-from dither_estimator.information import channel_information
+from dither_estimator.mechanisms.information import channel_information
 
 NORMAL = families["normal"]
 

@@ -9,9 +9,9 @@ from benchmarks.levels import MEMBERS, MOST_LEVELS, asked_and_design, possible, 
 from populations import interview, specification
 
 from dither_client import IntervalQuery, Query
-from dither_estimator import transport
-from dither_estimator.lattice import Address, query_at
-from dither_estimator.learner import Learner
+from dither_estimator.learning.learner import Learner
+from dither_estimator.mechanisms.lattice import Address, query_at
+from dither_estimator.policies import transport
 
 LEVELS = (2, 3, 4, 5, 7, 8, 12, 16, 17, 24, 33, 48, 64, 100, 128, 200, 256)
 EPSILONS = ("1", "5", "0.5")

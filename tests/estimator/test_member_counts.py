@@ -10,13 +10,13 @@ from scipy.special import gammaln, logsumexp
 
 from dither_client import Laplace, Query
 from dither_estimator.families import FloatArray, families
-from dither_estimator.learner import Learner
-from dither_estimator.likelihood import CountLikelihood
-from dither_estimator.member_counts import MemberCount, log_probability, merge_members, without_members
-from dither_estimator.particles import init, update
-from dither_estimator.priors import parse_prior
-from dither_estimator.specification import Specification
-from dither_estimator.steering import Mark, SecondOpinion, Steering
+from dither_estimator.learning.learner import Learner
+from dither_estimator.learning.second_opinion import Mark, SecondOpinion, Steering
+from dither_estimator.likelihood.institutions import MemberCount, log_probability, merge_members, without_members
+from dither_estimator.likelihood.table import CountLikelihood
+from dither_estimator.particles.system import init, update
+from dither_estimator.priors.prior import parse_prior
+from dither_estimator.specification.specification import Specification
 
 PRIOR = {"mu": {"dist": "norm", "loc": 0, "scale": 3}, "sigma": {"dist": "gamma", "a": 4, "scale": 0.5}}
 

@@ -10,11 +10,11 @@ from populations import PAPER_PRIOR, answer
 from scipy import stats
 
 from dither_client import Laplace, Query, RandomizedResponse
-from dither_estimator.checked_learner import CheckedLearner
+from dither_estimator.checks.goodness_of_fit import Look, MisfitCheck, check_questions, misfit_p_value, misfit_report
 from dither_estimator.families import Family, FloatArray, families
-from dither_estimator.learner import Learner
-from dither_estimator.misfit import Look, MisfitCheck, check_questions, misfit_p_value, misfit_report
-from dither_estimator.specification import Specification, SpecificationError
+from dither_estimator.learning.checked_learner import CheckedLearner
+from dither_estimator.learning.learner import Learner
+from dither_estimator.specification.specification import Specification, SpecificationError
 
 NORMAL = families["normal"]
 ONE = Fraction(1)

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from dither_estimator.families import FloatArray
-from dither_estimator.studies import war_logs_likelihood
-from dither_estimator.studies.catalogue import find_study
-from dither_estimator.studies.runner import run_study
-from dither_estimator.studies.study import Findings, Results
+from dither_papers.studies import war_logs_likelihood
+from dither_papers.studies.catalogue import find_study
+from dither_papers.studies.runner import run_study
+from dither_papers.studies.study import Findings, Results
 
 
 @cache

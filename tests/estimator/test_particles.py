@@ -10,13 +10,13 @@ from scipy import stats
 from scipy_families import ORACLES
 
 from dither_client import Laplace, Query
-from dither_estimator.counts import check_counts
 from dither_estimator.families import FloatArray, Normal, families
-from dither_estimator.learner import Learner
-from dither_estimator.likelihood import CountLikelihood
-from dither_estimator.moves import Proposal, move
-from dither_estimator.particles import effective_sample_size, init, systematic_resample, update
-from dither_estimator.priors import Prior, parse_prior
+from dither_estimator.learning.learner import Learner
+from dither_estimator.likelihood.counts import check_counts
+from dither_estimator.likelihood.table import CountLikelihood
+from dither_estimator.particles.metropolis import Proposal, move
+from dither_estimator.particles.system import effective_sample_size, init, systematic_resample, update
+from dither_estimator.priors.prior import Prior, parse_prior
 
 PRIOR = {
     "mu": {"dist": "norm", "scale": 50},

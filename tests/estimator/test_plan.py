@@ -10,18 +10,18 @@ import pytest
 from populations import interview
 from scipy import stats
 
-from dither_estimator.design import DesignError, optimal_design
+from dither_estimator.design.design import DesignError, optimal_design
 from dither_estimator.families import find_family
-from dither_estimator.learner import Learner
-from dither_estimator.plan import (
+from dither_estimator.learning.learner import Learner
+from dither_estimator.planning.precision import (
     MAX_RESPONDENTS,
     Precision,
     answers_to_find,
     precision_of_answers,
     precision_of_values,
 )
-from dither_estimator.priors import parse_prior
-from dither_estimator.specification import Specification
+from dither_estimator.priors.prior import parse_prior
+from dither_estimator.specification.specification import Specification
 
 
 def _spec(**fields: Any) -> Specification:

@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from dither_client import InvalidEpsilon
-from dither_client.sampling import RandBelow
-from dither_estimator.bayes_point.problem import InvalidProblem, PointProblem, chain, count_moments, squared_problem
-from dither_estimator.bayes_point.release import (
+from dither_client.mechanisms.sampling import RandBelow
+from dither_papers.bayes_point.problem import InvalidProblem, PointProblem, chain, count_moments, squared_problem
+from dither_papers.bayes_point.release import (
     ExactEstimator,
     UnverifiedEstimator,
     exact_estimator,
     release_estimate,
     verified_epsilon,
 )
-from dither_estimator.bayes_point.ubapp import solve
+from dither_papers.bayes_point.ubapp import solve
 
 MICRO = Fraction(1, 1_000_000)
 

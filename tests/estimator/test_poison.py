@@ -12,10 +12,10 @@ from scipy.optimize import minimize
 from scipy.stats import norm
 
 from dither_client import Laplace, Query, RandomizedResponse
-from dither_estimator.counts import Counts
+from dither_estimator.checks.contamination import Survey, poison_bound
 from dither_estimator.families import find_family
-from dither_estimator.learner import Learner
-from dither_estimator.poison import Survey, poison_bound
+from dither_estimator.learning.learner import Learner
+from dither_estimator.likelihood.counts import Counts
 
 NORMAL = find_family("normal")
 STANDARD = np.array([0.0, 1.0])

@@ -7,7 +7,7 @@ import pytest
 from scipy_laws import scipy_law
 
 from dither_estimator.families import families
-from dither_estimator.priors import InvalidPrior, parse_prior
+from dither_estimator.priors.prior import InvalidPrior, parse_prior
 
 LAWS: list[dict[str, Any]] = [
     {"dist": "lognorm", "s": 1.3, "scale": 40},

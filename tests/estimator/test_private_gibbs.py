@@ -11,8 +11,8 @@ from scipy.special import betainc, gammaln
 from scipy.stats import beta, kstest
 
 from dither_estimator.families import FloatArray
-from dither_estimator.private_gibbs.held_out import log_likelihood, mean_log_likelihood
-from dither_estimator.private_gibbs.records import (
+from dither_papers.private_gibbs.held_out import log_likelihood, mean_log_likelihood
+from dither_papers.private_gibbs.records import (
     AFGHANISTAN,
     IRAQ,
     InvalidRecords,
@@ -22,9 +22,9 @@ from dither_estimator.private_gibbs.records import (
     parse_records,
     synthetic,
 )
-from dither_estimator.private_gibbs.sampler import Draw, Truncation, gibbs
-from dither_estimator.private_gibbs.transitions import Transitions
-from dither_estimator.private_gibbs.truncated_dirichlet import truncated_dirichlet_move
+from dither_papers.private_gibbs.sampler import Draw, Truncation, gibbs
+from dither_papers.private_gibbs.transitions import Transitions
+from dither_papers.private_gibbs.truncated_dirichlet import truncated_dirichlet_move
 
 ALPHA = 0.7
 

@@ -18,12 +18,12 @@ from scipy import stats
 from scipy_families import ORACLES
 
 from dither_client import Laplace
-from dither_estimator import particles
-from dither_estimator.beginning import Beginning
-from dither_estimator.counts import check_counts
 from dither_estimator.families import FloatArray, PriorTerms, families, find_family
-from dither_estimator.particles import init, update
-from dither_estimator.priors import ParameterPrior, Prior, parse_prior
+from dither_estimator.likelihood.counts import check_counts
+from dither_estimator.particles import system as particles
+from dither_estimator.particles.start import Beginning
+from dither_estimator.particles.system import init, update
+from dither_estimator.priors.prior import ParameterPrior, Prior, parse_prior
 
 _COMPARISONS = 400  # no more than this in the module
 _QUANTILE = float(stats.norm.isf(1e-3 / _COMPARISONS / 2))

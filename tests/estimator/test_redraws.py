@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 
 from dither_estimator.families import FloatArray
-from dither_estimator.moves import Proposal
-from dither_estimator.redraws import efficiency, redraw
+from dither_estimator.particles.metropolis import Proposal
+from dither_estimator.particles.quasi_monte_carlo import efficiency, redraw
 
 
 @pytest.mark.parametrize("broken", [False, True])

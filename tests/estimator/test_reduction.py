@@ -7,10 +7,10 @@ from populations import specification
 from scipy import stats
 
 from dither_client import Laplace, Query, RandomizedResponse
-from dither_estimator.channels import group_queries
 from dither_estimator.families import FloatArray, families
-from dither_estimator.learner import Learner
-from dither_estimator.reduction import Predictions, choose_batch, with_normal_scores
+from dither_estimator.learning.learner import Learner
+from dither_estimator.mechanisms.channels import group_queries
+from dither_estimator.policies.variance_reduction import Predictions, choose_batch, with_normal_scores
 
 NORMAL = families["normal"]
 

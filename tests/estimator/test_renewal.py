@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from dither_estimator.renewal import answers_until_renewal
+from dither_estimator.policies.pool_size import answers_until_renewal
 
 
 @pytest.mark.parametrize(

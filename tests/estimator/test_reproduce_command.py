@@ -13,7 +13,7 @@ import pytest
 from tests.patience import PATIENCE, until
 
 from dither_client.commands import run
-from dither_estimator.studies.catalogue import studies
+from dither_papers.studies.catalogue import studies
 
 CaptureFixture = pytest.CaptureFixture[str]
 

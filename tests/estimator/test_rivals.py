@@ -11,12 +11,12 @@ from scipy import stats
 from scipy_laws import scipy_law
 
 from dither_client import RandomizedResponse
-from dither_estimator.agreement import agreeing_prior
 from dither_estimator.families import FloatArray, families
 from dither_estimator.families.rescaled import on_scale
-from dither_estimator.learner import InvalidSnapshot, Learner
-from dither_estimator.priors import Prior, parse_prior
-from dither_estimator.specification import Specification, SpecificationError
+from dither_estimator.learning.learner import InvalidSnapshot, Learner
+from dither_estimator.priors.matching import agreeing_prior
+from dither_estimator.priors.prior import Prior, parse_prior
+from dither_estimator.specification.specification import Specification, SpecificationError
 
 TWO = [{"family": "normal", "transform": "log"}, {"family": "normal"}]
 SPEC: dict[str, Any] = {"families": TWO, "epsilon": 2, "range": [100, 2000], "particles": 200}

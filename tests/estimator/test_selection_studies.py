@@ -7,10 +7,10 @@ import pytest
 from scipy import stats
 
 from dither_estimator.families import FloatArray
-from dither_estimator.studies import selection_mixing, selection_order
-from dither_estimator.studies.catalogue import find_study
-from dither_estimator.studies.runner import generator_of, run_study
-from dither_estimator.studies.study import Cell, Findings, RunResult, Scalar
+from dither_papers.studies import selection_mixing, selection_order
+from dither_papers.studies.catalogue import find_study
+from dither_papers.studies.runner import generator_of, run_study
+from dither_papers.studies.study import Cell, Findings, RunResult, Scalar
 
 
 @cache

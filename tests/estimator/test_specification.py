@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 from scipy_laws import scipy_law
 
-from dither_estimator.specification import Specification, SpecificationError
+from dither_estimator.specification.specification import Specification, SpecificationError
 
 
 def test_defaults() -> None:

@@ -7,9 +7,9 @@ from populations import interview, specification
 from scipy_laws import scipy_law
 
 from dither_client import Query, RandomizedResponse, Staircase
-from dither_estimator.counts import check_counts
-from dither_estimator.learner import Learner
-from dither_estimator.particles import init, update
+from dither_estimator.learning.learner import Learner
+from dither_estimator.likelihood.counts import check_counts
+from dither_estimator.particles.system import init, update
 
 SETS = {
     3: ([[0, 2], [1]], [1, 1]),

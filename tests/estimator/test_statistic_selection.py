@@ -10,21 +10,21 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from dither_estimator.families import FloatArray
-from dither_estimator.statistic_selection import chains, smooth
-from dither_estimator.statistic_selection.autocorrelation import integrated_autocorrelation_time
-from dither_estimator.statistic_selection.chains import (
+from dither_papers.statistic_selection import chains, smooth
+from dither_papers.statistic_selection.autocorrelation import integrated_autocorrelation_time
+from dither_papers.statistic_selection.chains import (
     Additive,
     Walk,
     averaged_ratio_chain,
     metropolis_chain,
     pseudo_marginal_chain,
 )
-from dither_estimator.statistic_selection.grid import (
+from dither_papers.statistic_selection.grid import (
     posterior_means,
     sequence_log_likelihood,
     simulated_log_likelihood,
 )
-from dither_estimator.statistic_selection.information import (
+from dither_papers.statistic_selection.information import (
     gaussian_information,
     laplace_information,
     noisy_average,
@@ -32,15 +32,15 @@ from dither_estimator.statistic_selection.information import (
     randomised_responses,
     sequence_information,
 )
-from dither_estimator.statistic_selection.latent_chains import sample_chain, sequence_chain
-from dither_estimator.statistic_selection.monte_carlo import (
+from dither_papers.statistic_selection.latent_chains import sample_chain, sequence_chain
+from dither_papers.statistic_selection.monte_carlo import (
     additive_latents,
     monte_carlo_information,
     sample_latents,
     single_latents,
 )
-from dither_estimator.statistic_selection.normal_laplace import density, log_density
-from dither_estimator.statistic_selection.powers import NormalMean, NormalVariance, Power, UniformWidth
+from dither_papers.statistic_selection.normal_laplace import density, log_density
+from dither_papers.statistic_selection.powers import NormalMean, NormalVariance, Power, UniformWidth
 
 GRID = np.linspace(0.02, 12, 600)
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dither_estimator.commands._kept_runs import KeptRuns
-from dither_estimator.studies import runner
-from dither_estimator.studies.catalogue import find_study
-from dither_estimator.studies.runner import run_study
-from dither_estimator.studies.study import Cell, Findings, Results, Run, RunResult, Study, StudyError
+from dither_papers.commands._kept_runs import KeptRuns
+from dither_papers.studies import runner
+from dither_papers.studies.catalogue import find_study
+from dither_papers.studies.runner import run_study
+from dither_papers.studies.study import Cell, Findings, Results, Run, RunResult, Study, StudyError
 
 CELLS = [Cell({"scale": scale, "method": "draw"}) for scale in (1.0, 2.0)] + [Cell({"method": "exact"}, random=False)]
 

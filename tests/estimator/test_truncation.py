@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from dither_estimator.design_mixture import mix
+from dither_estimator.design.convex import mix
 from dither_estimator.families import FloatArray
-from dither_estimator.truncation.clipped import Answers, Interval, answer, log_density, scores
-from dither_estimator.truncation.information import exact_information, monte_carlo_information, monte_carlo_scores
-from dither_estimator.truncation.intervals import PAPER_INTERVALS, best_interval, best_mixture, harmonic, of_the_mean
+from dither_papers.truncation.clipped import Answers, Interval, answer, log_density, scores
+from dither_papers.truncation.information import exact_information, monte_carlo_information, monte_carlo_scores
+from dither_papers.truncation.intervals import PAPER_INTERVALS, best_interval, best_mixture, harmonic, of_the_mean
 
 EPSILONS = (1.0, 2.0, 5.0, 10.0)
 

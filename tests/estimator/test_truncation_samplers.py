@@ -11,13 +11,13 @@ import pytest
 from scipy import stats
 
 from dither_estimator.families import FloatArray
-from dither_estimator.truncation import latent_smc, marginal_smc, mhaar
-from dither_estimator.truncation.clipped import Answers, Interval
-from dither_estimator.truncation.intervals import best_interval, best_mixture
-from dither_estimator.truncation.interview import interview, posterior_mean, same, thompson
-from dither_estimator.truncation.latent_smc import LatentParticles, Rejuvenation
-from dither_estimator.truncation.online_gradient import averaged, estimates
-from dither_estimator.truncation.prior import NormalPrior
+from dither_papers.truncation import latent_smc, marginal_smc, mhaar
+from dither_papers.truncation.clipped import Answers, Interval
+from dither_papers.truncation.intervals import best_interval, best_mixture
+from dither_papers.truncation.interview import interview, posterior_mean, same, thompson
+from dither_papers.truncation.latent_smc import LatentParticles, Rejuvenation
+from dither_papers.truncation.online_gradient import averaged, estimates
+from dither_papers.truncation.prior import NormalPrior
 
 PRIOR = NormalPrior(mean_variance=4.0, shape=4.0, scale=4.0)
 """Narrow, so that a grid holds the posterior of a few answers."""

@@ -12,12 +12,12 @@ import pytest
 from scipy import stats
 
 from dither_client.commands import run as run_command
-from dither_estimator.commands._kept_runs import KeptRuns
-from dither_estimator.design import optimal_design
+from dither_estimator.design.design import optimal_design
+from dither_estimator.design.goal import parse_goal
 from dither_estimator.families import FloatArray
 from dither_estimator.families.normal import Normal
-from dither_estimator.goals import parse_goal
-from dither_estimator.studies import (
+from dither_papers.commands._kept_runs import KeptRuns
+from dither_papers.studies import (
     truncation_costs,
     truncation_errors,
     truncation_incomes,
@@ -25,15 +25,15 @@ from dither_estimator.studies import (
     truncation_scores,
     truncation_trajectories,
 )
-from dither_estimator.studies.catalogue import find_study
-from dither_estimator.studies.runner import generator_of, key_of, run_study
-from dither_estimator.studies.study import Findings, Study
-from dither_estimator.studies.truncation_errors import TRUTH, upper_ratio
-from dither_estimator.studies.truncation_methods import Setting
-from dither_estimator.truncation.clipped import Interval
-from dither_estimator.truncation.incomes import MLE, SIZE, InvalidIncomes, parse_incomes, substitute
-from dither_estimator.truncation.information import exact_information
-from dither_estimator.truncation.intervals import PAPER_INTERVALS, best_interval
+from dither_papers.studies.catalogue import find_study
+from dither_papers.studies.runner import generator_of, key_of, run_study
+from dither_papers.studies.study import Findings, Study
+from dither_papers.studies.truncation_errors import TRUTH, upper_ratio
+from dither_papers.studies.truncation_methods import Setting
+from dither_papers.truncation.clipped import Interval
+from dither_papers.truncation.incomes import MLE, SIZE, InvalidIncomes, parse_incomes, substitute
+from dither_papers.truncation.information import exact_information
+from dither_papers.truncation.intervals import PAPER_INTERVALS, best_interval
 
 ADAPTIVE = "SMC-adaptive, marginal"
 """The paper's questions, with the exact posterior."""

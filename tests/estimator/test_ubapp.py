@@ -8,11 +8,12 @@ import pytest
 from scipy.optimize import linprog
 
 from dither_client import Laplace
-from dither_estimator.bayes_point.certificate import excess, lower_bound, squared_lower_bound
-from dither_estimator.bayes_point.geometric import geometric_channel, geometric_estimator
-from dither_estimator.bayes_point.lbapp import lbapp_mse, lbapp_squared_errors
-from dither_estimator.bayes_point.local import local_moments
-from dither_estimator.bayes_point.problem import (
+from dither_estimator.families import FloatArray
+from dither_papers.bayes_point.certificate import excess, lower_bound, squared_lower_bound
+from dither_papers.bayes_point.geometric import geometric_channel, geometric_estimator
+from dither_papers.bayes_point.lbapp import lbapp_mse, lbapp_squared_errors
+from dither_papers.bayes_point.local import local_moments
+from dither_papers.bayes_point.problem import (
     InvalidProblem,
     Moments,
     PointProblem,
@@ -23,8 +24,7 @@ from dither_estimator.bayes_point.problem import (
     moments_of,
     squared_problem,
 )
-from dither_estimator.bayes_point.ubapp import solve, solve_at_once
-from dither_estimator.families import FloatArray
+from dither_papers.bayes_point.ubapp import solve, solve_at_once
 
 EPSILONS = (0.001, 0.3, 1.0, 2.5, 5.0)
 

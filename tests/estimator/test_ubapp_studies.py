@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from dither_estimator.families import FloatArray
-from dither_estimator.studies.catalogue import find_study
-from dither_estimator.studies.runner import run_study
-from dither_estimator.studies.study import Findings
+from dither_papers.studies.catalogue import find_study
+from dither_papers.studies.runner import run_study
+from dither_papers.studies.study import Findings
 
 
 def findings(name: str, runs: int = 1) -> Findings:

@@ -15,12 +15,12 @@ from sqlalchemy import MetaData, insert, inspect, text
 from tests.server.conftest import SPEC, START, open_site
 
 from dither_client import Laplace
-from dither_estimator.learner import Learner
-from dither_estimator.specification import Specification
+from dither_estimator.learning.learner import Learner
+from dither_estimator.specification.specification import Specification
 from dither_migrations.upgrade import _config
-from dither_server.database import make_engine, writing
+from dither_server.database.engine import make_engine, writing
 from dither_server.errors import StartRefused
-from dither_server.packing import pack_query
+from dither_server.tickets.packing import pack_query
 
 ANSWERED = 40
 QUERY = Laplace(48, 52, 1, 1)

@@ -10,8 +10,8 @@ from sqlalchemy.exc import IntegrityError
 
 from dither_migrations import SchemaRefused, newest_revision, upgrade_database
 from dither_migrations.upgrade import _config
-from dither_server import schema
-from dither_server.database import make_engine, writing
+from dither_server.database import schema
+from dither_server.database.engine import make_engine, writing
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Questions of every mechanism, for tests that loop over `query_types()`."""
+"""Questions of every mechanism, for tests that loop over `QUERY_TYPES`."""
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
@@ -25,7 +25,7 @@ def _gaussian(points: list[float], epsilon: Fraction) -> Query:
     """At an ε of about as much as is asked for, and 0.05 at least."""
     levels, goal = len(points) - 1, max(float(epsilon), 0.05)
     rho = Fraction(round(0.9e6 * goal**2 / (1.3 + goal)), 1_000_000)
-    law = import_module("dither_client.gaussian_law")
+    law = import_module("dither_client.mechanisms.gaussian_epsilon")
     fields = {"low": points[0], "high": points[-1], "levels": levels, "rho": rho}
     return parse_query({"mechanism": "gaussian", **fields, "epsilon": law.gaussian_epsilon(levels, rho)})
 

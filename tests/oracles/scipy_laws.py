@@ -4,7 +4,7 @@ from typing import Any
 
 from scipy import stats
 
-from dither_estimator.laws import Law
+from dither_estimator.priors.distributions import Law
 
 __all__ = ["scipy_law"]
 

@@ -15,9 +15,9 @@ from starlette.testclient import TestClient
 from tests.patience import until
 
 from dither_server.app import create_app
-from dither_server.database import make_engine
-from dither_server.keeper import Published
-from dither_server.schema import answers, collections, counts, spent_tickets
+from dither_server.database.engine import make_engine
+from dither_server.database.schema import answers, collections, counts, spent_tickets
+from dither_server.owner.collection_learner import Published
 from dither_server.settings import Settings
 
 ADMIN = {"Authorization": "Bearer the-admin-token"}

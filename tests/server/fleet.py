@@ -15,7 +15,7 @@ from tests.server.conftest import ADMIN, RETRY_KEY, SPEC
 from tests.server.process import free_port
 
 from dither_client import parse_query
-from dither_server.membership import LEASE_SECONDS
+from dither_server.replicas.membership import LEASE_SECONDS
 from dither_server.settings import Settings
 
 __all__ = ["Fleet"]
@@ -26,7 +26,8 @@ _processes.set_forkserver_preload(["dither_server.serving"])
 
 
 _SERVE = """
-from dither_server import membership, serving
+from dither_server import serving
+from dither_server.replicas import membership
 membership.LEASE_SECONDS = lease_seconds
 serving.serve(settings)
 """

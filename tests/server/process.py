@@ -16,7 +16,7 @@ from tests.patience import PATIENCE, until
 __all__ = ["UNHURRIED", "ServerProcess", "free_port", "running"]
 
 UNHURRIED = (
-    "from dither_server import bodies, connections, serving; "
+    "from dither_server import serving; from dither_server.http import bodies, connections; "
     "serving._GRACE_SECONDS = serving._LAST_SECONDS = bodies._BODY_SECONDS = 3600; "
     "connections.HEAD_SECONDS = connections.STALL_SECONDS = 3600"
 )

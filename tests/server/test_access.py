@@ -7,8 +7,8 @@ from sqlalchemy import select
 from tests.server.conftest import ADMIN, FakeClock, Site, open_site, problem
 
 from dither_server.clock import iso_time, milliseconds
-from dither_server.database import make_engine
-from dither_server.schema import tokens
+from dither_server.database.engine import make_engine
+from dither_server.database.schema import tokens
 
 
 def make(site: Site, role: str, name: str = "Ada") -> dict[str, Any]:

@@ -27,11 +27,11 @@ from dither_client import (
     Unreachable,
 )
 from dither_client.commands import run
-from dither_client.flow import Admission
-from dither_server.invitations import Invitation
-from dither_server.keyed_hash import KeyedHash
-from dither_server.secret import Keys
+from dither_client.protocol.respondent import Admission
+from dither_server.access.invitations import Invitation
 from dither_server.settings import Settings
+from dither_server.tickets.keyed_hash import KeyedHash
+from dither_server.tickets.secret import Keys
 
 ONCE = Retry(attempts=1)
 

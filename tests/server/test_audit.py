@@ -94,7 +94,7 @@ def test_the_audit_is_written_whatever_the_level() -> None:
     try:
         set_up_logs(Settings(log_level="error"))
         assert logging.getLogger(LOGGER).isEnabledFor(logging.INFO)
-        assert not logging.getLogger("dither_server.owner").isEnabledFor(logging.INFO)
+        assert not logging.getLogger("dither_server.owner.thread").isEnabledFor(logging.INFO)
     finally:
         root.handlers, level = before
         root.setLevel(level)

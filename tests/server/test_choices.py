@@ -8,9 +8,10 @@ import pytest
 from tests.server.conftest import ADMIN, FakeClock, Site, open_site, problem
 
 from dither_client import parse_query
-from dither_client.messages import decode_json, parse_terms
-from dither_estimator.learner import Learner
-from dither_server.messages import PosteriorReply, TermsReply
+from dither_client.protocol.messages import parse_terms
+from dither_client.strict_json import decode_json
+from dither_estimator.learning.learner import Learner
+from dither_server.api.messages import PosteriorReply, TermsReply
 
 CHOICES = {"epsilon": 0.5, "epsilon_choices": [2, 0.5, 0.1]}
 

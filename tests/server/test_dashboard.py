@@ -11,13 +11,13 @@ from tests.server.conftest import START, Site, problem
 from tests.server.pages import send_form, sign_in
 
 from dither_client import parse_query
-from dither_client.tables import COUNT_COLUMNS
-from dither_server.dashboard import views
-from dither_server.dashboard.charts import curves, pace, rate
-from dither_server.dashboard.findings import find
-from dither_server.dashboard.precision import Plans
-from dither_server.dashboard.templates import STATIC
-from dither_server.store import HistoryRow
+from dither_client.tables.counts import COUNT_COLUMNS
+from dither_server.database.reads import HistoryRow
+from dither_server.pages import views
+from dither_server.pages.charts import curves, pace, rate
+from dither_server.pages.precision import Plans
+from dither_server.pages.rendering import STATIC
+from dither_server.pages.sentences import find
 
 SECOND = 1000
 

@@ -18,9 +18,9 @@ from tests.server.conftest import ADMIN, SPEC, Site, problem
 from tests.server.served import ADMIN_TOKEN, serving
 
 from dither_client import Admin
-from dither_server.bodies import Body, parse_json, validate_body
+from dither_server.api.messages import ResponseBody
 from dither_server.errors import MalformedJson
-from dither_server.messages import ResponseBody
+from dither_server.http.bodies import Body, parse_json, validate_body
 
 Served = tuple[str, FastAPI, str]
 

@@ -10,10 +10,10 @@ from tests.server.conftest import Site, problem
 
 from dither_client import Admin, Analyst, Client, Gaussian, Ledger, gaussian_epsilon, gaussian_rho, parse_query
 from dither_client.commands import run
-from dither_client.tables import read_counts
-from dither_server.messages import TermsReply, TicketReply
-from dither_server.packing import unpack_query
+from dither_client.tables.counts import read_counts
+from dither_server.api.messages import TermsReply, TicketReply
 from dither_server.simulate.server_process import ServerProcess, running_server
+from dither_server.tickets.packing import unpack_query
 
 TOKEN = "the-admin-token"
 BY_RHO = {"name": "Noise", "family": "normal", "mechanism": "gaussian", "rho": 0.5, "range": [0, 100], "particles": 200}

@@ -11,13 +11,13 @@ from sqlalchemy import select
 from tests.patience import PATIENCE
 from tests.server.conftest import ADMIN, RETRY_KEY, SPEC, FakeClock, Site, open_site, problem
 
-from dither_server import ingest
+from dither_server.answers import rules as ingest
+from dither_server.answers.rules import Arrival, Fate, _settled, hash_retry_key
 from dither_server.app import create_app
-from dither_server.database import make_engine
-from dither_server.ingest import Arrival, Fate, _settled, hash_retry_key
-from dither_server.schema import answers
+from dither_server.database.engine import make_engine
+from dither_server.database.schema import answers
 from dither_server.settings import Settings
-from dither_server.tickets import SKEW, TICKET_LIFE
+from dither_server.tickets.office import SKEW, TICKET_LIFE
 
 CELLS = range(5)
 STORED = 3

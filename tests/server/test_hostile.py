@@ -12,9 +12,11 @@ from starlette.requests import Request
 from starlette.testclient import TestClient
 from tests.server.conftest import ADMIN, SPEC, Site, open_site, problem
 
-from dither_server import bodies, problems
+from dither_server.api.messages import BatchBody, ResponseBody, TicketsBody
 from dither_server.app import create_app
-from dither_server.bodies import (
+from dither_server.errors import InvalidBody
+from dither_server.http import bodies, problems
+from dither_server.http.bodies import (
     MAX_ANSWER_BODY,
     MAX_BATCH_BODY,
     MAX_TICKET_BODY,
@@ -22,8 +24,6 @@ from dither_server.bodies import (
     Body,
     validate_body,
 )
-from dither_server.errors import InvalidBody
-from dither_server.messages import BatchBody, ResponseBody, TicketsBody
 from dither_server.settings import Settings
 
 STRANGER = "192.0.2.7"

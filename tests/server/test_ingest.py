@@ -9,10 +9,10 @@ from sqlalchemy import Engine, func, insert, select, update
 from tests.server.conftest import check_counts
 
 from dither_client import Laplace
-from dither_server.database import make_engine, reading, upgrade, writing
-from dither_server.ingest import Arrival, Fate, Ingest
-from dither_server.packing import pack_query
-from dither_server.schema import answers, collections, counts, queries
+from dither_server.answers.rules import Arrival, Fate, Ingest
+from dither_server.database.engine import make_engine, reading, upgrade, writing
+from dither_server.database.schema import answers, collections, counts, queries
+from dither_server.tickets.packing import pack_query
 
 QUERY = pack_query(Laplace(0, 1, 2, 1))
 OTHER = pack_query(Laplace(0, 2, 2, 1))
@@ -213,7 +213,7 @@ def test_a_rolled_back_transaction_leaves_nothing_behind(engine: Engine) -> None
 def test_a_query_that_was_stored_is_never_unpacked_again(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     ingest = Ingest()
     store(engine, [arrival()], ingest)
-    monkeypatch.setattr("dither_server.ingest_sql.unpack_query", None)
+    monkeypatch.setattr("dither_server.answers.sql.unpack_query", None)
     assert store(engine, [arrival(), arrival()], ingest) == [Fate.STORED] * 2
 
 

@@ -11,10 +11,10 @@ import pytest
 from sqlalchemy import insert, select
 from tests.server.conftest import ADMIN, FakeClock, Site, open_site, problem
 
-from dither_server.database import make_engine
-from dither_server.invitations import Invitation
-from dither_server.schema import answers, collections, invitations
-from dither_server.tickets import SKEW, TICKET_LIFE
+from dither_server.access.invitations import Invitation
+from dither_server.database.engine import make_engine
+from dither_server.database.schema import answers, collections, invitations
+from dither_server.tickets.office import SKEW, TICKET_LIFE
 
 KEY = "a retry key of the respondent's own".replace(" ", "-")
 OTHER = "another-retry-key-altogether"

@@ -1,7 +1,7 @@
 import hmac
 import os
 
-from dither_server.keyed_hash import KeyedHash
+from dither_server.tickets.keyed_hash import KeyedHash
 
 
 def test_digests_are_those_of_the_standard_library() -> None:

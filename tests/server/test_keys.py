@@ -10,11 +10,11 @@ from itsdangerous import Signer
 from sqlalchemy import select
 from tests.server.conftest import ADMIN, START, FakeClock, Site, open_site, problem
 
-from dither_server.database import make_engine
-from dither_server.key_ring import ACTIVE_SECONDS, PENDING_SECONDS, SKEW, TICKET_LIFE, KeyRing, TicketKey
-from dither_server.schema import ticket_keys
-from dither_server.secret import Keys
-from dither_server.ticket_keys import TicketKeys
+from dither_server.access.ticket_keys import TicketKeys
+from dither_server.database.engine import make_engine
+from dither_server.database.schema import ticket_keys
+from dither_server.tickets.key_ring import ACTIVE_SECONDS, PENDING_SECONDS, SKEW, TICKET_LIFE, KeyRing, TicketKey
+from dither_server.tickets.secret import Keys
 
 
 @pytest.fixture(autouse=True)

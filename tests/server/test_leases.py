@@ -11,11 +11,20 @@ from sqlalchemy import Connection, Engine, insert, select, update
 from tests.patience import PATIENCE
 
 from dither_migrations import upgrade_database
-from dither_server.database import database_time, make_engine, writing
-from dither_server.leases import Lease, LeaseLost, free_leases, held, insert_lease, preferred, read_leases, take_leases
-from dither_server.membership import LEASE_SECONDS, Membership, alive_holders
-from dither_server.publications import Edition, replace_publication
-from dither_server.schema import collections, leases, publications, replicas
+from dither_server.database.engine import database_time, make_engine, writing
+from dither_server.database.schema import collections, leases, publications, replicas
+from dither_server.owner.publications import Edition, replace_publication
+from dither_server.replicas.leases import (
+    Lease,
+    LeaseLost,
+    free_leases,
+    held,
+    insert_lease,
+    preferred,
+    read_leases,
+    take_leases,
+)
+from dither_server.replicas.membership import LEASE_SECONDS, Membership, alive_holders
 
 
 @pytest.fixture

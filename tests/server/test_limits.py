@@ -14,9 +14,9 @@ from tests.patience import PATIENCE
 from tests.server.conftest import ADMIN, SPEC, FakeClock, problem
 from tests.server.process import running
 
+from dither_server.access.limits import MAX_KEYS, Buckets, Streams, limited_as
 from dither_server.app import create_app
 from dither_server.errors import StartRefused, TooManyStreams, TooManyTickets
-from dither_server.limits import MAX_KEYS, Buckets, Streams, limited_as
 from dither_server.settings import Settings, load_settings
 
 

@@ -19,9 +19,9 @@ from tests.server.conftest import ADMIN, SPEC, Site, problem
 from tests.server.process import ServerProcess, running
 
 from dither_client import Client, MemoryLedger
-from dither_server.database import make_engine
+from dither_server.database.engine import make_engine
+from dither_server.database.reads import Store
 from dither_server.logs import log_formatter
-from dither_server.store import Store
 
 ADDRESS = "127.0.0.77"
 """Where the respondents of the tests come from; this machine's, too."""
@@ -144,7 +144,7 @@ def test_every_line_of_a_request_has_its_id_also_from_other_threads(
     site: Site, monkeypatch: pytest.MonkeyPatch, lines: list[str]
 ) -> None:
     def talk(self: Store, *_: object) -> int:
-        logging.getLogger("dither_server.store").warning("reading")
+        logging.getLogger("dither_server.database.reads").warning("reading")
         raise ValueError("zebra")
 
     site.client.post("/v1/collections", json=SPEC, headers=ADMIN)

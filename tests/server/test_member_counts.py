@@ -26,9 +26,9 @@ from dither_client import (
     Shared,
 )
 from dither_client.commands import run
-from dither_client.tables import read_table
-from dither_server.database import make_engine, writing
-from dither_server.schema import snapshots
+from dither_client.tables.counts import read_table
+from dither_server.database.engine import make_engine, writing
+from dither_server.database.schema import snapshots
 
 CUTS = [30, 45, 55, 70]
 

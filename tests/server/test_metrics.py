@@ -8,7 +8,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from tests.server.conftest import ADMIN, FakeClock, Site, open_site, problem
 
-from dither_estimator.learner import Learner
+from dither_estimator.learning.learner import Learner
 from dither_server.metrics import MAX_SERIES, Metrics
 
 DOCS = Path(__file__).parent.parent.parent / "docs"

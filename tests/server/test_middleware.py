@@ -3,7 +3,7 @@ import logging
 import pytest
 from tests.server.conftest import Site, problem
 
-from dither_server.tickets import TicketOffice
+from dither_server.tickets.office import TicketOffice
 
 
 def test_an_unforeseen_error_is_a_problem_that_says_nothing(

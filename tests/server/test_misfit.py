@@ -10,11 +10,11 @@ from tests.server.conftest import ADMIN, SPEC, FakeClock, Site, open_site, probl
 from tests.server.process import running
 
 from dither_client import parse_query
-from dither_estimator.misfit import Look
-from dither_server.database import make_engine, writing
-from dither_server.packing import purpose_of
-from dither_server.schema import misfit_looks
-from dither_server.store import Store, add_look
+from dither_estimator.checks.goodness_of_fit import Look
+from dither_server.database.engine import make_engine, writing
+from dither_server.database.reads import Store, add_look
+from dither_server.database.schema import misfit_looks
+from dither_server.tickets.packing import purpose_of
 
 LOOKS = [20, 40, 100_000]
 

@@ -19,7 +19,7 @@ from tests.patience import PATIENCE, until
 from tests.server.conftest import ADMIN, SPEC, Site, open_site
 from tests.server.process import ServerProcess, free_port, running
 
-from dither_server.problems import _PROBLEMS
+from dither_server.http.problems import _PROBLEMS
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 DASHBOARD: dict[str, Any] = json.loads((DOCS / "grafana" / "dither.json").read_text())

@@ -9,10 +9,10 @@ from scipy_laws import scipy_law
 from tests.server.conftest import ADMIN, Site, problem
 from tests.server.pages import send_form, sign_in
 
-from dither_estimator.specification import Specification
-from dither_server.dashboard.advice import Advice, advise
-from dither_server.dashboard.new_collection import CHOICES, specification_of
-from dither_server.specs import CollectionSpec, parse_spec
+from dither_estimator.specification.specification import Specification
+from dither_server.collections.specification import CollectionSpec, parse_spec
+from dither_server.pages.advice import Advice, advise
+from dither_server.pages.new_collection import CHOICES, specification_of
 
 FORM = {
     "name": "Wages & <more>",

@@ -14,13 +14,13 @@ from tests.patience import PATIENCE, until
 from tests.server.conftest import ADMIN, FakeClock, Site, open_site
 
 from dither_client import parse_query
-from dither_estimator.learner import Learner
-from dither_server import kept as kept_module
-from dither_server import owner
-from dither_server.database import make_engine, writing
-from dither_server.keeper import Keeper, Published, Question
-from dither_server.schema import answers, counts, snapshots
-from dither_server.store import replace_snapshot
+from dither_estimator.learning.learner import Learner
+from dither_server.database.engine import make_engine, writing
+from dither_server.database.reads import replace_snapshot
+from dither_server.database.schema import answers, counts, snapshots
+from dither_server.owner import persistence as kept_module
+from dither_server.owner import thread as owner
+from dither_server.owner.collection_learner import Keeper, Published, Question
 
 
 def edit(url: str, change: Callable[[Connection], object]) -> Any:

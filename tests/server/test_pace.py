@@ -15,17 +15,18 @@ from tests.server.served import ADMIN_TOKEN, serving
 from tests.server.test_replicas import replicas
 
 from dither_client import Admin
-from dither_estimator.learner import Learner
-from dither_estimator.specification import Specification
-from dither_server import owner, pace
-from dither_server.database import make_engine
-from dither_server.keeper import Keeper, Published
-from dither_server.notifications import FileNotifications, PostgresNotifications, notifications_of
-from dither_server.pace import Pace
+from dither_estimator.learning.learner import Learner
+from dither_estimator.specification.specification import Specification
+from dither_server.database.engine import make_engine
+from dither_server.database.notifications import FileNotifications, PostgresNotifications, notifications_of
+from dither_server.database.watchdog import watch
+from dither_server.owner import pace
+from dither_server.owner import thread as owner
+from dither_server.owner.collection_learner import Keeper, Published
+from dither_server.owner.pace import Pace
 from dither_server.simulate.behaviours import Behaviours, draw_roles
 from dither_server.simulate.in_process import simulate_in_process
 from dither_server.simulate.over_http import simulate_over_http
-from dither_server.watchdog import watch
 
 EVER = 60.0
 """Seconds: so long nothing takes here, however busy the machine is."""
@@ -164,7 +165,7 @@ def test_a_ticket_waits_for_answers_through_another_process(
         until(lambda: [number in site.service.owner._leases for site in sites].count(True) == 1)
         for site in sites:
             site.published(collection)
-        monkeypatch.setattr("dither_server.poller.POLL_SECONDS", EVER)
+        monkeypatch.setattr("dither_server.service.poller.POLL_SECONDS", EVER)
         until(lambda: all(site.published(collection).answers == 0 for site in sites))
         for through in (*sites, *sites):
             before = through.stored(collection)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dither_client import Gaussian, Laplace, Query, RandomizedResponse, Staircase
-from dither_server.packing import Purpose, n_answers, pack_query, purpose_of, unpack_query
+from dither_server.tickets.packing import Purpose, n_answers, pack_query, purpose_of, unpack_query
 
 coordinates = st.floats(-1e9, 1e9).map(lambda x: x + 0.0)
 epsilons = st.integers(1, 50_000_000).map(lambda micro: Fraction(micro, 1_000_000))

@@ -5,9 +5,9 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sqlalchemy.exc import IntegrityError, OperationalError, TimeoutError
 
-from dither_estimator.specification import SpecificationError
+from dither_estimator.specification.specification import SpecificationError
 from dither_server import errors
-from dither_server.problems import invalid, problem_of, problem_response
+from dither_server.http.problems import invalid, problem_of, problem_response
 
 KINDS = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, errors.Refusal)]
 BASES = {errors.Refusal, errors.TicketRefused, errors.InvitationRefused, errors.CollectionRefused, errors.TryLater}

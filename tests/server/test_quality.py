@@ -11,11 +11,11 @@ from tests.patience import until
 from tests.server.conftest import ADMIN, FakeClock, Site, open_site, problem
 
 from dither_client import Laplace, parse_query
+from dither_server.answers.tally import PERIOD, PROMPT, Tally
+from dither_server.database.schema import refusals
 from dither_server.errors import Unavailable
-from dither_server.packing import pack_query
-from dither_server.schema import refusals
-from dither_server.tally import PERIOD, PROMPT, Tally
-from dither_server.tickets import SKEW, TICKET_LIFE
+from dither_server.tickets.office import SKEW, TICKET_LIFE
+from dither_server.tickets.packing import pack_query
 
 
 def quality(site: Site, collection: str) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from tests.server.cluster import own_cluster
 from tests.server.conftest import ADMIN, Site, open_site, problem
 from tests.server.process import ServerProcess, running
 
-from dither_server.owner import Owner
-from dither_server.writer import Writer
+from dither_server.answers.writer import Writer
+from dither_server.owner.thread import Owner
 
 
 def ready(server: ServerProcess) -> int:

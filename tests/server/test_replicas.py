@@ -11,11 +11,11 @@ from tests.patience import PATIENCE, until
 from tests.server.conftest import ADMIN, FakeClock, Site, open_site, problem
 
 from dither_client import parse_query
-from dither_server import membership
-from dither_server.leases import preferred
-from dither_server.packing import pack_query
-from dither_server.publications import read_publication
-from dither_server.schema import queries
+from dither_server.database.schema import queries
+from dither_server.owner.publications import read_publication
+from dither_server.replicas import membership
+from dither_server.replicas.leases import preferred
+from dither_server.tickets.packing import pack_query
 
 
 @contextmanager

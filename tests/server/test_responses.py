@@ -9,11 +9,11 @@ from pydantic import SecretStr
 from tests.patience import PATIENCE
 from tests.server.conftest import ADMIN, SPEC, FakeClock, Site, open_site, problem
 
-from dither_server import writer
+from dither_server.answers import writer
+from dither_server.api.messages import BatchReply
 from dither_server.app import create_app
-from dither_server.messages import BatchReply
 from dither_server.settings import Settings
-from dither_server.tickets import SKEW, TICKET_LIFE
+from dither_server.tickets.office import SKEW, TICKET_LIFE
 
 
 def test_an_answer_is_stored_once_and_its_receipt_never_changes(any_site: Site) -> None:

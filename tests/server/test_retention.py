@@ -14,11 +14,11 @@ from tests.patience import PATIENCE, until
 from tests.server.conftest import ADMIN, SPEC, FakeClock, Site, check_counts, open_site, problem
 from tests.server.process import free_port
 
-from dither_server.database import make_engine
-from dither_server.schema import answers, spent_tickets
+from dither_server.database.engine import make_engine
+from dither_server.database.schema import answers, spent_tickets
 from dither_server.serving import serve
 from dither_server.settings import Settings
-from dither_server.tickets import SKEW, TICKET_LIFE
+from dither_server.tickets.office import SKEW, TICKET_LIFE
 
 # A server that is forked from a process with everything imported starts in a fraction of a second.
 _processes = multiprocessing.get_context("forkserver")

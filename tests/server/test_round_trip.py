@@ -14,7 +14,7 @@ from tests.server.served import ADMIN_TOKEN, serving
 
 from dither_client import Laplace, RandomizedResponse, parse_query
 from dither_client.commands import run
-from dither_client.tables import counts_rows, read_counts, write_table
+from dither_client.tables.counts import counts_rows, read_counts, write_table
 
 ROUNDS, PEOPLE = 3, 100
 """So many tickets at a time, and then again, for questions that follow from what was learnt."""

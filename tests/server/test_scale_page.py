@@ -6,7 +6,7 @@ import pytest
 from tests.end_to_end.reader import blocks
 from tests.server.conftest import open_site
 
-from dither_client.tables import read_counts
+from dither_client.tables.counts import read_counts
 
 
 @pytest.mark.postgres

@@ -7,9 +7,9 @@ from pydantic import SecretStr
 from tests.server.conftest import open_site
 
 from dither_server.errors import StartRefused
-from dither_server.secret import Keys, load_secret
-from dither_server.service import prepare
+from dither_server.service.service import prepare
 from dither_server.settings import Settings
+from dither_server.tickets.secret import Keys, load_secret
 
 
 def on_sqlite(folder: Path) -> Settings:
@@ -65,7 +65,7 @@ def test_each_use_has_a_key_of_its_own_and_no_key_is_shown() -> None:
     keys, others = Keys("one"), Keys("two")
     assert len({keys.receipt, *map(keys.ticket, range(100)), others.receipt, *map(others.ticket, range(100))}) == 202
     assert len(keys.ticket(1)) == len(keys.receipt) == 32
-    assert repr(keys).startswith("<dither_server.secret.Keys object")
+    assert repr(keys).startswith("<dither_server.tickets.secret.Keys object")
 
 
 def test_a_server_with_another_secret_than_those_that_run_does_not_start(database_url: str) -> None:

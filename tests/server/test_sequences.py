@@ -23,12 +23,12 @@ from sqlalchemy import Connection, Engine, Table, delete, func, insert, select
 from starlette.testclient import TestClient
 from tests.server.conftest import ADMIN, POSTGRES, RETRY_KEY, START, FakeClock, Site, check_counts
 
-from dither_server import schema
 from dither_server.app import create_app
-from dither_server.database import make_engine, upgrade, writing
-from dither_server.packing import purpose_of
+from dither_server.database import schema
+from dither_server.database.engine import make_engine, upgrade, writing
 from dither_server.settings import Settings
-from dither_server.tickets import SKEW, TICKET_LIFE
+from dither_server.tickets.office import SKEW, TICKET_LIFE
+from dither_server.tickets.packing import purpose_of
 
 SEQUENCES = {"sqlite": 80, "postgresql": 20}
 """One takes 0.5 s of CPU time on SQLite, 1 s on PostgreSQL."""

@@ -21,10 +21,10 @@ from tests.server.process import UNHURRIED, ServerProcess, running
 
 from dither_client import Analyst
 from dither_client.commands import run
-from dither_server import first_admin
-from dither_server.database import make_engine, upgrade
-from dither_server.first_admin import make_first_admin
-from dither_server.schema import tokens
+from dither_server.access import first_admin
+from dither_server.access.first_admin import make_first_admin
+from dither_server.database.engine import make_engine, upgrade
+from dither_server.database.schema import tokens
 from dither_server.settings import Settings
 
 

@@ -6,7 +6,7 @@ import pytest
 from tests.server.conftest import ADMIN, Site, open_site, problem
 from tests.server.pages import SAME, send_form, sign_in
 
-from dither_server.sessions import SESSION_LIFE
+from dither_server.access.sessions import SESSION_LIFE
 
 
 def made_token(site: Site, role: str, **fields: object) -> tuple[str, str]:

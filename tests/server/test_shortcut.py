@@ -6,9 +6,9 @@ from fastapi import Request, Response
 from starlette.types import Receive, Scope, Send
 from tests.server.conftest import Site, problem
 
+from dither_server.api import responses, tickets
 from dither_server.errors import NotFound
-from dither_server.routes import responses, tickets
-from dither_server.shortcut import Shortcut
+from dither_server.http.shortcut import Shortcut
 
 ENDS = ("responses", "responses/batch", "tickets")
 

@@ -8,8 +8,8 @@ from scipy import integrate, optimize, stats
 
 from dither_client import Laplace, Query
 from dither_estimator.families import FloatArray
-from dither_estimator.learner import Learner
-from dither_estimator.specification import Specification
+from dither_estimator.learning.learner import Learner
+from dither_estimator.specification.specification import Specification
 from dither_server.simulate.behaviours import Behaviours, InvalidBehaviour, draw_roles
 from dither_server.simulate.choices import ChooseBy, check_choosing, draw_choices
 from dither_server.simulate.in_process import simulate_in_process

@@ -11,7 +11,7 @@ import pytest
 
 from dither_client import Admin
 from dither_client.commands import run
-from dither_estimator.learner import Learner
+from dither_estimator.learning.learner import Learner
 from dither_server.simulate.server_process import ServerProcess, running_server
 
 TOKEN = "the-admin-token"

@@ -18,7 +18,7 @@ import pytest
 
 from dither_client import Admin, Analyst, Problem, Retry
 from dither_client.addresses import parse_address
-from dither_client.flow import ConnectionFailed, Response, Send
+from dither_client.protocol.respondent import ConnectionFailed, Response, Send
 from dither_server.simulate.behaviours import Behaviours, Roles, draw_roles
 from dither_server.simulate.connections import Connections
 from dither_server.simulate.crowd import Crowd

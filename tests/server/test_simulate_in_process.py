@@ -8,10 +8,10 @@ import pytest
 from scipy import stats
 
 from dither_client import Laplace, Query
-from dither_estimator.channels import channel_of
 from dither_estimator.families import FloatArray, families
-from dither_estimator.learner import Learner
-from dither_estimator.specification import Specification
+from dither_estimator.learning.learner import Learner
+from dither_estimator.mechanisms.channels import channel_of
+from dither_estimator.specification.specification import Specification
 from dither_server.simulate.behaviours import Behaviours, InvalidBehaviour, draw_roles
 from dither_server.simulate.in_process import simulate_in_process
 from dither_server.simulate.outcome import Outcome

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from dither_client import Admin, Analyst, Client, MemoryLedger, Query, RandomizedResponse, Staircase, parse_query
-from dither_client.api import Api
 from dither_client.commands import run
 from dither_client.errors import Problem
-from dither_client.tables import read_counts
+from dither_client.tables.counts import read_counts
+from dither_client.transport.json_api import Api
 from dither_estimator.families import FloatArray
 from dither_server.simulate.behaviours import Behaviours, draw_roles, poisoned_answer
 from dither_server.simulate.best_fit import answer_law

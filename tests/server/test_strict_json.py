@@ -8,9 +8,9 @@ from make_vectors import FOLDER
 from profile_vectors import text_of
 from tests.server.conftest import Site
 
-from dither_server.bodies import parse_json, validate_body
+from dither_server.api.messages import ResponseBody
 from dither_server.errors import InvalidBody, MalformedJson
-from dither_server.messages import ResponseBody
+from dither_server.http.bodies import parse_json, validate_body
 
 
 def vectors(file: str, name: str) -> list[Any]:

@@ -11,10 +11,10 @@ from tests.patience import PATIENCE, ever
 from tests.server.conftest import RETRY_KEY, check_counts
 from tests.server.fleet import Fleet
 
-from dither_server.database import make_engine
-from dither_server.membership import BEAT_SECONDS, LEASE_SECONDS
-from dither_server.poller import POLL_SECONDS
-from dither_server.schema import answers, publications, snapshots
+from dither_server.database.engine import make_engine
+from dither_server.database.schema import answers, publications, snapshots
+from dither_server.replicas.membership import BEAT_SECONDS, LEASE_SECONDS
+from dither_server.service.poller import POLL_SECONDS
 
 RESPONDENTS = 4
 TAKEOVER = 5.0

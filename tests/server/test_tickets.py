@@ -8,10 +8,10 @@ from tests.server.conftest import START, FakeClock
 
 from dither_client import Laplace, RandomizedResponse
 from dither_server.errors import TicketInvalid
-from dither_server.key_ring import KeyRing, TicketKey
-from dither_server.packing import pack_query
-from dither_server.secret import Keys
-from dither_server.tickets import MAX_TICKET, SKEW, TICKET_LIFE, TicketOffice
+from dither_server.tickets.key_ring import KeyRing, TicketKey
+from dither_server.tickets.office import MAX_TICKET, SKEW, TICKET_LIFE, TicketOffice
+from dither_server.tickets.packing import pack_query
+from dither_server.tickets.secret import Keys
 
 QUERY = pack_query(Laplace(6.0, 6.25, 1, "0.5", "log"))
 

@@ -5,10 +5,11 @@ from tests.patience import PATIENCE, until
 from tests.server.conftest import ADMIN, FakeClock, Site, open_site, problem
 
 from dither_client import parse_query
-from dither_server import membership, tally
-from dither_server.messages import TicketReply, TicketsReply
-from dither_server.packing import unpack_query
-from dither_server.publications import read_publication
+from dither_server.answers import tally
+from dither_server.api.messages import TicketReply, TicketsReply
+from dither_server.owner.publications import read_publication
+from dither_server.replicas import membership
+from dither_server.tickets.packing import unpack_query
 
 
 def test_a_ticket_comes_with_its_question(any_site: Site) -> None:

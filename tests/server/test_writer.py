@@ -12,14 +12,14 @@ from tests.patience import PATIENCE
 from tests.server.conftest import check_counts
 
 from dither_client import Laplace
-from dither_server import writer as writer_module
-from dither_server.database import make_engine, upgrade, writing
+from dither_server.answers import writer as writer_module
+from dither_server.answers.rules import Arrival, Fate, Ingest, Stored
+from dither_server.answers.writer import MAX_ROWS, Writer
+from dither_server.database.engine import make_engine, upgrade, writing
+from dither_server.database.schema import answers, collections
 from dither_server.errors import NotFound, Overloaded, Unavailable
-from dither_server.ingest import Arrival, Fate, Ingest, Stored
 from dither_server.metrics import Metrics
-from dither_server.packing import pack_query
-from dither_server.schema import answers, collections
-from dither_server.writer import MAX_ROWS, Writer
+from dither_server.tickets.packing import pack_query
 
 QUERY = pack_query(Laplace(0, 1, 2, 1))
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from dither_client import DitherError, MemoryLedger
-from dither_client.flow import ConnectionFailed, Finished, Response, Retry, Send, advance, answer_flow
-from dither_client.sampling import uniform
+from dither_client.mechanisms.sampling import uniform
+from dither_client.protocol.respondent import ConnectionFailed, Finished, Response, Retry, Send, advance, answer_flow
 
 __all__ = ["COLLECTION", "SERVER", "flows"]
 

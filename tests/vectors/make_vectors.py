@@ -19,10 +19,11 @@ from price_vectors import price_vectors
 from profile_vectors import json_texts
 
 from dither_client import DitherError, MemoryLedger, Query, gaussian_epsilon, parse_query
-from dither_client.epsilon import epsilon_text, micro_epsilon, wire_epsilon
 from dither_client.errors import InvalidEpsilon
-from dither_client.messages import decode_json, parse_ticket
-from dither_client.sampling import uniform
+from dither_client.mechanisms.epsilon import epsilon_text, micro_epsilon, wire_epsilon
+from dither_client.mechanisms.sampling import uniform
+from dither_client.protocol.messages import parse_ticket
+from dither_client.strict_json import decode_json
 
 __all__ = ["FOLDER", "texts"]
 

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from dither_client.errors import BadResponse
-from dither_client.messages import decode_json, parse_problem, parse_receipt, parse_terms
+from dither_client.protocol.messages import parse_problem, parse_receipt, parse_terms
+from dither_client.strict_json import decode_json
 
 __all__ = ["problems", "receipts", "terms"]
 

@@ -5,8 +5,8 @@ from fractions import Fraction
 from typing import Any
 
 from dither_client import DitherError
-from dither_client.messages import decode_json, parse_terms, parse_ticket
-from dither_client.price import Price
+from dither_client.protocol.messages import parse_terms, parse_ticket
+from dither_client.strict_json import decode_json
 
 __all__ = ["price_vectors"]
 
@@ -51,7 +51,7 @@ def _price(terms: dict[str, Any], query: dict[str, Any], chosen: str | None) -> 
     ticket = json.dumps({"ticket": "t", "expires_at": "2026-02-01T12:00:00.000Z", "query": base | query})
     refused = None
     try:
-        price = Price.of(parse_terms(decode_json(said.encode())))
+        price = parse_terms(decode_json(said.encode())).price
         price.check(parse_ticket(decode_json(ticket.encode())).query, None if chosen is None else Fraction(chosen))
     except DitherError as error:
         refused = error
@@ -70,7 +70,7 @@ def _raised(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
     told, now = (parse_terms(decode_json(text.encode())) for text in texts)
     reason = None
     try:
-        Price.of(told).check_kept(now)
+        told.price.check_kept(now.price)
     except DitherError as error:
         reason = str(error)
     return {"told": texts[0], "now": texts[1], "reason": reason}

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from dither_client.errors import BadResponse
-from dither_client.messages import decode_json
+from dither_client.strict_json import decode_json
 
 __all__ = ["json_texts", "text_of"]
 

@@ -2,6 +2,9 @@
 
 A command is loaded when it is called, so each needs only what it uses itself. The first line of its module's docstring
 is its line in `dither --help`.
+
+May import: `addresses`, `admin`, `analyst`, `client`, `conformance`, `errors`, `extras`, `forgetting`, `ledger`,
+`mechanisms`, `posterior`, `protocol`, `tables`, `transport`.
 """
 
 import sys

@@ -14,7 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 from dither_client.commands._shared import did_you_mean, fail, status_of
 from dither_client.errors import DitherError, Problem
 from dither_client.extras import MissingExtra
-from dither_client.files import file_trouble
+from dither_client.tables.file_errors import file_trouble
 
 __all__ = ["run_group"]
 

@@ -32,8 +32,8 @@ from rich.table import Column, Table
 
 from dither_client.errors import Problem
 from dither_client.extras import MissingExtra
-from dither_client.files import json_object
-from dither_client.messages import printable
+from dither_client.protocol.messages import printable
+from dither_client.tables.file_errors import json_object
 
 __all__ = [
     "Json",

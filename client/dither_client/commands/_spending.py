@@ -15,10 +15,10 @@ from typer.core import TyperCommand
 
 from dither_client.client import Client
 from dither_client.commands._shared import did_you_mean, fail
-from dither_client.epsilon import MICRO, epsilon_text
 from dither_client.forgetting import forgetful
-from dither_client.ledger import Ledger
-from dither_client.messages import Receipt, Shared, Terms
+from dither_client.ledger.sqlite import Ledger
+from dither_client.mechanisms.epsilon import MICRO, epsilon_text
+from dither_client.protocol.messages import Receipt, Shared, Terms
 
 __all__ = ["LedgerFile", "MaxEpsilon", "check_open", "discreet", "fail_usage", "price", "report"]
 

@@ -6,8 +6,8 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from dither_client.messages import printable
-from dither_client.posterior import Posterior, rounded
+from dither_client.posterior.posterior import Posterior, rounded
+from dither_client.protocol.messages import printable
 
 __all__ = ["Pace", "View", "band", "line"]
 

@@ -19,11 +19,11 @@ from dither_client.commands._spending import (
     price,
     report,
 )
-from dither_client.epsilon import listed, wire_epsilon
 from dither_client.errors import InvalidQuery, Problem
-from dither_client.ledger import Ledger
-from dither_client.messages import Receipt
-from dither_client.values import parse_value
+from dither_client.ledger.sqlite import Ledger
+from dither_client.mechanisms.epsilon import listed, wire_epsilon
+from dither_client.protocol.messages import Receipt
+from dither_client.tables.values import parse_value
 
 __all__ = ["app"]
 

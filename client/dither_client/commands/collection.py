@@ -12,11 +12,11 @@ import typer
 
 from dither_client.addresses import collection_path
 from dither_client.admin import Admin
-from dither_client.api import Api
 from dither_client.commands._shared import Json, Token, Url, console, fail, print_json, print_table, read_input
-from dither_client.epsilon import epsilon_text
-from dither_client.files import json_object
-from dither_client.messages import parse_terms
+from dither_client.mechanisms.epsilon import epsilon_text
+from dither_client.protocol.messages import parse_terms
+from dither_client.tables.file_errors import json_object
+from dither_client.transport.json_api import Api
 
 __all__ = ["app"]
 

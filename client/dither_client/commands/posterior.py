@@ -6,12 +6,12 @@ from typing import Annotated
 import typer
 
 from dither_client.addresses import collection_path
-from dither_client.api import Api
 from dither_client.commands._shared import Json, Token, Url, console, print_json
 from dither_client.errors import Problem
 from dither_client.extras import require_extra
-from dither_client.misfit import misfit_sentence
-from dither_client.posterior import parse_particles, parse_posterior
+from dither_client.posterior.misfit import misfit_sentence
+from dither_client.posterior.posterior import parse_particles, parse_posterior
+from dither_client.transport.json_api import Api
 
 __all__ = ["app"]
 
@@ -35,7 +35,7 @@ def posterior(
     """
     if plot is not None:
         require_extra("plot", "matplotlib")
-        from dither_client.plots import check_picture
+        from dither_client.posterior.plots import check_picture
 
         check_picture(plot)
     with Api(url, token) as api:

@@ -19,8 +19,8 @@ from dither_client.commands._spending import (
     report,
 )
 from dither_client.errors import InvalidQuery
-from dither_client.ledger import Ledger
-from dither_client.values import is_number, read_column, read_lines
+from dither_client.ledger.sqlite import Ledger
+from dither_client.tables.values import is_number, read_column, read_lines
 
 __all__ = ["app"]
 

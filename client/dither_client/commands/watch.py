@@ -11,12 +11,12 @@ from rich.console import Console
 from rich.live import Live
 
 from dither_client.addresses import collection_path
-from dither_client.api import Api
 from dither_client.commands._shared import Token, Url, print_json
 from dither_client.commands._watch_view import Pace, View, line
-from dither_client.messages import parse_terms
-from dither_client.posterior import Posterior, parse_particles, parse_posterior
-from dither_client.watching import watch as watch_collection
+from dither_client.posterior.posterior import Posterior, parse_particles, parse_posterior
+from dither_client.protocol.messages import parse_terms
+from dither_client.transport.json_api import Api
+from dither_client.transport.watching import watch as watch_collection
 
 __all__ = ["app"]
 

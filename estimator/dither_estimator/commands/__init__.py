@@ -1,3 +1,4 @@
-"""The estimator's commands of `dither`, found through the entry points of the group `dither.commands`."""
+"""The estimator's commands of `dither`, found through the entry points of the group `dither.commands`.
 
-__all__: list[str] = []
+May import: `design`, `dither_client`, `families`, `learning`, `likelihood`, `planning`, `specification`.
+"""

@@ -1,6 +1,6 @@
 """What commands take on the line of a family's parameters: `mu=50,sigma=3`."""
 
-from dither_estimator.design import DesignError
+from dither_estimator.design.design import DesignError
 from dither_estimator.families import Family
 
 __all__ = ["parse_numbers", "parse_theta"]

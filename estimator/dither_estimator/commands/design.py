@@ -8,14 +8,14 @@ from threadpoolctl import threadpool_limits
 
 from dither_client import IntervalQuery, Query, Staircase
 from dither_client.commands._shared import Json, print_json, print_table, working
-from dither_client.epsilon import epsilon_text, wire_epsilon
-from dither_client.queries import check_epsilon
+from dither_client.mechanisms.epsilon import epsilon_text, wire_epsilon
+from dither_client.mechanisms.query import check_epsilon
 from dither_estimator.commands._parameters import parse_theta
-from dither_estimator.design import Design, DesignError, Mechanism, optimal_design
-from dither_estimator.design_advice import advice
-from dither_estimator.design_gaussian import largest_epsilon
+from dither_estimator.design.advice import advice
+from dither_estimator.design.design import Design, DesignError, Mechanism, optimal_design
+from dither_estimator.design.gaussian import largest_epsilon
+from dither_estimator.design.goal import parse_goal
 from dither_estimator.families import find_family
-from dither_estimator.goals import parse_goal
 
 __all__ = ["app"]
 

@@ -7,14 +7,14 @@ import typer
 from threadpoolctl import threadpool_limits
 
 from dither_client.commands._shared import Json, print_json, print_table, read_object, working
-from dither_client.comparison import comparison_lines
-from dither_client.epsilon import by_epsilon_lines
-from dither_client.posterior import poison_sentence
-from dither_client.tables import read_table
-from dither_estimator.learner import Learner
-from dither_estimator.member_counts import members_of
-from dither_estimator.posterior import Posterior
-from dither_estimator.specification import Specification, SpecificationError
+from dither_client.mechanisms.epsilon import by_epsilon_lines
+from dither_client.posterior.comparison import comparison_lines
+from dither_client.posterior.posterior import poison_sentence
+from dither_client.tables.counts import read_table
+from dither_estimator.learning.learner import Learner
+from dither_estimator.learning.summary import Posterior
+from dither_estimator.likelihood.institutions import members_of
+from dither_estimator.specification.specification import Specification, SpecificationError
 
 __all__ = ["app"]
 

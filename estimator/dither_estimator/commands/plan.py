@@ -10,13 +10,13 @@ from threadpoolctl import threadpool_limits
 
 from dither_client import Transform
 from dither_client.commands._shared import Json, fail, print_json, print_table, working
-from dither_client.epsilon import epsilon_text
+from dither_client.mechanisms.epsilon import epsilon_text
 from dither_estimator.commands._parameters import parse_numbers, parse_theta
-from dither_estimator.design import DesignError, Mechanism
+from dither_estimator.design.design import DesignError, Mechanism
 from dither_estimator.families import Family
-from dither_estimator.plan import MAX_RESPONDENTS, precision_of_answers, precision_of_values
-from dither_estimator.plan_goal import cheapest_goal
-from dither_estimator.specification import Specification
+from dither_estimator.planning.goal import cheapest_goal
+from dither_estimator.planning.precision import MAX_RESPONDENTS, precision_of_answers, precision_of_values
+from dither_estimator.specification.specification import Specification
 
 __all__ = ["app"]
 

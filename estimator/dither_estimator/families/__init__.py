@@ -1,4 +1,7 @@
-"""Families of distributions. Adding one is one small module and a line in `families`."""
+"""Families of distributions. Adding one is one small module and a line in `families`.
+
+May import: `dither_client`.
+"""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -1,1 +1,4 @@
-"""The commands that the server adds to `dither`."""
+"""The commands that the server adds to `dither`.
+
+May import: `dither_client`, `dither_estimator`, `doctor`, `errors`, `serving`, `settings`, `simulate`.
+"""

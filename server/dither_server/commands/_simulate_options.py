@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from dither_estimator.design import Mechanism as MechanismName
+from dither_estimator.design.design import Mechanism as MechanismName
 from dither_server.simulate.behaviours import DropOutBy as DropOutKind
 from dither_server.simulate.choices import ChooseBy as ChoiceKind
 

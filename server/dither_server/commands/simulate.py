@@ -14,13 +14,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemaining
 
 from dither_client import Admin, Transform
 from dither_client.addresses import collection_path
-from dither_client.api import Api
 from dither_client.commands._shared import Json, Token, console, fail, print_json
-from dither_client.messages import parse_terms
-from dither_estimator.checked_learner import CheckedLearner
+from dither_client.protocol.messages import parse_terms
+from dither_client.transport.json_api import Api
 from dither_estimator.families import find_family
-from dither_estimator.learner import Learner
-from dither_estimator.specification import Specification
+from dither_estimator.learning.checked_learner import CheckedLearner
+from dither_estimator.learning.learner import Learner
+from dither_estimator.specification.specification import Specification
 from dither_server.commands import _simulate_options as options
 from dither_server.simulate.behaviours import Behaviours, Roles, draw_roles
 from dither_server.simulate.choices import ChooseBy, check_choosing, draw_choices

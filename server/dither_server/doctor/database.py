@@ -19,13 +19,13 @@ from sqlalchemy import URL, Connection, create_engine, make_url, text
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from dither_migrations import newest_revision
-from dither_server.database import make_engine
+from dither_server.database.engine import make_engine
 from dither_server.doctor.findings import Finding, fine, mend, unknown
 from dither_server.doctor.machine import examine_disk, examine_time
 from dither_server.errors import StartRefused
-from dither_server.membership import have_secret
-from dither_server.secret import Keys, secret_file
+from dither_server.replicas.membership import have_secret
 from dither_server.settings import Settings
+from dither_server.tickets.secret import Keys, secret_file
 
 __all__ = ["examine_database", "examine_secret"]
 

@@ -14,7 +14,7 @@ from statistics import median
 
 from threadpoolctl import threadpool_info
 
-from dither_client.folders import user_data_folder
+from dither_client.ledger.data_folder import user_data_folder
 from dither_server.doctor.findings import Finding, fine, mend
 
 __all__ = [

@@ -1,1 +1,4 @@
-"""The load generator: a population of respondents that a collection asks, over HTTP or within this process."""
+"""The load generator: a population of respondents that a collection asks, over HTTP or within this process.
+
+May import: `dither_client`, `dither_estimator`.
+"""

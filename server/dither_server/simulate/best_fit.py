@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from dither_client import Query, Transform
-from dither_estimator.channels import channel_of, group_queries
 from dither_estimator.families import Family, FloatArray
-from dither_estimator.priors import parse_prior
+from dither_estimator.mechanisms.channels import channel_of, group_queries
+from dither_estimator.priors.prior import parse_prior
 
 __all__ = ["answer_law", "best_fit", "nearest_member"]
 

@@ -19,9 +19,19 @@ import numpy as np
 
 from dither_client import DitherError, MemoryLedger, Problem, Query, Receipt, Retry, Terms, Unreachable
 from dither_client.addresses import Address, collection_path
-from dither_client.flow import ConnectionFailed, Finished, Flow, Response, Send, Sleep, advance, answer_flow
-from dither_client.messages import decode_json, parse_receipt
-from dither_client.queries import MAX_EPSILON
+from dither_client.mechanisms.query import MAX_EPSILON
+from dither_client.protocol.messages import parse_receipt
+from dither_client.protocol.respondent import (
+    ConnectionFailed,
+    Finished,
+    Flow,
+    Response,
+    Send,
+    Sleep,
+    advance,
+    answer_flow,
+)
+from dither_client.strict_json import decode_json
 from dither_estimator.families import FloatArray
 from dither_server.simulate.behaviours import Roles, poisoned_answer
 from dither_server.simulate.connections import Connections

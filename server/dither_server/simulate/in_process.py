@@ -13,10 +13,10 @@ from time import perf_counter
 import numpy as np
 
 from dither_client import Query, Transform
-from dither_estimator.channels import channel_of
-from dither_estimator.checked_learner import CheckedLearner
 from dither_estimator.families import FloatArray
-from dither_estimator.learner import Learner
+from dither_estimator.learning.checked_learner import CheckedLearner
+from dither_estimator.learning.learner import Learner
+from dither_estimator.mechanisms.channels import channel_of
 from dither_server.simulate.behaviours import Roles, poisoned_answer
 from dither_server.simulate.interrupts import on_interrupt
 from dither_server.simulate.outcome import Outcome

@@ -11,8 +11,8 @@ from typing import Any
 
 from dither_client import DitherError, Problem, Retry
 from dither_client.addresses import collection_path, parse_address
-from dither_client.api import Api
-from dither_client.messages import parse_terms
+from dither_client.protocol.messages import parse_terms
+from dither_client.transport.json_api import Api
 from dither_estimator.families import FloatArray
 from dither_server.simulate.behaviours import Roles
 from dither_server.simulate.crowd import Crowd

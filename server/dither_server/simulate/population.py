@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from dither_client import InvalidTable, Transform
-from dither_client.values import read_column
+from dither_client.tables.values import read_column
 from dither_estimator.families import Family, FloatArray
 from dither_server.simulate.best_fit import nearest_member
 

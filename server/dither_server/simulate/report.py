@@ -7,10 +7,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dither_client.comparison import comparison_lines
-from dither_client.epsilon import by_epsilon_lines
-from dither_client.misfit import misfit_sentence
-from dither_client.posterior import poison_sentence
+from dither_client.mechanisms.epsilon import by_epsilon_lines
+from dither_client.posterior.comparison import comparison_lines
+from dither_client.posterior.misfit import misfit_sentence
+from dither_client.posterior.posterior import poison_sentence
 from dither_server.simulate.choices import WARNING, ChooseBy
 from dither_server.simulate.outcome import Load, Outcome
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from dither_client.commands._shared import read_object
-from dither_estimator.specification import EXACT_FIELDS, Specification
+from dither_estimator.specification.specification import EXACT_FIELDS, Specification
 
 __all__ = ["PAPER_PRIOR", "read_prior", "read_spec", "spec_from_options"]
 

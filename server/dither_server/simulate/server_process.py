@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dither_client import Retry, ServerError
-from dither_client.api import Api
+from dither_client.transport.json_api import Api
 
 __all__ = ["ServerFailed", "ServerProcess", "database_url", "running_server"]
 

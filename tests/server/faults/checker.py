@@ -13,10 +13,10 @@ from tests.server.conftest import ADMIN, RETRY_KEY, check_counts
 from tests.server.faults.load import COLLECTION, Load
 
 from dither_client import Query, parse_query
-from dither_estimator.learner import Learner
-from dither_estimator.specification import Specification
-from dither_server.database import make_engine
-from dither_server.schema import answers, history, misfit_looks
+from dither_estimator.learning.learner import Learner
+from dither_estimator.specification.specification import Specification
+from dither_server.database.engine import make_engine
+from dither_server.database.schema import answers, history, misfit_looks
 
 __all__ = ["Acknowledged", "check", "check_database", "check_service", "check_single"]
 

@@ -7,8 +7,8 @@ from sqlalchemy import Connection, delete, text
 from tests.server.conftest import Site
 from tests.server.faults.checker import Acknowledged, check_database
 
-from dither_server import schema
-from dither_server.database import make_engine, writing
+from dither_server.database import schema
+from dither_server.database.engine import make_engine, writing
 
 
 def lose(connection: Connection) -> None:

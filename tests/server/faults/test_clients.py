@@ -16,9 +16,9 @@ from tests.patience import PATIENCE, until
 from tests.server.conftest import ADMIN, SPEC
 from tests.server.process import UNHURRIED, ServerProcess, running
 
-from dither_server.bodies import MAX_BATCH_BODY
-from dither_server.connections import MAX_HEAD, SPARE_CONNECTIONS
-from dither_server.limits import STREAMS_OF_ADDRESS
+from dither_server.access.limits import STREAMS_OF_ADDRESS
+from dither_server.http.bodies import MAX_BATCH_BODY
+from dither_server.http.connections import MAX_HEAD, SPARE_CONNECTIONS
 
 ESTABLISHED = "01"
 

@@ -24,8 +24,8 @@ from tests.server.faults.proxy import make_proxy
 from tests.server.faults.scenarios import end_owner
 from tests.server.process import ServerProcess, running
 
-from dither_server.database import make_engine
-from dither_server.schema import answers, queries, snapshots
+from dither_server.database.engine import make_engine
+from dither_server.database.schema import answers, queries, snapshots
 
 
 @pytest.mark.slow

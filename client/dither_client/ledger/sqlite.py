@@ -1,0 +1,336 @@
+"""The respondent's ledger: one SQLite file that any number of processes and threads may share."""
+
+import json
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from dither_client.addresses import origin_of
+from dither_client.errors import DitherError, LedgerError
+from dither_client.ledger.data_folder import user_data_folder
+from dither_client.ledger.protocol import Answer, Cap, Caps, Charge, Entry, new_retry_key
+from dither_client.mechanisms.epsilon import MICRO, micro_epsilon
+from dither_client.mechanisms.member_counts import Asked
+from dither_client.mechanisms.price import Price
+from dither_client.mechanisms.registry import parse_asked
+from dither_client.strict_json import decode_json
+
+__all__ = ["Ledger"]
+
+_VERSION = 5
+
+_SCHEMA = """
+CREATE TABLE entries (
+    id INTEGER PRIMARY KEY,
+    server TEXT NOT NULL,
+    collection TEXT NOT NULL,
+    state TEXT NOT NULL,
+    micro_epsilon INTEGER NOT NULL,
+    ticket TEXT NOT NULL,
+    query TEXT NOT NULL,
+    answer INTEGER,
+    receipt TEXT,
+    -- One answer to a collection, ever.
+    CONSTRAINT one_entry_for_a_collection UNIQUE (server, collection),
+    CONSTRAINT a_charge_is_positive CHECK (micro_epsilon > 0),
+    -- What is stored says how far the answer has come.
+    CONSTRAINT the_state_is_what_is_stored CHECK (
+        CASE state
+            WHEN 'charged' THEN answer IS NULL AND receipt IS NULL
+            WHEN 'drawn' THEN answer IS NOT NULL AND receipt IS NULL
+            WHEN 'sent' THEN answer IS NOT NULL AND receipt IS NOT NULL
+            WHEN 'expired' THEN answer IS NOT NULL AND receipt IS NULL
+            ELSE 0
+        END
+    )
+)
+"""
+
+_UPGRADES = {
+    # The ρ of zero-concentrated differential privacy, where the query's mechanism states one.
+    1: ("ALTER TABLE entries ADD COLUMN micro_rho INTEGER CONSTRAINT a_rho_is_positive CHECK (micro_rho > 0)",),
+    # What tickets for invitations are asked for with: stored before it is sent, so that a lost reply costs nothing.
+    2: (
+        "CREATE TABLE retry_keys (server TEXT NOT NULL, collection TEXT NOT NULL, key TEXT NOT NULL, "
+        "CONSTRAINT one_retry_key_for_a_collection UNIQUE (server, collection))",
+    ),
+    # What the first terms said that this ledger was told: no question may cost more.
+    3: (
+        "CREATE TABLE prices (server TEXT NOT NULL, collection TEXT NOT NULL, price TEXT NOT NULL, "
+        "CONSTRAINT one_price_of_a_collection UNIQUE (server, collection))",
+    ),
+    # What an answer is sent with, and sent again with; those that wait to be sent get one, too.
+    4: (
+        "ALTER TABLE entries ADD COLUMN retry_key TEXT",
+        "UPDATE entries SET retry_key = new_retry_key() WHERE state = 'drawn'",
+    ),
+}
+"""What takes a file from each version to the next. New files are made at version 1 and upgraded, too."""
+
+_COLUMNS = "server, collection, state, micro_epsilon, ticket, query, answer, receipt, retry_key"
+
+_PATIENCE = 30.0
+"""Seconds to wait for another process to finish its transaction."""
+
+# Closing any descriptor of a file drops every POSIX lock that this process holds on it, so no other thread may have
+# the ledger open while its file is made.
+_opening = threading.Lock()
+
+_abandoned: list[sqlite3.Connection] = []
+"""Connections of a parent process, kept so that nothing closes them here."""
+
+
+class Ledger:
+    """A `LedgerProtocol` in the file `path`, by default `ledger.sqlite` in Dither's folder of the user's data.
+
+    `max_epsilon` caps what may be spent in all, `max_epsilon_per_server` what may be spent on any one server, and
+    `max_epsilon_per_answer` what any one answer may cost; they are of this object, not of the file. Without
+    `max_epsilon` they are 10, 5 and 2; beside it, one that is left out is no cap. Raises `InvalidEpsilon` for a cap
+    that is not an ε, and `LedgerError` whenever the file cannot be used. The object may be shared between threads, and
+    survives a fork.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        max_epsilon: Cap | None = None,
+        max_epsilon_per_server: Cap | None = None,
+        max_epsilon_per_answer: Cap | None = None,
+    ) -> None:
+        self.caps = Caps.read(max_epsilon, max_epsilon_per_server, max_epsilon_per_answer)
+        self.path = (user_data_folder() / "ledger.sqlite" if path is None else Path(path).expanduser()).absolute()
+        self._lock = threading.RLock()
+        with self._ledger_errors():
+            if path is None:
+                self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._open()
+
+    def __enter__(self) -> "Ledger":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Ledger({str(self.path)!r})"
+
+    def close(self) -> None:
+        if self._pid == os.getpid():
+            with self._lock:
+                self._db.close()
+
+    def find(self, server: str, collection: str) -> Entry | None:
+        with self._reading() as db:
+            return self._find(db, server, collection)
+
+    def charge(self, server: str, collection: str, ticket: str, query: Asked) -> Entry:
+        with self._writing() as db:
+            entry = self._find(db, server, collection)
+            if entry is not None:
+                return entry
+            cost = micro_epsilon(query.epsilon)
+            self.caps.check(cost, self._micro(db, None), self._micro(db, origin_of(server)))
+            rho = None if query.rho is None else micro_epsilon(query.rho)
+            db.execute(
+                "INSERT INTO entries (server, collection, state, micro_epsilon, micro_rho, ticket, query) "
+                "VALUES (?, ?, 'charged', ?, ?, ?, ?)",
+                (server, collection, cost, rho, ticket, json.dumps(query.to_json())),
+            )
+            return self._entry(db, server, collection)
+
+    def draw(self, server: str, collection: str, answer: Answer) -> Entry:
+        # SQLite keeps a text as it is in a column of integers: several counts are a JSON list.
+        stored = answer if isinstance(answer, int) else json.dumps(answer)
+        change = "state = 'drawn', answer = ?, retry_key = ?"
+        self._advance(server, collection, "charged", change, stored, new_retry_key())
+        with self._reading() as db:
+            return self._entry(db, server, collection)
+
+    def retry_key(self, server: str, collection: str) -> str:
+        with self._writing() as db:
+            db.execute(
+                "INSERT OR IGNORE INTO retry_keys (server, collection, key) VALUES (?, ?, ?)",
+                (server, collection, new_retry_key()),
+            )
+            statement = "SELECT key FROM retry_keys WHERE server = ? AND collection = ?"
+            return str(db.execute(statement, (server, collection)).fetchone()[0])
+
+    def price(self, server: str, collection: str) -> Price | None:
+        with self._reading() as db:
+            return self._price(db, server, collection)
+
+    def keep_price(self, server: str, collection: str, told: Price) -> Price:
+        known = self.price(server, collection)
+        if known is not None:
+            return known
+        with self._writing() as db:
+            db.execute(
+                "INSERT OR IGNORE INTO prices (server, collection, price) VALUES (?, ?, ?)",
+                (server, collection, json.dumps(told.to_json())),
+            )
+            return self._price(db, server, collection) or told
+
+    def mark_sent(self, server: str, collection: str, receipt: str) -> None:
+        self._advance(server, collection, "drawn", "state = 'sent', receipt = ?", receipt)
+
+    def mark_expired(self, server: str, collection: str) -> None:
+        self._advance(server, collection, "drawn", "state = 'expired'")
+
+    def unsent(self, server: str) -> list[Entry]:
+        statement = f"SELECT {_COLUMNS} FROM entries WHERE server = ? AND state = 'drawn' ORDER BY id"
+        with self._reading() as db:
+            return [_read_entry(row) for row in db.execute(statement, (server,))]
+
+    def entries(self) -> list[Charge]:
+        statement = "SELECT server, collection, micro_epsilon, state, receipt, micro_rho FROM entries ORDER BY id"
+        with self._reading() as db:
+            return [
+                Charge(
+                    server,
+                    collection,
+                    Fraction(micro, MICRO),
+                    state,
+                    receipt,
+                    None if micro_rho is None else Fraction(micro_rho, MICRO),
+                )
+                for server, collection, micro, state, receipt, micro_rho in db.execute(statement)
+            ]
+
+    def spent(self, server: str | None = None) -> Fraction:
+        with self._reading() as db:
+            return Fraction(self._micro(db, server), MICRO)
+
+    def _advance(self, server: str, collection: str, before: str, change: str, *values: int | str) -> None:
+        """Changes an entry that is in the state `before`; leaves any other as it is."""
+        with self._writing() as db:
+            db.execute(
+                f"UPDATE entries SET {change} WHERE server = ? AND collection = ? AND state = ?",
+                (*values, server, collection, before),
+            )
+
+    @staticmethod
+    def _find(db: sqlite3.Connection, server: str, collection: str) -> Entry | None:
+        statement = f"SELECT {_COLUMNS} FROM entries WHERE server = ? AND collection = ?"
+        row = db.execute(statement, (server, collection)).fetchone()
+        return None if row is None else _read_entry(row)
+
+    @staticmethod
+    def _price(db: sqlite3.Connection, server: str, collection: str) -> Price | None:
+        statement = "SELECT price FROM prices WHERE server = ? AND collection = ?"
+        row = db.execute(statement, (server, collection)).fetchone()
+        return None if row is None else Price.from_json(json.loads(row[0]))
+
+    def _entry(self, db: sqlite3.Connection, server: str, collection: str) -> Entry:
+        entry = self._find(db, server, collection)
+        if entry is None:
+            raise LedgerError("the ledger has no charge for this collection")
+        return entry
+
+    @staticmethod
+    def _micro(db: sqlite3.Connection, server: str | None) -> int:
+        statement = (
+            "SELECT coalesce(sum(micro_epsilon), 0) FROM entries "
+            "WHERE :server IS NULL OR server = :server OR substr(server, 1, length(:server) + 1) = :server || '/'"
+        )
+        return int(db.execute(statement, {"server": server}).fetchone()[0])
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        if self._pid != os.getpid():
+            self._after_fork()
+        with self._lock, self._ledger_errors():
+            yield self._db
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction that no other process can interleave with; undone if anything is raised."""
+        with self._reading() as db:
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                yield db
+                db.execute("COMMIT")
+            except BaseException:
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def _ledger_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise LedgerError(f"the ledger {self.path} cannot be used: {reason}") from None
+
+    def _after_fork(self) -> None:
+        """A connection and a lock of the child's own: the parent's may be in use, and closing the connection is use."""
+        _abandoned.append(self._db)
+        self._lock = threading.RLock()
+        with self._ledger_errors():
+            self._open()
+
+    def _open(self) -> None:
+        with _opening:
+            with suppress(FileExistsError):
+                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+            self._db = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+        self._pid = os.getpid()
+        try:
+            self._prepare()
+        except BaseException:
+            self._db.close()
+            raise
+
+    def _prepare(self) -> None:
+        if self._version() < _VERSION:
+            with self._writing() as db:
+                self._upgrade(db)
+        if self._version() != _VERSION:
+            raise LedgerError(f"the ledger {self.path} was written by a newer version of Dither: upgrade this one")
+        self._use_wal()
+        self._db.execute("PRAGMA synchronous = FULL")
+
+    def _upgrade(self, db: sqlite3.Connection) -> None:
+        """Brings an empty or an older file to this version, whatever another process has done of it meanwhile."""
+        if self._version() == 0:
+            if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                raise LedgerError(f"{self.path} is a database, but not a ledger")
+            db.execute(_SCHEMA)
+            db.execute("PRAGMA user_version = 1")
+        db.create_function("new_retry_key", 0, new_retry_key)
+        for version in range(self._version(), _VERSION):
+            for statement in _UPGRADES[version]:
+                db.execute(statement)
+            db.execute(f"PRAGMA user_version = {version + 1}")
+
+    def _use_wal(self) -> None:
+        """SQLite does not wait for other processes when it changes the journal mode, so this does."""
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                self._db.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                    raise
+            time.sleep(0.01)
+
+    def _version(self) -> int:
+        return int(self._db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _read_entry(row: tuple[Any, ...]) -> Entry:
+    server, collection, state, micro, ticket, query, answer, receipt, retry_key = row
+    try:
+        question = parse_asked(decode_json(query.encode()))
+    except DitherError:
+        raise LedgerError("the ledger holds a query that this version cannot read") from None
+    if isinstance(answer, str):
+        answer = tuple(json.loads(answer))
+    return Entry(server, collection, state, micro, ticket, question, answer, receipt, retry_key)

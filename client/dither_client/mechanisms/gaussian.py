@@ -1,0 +1,71 @@
+"""Discrete Gaussian noise on a lattice: clip to an interval, round to a level, add the noise, clip again."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from dither_client.errors import InvalidEpsilon, InvalidQuery
+from dither_client.mechanisms.epsilon import epsilon_text, json_epsilon, wire_epsilon
+from dither_client.mechanisms.gaussian_epsilon import clipped_law, gaussian_epsilon
+from dither_client.mechanisms.interval import IntervalQuery
+from dither_client.mechanisms.query import Transform, check_epsilon, common_fields
+from dither_client.mechanisms.sampling import RandBelow, discrete_gaussian
+
+__all__ = ["Gaussian"]
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class Gaussian(IntervalQuery):
+    """An `IntervalQuery` with noise `P(Z = z)` proportional to `exp(-z² / (2σ²))`, σ² = levels² / (2ρ).
+
+    An answer is ρ-zCDP, and as it is clipped it has a finite pure ε, too, which is what it costs: the query is refused
+    unless `epsilon` is at least `gaussian_epsilon(levels, rho)`. Both have at most six decimals. With `levels = 1` this
+    is randomised response on the side of a threshold. Raises `InvalidQuery`.
+    """
+
+    mechanism: ClassVar[str] = "gaussian"
+    fields: ClassVar[tuple[str, ...]] = ("low", "high", "levels", "rho")
+
+    low: float
+    high: float
+    levels: int
+    rho: Fraction
+    epsilon: Fraction
+    transform: Transform
+
+    def __init__(
+        self, low: float, high: float, levels: int, rho: Any, epsilon: Any, transform: Any = "identity"
+    ) -> None:
+        self._set_interval(low, high, levels, transform)
+        try:
+            object.__setattr__(self, "rho", wire_epsilon(rho, "rho"))
+        except InvalidEpsilon as error:
+            raise InvalidQuery(str(error)) from None
+        object.__setattr__(self, "epsilon", check_epsilon(epsilon))
+        least = gaussian_epsilon(self.levels, self.rho)
+        if self.epsilon < least:
+            raise InvalidQuery(
+                f"epsilon must be at least {epsilon_text(least)}, the pure ε of {self.levels} levels with this rho"
+            )
+
+    @property
+    def channel_key(self) -> tuple[int, Fraction]:
+        return (self.levels, self.rho)
+
+    def channel(self) -> list[list[float]]:
+        tails, inner = clipped_law(self.levels, self.rho)
+        last = self.levels
+        return [
+            [tails[level], *(inner[abs(level - answer)] for answer in range(1, last)), tails[last - level]]
+            for level in range(last + 1)
+        ]
+
+    def on(self, low: float, high: float, transform: Transform) -> "Gaussian":
+        return Gaussian(low, high, self.levels, self.rho, self.epsilon, transform)
+
+    def noise(self, randbelow: RandBelow) -> int:
+        return discrete_gaussian(self.levels**2 * self.rho.denominator, 2 * self.rho.numerator, randbelow)
+
+    def to_json(self) -> dict[str, Any]:
+        interval = {"low": self.low, "high": self.high, "levels": self.levels}
+        return {**interval, "rho": json_epsilon(self.rho), **common_fields(self)}

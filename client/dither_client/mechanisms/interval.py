@@ -1,0 +1,68 @@
+"""What the mechanisms on a lattice share: an interval cut by equally spaced points, and integer noise between clips."""
+
+import math
+from abc import abstractmethod
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Self
+
+from dither_client.errors import InvalidQuery
+from dither_client.mechanisms.query import MAX_CELLS, Query, Transform, check_coordinate, check_transform
+from dither_client.mechanisms.sampling import RandBelow, system_randbelow
+
+__all__ = ["IntervalQuery", "check_levels"]
+
+
+class IntervalQuery(Query):
+    """An interval `[low, high]` cut by `levels + 1` equally spaced points.
+
+    The value is clipped to the interval and rounded to the nearest point, an integer `k` in `0..levels` (ties go down);
+    the mechanism's integer noise is added and the sum is clipped to `0..levels`.
+    """
+
+    low: float
+    high: float
+    levels: int
+
+    def _set_interval(self, low: Any, high: Any, levels: Any, transform: Any) -> None:
+        """Raises `InvalidQuery`."""
+        object.__setattr__(self, "levels", check_levels(levels))
+        object.__setattr__(self, "low", check_coordinate("low", low))
+        object.__setattr__(self, "high", check_coordinate("high", high))
+        object.__setattr__(self, "transform", check_transform(transform))
+        if self.low >= self.high:
+            raise InvalidQuery("low must be below high")
+        if not math.isfinite(self.high - self.low):
+            raise InvalidQuery("the interval is too wide")
+        points = (self.low, *self.edges, self.high)
+        if any(below >= above for below, above in pairwise(points)):
+            raise InvalidQuery("the interval is too narrow for its levels")
+
+    @cached_property
+    def edges(self) -> tuple[float, ...]:
+        width = self.high - self.low
+        return tuple(self.low + width * ((2 * k - 1) / (2 * self.levels)) for k in range(1, self.levels + 1))
+
+    @property
+    def n_answers(self) -> int:
+        return self.levels + 1
+
+    @abstractmethod
+    def on(self, low: float, high: float, transform: Transform) -> Self:
+        """The same mechanism with the same levels and noise on another interval. Raises `InvalidQuery`."""
+
+    @abstractmethod
+    def noise(self, randbelow: RandBelow) -> int:
+        """The noise, drawn exactly."""
+
+    def sample(self, cell: int, randbelow: RandBelow = system_randbelow) -> int:
+        return min(max(cell + self.noise(randbelow), 0), self.levels)
+
+
+def check_levels(levels: Any) -> int:
+    """A number of levels. Raises `InvalidQuery`."""
+    if isinstance(levels, bool) or not isinstance(levels, int):
+        raise InvalidQuery("levels must be an integer")
+    if not 1 <= levels <= MAX_CELLS:
+        raise InvalidQuery(f"levels must be 1 to {MAX_CELLS}")
+    return levels

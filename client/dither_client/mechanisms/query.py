@@ -1,0 +1,172 @@
+"""What a query is: a partition of the line into cells, and a channel from the cell a value lies in to an answer.
+
+A query owns its ε, its cells, its channel and its sampler together, and is valid once it exists. Each mechanism is a
+subclass and an entry of `registry.QUERY_TYPES`.
+"""
+
+import hashlib
+import json
+import math
+from abc import ABC, abstractmethod
+from bisect import bisect_left
+from collections.abc import Hashable, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, ClassVar, Literal
+
+from dither_client.errors import InvalidEpsilon, InvalidQuery, InvalidValue
+from dither_client.forgetting import forgetful
+from dither_client.mechanisms.epsilon import json_epsilon, wire_epsilon
+from dither_client.mechanisms.sampling import RandBelow, system_randbelow
+
+__all__ = ["MAX_CELLS", "MAX_EPSILON", "Query", "Transform", "check_value"]
+
+Transform = Literal["identity", "log"]
+
+MAX_CELLS = 1_024
+"""A query with more levels or cells than this is refused as too fine."""
+
+MAX_EPSILON = 50
+"""A query with a larger ε is refused: beyond it an answer hides nothing."""
+
+
+class Query(ABC):
+    """One question at one ε. Immutable, hashable; equal when they ask the same thing.
+
+    Coordinates are on the transformed scale: with `transform` `"log"`, of the natural logarithm of the value.
+    """
+
+    mechanism: ClassVar[str]
+    fields: ClassVar[tuple[str, ...]]
+    """The names of the fields beside `epsilon` and `transform`, as on the wire."""
+
+    epsilon: Fraction
+    transform: Transform
+
+    rho: Fraction | None = None
+    """ρ of zero-concentrated differential privacy, where the mechanism states one."""
+
+    @property
+    @abstractmethod
+    def edges(self) -> tuple[float, ...]:
+        """The cell edges, strictly increasing: cell `k` holds the values with exactly `k` edges strictly below them."""
+
+    @property
+    @abstractmethod
+    def n_answers(self) -> int:
+        """Answers are `0..n_answers - 1`."""
+
+    @property
+    def n_cells(self) -> int:
+        """Cells are `0..n_cells - 1`."""
+        return len(self.edges) + 1
+
+    @property
+    def channel_key(self) -> tuple[Hashable, ...]:
+        """What the channel depends on: queries of one mechanism share it if their keys are equal."""
+        return (self.n_answers, self.epsilon)
+
+    @abstractmethod
+    def channel(self) -> list[list[float]]:
+        """`Q[cell][answer] = P(answer | cell)`: rows sum to 1, no ratio in a column is above `exp(epsilon)`."""
+
+    @abstractmethod
+    def sample(self, cell: int, randbelow: RandBelow = system_randbelow) -> int:
+        """An answer drawn exactly from row `cell` of the channel, in integer arithmetic."""
+
+    @abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """The query as the JSON object of the wire format."""
+
+    @forgetful
+    def cell(self, value: float) -> int:
+        """The cell that holds `value`, on the values' own scale; a tie goes down. Raises `InvalidValue`."""
+        return bisect_left(self.edges, self._transformed(check_value(value)))
+
+    @forgetful
+    def answer(self, value: float, randbelow: RandBelow = system_randbelow) -> int:
+        """The private answer of a respondent who holds `value`: clip, round, randomise."""
+        return self.sample(self.cell(value), randbelow)
+
+    @cached_property
+    def _key(self) -> tuple[Any, ...]:
+        return (self.mechanism, self.transform, self.epsilon, *(getattr(self, name) for name in self.fields))
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self._key)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Query) and self._key == other._key)
+
+    def __hash__(self) -> int:
+        return self._hash  # kept, since queries are looked up at every answer
+
+    @cached_property
+    def id(self) -> str:
+        """32 hexadecimal digits that name this question: a hash of its canonical JSON."""
+        canonical = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(canonical.encode()).hexdigest()[:32]
+
+    def _transformed(self, value: float) -> float:
+        if self.transform == "identity":
+            return value
+        return math.log(value) if value > 0 else -math.inf
+
+
+@forgetful
+def check_value(value: object) -> float:
+    """`value` as a finite float. Raises `InvalidValue`, with a text that never repeats it."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidValue("the value must be a number")
+    try:
+        number = float(value)
+    except OverflowError:
+        raise InvalidValue("the value must be a finite number") from None
+    if not math.isfinite(number):
+        raise InvalidValue("the value must be a finite number")
+    return number
+
+
+def check_epsilon(epsilon: Any) -> Fraction:
+    """The exact ε of a query: positive, at most six decimals, at most `MAX_EPSILON`. Raises `InvalidQuery`."""
+    try:
+        exact = wire_epsilon(epsilon)
+    except InvalidEpsilon as error:
+        raise InvalidQuery(str(error)) from None
+    if exact > MAX_EPSILON:
+        raise InvalidQuery(f"epsilon must be at most {MAX_EPSILON}")
+    return exact
+
+
+def check_transform(transform: Any) -> Transform:
+    """`transform` if it is one. Raises `InvalidQuery`."""
+    if transform not in ("identity", "log"):
+        raise InvalidQuery('transform must be "identity" or "log"')
+    return transform  # type: ignore[no-any-return]
+
+
+def check_coordinate(name: str, value: Any) -> float:
+    """A finite coordinate as a float. Raises `InvalidQuery`."""
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        raise InvalidQuery(f"{name} must be a number")
+    try:
+        number = float(value)
+    except (OverflowError, ValueError):
+        raise InvalidQuery(f"{name} must be finite") from None
+    if not math.isfinite(number):
+        raise InvalidQuery(f"{name} must be finite")
+    return number + 0.0  # -0.0 and 0.0 are one coordinate with one name
+
+
+def check_increasing(name: str, values: Sequence[float]) -> None:
+    """Raises `InvalidQuery` unless `values` increase strictly."""
+    if any(low >= high for low, high in pairwise(values)):
+        raise InvalidQuery(f"{name} must increase strictly")
+
+
+def common_fields(query: Query) -> dict[str, Any]:
+    """The fields that the JSON of every query has."""
+    return {"mechanism": query.mechanism, "epsilon": json_epsilon(query.epsilon), "transform": query.transform}

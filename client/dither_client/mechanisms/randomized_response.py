@@ -1,0 +1,75 @@
+"""Randomised response over cells: answer the number of one's own cell, or now and then that of another."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from dither_client.errors import InvalidQuery
+from dither_client.mechanisms.query import (
+    MAX_CELLS,
+    Query,
+    Transform,
+    check_coordinate,
+    check_epsilon,
+    check_increasing,
+    check_transform,
+    common_fields,
+)
+from dither_client.mechanisms.sampling import RandBelow, bernoulli_exp, system_randbelow
+
+__all__ = ["RandomizedResponse"]
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class RandomizedResponse(Query):
+    """Cuts `c_1 < … < c_{J-1}` divide the line into J cells; the answer is the number of one of them.
+
+    One's own is answered with probability `e^ε / (e^ε + J - 1)`, each other one with `1 / (e^ε + J - 1)`.
+    Raises `InvalidQuery`.
+    """
+
+    mechanism: ClassVar[str] = "randomized_response"
+    fields: ClassVar[tuple[str, ...]] = ("cuts",)
+
+    cuts: tuple[float, ...]
+    epsilon: Fraction
+    transform: Transform
+
+    def __init__(self, cuts: Sequence[float], epsilon: Any, transform: Any = "identity") -> None:
+        if isinstance(cuts, str) or not isinstance(cuts, Sequence):
+            raise InvalidQuery("cuts must be a list of numbers")
+        if not 1 <= len(cuts) < MAX_CELLS:
+            raise InvalidQuery(f"there must be 1 to {MAX_CELLS - 1} cuts, not {len(cuts)}")
+        checked = tuple(check_coordinate("cuts", cut) for cut in cuts)
+        check_increasing("cuts", checked)
+        object.__setattr__(self, "cuts", checked)
+        object.__setattr__(self, "epsilon", check_epsilon(epsilon))
+        object.__setattr__(self, "transform", check_transform(transform))
+
+    @property
+    def edges(self) -> tuple[float, ...]:
+        return self.cuts
+
+    @property
+    def n_answers(self) -> int:
+        return len(self.cuts) + 1
+
+    def channel(self) -> list[list[float]]:
+        other = math.exp(-self.epsilon)
+        total = 1.0 + (self.n_answers - 1) * other
+        return [
+            [(1.0 if cell == answer else other) / total for answer in range(self.n_answers)]
+            for cell in range(self.n_answers)
+        ]
+
+    def sample(self, cell: int, randbelow: RandBelow = system_randbelow) -> int:
+        # Rejection from the uniform: accept one's own cell always, another one with probability exp(-ε).
+        while True:
+            proposal = randbelow(self.n_answers)
+            if bernoulli_exp(self.epsilon.numerator, self.epsilon.denominator, randbelow) or proposal == cell:
+                return proposal
+
+    def to_json(self) -> dict[str, Any]:
+        return {"cuts": list(self.cuts), **common_fields(self)}

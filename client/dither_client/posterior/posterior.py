@@ -1,0 +1,257 @@
+"""What an analyst reads: the posterior of one collection, and its weighted particles."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from dither_client.errors import BadResponse
+from dither_client.extras import require_extra
+from dither_client.mechanisms.epsilon import by_epsilon_lines, wire_epsilon
+from dither_client.posterior.comparison import comparison_lines
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+    from xarray import DataTree
+
+__all__ = ["Particles", "Posterior", "parse_particles", "parse_posterior", "poison_sentence", "rounded"]
+
+_QUANTILES = {0.05: "q05", 0.25: "q25", 0.5: "q50", 0.75: "q75", 0.95: "q95"}
+
+_SUMMARIES = ("mean", "sd", *_QUANTILES.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Particles:
+    """A weighted sample of the posterior: `values[i][j]` is parameter j of particle i, `weights` sum to 1."""
+
+    parameters: tuple[str, ...]
+    values: tuple[tuple[float, ...], ...] = field(repr=False)
+    weights: tuple[float, ...] = field(repr=False)
+
+    def quantile(self, parameter: str, probability: float) -> float:
+        """The smallest value of the parameter at or below which at least `probability` of the weight lies."""
+        column = self.parameters.index(parameter)
+        ordered = sorted((value[column], weight) for value, weight in zip(self.values, self.weights, strict=True))
+        target = probability * math.fsum(self.weights)
+        below = 0.0
+        for value, weight in ordered:
+            below += weight
+            if below >= target:
+                return value
+        return ordered[-1][0]
+
+    def equally_weighted(self) -> dict[str, list[float]]:
+        """As many draws of each parameter as there are particles, each particle as often as its weight says, by row.
+
+        Systematic resampling with the first position at one half.
+        """
+        size = len(self.weights)
+        step = math.fsum(self.weights) / size
+        rows: list[tuple[float, ...]] = []
+        above = 0.0
+        for i, (row, weight) in enumerate(zip(self.values, self.weights, strict=True)):
+            above += weight
+            last = i == size - 1
+            while len(rows) < size and (last or (len(rows) + 0.5) * step <= above):
+                rows.append(row)
+        return {name: [row[j] for row in rows] for j, name in enumerate(self.parameters)}
+
+
+@dataclass(frozen=True, repr=False)
+class Posterior:
+    """The posterior after `answers` answers.
+
+    `summaries[parameter]` has the mean, the sd and the quantiles q05 to q95; `covariance` is in the order of
+    `parameters`; `log_evidence` is in nats. Where several families are compared, `families` has for each of them
+    `family`, `transform`, `log_evidence`, `mc_error` (its Monte Carlo standard error) and `probability`, and `verdict`
+    names the one that is preferred or says "cannot tell yet". `particles()` fetches the weighted particles once, when
+    something first needs them, so they may rest on a few answers more.
+    """
+
+    collection: str
+    summaries: dict[str, dict[str, float]]
+    covariance: list[list[float]]
+    answers: int
+    ess: float
+    log_evidence: float
+    updated_at: str
+    particles: Callable[[], Particles]
+    answers_by_epsilon: dict[Fraction, int] = field(default_factory=dict)
+    """How many answers came at each ε, increasing; empty if the server is too old to say."""
+    families: tuple[dict[str, Any], ...] = ()
+    verdict: str | None = None
+    poison: dict[str, Any] | None = None
+    """`{"share", "shift": {PARAM: x}}`: how far off each parameter could be, were that share of the answers
+    adversarial; x is None where there is no bound. None from a server that does not say."""
+    members: int = 0
+    """How many members of institutions were counted."""
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        return tuple(self.summaries)
+
+    @property
+    def title(self) -> str:
+        """What this is, in a line."""
+        members = f" and counts of {self.members:,} members" if self.members else ""
+        return (
+            f"Posterior of {self.collection} after {self.answers:,} answer{'' if self.answers == 1 else 's'}{members}"
+        )
+
+    @property
+    def mean(self) -> dict[str, float]:
+        """The posterior mean of each parameter."""
+        return {parameter: summary["mean"] for parameter, summary in self.summaries.items()}
+
+    @property
+    def sd(self) -> dict[str, float]:
+        """The posterior standard deviation of each parameter."""
+        return {parameter: summary["sd"] for parameter, summary in self.summaries.items()}
+
+    def interval(self, level: float = 0.9) -> dict[str, tuple[float, float]]:
+        """For each parameter the central interval that holds `level` of the posterior.
+
+        Levels 0.5 and 0.9 are the server's own quantiles, others come from the particles. Raises `ValueError`.
+        """
+        if not 0 < level < 1:
+            raise ValueError("the level of an interval must be above 0 and below 1")
+        low, high = (1 - level) / 2, (1 + level) / 2
+        return {name: (self._quantile(name, low), self._quantile(name, high)) for name in self.parameters}
+
+    def to_frame(self) -> "DataFrame":
+        """A pandas DataFrame of the summaries, a row for each parameter. Raises `MissingExtra`."""
+        require_extra("tables", "pandas")
+        import pandas
+
+        return pandas.DataFrame.from_dict(self.summaries, orient="index").rename_axis("parameter")
+
+    def to_arviz(self) -> "DataTree":
+        """ArviZ's DataTree with as many equally weighted draws as particles, in one chain. Raises `MissingExtra`."""
+        require_extra("arviz", "arviz_base")
+        import arviz_base
+        import numpy
+
+        draws = self.particles().equally_weighted()
+        return arviz_base.from_dict({"posterior": {name: numpy.array([column]) for name, column in draws.items()}})
+
+    def plot(self) -> "Figure":
+        """A matplotlib Figure of each parameter's particles, mean and 90% interval. Raises `MissingExtra`."""
+        require_extra("plot", "matplotlib")
+        from dither_client.posterior.plots import plot_posterior
+
+        return plot_posterior(self)
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks, and below it what `repr` says besides."""
+        head = "".join(f"<th>{name}</th>" for name in ("", "mean", "sd", "90% interval"))
+        rows = "".join(
+            f"<tr><th>{escape(name)}</th><td>{rounded(summary['mean'], 4)}</td><td>{rounded(summary['sd'], 2)}</td>"
+            f"<td>{rounded(summary['q05'], 4)} to {rounded(summary['q95'], 4)}</td></tr>"
+            for name, summary in self.summaries.items()
+        )
+        remarks = "".join(f"<p>{escape(line)}</p>" for line in self._remarks())
+        return f"<table><caption>{escape(self.title)}</caption><tr>{head}</tr>{rows}</table>{remarks}"
+
+    def __repr__(self) -> str:
+        lines = [self.title]
+        width = max(map(len, self.parameters), default=0)
+        for parameter, (low, high) in self.interval(0.9).items():
+            summary = self.summaries[parameter]
+            lines.append(
+                f"  {parameter:<{width}}  {rounded(summary['mean'], 4)} ± {rounded(summary['sd'], 2)}  "
+                f"(90%: {rounded(low, 4)} to {rounded(high, 4)})"
+            )
+        return "\n".join([*lines, *(f"  {line}" for line in self._remarks())])
+
+    def _remarks(self) -> list[str]:
+        """What there is to say beside the parameters, a line each."""
+        return [
+            *([] if self.poison is None else [poison_sentence(self.poison)]),
+            *by_epsilon_lines(self.answers_by_epsilon),
+            *([] if self.verdict is None else comparison_lines(self.families, self.verdict)),
+        ]
+
+    def _quantile(self, parameter: str, probability: float) -> float:
+        for known, name in _QUANTILES.items():
+            if math.isclose(probability, known):
+                return self.summaries[parameter][name]
+        return self.particles().quantile(parameter, probability)
+
+
+def parse_posterior(collection: str, data: Any, particles: Callable[[], Particles]) -> Posterior:
+    """Raises `BadResponse`."""
+    try:
+        return Posterior(
+            collection=collection,
+            summaries={
+                str(parameter): {name: float(summary[name]) for name in _SUMMARIES}
+                for parameter, summary in data["posterior"].items()
+            },
+            covariance=[[float(entry) for entry in row] for row in data["covariance"]],
+            answers=int(data["answers"]),
+            ess=float(data["ess"]),
+            log_evidence=float(data["log_evidence"]),
+            updated_at=str(data["updated_at"]),
+            particles=cache(particles),
+            members=int(data.get("members", 0)),
+            answers_by_epsilon=dict(
+                sorted((wire_epsilon(epsilon), int(n)) for epsilon, n in data.get("answers_by_epsilon", {}).items())
+            ),
+            families=tuple(_family(each) for each in data.get("families") or ()),
+            verdict=None if data.get("verdict") is None else str(data["verdict"]),
+            poison=None if data.get("poison") is None else _parse_poison(data["poison"]),
+        )
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise BadResponse("the server's posterior is not one that this version can read") from None
+
+
+def _family(data: Any) -> dict[str, Any]:
+    return {
+        "family": str(data["family"]),
+        "transform": str(data["transform"]),
+        **{name: float(data[name]) for name in ("log_evidence", "mc_error", "probability")},
+    }
+
+
+def _parse_poison(data: Any) -> dict[str, Any]:
+    shift = {str(name): None if x is None else float(x) for name, x in data["shift"].items()}
+    return {"share": float(data["share"]), "shift": shift}
+
+
+def poison_sentence(poison: Mapping[str, Any]) -> str:
+    """What `{"share", "shift": {PARAM: x or None}}` means, in a sentence."""
+    amounts = [
+        f"{name} {'by' if i else 'could be off by'} {_amount(x)}" for i, (name, x) in enumerate(poison["shift"].items())
+    ]
+    listed = " and ".join([", ".join(amounts[:-1]), amounts[-1]] if len(amounts) > 1 else amounts)
+    return f"If {100 * poison['share']:g}% of the answers were adversarial, {listed}."
+
+
+def _amount(bound: float | None) -> str:
+    """Two digits, without an exponent up to a million."""
+    return "any amount" if bound is None else rounded(bound, 2)
+
+
+def parse_particles(data: Any) -> Particles:
+    """Raises `BadResponse`."""
+    try:
+        particles = Particles(
+            tuple(map(str, data["parameters"])),
+            tuple(tuple(map(float, particle)) for particle in data["particles"]),
+            tuple(map(float, data["weights"])),
+        )
+    except (KeyError, TypeError, ValueError):
+        raise BadResponse("the server's particles are not ones that this version can read") from None
+    if not particles.values or len(particles.values) != len(particles.weights):
+        raise BadResponse("the server's particles and weights do not belong together")
+    return particles
+
+
+def rounded(number: float, digits: int) -> str:
+    """The number to so many digits, with an exponent only where there would be many zeros."""
+    return f"{float(f'{number:.{digits}g}'):g}"

@@ -1,0 +1,207 @@
+"""What the server says, read strictly: JSON, terms, tickets, receipts and problem documents."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, TypeVar
+
+from dither_client.errors import BadResponse, InvalidEpsilon, InvalidQuery, Problem
+from dither_client.mechanisms.epsilon import wire_epsilon
+from dither_client.mechanisms.member_counts import MemberCounts
+from dither_client.mechanisms.price import Price
+from dither_client.mechanisms.query import Query, check_coordinate
+from dither_client.mechanisms.registry import parse_query
+from dither_client.strict_json import decode_json
+
+__all__ = [
+    "Receipt",
+    "Shared",
+    "Terms",
+    "Ticket",
+    "parse_problem",
+    "parse_receipt",
+    "parse_terms",
+    "parse_ticket",
+    "printable",
+]
+
+_T = TypeVar("_T")
+
+_MAX_TOKEN = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a respondent should know of a collection before answering. Times are RFC 3339 texts."""
+
+    id: str
+    name: str
+    family: str
+    transform: str
+    epsilon: Fraction
+    mechanism: str
+    state: str
+    answers: int | None
+    """How many are stored; None where that is for those who may read the posterior."""
+    opens_at: str | None
+    closes_at: str | None
+    max_answers: int | None
+    admission: str
+    visibility: str
+    advice: str | None
+    notice: str | None = None
+    """What a respondent has to know before choosing an ε."""
+    epsilon_choices: tuple[Fraction, ...] = ()
+    """What respondents choose from before they ask for a ticket, increasing; empty if `epsilon` is for everyone."""
+    rho: Fraction | None = None
+    """The largest ρ of zero-concentrated differential privacy of any question, where the mechanism states one."""
+    levels: int | None = None
+    """Levels or cuts of every question that has more than one; None where the server chooses."""
+    member_cuts: tuple[float, ...] | None = None
+    """Where institutions count their members, on the transformed scale; None if they are not asked."""
+
+    @property
+    def price(self) -> Price:
+        """What the terms promise of every question."""
+        return Price(self.mechanism, self.transform, self.epsilon, self.epsilon_choices, self.rho, self.levels)
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """One question, and the right to one answer to it."""
+
+    ticket: str = field(repr=False)
+    query: Query
+    expires_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The server has the answer. `query` and `answer` are what was asked and sent."""
+
+    collection: str
+    receipt: str
+    query: Query
+    answer: int = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """The server has an institution's counts. `query` and `counts` are what was asked and sent."""
+
+    collection: str
+    receipt: str
+    query: MemberCounts
+    counts: tuple[int, ...] = field(repr=False)
+
+
+def parse_terms(data: object) -> Terms:
+    """Raises `BadResponse`. Fields that this version does not know are ignored."""
+    terms = _object(data, "terms")
+    try:
+        epsilon = wire_epsilon(terms["epsilon"])
+        choices = tuple(sorted(map(wire_epsilon, _optional(terms, "epsilon_choices", _list) or ())))
+    except (KeyError, InvalidEpsilon):
+        raise BadResponse("the server's terms lack a proper epsilon") from None
+    try:
+        rho = None if terms.get("rho") is None else wire_epsilon(terms["rho"], "rho")
+    except InvalidEpsilon:
+        raise BadResponse("the server's terms lack a proper rho") from None
+    return Terms(
+        id=_token(terms, "id"),
+        name=_text(terms, "name"),
+        family=_text(terms, "family"),
+        transform=_text(terms, "transform"),
+        epsilon=epsilon,
+        mechanism=_text(terms, "mechanism"),
+        state=_text(terms, "state"),
+        answers=_optional(terms, "answers", _count),
+        opens_at=_optional(terms, "opens_at", _text),
+        closes_at=_optional(terms, "closes_at", _text),
+        max_answers=_optional(terms, "max_answers", _count),
+        admission=_text(terms, "admission"),
+        visibility=_text(terms, "visibility"),
+        advice=_optional(terms, "advice", _text),
+        notice=_optional(terms, "notice", _text),
+        epsilon_choices=choices,
+        rho=rho,
+        levels=_optional(terms, "levels", _count),
+        member_cuts=_optional(terms, "member_cuts", _coordinates),
+    )
+
+
+def parse_ticket(data: object) -> Ticket:
+    """Raises `BadResponse`, and `InvalidQuery` for a question that an honest server would not ask."""
+    fields = _object(data, "ticket")
+    ticket, expires_at = _token(fields, "ticket"), _text(fields, "expires_at")
+    try:
+        query = parse_query(fields.get("query"))
+    except InvalidQuery as error:
+        raise InvalidQuery(f"the server's question is refused: {error}") from None
+    return Ticket(ticket, query, expires_at)
+
+
+def parse_receipt(data: object) -> str:
+    """Raises `BadResponse`."""
+    return _token(_object(data, "receipt"), "receipt")
+
+
+def parse_problem(status: int, body: bytes) -> Problem:
+    """The refusal that `body` documents; one without a proper document has the type `about:blank`."""
+    try:
+        document = _object(decode_json(body), "problem")
+        return Problem(status, _token(document, "type"), _text(document, "detail"))
+    except BadResponse:
+        return Problem(status, "about:blank", f"the server refused with status {status} and gave no reason")
+
+
+def printable(text: str) -> str:
+    """`text` as one line that a terminal can show: no control characters, at most 500 characters."""
+    text = text[:500]
+    return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
+
+
+def _object(data: object, name: str) -> dict[str, Any]:
+    if not isinstance(data, dict):
+        raise BadResponse(f"the server's {name} is not a JSON object")
+    return data
+
+
+def _text(data: dict[str, Any], name: str) -> str:
+    value = data.get(name)
+    if not isinstance(value, str):
+        raise BadResponse(f"the server's response lacks the text {name!r}")
+    return printable(value)
+
+
+def _token(data: dict[str, Any], name: str) -> str:
+    """A text that is sent back or stored as it is: printable ASCII."""
+    value = data.get(name)
+    if isinstance(value, str) and 1 <= len(value) <= _MAX_TOKEN and value.isascii() and value.isprintable():
+        return value
+    raise BadResponse(f"the server's response lacks a proper {name!r}")
+
+
+def _list(data: dict[str, Any], name: str) -> list[Any]:
+    value = data[name]
+    if not isinstance(value, list):
+        raise BadResponse(f"the server's response lacks the list {name!r}")
+    return value
+
+
+def _coordinates(data: dict[str, Any], name: str) -> tuple[float, ...]:
+    try:
+        return tuple(check_coordinate(name, value) for value in _list(data, name))
+    except InvalidQuery:
+        raise BadResponse(f"the server's response lacks a proper {name!r}") from None
+
+
+def _count(data: dict[str, Any], name: str) -> int:
+    value = data.get(name)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise BadResponse(f"the server's response lacks the count {name!r}")
+    return value
+
+
+def _optional(data: dict[str, Any], name: str, read: Callable[[dict[str, Any], str], _T]) -> _T | None:
+    return None if data.get(name) is None else read(data, name)

@@ -1,0 +1,294 @@
+"""The protocol between a respondent and a server, without any I/O of its own.
+
+A flow is a generator. It yields `Send` and is sent the `Response`, or has `ConnectionFailed` thrown in; it yields
+`Sleep` and is resumed after as many seconds; it returns its result. `advance` makes one such step. What it yields never
+holds the respondent's value: that enters `answer_flow`, and only an answer drawn from the query's channel leaves.
+"""
+
+import json
+import random
+import re
+import time
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Generic, NamedTuple, TypeVar
+
+from dither_client.addresses import collection_path
+from dither_client.errors import (
+    AlreadyAnswered,
+    AnswerExpired,
+    InvalidAddress,
+    LedgerError,
+    OverCap,
+    Unreachable,
+)
+from dither_client.forgetting import forgetful_flow
+from dither_client.ledger.protocol import Entry, LedgerProtocol, find_entry
+from dither_client.mechanisms.epsilon import epsilon_text, json_epsilon
+from dither_client.mechanisms.member_counts import MemberCounts
+from dither_client.mechanisms.price import Price
+from dither_client.mechanisms.query import check_value
+from dither_client.mechanisms.sampling import RandBelow, system_randbelow
+from dither_client.protocol.messages import (
+    Receipt,
+    Terms,
+    Ticket,
+    parse_problem,
+    parse_receipt,
+    parse_terms,
+    parse_ticket,
+)
+from dither_client.strict_json import decode_json
+
+__all__ = [
+    "JSON_HEADERS",
+    "Admission",
+    "ConnectionFailed",
+    "Finished",
+    "Flow",
+    "Response",
+    "Retry",
+    "Send",
+    "Sleep",
+    "advance",
+    "answer_flow",
+    "check_told",
+    "exchange",
+    "price_flow",
+    "send_flow",
+    "terms_flow",
+]
+
+_TOO_LATE = ("ticket-expired", "collection-closed", "collection-full")
+"""Refusals of an answer that no later attempt can change."""
+
+MANY_CELLS = 8
+"""Drawing takes longer the more cells a question has, since proposals are rejected; beyond so many, so does waiting."""
+
+_SECRET = re.compile(r"[!-~]{1,128}")
+
+JSON_HEADERS: Mapping[str, str] = {"content-type": "application/json", "accept": "application/json"}
+
+
+class Send(NamedTuple):
+    """A request to make; `path` is below the server's URL."""
+
+    method: str
+    path: str
+    body: bytes
+    headers: Mapping[str, str]
+
+
+class Sleep(NamedTuple):
+    """A time to wait."""
+
+    seconds: float
+
+
+class Response(NamedTuple):
+    """What came back; the names of `headers` are in lower case, or the mapping ignores case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What lets a respondent in: an invitation's code, or a gateway's token. Raises `InvalidAddress`."""
+
+    invitation: str | None = field(default=None, repr=False)
+    token: str | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        for name, secret in (("an invitation", self.invitation), ("a token", self.token)):
+            if secret is not None and not (isinstance(secret, str) and _SECRET.fullmatch(secret)):
+                raise InvalidAddress(f"{name} has only printable ASCII characters and no blanks, at most 128")
+
+
+class ConnectionFailed(Exception):
+    """Thrown into a flow in place of a response that never came."""
+
+
+_T = TypeVar("_T")
+
+Flow = Generator[Send | Sleep, Response | None, _T]
+
+
+@dataclass(frozen=True, slots=True)
+class Finished(Generic[_T]):
+    """A flow's result."""
+
+    value: _T
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """When to try again after a failed connection, a status of 500 or above, or 429.
+
+    The wait before attempt n + 1 is drawn from `[1/2, 1] first 2^(n-1)` seconds; the server's Retry-After lengthens
+    it; it is never above `longest`.
+    """
+
+    attempts: int = 6
+    first: float = 0.5
+    longest: float = 30.0
+
+    def wait(self, attempt: int, response: Response | None) -> float:
+        """Seconds to wait after the failed `attempt`, counted from 1."""
+        backoff = self.first * 2.0 ** (attempt - 1) * (1 + random.random()) / 2
+        asked = response.headers.get("retry-after", "") if response else ""
+        # The other form of the header is a date, and the client never consults its own clock.
+        seconds = float(asked) if asked.isascii() and asked.isdigit() else 0.0
+        return min(max(backoff, seconds), self.longest)
+
+
+_RETRY = Retry()
+
+
+def advance(flow: Flow[_T], reply: Response | ConnectionFailed | None) -> Send | Sleep | Finished[_T]:
+    """Makes one step: with None to start a flow and after a `Sleep`, otherwise with what came of its `Send`."""
+    try:
+        if isinstance(reply, ConnectionFailed):
+            return flow.throw(reply)
+        return flow.send(reply)
+    except StopIteration as stop:
+        return Finished(stop.value)
+
+
+def exchange(request: Send, retry: Retry = _RETRY) -> Flow[Response]:
+    """The response to a request that may be repeated. Raises `Unreachable`."""
+    response: Response | None = None
+    for attempt in range(1, retry.attempts + 1):
+        try:
+            response = yield request
+        except ConnectionFailed:
+            response = None
+        if response is not None and response.status < 500 and response.status != 429:
+            return response
+        if attempt < retry.attempts:
+            yield Sleep(retry.wait(attempt, response))
+    if response is None:
+        attempts = "one attempt" if retry.attempts == 1 else f"{retry.attempts} attempts"
+        raise Unreachable(f"no response from the server in {attempts}: check its address, or try later")
+    return response
+
+
+def terms_flow(collection: str, retry: Retry = _RETRY) -> Flow[Terms]:
+    """What a collection asks and at which ε. Raises `InvalidAddress` and `ServerError`."""
+    response = yield from exchange(Send("GET", collection_path(collection), b"", JSON_HEADERS), retry)
+    if response.status != 200:
+        raise parse_problem(response.status, response.body)
+    return parse_terms(decode_json(response.body))
+
+
+def price_flow(
+    server: str, collection: str, ledger: LedgerProtocol, retry: Retry = _RETRY, terms: Terms | None = None
+) -> Flow[tuple[Price, Terms]]:
+    """The price, which is what the first terms said that this ledger was told, and the terms, fetched unless given.
+
+    Raises `BadResponse` for a server that has raised its price, `InvalidAddress`, `LedgerError` and `ServerError`.
+    """
+    if terms is None:
+        terms = yield from terms_flow(collection, retry)
+    price = ledger.keep_price(server, collection, terms.price)
+    price.check_kept(terms.price)
+    return price, terms
+
+
+def check_told(price: Fraction, told: Fraction | None) -> None:
+    """Raises `OverCap` for a price above what the respondent was told."""
+    if told is not None and price > told:
+        costs, most = epsilon_text(price), epsilon_text(told)
+        raise OverCap(f"an answer to this collection costs ε = {costs}, more than the ε = {most} that you were told")
+
+
+@forgetful_flow
+def answer_flow(
+    server: str,
+    collection: str,
+    value: float,
+    ledger: LedgerProtocol,
+    retry: Retry = _RETRY,
+    randbelow: RandBelow = system_randbelow,
+    max_epsilon: Fraction | None = None,
+    epsilon: Fraction | None = None,
+    admission: Admission = Admission(),
+    settle: float = 0.0,
+    terms: Terms | None = None,
+) -> Flow[Receipt]:
+    """One private answer of a respondent who holds `value`, from the ticket to the receipt.
+
+    `server` is the server's origin. The value is checked before anything else; ε is charged before noise is drawn; the
+    answer is stored before it is sent. Whatever was interrupted is taken up where the ledger says it stopped: a stored
+    answer is sent as it is, and `value` is not used. The terms, which are fetched before the ticket unless the ledger
+    knows their price or they are given, say what the question may be and cost; a price above `max_epsilon`, the ε that
+    the respondent was told, is refused. `epsilon` is what the respondent chose, where a collection leaves a choice,
+    without regard to `value`: it goes into the request for the ticket, and a question at another ε is refused. An entry
+    that the ledger already has is taken up at its own ε. `admission` goes into the request for the ticket and nowhere
+    else; an invitation goes with the ledger's retry key, so that a lost reply does not use it up. A newly drawn answer
+    goes on `settle` seconds after its drawing began, or in proportion later if the question has many cells: how long
+    drawing takes depends on the noise, and whoever knows both answer and noise knows the cell. Raises `InvalidValue`,
+    `InvalidAddress`, `InvalidEpsilon`, `InvalidQuery`, `LedgerError` and `ServerError`.
+    """
+    check_value(value)
+    path = collection_path(collection, "tickets")
+    entry = find_entry(ledger, server, collection)
+    if entry is None:
+        price = ledger.price(server, collection)
+        if price is None or terms is not None:
+            price, _ = yield from price_flow(server, collection, ledger, retry, terms)
+        check_told(price.at(epsilon), max_epsilon)
+        asked: dict[str, object] = {} if epsilon is None else {"epsilon": json_epsilon(epsilon)}
+        if admission.invitation is not None:
+            asked |= {"invitation": admission.invitation, "retry_key": ledger.retry_key(server, collection)}
+        ticket = yield from _ticket_flow(path, json.dumps(asked).encode(), admission.token, retry)
+        price.check(ticket.query, epsilon)
+        entry = ledger.charge(server, collection, ticket.ticket, ticket.query)
+    if isinstance(entry.query, MemberCounts):
+        raise LedgerError("the ledger has an institution's counts for this collection: use another ledger")
+    if entry.state == "charged":
+        began = time.perf_counter()
+        answer = entry.query.answer(value, randbelow)
+        del value
+        if settle > 0:
+            floor = settle * max(1.0, entry.query.n_cells / MANY_CELLS)
+            yield Sleep(max(0.0, floor - (time.perf_counter() - began)))
+        entry = ledger.draw(entry.server, collection, answer)
+    return (yield from send_flow(entry, ledger, retry))
+
+
+def send_flow(entry: Entry, ledger: LedgerProtocol, retry: Retry = _RETRY) -> Flow[Receipt]:
+    """Sends the stored answer of a drawn entry: always the same bytes. Raises `LedgerError` and `ServerError`."""
+    answer = entry.answer
+    if entry.state == "sent":
+        raise AlreadyAnswered("this collection already has your answer, and takes one only", entry.receipt)
+    if entry.state == "expired":
+        raise AnswerExpired("an answer to this collection came too late; it is not drawn again and its charge stands")
+    if not isinstance(answer, int) or isinstance(entry.query, MemberCounts) or entry.retry_key is None:
+        raise LedgerError("the ledger has no answer to send to this collection")
+    body = json.dumps({"ticket": entry.ticket, "answer": answer, "retry_key": entry.retry_key}).encode()
+    path = collection_path(entry.collection, "responses")
+    response = yield from exchange(Send("POST", path, body, JSON_HEADERS), retry)
+    if response.status in (200, 201):
+        receipt = parse_receipt(decode_json(response.body))
+        ledger.mark_sent(entry.server, entry.collection, receipt)
+        return Receipt(entry.collection, receipt, entry.query, answer)
+    problem = parse_problem(response.status, response.body)
+    if problem.name in _TOO_LATE:
+        ledger.mark_expired(entry.server, entry.collection)
+        raise AnswerExpired(f"the answer came too late, it is not drawn again and its charge stands: {problem}")
+    if problem.name == "already-answered":
+        # A ledger that was restored from a copy drew twice; the answer that the server has is the one that counts.
+        ledger.mark_expired(entry.server, entry.collection)
+        raise AlreadyAnswered("the server already has another answer to this ticket")
+    raise problem
+
+
+def _ticket_flow(path: str, body: bytes, token: str | None, retry: Retry) -> Flow[Ticket]:
+    headers = JSON_HEADERS if token is None else {**JSON_HEADERS, "authorization": f"Bearer {token}"}
+    response = yield from exchange(Send("POST", path, body, headers), retry)
+    if response.status != 201:
+        raise parse_problem(response.status, response.body)
+    return parse_ticket(decode_json(response.body))

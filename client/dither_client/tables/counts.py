@@ -1,0 +1,287 @@
+"""Tables in files, CSV or Parquet by the file's ending, and the count table that any SQL engine can make.
+
+A row of a count table is one answer to one query, and how often it was given. Its columns are `COUNT_COLUMNS`: the
+fields of the query (`cuts` separated by blanks; what the mechanism lacks is empty), then `answer` and `count`; and only
+where they are needed, also `sets` (cells separated by blanks, sets by `|`), `weights` (separated by blanks), `rho` and
+`size`. What institutions shared has the mechanism `member_counts`: one cut, the `size` of the group that was counted at
+it, and the noisy count as its `answer`. Rows of the same answer to the same query add up, and other columns are
+ignored. Parquet needs the extra `tables`.
+"""
+
+import csv
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from dither_client.decimals import read_decimal
+from dither_client.errors import InvalidQuery, InvalidTable
+from dither_client.extras import require_extra
+from dither_client.mechanisms.epsilon import epsilon_text
+from dither_client.mechanisms.member_counts import Asked, MemberCounts, MemberTable
+from dither_client.mechanisms.query import Query
+from dither_client.mechanisms.registry import QUERY_TYPES, parse_query
+
+__all__ = ["COUNT_COLUMNS", "CountTable", "counts_rows", "read_counts", "read_table", "write_table"]
+
+COUNT_COLUMNS = ("mechanism", "low", "high", "levels", "cuts", "epsilon", "transform", "answer", "count")
+
+_BEYOND = "\0"
+"""In place of a column's name, for cells beyond the columns."""
+_OPTIONAL_COLUMNS = ("sets", "weights", "rho", "size")
+"""Written only where a query has such a field; blank where they are missing."""
+
+_INTEGERS = ("levels", "answer", "count", "answers", "size")
+_TEXTS = (
+    "mechanism", "cuts", "sets", "weights", "epsilon", "rho", "transform", "query_id", "purpose", "received_at", "at"
+)  # fmt: skip
+
+_MAX_INTEGER = 2**53
+_MAX_DIGITS = 15
+
+
+@dataclass(frozen=True)
+class CountTable:
+    """What a file has: how often each answer was given to each query, and what institutions shared."""
+
+    queries: dict[Query, list[int]] = field(default_factory=dict)
+    members: dict[MemberCounts, dict[int, int]] = field(default_factory=dict)
+
+
+def write_table(
+    path: str | PathLike[str], rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None
+) -> int:
+    """Writes `rows`, each a mapping from every one of `columns` to a value or None (an empty cell); returns how many.
+
+    Without `columns`, those of the first row, or of a count table if there are no rows. Raises `InvalidTable` for an
+    ending other than .csv and .parquet, `MissingExtra` and `OSError`.
+    """
+    path, rows = Path(path), list(rows)
+    columns = columns or tuple(rows[0] if rows else COUNT_COLUMNS)
+    table = [{column: row[column] for column in columns} for row in rows]
+    if is_parquet(path):
+        _write_parquet(path, table, columns)
+    else:
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, columns)
+            writer.writeheader()
+            writer.writerows(table)
+    return len(table)
+
+
+def read_table(path: str | PathLike[str]) -> CountTable:
+    """The count table in a file: how often each answer `0..n_answers - 1` was given to each query, and members' counts.
+
+    ε is read as the decimal that is written. Raises `InvalidTable`, naming the first row that is wrong (the row below
+    the header is row 1), `MissingExtra` and `OSError`.
+    """
+    path = Path(path)
+    table = CountTable()
+    for number, row in enumerate(_read_rows(path), start=1):
+        try:
+            if _BEYOND in row:
+                raise InvalidTable("there are more cells than columns")
+            asked = _read_members(row) if _cell(row, "mechanism") == MemberCounts.mechanism else _read_query(row)
+            largest = asked.size if isinstance(asked, MemberCounts) else asked.n_answers - 1
+            answer, count = _read_integer(row, "answer"), _read_integer(row, "count")
+            if answer > largest:
+                raise InvalidTable(f"answer must be 0 to {largest}, not {answer}")
+            if isinstance(asked, MemberCounts):
+                by_answer = table.members.setdefault(asked, {})
+                by_answer[answer] = by_answer.get(answer, 0) + count
+            else:
+                table.queries.setdefault(asked, [0] * asked.n_answers)[answer] += count
+        except (InvalidTable, InvalidQuery) as error:
+            raise InvalidTable(f"row {number} of {path.name}: {error}") from None
+    return table
+
+
+def read_counts(path: str | PathLike[str]) -> dict[Query, list[int]]:
+    """The queries of `read_table`. Raises `InvalidTable`, too, for a table that has institutions' counts."""
+    table = read_table(path)
+    if table.members:
+        raise InvalidTable(f"{Path(path).name} has institutions' counts beside single answers")
+    return table.queries
+
+
+def counts_rows(counts: Mapping[Query, Sequence[int]], members: MemberTable | None = None) -> list[dict[str, Any]]:
+    """The rows of a count table: one for each answer to each query, also for those that nobody gave, and of `members`
+    one for each noisy count."""
+    rows = []
+    members = members or {}
+    needed = {name for query in counts for name in query.fields} | ({"size"} if members else set())
+    columns = (*COUNT_COLUMNS, *(column for column in _OPTIONAL_COLUMNS if column in needed))
+    answered: list[tuple[Asked, Iterable[tuple[int, int]]]] = [(asked, enumerate(row)) for asked, row in counts.items()]
+    answered += [(question, sorted(found.items())) for question, found in members.items()]
+    for asked, by_answer in answered:
+        fields = _cells(asked)
+        shared = {column: fields.get(column) for column in columns}
+        rows += [{**shared, "answer": answer, "count": int(count)} for answer, count in by_answer]
+    return rows
+
+
+def _cells(asked: Asked) -> dict[str, Any]:
+    """The fields of what was asked, as a table has them."""
+    fields = asked.to_json()
+    fields["epsilon"] = epsilon_text(asked.epsilon)
+    if asked.rho is not None:
+        fields["rho"] = epsilon_text(asked.rho)
+    for name in ("cuts", "weights"):
+        if name in fields:
+            fields[name] = _blank_separated(fields[name])
+    if "sets" in fields:
+        fields["sets"] = "|".join(map(_blank_separated, fields["sets"]))
+    return fields
+
+
+def _blank_separated(numbers: Iterable[float]) -> str:
+    return " ".join(map(repr, numbers))
+
+
+def is_parquet(path: Path) -> bool:
+    """Whether a table's file is Parquet rather than CSV, by its ending. Raises `InvalidTable` and `MissingExtra`."""
+    ending = path.suffix.lower()
+    if ending not in (".csv", ".parquet"):
+        raise InvalidTable(f"{path.name} must end in .csv or .parquet")
+    if ending == ".parquet":
+        require_extra("tables", "pyarrow")
+    return ending == ".parquet"
+
+
+def _write_parquet(path: Path, table: list[dict[str, Any]], columns: Sequence[str]) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    types = {**dict.fromkeys(_INTEGERS, pyarrow.int64()), **dict.fromkeys(_TEXTS, pyarrow.string())}
+    schema = pyarrow.schema([(column, types.get(column, pyarrow.float64())) for column in columns])
+    parquet.write_table(pyarrow.Table.from_pylist(table, schema), path)
+
+
+def _read_rows(path: Path) -> Iterator[Mapping[str, Any]]:
+    """The rows of a table with, at least, every column of `COUNT_COLUMNS`."""
+    if is_parquet(path):
+        rows, columns = _read_parquet(path)
+        _check_columns(path, columns)
+        yield from rows
+        return
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        try:
+            reader = csv.DictReader(file, restkey=_BEYOND, strict=True)
+            _check_columns(path, reader.fieldnames or ())
+            yield from reader
+        except UnicodeDecodeError:
+            raise InvalidTable(f"{path.name} is not UTF-8 text") from None
+        except csv.Error as error:
+            raise InvalidTable(f"{path.name} is not a CSV file: {error}") from None
+
+
+def _read_parquet(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        with path.open("rb") as file:
+            table = parquet.ParquetFile(file).read()  # `read_table` would import pandas
+    except pyarrow.ArrowInvalid:
+        raise InvalidTable(f"{path.name} is not a Parquet file") from None
+    return table.to_pylist(), table.column_names
+
+
+def _check_columns(path: Path, columns: Sequence[str]) -> None:
+    missing = [column for column in COUNT_COLUMNS if column not in columns]
+    if missing:
+        raise InvalidTable(f"{path.name} lacks the columns {', '.join(missing)}")
+
+
+def _read_query(row: Mapping[str, Any]) -> Query:
+    mechanism = _cell(row, "mechanism")
+    kind = QUERY_TYPES.get(str(mechanism))
+    if kind is None:
+        raise InvalidTable(f"mechanism must be one of {', '.join([*QUERY_TYPES, MemberCounts.mechanism])}")
+    _check_blank(row, kind.mechanism, kind.fields)
+    fields = {name: _READERS[name](row, name) for name in kind.fields}
+    epsilon, transform = _read_number(row, "epsilon"), _cell(row, "transform")
+    return parse_query({"mechanism": mechanism, **fields, "epsilon": epsilon, "transform": transform})
+
+
+def _read_members(row: Mapping[str, Any]) -> MemberCounts:
+    _check_blank(row, MemberCounts.mechanism, ("cuts", "size"))
+    cuts = [float(cut) for cut in _read_cuts(row, "cuts")]
+    if len(cuts) != 1:
+        raise InvalidTable(f"cuts must hold one cut for {MemberCounts.mechanism}")
+    return MemberCounts(cuts, _read_integer(row, "size"), _read_number(row, "epsilon"), _cell(row, "transform"))
+
+
+def _check_blank(row: Mapping[str, Any], mechanism: str, fields: Sequence[str]) -> None:
+    for column in _READERS:
+        if column not in fields and _cell(row, column) is not None:
+            raise InvalidTable(f"{column} must be blank for {mechanism}")
+
+
+def _cell(row: Mapping[str, Any], column: str) -> Any:
+    """A cell, or None if it is blank in any of the ways in which tables have blanks."""
+    cell = row.get(column)
+    if isinstance(cell, str):
+        return cell.strip() or None
+    return None if isinstance(cell, float) and math.isnan(cell) else cell
+
+
+def _read_number(row: Mapping[str, Any], column: str) -> Decimal:
+    return _number(_cell(row, column), column)
+
+
+def _number(cell: Any, column: str) -> Decimal:
+    if cell is None:
+        raise InvalidTable(f"{column} is blank")
+    try:
+        return read_decimal(cell if isinstance(cell, str) else _text(cell))
+    except ValueError:
+        raise InvalidTable(f"{column} must be a number that a double can hold") from None
+
+
+def _text(cell: Any) -> str:
+    """The number in a cell of a typed table, as text. Raises `ValueError`."""
+    if isinstance(cell, bool) or not isinstance(cell, int | float | Decimal):
+        raise ValueError
+    return repr(cell) if isinstance(cell, float) else str(cell)
+
+
+def _read_integer(row: Mapping[str, Any], column: str) -> int:
+    number = _read_number(row, column)
+    if not 0 <= number <= _MAX_INTEGER or number != int(number):
+        raise InvalidTable(f"{column} must be a whole number, 0 to 2^53")
+    return int(number)
+
+
+def _read_cuts(row: Mapping[str, Any], column: str) -> list[Decimal]:
+    return [_number(cut, column) for cut in str(_cell(row, column) or "").split()]
+
+
+def _read_sets(row: Mapping[str, Any], column: str) -> list[list[int]]:
+    return [_whole_numbers(some, column) for some in str(_cell(row, column) or "").split("|")]
+
+
+def _read_weights(row: Mapping[str, Any], column: str) -> list[int]:
+    return _whole_numbers(str(_cell(row, column) or ""), column)
+
+
+def _whole_numbers(text: str, column: str) -> list[int]:
+    words = text.split()
+    if not all(word.isascii() and word.isdigit() and len(word) <= _MAX_DIGITS for word in words):
+        raise InvalidTable(f"{column} must hold whole numbers")
+    return [int(word) for word in words]
+
+
+_READERS: dict[str, Callable[[Mapping[str, Any], str], Any]] = {
+    "low": _read_number,
+    "high": _read_number,
+    "levels": _read_integer,
+    "cuts": _read_cuts,
+    "sets": _read_sets,
+    "weights": _read_weights,
+    "rho": _read_number,
+    "size": _read_integer,
+}

@@ -1,0 +1,108 @@
+"""Values as people and files write them: a number, a number a line, a column of a table. No error repeats any of it."""
+
+import csv
+import math
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from dither_client.errors import InvalidTable, InvalidValue
+from dither_client.extras import require_extra
+from dither_client.mechanisms.query import check_value
+from dither_client.tables.file_errors import file_trouble
+
+__all__ = ["is_number", "parse_value", "read_column", "read_lines"]
+
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
+def is_number(text: str) -> bool:
+    """Whether `text` writes a finite number, such as 42 or -3.5e2, and nothing else."""
+    return _NUMBER.fullmatch(text) is not None and math.isfinite(float(text))
+
+
+def parse_value(text: str) -> float:
+    """The number that `text` writes. Raises `InvalidValue`."""
+    if not is_number(text):
+        raise InvalidValue("the value must be a finite number, such as 42 or -3.5")
+    return check_value(float(text))
+
+
+def read_lines(name: str, content: bytes) -> list[float]:
+    """The numbers in a file's content, one a line; `name` is for errors. Raises `InvalidTable`."""
+    try:
+        text = content.decode("utf-8-sig").rstrip()
+    except UnicodeDecodeError:
+        raise InvalidTable(f"{name} is not UTF-8 text") from None
+    if not text:
+        raise InvalidTable(f"{name} has no values")
+    return _numbers(text.split("\n"), "line", name)
+
+
+def read_column(path: Path, column: str) -> list[float]:
+    """The numbers in a column of a CSV or Parquet file, by its ending. Raises `InvalidTable` and `MissingExtra`."""
+    ending = path.suffix.lower()
+    if ending not in (".csv", ".parquet"):
+        raise InvalidTable(f"{path.name} must end in .csv or .parquet")
+    read = _read_csv if ending == ".csv" else _read_parquet
+    try:
+        cells = read(path, column)
+    except OSError as error:
+        trouble = file_trouble(error) if error.filename else f"{path.name} cannot be read: it may be damaged"
+        raise InvalidTable(trouble) from None
+    if not cells:
+        raise InvalidTable(f"{path.name} has no rows")
+    return _numbers(cells, "row", f"the column {column} of {path.name}")
+
+
+def _read_csv(path: Path, column: str) -> list[str]:
+    # The file's own errors quote what they stumbled on, so none of them is passed on.
+    no_table = InvalidTable(f"{path.name} is not a CSV file in UTF-8")
+    cells = []
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        try:
+            rows = csv.reader(file, strict=True)
+            header = next(rows, None)
+            if header is None:
+                raise no_table
+            if column not in header:
+                raise InvalidTable(f"{path.name} has no column {column}")
+            place = header.index(column)
+            for row in rows:
+                if len(row) > len(header):
+                    raise no_table
+                cells.append(row[place] if place < len(row) else "")
+        except (UnicodeDecodeError, csv.Error):
+            raise no_table from None
+    return cells
+
+
+def _read_parquet(path: Path, column: str) -> list[Any]:
+    require_extra("tables", "pyarrow")
+    import pyarrow
+    from pyarrow import parquet
+
+    with path.open("rb") as file:
+        try:
+            if column not in parquet.read_schema(file).names:
+                raise InvalidTable(f"{path.name} has no column {column}")
+            file.seek(0)
+            cells = parquet.read_table(file, columns=[column]).column(0)
+        except pyarrow.ArrowException:
+            raise InvalidTable(f"{path.name} is not a Parquet file") from None
+    if not any(kind(cells.type) for kind in (pyarrow.types.is_integer, pyarrow.types.is_floating)):
+        raise InvalidTable(f"the column {column} of {path.name} must hold numbers")
+    found: list[Any] = cells.to_pylist()
+    return found
+
+
+def _numbers(cells: Iterable[Any], unit: str, where: str) -> list[float]:
+    values = []
+    for number, cell in enumerate(cells, 1):
+        text = "" if cell is None else str(cell).strip()
+        if not is_number(text):
+            what = "not a finite number" if text else "blank"
+            raise InvalidTable(f"{unit} {number:,} of {where} is {what}")
+        values.append(float(text))
+    return values

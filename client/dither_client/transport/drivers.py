@@ -1,0 +1,170 @@
+"""Drive a flow over HTTP with httpx2: make its requests, wait when it says so, return its result.
+
+A server has no say in how much memory or time a response takes: past a bound, reading ends. What arrives is taken as it
+is, never unpacked, since a few packed bytes can be very many.
+"""
+
+import asyncio
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import Any, TypeVar
+
+import httpx2
+
+from dither_client.addresses import Address
+from dither_client.errors import BadResponse
+from dither_client.protocol.respondent import ConnectionFailed, Finished, Flow, Response, Send, Sleep, advance
+from dither_client.transport.deadline import Cutter
+
+__all__ = ["AsyncDriver", "Driver"]
+
+_T = TypeVar("_T")
+
+_MAX_BODY = 1 << 20
+"""Bytes that a response to a respondent may have."""
+_WHOLE = 4
+"""A whole response may take this many times as long as a single read."""
+
+
+class Driver:
+    """One connection pool to one server; `headers` go with every request."""
+
+    def __init__(
+        self,
+        address: Address,
+        timeout: float,
+        transport: httpx2.BaseTransport | None = None,
+        headers: Mapping[str, str] | None = None,
+        max_body: int = _MAX_BODY,
+    ) -> None:
+        self._base = address.base
+        self._seconds = _WHOLE * timeout
+        self._max_body = max_body
+        self._cutter = Cutter()
+        self._http = httpx2.Client(transport=transport, **_options(address, timeout, headers))
+
+    def run(self, flow: Flow[_T]) -> _T:
+        """The flow's result, or whatever it raises."""
+        try:
+            step = advance(flow, None)
+            while not isinstance(step, Finished):
+                reply: Response | ConnectionFailed | None = None
+                if isinstance(step, Sleep):
+                    time.sleep(step.seconds)
+                else:
+                    reply = self._send(step)
+                step = advance(flow, reply)
+            return step.value
+        finally:
+            flow.close()  # it may hold a value, and this frame may be in an error report
+
+    def _send(self, send: Send) -> Response | ConnectionFailed:
+        content, headers, trace = send.body or None, dict(send.headers), {"trace": self._cutter.note}
+        try:
+            with (
+                self._cutter.after(self._seconds),
+                self._http.stream(
+                    send.method, self._base + send.path, content=content, headers=headers, extensions=trace
+                ) as response,
+            ):
+                body = _Body(response, self._max_body)
+                for part in response.iter_bytes():
+                    body.add(part)
+        except httpx2.RequestError as error:
+            return ConnectionFailed(type(error).__name__)
+        return Response(response.status_code, response.headers, body.whole())
+
+    @contextmanager
+    def opened(self, send: Send) -> Iterator[httpx2.Response]:
+        """The response as soon as its headers are there, for a body without an end. Raises `ConnectionFailed`."""
+        try:
+            with self._http.stream(send.method, self._base + send.path, headers=dict(send.headers)) as response:
+                yield response
+        except httpx2.RequestError as error:
+            raise ConnectionFailed(type(error).__name__) from None
+
+    def close(self) -> None:
+        self._http.close()
+
+
+class AsyncDriver:
+    """`Driver` for asyncio. A flow's own steps run in a thread, so that its ledger never blocks the event loop."""
+
+    def __init__(
+        self,
+        address: Address,
+        timeout: float,
+        transport: httpx2.AsyncBaseTransport | None = None,
+        headers: Mapping[str, str] | None = None,
+        max_body: int = _MAX_BODY,
+    ) -> None:
+        self._base = address.base
+        self._seconds = _WHOLE * timeout
+        self._max_body = max_body
+        self._http = httpx2.AsyncClient(transport=transport, **_options(address, timeout, headers))
+
+    async def run(self, flow: Flow[_T]) -> _T:
+        """The flow's result, or whatever it raises."""
+        try:
+            step = await asyncio.to_thread(advance, flow, None)
+            while not isinstance(step, Finished):
+                reply: Response | ConnectionFailed | None = None
+                if isinstance(step, Sleep):
+                    await asyncio.sleep(step.seconds)
+                else:
+                    reply = await self._send(step)
+                step = await asyncio.to_thread(advance, flow, reply)
+            return step.value
+        finally:
+            with suppress(ValueError):  # where a cancelled call's thread is still in it, and ends the step by itself
+                flow.close()
+
+    async def _send(self, send: Send) -> Response | ConnectionFailed:
+        content, headers = send.body or None, dict(send.headers)
+        try:
+            async with (
+                asyncio.timeout(self._seconds),
+                self._http.stream(send.method, self._base + send.path, content=content, headers=headers) as response,
+            ):
+                body = _Body(response, self._max_body)
+                async for part in response.aiter_bytes():
+                    body.add(part)
+        except (httpx2.RequestError, TimeoutError) as error:
+            return ConnectionFailed(type(error).__name__)
+        return Response(response.status_code, response.headers, body.whole())
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+
+class _Body:
+    """A response's body as it comes in. Raises `BadResponse` if it is packed or gets too long."""
+
+    def __init__(self, response: httpx2.Response, limit: int) -> None:
+        if response.headers.get("content-encoding", "identity") != "identity":
+            raise BadResponse("the server's response is compressed, which nobody asked for")
+        self._parts: list[bytes] = []
+        self._room = limit
+
+    def add(self, part: bytes) -> None:
+        self._room -= len(part)
+        if self._room < 0:
+            raise BadResponse("the server's response is too long")
+        self._parts.append(part)
+
+    def whole(self) -> bytes:
+        return b"".join(self._parts)
+
+
+def _options(address: Address, timeout: float, headers: Mapping[str, str] | None) -> dict[str, Any]:
+    """What httpx2 clients are made with. A server on this machine is not behind the environment's proxy."""
+    return {
+        "timeout": timeout,
+        "headers": {**(headers or {}), "accept-encoding": "identity"},
+        "trust_env": not address.loopback,
+        "follow_redirects": False,
+        # None is kept, so none is sent: a cookie would link what a person does in several collections.
+        "cookies": CookieJar(DefaultCookiePolicy(allowed_domains=())),
+    }

@@ -1,0 +1,86 @@
+"""Calls of a server's API that need a token, as JSON in and JSON out."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import httpx2
+
+from dither_client.addresses import parse_address
+from dither_client.errors import BadResponse, InvalidAddress
+from dither_client.protocol.messages import parse_problem
+from dither_client.protocol.respondent import JSON_HEADERS, Retry, Send, exchange
+from dither_client.strict_json import decode_json
+from dither_client.transport.drivers import Driver
+from dither_client.transport.server_sent_events import follow
+
+__all__ = ["Api"]
+
+_TIMEOUT = 60.0
+_MAX_BODY = 256 << 20
+"""Bytes that a response may have: a million particles have 60 MB."""
+
+
+class Api:
+    """The server at `url`, as whoever holds `token`. Raises `InvalidAddress`; every call raises `ServerError`."""
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        timeout: float = _TIMEOUT,
+        retry: Retry | None = None,
+        transport: httpx2.BaseTransport | None = None,
+    ) -> None:
+        headers = {"authorization": f"Bearer {_check_token(token)}"} if token else None
+        self._driver = Driver(parse_address(url), timeout, transport, headers, _MAX_BODY)
+        self._retry = retry or Retry()
+
+    def __enter__(self) -> "Api":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def get(self, path: str, exact: bool = False) -> dict[str, Any]:
+        """The JSON object at `path`; its numbers are floats, or `Decimal`s if `exact`."""
+        return _object(self._call("GET", path, b"", self._retry), exact)
+
+    def follow(self, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The type and the JSON object of each server-sent event at `path`, over broken connections, without an end."""
+        for event in follow(self._driver, path, self._retry):
+            yield event.type, _object(event.data)
+
+    def post(self, path: str, body: bytes) -> dict[str, Any]:
+        """The JSON object that answers `body`, which is sent once: again could make a second of what it makes."""
+        return _object(self._call("POST", path, body, Retry(attempts=1)))
+
+    def patch(self, path: str, change: Mapping[str, Any]) -> dict[str, Any]:
+        """The JSON object that answers a change that may be repeated."""
+        return _object(self._call("PATCH", path, json.dumps(change).encode(), self._retry))
+
+    def delete(self, path: str) -> None:
+        """Deletes what is at `path`."""
+        self._call("DELETE", path, b"", Retry(attempts=1))
+
+    def close(self) -> None:
+        self._driver.close()
+
+    def _call(self, method: str, path: str, body: bytes, retry: Retry) -> bytes:
+        response = self._driver.run(exchange(Send(method, path, body, JSON_HEADERS), retry))
+        if not 200 <= response.status < 300:
+            raise parse_problem(response.status, response.body)
+        return response.body
+
+
+def _object(body: bytes, exact: bool = False) -> dict[str, Any]:
+    data = decode_json(body, exact)
+    if not isinstance(data, dict):
+        raise BadResponse("the server's response is not a JSON object")
+    return data
+
+
+def _check_token(token: str) -> str:
+    if not isinstance(token, str) or not token.isascii() or not token.isprintable() or " " in token:
+        raise InvalidAddress("a token has only printable ASCII characters and no blanks")
+    return token

@@ -1,0 +1,84 @@
+"""Server-sent events: read from the bytes of a response, and followed over broken connections."""
+
+import time
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from dither_client.errors import BadResponse, Unreachable
+from dither_client.protocol.messages import parse_problem
+from dither_client.protocol.respondent import ConnectionFailed, Response, Retry, Send
+from dither_client.transport.drivers import Driver
+
+__all__ = ["Event", "follow", "read_events"]
+
+_HEADERS = {"accept": "text/event-stream", "cache-control": "no-store"}
+_MAX_EVENT = 1 << 24
+"""Bytes that an event may have."""
+_MAX_PROBLEM = 1 << 16
+
+
+class Event(NamedTuple):
+    """One event; `data` is not parsed."""
+
+    type: str
+    data: bytes
+
+
+def read_events(parts: Iterable[bytes]) -> Iterator[Event]:
+    """The events in a body that comes in parts (WHATWG HTML, section 9.2.6; lines end in LF or CRLF).
+
+    An event that is not whole when the body ends is dropped. Raises `BadResponse` for one that is too long.
+    """
+    kind, data = "message", list[bytes]()
+    for line in _lines(parts):
+        name, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if not line:
+            if data:
+                yield Event(kind, b"\n".join(data))
+            kind, data = "message", []
+        elif name == b"event":
+            kind = value.decode(errors="replace")
+        elif name == b"data":
+            data.append(value)
+            if sum(map(len, data)) > _MAX_EVENT:
+                raise BadResponse("the server's event is too long")
+
+
+def follow(driver: Driver, path: str, retry: Retry) -> Iterator[Event]:
+    """The events at `path` for as long as the caller asks for more; connects again when a connection ends.
+
+    Raises `Problem` when the server refuses, and `Unreachable` when `retry.attempts` in a row have brought no event.
+    """
+    attempt = 0
+    while True:
+        response: Response | None = None
+        try:
+            with driver.opened(Send("GET", path, b"", _HEADERS)) as opened:
+                if opened.status_code == 200:
+                    for event in read_events(opened.iter_raw()):
+                        attempt = 0
+                        yield event
+                else:
+                    body = next(opened.iter_raw(_MAX_PROBLEM), b"")
+                    response = Response(opened.status_code, opened.headers, body)
+        except ConnectionFailed:
+            pass
+        if response is not None and response.status < 500 and response.status != 429:
+            raise parse_problem(response.status, response.body)
+        attempt += 1
+        if attempt >= retry.attempts:
+            if response is not None:
+                raise parse_problem(response.status, response.body)
+            raise Unreachable("the server's events have ended and do not come again: check its address, or try later")
+        time.sleep(retry.wait(attempt, response))
+
+
+def _lines(parts: Iterable[bytes]) -> Iterator[bytes]:
+    rest = b""
+    for part in parts:
+        *lines, rest = (rest + part).split(b"\n")
+        if len(rest) > _MAX_EVENT:
+            raise BadResponse("the server's event is too long")
+        for line in lines:
+            yield line.removesuffix(b"\r")

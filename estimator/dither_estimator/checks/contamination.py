@@ -1,0 +1,294 @@
+"""How far adversarial answers can move the estimate: the worst influence that a share of the answers can have.
+
+A poisoner is asked like anyone else, and answers what moves a parameter most. Let `p_s` be the law of the answers to a
+question at θ, `w` the question's share of all answers, `u_s = ∂ log p_s` the score, `M = Σ w F` the mean information of
+the questions that were asked. A small share f moves the estimate of parameter j by at most
+`f Σ w max_s e_jᵀ M⁻¹ u_s`: the influence function of a maximum-likelihood estimate (Hampel et al. 1986, *Robust
+Statistics*, section 4.2) under the worst contamination. Where ε is small the shift is not, so the moved estimate itself
+is solved for: the maximum of the expected log-likelihood under the contaminated law.
+
+A posterior that is still wide, since the prior has a part in it, moves as its particles say: `Survey.influence`.
+
+The bound is conditional on the questions that were asked: poison also steers which are asked next.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dither_estimator.families import Family, FloatArray
+from dither_estimator.likelihood.counts import Counts
+from dither_estimator.mechanisms.channels import QueryGroup, group_queries
+
+__all__ = ["POISON_SHARE", "PoisonBound", "Survey", "poison_bound"]
+
+POISON_SHARE = 0.01
+"""The share of the answers that is taken to be adversarial."""
+
+_ROUNDS = 3
+"""How often poisoners choose their answers: first for the estimate as it is, then for the one that they have moved. The
+choices can go to and fro; the worst counts."""
+_LOST = 1e-4
+"""An estimate about which the answers say so much less than about the one at hand is held by nothing."""
+_STEPS = 40
+_PRECISION = 1e-3
+"""Relative, of a shift."""
+_RIDGE = 1e-9
+_SUBSAMPLE = 256
+"""About so many particles, where they stand for a posterior that is still wide."""
+
+
+@dataclass(frozen=True)
+class PoisonBound:
+    """By how much a poisoned share of the answers can have moved each parameter's estimate; None without a bound."""
+
+    share: float
+    shift: Mapping[str, float | None]
+
+    def to_json(self) -> dict[str, object]:
+        """`{"share", "shift": {PARAM: x or null}}`."""
+        return {"share": self.share, "shift": dict(self.shift)}
+
+
+def poison_bound(
+    family: Family, counts: Counts, coordinates: FloatArray, weights: FloatArray, share: float = POISON_SHARE
+) -> PoisonBound:
+    """The bound for a posterior: unconstrained `coordinates` (n, d), normalised `weights` (n,)."""
+    largest = np.full(len(family.parameters), np.inf)
+    if counts:
+        with np.errstate(all="ignore"):
+            survey = Survey.of_posterior(family, counts, coordinates, weights)
+            largest = np.abs(survey.shifts(share)).max(axis=(0, 1))
+            if survey.prior_precision.any():
+                wide = survey.influence(coordinates, weights, share)
+                largest = np.maximum(largest, wide)
+    shift = {name: float(x) if np.isfinite(x) else None for name, x in zip(family.names, largest.tolist(), strict=True)}
+    return PoisonBound(share, shift)
+
+
+@dataclass(frozen=True)
+class Survey:
+    """An estimate and the questions that it rests on.
+
+    Estimates are written as `z`, with coordinates `centre + factor z`; `z = 0` is the one at hand.
+    """
+
+    family: Family
+    groups: Sequence[QueryGroup]
+    weights: Sequence[FloatArray]
+    """How many answers each question has, one array (q,) for each group."""
+    origin: FloatArray
+    """What was taken off the questions' edges and off the coordinates, (d,)."""
+    centre: FloatArray
+    """Unconstrained coordinates, (d,)."""
+    factor: FloatArray
+    """Shape (d, d)."""
+    prior_precision: FloatArray
+    """Of z, (d, d): what is known without the answers."""
+
+    @classmethod
+    def of_member(cls, family: Family, counts: Counts, member: FloatArray) -> "Survey":
+        """The maximum-likelihood estimate `member` (d,) of answers that follow its law."""
+        centre = family.unconstrain(member[None])[0]
+        return cls._of(family, counts, centre, np.eye(len(centre)))
+
+    @classmethod
+    def of_posterior(cls, family: Family, counts: Counts, coordinates: FloatArray, weights: FloatArray) -> "Survey":
+        """The mean of a posterior: z has unit covariance, and a prior helps to hold it where the answers do not."""
+        centre = coordinates[0] + weights @ (coordinates - coordinates[0])
+        survey = cls._of(family, counts, centre, _factor(coordinates - centre, weights))
+        d = len(centre)
+        # A prior counts only for what the Monte Carlo error of a covariance could not feign.
+        trusted = max(0.0, 1 - 3 * float(np.sqrt(2 * weights @ weights)))
+        information = survey._look(np.zeros((1, d))).information[0]
+        if not np.isfinite(information).all():
+            return survey
+        values, vectors = np.linalg.eigh(trusted * np.eye(d) - information)
+        return replace(survey, prior_precision=(vectors * np.maximum(values, 0.0)) @ vectors.T)
+
+    @classmethod
+    def _of(cls, family: Family, counts: Counts, centre: FloatArray, factor: FloatArray) -> "Survey":
+        totals = np.array([row.sum() for row in counts.values()], dtype=float)
+        origin = np.zeros_like(centre)
+        groups = group_queries(counts)
+        if family.location_scale:
+            # Shifts are the same about 0, and far from it floating point could not tell them.
+            origin[0] = centre[0]
+            groups = [replace(group, edges=group.edges - origin[0]) for group in groups]
+        weights = [totals[list(group.indices)] for group in groups]
+        return cls(family, groups, weights, origin, centre - origin, factor, np.zeros_like(factor))
+
+    def shifts(self, share: float) -> FloatArray:
+        """The lowest and the highest shift of each parameter, shape (2, 2, d), infinite where nothing holds it.
+
+        First when poisoners bring a share to an honest sample like this one; then when that share of these answers is
+        theirs, and is taken out.
+        """
+        d = len(self.centre)
+        moved = self._moved(np.concatenate([-self.factor, self.factor] * 2), share)
+        gaps = (self._members(moved) - self._members(np.zeros((1, d)))).reshape(2, 2, d, d)
+        shifts = np.diagonal(gaps, axis1=2, axis2=3)
+        finite: FloatArray = np.where(np.isfinite(shifts), shifts, [[-np.inf], [np.inf]])
+        return finite
+
+    def influence(self, coordinates: FloatArray, weights: FloatArray, share: float) -> FloatArray:
+        """The largest shift of each posterior mean to first order in the share, (d,), for `coordinates` (n, d).
+
+        An answer adds `log p_s(θ)` to the log-posterior, so it moves the mean of θ by its covariance with that: this
+        holds for a posterior of any form, as long as the shift is small against its width.
+        """
+        every = slice(None, None, -(-len(coordinates) // _SUBSAMPLE))
+        theta = self.family.constrain(coordinates[every] - self.origin)
+        weights = weights[every] / weights[every].sum()
+        centred = (theta - weights @ theta) * weights[:, None]
+        raised = np.zeros((2, theta.shape[1]))
+        for group, answers in zip(self.groups, self.weights, strict=True):
+            p = group.probabilities(self.family, theta)
+            covariance = np.tensordot(centred, np.log(p), axes=(0, 0))
+            gain = covariance - (covariance * np.tensordot(weights, p, axes=1)).sum(axis=1, keepdims=True)
+            raised += [gain.max(axis=1) @ answers, (-gain).max(axis=1) @ answers]
+        largest: FloatArray = share * raised.max(axis=0)
+        return largest
+
+    def _members(self, z: FloatArray) -> FloatArray:
+        return self.family.constrain(self.centre + z @ self.factor.T)
+
+    def _look(self, z: FloatArray) -> "_Look":
+        return _Look.at(self, z)
+
+    def _moved(self, aims: FloatArray, share: float) -> FloatArray:
+        """Estimates z (m, d), each as far along its aim (m, d) as poison brings it; NaN where there is none.
+
+        In the first half poison is added, in the second it is taken out.
+        """
+        z = best = np.zeros_like(aims)
+        half = len(aims) // 2
+        now = honest = self._look(z)
+        laws: list[FloatArray] = []
+        for _ in range(_ROUNDS):
+            influence = _solve(now.information + self.prior_precision, aims)
+            before, laws = laws, []
+            for p, scores in zip(honest.probabilities, now.scores, strict=True):
+                value = (scores @ influence[:, None, :, None])[..., 0]
+                added = _with_highest(p[:half], value[:half], share)
+                laws.append(np.concatenate([added, _without_lowest(p[half:], value[half:], share)]))
+            if before and all(map(np.array_equal, before, laws)):
+                break
+            z, now = self._estimate(np.nan_to_num(z), laws)
+            lost = self._held(now) < _LOST * self._held(honest)
+            z = np.where(lost[:, None], np.nan, z)
+            # Where there is no estimate, none is worse.
+            worse = ~(((z - best) * aims).sum(axis=1) <= 0)
+            best = np.where(worse[:, None], z, best)
+        return best
+
+    def _held(self, look: "_Look") -> FloatArray:
+        """The precision in the least certain direction, (m,)."""
+        lowest: FloatArray = np.linalg.eigvalsh(np.nan_to_num(look.information + self.prior_precision))[:, 0]
+        return lowest
+
+    def _estimate(self, z: FloatArray, laws: Sequence[FloatArray]) -> tuple[FloatArray, "_Look"]:
+        """The maxima of the expected log-posterior under `laws` (m, s, q), from `z` (m, d): Fisher scoring.
+
+        NaN where it does not converge.
+        """
+        now = self._look(z)
+        height = self._height(z, now, laws)
+        length = np.ones(len(z))
+        done = np.zeros(len(z), dtype=bool)
+        for _ in range(_STEPS):
+            slope = now.gradient(laws, self.weights) - z @ self.prior_precision
+            step = _solve(now.information + self.prior_precision, slope)
+            done |= np.linalg.norm(step, axis=1) <= _PRECISION * np.linalg.norm(z, axis=1) + 1e-9
+            if done.all():
+                break
+            proposed = np.where(done[:, None], z, z + length[:, None] * step)
+            then = self._look(proposed)
+            reached = self._height(proposed, then, laws)
+            better = reached >= height
+            length = np.where(better, np.minimum(1.0, 2 * length), length / 4)
+            if better.all():
+                z, now, height = proposed, then, reached
+            else:
+                z = np.where(better[:, None], proposed, z)
+                now, height = self._look(z), np.where(better, reached, height)
+        return np.where(done[:, None], z, np.nan), now
+
+    def _height(self, z: FloatArray, look: "_Look", laws: Sequence[FloatArray]) -> FloatArray:
+        """The expected log-posterior, (m,)."""
+        total: FloatArray = -0.5 * ((z @ self.prior_precision) * z).sum(axis=1)
+        for law, p, weights in zip(laws, look.probabilities, self.weights, strict=True):
+            total += (law * np.log(p) * weights).sum(axis=(1, 2))
+        return total
+
+
+@dataclass(frozen=True)
+class _Look:
+    """The answers' laws at some estimates: for each group probabilities (m, s, q) and scores (m, s, q, d) in z."""
+
+    probabilities: list[FloatArray]
+    scores: list[FloatArray]
+    information: FloatArray
+    """Of all answers, (m, d, d)."""
+
+    @classmethod
+    def at(cls, survey: Survey, z: FloatArray) -> "_Look":
+        family = survey.family
+        coordinates = survey.centre + z @ survey.factor.T
+        theta = family.constrain(coordinates)
+        slopes = [np.exp(p.log_jacobian(coordinates[:, j])) for j, p in enumerate(family.parameters)]
+        chain = np.stack(slopes, axis=1)[:, :, None] * survey.factor
+        probabilities, scores = [], []
+        information = np.zeros((*z.shape, z.shape[1]))
+        for group, weights in zip(survey.groups, survey.weights, strict=True):
+            p = group.probabilities(family, theta)
+            gradient = family.cdf_gradient(theta, group.edges.ravel()) @ chain
+            m, k = len(z), len(group.edges)
+            u = (group.channel.steps.T @ gradient.reshape(m, k, -1)).reshape(*p.shape, -1) / p[..., None]
+            rows = (u * np.sqrt(p * weights)[..., None]).reshape(m, -1, u.shape[-1])
+            information += np.swapaxes(rows, 1, 2) @ rows
+            probabilities.append(p)
+            scores.append(u)
+        return cls(probabilities, scores, information)
+
+    def gradient(self, laws: Sequence[FloatArray], weights: Sequence[FloatArray]) -> FloatArray:
+        """Of the expected log-likelihood under `laws`, (m, d)."""
+        parts = zip(laws, self.scores, weights, strict=True)
+        slope: FloatArray = np.sum([((law * w)[..., None] * u).sum(axis=(1, 2)) for law, u, w in parts], axis=0)
+        return slope
+
+
+def _with_highest(p: FloatArray, value: FloatArray, share: float) -> FloatArray:
+    """The law of the answers when a share is the answer of the highest value at each question, (m, s, q)."""
+    law = (1 - share) * p
+    best = np.argmax(value, axis=1, keepdims=True)
+    np.put_along_axis(law, best, np.take_along_axis(law, best, axis=1) + share, axis=1)
+    return law
+
+
+def _without_lowest(p: FloatArray, value: FloatArray, share: float) -> FloatArray:
+    """The law that is left when a share is taken out at each question, the answers of the lowest value first."""
+    order = np.argsort(value, axis=1)
+    held = np.take_along_axis(p, order, axis=1)
+    before = np.cumsum(held, axis=1) - held
+    law = np.empty_like(p)
+    np.put_along_axis(law, order, held - np.clip(share - before, 0.0, held), axis=1)
+    return law / (1 - share)
+
+
+def _solve(matrices: FloatArray, vectors: FloatArray) -> FloatArray:
+    """`matrices⁻¹ vectors`, (m, d), of positive semi-definite (m, d, d); a singular one gives a huge result."""
+    usable = np.isfinite(matrices).all(axis=(1, 2), keepdims=True)
+    ridge = _RIDGE * np.eye(matrices.shape[-1])
+    solved = np.linalg.solve(np.where(usable, matrices, 0.0) + ridge, vectors[..., None])
+    return solved[..., 0].astype(float)
+
+
+def _factor(centred: FloatArray, weights: FloatArray) -> FloatArray:
+    """A lower triangular factor of the covariance of weighted particles (n, d) about 0."""
+    covariance = (centred * weights[:, None]).T @ centred
+    scale: FloatArray = np.sqrt(np.maximum(np.diag(covariance), 1e-150))
+    correlation: FloatArray = covariance / np.outer(scale, scale) + _RIDGE * np.eye(len(scale))
+    factor: FloatArray = np.linalg.cholesky(correlation).astype(float)
+    return scale[:, None] * factor

@@ -1,0 +1,51 @@
+"""Candidate queries of `gaussian`: those of `laplace` with another channel, at a given ε or at a given ρ.
+
+At a given ε each query has the largest ρ that its number of levels allows; at a given ρ the ε that its levels bring.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dither_client import Gaussian, gaussian_epsilon, gaussian_rho
+from dither_estimator.design.laplace import LaplaceCandidates
+
+__all__ = ["GAUSSIAN_LEVELS", "GaussianCandidates", "gaussian_question", "largest_epsilon", "largest_rho"]
+
+GAUSSIAN_LEVELS = (1, 2, 3, 4)
+"""The numbers of levels that a design may choose from.
+
+At one ε more tell less, up to an ε of 50: clipping takes from Gaussian noise what makes its pure ε finite. At one ρ
+more levels go on to tell more, by 6% at the most, but at a larger ε.
+"""
+
+
+def gaussian_question(levels: int, epsilon: Fraction, rho: Fraction | None) -> Gaussian:
+    """A query with that many levels, on any interval; its ε follows from `rho` if that is given.
+
+    Raises `InvalidQuery` if there is none.
+    """
+    if rho is not None:
+        return Gaussian(0.0, 1.0, levels, rho, gaussian_epsilon(levels, rho))
+    return Gaussian(0.0, 1.0, levels, gaussian_rho(levels, epsilon), epsilon)
+
+
+def largest_epsilon(rho: Fraction, levels: int | None) -> Fraction:
+    """The ε that no question at ρ goes beyond, with `levels` levels if given. Raises `InvalidQuery`."""
+    return max(gaussian_epsilon(count, rho) for count in (GAUSSIAN_LEVELS if levels is None else (levels,)))
+
+
+def largest_rho(epsilon: Fraction, levels: int | None) -> Fraction:
+    """The ρ that no question at ε goes beyond, with `levels` levels if given. Raises `InvalidQuery`."""
+    return max(gaussian_rho(count, epsilon) for count in (GAUSSIAN_LEVELS if levels is None else (levels,)))
+
+
+@dataclass(frozen=True)
+class GaussianCandidates(LaplaceCandidates):
+    """Every interval, for each allowed number of levels. See `Candidates`."""
+
+    rho: Fraction | None = None
+    """Of every query; None for the largest that ε allows."""
+
+    def question(self, levels: int) -> Gaussian:
+        """A query with that many levels, on any interval."""
+        return gaussian_question(levels, self.epsilon, self.rho)

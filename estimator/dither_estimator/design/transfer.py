@@ -1,0 +1,193 @@
+"""A design carried over to another member of its family: for asking questions at once, without a certificate.
+
+The queries go to the points with the same probability below, as they do whenever they are asked of another member
+(`transport`). There each cut finds its best place nearby, on the scale of standard normal quantiles, and the mixture
+its best weights; a staircase query first chooses its sets anew, among its own, the intervals and their complements. How
+many queries and cuts there are stays: that changes little with the shape, and takes a hundred times as long to find.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from dither_client import IntervalQuery, Query, Staircase
+from dither_estimator.design.convex import Criterion, best_weights, mix
+from dither_estimator.design.design import Design
+from dither_estimator.design.member import Member
+from dither_estimator.design.staircase import staircase_with_cuts
+from dither_estimator.families import FloatArray
+from dither_estimator.mechanisms.channels import channel_of
+from dither_estimator.mechanisms.information import channel_information
+from dither_estimator.mechanisms.lattice import interval_addresses, query_at, rebuilt, rounded
+from dither_estimator.mechanisms.quantile_map import points_above, share_below
+
+__all__ = ["carried"]
+
+_STEPS = (1.0, 0.3, 0.1, 0.03)
+"""Of cuts, as quantiles of the standard normal: places nearer than that are as good as each other."""
+_ROUNDS = 6
+"""With each step. What is left after so many is worth less than the shapes' own rounding."""
+_ENOUGH = 3e-4
+"""A move that gains no larger share of the criterion is not made."""
+_RIM = 4.7
+_CLOSED = 0.03
+"""An interval so wide is closed, little more than a threshold. Among whole numbers no shorter moves lead to one."""
+_FINE = 2.0**-12
+_FINE_BITS = 16
+"""Of an interval's width."""
+_SLIGHT = 1e-3
+"""Queries with a smaller weight are left out."""
+
+
+def carried(design: Design, theta: Sequence[float]) -> tuple[tuple[Query, ...], FloatArray]:
+    """Queries for the member `theta` (d,), of the kinds that the design has, and their weights (n,).
+
+    Raises `InvalidQuery` where floating point cannot hold them, `LinAlgError` where they tell nothing.
+    """
+    carrier = _Carrier.to(design, tuple(theta))
+    pieces, weights = carrier.folded()
+    informations = np.array([carrier.information(piece) for piece in pieces])
+    if len(pieces) > 1:
+        weights = best_weights(carrier.criterion, informations)
+    for step in _STEPS:
+        pieces, informations = carrier.moved(pieces, weights, informations, step)
+    if len(pieces) > 1:
+        weights = best_weights(carrier.criterion, informations)
+    weighted = [
+        (query, weight / len(sides))
+        for piece, weight in zip(pieces, weights.tolist(), strict=True)
+        if weight > _SLIGHT
+        for sides in [carrier.queries(piece)]
+        for query in sides
+    ]
+    shares = np.array([weight for _, weight in weighted])
+    return tuple(query for query, _ in weighted), shares / shares.sum()
+
+
+@dataclass(frozen=True, eq=False)
+class _Piece:
+    """One query of the mixture, its cuts on the scale of standard normal quantiles."""
+
+    question: Query
+    z: FloatArray
+    """Where it is cut, shape (k,); of an interval only the first and the last edge."""
+
+    @property
+    def mirrored(self) -> "_Piece":
+        """Its reflection, for queries whose answers are in the order of their cells."""
+        return replace(self, z=-self.z[::-1])
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether it is its own mirror image."""
+        return bool(np.abs(self.z + self.z[::-1]).max() < 1e-4)
+
+
+@dataclass(frozen=True, eq=False)
+class _Carrier:
+    """Takes the design's queries to the member; of a symmetric member a piece stands for its mirror image too."""
+
+    design: Design
+    member: Member
+    criterion: Criterion
+
+    @classmethod
+    def to(cls, design: Design, theta: tuple[float, ...]) -> "_Carrier":
+        member = Member(design.family, theta)
+        return cls(design, member, Criterion.of(member.weights(design.goal), member.information[np.newaxis]))
+
+    def folded(self) -> tuple[list[_Piece], FloatArray]:
+        """The design's queries where the member has the same probabilities, without mirror images, and weights."""
+        family, home = self.design.family, np.array(self.design.theta)
+        weights: dict[tuple[float, ...], float] = {}
+        pieces: dict[tuple[float, ...], _Piece] = {}
+        for query, weight in zip(self.design.queries, self.design.weights, strict=True):
+            piece = self._piece(query, ndtri(share_below(family, home, np.asarray(query.edges))))
+            if self.member.mirror is not None and piece.z.sum() < 0 and not isinstance(query, Staircase):
+                piece = piece.mirrored
+            key = (float(query.n_answers), *np.round(piece.z, 4).tolist())
+            pieces[key], weights[key] = piece, weights.get(key, 0.0) + weight
+        return list(pieces.values()), np.array(list(weights.values()))
+
+    def _piece(self, query: Query, z: FloatArray) -> _Piece:
+        z = np.clip(z, -_RIM, _RIM)
+        if isinstance(query, Staircase):
+            if self.member.mirror is not None:
+                z = (z - z[::-1]) / 2
+            query = staircase_with_cuts(self.member, query, self._edges(query, z[np.newaxis])[0], self.criterion)
+            z = ndtri(self.member.family.cdf(np.array([self.member.theta]), np.asarray(query.edges))[0])
+        return _Piece(query, z[[0, -1]] if isinstance(query, IntervalQuery) and len(z) > 1 else z)
+
+    def _points(self, z: FloatArray) -> FloatArray:
+        points = points_above(self.member.family, np.array([self.member.theta]), ndtr(z.ravel()))
+        placed: FloatArray = points.reshape(z.shape)
+        return placed
+
+    def _edges(self, question: Query, z: FloatArray) -> FloatArray:
+        """The edges of queries cut at `z` (n, k), shape (n, edges)."""
+        points = self._points(z)
+        if isinstance(question, IntervalQuery) and question.levels > 1:
+            return np.linspace(points[:, 0], points[:, 1], question.levels, axis=1)
+        return np.floor(points) + 0.5 if self.member.family.discrete else points
+
+    def information(self, piece: _Piece) -> FloatArray:
+        """Of one answer, shape (d, d)."""
+        one: FloatArray = self._informations(piece.question, piece.z[np.newaxis])[0]
+        return one
+
+    def _informations(self, question: Query, z: FloatArray) -> FloatArray:
+        """Of queries cut at `z` (n, k), shape (n, d, d)."""
+        member, channel = self.member, channel_of(question).matrix
+        informations = channel_information(member.family, member.theta, self._edges(question, z), channel)
+        return informations if member.mirror is None else member.mirror.symmetrised(informations)
+
+    def moved(
+        self, pieces: Sequence[_Piece], weights: FloatArray, informations: FloatArray, step: float
+    ) -> tuple[list[_Piece], FloatArray]:
+        """The pieces with cuts moved by multiples of `step`, one after the other, as long as that helps."""
+        pieces, informations = list(pieces), informations.copy()
+        for _ in range(_ROUNDS):
+            helped = False
+            for i, piece in enumerate(pieces):
+                moves = self._moves(piece, step)
+                found = self._informations(piece.question, moves)
+                rest = mix(weights, informations) - weights[i] * informations[i]
+                values = [self.criterion.value(rest + weights[i] * each) for each in found]
+                best = int(np.argmin(values))
+                if values[best] < (1 - _ENOUGH) * values[0]:
+                    pieces[i], informations[i], helped = replace(piece, z=moves[best]), found[best], True
+            if not helped:
+                break
+        return pieces, informations
+
+    def _moves(self, piece: _Piece, step: float) -> FloatArray:
+        """The cuts where they are, then all of them moved, apart and together, then one at a time, shape (n, k).
+
+        An interval may close at either end, too.
+        """
+        z, k = piece.z, len(piece.z)
+        ways = np.concatenate([np.ones((1, k)), np.linspace(-1, 1, k)[np.newaxis], np.eye(k)]) if k > 1 else np.eye(1)
+        if self.member.mirror is not None and isinstance(piece.question, Staircase):
+            ways = ways - ways[:, ::-1]
+        moves = z + step * np.concatenate([np.zeros((1, k)), ways, -ways])
+        if isinstance(piece.question, IntervalQuery) and k == 2:
+            moves = np.concatenate([moves, [[z[0], z[0] + _CLOSED], [z[1] - _CLOSED, z[1]]]])
+        kept: FloatArray = moves[(np.diff(moves, axis=1) > 0).all(axis=1) & (np.abs(moves) <= _RIM).all(axis=1)]
+        return kept if len(kept) else z[np.newaxis]
+
+    def queries(self, piece: _Piece) -> list[Query]:
+        """The query at dyadic edges, with its mirror image if that is another one."""
+        alone = self.member.mirror is None or piece.symmetric or isinstance(piece.question, Staircase)
+        return [self._query(piece)] if alone else [self._query(piece), self._query(piece.mirrored)]
+
+    def _query(self, piece: _Piece) -> Query:
+        edges = self._edges(piece.question, piece.z[np.newaxis])[0]
+        fine = _FINE * self.member.spread
+        if isinstance(piece.question, IntervalQuery) and piece.question.levels > 1:
+            at = interval_addresses(piece.question.levels, edges[:1], edges[-1:], np.array([fine]), _FINE_BITS)
+            return query_at(piece.question, at[0], self.design.transform)
+        if not self.member.family.discrete:
+            edges = rounded(edges, np.full(len(edges), fine))
+        return rebuilt(piece.question, np.unique(edges).tolist(), self.design.transform)

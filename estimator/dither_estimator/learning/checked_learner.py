@@ -1,0 +1,102 @@
+"""A learner and its misfit check."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dither_client import Query
+from dither_estimator.checks.goodness_of_fit import Look, check_questions, misfit_p_value, misfit_report
+from dither_estimator.learning.learner import Learner
+from dither_estimator.learning.summary import Posterior
+from dither_estimator.likelihood.counts import Counts, check_counts
+from dither_estimator.specification.specification import Specification
+
+__all__ = ["CheckedLearner"]
+
+_RENEWAL = 1.05
+"""Check questions are chosen again when the answers learnt have grown by this factor."""
+
+
+class CheckedLearner:
+    """Asks check questions by a coin of its own, and looks at their answers when a look is due.
+
+    `seed` makes everything reproducible, `outstanding` is as in `Learner`. The learner meets neither the check
+    questions nor the coin.
+    """
+
+    def __init__(self, specification: Specification, seed: int | np.random.SeedSequence, outstanding: int = 1) -> None:
+        if specification.misfit_check is None:
+            raise ValueError("the specification has no misfit check")
+        seeds = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+        for_learner, for_check = seeds.spawn(2)
+        self.specification = specification
+        self.learner = Learner(specification, for_learner, outstanding=outstanding)
+        self.looks: list[Look] = []
+        self._check = specification.misfit_check
+        self._rng = np.random.default_rng(for_check)
+        self._questions: dict[Fraction, tuple[Query, ...]] = {}
+        self._renew_at = 0.0
+        self._checking = False
+        self._counts: dict[Query, npt.NDArray[np.int64]] = {}
+        self._check_answers = 0
+
+    @property
+    def answers(self) -> int:
+        """How many answers have come, check answers among them."""
+        return self.learner.answers + self._check_answers
+
+    @property
+    def check_counts(self) -> Counts:
+        """The check answers, as a count table."""
+        return check_counts(self._counts)
+
+    def ask(self, epsilon: Fraction | None = None) -> Query:
+        """The next question, by the coin a check question; at ε as in `Learner.ask`."""
+        questions: tuple[Query, ...] = ()
+        if self._rng.random() < self._check.share:
+            questions = self._check_questions(self.specification.epsilon if epsilon is None else epsilon)
+        self._checking = bool(questions)
+        return questions[self._rng.integers(len(questions))] if questions else self.learner.ask(epsilon)
+
+    @property
+    def take(self) -> Callable[[Query, int], None]:
+        """What takes the answer to the question that was asked last, whenever it comes."""
+        return self._check_answer if self._checking else self.learner.learn
+
+    def learn(self, query: Query, answer: int) -> None:
+        """Takes the answer to the question that was asked last. Raises `ValueError` unless it is one."""
+        self.take(query, answer)
+
+    def _check_answer(self, query: Query, answer: int) -> None:
+        if not 0 <= answer < query.n_answers:
+            raise ValueError(f"the answer must be from 0 to {query.n_answers - 1}")
+        self._counts.setdefault(query, np.zeros(query.n_answers, dtype=np.int64))[answer] += 1
+        self._check_answers += 1
+        due = self._check.due(self._check_answers, self.looks)
+        if due is not None:
+            self.looks.append(Look(due, self._check_answers, self.learner.answers, self.p_value()))
+
+    def p_value(self) -> float:
+        """The p-value of a look at this moment. Raises `ValueError` without check answers."""
+        return misfit_p_value(self._rng, self.specification.family, *self.learner.particles(), self.check_counts)
+
+    def posterior(self) -> Posterior:
+        """The posterior of every answer but the check answers."""
+        return self.learner.posterior()
+
+    def report(self) -> dict[str, Any]:
+        """What the check has found so far, as `misfit_report`."""
+        return misfit_report(self._check, self.specification.family, self._check_answers, self.looks)
+
+    def _check_questions(self, epsilon: Fraction) -> tuple[Query, ...]:
+        if self.learner.answers >= self._renew_at:
+            self._questions = {}
+            self._renew_at = max(self.learner.answers + 1, self.learner.answers * _RENEWAL)
+        if epsilon not in self._questions:
+            spec, one_level = self.specification, self.specification.check_question(epsilon)
+            particles = self.learner.particles()
+            self._questions[epsilon] = check_questions(spec.family, *particles, one_level, spec.transform)
+        return self._questions[epsilon]

@@ -1,0 +1,4 @@
+"""How many respondents a precision takes, with privacy and without.
+
+May import: `design`, `families`, `priors`, `specification`.
+"""

@@ -1,0 +1,124 @@
+"""Priors: an independent named distribution for each parameter, on the parameter or on its square."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dither_estimator.families import Family, FloatArray, Parameter
+from dither_estimator.priors.distributions import Law, find_law, find_shapes
+
+__all__ = ["InvalidPrior", "ParameterPrior", "Prior", "parse_prior"]
+
+
+_LARGEST = 1e100
+"""Beyond this, and so close together, squares and variances would be lost to floating point."""
+_FARTHEST = 1e150
+"""Beyond this, so would the square of a single draw."""
+_RARE = 1e-6
+
+
+class InvalidPrior(ValueError):
+    """A prior that does not name a proper distribution on its parameter's support."""
+
+
+@dataclass(frozen=True)
+class ParameterPrior:
+    """The law of one parameter, or of its square.
+
+    `of_variance` puts the law on the square, so that the parameter's density carries the factor `2 x`.
+    """
+
+    parameter: Parameter
+    law: Law
+    of_variance: bool
+
+    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """`size` independent draws of the parameter."""
+        draws = self.law.sample(rng, size)
+        return np.sqrt(draws) if self.of_variance else draws
+
+    def log_density(self, coordinate: FloatArray) -> FloatArray:
+        """The log density of the parameter's unconstrained coordinate, the change of variable included."""
+        value = self.parameter.constrain(coordinate)
+        log_jacobian = self.parameter.log_jacobian(coordinate)
+        if self.of_variance:
+            log_jacobian = log_jacobian + np.log(2) + coordinate  # of a positive parameter: its logarithm
+            with np.errstate(over="ignore"):
+                value = value**2
+        density: FloatArray = self.law.log_density(value) + log_jacobian
+        return density
+
+
+@dataclass(frozen=True)
+class Prior:
+    """Independent priors of a family's parameters, in its order."""
+
+    family: Family
+    parts: tuple[ParameterPrior, ...]
+
+    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """Unconstrained coordinates of `size` draws, shape (size, d)."""
+        return self.family.unconstrain(np.column_stack([part.sample(rng, size) for part in self.parts]))
+
+    def log_density(self, coordinates: FloatArray) -> FloatArray:
+        """Log density of unconstrained coordinates, shape (n,) for (n, d)."""
+        total = np.zeros(len(coordinates))
+        for column, part in zip(coordinates.T, self.parts, strict=True):
+            total += part.log_density(column)
+        return total
+
+
+def parse_prior(family: Family, data: Mapping[str, Any]) -> Prior:
+    """The prior that a specification names: `{PARAM: {"dist": name, **parameters, "of": "variance"}}`.
+
+    Raises `InvalidPrior` with the fix.
+    """
+    if not isinstance(data, Mapping) or set(data) != set(family.names):
+        raise InvalidPrior(f"prior must name exactly the parameters {', '.join(family.names)}")
+    return Prior(family, tuple(_parse_part(parameter, data[parameter.name]) for parameter in family.parameters))
+
+
+def _parse_part(parameter: Parameter, data: Any) -> ParameterPrior:
+    name = parameter.name
+    if not isinstance(data, Mapping) or not isinstance(data.get("dist"), str):
+        raise InvalidPrior(f'prior of {name} must be an object with "dist", such as {{"dist": "norm", "scale": 10}}')
+    shapes = find_shapes(data["dist"])
+    if shapes is None:
+        raise InvalidPrior(f"prior of {name}: dist must name a continuous distribution of scipy.stats")
+    if data.get("of", "variance") != "variance":
+        raise InvalidPrior(f'prior of {name}: "of" can only be "variance"')
+    of_variance = "of" in data
+    if of_variance and parameter.support != "positive":
+        raise InvalidPrior(f'prior of {name}: "of": "variance" is for positive parameters')
+    values = {key: _number(name, key, value) for key, value in data.items() if key not in ("dist", "of")}
+    allowed = [*shapes, "loc", "scale"]
+    if not set(shapes) <= set(values) <= set(allowed):
+        raise InvalidPrior(f"prior of {name}: {data['dist']} takes {', '.join(allowed)}")
+    law = find_law(data["dist"], values)
+    low, high = law.support
+    if not low < high:
+        raise InvalidPrior(f"prior of {name}: these parameters make no distribution")
+    if low < parameter.limits[0]:
+        raise InvalidPrior(f"prior of {name}: the distribution must not reach below 0")
+    if high > parameter.limits[1]:
+        raise InvalidPrior(f"prior of {name}: the distribution must not reach above 1")
+    with np.errstate(all="ignore"):
+        lowest, below, above, highest = law.quantiles(np.array([_RARE, 0.25, 0.75, 1 - _RARE])).tolist()
+    if not (max(abs(below), abs(above)) <= _LARGEST and above - below >= 1 / _LARGEST):
+        limits = f"between {-_LARGEST:g} and {_LARGEST:g}, at least {1 / _LARGEST:g} apart"
+        raise InvalidPrior(f"prior of {name}: the distribution's quartiles must lie {limits}")
+    if not max(abs(lowest), abs(highest)) <= _FARTHEST:
+        raise InvalidPrior(f"prior of {name}: of a million draws all but one or two must lie within ±{_FARTHEST:g}")
+    return ParameterPrior(parameter, law, of_variance)
+
+
+def _number(name: str, key: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = np.nan
+    if isinstance(value, bool | str) or not np.isfinite(number):
+        raise InvalidPrior(f"prior of {name}: {key} must be a finite number")
+    return number

@@ -1,0 +1,4 @@
+"""The command `dither reproduce`, found through the entry points of the group `dither.commands`.
+
+May import: `dither_client`, `studies`.
+"""

@@ -1,0 +1,57 @@
+"""Foulds et al., supplement A: data chosen so that one posterior sample costs what the worst case says."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dither_estimator.families import FloatArray
+from dither_papers.conjugate.adversary import greedy_adversary
+from dither_papers.conjugate.costs import posterior_sample_cost
+from dither_papers.conjugate.counts import BetaBernoulli
+from dither_papers.studies.ops_posteriors import PAPER
+from dither_papers.studies.study import Cell, Findings, Results, Row, RunResult, Study
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["STUDIES"]
+
+LEAST = 0.1
+STEPS = 1_000
+SHOWN = (0, 1, 3, 10, 30, 100, 300, 1_000)
+
+
+def _run(cell: Cell, rng: np.random.Generator) -> RunResult:
+    return {"cost": greedy_adversary(LEAST, STEPS).tolist()}
+
+
+def _summarise(results: Results) -> Findings:
+    cost = results.array("cost", least=LEAST)[0]
+    worst = posterior_sample_cost(BetaBernoulli(0.5, LEAST).likelihood_sensitivity)
+    rows: list[Row] = [
+        {"N": n, "ε of these data": float(cost[n]), "of the worst case": float(cost[n] / worst)} for n in SHOWN
+    ]
+    sentence = (
+        "Paper: an adversary can bring the privacy cost of one posterior sample, which more data do not lower, up to "
+        f"its worst case. Seen, truncated at {LEAST}: ε = {cost[0]:.2f} without data, {cost[100]:.2f} after 100 chosen "
+        f"entries and {cost[-1]:.2f} after {STEPS:,}, of at most {worst:.2f}; noisy statistics cost the ε they are "
+        "made with, whatever the data."
+    )
+    return Findings(rows, sentence, lambda figure: _draw(figure, cost, worst))
+
+
+def _draw(figure: "Figure", cost: FloatArray, worst: float) -> None:
+    axes = figure.subplots()
+    axes.plot(np.arange(len(cost)), cost, label="these data")
+    axes.axhline(worst, color="black", linestyle="--", label="worst case, 2 Δ log Pr(θ, X)")
+    axes.axhline(worst / 2.0, color="0.6", linewidth=0.8)
+    axes.set_xscale("symlog", linthresh=1)
+    axes.set(xlabel="entries that the adversary has added", ylabel="ε of one posterior sample", ylim=(0.0, None))
+    axes.legend(frameon=False, fontsize=8)
+
+
+STUDIES = (
+    Study(
+        "ops-adversary", PAPER, "supplement A, Figure 1", 1, 1, [Cell({"least": LEAST}, random=False)], _run, _summarise
+    ),
+)

@@ -1,0 +1,69 @@
+"""Runs a study in parallel, seeded: the same results for any number of jobs, and in whatever pieces it is run."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from zlib import crc32
+
+import numpy as np
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
+
+from dither_papers.studies.study import Results, Run, RunFunction, RunResult, Study
+
+__all__ = ["RunKey", "generator_of", "key_of", "run_study"]
+
+RunKey = tuple[str, int]
+"""`Cell.key` and the number of the run."""
+
+_WORTHWHILE = 10.0
+"""Seconds of work below which processes take longer to start than they save."""
+
+
+def key_of(run: Run) -> RunKey:
+    """What a run of a study is known by."""
+    return run.cell.key, run.number
+
+
+def generator_of(study: str, seed: int, number: int) -> np.random.Generator:
+    """The generator of a run, the same for every cell."""
+    return np.random.default_rng(np.random.SeedSequence([seed, crc32(study.encode()), number]))
+
+
+def run_study(
+    study: Study,
+    runs: int,
+    seed: int = 0,
+    jobs: int = 1,
+    kept: Mapping[RunKey, RunResult] | None = None,
+    finished: Callable[[Run, RunResult], None] = lambda run, result: None,
+) -> Results:
+    """All runs of a study, `runs` of each random cell.
+
+    `kept`: results of an earlier call with this seed, which are not computed again. `finished` is called in this thread
+    as each new one arrives, in no particular order. `jobs`: processes, -1 for as many as there are cores.
+    """
+    found = dict(kept or {})
+    wanted = study.all_runs(runs)
+    for run, result in _computed(study, [run for run in wanted if key_of(run) not in found], seed, jobs):
+        finished(run, result)
+        found[key_of(run)] = result
+    by_cell: dict[str, list[RunResult]] = {cell.key: [] for cell in study.cells}
+    for run in wanted:
+        by_cell[run.cell.key].append(found[key_of(run)])
+    return Results(by_cell)
+
+
+def _computed(study: Study, runs: Sequence[Run], seed: int, jobs: int) -> Iterator[tuple[Run, RunResult]]:
+    """The runs in any order: here for as long as all of them would not take long, then in processes."""
+    start = time.monotonic()
+    for done, run in enumerate(runs):
+        if jobs != 1 and done and (time.monotonic() - start) / done * len(runs) > _WORTHWHILE:
+            tasks = (delayed(_one)(study.name, study.run, seed, rest) for rest in runs[done:])
+            yield from Parallel(n_jobs=jobs, return_as="generator_unordered")(tasks)
+            return
+        yield _one(study.name, study.run, seed, run)
+
+
+def _one(name: str, compute: RunFunction, seed: int, run: Run) -> tuple[Run, RunResult]:
+    with threadpool_limits(1, user_api="blas"):
+        return run, compute(run.cell, generator_of(name, seed, run.number))

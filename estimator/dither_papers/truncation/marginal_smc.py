@@ -1,0 +1,86 @@
+"""Dither's particle system on the paper's answers: iterated batch importance sampling on θ alone.
+
+An answer's density is known in closed form (`clipped.py`), so there is no latent value to sample: the target is the
+marginal of (5), and particles move when half of the effective sample size is gone, as in
+`dither_estimator.particles.system`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dither_estimator.families import FloatArray
+from dither_estimator.particles.metropolis import Proposal, move
+from dither_estimator.particles.system import effective_sample_size, systematic_resample
+from dither_papers.truncation.clipped import Answers, Interval, log_density
+from dither_papers.truncation.prior import NormalPrior
+
+__all__ = ["MarginalParticles", "init", "step"]
+
+_KEEP = 0.5
+_STATES = 8
+"""States that each chain of a move gives."""
+_BLOCK = 1 << 13
+"""Densities in a block that fits a processor's cache."""
+
+
+@dataclass(frozen=True, eq=False)
+class MarginalParticles:
+    """Weighted particles θ that represent the posterior given `answers`."""
+
+    coordinates: FloatArray
+    """μ and log σ, shape (n, 2)."""
+    log_weights: FloatArray
+    """Normalised, shape (n,)."""
+    answers: Answers
+
+    @property
+    def theta(self) -> FloatArray:
+        """Shape (n, 2)."""
+        return np.column_stack([self.coordinates[:, 0], np.exp(self.coordinates[:, 1])])
+
+    @property
+    def weights(self) -> FloatArray:
+        """Normalised, shape (n,)."""
+        weights: FloatArray = np.exp(self.log_weights)
+        return weights
+
+
+def init(rng: np.random.Generator, prior: NormalPrior, n_particles: int, epsilon: float) -> MarginalParticles:
+    """Draws from the prior, before any answer."""
+    mu, sigma = prior.sample(rng, n_particles)
+    log_weights = np.full(n_particles, -np.log(n_particles))
+    return MarginalParticles(np.column_stack([mu, np.log(sigma)]), log_weights, Answers.none(epsilon))
+
+
+def step(
+    rng: np.random.Generator, prior: NormalPrior, state: MarginalParticles, y: float, interval: Interval
+) -> MarginalParticles:
+    """The particles given one more answer."""
+    new = Answers.none(state.answers.epsilon).and_one(y, interval)
+    log_weights = state.log_weights + log_density(state.theta, new)[:, 0]
+    log_weights -= log_weights.max()
+    log_weights -= np.log(np.exp(log_weights).sum())
+    answers = state.answers.and_one(y, interval)
+    weighted = MarginalParticles(state.coordinates, log_weights, answers)
+    if effective_sample_size(log_weights) >= _KEEP * len(log_weights):
+        return weighted
+    return _moved(rng, prior, weighted)
+
+
+def _moved(rng: np.random.Generator, prior: NormalPrior, state: MarginalParticles) -> MarginalParticles:
+    size = len(state.log_weights)
+    proposal = Proposal.fit(state.coordinates, state.weights)
+    starts = state.coordinates[systematic_resample(rng, state.weights, max(1, size // _STATES))]
+
+    def log_target(coordinates: FloatArray) -> FloatArray:
+        return prior.log_density(*coordinates.T) + _log_likelihood(coordinates, state.answers)
+
+    moved = move(rng, log_target, starts, log_target(starts), proposal, size)
+    return MarginalParticles(moved.coordinates, np.full(size, -np.log(size)), state.answers)
+
+
+def _log_likelihood(coordinates: FloatArray, answers: Answers) -> FloatArray:
+    theta = np.column_stack([coordinates[:, 0], np.exp(coordinates[:, 1])])
+    rows = max(1, _BLOCK // len(answers))
+    return np.concatenate([log_density(theta[i : i + rows], answers).sum(axis=1) for i in range(0, len(theta), rows)])

@@ -1,0 +1,95 @@
+"""The first admin's token: made at the first start, and written to a file that only its owner can read.
+
+The log is no place for it, since logs are kept and passed on.
+"""
+
+import logging
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine, select, text
+
+from dither_server.access.tokens import Token, draw_token, insert_token
+from dither_server.audit import audit
+from dither_server.clock import Clock
+from dither_server.database.engine import writing
+from dither_server.database.schema import tokens
+from dither_server.errors import StartRefused
+from dither_server.settings import Settings
+
+__all__ = ["FirstAdmin", "make_first_admin", "token_file"]
+
+_SERVER = "server"
+"""Who made it, as the audit says."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class FirstAdmin:
+    """A token that was just made, and the file with its secret."""
+
+    token: Token
+    file: Path
+
+    def tell(self) -> None:
+        """Says in the log where the secret is."""
+        audit("token made", _SERVER, token=self.token.id, role=self.token.role)
+        _log.warning(f"the first admin's token is in a file: read it with cat {self.file}, and keep it elsewhere")
+
+
+def make_first_admin(engine: Engine, settings: Settings, clock: Clock) -> FirstAdmin | None:
+    """Makes an admin's token; None if there is an admin already, or DITHER_ADMIN_TOKEN makes one.
+
+    Raises `StartRefused` when the file exists or cannot be written; there is no such token then.
+    """
+    if settings.admin_token is not None:
+        return None
+    file = token_file(engine)
+    with writing(engine).connect() as connection:
+        if _has_admin(connection):
+            return None
+        secret, digest, token = draw_token(clock, "admin", "first admin")
+        insert_token(connection, digest, token)
+        _write(file, secret)
+        try:  # the file comes first: a token that nobody can read would keep the next start from making another
+            connection.commit()
+        except BaseException:
+            file.unlink()
+            raise
+    return FirstAdmin(token, file)
+
+
+def token_file(engine: Engine) -> Path:
+    """Where the token lies: beside an SQLite database, with `.admin-token` after its name, or in the working folder."""
+    sqlite = engine.dialect.name == "sqlite" and engine.url.database
+    return Path(f"{sqlite or 'dither'}.admin-token").absolute()
+
+
+def _has_admin(connection: Connection) -> bool:
+    """Whether there is an admin's token; of processes that start together, one at a time looks and makes one."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("LOCK TABLE tokens IN SHARE ROW EXCLUSIVE MODE"))
+    return connection.execute(select(tokens.c.id).where(tokens.c.role == "admin").limit(1)).first() is not None
+
+
+def _write(file: Path, secret: str) -> None:
+    try:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise StartRefused(
+            f"The first admin's token would overwrite {file}, which is not of this database: move that file away first."
+        ) from None
+    except OSError as error:
+        raise StartRefused(
+            f"The first admin's token cannot be written to {file} ({error.strerror}): set DITHER_ADMIN_TOKEN instead."
+        ) from None
+    try:
+        with os.fdopen(descriptor, "w") as stream:
+            stream.write(f"{secret}\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError as error:
+        file.unlink()
+        raise StartRefused(f"The first admin's token cannot be written to {file} ({error.strerror}).") from None

@@ -1,0 +1,86 @@
+"""The keys of tickets in the database: read again and again, and the next one made when it is time.
+
+Any process makes it: two that do so at once want the same number, and one of them gets it.
+"""
+
+from dataclasses import asdict
+from typing import Any
+
+from sqlalchemy import Connection, Engine, select
+
+from dither_server.answers.writer import Writer
+from dither_server.clock import Clock, iso_time
+from dither_server.database.engine import insert_into
+from dither_server.database.refreshed import Refreshed
+from dither_server.database.schema import ticket_keys
+from dither_server.tickets.key_ring import KeyRing, TicketKey
+from dither_server.tickets.office import TicketOffice
+
+__all__ = ["TicketKeys"]
+
+
+class TicketKeys:
+    """Keeps a ticket office in keys."""
+
+    def __init__(self, engine: Engine, writer: Writer, office: TicketOffice, clock: Clock) -> None:
+        self._engine = engine
+        self._writer = writer
+        self._office = office
+        self._clock = clock
+        self._ring = KeyRing([], 0)
+        self._refreshed = Refreshed(self._read)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Reads the keys."""
+        self._refreshed.refresh()
+
+    def make_next(self) -> None:
+        """Makes the next key if it is time to."""
+        now = self._clock()
+        if self._ring.due(now):
+            self._make(self._ring.following(now))
+
+    def rotate(self) -> None:
+        """Makes the next key now: it signs as soon as every process knows it. One that is pending is not overtaken."""
+        self.refresh()
+        now = self._clock()
+        if self._ring.state(self._ring.keys[-1], now) != "pending":
+            self._make(self._ring.following(now))
+
+    def list(self) -> list[dict[str, Any]]:
+        """The keys, the oldest first, ready for JSON."""
+        ring, now = self._ring, self._clock()
+        return [_to_json(ring, key, now) for key in ring.keys]
+
+    @property
+    def fresh(self) -> bool:
+        """Whether every key that signs anywhere is known here."""
+        return self._ring.fresh(self._clock())
+
+    def _make(self, key: TicketKey) -> None:
+        self._writer.submit(lambda connection: _insert(connection, key)).result()
+        self.refresh()
+
+    def _read(self) -> None:
+        now = self._clock()
+        columns = (ticket_keys.c.number, ticket_keys.c.created_at, ticket_keys.c.signs_from)
+        with self._engine.connect() as connection:
+            self._ring = KeyRing([TicketKey(*row) for row in connection.execute(select(*columns))], now)
+        self._office.use(self._ring)
+
+
+def _insert(connection: Connection, key: TicketKey) -> None:
+    insert = insert_into(connection.dialect.name, ticket_keys).on_conflict_do_nothing(index_elements=["number"])
+    connection.execute(insert.values(**asdict(key)))
+
+
+def _to_json(ring: KeyRing, key: TicketKey, now: float) -> dict[str, Any]:
+    last = ring.last_expiry(key.number)
+    return {
+        "number": key.number,
+        "state": ring.state(key, now),
+        "created_at": iso_time(key.created_at),
+        "signs_from": iso_time(key.signs_from),
+        "counts_until": None if last is None else iso_time(last * 1000),
+    }

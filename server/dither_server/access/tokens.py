@@ -1,0 +1,246 @@
+"""Who may do what: tokens, their roles and collections, and the check of a request's."""
+
+import asyncio
+import hashlib
+import json
+import secrets
+from collections.abc import Collection as SizedIterable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from pydantic import SecretStr
+from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy.engine import Engine
+
+from dither_server.answers.writer import Writer
+from dither_server.clock import Clock, iso_time, milliseconds
+from dither_server.database.refreshed import Refreshed
+from dither_server.database.schema import tokens
+from dither_server.errors import Forbidden, InvalidBody, NotFound, Unauthorized
+
+__all__ = ["Access", "Role", "Token", "draw_token", "insert_token"]
+
+Role = Literal["admin", "analyst", "gateway"]
+
+_GRANTS: Mapping[Role, frozenset[Role]] = {
+    "admin": frozenset(get_args(Role)),
+    "analyst": frozenset({"analyst"}),
+    "gateway": frozenset({"gateway"}),
+}
+"""The roles that each role may act in."""
+
+_GATEWAYS_ONLY = (
+    "Tickets of this collection are for gateways, such as an app's own server: send the token of one in the header "
+    "Authorization: Bearer TOKEN."
+)
+_DAY = 24 * 3600 * 1000
+_ENVIRONMENT = "environment"
+"""The id of the admin that DITHER_ADMIN_TOKEN makes; it is in no table."""
+
+
+@dataclass(frozen=True)
+class Token:
+    """A token without its secret."""
+
+    id: str
+    role: Role
+    name: str
+    created_at: int
+    collections: frozenset[str] | None = None
+    """The ids of the collections that it is for; None for every one, those to come among them."""
+    expires_at: int | None = None
+    """No call takes it from then on; None for never."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The object of the wire format."""
+        return {
+            "id": self.id,
+            "role": self.role,
+            "name": self.name,
+            "created_at": iso_time(self.created_at),
+            "expires_at": None if self.expires_at is None else iso_time(self.expires_at),
+            "collections": None if self.collections is None else sorted(self.collections),
+        }
+
+    def check(self, role: Role, collection_id: str | None) -> None:
+        """Raises `Forbidden` unless its holder may act as `role`, and in that collection if there is one."""
+        if not self._may(role):
+            raise Forbidden(f"This call needs a token of the role {role} or admin.")
+        if not self._for(collection_id):
+            raise Forbidden("The token is for other collections: ask an admin for one that is for this collection.")
+
+    def acts_as(self, role: Role, collection_id: str) -> bool:
+        """Whether `check` would pass."""
+        return self._may(role) and self._for(collection_id)
+
+    def _may(self, role: Role) -> bool:
+        return role in _GRANTS[self.role]
+
+    def _for(self, collection_id: str | None) -> bool:
+        return self.collections is None or collection_id in self.collections
+
+
+class Access:
+    """The tokens that are valid, by their hashes: secrets are not kept, so they cannot be told or stolen."""
+
+    def __init__(self, engine: Engine, writer: Writer, clock: Clock, admin_token: SecretStr | None) -> None:
+        self._engine = engine
+        self._writer = writer
+        self._clock = clock
+        self._tokens: dict[bytes, Token] = {}
+        self._refreshed = Refreshed(self._read)
+        self.refresh()
+        self._environment: dict[bytes, Token] = {}
+        if admin_token is not None:
+            admin = Token(_ENVIRONMENT, "admin", "DITHER_ADMIN_TOKEN", milliseconds(clock()))
+            self._environment[_hash(admin_token.get_secret_value())] = admin
+
+    def refresh(self) -> None:
+        """Reads which tokens there are."""
+        self._refreshed.refresh()
+
+    def check(self, authorization: str | None, role: Role, collection_id: str | None = None) -> Token:
+        """The token that the header `Authorization` brings, which acts as `role`, in that collection if one is given.
+
+        Raises `Unauthorized` or `Forbidden`. Reads the database if the token is not known here, so not for the event
+        loop.
+        """
+        try:
+            token = self.identify(authorization)
+        except Unauthorized:
+            raise Unauthorized(_GATEWAYS_ONLY if role == "gateway" else None) from None
+        token.check(role, collection_id)
+        return token
+
+    def identify(self, authorization: str | None) -> Token:
+        """The token that the header `Authorization` brings, whatever it may do.
+
+        Raises `Unauthorized`. Reads the database if the token is not known here, so not for the event loop.
+        """
+        token = self._token(authorization)
+        # Another process may have just made it. Anybody can send tokens that nobody made, so all are read only for one.
+        if token is None and authorization is not None and _is_stored(self._engine, _digest(authorization)):
+            self.refresh()
+            token = self._token(authorization)
+        if token is None:
+            raise Unauthorized
+        return token
+
+    def with_id(self, token_id: str) -> tuple[bytes, Token] | None:
+        """The valid token with this id, and the hash of its secret."""
+        known = {**self._tokens, **self._environment}
+        return next(
+            ((digest, token) for digest, token in known.items() if token.id == token_id and self._valid(token)), None
+        )
+
+    async def check_soon(self, authorization: str | None, role: Role, collection_id: str | None = None) -> Token:
+        """`check` for the event loop."""
+        if self._token(authorization) is None:
+            return await asyncio.to_thread(self.check, authorization, role, collection_id)
+        return self.check(authorization, role, collection_id)
+
+    async def create(
+        self, role: Role, name: str, collections: SizedIterable[str] | None = None, days: int | None = None
+    ) -> tuple[str, Token]:
+        """A new token, for these collections or for all: its secret, never shown again, and what is known of it.
+
+        It expires after so many `days`, if given. Raises `InvalidBody` for an admin's token that is not for all.
+        """
+        if role == "admin" and collections is not None:
+            raise InvalidBody("collections: An admin's token is for every collection; leave the field out.")
+        secret, digest, token = draw_token(
+            self._clock, role, name, None if collections is None else frozenset(collections), days
+        )
+        await self._writer.run(lambda connection: insert_token(connection, digest, token))
+        await asyncio.to_thread(self.refresh)
+        return secret, token
+
+    def list(self) -> list[Token]:
+        """Every token that can be revoked, the oldest first."""
+        return sorted(self._tokens.values(), key=lambda token: (token.created_at, token.id))
+
+    async def revoke(self, token_id: str) -> None:
+        """Makes a token invalid. Raises `NotFound`."""
+        revoked = delete(tokens).where(tokens.c.id == token_id)
+        if not await self._writer.run(lambda connection: connection.execute(revoked).rowcount):
+            raise NotFound("There is no token with this id: the list of tokens has the ids.")
+        await asyncio.to_thread(self.refresh)
+
+    def _token(self, authorization: str | None) -> Token | None:
+        digest = _digest(authorization or "")
+        # What is looked up is a hash, so the time it takes says nothing about how near a guess is to a token.
+        token = self._environment.get(digest) or self._tokens.get(digest)
+        return token if _is_bearer(authorization) and token is not None and self._valid(token) else None
+
+    def _valid(self, token: Token) -> bool:
+        return token.expires_at is None or milliseconds(self._clock()) < token.expires_at
+
+    def _read(self) -> None:
+        self._tokens = _read(self._engine)
+
+
+def draw_token(
+    clock: Clock, role: Role, name: str, collections: frozenset[str] | None = None, days: int | None = None
+) -> tuple[str, bytes, Token]:
+    """A new token's secret, its hash, and what is known of it; it is stored nowhere yet."""
+    secret, now = f"dither_{role}_{secrets.token_urlsafe(32)}", milliseconds(clock())
+    expires_at = None if days is None else now + days * _DAY
+    return secret, _hash(secret), Token(secrets.token_hex(5), role, name, now, collections, expires_at)
+
+
+def _read(engine: Engine) -> dict[bytes, Token]:
+    """Every token that is stored, by its hash."""
+    columns = (
+        tokens.c.id,
+        tokens.c.role,
+        tokens.c.name,
+        tokens.c.created_at,
+        tokens.c.collections,
+        tokens.c.expires_at,
+    )
+    found = select(tokens.c.hash, *columns)
+    with engine.connect() as connection:
+        return {
+            row.hash: Token(
+                row.id,
+                row.role,
+                row.name,
+                row.created_at,
+                None if row.collections is None else frozenset(json.loads(row.collections)),
+                row.expires_at,
+            )
+            for row in connection.execute(found)
+        }
+
+
+def _is_bearer(authorization: str | None) -> bool:
+    return (authorization or "").partition(" ")[0].lower() == "bearer"
+
+
+def _is_stored(engine: Engine, digest: bytes) -> bool:
+    with engine.connect() as connection:
+        return connection.execute(select(tokens.c.id).where(tokens.c.hash == digest)).first() is not None
+
+
+def _digest(authorization: str) -> bytes:
+    """The hash of the token in a header `Authorization`."""
+    return _hash(authorization.partition(" ")[2].strip())
+
+
+def _hash(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode()).digest()
+
+
+def insert_token(connection: Connection, digest: bytes, token: Token) -> None:
+    """Stores a token, by the hash of its secret."""
+    row = {
+        "id": token.id,
+        "hash": digest,
+        "role": token.role,
+        "name": token.name,
+        "created_at": token.created_at,
+        "collections": None if token.collections is None else json.dumps(sorted(token.collections)),
+        "expires_at": token.expires_at,
+    }
+    connection.execute(insert(tokens), row)

@@ -1,0 +1,156 @@
+"""What is counted in memory and written about each second: tickets and answers by question, and refused answers.
+
+Neither issuing a ticket nor refusing an answer writes anything, so that a flood of either is no flood of writes: in a
+second there are no more rows to write than questions, gateways and causes. What a process had not written when it died
+is missing from these tables, and from nothing else: they say how well a collection goes, and no answer rests on them.
+"""
+
+import logging
+import threading
+from collections import Counter
+from collections.abc import Collection, Mapping
+
+from sqlalchemy import Connection
+
+from dither_server.answers.rules import Arrival
+from dither_server.answers.sql import number_queries
+from dither_server.answers.writer import Writer
+from dither_server.database.engine import insert_into
+from dither_server.database.schema import refusals, tallies
+from dither_server.errors import Unavailable
+
+__all__ = ["PERIOD", "PROMPT", "Tally"]
+
+PERIOD = 600
+"""Seconds: tickets that were issued in one period are counted together."""
+PROMPT = 3600
+"""Seconds from its ticket's issue within which an answer is prompt."""
+
+_FLUSH_SECONDS = 1.0
+
+_log = logging.getLogger(__name__)
+
+
+_Slice = tuple[int, bytes, int, int]
+"""Tickets with this in common: collection, packed query, gateway, period. A plain tuple, since each ticket has one."""
+
+
+class Tally:
+    """Counts for any thread; writes through `writer`."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self.slot = 0
+        """Numbers the process: it has rows of its own."""
+        self._lock = threading.Lock()
+        self._tickets: Counter[_Slice] = Counter()
+        self._answers: Counter[_Slice] = Counter()
+        self._late: Counter[_Slice] = Counter()
+        """Of the answers, those that were not prompt."""
+        self._refused: Counter[tuple[int, str]] = Counter()
+        self._queries: dict[bytes, int] = {}
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="dither-tally", daemon=True)
+
+    def start(self) -> None:
+        """Starts the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Writes what is left, and ends the thread."""
+        self._stopping.set()
+        self._thread.join()
+
+    def issued(self, collection: int, query: bytes, gateway: int, at: int) -> None:
+        """A ticket was issued at `at` (seconds)."""
+        with self._lock:
+            self._tickets[collection, query, gateway, at // PERIOD] += 1
+
+    def answered(self, arrivals: Collection[Arrival]) -> None:
+        """These answers were stored."""
+        slices, late = [], []
+        for (collection, ticket), query, _, received_at, _, gateway, _ in arrivals:
+            at = int.from_bytes(ticket[:4], "big")
+            of = (collection, query, gateway, at // PERIOD)
+            slices.append(of)
+            if received_at >= (at + PROMPT) * 1000:
+                late.append(of)
+        with self._lock:
+            self._answers.update(slices)
+            self._late.update(late)
+
+    def refused(self, collection: int, cause: str, count: int = 1) -> None:
+        """Answers were refused; `cause` is the name of a problem."""
+        with self._lock:
+            self._refused[collection, cause] += count
+
+    def flush(self) -> None:
+        """Writes what was counted. Raises what the writer does, and then has it still."""
+        with self._lock:
+            tickets, answers, late, refused = self._tickets, self._answers, self._late, self._refused
+            self._tickets, self._answers, self._late, self._refused = Counter(), Counter(), Counter(), Counter()
+        if not (tickets or answers or refused):
+            return
+        try:
+            job = self._writer.submit(lambda connection: self._write(connection, tickets, answers, late, refused))
+            self._queries |= job.result()
+        except BaseException:
+            with self._lock:
+                self._tickets += tickets
+                self._answers += answers
+                self._late += late
+                self._refused += refused
+            raise
+
+    def _run(self) -> None:
+        while True:
+            stopping = self._stopping.wait(_FLUSH_SECONDS)
+            try:
+                self.flush()
+            except Unavailable:
+                pass  # said by the writer; the next second tries again
+            except Exception as error:
+                _log.error("the tally could not be written", extra={"error": type(error).__name__})
+            if stopping:
+                return
+
+    def _write(
+        self,
+        connection: Connection,
+        tickets: Mapping[_Slice, int],
+        answers: Mapping[_Slice, int],
+        late: Mapping[_Slice, int],
+        refused: Mapping[tuple[int, str], int],
+    ) -> dict[bytes, int]:
+        """Adds to the tables; returns the row numbers of queries that were not known."""
+        slices = tickets.keys() | answers.keys()
+        found = number_queries(connection, {query for _, query, _, _ in slices} - self._queries.keys())
+        numbers = self._queries | found
+        rows = [
+            {
+                "collection": of[0],
+                "query": numbers[of[1]],
+                "gateway": of[2],
+                "period": of[3],
+                "slot": self.slot,
+                "tickets": tickets.get(of, 0),
+                "answers": answers.get(of, 0),
+                "prompt": answers.get(of, 0) - late.get(of, 0),
+            }
+            for of in slices
+        ]
+        if rows:
+            add = insert_into(connection.dialect.name, tallies)
+            more = {name: tallies.c[name] + add.excluded[name] for name in ("tickets", "answers", "prompt")}
+            keys = ["collection", "query", "gateway", "period", "slot"]
+            connection.execute(add.on_conflict_do_update(index_elements=keys, set_=more), rows)
+        if refused:
+            add = insert_into(connection.dialect.name, refusals)
+            more = {"count": refusals.c.count + add.excluded.count}
+            causes = [
+                {"collection": collection, "cause": cause, "slot": self.slot, "count": count}
+                for (collection, cause), count in refused.items()
+            ]
+            keys = ["collection", "cause", "slot"]
+            connection.execute(add.on_conflict_do_update(index_elements=keys, set_=more), causes)
+        return found

@@ -1,0 +1,130 @@
+"""What several calls share: who is asking, what is asked about, and how it is documented.
+
+A token comes in the header `Authorization`. Reads are also open to a browser whose person has signed in to the pages
+(`sessions.py`); calls that change something never are, so no other site can have them sent.
+"""
+
+from typing import Annotated, Any
+
+from fastapi import Depends, Request
+
+from dither_server.access.tokens import Role, Token
+from dither_server.audit import audit
+from dither_server.collections.collections import Collection
+from dither_server.errors import Unauthorized
+from dither_server.service.service import Service, service_of
+
+__all__ = [
+    "OPTIONAL_TOKEN",
+    "TOKEN",
+    "CollectionOf",
+    "ServiceOf",
+    "authorization",
+    "caller",
+    "check_analyst",
+    "check_reader",
+    "done",
+    "knows",
+    "may_read",
+    "needs",
+    "reads",
+    "session_cookie",
+    "signed_in",
+]
+
+TOKEN: dict[str, Any] = {"security": [{"token": []}]}
+OPTIONAL_TOKEN: dict[str, Any] = {"security": [{}, {"token": []}]}
+
+ServiceOf = Annotated[Service, Depends(service_of)]
+
+
+def _collection(collection_id: str, service: ServiceOf) -> Collection:
+    return service.collections.get(collection_id)
+
+
+CollectionOf = Annotated[Collection, Depends(_collection)]
+
+
+def authorization(request: Request) -> str | None:
+    """The request's `Authorization` header."""
+    return request.headers.get("authorization")
+
+
+def needs(role: Role) -> Any:
+    """A dependency: the call is refused unless it comes with a token that acts as `role`, and `done` knows by whom."""
+
+    def check(request: Request) -> None:
+        request.state.token = service_of(request).access.check(authorization(request), role)
+
+    return Depends(check)
+
+
+def done(request: Request, what: str, **facts: object) -> None:
+    """Says in the audit that whoever asks did `what`; for calls that `needs` or `form_admin` have let through."""
+    audit(what, request.state.token.id, **facts)
+
+
+def session_cookie(request: Request) -> str:
+    """The name of the cookie; over https one that browsers take from this host alone, and send nowhere else."""
+    return "__Host-dither_session" if request.url.scheme == "https" else "dither_session"
+
+
+def _cookie(request: Request, name: str) -> str | None:
+    """The value of one cookie: all of them are as many as a stranger likes to send, and are not made a table of."""
+    prefix = f"{name}="
+    for header in request.headers.getlist("cookie"):
+        if prefix not in header:
+            continue
+        for part in header.split(";"):
+            if part.strip().startswith(prefix):
+                return part.strip().removeprefix(prefix)
+    return None
+
+
+def signed_in(request: Request) -> Token | None:
+    """The token of whoever has signed in with this browser."""
+    return service_of(request).sessions.token(_cookie(request, session_cookie(request)))
+
+
+def caller(request: Request) -> Token | None:
+    """The token that a request brings, or that of whoever has signed in with this browser; None for a stranger.
+
+    May read the database, so not for the event loop.
+    """
+    header = authorization(request)
+    if not header:
+        return signed_in(request)
+    try:
+        return service_of(request).access.identify(header)
+    except Unauthorized:
+        return None
+
+
+def reads(token: Token | None, collection: Collection) -> bool:
+    """Whether a caller may read the collection's posterior, and so may know how many have answered."""
+    return collection.visibility == "public" or (token is not None and token.acts_as("analyst", collection.id))
+
+
+def check_analyst(request: Request, collection: Collection) -> None:
+    """Raises `Unauthorized` or `Forbidden` unless whoever asks is an analyst of the collection."""
+    token = None if authorization(request) else signed_in(request)
+    if token is None:
+        service_of(request).access.check(authorization(request), "analyst", collection.id)
+    else:
+        token.check("analyst", collection.id)
+
+
+def check_reader(request: Request, collection: Collection) -> None:
+    """Raises `Unauthorized` or `Forbidden` unless the request may read the collection's posterior."""
+    if collection.visibility != "public":
+        check_analyst(request, collection)
+
+
+def may_read(request: Request, collection: Collection) -> bool:
+    """Whether `check_reader` would pass."""
+    return collection.visibility == "public" or reads(caller(request), collection)
+
+
+def knows(request: Request, token: Token | None, collection: Collection) -> bool:
+    """Whether a caller may be told that there is this collection, and how many have answered it."""
+    return service_of(request).public_listing or reads(token, collection)

@@ -1,0 +1,109 @@
+"""`/v1/collections`: create, list, show, change the state."""
+
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from starlette.concurrency import run_in_threadpool
+
+from dither_server.api.callers import OPTIONAL_TOKEN, TOKEN, CollectionOf, ServiceOf, caller, done, knows, needs
+from dither_server.api.messages import StateBody, TermsList, TermsReply
+from dither_server.api.messages.examples import TERMS
+from dither_server.collections.specification import CollectionSpec
+from dither_server.errors import CollectionClosed, Forbidden, NotFound, Unauthorized
+from dither_server.http.bodies import BODY_REFUSALS, read_body, validate_body
+from dither_server.http.openapi import json_body, reply
+from dither_server.http.problems import problems
+
+__all__ = ["MODELS", "add_routes"]
+
+MODELS = (CollectionSpec, StateBody)
+
+_PATH = "/v1/collections"
+_LOCATION = {"Location": {"description": "The path of the collection.", "schema": {"type": "string"}}}
+_WRITE = (*BODY_REFUSALS, Unauthorized, Forbidden)
+
+
+def add_routes(app: FastAPI) -> None:
+    """Adds the calls."""
+    app.add_api_route(
+        _PATH,
+        create_collection,
+        methods=["POST"],
+        status_code=201,
+        response_model=TermsReply,
+        tags=["collections"],
+        dependencies=[needs("admin")],
+        responses={
+            201: {**reply("The collection was created; these are its terms.", created=TERMS), "headers": _LOCATION},
+            **problems(*_WRITE),
+        },
+        openapi_extra={"requestBody": json_body(CollectionSpec), **TOKEN},
+    )
+    app.add_api_route(
+        _PATH,
+        list_collections,
+        methods=["GET"],
+        response_model=TermsList,
+        tags=["collections"],
+        responses={
+            200: reply(
+                "The terms of every collection that is public or that the caller may read; there may be none.",
+                one={"collections": [TERMS]},
+            ),
+            **problems(),
+        },
+        openapi_extra=OPTIONAL_TOKEN,
+    )
+    app.add_api_route(
+        f"{_PATH}/{{collection_id}}",
+        show_collection,
+        methods=["GET"],
+        response_model=TermsReply,
+        tags=["collections"],
+        responses={200: reply("The collection's terms as they are now.", terms=TERMS), **problems(NotFound)},
+        openapi_extra=OPTIONAL_TOKEN,
+    )
+    app.add_api_route(
+        f"{_PATH}/{{collection_id}}",
+        change_state,
+        methods=["PATCH"],
+        response_model=TermsReply,
+        tags=["collections"],
+        dependencies=[needs("admin")],
+        responses={
+            200: reply(
+                "The collection is in that state, whether or not it was before; these are its terms.",
+                paused={**TERMS, "state": "paused"},
+            ),
+            **problems(*_WRITE, NotFound, CollectionClosed),
+        },
+        openapi_extra={"requestBody": json_body(StateBody, pause={"state": "paused"}), **TOKEN},
+    )
+
+
+async def create_collection(request: Request, response: Response, service: ServiceOf) -> dict[str, Any]:
+    """Creates a collection from its specification; it is open from the start, or from `opens_at` on."""
+    collection = await service.create_collection(await read_body(request))
+    done(request, "collection created", collection=collection.id)
+    response.headers["Location"] = f"{_PATH}/{collection.id}"
+    return await run_in_threadpool(service.collections.terms, collection)
+
+
+def list_collections(request: Request, service: ServiceOf) -> dict[str, Any]:
+    """Lists the collections whose posterior the caller may read, the newest first."""
+    token = caller(request)
+    return {"collections": service.collections.all_terms(lambda one: knows(request, token, one))}
+
+
+def show_collection(request: Request, collection: CollectionOf, service: ServiceOf) -> dict[str, Any]:
+    """Shows a collection's terms to whoever has its id; how many have answered, to who may read the posterior."""
+    terms = service.collections.terms(collection)
+    return terms if knows(request, caller(request), collection) else terms | {"answers": None}
+
+
+async def change_state(request: Request, collection: CollectionOf, service: ServiceOf) -> dict[str, Any]:
+    """Opens, pauses or closes a collection. A paused one takes answers to tickets it issued before; closed is final."""
+    body = validate_body(StateBody, await read_body(request))
+    changed = await service.collections.set_state(collection.id, body.state)
+    done(request, "state changed", collection=collection.id, state=body.state)
+    return await run_in_threadpool(service.collections.terms, changed)

@@ -1,0 +1,79 @@
+"""`/healthz`, `/readyz`, `/metrics`: for whoever runs the server."""
+
+import hmac
+
+from fastapi import FastAPI, Request, Response
+from pydantic import SecretStr
+from starlette.concurrency import run_in_threadpool
+
+from dither_server.api.callers import OPTIONAL_TOKEN, ServiceOf, authorization
+from dither_server.api.messages import StatusReply
+from dither_server.errors import Forbidden, Unauthorized
+from dither_server.http.openapi import reply
+from dither_server.http.problems import problems
+from dither_server.metrics import Metrics
+
+__all__ = ["add_routes"]
+
+
+def add_routes(app: FastAPI) -> None:
+    """Adds the calls."""
+    app.add_api_route(
+        "/healthz",
+        live,
+        methods=["GET"],
+        response_model=StatusReply,
+        tags=["operators"],
+        responses={200: reply("The process answers; nothing else is looked at.", live={"status": "ok"}), **problems()},
+    )
+    app.add_api_route(
+        "/readyz",
+        ready,
+        methods=["GET"],
+        response_model=StatusReply,
+        tags=["operators"],
+        responses={
+            200: reply("The database answers, and every part of the server lives.", ready={"status": "ready"}),
+            **problems(),
+        },
+    )
+    text = {"description": "Prometheus' text format.", "content": {"text/plain": {"schema": {"type": "string"}}}}
+    app.add_api_route(
+        "/metrics",
+        show_metrics,
+        methods=["GET"],
+        response_class=Response,
+        tags=["operators"],
+        responses={200: text, **problems(Unauthorized, Forbidden)},
+        openapi_extra=OPTIONAL_TOKEN,
+    )
+
+
+async def live() -> dict[str, str]:
+    """Says that the process answers."""
+    return {"status": "ok"}
+
+
+async def ready(service: ServiceOf) -> dict[str, str]:
+    """Says whether answers can be stored and learnt."""
+    await service.check_ready()
+    return {"status": "ready"}
+
+
+async def show_metrics(request: Request, service: ServiceOf) -> Response:
+    """Shows the metrics, none about a person: to the `DITHER_METRICS_TOKEN`, an admin's, or whom the settings let."""
+    if not service.public_metrics and not _is_metrics_token(request, service.metrics_token):
+        await service.access.check_soon(authorization(request), "admin")
+    ready = await service.ready()
+    # In a thread, since many collections have many lines.
+    text = await run_in_threadpool(service.metrics.exposition, ready)
+    return Response(text, media_type=Metrics.content_type)
+
+
+def _is_metrics_token(request: Request, secret: SecretStr | None) -> bool:
+    if secret is None:
+        return False
+    scheme, _, token = (authorization(request) or "").partition(" ")
+    return scheme.lower() == "bearer" and hmac.compare_digest(
+        token.strip().encode(), secret.get_secret_value().encode()
+    )

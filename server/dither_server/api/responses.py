@@ -1,0 +1,261 @@
+"""`POST …/responses` and `…/responses/batch`: plain Starlette routes, since every answer passes here."""
+
+import asyncio
+import json
+from collections import Counter
+from functools import lru_cache
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+
+from dither_server.answers.rules import Arrival, Fate, hash_retry_key
+from dither_server.answers.writer import MAX_ROWS
+from dither_server.api.callers import OPTIONAL_TOKEN, authorization
+from dither_server.api.messages import BatchBody, BatchReply, ReceiptReply, ResponseBody, batch_marks
+from dither_server.api.messages.common import EXAMPLE_RETRY_KEY
+from dither_server.api.messages.examples import RECEIPT
+from dither_server.clock import milliseconds
+from dither_server.collections.collections import Collection
+from dither_server.errors import (
+    AlreadyAnswered,
+    BodyTooLarge,
+    CollectionClosed,
+    CollectionFull,
+    Forbidden,
+    InvalidAnswer,
+    InvalidBody,
+    NotFound,
+    Refusal,
+    TicketExpired,
+    TicketForeign,
+    TicketInvalid,
+    TryLater,
+    Unauthorized,
+)
+from dither_server.http.bodies import (
+    BODY_REFUSALS,
+    MAX_ANSWER_BODY,
+    MAX_BATCH_BODY,
+    MAX_UNKNOWN_BATCH_BODY,
+    check_marks,
+    read_body,
+    validate_body,
+)
+from dither_server.http.openapi import COLLECTION_ID, Operation, json_body, json_response
+from dither_server.http.problems import Problem, problem_of, problems
+from dither_server.service.service import Service, service_of
+from dither_server.tickets.office import TicketOffice
+from dither_server.tickets.packing import n_answers
+
+__all__ = ["CALLS", "OPERATIONS", "add_routes"]
+
+_PATH = "/v1/collections/{collection_id}/responses"
+_PAUSE_EVERY = 64
+"""Answers of a batch after which others get a turn."""
+_UNKNOWN_BATCH = 500
+"""Answers that a batch may have of which nobody known says that they are worth reading."""
+
+_MOST_FORGED = 100
+"""Tickets of such a batch that may be forged: who sends more has none that are worth looking for."""
+
+_REFUSED: dict[Fate, type[Refusal]] = {
+    Fate.TAKEN: AlreadyAnswered,
+    Fate.CLOSED: CollectionClosed,
+    Fate.EXPIRED: TicketExpired,
+    Fate.FULL: CollectionFull,
+}
+_OUTCOMES = {fate: fate.name.lower() for fate in Fate}
+"""What metrics call them."""
+
+
+def add_routes(app: FastAPI) -> None:
+    """Adds the calls."""
+    app.add_route(_PATH, respond, methods=["POST"], include_in_schema=False)
+    app.add_route(f"{_PATH}/batch", respond_batch, methods=["POST"], include_in_schema=False)
+
+
+async def respond(request: Request) -> Response:
+    """Stores one answer; the reply comes after it is safe."""
+    service = service_of(request)
+    collection = await service.collections.find(request.path_params["collection_id"])
+    content = await read_body(request, MAX_ANSWER_BODY)
+    try:
+        body = validate_body(ResponseBody, content)
+        arrival = _arrival(service.tickets, collection.number, body, service.clock())
+        [fate] = await service.writer.store([arrival])
+        if fate in _REFUSED:
+            raise _REFUSED[fate]
+    except TryLater:
+        raise
+    except Refusal as error:
+        _count_refused(service, collection, problem_of(error)[0].name)
+        raise
+    service.metrics.answered(_OUTCOMES[fate])
+    receipt = service.tickets.receipt(arrival.key[1])
+    return Response(f'{{"receipt":"{receipt}"}}', _status(fate), media_type="application/json")
+
+
+async def respond_batch(request: Request) -> Response:
+    """Stores many answers; each has a fate of its own."""
+    service = service_of(request)
+    collection = await service.collections.find(request.path_params["collection_id"])
+    known = await _is_gateway(request, service, collection)
+    body = await _read_batch(request, known)
+    now = service.clock()
+    outcomes: list[Arrival | Refusal] = []
+    forged = 0
+    for i, response in enumerate(body.responses):
+        try:
+            outcomes.append(_arrival(service.tickets, collection.number, response, now))
+        except Refusal as refusal:
+            outcomes.append(refusal)
+            forged += isinstance(refusal, TicketInvalid)
+            if forged > _MOST_FORGED and not known:
+                raise TicketInvalid(
+                    f"More than {_MOST_FORGED} tickets of the batch are not this server's: nothing was stored."
+                ) from None
+        if i % _PAUSE_EVERY == _PAUSE_EVERY - 1:
+            await asyncio.sleep(0)
+    arrivals = [outcome for outcome in outcomes if isinstance(outcome, Arrival)]
+    parts = [arrivals[at : at + MAX_ROWS] for at in range(0, len(arrivals), MAX_ROWS)]
+    stored = await asyncio.gather(*(service.writer.store(part) for part in parts))
+    fates = [fate for part in stored for fate in part]
+    following = iter(fates)
+    refused: Counter[str] = Counter()
+    items = [
+        _item(service.tickets, outcome, next(following), refused)
+        if isinstance(outcome, Arrival)
+        else _refused_item(outcome, refused)
+        for outcome in outcomes
+    ]
+    for fate, count in Counter(fates).items():
+        if fate not in _REFUSED:
+            service.metrics.answered(_OUTCOMES[fate], count)
+    for cause, count in refused.items():
+        _count_refused(service, collection, cause, count)
+    return Response('{"responses":[' + ",".join(items) + "]}", 200, media_type="application/json")
+
+
+async def _read_batch(request: Request, known: bool) -> BatchBody:
+    """A batch: of any size up to `MAX_BATCH_BODY` from a gateway, and from others what costs little."""
+    if known:
+        return validate_body(BatchBody, await read_body(request, MAX_BATCH_BODY))
+    too_large = BodyTooLarge(
+        f"Without a gateway's token a batch has at most {_UNKNOWN_BATCH:,} answers, "
+        f"in {MAX_UNKNOWN_BATCH_BODY:,} bytes: send several."
+    )
+    try:
+        content = await read_body(request, MAX_UNKNOWN_BATCH_BODY)
+        check_marks(content, batch_marks(_UNKNOWN_BATCH))
+    except (BodyTooLarge, InvalidBody):
+        raise too_large from None
+    body = validate_body(BatchBody, content)
+    if len(body.responses) > _UNKNOWN_BATCH:
+        raise too_large
+    return body
+
+
+async def _is_gateway(request: Request, service: Service, collection: Collection) -> bool:
+    """Whether the request brings a token that acts as a gateway; any other is as good as none."""
+    token = authorization(request)
+    if token is None:
+        return False
+    try:
+        await service.access.check_soon(token, "gateway", collection.id)
+    except (Unauthorized, Forbidden):
+        return False
+    return True
+
+
+CALLS = {"responses": respond, "responses/batch": respond_batch}
+"""By the end of the path, for `Shortcut`."""
+
+
+def _arrival(tickets: TicketOffice, collection: int, body: ResponseBody, now: float) -> Arrival:
+    """The answer in `body` if its ticket is genuine and of the collection, and the answer one of its query's."""
+    ticket = tickets.open(body.ticket)
+    if ticket.collection != collection:
+        raise TicketForeign
+    if body.answer >= n_answers(ticket.query):
+        raise InvalidAnswer(f"The answer to this ticket's query must be from 0 to {n_answers(ticket.query) - 1}.")
+    key = (collection, ticket.key)
+    retry_hash = None if body.retry_key is None else hash_retry_key(ticket.key, body.retry_key)
+    return Arrival(key, ticket.query, body.answer, milliseconds(now), ticket.expired(now), ticket.gateway, retry_hash)
+
+
+def _status(fate: Fate) -> int:
+    return 201 if fate is Fate.STORED else 200
+
+
+def _count_refused(service: Service, collection: Collection, cause: str, count: int = 1) -> None:
+    service.metrics.answered(cause, count)
+    service.tally.refused(collection.number, cause, count)
+
+
+def _item(tickets: TicketOffice, arrival: Arrival, fate: Fate, refused: Counter[str]) -> str:
+    """One item of the reply to a batch."""
+    if fate in _REFUSED:
+        return _refused_item(_REFUSED[fate](), refused)
+    return f'{{"status":{_status(fate)},"receipt":"{tickets.receipt(arrival.key[1])}"}}'
+
+
+def _refused_item(error: Refusal, refused: Counter[str]) -> str:
+    """The same for a refusal, whose cause is counted."""
+    problem, detail = problem_of(error)
+    refused[problem.name] += 1
+    return _refusal(problem, detail)
+
+
+@lru_cache(maxsize=64)
+def _refusal(problem: Problem, detail: str) -> str:
+    return json.dumps({"status": problem.status, "type": problem.type, "detail": detail})
+
+
+def _documents() -> tuple[dict[str, Any], dict[str, Any]]:
+    response = {"ticket": "q0AHvVvxzmWC…", "answer": 1, "retry_key": EXAMPLE_RETRY_KEY}
+    shared = (*BODY_REFUSALS, NotFound)
+    ticket = (TicketInvalid, TicketForeign, TicketExpired, AlreadyAnswered)
+    own = (InvalidAnswer, *ticket, CollectionClosed, CollectionFull)
+    one = {
+        "tags": ["respondents"],
+        "summary": "Send an answer",
+        "description": "Acknowledged once it is stored for good. Sending the same bytes again, `retry_key` and all, is "
+        "safe. Whoever has the ticket without the key is told that it is used, and nothing of its answer.",
+        "operationId": "respond",
+        "parameters": [COLLECTION_ID],
+        "requestBody": json_body(ResponseBody, answer=response),
+        "responses": {
+            "201": json_response("The answer is stored for good.", ReceiptReply, stored=RECEIPT),
+            "200": json_response(
+                "The same answer was stored before, with the same `retry_key`; the same receipt.",
+                ReceiptReply,
+                repeated=RECEIPT,
+            ),
+            **{str(status): text for status, text in problems(*shared, *own).items()},
+        },
+    }
+    items = [{"status": 201, **RECEIPT}, {"status": 410, "type": "urn:dither:ticket-expired", "detail": "…"}]
+    many = {
+        "tags": ["respondents"],
+        "summary": "Send many answers",
+        "description": "Up to 10,000 answers with a token that acts as a gateway, 500 without, each with a fate of its "
+        "own, in order. After a 503, send all again.",
+        "operationId": "respond_batch",
+        "parameters": [COLLECTION_ID],
+        "requestBody": json_body(BatchBody, answers={"responses": [response]}),
+        "responses": {
+            "200": json_response(
+                "The body was read; what became of each answer, in order.", BatchReply, mixed={"responses": items}
+            ),
+            **{str(status): text for status, text in problems(*shared, TicketInvalid).items()},
+        },
+        **OPTIONAL_TOKEN,
+    }
+    return one, many
+
+
+_one, _many = _documents()
+OPERATIONS = [
+    Operation(_PATH, "post", _one, (ResponseBody, ReceiptReply)),
+    Operation(f"{_PATH}/batch", "post", _many, (BatchBody, BatchReply)),
+]

@@ -1,0 +1,191 @@
+"""`POST …/tickets`: a plain Starlette route, since every respondent passes here.
+
+Issuing a ticket writes nothing by itself, but for one that an invitation is redeemed for; tallies are written later.
+"""
+
+import asyncio
+import json
+from contextlib import suppress
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+
+from dither_client import InvalidEpsilon
+from dither_client.mechanisms.epsilon import listed, wire_epsilon
+from dither_server.access.invitations import Invitation
+from dither_server.api.callers import OPTIONAL_TOKEN, authorization
+from dither_server.api.messages import TicketReply, TicketsBody, TicketsReply
+from dither_server.api.messages.examples import TICKET
+from dither_server.clock import iso_time
+from dither_server.collections.collections import Collection
+from dither_server.errors import (
+    CollectionClosed,
+    CollectionFull,
+    CollectionNotOpen,
+    CollectionPaused,
+    Forbidden,
+    InvalidBody,
+    InvitationInvalid,
+    InvitationUsed,
+    NotByInvitation,
+    NotFound,
+    TicketExpired,
+    TicketInvalid,
+    TooManyTickets,
+    Unauthorized,
+)
+from dither_server.http.bodies import BODY_REFUSALS, MAX_TICKET_BODY, parse_json, read_body, validate_body
+from dither_server.http.openapi import COLLECTION_ID, Operation, json_body
+from dither_server.http.problems import problems
+from dither_server.owner.collection_learner import Published
+from dither_server.service.service import Service, service_of
+from dither_server.tickets.office import TICKET_LIFE, Ticket
+from dither_server.tickets.packing import unpack_query
+
+__all__ = ["CALLS", "OPERATIONS", "add_routes"]
+
+_PATH = "/v1/collections/{collection_id}/tickets"
+_PAUSE_EVERY = 64
+"""Tickets after which others get a turn."""
+
+
+def add_routes(app: FastAPI) -> None:
+    """Adds the call."""
+    app.add_route(_PATH, issue_tickets, methods=["POST"], include_in_schema=False)
+
+
+async def issue_tickets(request: Request) -> Response:
+    """Draws a question for each ticket and signs them; redeems the invitation where one is needed."""
+    service = service_of(request)
+    collection = await service.collections.find(request.path_params["collection_id"])
+    token, gateway = None, 0
+    if collection.admission == "gateway":
+        token = await service.access.check_soon(authorization(request), "gateway", collection.id)
+        gateway = await service.gateways.number(token)
+    service.limits.admit(request, token)  # before anything of the body is looked at
+    body = await read_body(request, MAX_TICKET_BODY) or b"{}"
+    asked = validate_body(TicketsBody, body)
+    count = asked.count
+    service.limits.take(request, count or 1, token)
+    epsilon = collection.specification.epsilon if asked.epsilon is None else _chosen(collection, body)
+    if collection.admission == "invite":
+        return await _redeem(service, collection, _invitation(collection, asked), epsilon)
+    if asked.invitation is not None or asked.retry_key is not None:
+        raise NotByInvitation
+    service.collections.check_issues(collection)
+    published = await service.owner.questions(collection)
+    service.metrics.issued(count or 1)
+    if count is None:
+        return Response(_ticket(service, collection, published, epsilon, gateway), 201, media_type="application/json")
+    tickets = []
+    for i in range(count):
+        tickets.append(_ticket(service, collection, published, epsilon, gateway))
+        if i % _PAUSE_EVERY == _PAUSE_EVERY - 1:
+            await asyncio.sleep(0)
+    return Response('{"tickets":[' + ",".join(tickets) + "]}", 201, media_type="application/json")
+
+
+CALLS = {"tickets": issue_tickets}
+"""By the end of the path, for `Shortcut`."""
+
+
+def _chosen(collection: Collection, body: bytes) -> Fraction:
+    """The ε that a valid `body` chooses, as the decimal it writes. Raises `InvalidBody` unless it may be chosen."""
+    choices = collection.specification.epsilon_choices
+    with suppress(InvalidEpsilon):
+        epsilon = wire_epsilon(parse_json(body)["epsilon"])
+        if epsilon in choices:
+            return epsilon
+    raise InvalidBody(f"epsilon: Input should be one of the collection's choices: {listed(choices)}.")
+
+
+def _invitation(collection: Collection, asked: TicketsBody) -> Invitation:
+    """The invitation in a request. Raises `InvitationInvalid` and `InvalidBody`."""
+    if asked.count is not None:
+        raise InvalidBody("count: An invitation is worth one ticket; leave the field out.")
+    if asked.invitation is None:
+        raise InvitationInvalid
+    if asked.retry_key is None:
+        raise InvalidBody("retry_key: Field required with an invitation.")
+    return Invitation(collection.number, asked.invitation, asked.retry_key)
+
+
+async def _redeem(service: Service, collection: Collection, invitation: Invitation, epsilon: Fraction) -> Response:
+    """The ticket of an invitation: whatever has become of the collection since, the one that was given for it."""
+    ticket = await service.invitations.ticket(invitation)
+    if ticket is None:
+        service.collections.check_issues(collection)
+        question = service.owner.draw(await service.owner.questions(collection), epsilon)
+        drawn, expires_at = service.tickets.issue(collection.number, question.packed)
+        ticket = await service.invitations.redeem(invitation, drawn)
+        if ticket == drawn:
+            service.metrics.issued(1)
+            service.tally.issued(collection.number, question.packed, 0, expires_at - TICKET_LIFE)
+    opened = _opened(service, ticket)
+    query = json.dumps(unpack_query(opened.query).to_json(), separators=(",", ":"))
+    return Response(_reply(ticket, query, opened.expires_at), 201, media_type="application/json")
+
+
+def _opened(service: Service, ticket: str) -> Ticket:
+    """What an invitation's ticket says. Raises `TicketExpired`, also when the key that signed it is there no more."""
+    with suppress(TicketInvalid):
+        opened = service.tickets.open(ticket)
+        if not opened.expired(service.clock()):
+            return opened
+    raise TicketExpired("The invitation's ticket has expired, and there is one for each: ask to be invited again.")
+
+
+def _ticket(service: Service, collection: Collection, published: Published, epsilon: Fraction, gateway: int) -> str:
+    """The JSON of a new ticket."""
+    question = service.owner.draw(published, epsilon)
+    ticket, expires_at = service.tickets.issue(collection.number, question.packed, gateway)
+    service.tally.issued(collection.number, question.packed, gateway, expires_at - TICKET_LIFE)
+    return _reply(ticket, question.json, expires_at)
+
+
+def _reply(ticket: str, query: str, expires_at: int) -> str:
+    return f'{{"ticket":"{ticket}","query":{query},"expires_at":"{_second(expires_at)}"}}'
+
+
+@lru_cache(maxsize=8)
+def _second(at: int) -> str:
+    return iso_time(at * 1000)
+
+
+def _document() -> dict[str, Any]:
+    schemas = [{"$ref": f"#/components/schemas/{model.__name__}"} for model in (TicketReply, TicketsReply)]
+    examples = {"one": {"value": TICKET}, "many": {"value": {"tickets": [TICKET]}}}
+    issued = {
+        "description": "The ticket; the tickets where the body has a `count`.",
+        "content": {"application/json": {"schema": {"anyOf": schemas}, "examples": examples}},
+    }
+    refusals = problems(
+        *BODY_REFUSALS, Unauthorized, Forbidden, NotFound,
+        CollectionNotOpen, CollectionPaused, CollectionClosed, CollectionFull, NotByInvitation, InvitationInvalid,
+        InvitationUsed, TicketExpired, TooManyTickets,
+    )  # fmt: skip
+    return {
+        "tags": ["respondents"],
+        "summary": "Ask for tickets",
+        "description": "A ticket is the right to answer one question once, within 24 hours. "
+        "With `admission` `gateway`, a gateway's token is needed; with `invite`, an invitation, which is redeemed: the "
+        "same invitation and `retry_key` get the same ticket again, whatever else is asked. "
+        "Where the terms have `epsilon_choices`, `epsilon` is the respondent's.",
+        "operationId": "issue_tickets",
+        "parameters": [COLLECTION_ID],
+        "requestBody": json_body(
+            TicketsBody,
+            required=False,
+            one={},
+            many={"count": 100},
+            chosen={"epsilon": 0.5},
+            invited={"invitation": "w7kq2mzt9hxc4vbn8rdy3jpaef", "retry_key": "k7Qe0nZ3uLd9sWfB2yHx6C"},
+        ),
+        "responses": {"201": issued, **{str(status): text for status, text in refusals.items()}},
+        **OPTIONAL_TOKEN,
+    }
+
+
+OPERATIONS = [Operation(_PATH, "post", _document(), (TicketsBody, TicketReply, TicketsReply))]

@@ -1,0 +1,5 @@
+"""Collections: their specification as JSON, their state, their institutions, and the quality of what comes in.
+
+May import: `answers`, `clock`, `database`, `dither_client`, `dither_estimator`, `errors`, `http`, `replicas`,
+`tickets`.
+"""

@@ -1,0 +1,317 @@
+"""The collections: their terms, their states, and what they admit at a given time."""
+
+import asyncio
+import secrets
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+from sqlalchemy import Connection, Engine, RowMapping, insert, select, update
+
+from dither_client.mechanisms.epsilon import json_epsilon, listed
+from dither_estimator.design.advice import advice
+from dither_estimator.design.design import optimal_design
+from dither_estimator.specification.specification import Specification
+from dither_server.answers.writer import Writer
+from dither_server.clock import Clock, iso_time, milliseconds
+from dither_server.collections.specification import Admission, CollectionSpec, Visibility, parse_spec
+from dither_server.database.reads import Store
+from dither_server.database.refreshed import Refreshed
+from dither_server.database.schema import collections
+from dither_server.errors import CollectionClosed, CollectionFull, CollectionNotOpen, CollectionPaused, NotFound
+from dither_server.http.bodies import parse_json, with_floats
+from dither_server.replicas.leases import insert_lease
+
+__all__ = ["Collection", "Collections", "State"]
+
+State = Literal["open", "paused", "closed"]
+
+_ID_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
+"""None that is easily taken for another."""
+_ID_LENGTH = 10
+
+
+@dataclass(frozen=True)
+class Collection:
+    """One collection, at the state it had when this was read. Times are milliseconds."""
+
+    number: int
+    id: str
+    created_at: int
+    stored_state: State
+    name: str
+    opens_at: int | None
+    closes_at: int | None
+    max_answers: int | None
+    keep_answers: bool
+    admission: Admission
+    visibility: Visibility
+    specification: Specification
+    statistics: Mapping[str, Any]
+    """The statistical fields of the terms, ready for JSON."""
+
+    @cached_property
+    def advice(self) -> str | None:
+        """One line on what another mechanism would save or cost; None where no design chooses the questions.
+
+        Takes a moment the first time.
+        """
+        return _advice(self.specification)
+
+    def state(self, now: int, answers: int) -> State:
+        """The state at `now`, when `answers` are stored: closing time, and the last answer, close by themselves.
+
+        Not where institutions may still share: for respondents alone it is full.
+        """
+        full = self.full(answers) and self.specification.member_cuts is None
+        return "closed" if full or self._over(now) else self.stored_state
+
+    def full(self, answers: int) -> bool:
+        """Whether it takes no answers beyond these."""
+        return self.max_answers is not None and answers >= self.max_answers
+
+    def check_issues(self, now: int, answers: int) -> None:
+        """Raises a `CollectionRefused` unless tickets are issued at `now`, when `answers` are stored."""
+        if self.stored_state == "closed" or self._over(now):
+            raise CollectionClosed
+        if self.full(answers):
+            raise CollectionFull
+        if self.stored_state == "paused":
+            raise CollectionPaused
+        if self.opens_at is not None and now < self.opens_at:
+            raise CollectionNotOpen
+
+    def _over(self, now: int) -> bool:
+        return self.closes_at is not None and now >= self.closes_at
+
+    def terms(self, now: int, answers: int) -> dict[str, Any]:
+        """What anyone may know of it, ready for JSON."""
+        return {
+            "id": self.id,
+            "name": self.name,
+            **self.statistics,
+            "state": self.state(now, answers),
+            "answers": answers,
+            "created_at": iso_time(self.created_at),
+            "opens_at": None if self.opens_at is None else iso_time(self.opens_at),
+            "closes_at": None if self.closes_at is None else iso_time(self.closes_at),
+            "max_answers": self.max_answers,
+            "keep_answers": self.keep_answers,
+            "admission": self.admission,
+            "visibility": self.visibility,
+            "advice": self.advice,
+            "notice": _notice(self.specification),
+        }
+
+
+class Collections:
+    """Every collection, kept in memory: issuing a ticket reads no database. `holder` names this process in leases."""
+
+    def __init__(self, engine: Engine, store: Store, writer: Writer, clock: Clock, holder: str) -> None:
+        self._engine = engine
+        self._store = store
+        self._writer = writer
+        self._clock = clock
+        self._holder = holder
+        self._by_id: dict[str, Collection] = {}
+        self._by_number: dict[int, Collection] = {}
+        self._totals: dict[int, int] = {}
+        """Answers of the collections that have a maximum."""
+        self._refreshed = Refreshed(self._read)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Reads which collections there are, and their states."""
+        self._refreshed.refresh()
+
+    def get(self, collection_id: str) -> Collection:
+        """The collection with this id; reads the database if it is not known here. Raises `NotFound`."""
+        # Another process may have just made it. Anybody can ask for what nobody made, so all are read only for one.
+        if collection_id not in self._by_id and _is_stored(self._engine, collection_id):
+            self.refresh()
+        try:
+            return self._by_id[collection_id]
+        except KeyError:
+            raise NotFound("There is no collection with this id: the list of collections has the ids.") from None
+
+    async def find(self, collection_id: str) -> Collection:
+        """`get` for the event loop."""
+        if collection_id in self._by_id:
+            return self._by_id[collection_id]
+        return await asyncio.to_thread(self.get, collection_id)
+
+    def numbered(self, number: int) -> Collection:
+        """The collection with this number."""
+        if number not in self._by_number:
+            self.refresh()
+        return self._by_number[number]
+
+    def limited(self) -> list[int]:
+        """The numbers of the collections whose number of answers decides whether they issue tickets."""
+        return [one.number for one in self.all() if one.max_answers is not None and one.stored_state != "closed"]
+
+    def note_totals(self, totals: Mapping[int, int | None]) -> None:
+        """Takes note of how many answers collections with a maximum have; others come with None. For any thread."""
+        for number, total in totals.items():
+            if total is not None:
+                self._totals[number] = max(total, self._totals.get(number, 0))
+
+    def check_issues(self, collection: Collection) -> None:
+        """Raises a `CollectionRefused` unless the collection issues tickets now."""
+        collection.check_issues(milliseconds(self._clock()), self._totals.get(collection.number, 0))
+
+    def state(self, collection: Collection) -> State:
+        """The collection's state now, as far as this process knows: reads no database."""
+        known = self._by_id[collection.id]
+        return known.state(milliseconds(self._clock()), self._totals.get(known.number, 0))
+
+    def terms(self, collection: Collection) -> dict[str, Any]:
+        """The collection's terms now, with its number of answers from the database."""
+        return collection.terms(milliseconds(self._clock()), self._store.total(collection.number))
+
+    def all_terms(self, shown: Callable[[Collection], bool]) -> list[dict[str, Any]]:
+        """The terms of every collection that is `shown`, the newest first."""
+        some = [collection for collection in self.all() if shown(collection)]
+        totals, now = self._store.totals() if some else {}, milliseconds(self._clock())
+        return [collection.terms(now, totals.get(collection.number, 0)) for collection in some]
+
+    def all(self) -> Iterable[Collection]:
+        """Every collection, the newest first."""
+        return reversed(list(self._by_id.values()))
+
+    async def create(self, body: bytes) -> Collection:
+        """Makes the collection that the JSON in `body` describes. Raises what `parse_json` and `parse_spec` do."""
+        # In threads, since designs take a moment: those of each ε that may be chosen, those that the advice compares.
+        service, _ = await asyncio.to_thread(parse_spec, parse_json(body))
+        row = {
+            "id": "".join(secrets.choice(_ID_LETTERS) for _ in range(_ID_LENGTH)),
+            "specification": body.decode(),
+            "state": "open",
+            "created_at": milliseconds(self._clock()),
+            "closes_at": milliseconds(service.closes_at.timestamp()) if service.closes_at else None,
+            "max_answers": service.max_answers,
+            "keep_answers": service.keep_answers,
+        }
+        await self._writer.run(lambda connection: _insert(connection, row, self._holder))
+        return await self._reread(str(row["id"]))
+
+    async def set_state(self, collection_id: str, state: State) -> Collection:
+        """Opens, pauses or closes a collection. Raises `NotFound`, and `CollectionClosed` for one that was closed."""
+        collection = await self.find(collection_id)
+        terms = await asyncio.to_thread(self.terms, collection)
+        if terms["state"] == "closed" and state != "closed":
+            raise CollectionClosed("The collection is closed, and that is final: create another one.")
+        await self._writer.run(lambda connection: _set_state(connection, collection.number, state))
+        return await self._reread(collection_id)
+
+    async def _reread(self, collection_id: str) -> Collection:
+        await asyncio.to_thread(self.refresh)
+        return self.get(collection_id)
+
+    def _read(self) -> None:
+        columns = (collections.c.number, collections.c.id, collections.c.state)
+        with self._engine.connect() as connection:
+            states = {row.number: row.state for row in connection.execute(select(*columns))}
+            new = states.keys() - self._by_number.keys()
+            wanted = (
+                select(collections).where(collections.c.number.in_(new)) if self._by_number else select(collections)
+            )
+            rows = connection.execute(wanted).mappings().all() if new else []
+        known = {number: _in_state(self._by_number[number], states[number]) for number in states.keys() - new}
+        known |= {row["number"]: _load(row) for row in rows}
+        self._by_number = {number: known[number] for number in sorted(known)}
+        self._by_id = {one.id: one for one in self._by_number.values()}
+
+
+def _is_stored(engine: Engine, collection_id: str) -> bool:
+    with engine.connect() as connection:
+        found = select(collections.c.number).where(collections.c.id == collection_id)
+        return connection.execute(found).first() is not None
+
+
+def _in_state(collection: Collection, state: State) -> Collection:
+    return collection if collection.stored_state == state else replace(collection, stored_state=state)
+
+
+def _insert(connection: Connection, row: Mapping[str, Any], holder: str) -> None:
+    number = connection.execute(insert(collections).returning(collections.c.number), row).scalar_one()
+    insert_lease(connection, number, holder)
+
+
+def _set_state(connection: Connection, number: int, state: State) -> None:
+    # Whoever closed it in the meantime has the last word.
+    still_open = update(collections).where(collections.c.number == number, collections.c.state != "closed")
+    changed = connection.execute(still_open.values(state=state)).rowcount
+    if not changed and state != "closed":
+        raise CollectionClosed("The collection is closed, and that is final: create another one.")
+
+
+def _load(row: RowMapping) -> Collection:
+    data = parse_json(row["specification"].encode())
+    service, specification = parse_spec(data)
+    return Collection(
+        number=row["number"],
+        id=row["id"],
+        created_at=row["created_at"],
+        stored_state=row["state"],
+        name=service.name,
+        opens_at=milliseconds(service.opens_at.timestamp()) if service.opens_at else None,
+        closes_at=row["closes_at"],
+        max_answers=row["max_answers"],
+        keep_answers=row["keep_answers"],
+        admission=service.admission,
+        visibility=service.visibility,
+        specification=specification,
+        statistics=_statistics(service, specification),
+    )
+
+
+def _advice(specification: Specification) -> str | None:
+    if specification.policy.name == "fixed":
+        return None
+    return advice(
+        optimal_design(
+            specification.family,
+            specification.family.standard,
+            specification.mechanism,
+            specification.epsilon,
+            specification.goal,
+            specification.levels,
+            rho=specification.rho,
+        )
+    )
+
+
+def _notice(specification: Specification) -> str | None:
+    """What respondents have to know of their choice, and of check questions; None if there is neither."""
+    sentences = []
+    if len(choices := specification.epsilon_choices) > 1:
+        sentences.append(
+            f"You choose ε, one of {listed(choices)}, before you are asked. The choice is sent as it is, without "
+            "noise, and must not depend on your value: otherwise it gives away something of it, "
+            "and the result is wrong."
+        )
+    if (check := specification.misfit_check) is not None:
+        sentences.append(
+            f"Some of the questions, {check.share:.3g} of them, drawn at random, check whether the family holds; their "
+            "answers have the same noise and cost the same ε, and are not used for the estimate while answers come."
+        )
+    return " ".join(sentences) or None
+
+
+def _statistics(service: CollectionSpec, specification: Specification) -> dict[str, Any]:
+    choices = specification.epsilon_choices
+    rho = specification.largest_rho
+    return {
+        "family": specification.family.name,
+        "transform": specification.transform,
+        "epsilon": json_epsilon(specification.epsilon),
+        "epsilon_choices": [json_epsilon(epsilon) for epsilon in choices] if len(choices) > 1 else None,
+        "rho": None if rho is None else json_epsilon(rho),
+        "mechanism": specification.mechanism,
+        "goal": with_floats(service.goal or "all"),
+        "policy": service.policy or "adaptive",
+        "levels": specification.levels,
+        "member_cuts": None if specification.member_cuts is None else list(specification.member_cuts),
+    }

@@ -1,0 +1,103 @@
+"""How well a collection goes: refused answers, completion by question, the share of each gateway, and warnings."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from dither_client import parse_query
+from dither_estimator.checks.completion import ALPHA, Slice, completion_looks
+from dither_server.answers.tally import PERIOD, PROMPT
+from dither_server.clock import iso_time, milliseconds
+from dither_server.collections.collections import Collection
+from dither_server.database.reads import Store, TallyRow
+from dither_server.tickets.office import SKEW
+
+__all__ = ["LARGEST_SHARE", "quality"]
+
+LARGEST_SHARE = 0.5
+"""Of the answers that came through gateways: one that brings more is warned of, if there are several."""
+_ENOUGH = 100
+"""Answers before shares mean anything."""
+
+
+def quality(store: Store, collection: Collection, now: float) -> dict[str, Any]:
+    """The report at `now` (seconds), ready for JSON."""
+    counted = store.conduct(collection.number)
+    completion = _completion(counted.tallies, now)
+    gateways = _gateways(counted.tallies, counted.gateways)
+    return {
+        "refused": counted.refusals,
+        "completion": completion,
+        "gateways": gateways,
+        "warnings": [*_completion_warnings(completion), *_gateway_warnings(gateways)],
+        "updated_at": iso_time(milliseconds(now)),
+    }
+
+
+def _completion(rows: Sequence[TallyRow], now: float) -> dict[str, Any]:
+    by_query: dict[str, dict[str, Any]] = {}
+    places: dict[str, float] = {}
+    for row in rows:
+        item = by_query.get(row.query_id)
+        if item is None:
+            query = json.loads(row.query)
+            edges = parse_query(query).edges
+            places[row.query_id] = sum(edges) / len(edges)
+            item = by_query[row.query_id] = {"id": row.query_id, "query": query, "tickets": 0, "answers": 0}
+        item["tickets"] += row.tickets
+        item["answers"] += row.answers
+    # A period counts once an answer to its last ticket could be prompt no more, and would have been written.
+    closed = (int(now) - PROMPT - SKEW) // PERIOD
+    slices = [
+        Slice(row.period, places[row.query_id], row.tickets, min(row.prompt, row.tickets))
+        for row in rows
+        if row.period < closed and row.tickets
+    ]
+    looks = completion_looks(slices)
+    return {
+        "tickets": sum(row.tickets for row in rows),
+        "answers": sum(row.answers for row in rows),
+        "questions": sorted(by_query.values(), key=lambda item: places[item["id"]]),
+        "looks": [{"tickets": one.tickets, "p_value": one.p_value, "alpha": one.alpha} for one in looks],
+        "alarm": any(one.alarm for one in looks),
+    }
+
+
+def _gateways(rows: Sequence[TallyRow], known: dict[int, tuple[str, str]]) -> list[dict[str, Any]]:
+    tickets: Counter[int] = Counter()
+    answers: Counter[int] = Counter()
+    for row in rows:
+        if row.gateway:
+            tickets[row.gateway] += row.tickets
+            answers[row.gateway] += row.answers
+    total = max(1, answers.total())
+    return [
+        {
+            "id": known[number][0],
+            "name": known[number][1],
+            "tickets": tickets[number],
+            "answers": answers[number],
+            "share": answers[number] / total,
+        }
+        for number in sorted(tickets, key=lambda number: (-answers[number], number))
+    ]
+
+
+def _completion_warnings(completion: dict[str, Any]) -> list[str]:
+    if not completion["alarm"]:
+        return []
+    return [
+        "Completion depends on the question: who drops out seems to depend on the value, and the posterior may be "
+        f"wrong. (By chance alone this is said of {ALPHA:.0%} of all collections.)"
+    ]
+
+
+def _gateway_warnings(gateways: Sequence[dict[str, Any]]) -> list[str]:
+    if len(gateways) < 2 or sum(gateway["answers"] for gateway in gateways) < _ENOUGH:
+        return []
+    first = gateways[0]
+    if first["share"] <= LARGEST_SHARE:
+        return []
+    name = f"{first['name']} ({first['id']})" if first["name"] else first["id"]
+    return [f"One gateway, {name}, brought {first['share']:.0%} of the answers: it alone could have made the result."]

@@ -1,1 +1,0 @@
-"""What the pages for a browser are made of, apart from their routes."""

@@ -1,0 +1,261 @@
+"""Everything that is read from the database, and what the owner of the particle systems writes to it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Engine, func, select, text
+
+from dither_estimator.checks.goodness_of_fit import Look
+from dither_server.database.engine import insert_into
+from dither_server.database.schema import (
+    answers,
+    counts,
+    gateways,
+    history,
+    misfit_looks,
+    queries,
+    refusals,
+    snapshots,
+    tallies,
+)
+from dither_server.tickets.packing import Purpose
+
+__all__ = [
+    "AnswerRow",
+    "Conduct",
+    "CountRow",
+    "HistoryRow",
+    "Store",
+    "TallyRow",
+    "add_history",
+    "add_look",
+    "replace_snapshot",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class CountRow:
+    """How often one answer was given to one query."""
+
+    query_id: str
+    query: str
+    """JSON."""
+    answer: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRow:
+    """One answer, and the key of its ticket."""
+
+    ticket: bytes
+    query_id: str
+    purpose: str
+    answer: int
+    received_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryRow:
+    """The posterior after so many answers, and a question asked then. Texts are JSON."""
+
+    answers: int
+    at: int
+    ess: float
+    posterior: str
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
+class TallyRow:
+    """Tickets for one query that one gateway asked for in one period, and what became of them."""
+
+    query_id: str
+    query: str
+    """JSON."""
+    gateway: int
+    period: int
+    tickets: int
+    answers: int
+    prompt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Conduct:
+    """What is counted of how a collection goes, all of it as of one moment."""
+
+    tallies: list[TallyRow]
+    """Added up over slots and purposes, in a fixed order."""
+    refusals: dict[str, int]
+    """Refused answers by cause."""
+    gateways: dict[int, tuple[str, str]]
+    """Of each gateway's number the id of its token and the name that had."""
+
+
+class Store:
+    """Reads, each in a transaction of its own."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def ping(self) -> None:
+        """Raises what SQLAlchemy raises when the database does not answer."""
+        with self._engine.connect() as connection:
+            connection.execute(text("SELECT 1"))
+
+    def total(self, collection: int) -> int:
+        """How many answers a collection has."""
+        with self._engine.connect() as connection:
+            found = select(func.coalesce(func.sum(counts.c.count), 0)).where(counts.c.collection == collection)
+            return int(connection.execute(found).scalar_one())
+
+    def totals(self, collections: Sequence[int] | None = None) -> dict[int, int]:
+        """How many answers each collection has, or each of some; those without any are left out."""
+        found = select(counts.c.collection, func.sum(counts.c.count)).group_by(counts.c.collection)
+        if collections is not None:
+            found = found.where(counts.c.collection.in_(collections))
+        with self._engine.connect() as connection:
+            return {number: int(total) for number, total in connection.execute(found)}
+
+    def counts(self, collection: int, purpose: Purpose = "training") -> list[CountRow]:
+        """The count table of a collection's answers for that purpose, added up over slots, in a fixed order."""
+        found = (
+            select(queries.c.id, queries.c.query, counts.c.answer, func.sum(counts.c.count))
+            .join_from(counts, queries, counts.c.query == queries.c.number)
+            .where(counts.c.collection == collection, queries.c.purpose == purpose)
+            .group_by(queries.c.number, queries.c.id, queries.c.query, counts.c.answer)
+            .order_by(queries.c.number, counts.c.answer)
+        )
+        with self._engine.connect() as connection:
+            rows = connection.execute(found)
+            return [CountRow(name, query, answer, int(count)) for name, query, answer, count in rows]
+
+    def answers(self, collection: int, after: bytes, limit: int) -> list[AnswerRow]:
+        """Up to `limit` answers whose tickets come after `after`, in the tickets' own order.
+
+        That order has nothing to do with the order of commits: whatever is stored before a reader starts is met once.
+        """
+        found = (
+            select(answers.c.ticket, queries.c.id, queries.c.purpose, answers.c.answer, answers.c.received_at)
+            .join_from(answers, queries, answers.c.query == queries.c.number)
+            .where(answers.c.collection == collection, answers.c.ticket > after)
+            .order_by(answers.c.ticket)
+            .limit(limit)
+        )
+        with self._engine.connect() as connection:
+            return [AnswerRow(*row) for row in connection.execute(found)]
+
+    def conduct(self, collection: int) -> Conduct:
+        """What is counted of a collection; one snapshot, since the counts of one moment are written together."""
+        with self._engine.connect() as connection:
+            if connection.dialect.name == "postgresql":  # where else each statement sees what is committed by then
+                connection.execution_options(isolation_level="REPEATABLE READ")
+            return Conduct(_tallies(connection, collection), _refusals(connection, collection), _gateways(connection))
+
+    def recent_answers(self, first_period: int) -> dict[int, int]:
+        """How many answers each collection got to tickets of that period and later ones."""
+        found = (
+            select(tallies.c.collection, func.sum(tallies.c.answers))
+            .where(tallies.c.period >= first_period)
+            .group_by(tallies.c.collection)
+        )
+        with self._engine.connect() as connection:
+            return {number: int(total) for number, total in connection.execute(found)}
+
+    def history(self, collection: int) -> list[HistoryRow]:
+        """The trajectory of a collection's posterior."""
+        columns = (history.c.answers, history.c.at, history.c.ess, history.c.posterior, history.c.query)
+        found = select(*columns).where(history.c.collection == collection).order_by(history.c.answers)
+        with self._engine.connect() as connection:
+            return [HistoryRow(*row) for row in connection.execute(found)]
+
+    def last_history(self, collection: int) -> int:
+        """The number of answers at the last row of `history`; 0 if there is none."""
+        found = select(func.coalesce(func.max(history.c.answers), 0)).where(history.c.collection == collection)
+        with self._engine.connect() as connection:
+            return int(connection.execute(found).scalar_one())
+
+    def snapshot(self, collection: int) -> bytes | None:
+        """The snapshot of a collection's particle system."""
+        found = select(snapshots.c.content).where(snapshots.c.collection == collection)
+        with self._engine.connect() as connection:
+            content: bytes | None = connection.execute(found).scalar_one_or_none()
+            return content
+
+    def looks(self, collection: int) -> list[Look]:
+        """The looks of a collection's misfit check, in order."""
+        with self._engine.connect() as connection:
+            return _looks(connection, collection)
+
+
+def _tallies(connection: Connection, collection: int) -> list[TallyRow]:
+    keys = (queries.c.id, queries.c.query, tallies.c.gateway, tallies.c.period)
+    sums = (func.sum(tallies.c.tickets), func.sum(tallies.c.answers), func.sum(tallies.c.prompt))
+    found = (
+        select(*keys, *sums)
+        .join_from(tallies, queries, tallies.c.query == queries.c.number)
+        .where(tallies.c.collection == collection)
+        .group_by(*keys)
+        .order_by(tallies.c.period, queries.c.id, tallies.c.gateway)
+    )
+    return [TallyRow(*row[:4], *map(int, row[4:])) for row in connection.execute(found)]
+
+
+def _refusals(connection: Connection, collection: int) -> dict[str, int]:
+    found = (
+        select(refusals.c.cause, func.sum(refusals.c.count))
+        .where(refusals.c.collection == collection)
+        .group_by(refusals.c.cause)
+        .order_by(refusals.c.cause)
+    )
+    return {cause: int(count) for cause, count in connection.execute(found)}
+
+
+def _gateways(connection: Connection) -> dict[int, tuple[str, str]]:
+    rows = connection.execute(select(gateways.c.number, gateways.c.token, gateways.c.name))
+    return {number: (token, name) for number, token, name in rows}
+
+
+def add_look(connection: Connection, collection: int, look: Look, at: int) -> list[Look]:
+    """Stores a look, unless it was made before, and returns all that are stored."""
+    insert = insert_into(connection.dialect.name, misfit_looks).on_conflict_do_nothing(
+        index_elements=["collection", "look"]
+    )
+    row = {"check_answers": look.check_answers, "answers": look.answers, "p_value": look.p_value, "at": at}
+    connection.execute(insert.values(collection=collection, look=look.planned, **row))
+    return _looks(connection, collection)
+
+
+def _looks(connection: Connection, collection: int) -> list[Look]:
+    columns = (misfit_looks.c.look, misfit_looks.c.check_answers, misfit_looks.c.answers, misfit_looks.c.p_value)
+    found = select(*columns).where(misfit_looks.c.collection == collection).order_by(misfit_looks.c.look)
+    return [Look(*row) for row in connection.execute(found)]
+
+
+def replace_snapshot(connection: Connection, collection: int, answers: int, stored_at: int, content: bytes) -> None:
+    """Stores a snapshot in place of the last one."""
+    row: dict[str, Any] = {"answers": answers, "stored_at": stored_at, "content": content}
+    insert = insert_into(connection.dialect.name, snapshots).values(collection=collection, **row)
+    connection.execute(insert.on_conflict_do_update(index_elements=["collection"], set_=row))
+
+
+def add_history(connection: Connection, collection: int, rows: Sequence[HistoryRow]) -> None:
+    """Adds rows to a collection's history; where there is one for that many answers already, it stays."""
+    insert = insert_into(connection.dialect.name, history).on_conflict_do_nothing(
+        index_elements=["collection", "answers"]
+    )
+    connection.execute(
+        insert,
+        [
+            {
+                "collection": collection,
+                "answers": row.answers,
+                "at": row.at,
+                "ess": row.ess,
+                "posterior": row.posterior,
+                "query": row.query,
+            }
+            for row in rows
+        ],
+    )

@@ -1,0 +1,4 @@
+"""HTTP beneath the routes: bounded bodies, problem documents, connections, and the shortcut of the hot calls.
+
+May import: `database`, `dither_client`, `dither_estimator`, `errors`, `logs`, `metrics`.
+"""

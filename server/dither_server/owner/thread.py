@@ -1,0 +1,348 @@
+"""The thread that runs the particle systems of the collections that this process holds the leases of.
+
+Whoever stores answers tells it which collections got some. It lets each collection's learner catch up with the count
+table, and publishes the result as one immutable object, which requests read without locks; for other processes it
+stores that object in the database, and reads there what they publish. Everything it writes is written under the lease.
+"""
+
+import asyncio
+import logging
+import random
+import threading
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from fractions import Fraction
+
+from sqlalchemy import Connection, Engine
+
+from dither_estimator.checks.goodness_of_fit import Look
+from dither_server.answers.writer import Writer
+from dither_server.clock import Clock, milliseconds
+from dither_server.collections.collections import Collection, Collections
+from dither_server.collections.institutions import Institutions
+from dither_server.database.engine import DATABASE_TROUBLE
+from dither_server.database.notifications import Notifications
+from dither_server.database.reads import HistoryRow, Store, add_history, add_look
+from dither_server.errors import Unavailable
+from dither_server.metrics import Metrics
+from dither_server.owner.collection_learner import Keeper, Particles, Published, Question, stored_learner
+from dither_server.owner.pace import Pace
+from dither_server.owner.persistence import Kept
+from dither_server.owner.publications import Edition, read_editions, read_publication
+from dither_server.replicas.leases import Lease, LeaseLost, free_leases, held
+
+__all__ = ["Owner"]
+
+_LONGEST_REST = 2.0
+_PATIENCE = 10.0
+"""For so long a request waits for a collection's first state."""
+
+_log = logging.getLogger(__name__)
+
+
+class Owner:
+    """Owns the learners. `published` and `draw` are for the event loop, everything else for any thread."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        collections: Collections,
+        store: Store,
+        institutions: Institutions,
+        writer: Writer,
+        clock: Clock,
+        metrics: Metrics,
+        notifications: Notifications,
+    ) -> None:
+        self._engine = engine
+        self._collections = collections
+        self._store = store
+        self._institutions = institutions
+        self._writer = writer
+        self._clock = clock
+        self._metrics = metrics
+        self._notifications = notifications
+        self._pace = Pace()
+        self._published: dict[int, Published] = {}
+        self._editions: dict[int, Edition] = {}
+        """Which editions of other processes are in `_published`."""
+        self._known: dict[int, int] = {}
+        """How many answers and institutions each learner takes into account."""
+        self._random = random.Random()
+        self._wake = threading.Condition()
+        self._leases: dict[int, Lease] = {}
+        self._surplus: frozenset[int] = frozenset()
+        self._alone = True
+        self._due: dict[int, None] = {}
+        self._waiting: dict[int, list[Future[Published]]] = {}
+        self._stopping = False
+        self._kept: dict[int, Kept] = {}
+        self._without_database = False
+        self._thread = threading.Thread(target=self._run, name="dither-owner", daemon=True)
+
+    def start(self) -> None:
+        """Starts the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Learns what is left, stores snapshots, gives up the leases, and ends the thread."""
+        with self._wake:
+            self._stopping = True
+            self._wake.notify()
+        self._thread.join()
+
+    @property
+    def alive(self) -> bool:
+        """Whether answers are being learnt."""
+        return self._thread.is_alive() and not self._stopping
+
+    def stored(self, added: Mapping[int, int]) -> None:
+        """Says that so many answers of these collections are committed."""
+        self._pace.note(added)
+        self.notify(added)
+        if any(number not in self._leases and self._pace.behind(number) for number in added):
+            self._notifications.send()
+
+    def notify(self, collections: Iterable[int]) -> None:
+        """Says that these collections have new counts, which are committed."""
+        with self._wake:
+            self._due.update((number, None) for number in collections if number in self._leases)
+            self._wake.notify()
+
+    def hold(self, leases: Mapping[int, Lease], surplus: Iterable[int], alone: bool) -> None:
+        """Says which leases this process holds, which of them it has to give up, and whether it is the only one."""
+        with self._wake:
+            self._leases = dict(leases)
+            self._surplus = frozenset(surplus)
+            self._alone = alone
+            self._due.update((number, None) for number in self._waiting if number in leases)
+            self._wake.notify()
+        self._metrics.holds({number: self._collections.numbered(number).id for number in leases})
+
+    def look_around(self, count: bool) -> None:
+        """Reads what other processes have published, and, to `count`, which collections got answers through them."""
+        owned = list(self._leases)
+        totals = self._totals(owned if count else [])
+        editions = read_editions(self._engine)
+        for number in {*self._published, *self._waiting} - self._leases.keys() & editions.keys():
+            if self._editions.get(number) != editions[number]:
+                self._read_published(number)
+            elif self._pace.behind(number):
+                self._pace.found(number, self._totals([number])[number])
+        # What was read here may not be the last that a former owner has published.
+        unlearnt = {number for number in owned if number in self._published and number not in self._known}
+        if count:
+            nothing = Edition(0, 0, -1)
+            known = {number: self._known.get(number, editions.get(number, nothing).answers) for number in owned}
+            unlearnt |= {number for number in owned if totals[number] != known[number]}
+            for number in unlearnt:
+                self._pace.found(number, totals[number])
+        self.notify(unlearnt)
+
+    async def published(self, collection: Collection) -> Published:
+        """The newest state of the collection's learner, which is made if need be. Raises `Unavailable`."""
+        number = collection.number
+        published = self._published.get(number)
+        if published is None and number not in self._leases:
+            published = await asyncio.to_thread(self._read_published, number)
+        if published is not None:
+            return published
+        future: Future[Published] = Future()
+        with self._wake:
+            self._waiting.setdefault(number, []).append(future)
+            if number in self._leases:
+                self._due[number] = None
+            self._wake.notify()
+        try:
+            return await asyncio.wait_for(asyncio.wrap_future(future), _PATIENCE)
+        except TimeoutError:
+            raise Unavailable("The collection's estimator is not ready yet: try again later.") from None
+
+    async def questions(self, collection: Collection) -> Published:
+        """`published`, for whoever is to be asked: waits for a moment while better questions are about to come."""
+        await self._pace.keep(collection.number)
+        return await self.published(collection)
+
+    async def particles(self, collection: Collection) -> Particles:
+        """The particles, or those of the last snapshot where another process runs them. Raises `Unavailable`."""
+        published = await self.published(collection)
+        if published.particles is not None:
+            return published.particles
+        return await asyncio.to_thread(lambda: stored_learner(collection, self._store).particles())
+
+    def draw(self, published: Published, epsilon: Fraction) -> Question:
+        """A question at an ε that may be chosen, each of the pool as likely as another; by a coin, a check question."""
+        if published.check_pools and self._random.random() < published.check_share:
+            return self._random.choice(published.check_pools[epsilon])
+        return self._random.choice(published.pools[epsilon])
+
+    def _totals(self, collections: Sequence[int]) -> Counter[int]:
+        """How many answers and institutions' counts are stored of each collection."""
+        if not collections:
+            return Counter()
+        return Counter(self._store.totals(collections)) + Counter(self._institutions.totals(collections))
+
+    def _read_published(self, number: int) -> Published | None:
+        """Takes what another process has published of a collection."""
+        found = read_publication(self._engine, number)
+        if found is None:
+            return None
+        stored = self._totals([number])[number]
+        with self._wake:
+            if number not in self._leases:  # or else what is here is newer
+                self._editions[number], self._published[number] = found
+                self._pace.published(number, found[1], found[0].answers)
+                self._pace.found(number, stored)
+            waiting = self._waiting.pop(number, [])
+        _settle(waiting, found[1])
+        return found[1]
+
+    def _run(self) -> None:
+        while True:
+            with self._wake:
+                self._wake.wait_for(lambda: self._due or self._surplus or self._stopping, self._until_save())
+                due, self._due = self._due, {}
+                surplus, self._surplus = self._surplus, frozenset()
+                leases, stopping = self._leases, self._stopping
+            for number in [number for number, kept in self._kept.items() if leases.get(number) != kept.lease]:
+                self._drop(number)
+            # Whoever gets a collection is to find something published, so that nobody waits for a first question.
+            due |= dict.fromkeys(surplus - self._kept.keys())
+            rest = sum(self._attend(leases[number]) for number in due if number in leases)
+            leaving = frozenset(leases) if stopping else surplus & leases.keys()
+            self._save(leaving)
+            self._give_up(leaving)
+            if stopping:
+                return
+            with self._wake:
+                self._wake.wait_for(self._urgent, min(rest, _LONGEST_REST))
+
+    def _urgent(self) -> bool:
+        """Whether something is not to wait until the owner has rested."""
+        return bool(self._due.keys() & self._waiting) or self._stopping or any(map(self._pace.behind, self._due))
+
+    def _attend(self, lease: Lease) -> float:
+        """Lets one collection's learner catch up, and publishes. Returns how long to rest from that (seconds)."""
+        number = lease.collection
+        outcome: Published | Unavailable
+        began, noted = time.perf_counter(), self._pace.noted(number)
+        try:
+            outcome = self._caught_up(lease)
+        except LeaseLost:  # whoever has it now publishes, and those who wait get that
+            self._drop(number)
+            return 0.0
+        except Exception as error:
+            # What was published stays; the learner is made anew from what is stored, in a while.
+            self._note_failure(number, error)
+            self._drop(number)
+            outcome = Unavailable("The collection's estimator is not available at present: try again later.")
+        else:
+            self._without_database = False
+        with self._wake:
+            if isinstance(outcome, Published) and self._leases.get(number) == lease:
+                self._published[number] = outcome
+                self._pace.published(number, outcome, self._known[number], noted)
+            waiting = self._waiting.pop(number, [])
+        _settle(waiting, outcome)
+        if not isinstance(outcome, Published):
+            self.notify([number])
+            return _LONGEST_REST
+        # Answering respondents comes first; but while answers are few, each changes what to ask next. The time that has
+        # passed, not that which was worked: where much else runs, it is longer, and so is the rest.
+        effort = min(max(outcome.answers / 100, 1), 20)
+        return effort * (time.perf_counter() - began)
+
+    def _note_failure(self, number: int, error: Exception) -> None:
+        if not isinstance(error, (*DATABASE_TROUBLE, Unavailable)):
+            where = "".join(traceback.format_tb(error.__traceback__))
+            facts = {"collection": number, "error": type(error).__name__, "where": where}
+            _log.error("learning failed", extra=facts)
+        elif not self._without_database:
+            self._without_database = True
+            _log.warning("learning waits for the database", extra={"error": type(error).__name__})
+
+    def _caught_up(self, lease: Lease) -> Published:
+        number = lease.collection
+        kept = self._kept.get(number)
+        if kept is None:
+            keeper = Keeper(self._collections.numbered(number), self._store, self._institutions, self._clock)
+            kept = self._kept[number] = Kept(lease, keeper)
+        keeper = kept.keeper
+        began = self._metrics.learning(number)
+        update = keeper.catch_up()
+        if update is None and kept.published is not None:
+            self._note(keeper, began, kept.published)
+            return kept.published
+        if update is not None:
+            self._metrics.updated(update.moves, update.seconds)
+        look = keeper.look()
+        if look is not None:
+            # Nobody hears of a look before it is stored for good.
+            job = held(lease, _look_job(number, look, milliseconds(self._clock())))
+            keeper.keep_looks(self._writer.submit(job).result())
+        published = kept.published = keeper.publish()
+        self._known[number] = keeper.known
+        self._note(keeper, began, published)
+        row = keeper.history(published)
+        if row is not None:
+            self._writer.submit(held(lease, _history_job(number, row)))
+        return published
+
+    def _note(self, keeper: Keeper, began: tuple[int, float], published: Published) -> None:
+        collection, ess = keeper.collection, published.posterior["ess"]
+        self._metrics.learnt(collection.id, collection.number, began, published.answers, ess, published.width)
+
+    def _drop(self, number: int) -> None:
+        self._kept.pop(number, None)
+        self._known.pop(number, None)
+
+    def _until_save(self) -> float:
+        """Seconds until something is to be stored, at most one."""
+        now = time.monotonic()
+        return max(0.0, min([now + 1.0, *(kept.due(self._alone) for kept in self._kept.values())]) - now)
+
+    def _save(self, leaving: frozenset[int]) -> None:
+        """Stores what is due, and everything of the collections that are given up."""
+        at = milliseconds(self._clock())
+        for number, kept in self._kept.items():
+            job = kept.job(self._alone, number in leaving, at)
+            if job is not None:
+                stored = self._writer.submit(held(kept.lease, job))
+                stored.add_done_callback(kept.note)
+                if not self._alone:
+                    stored.add_done_callback(lambda _: self._notifications.send())
+
+    def _give_up(self, leaving: frozenset[int]) -> None:
+        """Frees leases, once everything under them is stored."""
+        if not leaving:
+            return
+        with self._wake:
+            freed = [self._leases[number] for number in leaving & self._leases.keys()]
+            self._leases = {number: lease for number, lease in self._leases.items() if number not in leaving}
+        for number in leaving:
+            self._drop(number)
+        error = self._writer.submit(lambda connection: free_leases(connection, freed)).exception()
+        if error is not None:
+            _log.warning("leases are left to expire", extra={"error": type(error).__name__})
+        self._notifications.send()
+
+
+def _settle(waiting: Iterable[Future[Published]], outcome: Published | Unavailable) -> None:
+    for future in waiting:
+        if not future.set_running_or_notify_cancel():
+            continue
+        if isinstance(outcome, Published):
+            future.set_result(outcome)
+        else:
+            future.set_exception(outcome)
+
+
+def _history_job(number: int, row: HistoryRow) -> Callable[[Connection], None]:
+    return lambda connection: add_history(connection, number, [row])
+
+
+def _look_job(number: int, look: Look, at: int) -> Callable[[Connection], list[Look]]:
+    return lambda connection: add_look(connection, number, look, at)

@@ -1,0 +1,119 @@
+"""What admins do in a browser: create a collection with advice, change its state, invite."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+from starlette.concurrency import run_in_threadpool
+from threadpoolctl import threadpool_limits
+
+from dither_client import InvalidEpsilon, InvalidQuery
+from dither_estimator.design.design import DesignError
+from dither_estimator.specification.specification import SpecificationError
+from dither_server.api.callers import CollectionOf, ServiceOf, done
+from dither_server.api.messages.common import MAX_COUNT
+from dither_server.collections.collections import State
+from dither_server.errors import CollectionClosed, InvalidBody, NotByInvitation, Unauthorized
+from dither_server.pages.advice import advise
+from dither_server.pages.collection import collection_page
+from dither_server.pages.forms import form_admin, read_form
+from dither_server.pages.new_collection import CHOICES, PARAMETERS, RIVALS, field_of, specification_of
+from dither_server.pages.rendering import fragment, page
+
+__all__ = ["add_routes"]
+
+_SEE_OTHER = 303
+_REFUSED = 422
+
+
+def add_routes(app: FastAPI) -> None:
+    """Adds the pages."""
+    hidden: dict[str, Any] = {"include_in_schema": False, "response_class": HTMLResponse}
+    path = "/collections/{collection_id}"
+    app.add_api_route("/new", show_new, methods=["GET"], **hidden)
+    app.add_api_route("/new", create, methods=["POST"], **hidden)
+    app.add_api_route("/new/advice", show_advice, methods=["GET"], **hidden)
+    app.add_api_route(f"{path}/state", set_state, methods=["POST"], **hidden)
+    app.add_api_route(f"{path}/invitations", invite, methods=["POST"], **hidden)
+
+
+def show_new(request: Request) -> Response:
+    """Asks what the new collection is to be."""
+    try:
+        form_admin(request)
+    except Unauthorized:
+        return RedirectResponse("/sign-in?next=/new", _SEE_OTHER)
+    return _form(request, {})
+
+
+async def create(request: Request, service: ServiceOf) -> Response:
+    """Creates the collection that the form describes, or says what is wrong with it."""
+    form_admin(request)
+    form = await read_form(request)
+    try:
+        collection = await service.create_collection(json.dumps(specification_of(form)).encode())
+        done(request, "collection created", collection=collection.id)
+    except (InvalidBody, SpecificationError) as error:
+        return _form(request, form, _REFUSED, str(error))
+    return RedirectResponse(f"/collections/{collection.id}", _SEE_OTHER)
+
+
+def _form(request: Request, form: Mapping[str, str], status: int = 200, refused: str | None = None) -> Response:
+    """The form as it was filled in, and the sentence on what is wrong with it, beside the field that it is about."""
+    return page(
+        request,
+        "new.html",
+        status,
+        form=form,
+        choices=CHOICES,
+        parameters=PARAMETERS,
+        rivals=RIVALS,
+        refused=refused,
+        wrong_field=refused and field_of(refused),
+    )
+
+
+async def show_advice(request: Request) -> Response:
+    """What a collection like that of the form would come to."""
+    form_admin(request)
+    form = {name: value.strip() for name, value in request.query_params.items() if value.strip()}
+    return HTMLResponse(await run_in_threadpool(_advice, form))
+
+
+def _advice(form: dict[str, str]) -> str:
+    try:
+        with threadpool_limits(1, user_api="blas"):
+            return fragment("advice.html", advice=advise(form), wrong=None)
+    except (SpecificationError, DesignError, InvalidQuery, InvalidEpsilon) as error:
+        return fragment("advice.html", advice=None, wrong=str(error))
+
+
+async def set_state(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:
+    """Opens, pauses or closes the collection."""
+    form_admin(request)
+    wanted: dict[str, State] = {state: state for state in get_args(State)}
+    state = wanted.get((await read_form(request)).get("state", ""))
+    if state is None:
+        raise InvalidBody(f"state must be one of {', '.join(wanted)}.")
+    try:
+        await service.collections.set_state(collection.id, state)
+        done(request, "state changed", collection=collection.id, state=state)
+    except CollectionClosed as error:
+        return await collection_page(request, collection, service, 409, refused=str(error))
+    return RedirectResponse(f"/collections/{collection.id}", _SEE_OTHER)
+
+
+async def invite(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:
+    """Makes invitations; their codes are on this page and nowhere else."""
+    form_admin(request)
+    count = (await read_form(request)).get("count", "")
+    if collection.admission != "invite":
+        raise NotByInvitation
+    if not (count.isascii() and count.isdigit() and len(count) < 8 and 1 <= int(count) <= MAX_COUNT):
+        refused = f"The number of invitations must be from 1 to {MAX_COUNT:,}."
+        return await collection_page(request, collection, service, _REFUSED, refused=refused)
+    codes = await service.invitations.make(collection.number, int(count))
+    done(request, "invitations made", collection=collection.id, count=len(codes))
+    return await collection_page(request, collection, service, codes=codes)

@@ -1,0 +1,123 @@
+"""Advice on a collection that is not made yet: what `plan` and `design` say of it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from dither_client import DitherError
+from dither_client.mechanisms.epsilon import epsilon_text
+from dither_client.mechanisms.query import MAX_EPSILON
+from dither_estimator.design.advice import advice
+from dither_estimator.design.design import optimal_design
+from dither_estimator.planning.precision import MAX_RESPONDENTS, precision_of_answers, precision_of_values
+from dither_estimator.specification.fields import epsilon_of
+from dither_estimator.specification.specification import Specification, SpecificationError
+from dither_server.pages.new_collection import specification_of, whole_number
+
+__all__ = ["Advice", "advise"]
+
+_DRAWS = 2_000
+_DEFAULT_RESPONDENTS = 1_000
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What a collection like this would come to, if the population lies in the middle of the prior."""
+
+    guess: Mapping[str, float]
+    """That population."""
+    respondents: int
+    symbol: str
+    """Of what the rows begin with: ε or ρ."""
+    rows: tuple[tuple[str, Mapping[str, float | None], float], ...]
+    """ε or ρ, the posterior sd of each parameter, and how many times as many people it takes as without privacy."""
+    efficiency: float
+    """The share of these respondents that the best mechanism of any kind would need."""
+    mechanism: str | None
+    """What another mechanism would save or cost."""
+    notes: tuple[str, ...]
+    """What else the numbers rest on."""
+
+
+def advise(form: Mapping[str, str]) -> Advice:
+    """The advice. Raises `SpecificationError` or `DesignError`, whose sentences name the fix."""
+    spec = Specification.from_json(specification_of({"name": "unnamed"} | dict(form)))
+    respondents = _DEFAULT_RESPONDENTS
+    if "respondents" in form:
+        respondents = whole_number("respondents", form["respondents"])
+    if not 1 <= respondents <= MAX_RESPONDENTS:
+        raise SpecificationError(f"respondents must be from 1 to {MAX_RESPONDENTS:,}")
+    family = spec.family
+    draws = spec.prior.sample(np.random.default_rng(0), _DRAWS)
+    theta = family.constrain(np.median(draws, axis=0)[np.newaxis])[0]
+    without = precision_of_values(family, theta)
+    learnt = respondents if spec.misfit_check is None else round(respondents * (1 - spec.misfit_check.share))
+    rows = []
+    for budget, other in _around(spec):
+        sds = precision_of_answers(other, theta).sd(learnt)
+        known = {name: sd for name, sd in sds.items() if sd is not None}
+        price = respondents / without.respondents(known) if known else float("nan")
+        rows.append((epsilon_text(budget), sds, price))
+    design = optimal_design(family, theta, spec.mechanism, spec.epsilon, spec.goal, spec.levels, rho=spec.rho)
+    return Advice(
+        guess=dict(zip(family.names, theta.tolist(), strict=True)),
+        respondents=respondents,
+        symbol="ε" if spec.rho is None else "ρ",
+        rows=tuple(rows),
+        efficiency=design.efficiency,
+        mechanism=advice(design),
+        notes=tuple(_notes(spec, learnt)),
+    )
+
+
+def _around(spec: Specification) -> Iterator[tuple[Fraction, Specification]]:
+    """The collection at each ε that may be chosen; or at half its ε or ρ, at that itself, and at twice that.
+
+    As far as these have six decimals and are allowed.
+    """
+    if len(spec.epsilon_choices) > 1:
+        yield from ((epsilon, _at(spec, epsilon)) for epsilon in spec.epsilon_choices)
+        return
+    given = spec.rho or spec.epsilon
+    for budget in (given / 2, given, 2 * given):
+        if (budget * 10**6).denominator != 1:
+            continue
+        if spec.rho is None and budget <= MAX_EPSILON:
+            yield budget, _at(spec, budget)
+        elif spec.rho is not None:
+            try:
+                epsilon = epsilon_of(budget, spec.levels)
+            except (SpecificationError, DitherError):
+                continue
+            yield budget, replace(_at(spec, epsilon), rho=budget)
+
+
+def _at(spec: Specification, epsilon: Fraction) -> Specification:
+    return replace(spec, epsilon=epsilon, epsilon_choices=(epsilon,))
+
+
+def _notes(spec: Specification, learnt: int) -> Iterator[str]:
+    if spec.rho is not None:
+        yield f"At this ρ no answer costs more than ε = {epsilon_text(spec.epsilon)}, as respondents are told."
+    if len(spec.epsilon_choices) > 1:
+        yield "Each row is what it would come to if everybody chose that ε."
+    if spec.misfit_check is not None:
+        yield (
+            f"{_percent(spec.misfit_check.share)} of the people check whether the family fits; "
+            f"the rest, {learnt:,}, teach the parameters."
+        )
+    if spec.rivals:
+        yield (
+            f"{_percent(spec.discriminate)} of the questions are there to tell the {len(spec.rivals) + 1} families "
+            "apart. They are counted here as if they taught nothing of the parameters: it will be a little better."
+        )
+    if spec.policy.name == "thompson":
+        yield "The numbers are those of the policy adaptive; thompson takes more people at first."
+    if spec.member_cuts is not None:
+        yield "What institutions share comes on top."
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g}%"

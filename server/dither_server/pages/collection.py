@@ -1,0 +1,150 @@
+"""Pages for a browser: collections, one collection with its charts, the HTTP interface."""
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import HTMLResponse, JSONResponse
+from starlette.concurrency import run_in_threadpool
+
+from dither_estimator.design.design import DesignError
+from dither_server.answers.tally import PERIOD
+from dither_server.api.callers import CollectionOf, ServiceOf, check_reader, knows, may_read, signed_in
+from dither_server.clock import milliseconds
+from dither_server.collections.collections import Collection
+from dither_server.collections.quality import quality
+from dither_server.errors import NotFound
+from dither_server.pages.charts import charts, rate
+from dither_server.pages.precision import Plans
+from dither_server.pages.rendering import fragment, page
+from dither_server.pages.sentences import citation, privacy_sentences, roles
+from dither_server.pages.views import Views
+from dither_server.service.service import Service
+
+__all__ = ["add_routes", "collection_page"]
+
+_HOUR = 3600
+
+
+def add_routes(app: FastAPI) -> None:
+    """Adds the pages, and what their scripts fetch."""
+    app.state.plans, app.state.views, app.state.docs = Plans(), Views(), None
+    shown: dict[str, Any] = {"methods": ["GET"], "response_class": HTMLResponse, "include_in_schema": False}
+    fetched: dict[str, Any] = {"methods": ["GET"], "include_in_schema": False}
+    path = "/collections/{collection_id}"
+    app.add_api_route("/", show_index, **shown)
+    app.add_api_route(path, show_page, **shown)
+    app.add_api_route("/docs", show_docs, **shown)
+    app.add_api_route(f"{path}/findings.json", show_findings, **fetched)
+    app.add_api_route(f"{path}/charts.json", show_charts, **fetched)
+    app.add_api_route(f"{path}/precision.json", show_precision, **fetched)
+
+
+def show_index(request: Request, service: ServiceOf) -> Response:
+    """Shows the collections whose posterior the visitor may read."""
+    token = signed_in(request)
+    recent = service.store.recent_answers((int(service.clock()) - _HOUR) // PERIOD)
+    numbers = {collection.id: collection.number for collection in service.collections.all()}
+    shown = service.collections.all_terms(lambda one: knows(request, token, one))
+    rows = [(terms, recent.get(numbers[terms["id"]], 0)) for terms in shown]
+    return page(request, "index.html", collections=rows)
+
+
+async def show_page(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:
+    """Shows a collection's terms, and its posterior to those who may read it."""
+    return await collection_page(request, collection, service)
+
+
+async def collection_page(
+    request: Request, collection: Collection, service: Service, status: int = 200, **values: Any
+) -> Response:
+    """The page of a collection; `values` are what a form on it led to."""
+    terms = await run_in_threadpool(service.collections.terms, collection)
+    readable = await run_in_threadpool(may_read, request, collection)
+    found, answered = None, False
+    if readable:
+        found = await _findings(request.app.state.views, collection, service, terms)
+        answered = (await service.owner.published(collection)).answers > 0
+    full = collection.full(terms["answers"])
+    token = signed_in(request)
+    if not knows(request, token, collection):
+        terms = terms | {"answers": None}
+    admin = token is not None and token.role == "admin"
+    invitations = None
+    if admin and collection.admission == "invite":
+        invitations = await run_in_threadpool(service.invitations.tally, collection.number)
+    given = {"codes": None, "refused": None} | values
+    return page(
+        request,
+        "collection.html",
+        status,
+        terms=terms,
+        full=full,
+        privacy=privacy_sentences(collection.specification, terms),
+        findings=found,
+        answered=answered,
+        roles=roles(collection.specification),
+        parameters=collection.specification.family.names,
+        transform=collection.specification.transform,
+        parquet=find_spec("pyarrow") is not None,
+        admin=admin,
+        invitations=invitations,
+        **given,
+    )
+
+
+async def show_findings(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:
+    """The parts of a collection's page that change while answers come, as HTML by name."""
+    await run_in_threadpool(check_reader, request, collection)
+    terms = await run_in_threadpool(service.collections.terms, collection)
+    return JSONResponse(await _findings(request.app.state.views, collection, service, terms))
+
+
+async def show_charts(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:
+    """The numbers behind a collection's charts."""
+    await run_in_threadpool(check_reader, request, collection)
+    view = await request.app.state.views.view(collection, service.owner)
+    rows = await run_in_threadpool(service.store.history, collection.number)
+    now = milliseconds(service.clock())
+    return JSONResponse(await run_in_threadpool(charts, rows, view.posterior, view.curves, now))
+
+
+async def show_precision(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:
+    """How many more answers each of some precisions takes. Raises `NotFound` where no plan says it."""
+    await run_in_threadpool(check_reader, request, collection)
+    posterior = (await service.owner.published(collection)).posterior
+    try:
+        return JSONResponse(await run_in_threadpool(request.app.state.plans.more_answers, collection, posterior))
+    except DesignError as error:
+        raise NotFound(f"There is no plan here: {error}.") from None
+
+
+def show_docs(request: Request) -> Response:
+    """Shows every call of the HTTP interface."""
+    state = request.app.state
+    if signed_in(request) is not None:
+        return page(request, "docs.html", document=request.app.openapi())
+    if state.docs is None:  # the same for all strangers, and much to write
+        state.docs = page(request, "docs.html", document=request.app.openapi())
+    return Response(state.docs.body, headers=dict(state.docs.headers))
+
+
+async def _findings(views: Views, collection: Collection, service: Service, terms: Mapping[str, Any]) -> dict[str, str]:
+    view = await views.view(collection, service.owner)
+    posterior = view.posterior
+
+    def write() -> dict[str, str]:
+        now = service.clock()
+        rows = service.store.history(collection.number)
+        values = {
+            "terms": terms,
+            "posterior": posterior,
+            "findings": view.findings,
+            "rate": rate(rows, posterior["answers"], collection.created_at, milliseconds(now)),
+            "warnings": quality(service.store, collection, now)["warnings"],
+            "citation": citation(terms, posterior),
+        }
+        return {name: fragment(f"{name}.html", **values) for name in ("summary", "details")}
+
+    return await run_in_threadpool(write)

@@ -1,0 +1,77 @@
+"""Files that a browser saves: the count table, the trajectory."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
+
+from fastapi import FastAPI, Request, Response
+
+from dither_client import MissingExtra, parse_query
+from dither_client.tables.counts import counts_rows, write_table
+from dither_server.api.callers import CollectionOf, ServiceOf, check_reader
+from dither_server.clock import iso_time
+from dither_server.collections.collections import Collection
+from dither_server.collections.institutions import table_of
+from dither_server.errors import NotFound
+from dither_server.service.service import Service
+
+__all__ = ["add_routes"]
+
+Table = Literal["counts", "history"]
+Format = Literal["csv", "parquet"]
+
+_TYPES = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
+
+
+def add_routes(app: FastAPI) -> None:
+    """Adds the files."""
+    app.add_api_route(
+        "/collections/{collection_id}/export/{table}.{format}", export_table, methods=["GET"], include_in_schema=False
+    )
+
+
+def export_table(
+    request: Request, collection: CollectionOf, service: ServiceOf, table: Table, format: Format
+) -> Response:
+    """One table of a collection. Raises `NotFound` for Parquet where the server has not the extra for it."""
+    check_reader(request, collection)
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / f"{table}.{format}"
+        try:
+            _WRITERS[table](collection, service, file)
+        except MissingExtra:
+            raise NotFound("This server has no Parquet: its operator adds it with the extra tables.") from None
+        content = file.read_bytes()
+    name = f"{collection.id}-{table}.{format}"
+    return Response(
+        content, headers={"Content-Disposition": f'attachment; filename="{name}"'}, media_type=_TYPES[format]
+    )
+
+
+def _write_counts(collection: Collection, service: Service, file: Path) -> None:
+    counts: dict[Any, list[int]] = {}
+    for row in service.store.counts(collection.number):
+        query = parse_query(json.loads(row.query))
+        counts.setdefault(query, [0] * query.n_answers)[row.answer] = row.count
+    members = table_of(collection, service.institutions.shares(collection.number))
+    write_table(file, counts_rows(counts, members))
+
+
+def _write_history(collection: Collection, service: Service, file: Path) -> None:
+    names = collection.specification.family.names
+    levels = ("mean", "sd", "q05", "q25", "q50", "q75", "q95")
+    columns = ("answers", "at", "ess", *(f"{name}_{level}" for name in names for level in levels))
+    rows: list[dict[str, Any]] = []
+    for row in service.store.history(collection.number):
+        posterior = json.loads(row.posterior)
+        numbers = {f"{name}_{level}": posterior[name][level] for name in names for level in levels}
+        rows.append({"answers": row.answers, "at": iso_time(row.at), "ess": row.ess, **numbers})
+    write_table(file, rows, columns)
+
+
+_WRITERS: dict[str, Callable[[Collection, Service, Path], None]] = {
+    "counts": _write_counts,
+    "history": _write_history,
+}

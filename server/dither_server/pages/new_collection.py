@@ -1,0 +1,124 @@
+"""The form for a new collection: its fields, and the specification that they make.
+
+A field has the name of the specification's field where there is one. `opens_at` and `closes_at` are UTC; `prior_mu` is
+the prior of `mu`, such as `norm, loc=0, scale=100`, and `rival_logistic_log` the family `logistic` on the logarithmic
+scale, to compare with the collection's own.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from dither_client import Transform
+from dither_client.decimals import read_decimal
+from dither_estimator.design.design import Mechanism
+from dither_estimator.families import families
+from dither_estimator.specification.specification import SpecificationError
+from dither_server.collections.specification import Admission, Visibility
+
+__all__ = ["CHOICES", "PARAMETERS", "RIVALS", "field_of", "specification_of", "whole_number"]
+
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "family": tuple(families),
+    "transform": get_args(Transform),
+    "mechanism": get_args(Mechanism),
+    "admission": get_args(Admission),
+    "visibility": get_args(Visibility),
+}
+"""What the form's lists offer."""
+
+PARAMETERS: Mapping[str, tuple[str, ...]] = {
+    parameter: tuple(family.name for family in families.values() if parameter in family.names)
+    for parameter in dict.fromkeys(name for family in families.values() for name in family.names)
+}
+"""Every parameter that can have a prior, with the families that have it."""
+
+RIVALS: Mapping[str, tuple[str, Transform]] = {
+    f"rival_{family.name}_{transform}": (family.name, transform)
+    for family in families.values()
+    for transform in family.transforms
+}
+"""The families that can be compared with the collection's own, and the scale of each."""
+
+_TEXTS = ("name", *CHOICES, "epsilon", "rho", "goal", "policy")
+_TIMES = ("opens_at", "closes_at")
+_WHOLE = ("max_answers", "levels", "particles")
+_SHARES = ("misfit_check", "discriminate")
+
+_FIELDS = (
+    *_TEXTS, *_TIMES, *_WHOLE, *_SHARES, "range", "low", "high", "prior", "families", "epsilon_choices", "misfit_looks",
+    "member_cuts", "keep_answers", "respondents",
+)  # fmt: skip
+_FIELD = re.compile(rf"\b(?:{'|'.join(sorted(_FIELDS, key=len, reverse=True))})\b")
+
+
+def field_of(sentence: str) -> str | None:
+    """The field that a sentence about what is wrong is about: the first that it names. None if it names none."""
+    named = _FIELD.search(sentence)
+    return named and named[0]
+
+
+def specification_of(form: Mapping[str, str]) -> dict[str, Any]:
+    """The JSON of the collection that the form's fields describe, which `parse_spec` judges.
+
+    Raises `SpecificationError` for what is no number where there must be one.
+    """
+    spec: dict[str, Any] = {name: form[name] for name in _TEXTS if name in form}
+    spec |= {name: f"{form[name]}:00Z" for name in _TIMES if name in form}
+    spec |= {name: whole_number(name, form[name]) for name in _WHOLE if name in form}
+    spec |= {name: _number(form[name], f"{name} must be a share such as 0.2") for name in _SHARES if name in form}
+    if "low" in form or "high" in form:
+        spec["range"] = [_end(form, "low"), _end(form, "high")]
+    if "epsilon_choices" in form:
+        spec["epsilon_choices"] = _parts(form["epsilon_choices"])
+    if "misfit_looks" in form:
+        spec["misfit_looks"] = [whole_number("each of misfit_looks", part) for part in _parts(form["misfit_looks"])]
+    if "member_cuts" in form:
+        wrong = "member_cuts must be numbers, such as 300, 500, 800"
+        spec["member_cuts"] = [_number(part, wrong) for part in _parts(form["member_cuts"])]
+    if "drop_answers" in form:
+        spec["keep_answers"] = False
+    prior = {name: _prior(name, form[f"prior_{name}"]) for name in PARAMETERS if f"prior_{name}" in form}
+    if prior:
+        spec["prior"] = prior
+    rivals = [{"family": family, "transform": scale} for name, (family, scale) in RIVALS.items() if name in form]
+    if rivals:
+        own = {name: spec.pop(name) for name in ("family", "transform", "prior") if name in spec}
+        spec["families"] = [own, *rivals]
+    return spec
+
+
+def whole_number(name: str, text: str) -> int:
+    """The number. Raises `SpecificationError`."""
+    if not (text.isascii() and text.isdigit() and len(text) < 20):
+        raise SpecificationError(f"{name} must be a whole number")
+    return int(text)
+
+
+def _number(text: str, wrong: str) -> float:
+    try:
+        return float(read_decimal(text))
+    except ValueError:
+        raise SpecificationError(wrong) from None
+
+
+def _end(form: Mapping[str, str], name: str) -> float:
+    wrong = f"{name} of the range must be a number, such as 100 or -2.5; or leave both out"
+    return _number(form.get(name, ""), wrong)
+
+
+def _parts(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",")]
+
+
+def _prior(parameter: str, text: str) -> dict[str, Any]:
+    """What a text such as `invgamma, a=1, scale=1, of=variance` says."""
+    wrong = f"prior of {parameter} must be written as a distribution and its numbers, such as norm, loc=0, scale=100"
+    dist, *rest = _parts(text)
+    prior: dict[str, Any] = {"dist": dist}
+    for part in rest:
+        name, _, value = (piece.strip() for piece in part.partition("="))
+        if not name or name in prior:
+            raise SpecificationError(wrong)
+        prior[name] = value if name == "of" else _number(value, wrong)
+    return prior

@@ -1,0 +1,34 @@
+"""The pages' own files: their style, their scripts, and the charts' library."""
+
+from typing import Any
+
+from fastapi import FastAPI, Response
+
+from dither_server.errors import NotFound
+from dither_server.pages.rendering import STATIC
+
+__all__ = ["add_routes"]
+
+_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".LICENSE": "text/plain"}
+_KEPT = {"Cache-Control": "public, max-age=31536000, immutable"}
+
+
+def add_routes(app: FastAPI) -> None:
+    """Adds the files."""
+    served: dict[str, Any] = {"methods": ["GET"], "include_in_schema": False}
+    app.add_api_route("/style.css", show_style, **served)
+    app.add_api_route("/static/{name:path}", show_file, **served)
+
+
+def show_style() -> Response:
+    """The style of the pages, under the name that does not change."""
+    return Response((STATIC / "style.css").read_bytes(), media_type="text/css")
+
+
+def show_file(name: str, v: str = "") -> Response:
+    """One of the files; browsers keep it if its address says which version it is. Raises `NotFound`."""
+    file = STATIC / name
+    known = {path.relative_to(STATIC).as_posix(): path for path in STATIC.rglob("*")}
+    if name not in known or file.suffix not in _TYPES:
+        raise NotFound
+    return Response(known[name].read_bytes(), headers=_KEPT if v else None, media_type=_TYPES[file.suffix])

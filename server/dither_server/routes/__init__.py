@@ -1,1 +1,0 @@
-"""The calls of the HTTP interface. They hold no SQL and no mathematics."""

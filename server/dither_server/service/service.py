@@ -1,0 +1,185 @@
+"""Everything behind the routes: made when the application starts, stopped in reverse when it ends."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from fastapi import Request
+from sqlalchemy import Connection, Engine
+from threadpoolctl import threadpool_limits
+
+from dither_server.access.first_admin import make_first_admin
+from dither_server.access.gateways import Gateways
+from dither_server.access.invitations import Invitations
+from dither_server.access.limits import Streams, TicketLimits
+from dither_server.access.sessions import Sessions
+from dither_server.access.ticket_keys import TicketKeys
+from dither_server.access.tokens import Access
+from dither_server.answers.rules import Ingest, Stored
+from dither_server.answers.tally import Tally
+from dither_server.answers.writer import Writer
+from dither_server.clock import Clock
+from dither_server.collections.collections import Collection, Collections
+from dither_server.collections.institutions import Institutions
+from dither_server.database.engine import DATABASE_TROUBLE, PATIENCE_SECONDS, make_engine, reading, upgrade
+from dither_server.database.notifications import notifications_of
+from dither_server.database.pulse import Pulse
+from dither_server.database.reads import Store
+from dither_server.database.watchdog import watch
+from dither_server.errors import StartRefused, Unavailable
+from dither_server.http.connections import room
+from dither_server.metrics import Metrics
+from dither_server.owner.thread import Owner
+from dither_server.replicas.membership import Membership, have_secret
+from dither_server.service.poller import Poller
+from dither_server.settings import Settings
+from dither_server.tickets.office import TicketOffice
+from dither_server.tickets.secret import Keys, load_secret
+
+__all__ = ["Service", "prepare", "service_of"]
+
+
+class Service:
+    """One running server. Raises `StartRefused` if it cannot be."""
+
+    def __init__(self, settings: Settings, clock: Clock, metrics: Metrics, stopping: threading.Event) -> None:
+        self.clock = clock
+        self.metrics = metrics
+        self.stopping = stopping
+        """Set once the process is to end: readiness goes, streams finish."""
+        self._engine, keys = prepare(settings)
+        admin = make_first_admin(self._engine, settings, clock)
+        if admin is not None:
+            admin.tell()
+        watch(self._engine, PATIENCE_SECONDS)
+        reads = reading(self._engine)
+        self._ingest = Ingest()
+        self.writer = Writer(self._engine, self._ingest, metrics, self._committed)
+        self.membership = Membership(self._transact, self._take_slot, keys.fingerprint)
+        self.tickets = TicketOffice(keys, clock)
+        self.keys = TicketKeys(reads, self.writer, self.tickets, clock)
+        self.store = Store(reads)
+        self._pulse = Pulse(self._ping)
+        self.metrics_token = settings.metrics_token
+        self.public_metrics = settings.public_metrics
+        self.public_listing = settings.public_listing
+        self.public_url = settings.public_url
+        self.tally = Tally(self.writer)
+        self.gateways = Gateways(reads, self.writer)
+        self.collections = Collections(reads, self.store, self.writer, clock, self.membership.holder)
+        self.access = Access(reads, self.writer, clock, settings.admin_token)
+        self.sessions = Sessions(keys, self.access, clock)
+        self.institutions = Institutions(reads)
+        self.invitations = Invitations(reads, self.writer)
+        self.limits = TicketLimits(settings)
+        self.streams = Streams(max(1, room() // 2))
+        notifications = notifications_of(self._engine)
+        self.owner = Owner(
+            reads, self.collections, self.store, self.institutions, self.writer, clock, metrics, notifications
+        )
+        self.poller = Poller(
+            reads,
+            self._transact,
+            self.membership,
+            self.store,
+            self.collections,
+            self.access,
+            self.keys,
+            self.owner,
+            notifications,
+        )
+
+    def start(self) -> None:
+        """Starts the threads."""
+        # Small matrix products are faster on one thread, and the other cores are for answering.
+        self._blas_limit = threadpool_limits(limits=1)
+        self.writer.start()
+        self.tally.start()
+        self.membership.start()
+        self.poller.start()
+        self.owner.start()
+
+    def stop(self) -> None:
+        """Finishes what was begun: learns the last answers, stores snapshots, commits, and closes the database."""
+        self.stopping.set()
+        self.poller.stop()
+        self.owner.stop()
+        self.tally.stop()
+        self.membership.stop()
+        self.writer.stop()
+        self._engine.dispose()
+        self._blas_limit.restore_original_limits()
+
+    async def create_collection(self, body: bytes) -> Collection:
+        """`Collections.create`, and the new collection's particle system is this process's, at first."""
+        collection = await self.collections.create(body)
+        await asyncio.to_thread(self.poller.share_leases)
+        return collection
+
+    async def check_ready(self) -> None:
+        """Raises `Unavailable`, or what the database raises, unless answers can be stored and learnt."""
+        if self.stopping.is_set():
+            raise Unavailable("The server is stopping.")
+        if not all(thread.alive for thread in (self.writer, self.owner, self.poller)):
+            raise Unavailable("A part of the server has died: it has to be started again.")
+        if not (self.membership.alive and self.keys.fresh):
+            raise Unavailable("The database has not been reached for some seconds.")
+        await self._pulse.check()
+
+    async def ready(self) -> bool:
+        """Whether `check_ready` would pass."""
+        try:
+            await self.check_ready()
+        except (Unavailable, *DATABASE_TROUBLE):
+            return False
+        return True
+
+    def _ping(self) -> None:
+        # An SQLite file that was removed goes on answering to those who have it open, and is gone when they close it.
+        if self._engine.dialect.name == "sqlite" and not Path(self._engine.url.database or "").exists():
+            raise Unavailable("The file of the database is gone.")
+        self.store.ping()
+
+    def _transact(self, job: Callable[[Connection], Any]) -> Any:
+        """Runs a small job beside what the writer has to do; where only one can write, the writer does it."""
+        if self._engine.dialect.name == "sqlite":
+            return self.writer.submit(job).result()
+        with self._engine.begin() as connection:
+            return job(connection)
+
+    def _take_slot(self, slot: int) -> None:
+        self._ingest.slot = slot
+        self.tally.slot = slot
+
+    def _committed(self, stored: Stored) -> None:
+        self.tally.answered(stored.new)
+        self.collections.note_totals(stored.totals)
+        self.metrics.unlearnt(stored.added)
+        self.owner.stored(stored.added)
+
+
+def prepare(settings: Settings) -> tuple[Engine, Keys]:
+    """The database at the newest schema, and the keys: all that can be wrong with an installation is found here.
+
+    Raises `StartRefused`.
+    """
+    engine = make_engine(settings.database)
+    keys = Keys(load_secret(settings))
+    upgrade(engine)
+    with engine.connect() as connection:
+        one_secret = have_secret(connection, keys.fingerprint)
+    if not one_secret:
+        engine.dispose()
+        raise StartRefused(
+            "A server on this database has another secret, and neither would take the other's tickets: "
+            "give both the same DITHER_SECRET, or stop that one first."
+        )
+    return engine, keys
+
+
+def service_of(request: Request) -> Service:
+    """The service behind a request's application."""
+    service: Service = request.app.state.service
+    return service
