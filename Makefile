@@ -56,7 +56,7 @@ $(VENV)/.installed: pyproject.toml
 	@touch $@
 
 tools:
-	@sh tests/install_tools.sh
+	@sh testing/install_tools.sh
 
 demo: setup
 	@$(BIN)/dither demo $(if $(KEEP),--keep)

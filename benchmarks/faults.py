@@ -13,12 +13,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
 
-from tests.server.faults.checker import check
-from tests.server.faults.cluster import Cluster, make_cluster
-from tests.server.faults.disk import DiskMissing, small_disk
-from tests.server.faults.load import Load, under_load
-from tests.server.faults.proxy import make_proxy
-from tests.server.faults.scenarios import (
+from benchmarks.tables import print_table
+from testing.faults.checker import check
+from testing.faults.cluster import Cluster, make_cluster
+from testing.faults.disk import DiskMissing, small_disk
+from testing.faults.load import Load, under_load
+from testing.faults.proxy import make_proxy
+from testing.faults.scenarios import (
     end_owner,
     end_server,
     fill_disk,
@@ -30,8 +31,6 @@ from tests.server.faults.scenarios import (
     restart_postgres,
     silence_postgres,
 )
-
-from benchmarks.tables import print_table
 
 __all__ = ["main"]
 

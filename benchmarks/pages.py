@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
-from tests.browser.chromium import find_chromium, launch
-from tests.browser.survey import ADMIN_TOKEN, Survey, open_survey
 
 from benchmarks.tables import print_table
+from testing.browser.chromium import find_chromium, launch
+from testing.browser.survey import ADMIN_TOKEN, Survey, open_survey
 
 __all__ = ["Load", "load", "main", "pages"]
 

@@ -9,9 +9,8 @@ import time
 from collections.abc import Sequence
 from itertools import count
 
-from tests.server.test_sequences import STEPS, OnPostgresql, OnSqlite, Sequences, run
-
 from benchmarks.tables import print_table
+from tests.server.answers.test_sequences import STEPS, OnPostgresql, OnSqlite, Sequences, run
 
 __all__ = ["main"]
 

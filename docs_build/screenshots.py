@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import benchmarks  # noqa: F401 - makes the folder tests a package
 from playwright.sync_api import Browser, Page, expect, sync_playwright
-from tests.browser.chromium import find_chromium, launch
-from tests.browser.survey import ADMIN_TOKEN, Survey, open_survey
+
+import benchmarks  # noqa: F401 - makes the folder tests a package
+from testing.browser.chromium import find_chromium, launch
+from testing.browser.survey import ADMIN_TOKEN, Survey, open_survey
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
 

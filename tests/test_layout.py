@@ -9,9 +9,10 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
-from tests.patience import PATIENCE
 
-ROOT = Path(__file__).parent.parent
+from testing.patience import PATIENCE
+from testing.repository import ROOT
+
 CLIENT = ROOT / "client" / "dither_client"
 MAY_IMPORT = {
     "dither_client": {"dither_client"},

@@ -19,11 +19,11 @@ import typer
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from tests.patience import PATIENCE
 
 from dither_server.settings import Settings
+from testing.patience import PATIENCE
+from testing.repository import ROOT
 
-ROOT = Path(__file__).parent.parent
 PACKAGES = ("dither_client", "dither_estimator", "dither_server", "dither_migrations")
 COMMANDS = (
     "answer",

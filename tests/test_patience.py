@@ -1,11 +1,11 @@
 """No test's outcome depends on how busy the machine is: none holds what has passed of the time to a bound."""
 
 import ast
-from pathlib import Path
 
 import pytest
 
-TESTS = Path(__file__).parent
+from testing.repository import TESTS
+
 CLOCKS = {"monotonic", "perf_counter", "time", "monotonic_ns", "perf_counter_ns"}
 
 

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
-from tests.browser.chromium import CHROMIUMS, PATIENCE, launch
-from tests.tools import find_tool
+
+from testing.browser.chromium import CHROMIUMS, PATIENCE, launch
+from testing.tools import find_tool
 
 OpenPage = Callable[..., Page]
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page, Request, Route, expect
-from tests.browser.axe import violations
+
+from testing.browser.axe import violations
+from testing.browser.site import WebSite, open_web_site
 from tests.browser.conftest import OpenPage
-from tests.browser.site import WebSite, open_web_site
 
 VALUE = "483.2519"
 LAPLACE = {"mechanism": "laplace", "low": 499.5, "high": 500.5, "levels": 1, "epsilon": 1, "transform": "identity"}

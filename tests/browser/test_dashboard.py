@@ -7,10 +7,11 @@ from pathlib import Path
 import httpx2
 import pytest
 from playwright.sync_api import Page, expect
-from tests.browser.axe import violations
+
+from testing.browser.axe import violations
+from testing.browser.survey import ADMIN_TOKEN, Survey, open_survey
+from testing.patience import PATIENCE
 from tests.browser.conftest import OpenPage
-from tests.browser.survey import ADMIN_TOKEN, Survey, open_survey
-from tests.patience import PATIENCE
 
 PARTS = ("mean", "sd", "q05", "q25", "q50", "q75", "q95")
 

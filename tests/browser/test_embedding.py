@@ -10,11 +10,12 @@ from threading import Thread
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.browser.conftest import OpenPage
-from tests.browser.site import open_web_site
-from tests.end_to_end.reader import blocks
 
-ROOT = Path(__file__).parents[2]
+from testing.browser.site import open_web_site
+from testing.reader import blocks
+from testing.repository import ROOT
+from tests.browser.conftest import OpenPage
+
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8">
 <meta http-equiv="content-security-policy" content="default-src 'none'; script-src 'self'; connect-src {url}">
 <title>Another site</title><main><h1>Another site</h1><p id="said"></p></main>

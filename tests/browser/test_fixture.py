@@ -1,4 +1,4 @@
-from tests.browser.axe import violations
+from testing.browser.axe import violations
 from tests.browser.conftest import OpenPage
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from make_vectors import FOLDER
 from playwright.sync_api import Browser, Page, Route
-from tests.browser.site import WebSite, open_web_site
-from tests.client.test_sampling import p_value
 
 from dither_client import Query, parse_query
+from testing.browser.site import WebSite, open_web_site
+from tests.client.mechanisms.test_sampling import p_value
 
 FAMILY = 1e-6
 """The chance that a correct sampler is rejected anywhere here."""

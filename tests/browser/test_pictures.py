@@ -7,19 +7,18 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import numpy as np
 import pytest
 from playwright.sync_api import Page
-from tests.browser.axe import violations
-from tests.browser.conftest import OpenPage
 
 from dither_client import Laplace
 from dither_estimator.families import find_family
 from dither_estimator.mechanisms.information import channel_information, information
+from testing.browser.axe import violations
+from testing.repository import DOCS
+from tests.browser.conftest import OpenPage
 
-DOCS = Path(__file__).parents[2] / "docs"
 PLACES = re.findall(r'<div id="(\w+)-picture">(.*?)</div>', (DOCS / "how-it-works.md").read_text(), flags=re.DOTALL)
 WORDS = {name: " ".join(re.sub(r"<[^>]+>", "", text).split()) for name, text in PLACES}
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
-import benchmarks.pages
 import pytest
 from playwright.sync_api import Browser, expect
-from tests.browser.survey import Survey, open_survey
+
+import benchmarks.pages
+from testing.browser.survey import Survey, open_survey
 
 
 @pytest.fixture(scope="module")

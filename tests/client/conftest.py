@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 import pytest
-from tests.client.fake_server import FakeServer
 
 from dither_client import Retry
+from testing.fake_server import FakeServer
 
 
 @pytest.fixture

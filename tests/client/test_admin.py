@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from tests.client.fake_server import Failure, FakeServer
 
 from dither_client import Admin, InvalidAddress, Problem, Retry, Unreachable
+from testing.fake_server import Failure, FakeServer
 
 
 @pytest.fixture

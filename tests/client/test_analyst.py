@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.client.fake_server import ANALYST, POSTERIOR, Failure, FakeServer, problem
 
 from dither_client import Analyst, BadResponse, InvalidAddress, Laplace, MissingExtra, Particles, Problem, Retry
 from dither_client.posterior.posterior import parse_particles, parse_posterior, poison_sentence
+from testing.fake_server import ANALYST, POSTERIOR, Failure, FakeServer, problem
 
 
 @pytest.fixture

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.client.fake_server import LAPLACE, Failure, FakeServer, problem
-from tests.patience import PATIENCE
 
 from dither_client import (
     AlreadyAnswered,
@@ -30,6 +28,8 @@ from dither_client import (
     Unreachable,
     parse_query,
 )
+from testing.fake_server import LAPLACE, Failure, FakeServer, problem
+from testing.patience import PATIENCE
 
 Caller = Callable[..., Any]
 

@@ -14,13 +14,13 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.client.fake_server import FakeServer, problem
-from tests.client.test_flow import FAILED, RECEIPT, answer, play, ticket
 
 import dither_client.forgetting
 from dither_client import AsyncClient, Client, Gaussian, InvalidValue, Laplace, MemoryLedger, RandomizedResponse, Retry
 from dither_client.commands import run
 from dither_client.protocol.respondent import Response
+from testing.fake_server import FakeServer, problem
+from tests.client.protocol.test_flow import FAILED, RECEIPT, answer, play, ticket
 
 VALUE = 31415.926535
 DIGITS = "31415.9"

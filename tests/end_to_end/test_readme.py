@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from tests.end_to_end.reader import ROOT, TOKEN, Shell, blocks, reading
+
+from testing.reader import ROOT, TOKEN, Shell, blocks, reading
 
 pytestmark = pytest.mark.slow
 

@@ -1,11 +1,11 @@
 """docs/reference says what the program says of itself now."""
 
 import pytest
-from docs_build.reference import FOLDER, pages
-from docs_build.tables import table
 
 import dither_client
 from dither_client.commands import run
+from docs_build.reference import FOLDER, pages
+from docs_build.tables import table
 
 
 @pytest.fixture(scope="module")

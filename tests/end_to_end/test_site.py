@@ -4,10 +4,11 @@ import re
 from pathlib import Path
 
 import pytest
-from docs_build.pages import ROOT, relink
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
 from mkdocs.exceptions import PluginError
+
+from docs_build.pages import ROOT, relink
 
 _LOADS = r'<(?:script|img|iframe|source)[^>]* src="((?:https?:)?//[^"]+)"|<link[^>]* href="((?:https?:)?//[^"]+)"'
 
@@ -50,7 +51,7 @@ def test_what_would_be_loaded_is_found() -> None:
         ("limits.md", "[x](../benchmarks/README.md#poison)", "[x](benchmarks.md#poison)"),
         ("benchmarks.md", "[x](../docs/papers.md)", "[x](papers.md)"),
         ("papers/ops-figure-1.md", "[x](../limits.md)", "[x](../limits.md)"),
-        ("threat-model.md", "[`test_sampling`](../tests/client/test_sampling.py)", "`test_sampling`"),
+        ("threat-model.md", "[`test_sampling`](../tests/client/mechanisms/test_sampling.py)", "`test_sampling`"),
         ("index.md", "[x](https://example.org/a)", "[x](https://example.org/a)"),
         ("index.md", "```\n[x](nowhere.md)\n```\n", "```\n[x](nowhere.md)\n```\n"),
     ],

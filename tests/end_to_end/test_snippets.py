@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.end_to_end.reader import ROOT, Shell, blocks, fenced, reading
+
+from testing.reader import ROOT, Shell, blocks, fenced, reading
 
 PAGES = [ROOT / "README.md", ROOT / "benchmarks" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 WRITTEN = "https://survey.example.org"

@@ -2,15 +2,14 @@
 
 import re
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 
 from dither_estimator.design.design import Mechanism, optimal_design
 from dither_estimator.design.goal import parse_goal
 from dither_estimator.families import families
+from testing.repository import DOCS
 
-DOCS = Path(__file__).parent.parent.parent / "docs"
 PAGE = (DOCS / "statistics.md").read_text()
 ROWS = re.findall(r"^\| `(\w+)` \| (\S+) \| (\S+) \| (\S+) \| (\S+) \| (\S+) \|$", PAGE, flags=re.MULTILINE)
 WITHOUT_PRIVACY = {"all": 1.5, "sigma": 0.5}

@@ -2,13 +2,12 @@
 
 import ast
 import re
-from pathlib import Path
 
 import pytest
 
 from dither_server.database.schema import metadata
+from testing.repository import ROOT
 
-ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs" / "threat-model.md").read_text()
 ROWS = [
     line.strip("|").split(" | ") for line in PAGE.splitlines() if line.startswith("| ") and "what | shown" not in line

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from alembic import command
 from sqlalchemy import MetaData, insert, inspect, text
-from tests.server.conftest import SPEC, START, open_site
 
 from dither_client import Laplace
 from dither_estimator.learning.learner import Learner
@@ -21,6 +20,7 @@ from dither_migrations.upgrade import _config
 from dither_server.database.engine import make_engine, writing
 from dither_server.errors import StartRefused
 from dither_server.tickets.packing import pack_query
+from tests.server.conftest import SPEC, START, open_site
 
 ANSWERED = 40
 QUERY = Laplace(48, 52, 1, 1)

@@ -12,13 +12,13 @@ import psycopg
 import pytest
 from sqlalchemy import Connection, Engine, Select, func, select
 from starlette.testclient import TestClient
-from tests.patience import until
 
 from dither_server.app import create_app
 from dither_server.database.engine import make_engine
 from dither_server.database.schema import answers, collections, counts, spent_tickets
 from dither_server.owner.collection_learner import Published
 from dither_server.settings import Settings
+from testing.patience import until
 
 ADMIN = {"Authorization": "Bearer the-admin-token"}
 SPEC = {"name": "Test", "family": "normal", "epsilon": 1, "range": [0, 100], "particles": 100}

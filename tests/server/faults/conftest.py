@@ -4,8 +4,9 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from tests.server.faults.cluster import Cluster, ClusterMissing, make_cluster
-from tests.server.faults.disk import Disk, DiskMissing, small_disk
+
+from testing.faults.cluster import Cluster, ClusterMissing, make_cluster
+from testing.faults.disk import Disk, DiskMissing, small_disk
 
 
 @pytest.fixture

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from tests.patience import PATIENCE
+
+from testing.faults.checker import Acknowledged, check, check_database, check_service
+from testing.faults.cluster import Cluster
+from testing.faults.load import under_load
+from testing.faults.servers import make_servers, stop_all
+from testing.patience import PATIENCE
 from tests.server.conftest import RETRY_KEY
-from tests.server.faults.checker import Acknowledged, check, check_database, check_service
-from tests.server.faults.cluster import Cluster
-from tests.server.faults.load import under_load
-from tests.server.faults.servers import make_servers, stop_all
 
 
 def dot_backup(source: Path, copy: Path) -> None:

@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import pytest
 from sqlalchemy import Connection, delete, text
-from tests.server.conftest import Site
-from tests.server.faults.checker import Acknowledged, check_database
 
 from dither_server.database import schema
 from dither_server.database.engine import make_engine, writing
+from testing.faults.checker import Acknowledged, check_database
+from tests.server.conftest import Site
 
 
 def lose(connection: Connection) -> None:

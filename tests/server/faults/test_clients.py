@@ -12,13 +12,13 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from tests.patience import PATIENCE, until
-from tests.server.conftest import ADMIN, SPEC
-from tests.server.process import UNHURRIED, ServerProcess, running
 
 from dither_server.access.limits import STREAMS_OF_ADDRESS
 from dither_server.http.bodies import MAX_BATCH_BODY
 from dither_server.http.connections import MAX_HEAD, SPARE_CONNECTIONS
+from testing.patience import PATIENCE, until
+from testing.servers.process import UNHURRIED, ServerProcess, running
+from tests.server.conftest import ADMIN, SPEC
 
 ESTABLISHED = "01"
 

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from tests.server.conftest import ADMIN, open_site, problem
 
 PAGE = 4_096

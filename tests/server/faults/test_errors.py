@@ -8,9 +8,10 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.patience import until
+
+from testing.faults.cluster import Cluster
+from testing.patience import until
 from tests.server.conftest import ADMIN, SPEC, Site, open_site, problem
-from tests.server.faults.cluster import Cluster
 
 FROM_MEMORY = {
     ("get", "/healthz"),

@@ -3,11 +3,12 @@
 import asyncio
 
 import pytest
-from tests.server.faults.checker import check
-from tests.server.faults.cluster import Cluster, make_cluster
-from tests.server.faults.disk import Disk
-from tests.server.faults.load import under_load
-from tests.server.faults.scenarios import fill_disk
+
+from testing.faults.checker import check
+from testing.faults.cluster import Cluster, make_cluster
+from testing.faults.disk import Disk
+from testing.faults.load import under_load
+from testing.faults.scenarios import fill_disk
 
 
 @pytest.mark.slow

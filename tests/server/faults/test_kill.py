@@ -3,9 +3,10 @@
 import asyncio
 
 import pytest
-from tests.server.faults.checker import check
-from tests.server.faults.load import under_load
-from tests.server.faults.scenarios import end_server, kill_owner, kill_server
+
+from testing.faults.checker import check
+from testing.faults.load import under_load
+from testing.faults.scenarios import end_server, kill_owner, kill_server
 
 KILLS = 4
 STOP_EVERY = 2

@@ -3,10 +3,11 @@
 import asyncio
 
 import pytest
-from tests.server.faults.checker import check
-from tests.server.faults.cluster import Cluster
-from tests.server.faults.load import under_load
-from tests.server.faults.scenarios import restart_postgres
+
+from testing.faults.checker import check
+from testing.faults.cluster import Cluster
+from testing.faults.load import under_load
+from testing.faults.scenarios import restart_postgres
 
 
 @pytest.mark.slow

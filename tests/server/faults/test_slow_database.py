@@ -4,11 +4,12 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
-from tests.server.faults.checker import check
-from tests.server.faults.cluster import Cluster
-from tests.server.faults.load import Load, under_load
-from tests.server.faults.proxy import make_proxy
-from tests.server.faults.scenarios import lock_postgres, lock_sqlite, lose_connections, silence_postgres
+
+from testing.faults.checker import check
+from testing.faults.cluster import Cluster
+from testing.faults.load import Load, under_load
+from testing.faults.proxy import make_proxy
+from testing.faults.scenarios import lock_postgres, lock_sqlite, lose_connections, silence_postgres
 
 
 async def trouble(database: str, fault: Callable[[Load], Awaitable[float]]) -> None:

@@ -15,17 +15,17 @@ from contextlib import ExitStack, contextmanager
 import httpx2
 import pytest
 from sqlalchemy import func, select
-from tests.patience import PATIENCE
-from tests.server.conftest import ADMIN, SPEC
-from tests.server.faults.checker import check
-from tests.server.faults.cluster import Cluster
-from tests.server.faults.load import under_load
-from tests.server.faults.proxy import make_proxy
-from tests.server.faults.scenarios import end_owner
-from tests.server.process import ServerProcess, running
 
 from dither_server.database.engine import make_engine
 from dither_server.database.schema import answers, queries, snapshots
+from testing.faults.checker import check
+from testing.faults.cluster import Cluster
+from testing.faults.load import under_load
+from testing.faults.proxy import make_proxy
+from testing.faults.scenarios import end_owner
+from testing.patience import PATIENCE
+from testing.servers.process import ServerProcess, running
+from tests.server.conftest import ADMIN, SPEC
 
 
 @pytest.mark.slow

@@ -5,8 +5,9 @@ import subprocess
 import sys
 
 import pytest
-from tests.patience import PATIENCE
-from tests.server.process import free_port
+
+from testing.patience import PATIENCE
+from testing.servers.process import free_port
 
 DYING = """
 import time

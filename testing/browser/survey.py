@@ -1,0 +1,52 @@
+"""A real `dither serve`, and a simulated population that answers it, for what is to be seen while answers come."""
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+from dither_client import parse_query
+from testing.patience import PATIENCE
+from testing.servers.process import running
+
+__all__ = ["ADMIN_TOKEN", "Survey", "open_survey"]
+
+ADMIN_TOKEN = "the-admin-token"
+ADMIN = {"Authorization": f"Bearer {ADMIN_TOKEN}"}
+SPEC = {"name": "Weekly wages", "family": "normal", "transform": "log", "range": [100, 2000], "epsilon": 1}
+
+
+class Survey:
+    """A server, and a population of lognormal values that answers when told to."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._rng = random.Random(1)
+
+    def call(self, method: str, path: str, **content: Any) -> Any:
+        reply = httpx2.request(method, f"{self.url}/v1{path}", headers=ADMIN, timeout=PATIENCE, **content)
+        assert reply.status_code < 300, reply.text
+        return reply.json()
+
+    def create(self, **fields: Any) -> str:
+        return str(self.call("POST", "/collections", json=SPEC | {"particles": 200} | fields)["id"])
+
+    def arrive(self, collection: str, count: int) -> None:
+        """So many people answer, a hundred at a time."""
+        for _ in range(0, count, 100):
+            tickets = self.call("POST", f"/collections/{collection}/tickets", json={"count": 100})["tickets"]
+            answers = [parse_query(each["query"]).answer(self._rng.lognormvariate(6.2, 0.7)) for each in tickets]
+            responses = [
+                {"ticket": each["ticket"], "answer": answer} for each, answer in zip(tickets, answers, strict=True)
+            ]
+            self.call("POST", f"/collections/{collection}/responses/batch", json={"responses": responses})
+
+
+@contextmanager
+def open_survey(folder: Path) -> Iterator[Survey]:
+    """A server process on a database in `folder`."""
+    with running(f"sqlite:///{folder / 'test.sqlite'}") as server:
+        yield Survey(server.url)

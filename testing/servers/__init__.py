@@ -1,0 +1,1 @@
+"""Real servers for tests: one process, several, behind proxies, or in the process of the test."""

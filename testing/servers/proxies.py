@@ -1,0 +1,110 @@
+"""nginx as Docker Compose runs it, and a second one with a certificate before it."""
+
+import contextlib
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+
+from testing.patience import PATIENCE, until
+from testing.repository import ROOT
+from testing.servers.process import free_port
+from testing.tools import find_tool
+
+__all__ = ["CLIENT", "inner_proxy", "outer_proxy"]
+
+CLIENT = "X-Test-Client"
+"""The header that says to the outer proxy at which address its client is to be."""
+
+_MAIN = """
+daemon off;
+worker_processes 1;
+pid {folder}/nginx.pid;
+error_log {folder}/error.log;
+events {{ worker_connections 256; }}
+http {{
+  access_log off;
+  client_body_temp_path {folder}/body;
+  proxy_temp_path {folder}/proxy;
+  fastcgi_temp_path {folder}/fastcgi;
+  uwsgi_temp_path {folder}/uwsgi;
+  scgi_temp_path {folder}/scgi;
+  include {folder}/site.conf;
+}}
+"""
+_OUTER = """
+server {{
+  listen 127.0.0.1:{port} ssl;
+  ssl_certificate {folder}/cert.pem;
+  ssl_certificate_key {folder}/key.pem;
+  set_real_ip_from 127.0.0.1;
+  real_ip_header {header};
+  location / {{
+    proxy_pass http://127.0.0.1:{inner};
+    proxy_set_header Host $http_host;
+    proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+    proxy_set_header X-Forwarded-Proto $scheme;
+  }}
+}}
+"""
+
+
+@contextlib.contextmanager
+def inner_proxy(folder: Path, server: int) -> Iterator[int]:
+    """The port of nginx with the file that Compose gives it, before a server process on that port."""
+    port = free_port()
+    site = (ROOT / "deploy" / "nginx.conf").read_text()
+    # Nothing but where things are is another here.
+    for place, ours in (
+        ("resolver 127.0.0.11 valid=5s;", ""),
+        ("listen 8000;", f"listen 127.0.0.1:{port};"),
+        ("set $server server:8000;", f"set $server 127.0.0.1:{server};"),
+    ):
+        assert site.count(place) == 1
+        site = site.replace(place, ours)
+    with _nginx(folder, site, port):
+        yield port
+
+
+@contextlib.contextmanager
+def outer_proxy(folder: Path, inner: int) -> Iterator[str]:
+    """The URL of nginx with a certificate before the inner one, as an operator would set it up."""
+    folder.mkdir(parents=True, exist_ok=True)
+    subprocess.run(
+        [find_tool("openssl"), "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+         "-days", "2", "-subj", "/CN=localhost", "-keyout", folder / "key.pem", "-out", folder / "cert.pem"],
+        check=True,
+        capture_output=True,
+    )  # fmt: skip
+    port = free_port()
+    with _nginx(folder, _OUTER.format(port=port, folder=folder, header=CLIENT, inner=inner), port, "https"):
+        yield f"https://127.0.0.1:{port}"
+
+
+@contextlib.contextmanager
+def _nginx(folder: Path, site: str, port: int, scheme: str = "http") -> Iterator[None]:
+    nginx = find_tool("nginx")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "site.conf").write_text(site)
+    (folder / "nginx.conf").write_text(_MAIN.format(folder=folder))
+    command = [nginx, "-p", str(folder), "-c", str(folder / "nginx.conf"), "-e", str(folder / "error.log")]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE)
+    try:
+        _wait(process, f"{scheme}://127.0.0.1:{port}/healthz", folder)
+        yield
+    finally:
+        process.terminate()
+        process.wait(PATIENCE)
+        assert process.stderr is not None
+        process.stderr.close()
+
+
+def _wait(process: subprocess.Popen[bytes], url: str, folder: Path) -> None:
+    def answers() -> bool:
+        assert process.poll() is None, (folder / "error.log").read_text()
+        with contextlib.suppress(httpx2.TransportError):
+            return httpx2.get(url, verify=False, timeout=PATIENCE).status_code == 200
+        return False
+
+    until(answers, "nginx does not answer")

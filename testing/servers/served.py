@@ -1,0 +1,38 @@
+"""The application behind real HTTP, in a thread of the test's own process: uvicorn on a port of this machine."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+
+from dither_server.app import create_app
+from dither_server.settings import Settings
+from testing.patience import PATIENCE
+
+__all__ = ["ADMIN_TOKEN", "SECRET", "serving"]
+
+ADMIN_TOKEN = "the-admin-token"
+SECRET = "secret of the tests"
+
+
+@contextmanager
+def serving(database: str, **settings: Any) -> Iterator[tuple[str, FastAPI]]:
+    """The URL of a running server, and its application."""
+    given = {"database": database, "secret": SECRET, "admin_token": ADMIN_TOKEN} | settings
+    app = create_app(Settings(**given))
+    config = uvicorn.Config(app, port=0, log_config=None, access_log=False, proxy_headers=False, lifespan="on")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        while not server.started:
+            assert thread.is_alive(), "the server did not start"
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}", app
+    finally:
+        server.should_exit = True
+        thread.join(PATIENCE)

@@ -1,0 +1,21 @@
+"""Programs that tests need and `make test` installs: a missing one is a skip on somebody's machine, in CI a failure."""
+
+import os
+import shutil
+
+import pytest
+
+__all__ = ["find_tool"]
+
+_PLACES = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin"))
+
+
+def find_tool(*names: str) -> str:
+    """Where the first of these programs is that there is."""
+    found = next((place for name in names if (place := shutil.which(name, path=_PLACES))), None)
+    if found is None:
+        message = f"no {names[0]}: sh testing/install_tools.sh installs it, as root on Debian"
+        if os.environ.get("CI") == "true":
+            pytest.fail(message)
+        pytest.skip(message)
+    return found

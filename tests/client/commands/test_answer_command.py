@@ -1,0 +1,291 @@
+"""`dither answer`: the one command that a value is given to, and never comes out of."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from io import BytesIO, TextIOWrapper
+from pathlib import Path
+
+import pytest
+
+from dither_client import Ledger, parse_query
+from dither_client.commands import run
+from testing.fake_server import GAUSSIAN, LAPLACE, Failure, FakeServer, problem
+from testing.patience import PATIENCE
+
+VALUE = "-31415.9265"
+DIGITS = "31415"
+
+Answer = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Path:
+    return tmp_path / "ledger.sqlite"
+
+
+@pytest.fixture
+def answer(
+    server: FakeServer, ledger: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Answer:
+    """Runs `dither answer`: its status, standard output and standard error."""
+    monkeypatch.setenv("DITHER_URL", server.url)
+
+    def call(*arguments: str, stdin: bytes = b"") -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(stdin)))
+        status = run(["answer", "--ledger", str(ledger), *arguments])
+        return status, *capsys.readouterr()
+
+    return call
+
+
+def check_refusal(outcome: tuple[int, str, str], status: int, says: str) -> None:
+    assert outcome[0] == status
+    assert outcome[1] == ""
+    assert outcome[2].startswith("dither: ")
+    assert outcome[2].count("\n") == 1
+    assert says in outcome[2]
+    assert DIGITS not in outcome[2]
+
+
+def test_an_answer(server: FakeServer, answer: Answer) -> None:
+    status, out, err = answer("laplace", VALUE)
+    assert (status, err) == (0, "")
+    assert "Receipt: receipt-of-laplace-1" in out
+    assert "It cost ε = 1; you have spent 1 in all." in out
+    assert DIGITS not in out
+    assert server.answers["laplace-1"] in range(5)
+
+
+def test_rho_stands_beside_epsilon(server: FakeServer, answer: Answer) -> None:
+    server.questions["gaussian"] = GAUSSIAN
+    status, out, _ = answer("gaussian", VALUE)
+    assert status == 0
+    assert "It cost ε = 0.75 (ρ = 0.25); you have spent 0.75 in all." in out
+    server.questions["again"] = GAUSSIAN
+    assert json.loads(answer("again", VALUE, "--json")[1])["rho"] == 0.25
+
+
+@pytest.mark.parametrize("value", ["42", "-3.5", "+.5", "-.5e-3", "1E5", "0", "-0", "3.", "1e-400"])
+def test_values(server: FakeServer, answer: Answer, value: str) -> None:
+    status, out, _ = answer("laplace", value, "--json")
+    assert status == 0
+    shown = json.loads(out)
+    assert shown["query"] == parse_query(LAPLACE).to_json()
+    assert shown["answer"] == server.answers["laplace-1"]
+    assert {name: shown[name] for name in ("collection", "receipt", "epsilon", "spent")} == {
+        "collection": "laplace",
+        "receipt": "receipt-of-laplace-1",
+        "epsilon": 1,
+        "spent": 1,
+    }
+
+
+def test_a_negative_value_before_the_options(answer: Answer) -> None:
+    assert answer("laplace", "-3.5", "--max-epsilon", "1", "--json")[0] == 0
+    assert answer("--json", "randomized", "-7")[0] == 0
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("nan", "NaN", "-nan", "inf", "-inf", "Infinity", "1e999", "-1e999", "", " ", "x31415", "3,1415", "0x31415"),
+        *("1_31415", "--31415", "3 1415", "31415 e", "٣", "31415€", "1" * 400),
+    ],
+)
+def test_what_is_no_value(server: FakeServer, answer: Answer, ledger: Path, value: str) -> None:
+    check_refusal(answer("laplace", value), 2, "the value must be a finite number")
+    check_refusal(answer("laplace", "-", stdin=value.encode()), 2, "the value must be a finite number")
+    assert server.requests == []
+    assert not ledger.exists()
+
+
+@pytest.mark.parametrize("stdin", [b"31415.9", b"  -31415.9\n", b"3.14159e4\r\n"])
+def test_standard_input(server: FakeServer, answer: Answer, stdin: bytes) -> None:
+    status, out, err = answer("laplace", "-", "--json", stdin=stdin)
+    assert status == 0
+    assert json.loads(out)["receipt"] == "receipt-of-laplace-1"
+    assert DIGITS not in out + err
+
+
+def test_garbage_on_standard_input(answer: Answer) -> None:
+    check_refusal(answer("laplace", "-", stdin=b"\xff\xfe31415"), 2, "the value must be a finite number")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["laplace", VALUE, "extra"],
+        ["laplace", "5", VALUE],
+        ["laplace", VALUE, VALUE],
+        [VALUE, "laplace", "--nonsense"],
+        ["laplace", VALUE, "--max-epsilon"],
+        ["laplace", VALUE, "--leger", VALUE],
+        ["laplace", VALUE, f"--json={VALUE}"],
+        [f"--{VALUE}", "laplace", VALUE],
+        [],
+    ],
+)
+def test_usage_errors_repeat_nothing(server: FakeServer, answer: Answer, arguments: list[str]) -> None:
+    check_refusal(answer(*arguments), 2, "")
+    assert server.requests == []
+
+
+def test_a_value_in_place_of_the_id_is_not_sent(server: FakeServer, answer: Answer) -> None:
+    for arguments in (["314.159"], ["31415"], ["-31415"], ["31415", "laplace"], ["314.15", "7"], ["31415", "7"]):
+        check_refusal(answer(*arguments), 2, "")
+    assert server.requests == []
+
+
+def test_options_are_checked_before_anyone_is_asked(server: FakeServer, answer: Answer) -> None:
+    check_refusal(answer("laplace", VALUE, "--max-epsilon", "much"), 2, "epsilon must be")
+    check_refusal(answer("laplace", VALUE, "--url", "http://example.org"), 2, "must begin with https")
+    check_refusal(answer("lap/lace", VALUE), 2, "a collection's id has only")
+    check_refusal(
+        answer("laplace", VALUE, "--ledger", "/nowhere/ledger"), 1, "the ledger /nowhere/ledger cannot be used"
+    )
+    assert server.requests == []
+
+
+def test_refusals_while_running(server: FakeServer, answer: Answer) -> None:
+    check_refusal(answer("laplace", VALUE, "--max-epsilon", "0.5"), 1, "costs ε = 1")
+    check_refusal(answer("nothing", VALUE), 2, "there is no such collection")
+    server.questions["fine"] = {**LAPLACE, "levels": 4096}
+    check_refusal(answer("fine", VALUE), 1, "the server's question is refused: levels must be 1 to 1024")
+    server.refusals["/v1/collections/laplace/responses"] = problem(410, "ticket-expired", "the ticket has expired")
+    check_refusal(answer("laplace", VALUE), 1, "the answer came too late")
+    check_refusal(answer("laplace", VALUE), 1, "came too late")
+    assert answer("randomized", VALUE)[0] == 0
+    check_refusal(answer("randomized", VALUE), 1, "already has your answer")
+
+
+def test_a_gateways_collection_is_not_for_this_command(server: FakeServer, answer: Answer) -> None:
+    server.refusals["/v1/collections/laplace/tickets"] = problem(401, "unauthorized", "Send the header Authorization.")
+    check_refusal(answer("laplace", VALUE), 2, "is answered through an app or a site that knows you")
+
+
+def test_without_a_value_and_without_a_terminal(server: FakeServer, answer: Answer) -> None:
+    status, out, err = answer("randomized")
+    assert (status, out) == (2, "")
+    assert "The randomized one" in err
+    assert "ε = 0.5; you have spent 0 and allow 10 in all" in err
+    assert "give - to read the value from standard input" in err
+    assert [request.path for request in server.requests] == ["/v1/collections/randomized"], "no ticket was asked for"
+
+
+def test_a_choice_of_epsilon(server: FakeServer, answer: Answer) -> None:
+    server.questions["laplace"] = {**LAPLACE, "epsilon": 0.5}
+    status, out, _ = answer("laplace", VALUE, "--epsilon", "0.5", "--json")
+    assert (status, json.loads(out)["epsilon"]) == (0, 0.5)
+    assert server.sent_to("/v1/collections/laplace/tickets") == [b'{"epsilon": 0.5}']
+
+
+def test_a_choice_of_epsilon_is_checked(server: FakeServer, answer: Answer) -> None:
+    check_refusal(answer("laplace", VALUE, "--epsilon", "much"), 2, "epsilon must be")
+    assert server.requests == []
+    choices = {"epsilon_choices": [0.5, 1, 2]}
+    server.refusals["/v1/collections/laplace"] = (200, {**server.terms("laplace"), **choices})
+    check_refusal(answer("laplace", VALUE, "--epsilon", "0.5"), 1, "costs ε = 1, more than the ε = 0.5 that you chose")
+    check_refusal(answer("laplace", VALUE, "--epsilon", "2"), 1, "not at the ε = 2 that you chose")
+    check_refusal(answer("laplace", VALUE, "--epsilon", "3"), 2, "epsilon must be one of 0.5, 1, 2 here")
+
+
+def test_the_terms_tell_of_the_choice_before_the_value_is_asked_for(server: FakeServer, answer: Answer) -> None:
+    choices = {"epsilon_choices": [0.5, 1, 2], "notice": "You choose ε, whatever your value is."}
+    server.refusals["/v1/collections/laplace"] = (200, {**server.terms("laplace"), **choices})
+    _, _, err = answer("laplace", "--epsilon", "2")
+    assert "You choose ε, whatever your value is." in err
+    assert "It costs ε = 2; you have spent 0" in err
+    assert "It costs ε = 1; you have spent 0" in answer("laplace")[2]
+    assert "epsilon must be one of 0.5, 1, 2 here" in answer("laplace", "--epsilon", "3")[2]
+    assert "epsilon must be one of 0.5 here" in answer("randomized", "--epsilon", "1")[2]
+    assert {request.path for request in server.requests} == {
+        "/v1/collections/laplace",
+        "/v1/collections/randomized",
+    }, "no ticket was asked for"
+
+
+def test_a_collection_that_is_not_open_asks_for_nothing(server: FakeServer, answer: Answer) -> None:
+    server.state = "paused"
+    check_refusal(answer("randomized"), 1, "the collection is paused")
+
+
+def test_what_is_stored_is_sent_without_asking(server: FakeServer, answer: Answer, ledger: Path) -> None:
+    with Ledger(ledger) as book:
+        book.charge(server.url, "laplace", "stored-ticket", parse_query(LAPLACE))
+        book.draw(server.url, "laplace", 3)
+    status, out, _ = answer("laplace", "--json")
+    assert status == 0
+    assert json.loads(out)["receipt"] == "receipt-of-stored-ticket"
+    assert server.answers["stored-ticket"] == 3
+    check_refusal(answer("laplace"), 1, "already has your answer")
+
+
+def test_a_lost_connection_is_mended(server: FakeServer, answer: Answer) -> None:
+    server.failures += [None, Failure(late=True)]
+    assert answer("laplace", VALUE)[0] == 0
+    assert len(set(server.sent_to("/v1/collections/laplace/responses"))) == 1
+
+
+def type_at_the_prompt(server: FakeServer, ledger: Path, text: str) -> tuple[int, str, str]:
+    """Runs `dither answer laplace` on a terminal of its own: its status, the screen, and its standard output."""
+    main, other = os.openpty()
+    code = (
+        "import fcntl, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
+        "from dither_client.commands import main; main()"
+    )
+    command = [sys.executable, "-c", code, "answer", "laplace", "--url", server.url, "--ledger", str(ledger), "--json"]
+    process: subprocess.Popen[bytes] = subprocess.Popen(
+        command, stdin=other, stderr=other, stdout=subprocess.PIPE, start_new_session=True
+    )
+    os.close(other)
+    screen = b""
+    while b"(it is not shown): " not in screen:
+        screen += os.read(main, 1000)
+    os.write(main, text.encode() + b"\n")
+    out, _ = process.communicate(timeout=PATIENCE)
+    with suppress(OSError):
+        while True:
+            screen += os.read(main, 1000)
+    os.close(main)
+    return process.returncode, screen.decode(), out.decode()
+
+
+def test_the_hidden_prompt(server: FakeServer, ledger: Path) -> None:
+    """The terms are shown; the value is typed and does not appear."""
+    status, screen, out = type_at_the_prompt(server, ledger, VALUE)
+    assert status == 0
+    assert "The laplace one: your value stays on this machine" in screen
+    assert "It costs ε = 1; you have spent 0 and allow 10 in all. You can answer once." in screen
+    assert DIGITS not in screen + out
+    assert json.loads(out)["receipt"] == "receipt-of-laplace-1"
+    assert DIGITS.encode() not in ledger.read_bytes()
+
+
+def test_the_prompt_shows_rho(server: FakeServer, ledger: Path) -> None:
+    server.questions["laplace"] = GAUSSIAN
+    status, screen, _ = type_at_the_prompt(server, ledger, VALUE)
+    assert status == 0
+    assert "It costs ε = 0.75 (stated ρ = 0.25); you have spent 0" in screen
+
+
+@pytest.mark.parametrize("text", ["", "-", "nan", "x31415"])
+def test_what_is_no_value_at_the_prompt(server: FakeServer, ledger: Path, text: str) -> None:
+    status, screen, out = type_at_the_prompt(server, ledger, text)
+    assert (status, out) == (2, "")
+    assert "dither: the value must be a finite number" in screen
+    assert DIGITS not in screen
+    assert [request.path for request in server.requests] == ["/v1/collections/laplace"]
+
+
+def test_the_price_that_was_shown_is_the_most_that_is_paid(server: FakeServer, ledger: Path) -> None:
+    server.refusals["/v1/collections/laplace"] = (200, {**server.terms("laplace"), "epsilon": 0.25})
+    status, screen, out = type_at_the_prompt(server, ledger, VALUE)
+    assert (status, out) == (1, "")
+    assert "It costs ε = 0.25;" in screen
+    assert "this question costs ε = 1, more than the ε = 0.25 that the collection's terms say" in screen
+    with Ledger(ledger) as book:
+        assert book.entries() == []

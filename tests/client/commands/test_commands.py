@@ -1,0 +1,347 @@
+"""The command line: the group itself, and the commands for analysts and admins."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from dither_client.commands import run
+from dither_client.commands._shared import fail, print_json, status_of
+from dither_client.errors import InvalidTable, OverCap, Problem, Unreachable
+from dither_client.extras import MissingExtra
+from dither_client.tables.counts import read_counts
+from testing.fake_server import GAUSSIAN, POSTERIOR, FakeServer, problem
+from testing.patience import PATIENCE
+
+Dither = Callable[..., "Outcome"]
+
+
+class Outcome:
+    """What one run of `dither` came to."""
+
+    def __init__(self, status: int, out: str, err: str) -> None:
+        self.status, self.out, self.err = status, out, err
+
+    @property
+    def json(self) -> Any:
+        """The one object on standard output."""
+        assert self.out.count("\n") == 1
+        return json.loads(self.out)
+
+    def one_sentence(self) -> str:
+        """The error: one line, no traceback."""
+        assert self.err.startswith("dither: ")
+        assert self.err.count("\n") == 1
+        assert self.out == ""
+        return self.err
+
+
+@pytest.fixture
+def dither(server: FakeServer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Dither:
+    """Runs `dither` with an admin's token for the server."""
+    monkeypatch.setenv("DITHER_URL", server.url)
+    monkeypatch.setenv("DITHER_TOKEN", "s3cret")
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def call(*arguments: object) -> Outcome:
+        status = run([str(argument) for argument in arguments])
+        return Outcome(status, *capsys.readouterr())
+
+    return call
+
+
+def test_help_lists_every_command_and_what_it_does(dither: Dither) -> None:
+    for arguments in ([], ["--help"]):
+        shown = dither(*arguments)
+        assert shown.status == (0 if arguments else 2)
+        for command in (
+            "answer",
+            "collection",
+            "export",
+            "posterior",
+            "token",
+            "design",
+            "estimate",
+            "serve",
+            "simulate",
+        ):
+            assert f"{command} " in shown.out
+        assert "Answer a collection privately: only an answer with noise in it leaves this machine." in shown.out
+
+
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [
+        ("dither po", ["posterior"]),
+        ("dither collection sh", ["show"]),
+        ("dither watch --js", ["--json"]),
+        ("dither zzz x", []),
+        ("dither 42.75", []),
+        ("dither answer wages 4", []),
+    ],
+)
+def test_the_shell_completes_commands_and_options(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: str, completed: list[str]
+) -> None:
+    monkeypatch.setenv("_DITHER_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", typed)
+    monkeypatch.setenv("COMP_CWORD", str(len(typed.split()) - 1))
+    with pytest.raises(SystemExit) as ended:
+        run([])
+    shown = capsys.readouterr()
+    assert (ended.value.code, shown.out.split(), shown.err) == (0, completed, "")
+
+
+def test_version(dither: Dither) -> None:
+    shown = dither("--version")
+    assert (shown.status, shown.out.split()[0]) == (0, "dither")
+    assert shown.out.split()[1][0].isdigit()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["anwser"], "no such command; did you mean answer"),
+        (["zzz"], "no such command; see dither --help"),
+        (["--verbose"], "no such option"),
+        (["-42.75"], "no such option"),
+        (["42.75", "answer"], "no such command"),
+        (["posterior"], "Missing argument 'ID'"),
+        (["posterior", "laplace", "--plto", "x"], "No such option: --plto. Did you mean --plot?"),
+        (["collection", "shw", "x"], "No such command 'shw'. Did you mean 'show'"),
+        (["token", "create", "king"], "'king' is not one of 'admin', 'analyst', 'gateway'"),
+        (["posterior", "a/b"], "a collection's id has only letters"),
+        (["posterior", "nothing"], "there is no such collection"),
+        (["posterior", "laplace", "--url", "http://example.org"], "must begin with https"),
+        (["posterior", "laplace", "--token", "a b"], "a token has only printable"),
+        (["export", "laplace"], "say what to save"),
+        (["export", "laplace", "--counts", "counts.txt"], "must end in .csv or .parquet"),
+        (["export", "laplace", "--counts", "/nowhere/counts.csv"], "/nowhere/counts.csv is not there: check the name"),
+        (["collection", "create", "/nowhere/spec.json"], "/nowhere/spec.json is not there: check the name"),
+        (["collection", "create", "."], ". is a folder: name a file"),
+    ],
+)
+def test_bad_input_is_one_sentence(dither: Dither, arguments: list[str], says: str) -> None:
+    shown = dither(*arguments)
+    assert shown.status == 2
+    assert says in shown.one_sentence()
+    assert "42.75" not in shown.err
+
+
+def test_no_url(dither: Dither, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DITHER_URL")
+    shown = dither("posterior", "laplace")
+    assert shown.status == 2
+    assert "Missing option '--url' (env var: 'DITHER_URL')" in shown.one_sentence()
+
+
+def test_without_a_valid_token_the_sentence_says_where_one_goes(server: FakeServer, dither: Dither) -> None:
+    server.refusals["/v1/keys"] = problem(401, "unauthorized", "Send the header Authorization.")
+    shown = dither("key", "list")
+    assert shown.status == 2
+    assert shown.one_sentence() == "dither: this needs a valid token: give it with --token, or better in DITHER_TOKEN\n"
+
+
+def test_a_file_of_codes_is_never_written_over(dither: Dither, tmp_path: Path) -> None:
+    codes = tmp_path / "codes.txt"
+    codes.write_text("a code that somebody has")
+    shown = dither("collection", "invite", "laplace", "--count", 2, "--out", codes)
+    assert shown.status == 2
+    assert "is there already: name a new file" in shown.one_sentence()
+    assert codes.read_text() == "a code that somebody has"
+
+
+def test_a_failure_while_running(server: FakeServer, dither: Dither) -> None:
+    server.refusals["/v1/collections/laplace"] = problem(409, "collection-closed", "the collection is closed, for good")
+    shown = dither("collection", "open", "laplace")
+    assert shown.status == 1
+    assert shown.one_sentence() == "dither: the collection is closed, for good\n"
+
+
+@pytest.mark.parametrize("spec", ["", "[]", "{", '{"epsilon": NaN}', "name: wages"])
+def test_a_specification_that_is_no_object(server: FakeServer, dither: Dither, tmp_path: Path, spec: str) -> None:
+    (tmp_path / "spec.json").write_text(spec)
+    shown = dither("collection", "create", tmp_path / "spec.json")
+    assert shown.status == 2
+    assert f"{tmp_path / 'spec.json'} is not a JSON object" in shown.one_sentence()
+    assert server.requests == []
+
+
+def test_collections(server: FakeServer, dither: Dither, tmp_path: Path) -> None:
+    spec = '{"name": "wages", "family": "normal", "epsilon": 0.10}'
+    (tmp_path / "spec.json").write_text(spec)
+    assert dither("collection", "create", tmp_path / "spec.json", "--json").json["id"] == "wages"
+    assert server.requests[-1].body == spec.encode()
+    assert server.requests[-1].headers["authorization"] == "Bearer s3cret"
+    assert [one["id"] for one in dither("collection", "list", "--json").json["collections"]] == [
+        *("laplace", "randomized", "wages")
+    ]
+    listed = dither("collection", "list")
+    assert "The randomized one" in listed.out
+    assert "ANSWERS" in listed.out
+    assert dither("collection", "show", "wages", "--json").json == server.terms("wages")
+    assert "The wages one" in dither("collection", "show", "wages").out
+    for command, state in (("pause", "paused"), ("open", "open"), ("close", "closed")):
+        assert dither("collection", command, "wages", "--json").json["state"] == state
+
+
+def test_rho_stands_beside_epsilon(server: FakeServer, dither: Dither) -> None:
+    server.questions = {"gaussian": GAUSSIAN}
+    assert re.search(r"ε +ρ +ANSWERS.*\n.* 0\.75 +0\.25 +0", dither("collection", "list").out)
+    assert re.search(r"rho +0\.25", dither("collection", "show", "gaussian").out)
+
+
+def test_a_specification_from_standard_input(
+    server: FakeServer, dither: Dither, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "spec.json").write_text('{"name": "wages"}')
+    with (tmp_path / "spec.json").open() as file:
+        monkeypatch.setattr(sys, "stdin", file)
+        assert dither("collection", "create", "-").status == 0
+    assert server.requests[-1].body == b'{"name": "wages"}'
+
+
+def test_tokens(server: FakeServer, dither: Dither) -> None:
+    created = dither("token", "create", "analyst", "--name", "Ana")
+    assert created.out == "the-secret\n", "a script can take it from there"
+    assert "not shown again" in created.err
+    assert dither("token", "create", "admin", "--json").json["token"] == "the-secret"
+    assert [token["role"] for token in dither("token", "list", "--json").json["tokens"]] == ["analyst", "admin"]
+    listed = dither("token", "list")
+    assert "Ana" in listed.out
+    assert "secret" not in listed.out
+    assert dither("token", "revoke", "t1", "--json").json == {"id": "t1", "revoked": True}
+    assert dither("token", "revoke", "t2").status == 0
+    assert server.tokens == {}
+    assert "there is no such token" in dither("token", "revoke", "t1").one_sentence()
+
+
+def test_a_token_for_some_days(server: FakeServer, dither: Dither) -> None:
+    assert dither("token", "create", "analyst", "--days", "90").status == 0
+    assert json.loads(server.requests[-1].body) == {"role": "analyst", "name": "", "days": 90}
+    assert dither("token", "create", "analyst", "--days", "0").status == 2
+
+
+def test_posterior(dither: Dither, tmp_path: Path) -> None:
+    assert dither("posterior", "laplace", "--json").json == POSTERIOR
+    shown = dither("posterior", "laplace")
+    assert shown.out.startswith("Posterior of laplace after 1,234 answers\n  mu ")
+    assert "ε" not in shown.out
+    plotted = dither("posterior", "laplace", "--json", "--plot", tmp_path / "plot.svg")
+    assert plotted.json == POSTERIOR
+    assert (tmp_path / "plot.svg").read_text().startswith("<?xml")
+    refused = dither("posterior", "laplace", "--plot", tmp_path / "plot.doc")
+    assert refused.status == 2
+    assert "doc" in refused.one_sentence()
+
+
+def test_a_posterior_of_several_epsilons(server: FakeServer, dither: Dither) -> None:
+    reply = {**POSTERIOR, "answers_by_epsilon": {"0.5": 234, "2": 1000}}
+    server.refusals["/v1/collections/laplace/posterior"] = (200, reply)
+    assert dither("posterior", "laplace").out.endswith("\n  answers at ε = 0.5: 234, 2: 1,000\n")
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_export(dither: Dither, tmp_path: Path, ending: str) -> None:
+    files = {name: tmp_path / f"{name}.{ending}" for name in ("counts", "answers", "particles")}
+    options = [part for name, file in files.items() for part in (f"--{name}", file)]
+    saved = dither("export", "laplace", *options, "--json").json
+    assert {name: one["rows"] for name, one in saved.items()} == {"counts": 8, "answers": 25, "particles": 4}
+    assert [sum(counts) for counts in read_counts(files["counts"]).values()] == [15, 6]
+    if ending == "csv":
+        assert files["answers"].read_text().splitlines()[:2] == [
+            *("query_id,purpose,answer,received_at", "q,training,0,2026-01-01T00:00:00Z")
+        ]
+        assert files["particles"].read_text().splitlines()[:2] == ["mu,sigma,weight", "52.0,11.0,0.1"]
+
+
+def test_export_of_hidden_counts(server: FakeServer, dither: Dither, tmp_path: Path) -> None:
+    item = {"id": "a", "query": server.questions["laplace"], "answers": 3}
+    server.refusals["/v1/collections/laplace/queries"] = (200, {"queries": [item]})
+    shown = dither("export", "laplace", "--counts", tmp_path / "counts.csv")
+    assert shown.status == 2
+    assert "give a token of one with --token" in shown.one_sentence()
+    assert list(tmp_path.iterdir()) == []
+
+
+def python(code: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=PATIENCE)
+
+
+MAIN = "import sys; from dither_client.commands import main; "
+
+
+def test_without_the_extra_of_the_command_line() -> None:
+    done = python("import sys; sys.modules['typer'] = None; " + MAIN + "main()", "answer", "x", "42.75")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == ("dither: this needs typer: install the extra 'cli' with: pip install 'dither[cli]'\n")
+
+
+@pytest.mark.parametrize("command", ["estimate", "design", "serve"])
+def test_a_command_whose_extra_is_missing(command: str) -> None:
+    blocked = "import sys; sys.modules.update(numpy=None, scipy=None, fastapi=None); "
+    done = python(blocked + MAIN + "main()", command)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    assert "install the extra" in done.stderr
+    listed = python(blocked + MAIN + "main()", "--help")
+    assert listed.returncode == 0
+    assert f" {command} " in listed.stdout
+
+
+def test_a_command_loads_only_what_it_needs(server: FakeServer, tmp_path: Path) -> None:
+    code = (
+        "import sys; from dither_client.commands import run; assert run(sys.argv[1:]) == 0; "
+        "print([name for name in ('numpy', 'scipy', 'pandas', 'pyarrow', 'matplotlib', 'fastapi', 'dither_estimator', "
+        "'dither_server') if name in sys.modules])"
+    )
+    arguments = ("answer", "laplace", "0.5", "--url", server.url, "--ledger", str(tmp_path / "ledger.sqlite"))
+    done = python(code, *arguments)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "[]"
+    assert python(code, "--help").stdout.splitlines()[-1] == "[]"
+
+
+def test_print_json(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"epsilon": Fraction(1, 10), "levels": Decimal(3), "names": ("µ",), "none": None})
+    assert capsys.readouterr().out == '{"epsilon": 0.1, "levels": 3, "names": ["\\u00b5"], "none": null}\n'
+    for bad in (float("nan"), float("inf")):
+        with pytest.raises(ValueError):
+            print_json(bad)
+    with pytest.raises(TypeError):
+        print_json(object())
+
+
+def test_fail(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(typer.Exit) as caught:
+        fail("one\nlong   sentence [with] brackets " + "x" * 300, 2)
+    assert caught.value.exit_code == 2
+    assert capsys.readouterr().err == "dither: one long sentence [with] brackets " + "x" * 300 + "\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (InvalidTable("x"), 2),
+        (ValueError("x"), 2),
+        (MissingExtra("x"), 2),
+        (FileNotFoundError("x"), 2),
+        (Problem(422, "t", "x"), 2),
+        (Problem(404, "t", "x"), 2),
+        (Problem(409, "t", "x"), 1),
+        (Problem(503, "t", "x"), 1),
+        (Unreachable("x"), 1),
+        (OverCap("x"), 1),
+        (OSError("x"), 1),
+    ],
+)
+def test_statuses(error: Exception, status: int) -> None:
+    assert status_of(error) == status

@@ -1,0 +1,239 @@
+"""The vectors and the hostile server find mistakes: each of these, made on purpose in a sound client, is caught."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from dither_client.conformance.run import run_scenarios
+from dither_client.conformance.scenarios import SCENARIOS
+from testing.repository import TESTS
+from tests.client.conformance.third_checks import CHECKS
+
+ORACLES = TESTS / "oracles"
+CLIENT, PROGRAM = "third_client", "third_program"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """`changes` are of a module's text; each of `caught` (vectors, or scenarios of the hostile server) must find it."""
+
+    module: str
+    changes: tuple[tuple[str, str], ...]
+    caught: tuple[str, ...]
+
+
+CHARGE = 'entry = ledger.charge(collection, read(reply)["ticket"], query)'
+UNSTORED = 'entry = {"ticket": read(reply)["ticket"], "query": query, "epsilon": query["epsilon"]}'
+STORE = 'drawn = ledger.put(collection, "drawn", drawn)'
+KEY = 'drawn["retry_key"] = secrets.token_urlsafe(24)'
+
+MUTANTS = {
+    "charges after sending": Mutant(
+        PROGRAM,
+        (
+            (CHARGE, UNSTORED),
+            (
+                "    if sent.status in (200, 201):\n",
+                "    if sent.status in (200, 201):\n        "
+                'ledger.charge(collection, entry["ticket"], entry["query"])\n',
+            ),
+        ),
+        ("flows", "killed-at-answer", "charged-first"),
+    ),
+    "computes edges in another order": Mutant(
+        CLIENT,
+        (("(high - low) * ((2 * k - 1) / (2 * levels))", "(high - low) * (2 * k - 1) / (2 * levels)"),),
+        ("cells",),
+    ),
+    "adds steps up for edges": Mutant(
+        CLIENT,
+        (("low + (high - low) * ((2 * k - 1) / (2 * levels))", "low + (high - low) / (2 * levels) * (2 * k - 1)"),),
+        ("cells",),
+    ),
+    "draws with a modulus": Mutant(
+        CLIENT, (("            if drawn < n:\n", "            drawn %= n\n            if True:\n"),), ("draws",)
+    ),
+    "drops the other end of the bits": Mutant(CLIENT, ((">> (8 * size - bits)", "% (1 << bits)"),), ("draws",)),
+    "reads a name twice": Mutant(
+        CLIENT, (("len({name for name, _ in pairs}) < len(pairs)", "False"),), ("json", "flows")
+    ),
+    "reads half of a surrogate pair": Mutant(
+        CLIENT, (("            value.encode()\n", "            pass\n"),), ("json",)
+    ),
+    "reads 33 levels": Mutant(CLIENT, (("if depth == 32:", "if depth == 33:"),), ("json",)),
+    "reads numbers of any length": Mutant(CLIENT, (("if len(text) <= 64 else None", "if True else None"),), ("json",)),
+    "reads 1_0 as 10": Mutant(
+        CLIENT, (("_NUMBER.fullmatch(value)", '_NUMBER.fullmatch(value.replace("_", "").strip())'),), ("charges",)
+    ),
+    "never compares ε with the terms": Mutant(
+        CLIENT,
+        (('        raise Refused("OverCap")\n    require(chosen is None', "        pass\n    require(chosen is None"),),
+        ("prices", "flows", "price: an ε above the terms'"),
+    ),
+    "takes any mechanism": Mutant(
+        CLIENT,
+        (("        asked == own\n", "        True\n"),),
+        ("prices", "flows", "price: another mechanism"),
+    ),
+    "has no cap": Mutant(
+        PROGRAM, (('if spent + query["epsilon"] > self.cap:', "if False:"),), ("flows", "caps", "charged-first")
+    ),
+    "sends before it has stored": Mutant(PROGRAM, ((STORE, "pass"),), ("flows", "killed-at-answer")),
+    "counts a tie upwards": Mutant(CLIENT, (("sum(edge < x for", "sum(edge <= x for"),), ("cells",)),
+    "draws with ε not in lowest terms": Mutant(
+        CLIENT,
+        (("p, q = epsilon.numerator, epsilon.denominator", 'p, q = query["epsilon"], 1_000_000'),),
+        ("samples", "draws", "flows"),
+    ),
+    "throws no coin for the own cell": Mutant(
+        CLIENT,
+        (("if bernoulli_exp(p, q, uniform) or own:", "if own or bernoulli_exp(p, q, uniform):"),),
+        ("samples", "draws"),
+    ),
+    "counts zero twice": Mutant(CLIENT, (("if not (negative and m == 0):", "if True:"),), ("samples", "draws")),
+    "takes a question that is not private": Mutant(
+        CLIENT, ((", len({_coverage(sets, weights, k) for k in range(cells)}) == 1", ""),), ("refusals",)
+    ),
+    "takes a gaussian question that costs more than it says": Mutant(
+        CLIENT, (('query["epsilon"] >= least_epsilon(query["levels"], query["rho"])', "True"),), ("refusals",)
+    ),
+    "draws again when a ticket has expired": Mutant(
+        PROGRAM, (('FINAL = ("ticket-expired", ', "FINAL = ("),), ("flows", "final-ticket-expired")
+    ),
+    "answers twice": Mutant(
+        PROGRAM,
+        (('(("receipt", "AlreadyAnswered"), ("expired", "AnswerExpired"))', '(("expired", "AnswerExpired"),)'),),
+        ("flows", "honest"),
+    ),
+    "asks for another ticket after a crash": Mutant(
+        PROGRAM,
+        (
+            (
+                "    if entry is None:\n        terms =",
+                '    if ledger.get(collection, "receipt") is None:\n        terms =',
+            ),
+        ),
+        ("flows", "killed-at-answer"),
+    ),
+    "asks before it has read the terms": Mutant(
+        PROGRAM,
+        (
+            (
+                '        terms = ledger.get(collection, "terms")\n',
+                '        again(exchange, "POST", f"{path}/tickets", b"{}", first)\n'
+                '        terms = ledger.get(collection, "terms")\n',
+            ),
+        ),
+        ("flows", "honest"),
+    ),
+    "draws a new retry_key for each request": Mutant(
+        PROGRAM,
+        (('key = ledger.put(collection, "retry_key", secrets.token_urlsafe(24))', "key = secrets.token_urlsafe(24)"),),
+        ("killed-with-invitation",),
+    ),
+    "sends its answer without a retry_key": Mutant(PROGRAM, ((KEY, "pass"),), ("flows", "honest")),
+    "draws a new retry_key whenever it sends its answer": Mutant(
+        PROGRAM,
+        ((KEY, "pass"), ("**drawn}).encode()", '**drawn, "retry_key": secrets.token_urlsafe(24)}).encode()')),
+        ("flows", "killed-at-answer", "restored"),
+    ),
+    "makes the retry_key from the ticket": Mutant(
+        PROGRAM, ((KEY, 'drawn["retry_key"] = entry["ticket"].encode().hex().zfill(32)'),), ("flows", "own-retry-key")
+    ),
+    "has one retry_key for every answer": Mutant(
+        PROGRAM,
+        ((KEY, 'drawn["retry_key"] = ledger.put("all", "retry_key", secrets.token_urlsafe(24))'),),
+        ("trackers",),
+    ),
+    "sends its answer with the retry_key of its invitation": Mutant(
+        PROGRAM,
+        ((KEY, 'drawn["retry_key"] = ledger.get(collection, "retry_key") or secrets.token_urlsafe(24)'),),
+        ("killed-with-invitation",),
+    ),
+    "does not wait for Retry-After": Mutant(PROGRAM, (("asked), 30)", "0), 30)"),), ("retry-after",)),
+    "makes two entries at once": Mutant(
+        PROGRAM,
+        (
+            ("fcntl.flock(file, fcntl.LOCK_EX)", "pass"),
+            ("os.link(path, ", "os.replace(path, "),
+            ("            os.unlink(path)", "            pass"),
+            (STORE, 'ledger.put(collection, "drawn", drawn)'),
+            (
+                CHARGE,
+                f"{UNSTORED}; ledger.charge(collection, entry['ticket'], query)",
+            ),
+        ),
+        ("two-at-once",),
+    ),
+    "sends the value": Mutant(
+        PROGRAM,
+        (
+            ('headers = {"content-type"', 'headers = {"x-value": str(VALUE_), "content-type"'),
+            ("value = float(sys.stdin.readline())", 'value = float(sys.stdin.readline()); globals()["VALUE_"] = value'),
+        ),
+        ("honest",),
+    ),
+    "gives itself a name": Mutant(
+        PROGRAM, (('headers = {"content-type"', 'headers = {"x-device": "7", "content-type"'),), ("honest",)
+    ),
+    "follows redirects": Mutant(
+        PROGRAM,
+        (
+            (
+                "            return Reply(response.status, content,",
+                '            if response.getheader("location"):\n'
+                '                return exchange(method, response.getheader("location") or "", body)\n'
+                "            return Reply(response.status, content,",
+            ),
+        ),
+        ("redirects",),
+    ),
+    "reads a megabyte and more": Mutant(
+        PROGRAM,
+        (("response.read((1 << 20) + 1)", "response.read()"), ("if len(content) > 1 << 20:", "if False:")),
+        ("json: ticket with two megabytes",),
+    ),
+}
+
+
+def mutated(mutant: Mutant) -> dict[str, str]:
+    """The text of each module."""
+    texts = {name: (ORACLES / f"{name}.py").read_text(encoding="utf-8") for name in (CLIENT, PROGRAM)}
+    for old, new in mutant.changes:
+        assert texts[mutant.module].count(old) == 1, old
+        texts[mutant.module] = texts[mutant.module].replace(old, new)
+    return texts
+
+
+@pytest.mark.parametrize("name", [name for name, mutant in MUTANTS.items() if set(mutant.caught) & set(CHECKS)])
+def test_vectors_find_the_mistake(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = mutated(MUTANTS[name])
+    modules = {module: ModuleType(module) for module in (CLIENT, PROGRAM)}
+    for module, found in modules.items():
+        monkeypatch.setitem(sys.modules, module, found)
+        exec(compile(texts[module], f"{module}.py", "exec"), found.__dict__)
+    for check in MUTANTS[name].caught:
+        if check in CHECKS:
+            with pytest.raises(
+                (AssertionError, modules[CLIENT].Refused, StopIteration, RuntimeError, pytest.fail.Exception)
+            ):
+                CHECKS[check](modules[CLIENT], modules[PROGRAM], tmp_path / check)
+
+
+@pytest.mark.parametrize("name", [name for name, mutant in MUTANTS.items() if set(mutant.caught) & set(SCENARIOS)])
+def test_the_hostile_server_finds_the_mistake(name: str, tmp_path: Path) -> None:
+    for module, text in mutated(MUTANTS[name]).items():
+        (tmp_path / f"{module}.py").write_text(text, encoding="utf-8")
+    scenarios = {name: SCENARIOS[name] for name in MUTANTS[name].caught if name in SCENARIOS}
+    found = run_scenarios([sys.executable, str(tmp_path / f"{PROGRAM}.py")], scenarios)
+    assert None not in found.values(), found
+
+
+def test_every_mutant_is_to_be_caught_by_something_that_there_is() -> None:
+    assert len(MUTANTS) >= 11
+    for mutant in MUTANTS.values():
+        assert mutant.caught
+        assert set(mutant.caught) <= set(CHECKS) | set(SCENARIOS)

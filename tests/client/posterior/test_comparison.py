@@ -1,0 +1,44 @@
+"""How analysts read which family holds."""
+
+from typing import Any
+
+import pytest
+
+from dither_client import BadResponse
+from dither_client.posterior.posterior import Posterior, parse_posterior
+from testing.fake_server import POSTERIOR
+
+FAMILIES = [
+    {"family": "normal", "transform": "log", "log_evidence": -100.5, "mc_error": 0.02, "probability": 0.75},
+    {"family": "gamma", "transform": "identity", "log_evidence": -101.6, "mc_error": 0.03, "probability": 0.25},
+]
+
+
+def _parsed(**fields: Any) -> Posterior:
+    def particles() -> Any:
+        raise AssertionError("not needed")
+
+    return parse_posterior("wages", POSTERIOR | fields, particles)
+
+
+def test_the_families_and_the_verdict() -> None:
+    posterior = _parsed(families=FAMILIES, verdict="cannot tell yet")
+    assert posterior.families == tuple(FAMILIES)
+    assert posterior.verdict == "cannot tell yet"
+    assert repr(posterior).splitlines()[-3:] == [
+        "  normal (log): log evidence -100.50 ± 0.02, probability 0.7500",
+        "  gamma: log evidence -101.60 ± 0.03, probability 0.2500",
+        "  which family holds: cannot tell yet",
+    ]
+
+
+def test_a_collection_of_one_family() -> None:
+    posterior = _parsed()
+    assert (posterior.families, posterior.verdict) == ((), None)
+    assert "holds" not in repr(posterior)
+
+
+@pytest.mark.parametrize("families", [3, ["normal"], [{"family": "normal"}], [FAMILIES[0] | {"mc_error": "?"}]])
+def test_unreadable_families(families: Any) -> None:
+    with pytest.raises(BadResponse):
+        _parsed(families=families, verdict="")

@@ -1,0 +1,69 @@
+"""What the commands for analysts say of a collection's misfit check."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dither_client import Analyst
+from dither_client.commands import run
+from dither_client.errors import BadResponse
+from dither_client.posterior.misfit import misfit_sentence
+from dither_client.tables.counts import read_counts
+from testing.fake_server import ANALYST, POSTERIOR, FakeServer
+
+
+def look(check_answers: int, p_value: float) -> dict[str, Any]:
+    return {"check_answers": check_answers, "answers": 4 * check_answers, "p_value": p_value, "alpha": 0.05 / 3}
+
+
+def misfit(*looks: dict[str, Any], alarm: bool = False, next_look: int | None = 5_000) -> dict[str, Any]:
+    return {"family": "normal", "check_answers": 9, "looks": list(looks), "alarm": alarm, "next_look": next_look}
+
+
+SENTENCES = [
+    (misfit(next_look=500), "Whether the family normal fits is first checked at 500 check answers."),
+    (
+        misfit(look(512, 0.4)),
+        "The answers fit the family normal so far (1 look; the next look is at 5,000 check answers).",
+    ),
+    (misfit(look(512, 0.4), look(5_000, 0.2), next_look=None), "The answers fit the family normal so far (2 looks)."),
+    (
+        misfit(look(512, 0.4), look(5_003, 0.004), look(50_000, 0.3), alarm=True, next_look=None),
+        "The answers do not look normal: p = 0.004 at 5,003 check answers, where 0.017 or less is an alarm.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("found", "says"), SENTENCES)
+def test_a_check_is_one_sentence(found: dict[str, Any], says: str) -> None:
+    assert misfit_sentence(found) == says
+
+
+@pytest.mark.parametrize("found", [{}, [], misfit() | {"looks": 3}, misfit(alarm=True)])
+def test_a_check_that_cannot_be_read(found: Any) -> None:
+    with pytest.raises(BadResponse, match="misfit check"):
+        misfit_sentence(found)
+
+
+def test_the_posterior_is_shown_with_it(server: FakeServer, capsys: pytest.CaptureFixture[str]) -> None:
+    found, says = SENTENCES[-1]
+    path = "/v1/collections/laplace/posterior"
+    for reply, shown in ((POSTERIOR | {"misfit": found}, True), (POSTERIOR | {"misfit": None}, False)):
+        server.refusals[path] = (200, reply)
+        assert run(["posterior", "laplace", "--url", server.url, "--token", "s3cret"]) == 0
+        assert (says in capsys.readouterr().out) == shown
+
+
+def test_check_counts_are_exported_apart(
+    server: FakeServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{**ANALYST["queries"]["queries"][0], "answers": 3, "counts": [1, 2, 0, 0, 0]}]
+    server.refusals["/v1/collections/laplace/queries?purpose=check"] = (200, {"queries": rows})
+    files = {name: tmp_path / f"{name}.csv" for name in ("counts", "check")}
+    options = [str(part) for name, file in files.items() for part in (f"--{name}", file)]
+    assert run(["export", "laplace", *options, "--url", server.url, "--token", "s3cret", "--json"]) == 0
+    totals = {name: [sum(counts) for counts in read_counts(file).values()] for name, file in files.items()}
+    assert totals == {"counts": [15, 6], "check": [3]}
+    with Analyst(server.url, "s3cret") as analyst:
+        assert [query.answers for query in analyst.queries("laplace", "check")] == [3]

@@ -1,0 +1,138 @@
+"""`dither estimate`: the posterior of a count table in a file, and one clear sentence for bad input."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from populations import PAPER_PRIOR, interview, specification
+
+from dither_client import RandomizedResponse
+from dither_client.commands import run
+from dither_client.tables.counts import COUNT_COLUMNS, counts_rows, write_table
+from dither_estimator.families import families
+from dither_estimator.learning.learner import Learner
+from testing.patience import PATIENCE
+
+HEADER = ",".join(COUNT_COLUMNS)
+SPEC = {"family": "normal", "epsilon": 1, "prior": PAPER_PRIOR, "particles": 4_000}
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    path = tmp_path / "spec.json"
+    path.write_text(json.dumps(SPEC))
+    return path
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_table_gives_the_posterior_of_its_answers(
+    ending: str, spec: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(1)
+    learner = Learner(specification(particles=4_000), 1)
+    interview(learner, rng.normal(50, 3, 2_000), rng)
+    table = tmp_path / f"counts.{ending}"
+    write_table(table, counts_rows({query: row.tolist() for query, row in learner.counts.items()}))
+    assert run(["estimate", "--spec", str(spec), "--counts", str(table), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    expected = learner.posterior()
+    assert found["answers"] == 2_000
+    assert found["queries"] == expected.queries
+    assert found["poison"]["shift"] == pytest.approx(dict(expected.poison.shift), rel=0.15)
+    for name, summary in expected.parameters.items():
+        assert found["posterior"][name]["mean"] == pytest.approx(summary.mean, abs=0.15 * summary.sd)
+        assert found["posterior"][name]["sd"] == pytest.approx(summary.sd, rel=0.12)
+
+
+def test_a_table_of_several_epsilons(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec, table = tmp_path / "spec.json", tmp_path / "counts.csv"
+    spec.write_text('{"family": "normal", "epsilon": 0.1, "epsilon_choices": [0.1, 0.3, 2]}')
+    table.write_text(f"{HEADER}\nlaplace,0,2,1,,0.1,identity,0,5\nlaplace,0,2,1,,2,identity,1,7000\n")
+    assert run(["estimate", "--spec", str(spec), "--counts", str(table), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["answers_by_epsilon"] == {"0.1": 5, "0.3": 0, "2": 7000}
+    assert run(["estimate", "--spec", str(spec), "--counts", str(table)]) == 0
+    assert "answers at ε = 0.1: 5, 0.3: 0, 2: 7,000\n" in capsys.readouterr().out
+
+
+def test_people_get_a_table(spec: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = tmp_path / "counts.csv"
+    write_table(table, [])
+    assert run(["estimate", "--spec", str(spec), "--counts", str(table)]) == 0
+    printed = capsys.readouterr().out
+    assert "sigma" in printed
+    assert "0 answers to 0 queries" in printed
+    assert "If 1% of the answers were adversarial, mu could be off by any amount" in printed
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("nonsense", "not a JSON object: line 1"),
+        ('{"family": "normal", "epsilon": NaN}', "its numbers must be finite"),
+        ('{"family": "normal"}', "epsilon is required"),
+        ('{"family": "normal", "epsilon": 1, "transform": "log"}', "transform is not log"),
+    ],
+)
+def test_bad_specifications(text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "spec.json").write_text(text)
+    table = tmp_path / "counts.csv"
+    table.write_text(f"{HEADER}\nlaplace,0,2,1,,1,identity,0,5\n")
+    assert run(["estimate", "--spec", str(tmp_path / "spec.json"), "--counts", str(table)]) == 2
+    printed = capsys.readouterr()
+    assert message in printed.err
+    assert not printed.out
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("a,b\n1,2\n", "lacks the columns"),
+        (f"{HEADER}\nlaplace,0,2,1,,1,identity,0,-5\n", "count"),
+        (f"{HEADER}\nlaplace,0,2,1,,1,identity,2,5\n", "answer"),
+        (
+            f"{HEADER}\nlaplace,2,0,1,,1,identity,0,5\n",
+            "below high",
+        ),
+        (f"{HEADER}\nlaplace,x,2,1,,1,identity,0,5\n", "number"),
+    ],
+)
+def test_bad_tables(table: str, message: str, spec: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "counts.csv").write_text(table)
+    assert run(["estimate", "--spec", str(spec), "--counts", str(tmp_path / "counts.csv")]) == 2
+    assert message in capsys.readouterr().err
+
+
+HEAVY = ("scipy.stats", "scipy.optimize", "matplotlib", "pandas", "sqlalchemy", "fastapi", "arviz_base")
+"""Each takes longer to import than a million answers take to learn."""
+
+
+def _imported(folder: Path, table: str, specs: list[dict[str, object]]) -> set[str]:
+    """What of `HEAVY`, and of pyarrow, one process has imported that estimates with these specifications."""
+    code = (
+        "import json, sys; from dither_client.commands import run; "
+        "assert all(run(['estimate', '--counts', sys.argv[1], '--spec', spec]) == 0 for spec in sys.argv[2:]); "
+        f"print(json.dumps([name for name in {(*HEAVY, 'pyarrow')!r} if name in sys.modules]))"
+    )
+    files = [folder / f"{number}.json" for number in range(len(specs))]
+    for file, spec in zip(files, specs, strict=True):
+        file.write_text(json.dumps({"epsilon": 1, "particles": 100, **spec}))
+    write_table(folder / table, counts_rows({RandomizedResponse((0.5,), 1): [30, 50]}))
+    command = [sys.executable, "-c", code, str(folder / table), *map(str, files)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE)
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_nothing_heavy_is_imported_for_a_table(tmp_path: Path) -> None:
+    """Of any family under its default prior; pyarrow, but not pandas, for Parquet."""
+    specs: list[dict[str, object]] = [{"family": name} for name in (*families, "student_t:4")]
+    assert _imported(tmp_path, "counts.csv", specs) == set()
+    assert _imported(tmp_path, "counts.parquet", [{"family": "normal"}]) == {"pyarrow"}
+
+
+def test_scipy_has_the_distributions_that_are_not_written_here(tmp_path: Path) -> None:
+    """So the test above would see what it is to see."""
+    prior = {"mu": {"dist": "norm", "scale": 100}, "sigma": {"dist": "halfcauchy", "scale": 5}}
+    assert "scipy.stats" in _imported(tmp_path, "counts.csv", [{"family": "normal", "prior": prior}])

@@ -1,0 +1,169 @@
+"""Collections that keep no answers: counted all the same, each ticket once, and no answer anywhere afterwards."""
+
+import multiprocessing
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import httpx2
+import pytest
+from pydantic import SecretStr
+from sqlalchemy import func, select
+
+from dither_server.database.engine import make_engine
+from dither_server.database.schema import answers, spent_tickets
+from dither_server.serving import serve
+from dither_server.settings import Settings
+from dither_server.tickets.office import SKEW, TICKET_LIFE
+from testing.patience import PATIENCE, until
+from testing.servers.process import free_port
+from tests.server.conftest import ADMIN, SPEC, FakeClock, Site, check_counts, open_site, problem
+
+# A server that is forked from a process with everything imported starts in a fraction of a second.
+_processes = multiprocessing.get_context("forkserver")
+_processes.set_forkserver_preload(["dither_server.serving"])
+
+
+def rows(site: Site, table: Any) -> int:
+    with site.service.store._engine.connect() as connection:
+        return int(connection.execute(select(func.count()).select_from(table)).scalar_one())
+
+
+def test_answers_are_counted_and_learnt_and_not_kept(any_site: Site) -> None:
+    site = any_site
+    collection = site.create(keep_answers=False)
+    tickets = site.tickets(collection, 20)
+    site.batch(collection, *((ticket, i % 2) for i, ticket in enumerate(tickets)))
+    assert site.learnt(collection, 20)["answers"] == site.stored(collection) == 20
+    assert (rows(site, answers), rows(site, spent_tickets)) == (0, 20)
+    assert site.client.get(f"/v1/collections/{collection}").json()["keep_answers"] is False
+    site.check_counts()
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_a_repetition_gets_its_receipt_whatever_it_brings_where_none_is_kept(any_site: Site, keeps: bool) -> None:
+    site = any_site
+    collection = site.create(keep_answers=keeps)
+    ticket, other = site.tickets(collection, 2)
+    first = site.respond(collection, ticket, 0)
+    assert first.status_code == 201
+    another = site.respond(collection, ticket, 1)
+    assert another.status_code == (409 if keeps else 200)
+    items = site.batch(collection, (other, 0), (other, 1), (ticket, 0)).json()["responses"]
+    assert [item["status"] for item in items] == [201, 409 if keeps else 200, 200]
+    if not keeps:
+        assert another.json() == first.json()
+        assert items[0]["receipt"] == items[1]["receipt"]
+        site.clock.now += TICKET_LIFE + SKEW + 1
+        site.set_state(collection, "closed")
+        assert site.respond(collection, ticket, 1).json() == first.json()
+    assert site.stored(collection) == 2
+    site.check_counts()
+
+
+def test_a_maximum_holds(any_site: Site) -> None:
+    site = any_site
+    collection = site.create(keep_answers=False, max_answers=3)
+    tickets = site.tickets(collection, 5)
+    items = site.batch(collection, *((ticket, 0) for ticket in tickets)).json()["responses"]
+    assert [item["status"] for item in items] == [201, 201, 201, 409, 409]
+    assert site.respond(collection, tickets[0], 1).status_code == 200
+    assert site.respond(collection, tickets[3], 0).status_code == 409
+    site.check_counts()
+
+
+def test_receipts_and_tickets_outlive_a_restart(database_url: str) -> None:
+    clock = FakeClock()
+    with open_site(database_url, clock) as site:
+        collection = site.create(keep_answers=False)
+        ticket = site.ticket(collection)
+        receipt = site.respond(collection, ticket, 0).json()
+    with open_site(database_url, clock) as site:
+        assert site.respond(collection, ticket, 1).json() == receipt
+        assert site.stored(collection) == 1
+
+
+def test_the_list_of_answers_says_that_there_are_none(site: Site) -> None:
+    collection = site.create(keep_answers=False)
+    site.respond(collection, site.ticket(collection), 0)
+    reply = site.client.get(f"/v1/collections/{collection}/answers", headers=ADMIN)
+    assert problem(reply) == (404, "not-found")
+    assert "keeps no answers" in reply.json()["detail"]
+    assert site.client.get(f"/v1/collections/{collection}/queries", headers=ADMIN).json()["queries"]
+
+
+@pytest.mark.parametrize("wrong", ["no", 0, None, []])
+def test_it_is_true_or_false(site: Site, wrong: object) -> None:
+    reply = site.client.post("/v1/collections", json=SPEC | {"keep_answers": wrong}, headers=ADMIN)
+    assert problem(reply) == (422, "invalid-body")
+
+
+@contextmanager
+def running(database: str) -> Iterator[tuple[str, Any]]:
+    """The URL of a server's process, and the process, which is killed at the end."""
+    settings = Settings(
+        database=database,
+        port=free_port(),
+        secret=SecretStr("secret of the tests"),
+        admin_token=SecretStr("the-admin-token"),
+        log_level="error",
+    )
+    process = _processes.Process(target=serve, args=[settings])
+    process.start()
+    url = f"http://127.0.0.1:{settings.port}"
+    try:
+        until(lambda: _answers(url))
+        yield url, process
+    finally:
+        process.kill()
+        process.join()
+
+
+def _answers(url: str) -> bool:
+    try:
+        return httpx2.get(f"{url}/readyz", timeout=PATIENCE).status_code > 0
+    except httpx2.TransportError:
+        return False
+
+
+def test_counts_are_the_tickets_spent_after_kill_9(database_url: str) -> None:
+    """What was acknowledged before the process was killed under load is there, each once, whatever was on its way."""
+    receipts: dict[str, str] = {}
+    with (
+        running(database_url) as (url, process),
+        httpx2.Client(base_url=url, headers=ADMIN, timeout=PATIENCE) as client,
+    ):
+        collection = client.post("/v1/collections", json=SPEC | {"keep_answers": False}).json()["id"]
+        path = f"/v1/collections/{collection}"
+        tickets = [item["ticket"] for item in client.post(f"{path}/tickets", json={"count": 2_000}).json()["tickets"]]
+        enough = threading.Event()
+
+        def answer(some: list[str]) -> None:
+            with httpx2.Client(base_url=url, timeout=PATIENCE) as own, suppress(httpx2.TransportError):
+                for ticket in some:
+                    reply = own.post(f"{path}/responses", json={"ticket": ticket, "answer": 1})
+                    receipts[ticket] = reply.json()["receipt"]
+                    if len(receipts) >= 100:
+                        enough.set()
+
+        threads = [threading.Thread(target=answer, args=[tickets[i::8]]) for i in range(8)]
+        for thread in threads:
+            thread.start()
+        assert enough.wait(PATIENCE)
+        process.kill()
+        for thread in threads:
+            thread.join()
+    assert 100 <= len(receipts) < 2_000
+    engine = make_engine(database_url)
+    check_counts(engine)
+    with engine.connect() as connection:
+        spent = connection.execute(select(func.count()).select_from(spent_tickets)).scalar_one()
+    engine.dispose()
+    assert len(receipts) <= spent <= len(receipts) + 8
+    with running(database_url) as (url, _), httpx2.Client(base_url=url, timeout=PATIENCE) as client:
+        pairs = [{"ticket": ticket, "answer": 0} for ticket in receipts]
+        items = client.post(f"{path}/responses/batch", json={"responses": pairs}).json()["responses"]
+        assert [(item["status"], item["receipt"]) for item in items] == [
+            (200, receipt) for receipt in receipts.values()
+        ]

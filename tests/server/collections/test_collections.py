@@ -1,0 +1,237 @@
+from typing import Any
+
+import pytest
+
+from tests.server.conftest import ADMIN, SPEC, FakeClock, Site, open_site, problem
+
+
+def post(site: Site, **fields: Any) -> Any:
+    return site.client.post("/v1/collections", json=SPEC | fields, headers=ADMIN)
+
+
+def test_a_collection_is_created_with_sound_defaults(any_site: Site) -> None:
+    spec = {"name": "Wages", "family": "normal", "epsilon": 1}
+    reply = any_site.client.post("/v1/collections", json=spec, headers=ADMIN)
+    assert reply.status_code == 201
+    terms = reply.json()
+    assert reply.headers["location"] == f"/v1/collections/{terms['id']}"
+    assert terms == {
+        "id": terms["id"],
+        "name": "Wages",
+        "family": "normal",
+        "transform": "identity",
+        "epsilon": 1,
+        "epsilon_choices": None,
+        "rho": None,
+        "mechanism": "laplace",
+        "goal": "all",
+        "policy": "adaptive",
+        "levels": None,
+        "member_cuts": None,
+        "state": "open",
+        "answers": 0,
+        "created_at": "2027-01-15T08:00:00.000Z",
+        "opens_at": None,
+        "closes_at": None,
+        "max_answers": None,
+        "keep_answers": True,
+        "admission": "public",
+        "visibility": "private",
+        "advice": "randomized_response would need 37% fewer respondents for the same precision",
+        "notice": None,
+    }
+    assert any_site.client.get(f"/v1/collections/{terms['id']}", headers=ADMIN).json() == terms
+    assert any_site.client.get(f"/v1/collections/{terms['id']}").json() == terms | {"answers": None}
+    assert any_site.client.get("/v1/collections", headers=ADMIN).json() == {"collections": [terms]}
+
+
+def test_every_field_is_taken_and_kept_over_a_restart(database_url: str, clock: FakeClock) -> None:
+    fields = {
+        "transform": "log",
+        "range": None,
+        "prior": {"mu": {"dist": "norm", "loc": 0, "scale": 2.5}, "sigma": {"dist": "halfnorm", "scale": 1}},
+        "epsilon": 0.1,
+        "goal": {"mu": 1, "sigma": 0.5},
+        "policy": "thompson",
+        "mechanism": "randomized_response",
+        "levels": 3,
+        "opens_at": "2027-01-01T00:00:00+01:00",
+        "closes_at": "2027-02-01T00:00:00Z",
+        "max_answers": 1000,
+        "admission": "gateway",
+        "visibility": "public",
+    }
+    with open_site(database_url, clock) as site:
+        terms = post(site, **fields).json()
+        assert terms["goal"] == {"mu": 1, "sigma": 0.5}
+        assert (terms["epsilon"], terms["levels"], terms["mechanism"]) == (0.1, 3, "randomized_response")
+        assert terms["opens_at"] == "2026-12-31T23:00:00.000Z"
+    with open_site(database_url, clock) as site:
+        assert site.client.get(f"/v1/collections/{terms['id']}").json() == terms
+        collection = site.service.collections.get(terms["id"])
+        assert str(collection.specification.epsilon) == "1/10"
+
+
+def test_ids_are_short_random_and_safe_in_addresses(site: Site) -> None:
+    ids = {site.create() for _ in range(20)}
+    assert len(ids) == 20
+    assert all(len(name) == 10 and name.isalnum() and name == name.lower() for name in ids)
+
+
+def test_the_newest_collection_is_listed_first(site: Site) -> None:
+    ids = [site.create() for _ in range(3)]
+    assert [terms["id"] for terms in site.client.get("/v1/collections", headers=ADMIN).json()["collections"]] == ids[
+        ::-1
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"epsilon": 0}, "epsilon"),
+        ({"epsilon": -1}, "epsilon"),
+        ({"epsilon": 50.1}, "at most 50"),
+        ({"epsilon": 0.1234567}, "six decimals"),
+        ({"epsilon": True}, "epsilon"),
+        ({"epsilon": None}, "epsilon"),
+        ({"particles": 99}, "from 100 to 1,000,000"),
+        ({"particles": 1_000_001}, "from 100 to 1,000,000"),
+        ({"particles": 1000.0}, "from 100 to 1,000,000"),
+        ({"family": "gaussian"}, "family must be one of"),
+        ({"family": ["normal"]}, "family must be one of"),
+        ({"transform": "sqrt"}, "must be one of"),
+        ({"transform": []}, "must be one of"),
+        ({"mechanism": {}}, "mechanism must be one of"),
+        ({"levels": 0}, "levels"),
+        ({"range": [5, 5]}, "range"),
+        ({"range": "wide"}, "range"),
+        ({"range": [-5, 5], "transform": "log"}, "above 0"),
+        ({"prior": {"mu": {"dist": "norm"}}, "range": None}, "prior"),
+        ({"prior": {}}, "not both"),
+        ({"goal": "tau"}, "goal must be"),
+        ({"policy": "greedy"}, "policy must be"),
+        ({"name": ""}, "name: "),
+        ({"name": "x" * 201}, "name: "),
+        ({"name": "a\x00b"}, "printable"),
+        ({"name": " "}, "printable"),
+        ({"name": 3}, "name: "),
+        ({"max_answers": 0}, "max_answers: "),
+        ({"max_answers": 10.0}, "max_answers: "),
+        ({"max_answers": True}, "max_answers: "),
+        ({"max_answers": 10**30}, "max_answers: "),
+        ({"opens_at": 5}, "opens_at: "),
+        ({"opens_at": "2027-01-01T00:00:00"}, "opens_at: "),
+        ({"closes_at": "tomorrow"}, "closes_at: "),
+        ({"opens_at": "2027-01-02T00:00:00Z", "closes_at": "2027-01-01T00:00:00Z"}, "later than opens_at"),
+        ({"admission": "anyone"}, "admission: "),
+        ({"visibility": "secret"}, "visibility: "),
+        ({"colour": "blue"}, "the fields are: name, family, epsilon"),
+    ],
+)
+def test_a_bad_specification_is_refused_in_a_sentence(site: Site, fields: dict[str, Any], says: str) -> None:
+    reply = post(site, **fields)
+    assert problem(reply) == (422, "invalid-body")
+    assert says in reply.json()["detail"]
+    assert site.client.get("/v1/collections", headers=ADMIN).json() == {"collections": []}
+
+
+@pytest.mark.parametrize("required", ["name", "family", "epsilon"])
+def test_a_missing_field_is_named(site: Site, required: str) -> None:
+    spec = {name: value for name, value in SPEC.items() if name != required}
+    reply = site.client.post("/v1/collections", json=spec, headers=ADMIN)
+    assert problem(reply) == (422, "invalid-body")
+    assert required in reply.json()["detail"]
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e400", "-1e999"])
+def test_numbers_that_json_or_floats_have_not_are_refused(site: Site, number: str) -> None:
+    body = f'{{"name": "Test", "family": "normal", "epsilon": 1, "range": [0, {number}]}}'
+    reply = site.client.post("/v1/collections", content=body, headers=ADMIN)
+    assert problem(reply) == (400, "malformed-json")
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b'{"name": "\xff"}', b"[" * 60_000, b'{"epsilon": ' + b"1" * 5_000 + b"}"])
+def test_what_is_no_json_is_refused(site: Site, body: bytes) -> None:
+    assert problem(site.client.post("/v1/collections", content=body, headers=ADMIN)) == (400, "malformed-json")
+
+
+@pytest.mark.parametrize("body", [b"[]", b'"normal"', b"null", b"7"])
+def test_what_is_no_object_is_refused(site: Site, body: bytes) -> None:
+    reply = site.client.post("/v1/collections", content=body, headers=ADMIN)
+    assert problem(reply) == (422, "invalid-body")
+    assert "object" in reply.json()["detail"]
+
+
+def test_an_epsilon_is_the_decimal_it_is_written_as(site: Site) -> None:
+    for written in ('"0.1"', "0.1", "1e-1", "0.100000"):
+        body = f'{{"name": "Test", "family": "normal", "epsilon": {written}, "particles": 100}}'
+        reply = site.client.post("/v1/collections", content=body, headers=ADMIN)
+        assert reply.status_code == 201, reply.text
+        assert str(site.service.collections.get(reply.json()["id"]).specification.epsilon) == "1/10"
+        assert '"epsilon":0.1,' in reply.text
+
+
+def test_nothing_of_a_bad_specification_is_repeated(site: Site) -> None:
+    marks = ["zebra17", "zebra18", "zebra19"]
+    for fields in (
+        {marks[0]: marks[1]},
+        {"family": marks[0]},
+        {"transform": marks[0]},
+        {"goal": marks[0]},
+        {"goal": {marks[0]: 1}},
+        {"policy": marks[0]},
+        {"policy": f"fixed:{marks[0]}:1"},
+        {"mechanism": marks[0]},
+        {"levels": marks[0]},
+        {"range": [marks[0], marks[1]]},
+        {"range": None, "prior": {marks[0]: {marks[1]: marks[2]}}},
+        {"range": None, "prior": {"mu": {"dist": marks[0]}, "sigma": {"dist": marks[1]}}},
+        {"range": None, "prior": {"mu": {"dist": "norm", marks[0]: 1}, "sigma": {"dist": "halfnorm"}}},
+        {"epsilon": marks[0]},
+        {"opens_at": marks[0]},
+        {"closes_at": {marks[0]: marks[1]}},
+        {"max_answers": marks[0]},
+        {"admission": marks[0]},
+        {"visibility": [marks[0]]},
+        {"name": [marks[0]]},
+    ):
+        reply = post(site, **fields)
+        assert problem(reply) == (422, "invalid-body"), fields
+        assert "zebra" not in reply.text, fields
+
+
+@pytest.mark.parametrize("state", ["opened", "", None, True, 1])
+def test_a_bad_state_is_refused(site: Site, state: Any) -> None:
+    collection = site.create()
+    reply = site.client.patch(f"/v1/collections/{collection}", json={"state": state}, headers=ADMIN)
+    assert problem(reply) == (422, "invalid-body")
+    assert "'open', 'paused' or 'closed'" in reply.json()["detail"]
+
+
+def test_what_does_not_exist_is_not_found(site: Site) -> None:
+    for method, path in (
+        ("GET", "/v1/collections/missing"),
+        ("PATCH", "/v1/collections/missing"),
+        ("POST", "/v1/collections/missing/tickets"),
+        ("POST", "/v1/collections/missing/responses/batch"),
+        ("GET", "/v1/collections/missing/posterior"),
+        ("GET", "/v1/missing"),
+        ("GET", "/v1/collections/"),
+    ):
+        reply = site.client.request(method, path, headers=ADMIN)
+        assert problem(reply) == (404, "not-found"), path
+        assert "missing" not in reply.json()["detail"]
+
+
+def test_a_method_that_is_not_allowed_is_a_problem_that_names_those_that_are(site: Site) -> None:
+    collection = site.create()
+    reply = site.client.delete(f"/v1/collections/{collection}")
+    assert problem(reply) == (405, "method-not-allowed")
+    assert reply.headers["allow"] == "GET, PATCH"
+    reply = site.client.get(f"/v1/collections/{collection}/responses")
+    assert (problem(reply), reply.headers["allow"]) == ((405, "method-not-allowed"), "POST")
+
+
+@pytest.mark.parametrize("epsilon", ["0.001", "0.000001"])
+def test_an_epsilon_too_small_for_some_mechanisms_is_taken(site: Site, epsilon: str) -> None:
+    assert post(site, epsilon=epsilon).status_code == 201

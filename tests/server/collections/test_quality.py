@@ -1,0 +1,241 @@
+"""What analysts see of how a collection goes: refused answers, completion by question, the gateways' shares."""
+
+import random
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import event, func, select
+
+from dither_client import Laplace, parse_query
+from dither_server.answers.tally import PERIOD, PROMPT, Tally
+from dither_server.database.schema import refusals
+from dither_server.errors import Unavailable
+from dither_server.tickets.office import SKEW, TICKET_LIFE
+from dither_server.tickets.packing import pack_query
+from testing.patience import until
+from tests.server.conftest import ADMIN, FakeClock, Site, open_site, problem
+
+
+def quality(site: Site, collection: str) -> dict[str, Any]:
+    reply = site.client.get(f"/v1/collections/{collection}/quality", headers=ADMIN)
+    assert reply.status_code == 200, reply.text
+    return dict(reply.json())
+
+
+def once(site: Site, collection: str, there: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    """The report once it says so: what is counted is written within about a second."""
+
+    def report() -> dict[str, Any] | None:
+        found = quality(site, collection)
+        return found if there(found) else None
+
+    return until(report, lambda: quality(site, collection)) or {}
+
+
+def asked(site: Site, collection: str, count: int) -> list[tuple[str, float]]:
+    """New tickets, each with its question's place."""
+    reply = site.client.post(f"/v1/collections/{collection}/tickets", json={"count": count}).json()
+    queries = [(item["ticket"], parse_query(item["query"]).edges) for item in reply["tickets"]]
+    return [(ticket, sum(edges) / len(edges)) for ticket, edges in queries]
+
+
+def answer_all(site: Site, collection: str, tickets: list[str]) -> None:
+    items = site.batch(collection, *((ticket, i % 2) for i, ticket in enumerate(tickets))).json()["responses"]
+    assert {item["status"] for item in items} == {201}
+
+
+def test_refused_answers_are_counted_by_cause_and_for_good(database_url: str) -> None:
+    clock = FakeClock()
+    with open_site(database_url, clock) as site:
+        collection, other = site.create(), site.create()
+        first, late = site.tickets(collection, 2)
+        assert site.respond(collection, first, 0).status_code == 201
+        refused = [
+            site.respond(collection, first, 1),
+            site.respond(collection, first, 0),
+            site.respond(collection, late, 7),
+            site.respond(collection, "no.ticket"),
+            site.respond(other, first),
+            site.client.post(f"/v1/collections/{collection}/responses", content=b"{"),
+        ]
+        clock.now += TICKET_LIFE + SKEW + 1
+        refused.append(site.respond(collection, late))
+        site.set_state(collection, "closed")
+        refused.append(site.respond(collection, late))
+        items = site.batch(collection, (first, 1), (late, 0), (first, 0)).json()["responses"]
+        assert [reply.status_code for reply in refused] == [409, 200, 422, 403, 403, 400, 410, 409]
+        assert [item["status"] for item in items] == [409, 409, 200]
+        expected = {
+            "already-answered": 2,
+            "collection-closed": 2,
+            "invalid-answer": 1,
+            "malformed-json": 1,
+            "ticket-expired": 1,
+            "ticket-invalid": 1,
+        }
+        assert once(site, collection, lambda found: found["refused"] == expected)["completion"]["answers"] == 1
+        assert once(site, other, lambda found: bool(found["refused"]))["refused"] == {"ticket-foreign": 1}
+        site.respond(collection, late)
+    with open_site(database_url, clock) as site:  # an orderly end writes what is left
+        assert quality(site, collection)["refused"] == expected | {"collection-closed": 3}
+
+
+def test_a_report_is_of_one_moment(any_site: Site) -> None:
+    """What is written while the report is read is in all of it, or in none."""
+    site = any_site
+    collection = site.create()
+    tally = Tally(site.service.writer)
+    number = site.service.collections.get(collection).number
+
+    written: list[str] = []
+
+    def write(connection: object, cursor: object, statement: str, *_: object) -> None:
+        if written or "FROM tallies" not in statement:
+            return
+        written.append(statement)
+        tally.issued(number, pack_query(Laplace(0, 4, 4, 1)), 0, int(site.clock.now))
+        tally.refused(number, "ticket-expired")
+        tally.flush()
+
+    engine = site.service.store._engine
+    before = quality(site, collection)
+    event.listen(engine, "after_cursor_execute", write)
+    during = quality(site, collection)
+    after = quality(site, collection)
+    assert written
+    assert during == before
+    assert (after["refused"], after["completion"]["tickets"]) == ({"ticket-expired": 1}, 1)
+
+
+def test_a_flood_of_refusals_is_no_flood_of_writes(site: Site) -> None:
+    collection = site.create()
+    writes: list[str] = []
+
+    def note(connection: object, cursor: object, statement: str, *_: object) -> None:
+        if statement.startswith("INSERT INTO refusals"):
+            writes.append(statement)
+
+    event.listen(site.service.store._engine, "before_cursor_execute", note)
+    began = time.monotonic()
+    for _ in range(50):
+        site.batch(collection, *[("no.ticket", 0)] * 100)
+    found = once(site, collection, lambda found: found["refused"].get("ticket-invalid") == 5_000)
+    assert found["refused"] == {"ticket-invalid": 5_000}
+    assert len(writes) <= time.monotonic() - began + 1
+    with site.service.store._engine.connect() as connection:
+        assert connection.execute(select(func.count()).select_from(refusals)).scalar_one() == 1
+
+
+def test_completion_is_counted_by_question(any_site: Site) -> None:
+    site = any_site
+    collection = site.create(misfit_check=0.5)
+    tickets = asked(site, collection, 300)
+    answer_all(site, collection, [ticket for ticket, _ in tickets[:200]])
+    found = once(site, collection, lambda found: found["completion"]["answers"] == 200)["completion"]
+    assert found["tickets"] == sum(item["tickets"] for item in found["questions"]) == 300
+    assert sum(item["answers"] for item in found["questions"]) == 200
+    places = [sum(edges) / len(edges) for edges in (parse_query(item["query"]).edges for item in found["questions"])]
+    assert places == sorted(places)
+    assert found["looks"] == []  # their hour is not over
+    assert found["alarm"] is False
+
+
+def dropped_out(site: Site, collection: str, by_value: bool) -> dict[str, Any]:
+    """800 tickets of two periods, of which a quarter is not answered: those with high thresholds, or any."""
+    rng = random.Random(5)
+    for _ in range(2):
+        tickets = asked(site, collection, 400)
+        rng.shuffle(tickets)
+        if by_value:
+            tickets.sort(key=lambda one: one[1])
+        answer_all(site, collection, [ticket for ticket, _ in tickets[:300]])
+        asked_late = [ticket for ticket, _ in tickets[300:]]
+        site.clock.now += PERIOD
+    site.clock.now += PROMPT + SKEW + PERIOD
+    answer_all(site, collection, asked_late)  # too late to count as completed
+    return once(site, collection, lambda found: found["completion"]["answers"] == 700)
+
+
+def test_the_analyst_is_warned_when_completion_depends_on_the_question(any_site: Site) -> None:
+    site = any_site
+    collection = site.create(visibility="public")
+    found = dropped_out(site, collection, by_value=True)
+    assert found["completion"]["alarm"]
+    assert [look["tickets"] for look in found["completion"]["looks"]] == [400, 800]
+    assert "Completion depends on the question" in found["warnings"][0]
+    assert "Completion depends on the question" in site.client.get(f"/collections/{collection}").text
+
+
+def test_drop_out_at_random_is_no_reason_to_warn(site: Site) -> None:
+    """A false alarm has a chance of 0.67% at these two looks; whom chance drops is seeded, the questions are not."""
+    collection = site.create()
+    found = dropped_out(site, collection, by_value=False)
+    assert len(found["completion"]["looks"]) == 2
+    assert not found["completion"]["alarm"]
+    assert found["warnings"] == []
+
+
+def test_tickets_that_are_still_out_are_no_drop_outs(site: Site) -> None:
+    """Half of the tickets, those for high thresholds, came a moment ago: nothing is said of them."""
+    collection = site.create()
+    tickets = asked(site, collection, 600)
+    tickets.sort(key=lambda one: one[1])
+    answer_all(site, collection, [ticket for ticket, _ in tickets[:300]])
+    site.clock.now += PROMPT
+    found = once(site, collection, lambda found: found["completion"]["answers"] == 300)
+    assert found["completion"]["looks"] == []
+
+
+def gateway(site: Site, name: str) -> tuple[str, dict[str, str]]:
+    made = site.client.post("/v1/tokens", json={"role": "gateway", "name": name}, headers=ADMIN).json()
+    return made["id"], {"Authorization": f"Bearer {made['token']}"}
+
+
+def test_each_gateways_share_is_told(any_site: Site) -> None:
+    site = any_site
+    collection = site.create(admission="gateway")
+    shares = {}
+    for name, count in (("north", 90), ("south", 30)):
+        token, headers = gateway(site, name)
+        path = f"/v1/collections/{collection}/tickets"
+        tickets = site.client.post(path, json={"count": count}, headers=headers).json()["tickets"]
+        answer_all(site, collection, [item["ticket"] for item in tickets[: count - 10]])
+        shares[name] = token
+        assert site.client.delete(f"/v1/tokens/{token}", headers=ADMIN).status_code == 204
+    found = once(site, collection, lambda found: found["completion"]["answers"] == 100)
+    assert found["gateways"] == [
+        {"id": shares["north"], "name": "north", "tickets": 90, "answers": 80, "share": 0.8},
+        {"id": shares["south"], "name": "south", "tickets": 30, "answers": 20, "share": 0.2},
+    ]
+    assert found["warnings"] == [
+        f"One gateway, north ({shares['north']}), brought 80% of the answers: it alone could have made the result."
+    ]
+
+
+def test_where_anyone_gets_tickets_there_are_no_gateways(site: Site) -> None:
+    collection = site.create()
+    answer_all(site, collection, site.tickets(collection, 120))
+    found = once(site, collection, lambda found: found["completion"]["answers"] == 120)
+    assert found["gateways"] == []
+    assert found["warnings"] == []
+
+
+@pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer nonsense"}])
+def test_it_is_for_analysts_also_where_the_posterior_is_public(site: Site, headers: dict[str, str]) -> None:
+    collection = site.create(visibility="public")
+    reply = site.client.get(f"/v1/collections/{collection}/quality", headers=headers)
+    assert problem(reply) == (401, "unauthorized")
+
+
+def test_what_could_not_be_written_is_kept(site: Site) -> None:
+    collection = site.service.collections.get(site.create())
+    tally = type(site.service.tally)(site.service.writer)
+    tally.refused(collection.number, "ticket-expired")
+    site.service.writer._stopping = True
+    with pytest.raises(Unavailable):
+        tally.flush()
+    site.service.writer._stopping = False
+    tally.flush()
+    assert quality(site, collection.id)["refused"] == {"ticket-expired": 1}

@@ -1,0 +1,68 @@
+import asyncio
+from typing import Any
+
+import pytest
+from fastapi import Request, Response
+from starlette.types import Receive, Scope, Send
+
+from dither_server.api import responses, tickets
+from dither_server.errors import NotFound
+from dither_server.http.shortcut import Shortcut
+from tests.server.conftest import Site, problem
+
+ENDS = ("responses", "responses/batch", "tickets")
+
+
+def test_the_calls_are_those_of_the_routes(site: Site) -> None:
+    """What is answered early is answered by the function that the route names."""
+    found = {}
+    for route in site.client.app.routes:  # type: ignore[attr-defined]
+        end = getattr(route, "path", "").removeprefix("/v1/collections/{collection_id}/")
+        if end in ENDS and "POST" in route.methods:
+            found[end] = route.endpoint
+    assert found == {**tickets.CALLS, **responses.CALLS}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "prefix", "early"),
+    [
+        ("POST", "/v1/collections/abc/tickets", "", True),
+        ("GET", "/v1/collections/abc/tickets", "", False),
+        ("POST", "/v1/collections/abc/tickets/", "", False),
+        ("POST", "/v1/collections//tickets", "", False),
+        ("POST", "/v1/collections/abc/def/tickets", "", False),
+        ("POST", "/v1/collections/abc/posterior", "", False),
+        ("POST", "/v1/collections/abc/tickets", "/behind", False),
+    ],
+)
+def test_only_the_busiest_calls_are_answered_early(method: str, path: str, prefix: str, early: bool) -> None:
+    scope = {"type": "http", "method": method, "path": path, "root_path": prefix, "headers": []}
+    assert asyncio.run(_answered_early(scope)) is early
+    assert ("endpoint" in scope) is early
+
+
+def test_a_refusal_is_a_problem_and_other_methods_are_refused_as_before(site: Site) -> None:
+    assert problem(site.client.post("/v1/collections/nowhere/tickets", json={})) == (404, "not-found")
+    assert problem(site.client.post("/v1/collections/nowhere/responses", content=b"{")) == (404, "not-found")
+    refused = site.client.get(f"/v1/collections/{site.create()}/responses")
+    assert problem(refused) == (405, "method-not-allowed")
+    assert refused.headers["Allow"] == "POST"
+
+
+async def _answered_early(scope: dict[str, Any]) -> bool:
+    statuses: list[int] = []
+
+    async def call(request: Request) -> Response:
+        raise NotFound
+
+    async def rest(scope: Scope, receive: Receive, send: Send) -> None:
+        statuses.append(0)
+
+    async def send(message: Any) -> None:
+        statuses.append(message.get("status", 404))
+
+    async def receive() -> Any:
+        return {"type": "http.request"}
+
+    await Shortcut(rest, {"tickets": call})(scope, receive, send)
+    return statuses[0] == 404

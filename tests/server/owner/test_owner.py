@@ -1,0 +1,285 @@
+import logging
+import threading
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, delete, select, update
+from sqlalchemy.exc import OperationalError
+
+from dither_client import parse_query
+from dither_estimator.learning.learner import Learner
+from dither_server.database.engine import make_engine, writing
+from dither_server.database.reads import replace_snapshot
+from dither_server.database.schema import answers, counts, snapshots
+from dither_server.owner import persistence as kept_module
+from dither_server.owner import thread as owner
+from dither_server.owner.collection_learner import Keeper, Published, Question
+from testing.patience import PATIENCE, until
+from tests.server.conftest import ADMIN, FakeClock, Site, open_site
+
+
+def edit(url: str, change: Callable[[Connection], object]) -> Any:
+    """Changes a database that no server uses."""
+    engine = make_engine(url)
+    with writing(engine).begin() as connection:
+        result = change(connection)
+    engine.dispose()
+    return result
+
+
+def snapshot_sizes(url: str) -> list[int]:
+    """Answers in each stored snapshot."""
+    return list(edit(url, lambda connection: connection.execute(select(snapshots.c.answers)).scalars().all()))
+
+
+def answer_all(site: Site, collection: str, count: int) -> None:
+    """Half of the answers 0, half 1."""
+    pairs = [(ticket, i % 2) for i, ticket in enumerate(site.tickets(collection, count))]
+    assert {item["status"] for item in site.batch(collection, *pairs).json()["responses"]} == {201}
+
+
+def test_what_is_stored_is_learnt(any_site: Site) -> None:
+    collection = any_site.create()
+    for count in (1, 10, 100):
+        before = any_site.stored(collection)
+        answer_all(any_site, collection, count)
+        posterior = any_site.learnt(collection, before + count)
+    assert posterior["posterior"].keys() == {"mu", "sigma"}
+    assert posterior["updated_at"] == "2027-01-15T08:00:00.000Z"
+    assert 0 < posterior["ess"] <= 100
+
+
+def test_the_posterior_is_that_of_the_counts(site: Site) -> None:
+    collection = site.create(particles=10_000)
+    answer_all(site, collection, 2_000)
+    site.learnt(collection, 2_000)
+    queries = site.client.get(f"/v1/collections/{collection}/queries", headers=ADMIN).json()["queries"]
+    table = {parse_query(item["query"]): item["counts"] for item in queries}
+    learner = Learner(site.service.collections.get(collection).specification, 1)
+    learner.learn_counts(table)
+    served = site.client.get(f"/v1/collections/{collection}/posterior", headers=ADMIN).json()["posterior"]
+    for name, summary in learner.posterior().to_json()["posterior"].items():
+        assert abs(served[name]["mean"] - summary["mean"]) < 0.15 * summary["sd"]
+        assert abs(served[name]["sd"] / summary["sd"] - 1) < 0.15
+
+
+def test_questions_are_drawn_with_equal_probability(site: Site) -> None:
+    pool = tuple(Question(bytes([i]), str(i)) for i in range(5))
+    other = (Question(b"", "other"),)
+    published = Published({Fraction(1, 2): other, Fraction(2): pool}, 0, {}, None)
+    drawn = Counter(site.service.owner.draw(published, Fraction(2)).json for _ in range(20_000))
+    # Six standard deviations of a binomial count: a false alarm in fewer than one of 10^8 runs.
+    assert all(abs(drawn[question.json] - 4_000) < 6 * (20_000 * 0.2 * 0.8) ** 0.5 for question in pool)
+
+
+def test_a_restart_resumes_from_the_snapshot(database_url: str, clock: FakeClock) -> None:
+    with open_site(database_url, clock) as site:
+        collection = site.create()
+        answer_all(site, collection, 500)
+        before = site.learnt(collection, 500)
+    assert snapshot_sizes(database_url) == [500]
+    with open_site(database_url, clock) as site:
+        assert site.learnt(collection, 500) == before  # to the last digit: a rebuild would draw other particles
+        answer_all(site, collection, 10)
+        site.learnt(collection, 510)
+    assert snapshot_sizes(database_url) == [510]
+
+
+def test_a_restart_applies_what_the_snapshot_lacks(sqlite_url: str, clock: FakeClock) -> None:
+    with open_site(sqlite_url, clock) as site:
+        collection = site.create()
+        answer_all(site, collection, 100)
+    old = edit(sqlite_url, lambda connection: connection.execute(select(snapshots.c.content)).scalar_one())
+    with open_site(sqlite_url, clock) as site:
+        answer_all(site, collection, 100)
+        site.learnt(collection, 200)
+    edit(sqlite_url, lambda connection: connection.execute(update(snapshots).values(content=old, answers=100)))
+    with open_site(sqlite_url, clock) as site:
+        site.learnt(collection, 200)
+
+
+@pytest.mark.parametrize("content", [b"", b"nonsense", None])
+def test_without_a_readable_snapshot_the_counts_are_learnt_again(
+    sqlite_url: str, clock: FakeClock, content: bytes | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    with open_site(sqlite_url, clock) as site:
+        collection = site.create(particles=1_000)
+        answer_all(site, collection, 500)
+        before = site.learnt(collection, 500)["posterior"]
+    change = delete(snapshots) if content is None else update(snapshots).values(content=content)
+    edit(sqlite_url, lambda connection: connection.execute(change))
+    with open_site(sqlite_url, clock) as site:
+        after = site.learnt(collection, 500)["posterior"]
+    for name in before:
+        assert abs(after[name]["q50"] - before[name]["q50"]) < 0.5 * before[name]["sd"]
+    assert ("snapshot refused" in caplog.text) == (content is not None)
+
+
+@pytest.mark.parametrize("left", [0, 49])
+def test_counts_that_went_back_are_learnt_afresh(
+    sqlite_url: str, clock: FakeClock, caplog: pytest.LogCaptureFixture, left: int
+) -> None:
+    def go_back(connection: Connection) -> None:  # as from an older backup, the snapshot being newer
+        if left == 0:
+            connection.execute(delete(answers))
+            connection.execute(delete(counts))
+            return
+        most = connection.execute(select(counts).order_by(counts.c.count.desc()).limit(1)).one()  # none stays at 0
+        of_them = (answers.c.query == most.query, answers.c.answer == most.answer)
+        one = connection.execute(select(answers).where(*of_them).limit(1)).one()
+        connection.execute(delete(answers).where(answers.c.ticket == one.ticket))
+        its_count = update(counts).where(counts.c.query == one.query, counts.c.answer == one.answer)
+        connection.execute(its_count.values(count=counts.c.count - 1))
+
+    with open_site(sqlite_url, clock) as site:
+        collection = site.create()
+        answer_all(site, collection, 50)
+        site.learnt(collection, 50)
+    edit(sqlite_url, go_back)
+    with open_site(sqlite_url, clock) as site:
+        site.learnt(collection, left)
+        answer_all(site, collection, 10)
+        site.learnt(collection, left + 10)
+    assert "counts went back" in caplog.text
+
+
+def test_snapshots_are_stored_while_running(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept_module, "SNAPSHOT_SECONDS", 0.05)
+    with open_site(sqlite_url) as site:
+        collection = site.create()
+        answer_all(site, collection, 20)
+        site.learnt(collection, 20)
+        number = site.service.collections.get(collection).number
+        until(lambda: site.service.store.snapshot(number) is not None)
+
+
+def test_a_snapshot_that_could_not_be_stored_is_stored_later(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(kept_module, "SNAPSHOT_SECONDS", 0.05)
+    failures = iter([OperationalError("", None, Exception())] * 2)
+
+    def store(*arguments: Any) -> None:
+        for failure in failures:
+            raise failure
+        replace_snapshot(*arguments)
+
+    monkeypatch.setattr(kept_module, "replace_snapshot", store)
+    with open_site(sqlite_url) as site:
+        collection = site.create()
+        answer_all(site, collection, 20)
+        site.learnt(collection, 20)
+        until(lambda: snapshot_sizes(sqlite_url) == [20])  # nobody answers any more
+    assert caplog.text.count("what was learnt is not stored yet") == 2
+
+
+def test_a_failure_to_learn_leaves_the_old_posterior_and_is_made_good(
+    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    collection = site.create()
+    answer_all(site, collection, 10)
+    site.learnt(collection, 10)
+    with monkeypatch.context() as patch:
+        patch.setattr(Learner, "learn_counts", lambda *_: 1 / 0)
+        answer_all(site, collection, 10)
+        until(lambda: "learning failed" in caplog.text)
+        site.ticket(collection)
+        site.learnt(collection, 10)
+    answer_all(site, collection, 1)
+    site.learnt(collection, 21)
+
+
+def test_a_database_that_is_away_is_told_of_once(
+    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    collection = site.create()
+    site.learnt(collection, 0)
+    attempts = threading.Semaphore(0)
+
+    def fail(*_: object) -> None:
+        attempts.release()
+        raise OperationalError("SELECT 1", {}, Exception("it is away"))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, "_LONGEST_REST", 0.05)
+        patch.setattr(Keeper, "catch_up", fail)
+        answer_all(site, collection, 1)
+        for _ in range(3):
+            assert attempts.acquire(timeout=PATIENCE)
+    site.learnt(collection, 1)
+    assert caplog.text.count("learning waits for the database") == 1
+    assert "learning failed" not in caplog.text
+
+
+def test_a_learner_that_cannot_be_made_asks_to_try_later(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    collection = site.create()
+    with monkeypatch.context() as patch:
+        patch.setattr(Keeper, "__init__", lambda *_: 1 / 0)
+        reply = site.client.post(f"/v1/collections/{collection}/tickets")
+        assert (reply.status_code, reply.json()["type"]) == (503, "urn:dither:unavailable")
+        assert int(reply.headers["retry-after"]) > 0
+    assert site.client.post(f"/v1/collections/{collection}/tickets").status_code == 201
+
+
+def test_the_history_follows_the_posterior(sqlite_url: str, clock: FakeClock) -> None:
+    def rows(site: Site, count: int) -> list[dict[str, Any]]:
+        path = f"/v1/collections/{collection}/posterior/history"
+
+        def found() -> list[dict[str, Any]]:
+            return list(site.client.get(path, headers=ADMIN).json()["history"])
+
+        until(lambda: len(found()) >= count)  # a row is written just after the posterior is published
+        return found()
+
+    with open_site(sqlite_url, clock) as site:
+        collection = site.create()
+        for answers_so_far in range(1, 6):
+            clock.now += 1
+            answer_all(site, collection, 1)
+            site.learnt(collection, answers_so_far)
+        posterior = site.client.get(f"/v1/collections/{collection}/posterior", headers=ADMIN).json()
+        before = rows(site, 5)
+        assert [row["answers"] for row in before] == [1, 2, 3, 4, 5]
+        assert before[-1]["posterior"] == posterior["posterior"]
+        assert before[-1]["ess"] == posterior["ess"]
+        assert before[-1]["at"] == "2027-01-15T08:00:05.000Z"
+        for row in before:
+            parse_query(row["query"])
+    with open_site(sqlite_url, clock) as site:
+        answer_all(site, collection, 1)
+        site.learnt(collection, 6)
+        assert [row["answers"] for row in rows(site, 6)] == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.fixture
+def keeper(site: Site) -> Keeper:
+    """A keeper of an empty collection."""
+    collection = site.service.collections.get(site.create())
+    return Keeper(collection, site.service.store, site.service.institutions, site.clock)
+
+
+def test_the_history_of_a_hundred_thousand_answers_has_a_few_hundred_rows(keeper: Keeper) -> None:
+    published = keeper.publish()
+    kept = [n for n in range(100_001) if keeper.history(replace(published, answers=n)) is not None]
+    assert 400 < len(kept) <= 600
+    assert kept[:50] == list(range(1, 51))
+    assert all(later <= 1.02 * earlier + 1 for earlier, later in pairwise(kept[49:]))
+
+
+def test_no_log_line_of_learning_says_what_went_wrong_inside(
+    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise ValueError("-".join(["zebra", "17"]))
+
+    collection = site.create()
+    with caplog.at_level(logging.DEBUG), monkeypatch.context() as patch:
+        patch.setattr(Keeper, "catch_up", fail)
+        site.client.post(f"/v1/collections/{collection}/tickets")
+    assert "learning failed" in caplog.text
+    assert "zebra-17" not in caplog.text + str([vars(record) for record in caplog.records])

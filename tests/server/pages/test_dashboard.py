@@ -1,0 +1,265 @@
+"""The numbers and the words of the collection's page: they are the API's."""
+
+import hashlib
+import io
+import re
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from dither_client import parse_query
+from dither_client.tables.counts import COUNT_COLUMNS
+from dither_server.database.reads import HistoryRow
+from dither_server.pages import views
+from dither_server.pages.charts import curves, pace, rate
+from dither_server.pages.precision import Plans
+from dither_server.pages.rendering import STATIC
+from dither_server.pages.sentences import find
+from testing.servers.pages import send_form, sign_in
+from tests.server.conftest import START, Site, problem
+
+SECOND = 1000
+
+
+def answered(site: Site, count: int = 60, **fields: Any) -> str:
+    """A collection that has learnt so many answers, one a second."""
+    collection = site.create(**fields)
+    for _ in range(0, count, 20):
+        site.batch(collection, *((ticket, i % 2) for i, ticket in enumerate(site.tickets(collection, 20))))
+        site.clock.now += 20
+    site.learnt(collection, count)
+    return collection
+
+
+def fetch(site: Site, collection: str, name: str) -> Any:
+    reply = site.client.get(f"/collections/{collection}/{name}")
+    assert reply.status_code == 200, reply.text
+    return reply.json()
+
+
+def row(answers: int, at: int) -> HistoryRow:
+    return HistoryRow(answers, at, 1.0, "{}", "{}")
+
+
+def test_the_charts_are_the_history_and_the_posterior(site: Site) -> None:
+    sign_in(site)
+    collection = answered(site)
+    shown = fetch(site, collection, "charts.json")
+    history = site.client.get(f"/v1/collections/{collection}/posterior/history").json()["history"]
+    posterior = site.client.get(f"/v1/collections/{collection}/posterior").json()
+    assert shown["answers"] == 60
+    for name in ("mu", "sigma"):
+        line = shown["parameters"][name]
+        assert line["answers"] == sorted({*(item["answers"] for item in history), 60})
+        for level in ("q05", "q25", "q50", "q75", "q95"):
+            assert line[level][-1] == posterior["posterior"][name][level]
+            assert line[level][: len(history) - 1] == [item["posterior"][name][level] for item in history][:-1]
+    edges = [list(parse_query(item["query"]).edges) for item in history]
+    assert shown["questions"]["edges"][0] == [cuts[0] for cuts in edges]
+    assert shown["questions"]["answers"] == [item["answers"] for item in history]
+
+
+def test_a_row_of_the_history_that_is_the_present_one_is_drawn_once(site: Site) -> None:
+    sign_in(site)
+    line = fetch(site, answered(site, 20), "charts.json")["parameters"]["mu"]["answers"]
+    assert len(line) == len(set(line))
+
+
+def test_before_any_answer_there_is_a_page(site: Site) -> None:
+    for fields in ({}, {"range": None}, {"range": None, "transform": "log"}, {"family": "poisson"}):
+        collection = site.create(visibility="public", **fields)
+        assert fetch(site, collection, "charts.json")["answers"] == 0
+        assert "What was assumed before any answer." in site.client.get(f"/collections/{collection}").text
+
+
+def test_pace_adds_up_to_the_answers() -> None:
+    rows = [row(10, 0), row(40, 30 * SECOND), row(100, 120 * SECOND)]
+    found = pace(rows, 130, 240 * SECOND)
+    assert sum(found["per_minute"]) * (240 / 48) / 60 == pytest.approx(130 - 10)
+    assert found["per_minute"][0] == pytest.approx(60)
+    assert found["per_minute"][-1] == pytest.approx(15)
+    assert found["time"][-1] == 240
+    assert pace([], 0, 0) == pace(rows, 10, 0) == {"time": [], "per_minute": []}
+
+
+def test_the_present_pace_is_that_of_the_last_minute() -> None:
+    rows = [row(10, 0), row(40, 60 * SECOND), row(100, 90 * SECOND)]
+    assert rate(rows, 100, 0, 120 * SECOND) == pytest.approx(60)
+    assert rate(rows, 100, 0, 150 * SECOND) == 0
+    assert rate(rows[:1], 30, 0, 40 * SECOND) == pytest.approx(45)  # since the beginning
+    assert rate([row(10, 100 * SECOND)], 30, 0, 120 * SECOND) == pytest.approx(30)  # over a minute
+    assert rate([], 0, 0, 0) == 0
+
+
+def test_what_is_fetched_for_a_private_page_needs_a_token(site: Site) -> None:
+    collection = answered(site, 20)
+    paths = ["findings.json", "charts.json", "precision.json", "export/counts.csv", "export/history.csv"]
+    for path in paths:
+        assert problem(site.client.get(f"/collections/{collection}/{path}")) == (401, "unauthorized")
+    sign_in(site)
+    for path in paths:
+        assert site.client.get(f"/collections/{collection}/{path}").status_code == 200
+
+
+def test_more_precision_takes_more_answers(site: Site) -> None:
+    sign_in(site)
+    collection = answered(site)
+    posterior = site.client.get(f"/v1/collections/{collection}/posterior").json()["posterior"]
+    for name, steps in fetch(site, collection, "precision.json").items():
+        assert steps["sd"][0] == posterior[name]["sd"]
+        assert steps["sd"][-1] == pytest.approx(posterior[name]["sd"] / 10)
+        assert steps["more"][0] == 0
+        assert steps["more"] == sorted(steps["more"])
+        assert steps["more"][-1] > 0
+
+
+def test_in_the_end_the_variance_falls_as_one_over_the_answers(site: Site) -> None:
+    collection = site.service.collections.get(site.create())
+    posterior = {"answers": 500, "posterior": {"mu": {"mean": 50.0, "sd": 5.0}, "sigma": {"mean": 25.0, "sd": 6.0}}}
+    for steps in Plans().more_answers(collection, posterior).values():
+        some, more, most = (steps["more"][step] for step in (32, 36, 40))
+        assert (most - more) / (more - some) == pytest.approx(10**0.2, rel=0.02)  # if the sd did, 10**0.1
+
+
+def test_a_collection_that_asks_one_question_has_no_plan(site: Site) -> None:
+    collection = site.create(visibility="public", policy="fixed:0:100")
+    assert problem(site.client.get(f"/collections/{collection}/precision.json")) == (404, "not-found")
+
+
+def test_the_words_say_what_the_numbers_do(site: Site) -> None:
+    collection = answered(site, misfit_check=False)
+    published = site.published(collection)
+    specification = site.service.collections.get(collection).specification
+    assert published.particles is not None
+    plain = find(specification, published.posterior, published.particles)
+    assert plain.population[0].startswith("Half of the people have ")
+    assert "was not checked" in plain.fit
+    assert "coarse" in plain.accuracy  # 100 particles
+    assert not plain.alarm
+    look = {"check_answers": 500, "answers": 2000, "p_value": 0.001, "alpha": 0.01}
+    misfit = {"family": "normal", "looks": [look], "alarm": True, "check_answers": 500, "next_look": None}
+    alarmed = find(specification, {**published.posterior, "misfit": misfit, "ess": 900.0}, published.particles)
+    assert alarmed.alarm
+    assert "Do not rely on the numbers" in alarmed.fit
+    assert "good" in alarmed.accuracy
+
+
+def test_whole_numbers_are_told_as_such(site: Site) -> None:
+    collection = answered(site, family="poisson", range=[0, 20], visibility="public")
+    page = fetch(site, collection, "findings.json")["summary"]
+    told = re.search(r"Half of the people have (\S+) or less \(90% sure: ([^)]+)\)", page)
+    assert told
+    assert "." not in told[1] + told[2]
+    assert fetch(site, collection, "charts.json")["discrete"]
+
+
+def test_words_and_curves_are_made_once_for_everybody(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    collection, made = answered(site, 20, visibility="public"), list[Any]()
+
+    def counted(*given: Any) -> Any:
+        made.append(curves(*given))
+        return made[-1]
+
+    monkeypatch.setattr(views, "curves", counted)
+    for _ in range(3):
+        fetch(site, collection, "charts.json")
+        fetch(site, collection, "findings.json")
+    assert len(made) == 1
+    site.respond(collection, site.ticket(collection))
+    site.learnt(collection, 21)
+    assert fetch(site, collection, "charts.json")["answers"] == 21
+    assert len(made) == 2
+
+
+def test_the_citation_says_what_was_found_and_how(site: Site) -> None:
+    sign_in(site)
+    collection = answered(site)
+    summary = site.client.get(f"/v1/collections/{collection}/posterior").json()["posterior"]["mu"]
+    page = fetch(site, collection, "findings.json")["details"]
+    assert f"mu = {summary['q50']:.4g} (90% interval {summary['q05']:.4g} to {summary['q95']:.4g})" in page
+    assert (
+        f"from 60 answers under ε-local differential privacy (ε = 1, mechanism laplace), Dither collection {collection}"
+        in page
+    )
+
+
+def test_the_terms_are_those_that_respondents_read(site: Site) -> None:
+    collection = site.create(epsilon=2, keep_answers=False, misfit_check=True)
+    page = site.client.get(f"/collections/{collection}").text
+    assert "it is at most 7.39 times as likely for you as for anyone else" in page
+    assert "Answers are counted and then dropped." in page
+    assert "drawn at random, check whether the family holds" in page
+
+
+def test_what_is_saved_is_the_count_table_and_the_history(site: Site) -> None:
+    sign_in(site)
+    collection = answered(site)
+    path = f"/collections/{collection}/export"
+    as_csv = site.client.get(f"{path}/counts.csv")
+    assert as_csv.headers["content-disposition"] == f'attachment; filename="{collection}-counts.csv"'
+    table = pd.read_csv(io.BytesIO(as_csv.content))
+    assert tuple(table.columns) == COUNT_COLUMNS
+    assert table["count"].sum() == 60
+    same = pd.read_parquet(io.BytesIO(site.client.get(f"{path}/counts.parquet").content))
+    assert same["count"].tolist() == table["count"].tolist()
+    rows = pd.read_csv(io.BytesIO(site.client.get(f"{path}/history.csv").content))
+    history = site.client.get(f"/v1/collections/{collection}/posterior/history").json()["history"]
+    assert rows["answers"].tolist() == [item["answers"] for item in history]
+    assert rows["mu_q95"].tolist() == [item["posterior"]["mu"]["q95"] for item in history]
+    assert site.client.get(f"{path}/answers.csv").status_code == 422
+
+
+def test_the_index_says_how_many_came_in_the_past_hour(site: Site) -> None:
+    collection = answered(site, 20)
+    site.service.tally.stop()  # writes what it has counted
+    assert site.service.store.recent_answers(int(START - 3600) // 600) == {1: 20}
+    assert "number" not in site.client.get("/").text  # of a private collection, which is nobody else's business
+    sign_in(site)
+    assert '<td class="number">20</td>' in site.client.get("/").text
+    site.clock.now += 2 * 3600
+    assert site.client.get("/").text.count('<td class="number">20</td>') == 1  # in all, but not lately
+    assert site.client.get(f"/collections/{collection}").status_code == 200
+
+
+# Admins.
+
+
+def test_invitations_are_shown_once(site: Site) -> None:
+    collection, other = site.create(admission="invite"), site.create()
+    sign_in(site)
+    path = f"/collections/{collection}/invitations"
+    page = send_form(site, path, {"count": "3"}).text
+    codes = page.partition("readonly")[2].partition(">")[2].partition("</textarea>")[0].split()
+    assert len({*codes}) == 3
+    assert codes[0] not in site.client.get(f"/collections/{collection}").text
+    ticket = site.client.post(
+        f"/v1/collections/{collection}/tickets", json={"invitation": codes[0], "retry_key": "0" * 32}
+    )
+    assert ticket.status_code == 201, ticket.text
+    assert "3 made, 1 redeemed" in site.client.get(f"/collections/{collection}").text
+    assert send_form(site, path, {"count": "0"}).status_code == 422
+    refused = send_form(site, f"/collections/{other}/invitations", {"count": "1"})
+    assert problem(refused) == (409, "not-by-invitation")
+
+
+# The pages' own files.
+
+VENDORED = {
+    "uPlot.iife.min.js": "19c8d4c6ad88929a79f4ae49d6f7161566dfd0ba3d15cc495e974f787eb78f1f",
+    "uPlot.min.css": "df630c6a8d6f8eeaff264b50f73ce5b114f646ffd9a0bb74f049b0a00135fa04",
+}
+
+
+def test_the_library_is_as_it_was_fetched() -> None:
+    for name, digest in VENDORED.items():
+        assert hashlib.sha256((STATIC / "vendor" / name).read_bytes()).hexdigest() == digest
+
+
+def test_nothing_beside_the_pages_files_is_served(site: Site) -> None:
+    assert site.client.get("/static/style.css").headers["cache-control"] == "no-store"
+    kept = site.client.get("/static/vendor/uPlot.iife.min.js?v=1")
+    assert "immutable" in kept.headers["cache-control"]
+    assert kept.headers["content-type"].startswith("text/javascript")
+    for name in ("", "vendor", "vendor/README.md", "../app.py", "..%2fapp.py", "%2e%2e/app.py", "/etc/passwd", "no.js"):
+        assert site.client.get(f"/static/{name}").status_code == 404, name

@@ -1,0 +1,272 @@
+"""The form for a new collection makes any that the API makes, says at its field what is wrong, and advises."""
+
+import html
+import re
+from typing import Any
+
+import pytest
+from scipy_laws import scipy_law
+
+from dither_estimator.specification.specification import Specification
+from dither_server.collections.specification import CollectionSpec, parse_spec
+from dither_server.pages.advice import Advice, advise
+from dither_server.pages.new_collection import CHOICES, specification_of
+from testing.servers.pages import send_form, sign_in
+from tests.server.conftest import ADMIN, Site, problem
+
+FORM = {
+    "name": "Wages & <more>",
+    "family": "normal",
+    "transform": "log",
+    "low": "100",
+    "high": "2000",
+    "epsilon": "0.1",
+}
+FIRST = {"name", "family", "transform", "low", "high", "range", "epsilon", "mechanism", "admission", "visibility"}
+"""The fields that are not folded away."""
+GAUSSIAN = {"mechanism": "gaussian", "epsilon": "", "rho": "0.5"}
+PRIOR = {
+    "low": "",
+    "high": "",
+    "prior_mu": "norm, loc=6, scale=2.5",
+    "prior_sigma": "invgamma, a=1, scale=1, of=variance",
+}
+
+
+def filled_in(form: dict[str, str]) -> dict[str, str]:
+    """The form without what is empty, as it is read."""
+    return {name: text for name, text in form.items() if text}
+
+
+def made(site: Site, form: dict[str, Any]) -> Specification:
+    """What the collection that the form makes rests on."""
+    reply = send_form(site, "/new", form)
+    assert reply.status_code == 303, complaint(reply.text)
+    specification = site.service.collections.get(reply.headers["location"].rpartition("/")[2]).specification
+    assert isinstance(specification, Specification)
+    return specification
+
+
+def complaint(page: str) -> tuple[str, str]:
+    """The field that a page of the form says is wrong, and why; it has the focus and refers to the sentence."""
+    [(field, sentence)] = re.findall(r'<span class="wrong" id="(\w+)-wrong">(.*?)</span>', page)
+    [marked] = re.findall(r'<(?:input|select|fieldset) id="(\w+)"[^>]*aria-invalid="true" autofocus', page)
+    assert marked == field
+    assert re.search(rf'id="{field}"[^>]* aria-describedby="{field}-wrong', page)
+    assert f'<a href="#{field}">' in page
+    return field, html.unescape(sentence)
+
+
+def test_an_admin_creates_a_collection_and_runs_it(site: Site) -> None:
+    assert site.client.get("/new", follow_redirects=False).headers["location"] == "/sign-in?next=/new"
+    sign_in(site)
+    fields = {**FORM, "max_answers": "500", "closes_at": "2099-01-01T12:00", "drop_answers": "yes"}
+    reply = send_form(site, "/new", fields)
+    assert reply.status_code == 303
+    path = reply.headers["location"]
+    terms = site.client.get(f"/v1{path}").json()
+    assert (terms["name"], terms["epsilon"], terms["max_answers"]) == ("Wages & <more>", 0.1, 500)
+    assert (terms["closes_at"], terms["keep_answers"]) == ("2099-01-01T12:00:00.000Z", False)
+    for state in ("paused", "open", "closed"):
+        assert send_form(site, f"{path}/state", {"state": state}).status_code == 303
+        assert site.client.get(f"/v1{path}").json()["state"] == state
+    final = send_form(site, f"{path}/state", {"state": "open"})
+    assert final.status_code == 409
+    assert "that is final" in final.text
+    assert problem(send_form(site, f"{path}/state", {"state": "ajar"})) == (422, "invalid-body")
+
+
+def test_every_field_of_a_specification_can_be_filled_in(site: Site) -> None:
+    sign_in(site)
+    many = FORM | {
+        "mechanism": "randomized_response",
+        "epsilon": "1",
+        "epsilon_choices": "0.5, 1,2",
+        "goal": "mu=1,sigma=0.1",
+        "policy": "thompson",
+        "levels": "3",
+        "particles": "200",
+        "misfit_check": "0.25",
+        "misfit_looks": "400, 4000",
+        "rival_logistic_log": "yes",
+        "rival_normal_identity": "yes",
+        "discriminate": "0.4",
+        "member_cuts": "300, 500",
+        "opens_at": "2026-01-01T00:00",
+        "closes_at": "2099-01-01T00:00",
+        "max_answers": "500",
+        "drop_answers": "yes",
+        "admission": "invite",
+        "visibility": "public",
+    }
+    assert specification_of(many) == {
+        "name": "Wages & <more>",
+        "families": [
+            {"family": "normal", "transform": "log"},
+            {"family": "normal", "transform": "identity"},
+            {"family": "logistic", "transform": "log"},
+        ],
+        "range": [100, 2000],
+        "mechanism": "randomized_response",
+        "epsilon": "1",
+        "epsilon_choices": ["0.5", "1", "2"],
+        "goal": "mu=1,sigma=0.1",
+        "policy": "thompson",
+        "levels": 3,
+        "particles": 200,
+        "misfit_check": 0.25,
+        "misfit_looks": [400, 4000],
+        "discriminate": 0.4,
+        "member_cuts": [300, 500],
+        "opens_at": "2026-01-01T00:00:00Z",
+        "closes_at": "2099-01-01T00:00:00Z",
+        "max_answers": 500,
+        "keep_answers": False,
+        "admission": "invite",
+        "visibility": "public",
+    }
+    found = made(site, many)
+    assert (len(found.rivals), found.discriminate, found.levels, found.particles) == (2, 0.4, 3, 200)
+    assert found.goal.weights == (("mu", 1.0), ("sigma", 0.1))
+    filled = specification_of(many) | specification_of(filled_in(FORM | PRIOR | GAUSSIAN)) | specification_of(FORM)
+    assert set(filled) == set(CollectionSpec.model_fields)
+    for name, field in CollectionSpec.model_fields.items():
+        assert (
+            name in {"prior", "range", "families", "keep_answers"} or f'name="{name}"' in site.client.get("/new").text
+        )
+        assert field.description
+
+
+def test_a_prior_and_rho_are_filled_in_as_well(site: Site) -> None:
+    sign_in(site)
+    found = made(site, FORM | PRIOR | GAUSSIAN)
+    assert found.rho is not None
+    assert float(found.rho) == 0.5
+    norm, invgamma = (scipy_law(part.law) for part in found.prior.parts)
+    assert (norm.mean(), norm.std()) == pytest.approx((6, 2.5))
+    assert invgamma.args == ()
+    assert [part.of_variance for part in found.prior.parts] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "sentence"),
+    [
+        ({"name": ""}, "name", "Name: Field required."),
+        ({"family": "poisson"}, "transform", "Transform of poisson must be one of identity."),
+        ({"family": "cauchy"}, "family", "Family must be one of"),
+        ({"low": "5", "high": ""}, "high", "High of the range must be a number"),
+        ({"low": "9", "high": "2"}, "range", "Range must be [low, high]"),
+        ({"epsilon": "much"}, "epsilon", "Epsilon must be"),
+        ({"epsilon": ""}, "epsilon", "Epsilon is required: a number above 0."),
+        ({"epsilon": "51"}, "epsilon", "Epsilon must be at most 50."),
+        ({"mechanism": "shouting"}, "mechanism", "Mechanism must be one of"),
+        ({"admission": "all"}, "admission", "Admission: "),
+        ({"visibility": "all"}, "visibility", "Visibility: "),
+        ({"rho": "0.5", "epsilon": ""}, "rho", "Rho goes with the mechanism gaussian alone"),
+        ({**GAUSSIAN, "epsilon": "1"}, "epsilon", "Give either epsilon or rho"),
+        ({**GAUSSIAN, "rho": "x"}, "rho", "Rho must be"),
+        ({**GAUSSIAN, "rho": "51"}, "rho", "Rho must be above 0 and at most 50."),
+        ({"epsilon_choices": "1, 2"}, "epsilon", "Epsilon, which those who do not choose get, must be one of"),
+        ({"epsilon_choices": "0.1, few"}, "epsilon_choices", "Each of epsilon_choices must be"),
+        ({"goal": "tau"}, "goal", "Goal must be all, one of mu, sigma"),
+        ({"goal": "mu=-1,sigma=1"}, "goal", "The goal's weight of mu"),
+        ({"policy": "greedy"}, "policy", "Policy must be adaptive, thompson or fixed:LOW:HIGH"),
+        ({"policy": "fixed:1:2", "mechanism": "staircase"}, "policy", "Policy must be adaptive or thompson"),
+        ({"levels": "0"}, "levels", "Levels must be an integer"),
+        ({"levels": "2", "mechanism": "staircase"}, "levels", "Levels cannot be 2 here"),
+        ({"particles": "1.5"}, "particles", "Particles must be a whole number."),
+        ({"misfit_check": "0.9"}, "misfit_check", "Misfit_check must be"),
+        ({"misfit_check": "some"}, "misfit_check", "Misfit_check must be a share such as 0.2."),
+        ({"misfit_looks": "500"}, "misfit_looks", "Misfit_looks is for collections with misfit_check."),
+        (
+            {"misfit_check": "0.2", "misfit_looks": "5,x"},
+            "misfit_looks",
+            "Each of misfit_looks must be a whole number.",
+        ),
+        ({"rival_normal_log": "yes"}, "families", "Families has normal with transform log twice."),
+        ({"discriminate": "0.3"}, "discriminate", "Discriminate needs families to compare."),
+        ({"prior_mu": "norm"}, "prior", "Give either prior or range, not both."),
+        (PRIOR | {"prior_sigma": ""}, "prior", "Prior must name exactly the parameters mu, sigma."),
+        (PRIOR | {"prior_mu": "norm, 3"}, "prior", "Prior of mu must be written as a distribution and its numbers"),
+        (PRIOR | {"prior_mu": "norm, scale=x"}, "prior", "Prior of mu must be written as"),
+        (PRIOR | {"prior_mu": "norm, size=3"}, "prior", "Prior of mu: norm takes loc, scale."),
+        (PRIOR | {"prior_sigma": "norm, scale=3"}, "prior", "Prior of sigma: the distribution must not reach below 0."),
+        ({"member_cuts": "300, few"}, "member_cuts", "Member_cuts must be numbers, such as 300, 500, 800."),
+        ({"member_cuts": "500, 300"}, "member_cuts", "Member_cuts must be a list of"),
+        ({**GAUSSIAN, "member_cuts": "300"}, "member_cuts", "Member_cuts need epsilon"),
+        ({"max_answers": "-1"}, "max_answers", "Max_answers must be a whole number."),
+        ({"max_answers": "0"}, "max_answers", "Max_answers: "),
+        ({"opens_at": "soon"}, "opens_at", "Opens_at: "),
+        (
+            {"opens_at": "2099-01-02T00:00", "closes_at": "2099-01-01T00:00"},
+            "closes_at",
+            "Closes_at must be later than opens_at.",
+        ),
+    ],
+)
+def test_what_is_wrong_stands_at_its_field(site: Site, fields: dict[str, str], field: str, sentence: str) -> None:
+    sign_in(site)
+    reply = send_form(site, "/new", FORM | fields)
+    assert reply.status_code == 422
+    found, why = complaint(reply.text)
+    assert found == field
+    assert why.startswith(sentence)
+    assert why.count(". ") == 0
+    assert (field in FIRST) != bool(re.search(r"<details open *>(?:(?!</details>).)*-wrong", reply.text, re.DOTALL))
+    kept = [text for name, text in (FORM | fields).items() if text and name not in CHOICES and text != "yes"]
+    assert all(f'value="{html.escape(text)}"' in reply.text for text in kept)
+    assert site.client.get("/v1/collections", headers=ADMIN).json() == {"collections": []}
+
+
+def test_the_advice_is_the_plan_and_the_design(site: Site) -> None:
+    assert problem(site.client.get("/new/advice", params=FORM)) == (401, "unauthorized")
+    sign_in(site)
+    advice = site.client.get("/new/advice", params=FORM | {"epsilon": "1", "respondents": "5000"}).text
+    assert "5,000 people give" in advice
+    assert "Randomized_response would need 37% fewer respondents" in advice
+    few = site.client.get("/new/advice", params=FORM | {"epsilon": "1", "respondents": "1"}).text
+    assert "too few" in few
+    wrong = site.client.get("/new/advice", params=FORM | {"epsilon": "<b>"}).text
+    assert "<b>" not in wrong
+    assert "epsilon" in wrong.lower()
+    alone = site.client.get("/new/advice", params=FORM | {"policy": "fixed:1:2"}).text
+    assert "A collection that always asks the same question has no plan." in alone
+    assert (
+        "Respondents must be a whole number." in site.client.get("/new/advice", params=FORM | {"respondents": "x"}).text
+    )
+
+
+def sds(advice: Advice) -> list[tuple[str, float]]:
+    """Of each row, what it begins with, and the sd of the first parameter."""
+    return [(budget, sd) for budget, all_of_them, _ in advice.rows for sd in [next(iter(all_of_them.values()))] if sd]
+
+
+def test_advice_answers_for_every_field() -> None:
+    form = FORM | {"epsilon": "1", "respondents": "20000"}
+    plain = advise(form)
+    assert [budget for budget, _ in sds(plain)] == ["0.5", "1", "2"]
+    assert plain.notes == ()
+    usual = dict(sds(plain))
+    assert dict(sds(advise(form | {"goal": "mu=1,sigma=0.1"})))["1"] < usual["1"]
+    chosen = advise(form | {"epsilon_choices": "0.5, 1, 2"})
+    assert sds(chosen) == sds(plain)
+    assert "if everybody chose that ε" in chosen.notes[0]
+    checked = advise(form | {"misfit_check": "0.2", "respondents": "25000"})
+    assert sds(checked) == sds(plain)
+    assert "20% of the people check whether the family fits; the rest, 20,000, teach" in checked.notes[0]
+    compared = advise(form | {"rival_logistic_log": "yes", "discriminate": "0.2", "respondents": "25000"})
+    assert [sd for _, sd in sds(compared)] == pytest.approx([sd for _, sd in sds(plain)])
+    assert "20% of the questions are there to tell the 2 families apart" in compared.notes[0]
+    gaussian = advise(filled_in(form | GAUSSIAN))
+    assert gaussian.symbol == "ρ"
+    assert [budget for budget, _ in sds(gaussian)] == ["0.25", "0.5", "1"]
+    assert "no answer costs more than ε = 1.061789" in gaussian.notes[0]
+    assert [sd for _, sd in sds(gaussian)] == sorted((sd for _, sd in sds(gaussian)), reverse=True)
+    narrow = advise(filled_in(form | PRIOR | {"prior_mu": "norm, loc=3, scale=0.5"}))
+    assert narrow.guess["mu"] == pytest.approx(3, abs=0.05)
+
+
+def test_a_form_that_is_left_alone_is_a_sound_specification() -> None:
+    service, specification = parse_spec(specification_of({"name": "Rent", "family": "normal", "epsilon": "1"}))
+    assert service.model_fields_set == {"name", "family", "epsilon"}
+    assert (specification.mechanism, specification.policy.name, specification.rivals) == ("laplace", "adaptive", ())

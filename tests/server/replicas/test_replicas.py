@@ -1,0 +1,215 @@
+"""Several servers on one database, in one process: what one does, the others see."""
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from fractions import Fraction
+
+import pytest
+from sqlalchemy import select
+
+from dither_client import parse_query
+from dither_server.database.schema import queries
+from dither_server.owner.publications import read_publication
+from dither_server.replicas import membership
+from dither_server.replicas.leases import preferred
+from dither_server.tickets.packing import pack_query
+from testing.patience import PATIENCE, until
+from tests.server.conftest import ADMIN, FakeClock, Site, open_site, problem
+
+
+@contextmanager
+def replicas(url: str, count: int, clock: FakeClock | None = None) -> Iterator[list[Site]]:
+    """Several applications on one database."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(open_site(url, clock)) for _ in range(count)]
+
+
+@pytest.fixture
+def sites(database_url: str, clock: FakeClock) -> Iterator[list[Site]]:
+    """Three of them."""
+    with replicas(database_url, 3, clock) as sites:
+        yield sites
+
+
+def owners(sites: list[Site]) -> list[Site]:
+    """Those that hold a lease."""
+    return [site for site in sites if site.service.owner._leases]
+
+
+def test_every_process_has_a_slot_of_its_own(sites: list[Site]) -> None:
+    assert sorted(site.service.membership.slot for site in sites) == [0, 1, 2]
+    assert [site.service._ingest.slot for site in sites] == [site.service.membership.slot for site in sites]
+
+
+def test_slots_are_used_again(database_url: str) -> None:
+    for _ in range(3):
+        with replicas(database_url, 2) as sites:
+            assert sorted(site.service.membership.slot for site in sites) == [0, 1]
+
+
+def test_what_one_process_makes_all_serve_at_once(sites: list[Site]) -> None:
+    collection = sites[0].create()
+    tickets = [ticket for site in sites for ticket in site.tickets(collection, 4)]
+    for at, ticket in enumerate(tickets):
+        first = sites[(at + 1) % 3].respond(collection, ticket, at % 2)
+        again = sites[(at + 2) % 3].respond(collection, ticket, at % 2)
+        other = sites[at % 3].respond(collection, ticket, 1 - at % 2)
+        assert (first.status_code, again.status_code, other.status_code) == (201, 200, 409)
+        assert first.json() == again.json()
+    for site in sites:
+        posterior = site.learnt(collection, 12)
+        assert site.stored(collection) == 12
+        assert posterior["posterior"].keys() == {"mu", "sigma"}
+        particles = site.client.get(f"/v1/collections/{collection}/posterior/particles", headers=ADMIN).json()
+        assert len(particles["particles"]) == len(particles["weights"]) == 100
+    sites[0].check_counts()
+
+
+def test_the_questions_and_the_posterior_are_those_of_the_owner(sites: list[Site]) -> None:
+    choices = {"epsilon_choices": [0.1, 1], "misfit_check": True}
+    collection = sites[0].create(**choices)
+    number = sites[0].service.collections.get(collection).number
+    pairs = [(ticket, i % 2) for i, ticket in enumerate(sites[1].tickets(collection, 40))]
+    assert {item["status"] for item in sites[2].batch(collection, *pairs).json()["responses"]} == {201}
+    until(lambda: len(owners(sites)) == 1 and owners(sites)[0].service.owner._known.get(number) == 40)
+    [owner] = owners(sites)
+    kept = owner.published(collection)
+    assert kept.particles is not None
+    for site in sites:
+        if site is owner:
+            continue
+        until(lambda site=site: site.published(collection).posterior == kept.posterior)  # type: ignore[misc]
+        read = site.published(collection)
+        assert read.particles is None
+        assert (read.pools, read.check_pools, read.check_share) == (kept.pools, kept.check_pools, kept.check_share)
+        assert read.pools.keys() == {Fraction(1, 10), Fraction(1)}
+
+
+def test_a_state_reaches_every_process(sites: list[Site]) -> None:
+    collection = sites[0].create()
+    tickets = [site.ticket(collection) for site in sites]
+    for state, status in (("paused", 409), ("open", 201), ("closed", 409)):
+        assert sites[1].set_state(collection, state).status_code == 200
+        assert sites[1].client.post(f"/v1/collections/{collection}/tickets").status_code == status
+        for site in sites:
+            until(
+                lambda site=site, status=status: (  # type: ignore[misc]
+                    site.client.post(f"/v1/collections/{collection}/tickets").status_code == status
+                )
+            )
+    for site, ticket in zip(sites, tickets, strict=True):
+        assert problem(site.respond(collection, ticket)) == (409, "collection-closed")
+    assert sites[2].set_state(collection, "open").status_code == 409
+
+
+def test_a_maximum_is_that_of_all_processes_together(sites: list[Site]) -> None:
+    collection = sites[0].create(max_answers=5)
+    fates = [sites[i % 3].respond(collection, sites[(i + 1) % 3].ticket(collection)).status_code for i in range(5)]
+    assert fates == [201] * 5
+    for site in sites:
+        until(
+            lambda site=site: site.client.post(f"/v1/collections/{collection}/tickets").status_code == 409  # type: ignore[misc]
+        )
+
+
+def test_a_token_is_good_everywhere_at_once_and_its_revocation_within_a_poll(sites: list[Site]) -> None:
+    made = sites[0].client.post("/v1/tokens", json={"role": "analyst", "name": "Ada"}, headers=ADMIN).json()
+    token = {"Authorization": f"Bearer {made['token']}"}
+    collection = sites[0].create()
+    path = f"/v1/collections/{collection}/posterior"
+    assert [site.client.get(path, headers=token).status_code for site in sites] == [200] * 3
+    assert sites[1].client.delete(f"/v1/tokens/{made['id']}", headers=ADMIN).status_code == 204
+    assert sites[1].client.get(path, headers=token).status_code == 401
+    for site in sites:
+        until(lambda site=site: site.client.get(path, headers=token).status_code == 401)  # type: ignore[misc]
+    assert sites[2].client.delete(f"/v1/tokens/{made['id']}", headers=ADMIN).status_code == 404
+
+
+def test_collections_are_spread_by_a_computation_that_all_share(sites: list[Site]) -> None:
+    holders = [site.service.membership.holder for site in sites]
+    made = [sites[0].create() for _ in range(6)]
+    numbers = [sites[0].service.collections.get(one).number for one in made]
+    belong = {holder: {n for n in numbers if preferred(n, holders) == holder} for holder in holders}
+    until(lambda: all(site.service.owner._leases.keys() == belong[site.service.membership.holder] for site in sites))
+    for one in made:  # wherever they are owned
+        assert sites[1].respond(one, sites[2].ticket(one)).status_code == 201
+        for site in sites:
+            site.learnt(one, 1)
+
+
+def test_a_process_that_leaves_hands_over_without_a_gap(
+    database_url: str, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(membership, "LEASE_SECONDS", 10 * PATIENCE)  # nothing expires in this test
+    with open_site(database_url, clock) as stays:
+        with open_site(database_url, clock) as leaves:
+            collections = [leaves.create() for _ in range(6)]
+            for one in collections:
+                pairs = [(ticket, i % 2) for i, ticket in enumerate(leaves.tickets(one, 20))]
+                leaves.batch(one, *pairs)
+        for one in collections:
+            assert stays.respond(one, stays.ticket(one)).status_code == 201
+        until(lambda: len(stays.service.owner._leases) == 6)
+        for one in collections:
+            stays.learnt(one, 21)
+        stays.check_counts()
+
+
+def test_a_new_owner_serves_what_the_former_published_after_the_last_look(database_url: str, clock: FakeClock) -> None:
+    """Nothing more is to be learnt then, and what the new owner had read is older."""
+    with open_site(database_url, clock) as heir:
+        poller, me = heir.service.poller, heir.service.membership.holder
+
+        def polled(answers: int) -> bool:
+            poller._poll(counts=True)
+            return heir.published(collection).answers == answers
+
+        with open_site(database_url, clock) as leaves:
+            holders = [me, leaves.service.membership.holder]
+            collection = leaves.create()
+            while preferred(leaves.service.collections.get(collection).number, holders) == me:
+                collection = leaves.create()
+            heir.published(collection)  # which waits for the first state, as long as it polls by itself
+            poller.stop()  # from here on it polls when the test says so
+            leaves.batch(collection, *((ticket, 0) for ticket in leaves.tickets(collection, 10)))
+            until(lambda: polled(10))
+            leaves.batch(collection, *((ticket, 1) for ticket in leaves.tickets(collection, 10)))
+            leaves.learnt(collection, 20)
+        assert heir.published(collection).answers == 10
+        poller._poll(counts=True)
+        until(lambda: heir.published(collection).answers == 20)
+        assert heir.published(collection).particles is not None
+
+
+def test_answers_that_no_process_has_announced_are_learnt(database_url: str, clock: FakeClock) -> None:
+    """Answers of a process that died right after it had stored them."""
+    with open_site(database_url, clock) as one, open_site(database_url, clock) as other:
+        collection = one.create()
+        tickets = other.tickets(collection, 30)
+        for site in (one, other):
+            site.service.owner.notify = lambda collections: None
+        one.batch(collection, *((ticket, 0) for ticket in tickets[:15]))
+        other.batch(collection, *((ticket, 1) for ticket in tickets[15:]))
+        # Those that `look_around` finds are handed to the owner's own `notify`, which is not the one that is gone.
+        for site in (one, other):
+            del site.service.owner.notify
+        for site in (one, other):
+            site.learnt(collection, 30)
+
+
+def test_a_question_has_its_row_before_another_process_asks_it(sites: list[Site]) -> None:
+    collection = sites[0].create(misfit_check=True)
+    number = sites[0].service.collections.get(collection).number
+    engine = sites[0].service._engine
+    for more in (0, 10, 100):
+        if more:
+            pairs = [(ticket, i % 2) for i, ticket in enumerate(sites[0].tickets(collection, more))]
+            sites[0].batch(collection, *pairs)
+        found = until(lambda: read_publication(engine, number))
+        assert found is not None
+        published = found[1]
+        with engine.connect() as connection:
+            rows = connection.execute(select(queries.c.query, queries.c.purpose)).all()
+        numbered = {pack_query(parse_query(json.loads(query)), purpose) for query, purpose in rows}
+        assert published.questions <= numbered
