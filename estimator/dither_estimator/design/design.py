@@ -1,4 +1,4 @@
-"""Optimal designs: the mixture of queries that needs the fewest respondents (design section 4).
+"""Optimal designs: the mixture of queries that needs the fewest respondents.
 
 A design minimises the weighted sum of the parameters' asymptotic variances per respondent, `Σ_j g_j (M⁻¹)_jj` with
 `M = Σ_i w_i F_i`, over all queries of one mechanism at one ε. For a location-scale family it is found once, at the

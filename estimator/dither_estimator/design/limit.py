@@ -1,4 +1,4 @@
-"""The limit of local differential privacy: the best criterion that any ε-LDP mechanism can reach (design section 4).
+"""The limit of local differential privacy: the best criterion that any ε-LDP mechanism can reach.
 
 On `n` cells every ε-LDP mechanism is a sum of columns `w_y S_y` with `S_y` in `{e^-ε, 1}^n`, `w_y ≥ 0` and
 `Σ_y w_y S_yx = 1` for each cell `x`, or no better than one (the staircase mechanisms of Kairouz, Oh & Viswanath 2016;

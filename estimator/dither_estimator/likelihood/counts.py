@@ -1,4 +1,4 @@
-"""Count tables: how often each query got each answer, all that the posterior needs of a history (design section 2)."""
+"""Count tables: how often each query got each answer, all that the posterior needs of a history."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

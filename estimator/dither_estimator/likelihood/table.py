@@ -1,4 +1,4 @@
-"""The exact likelihood of a count table and of institutions' counts: no latent values (design section 2)."""
+"""The exact likelihood of a count table and of institutions' counts: no latent values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Exact Fisher information of an answer: finite sums over answers, no Monte Carlo (design section 4).
+"""Exact Fisher information of an answer: finite sums over answers, no Monte Carlo.
 
 For a query with cells `k`, channel `Q[k, s]` and cell probabilities `π_k(θ)`, an answer has probability
 `p_s = Σ_k π_k Q[k, s]`, and carries the information `F(θ) = Σ_s ∂p_s ∂p_sᵀ / p_s` about θ. All that is needed of the

@@ -1,6 +1,6 @@
 """Queries on a lattice: a design's question in standard units, moved to members of the family and rounded.
 
-Rounding keeps the number of distinct queries, and so the count table, small (design section 2). What is rounded is
+Rounding keeps the number of distinct queries, and so the count table, small. What is rounded is
 where a question lies and how wide it is, never the distance between its levels: an interval tells what it tells by its
 ends, however many levels it has. All coordinates are dyadic, so that every machine computes the same cells. Centres lie
 on multiples of a step, the power of two nearest to a tenth of the scale, widths keep their leading bits, and neither is

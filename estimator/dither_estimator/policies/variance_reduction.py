@@ -2,7 +2,7 @@
 
 By the law of total variance, one answer to a query reduces the covariance of θ by `R = Σ_s c_s c_sᵀ / p̄_s` on average,
 with `c_s = cov(p_s(θ), θ)` and `p̄_s = E p_s(θ)` over the posterior: exact for the particles, for any family and
-channel, without derivatives. It is the particle form of the A-optimal criterion (design section 4).
+channel, without derivatives. It is the particle form of the A-optimal criterion.
 
 Of several questions that are asked before any is answered, the later ones are chosen given the earlier by linear Bayes
 estimation: the best linear predictor of θ from the answers' indicators, whose means and covariances are those of the

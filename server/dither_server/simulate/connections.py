@@ -1,6 +1,6 @@
 """Persistent HTTP/1.1 connections to one server, fast enough to load it: asyncio's protocol and httptools' parser.
 
-General clients spend more on a request than the server does (design section 7).
+General clients spend more on a request than the server does.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Optimal designs: the figures of design section 4, certificates that can fail, brute force, and other families."""
+"""Optimal designs: known figures, certificates that can fail, brute force, and other families."""
 
 from contextlib import suppress
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""The limit of any ε-LDP mechanism: the figures of design section 4, and linear programmes over every column."""
+"""The limit of any ε-LDP mechanism: known figures, and linear programmes over every column."""
 
 from fractions import Fraction
 from itertools import product

@@ -116,7 +116,7 @@ def test_the_pool_is_as_large_as_asked_and_stays_until_answers_grow() -> None:
 
 @pytest.mark.slow
 def test_few_distinct_questions_after_many_answers() -> None:
-    """100,000 answers, fewer than 500 distinct questions (design section 2)."""
+    """100,000 answers, fewer than 500 distinct questions."""
     rng = np.random.default_rng(6)
     learner = Learner(specification(), 6)
     interview(learner, rng.normal(50, 10**0.5, 100_000), rng)

@@ -1,4 +1,4 @@
-"""Exact information: against differences of the exact log-likelihood, and the figures of design section 1."""
+"""Exact information: against differences of the exact log-likelihood, and known figures."""
 
 from fractions import Fraction
 
@@ -89,7 +89,7 @@ CONTINUOUS = [(0.5, 0.019, 0.0332), (1, 0.071, 0.1089), (2, 0.223, 0.2860), (3, 
 
 @pytest.mark.parametrize(("epsilon", "half_width", "about_mu"), [*CONTINUOUS, (10, 1.224, 0.8044)])
 def test_the_clipped_laplace_mechanism_of_the_papers(epsilon: float, half_width: float, about_mu: float) -> None:
-    """The continuous column of design section 1; at 512 levels the mechanism is continuous to 1e-4."""
+    """The limit of many levels; at 512 levels the mechanism is continuous to 1e-4."""
     found = information(NORMAL, [0.0, 1.0], Laplace(-half_width, half_width, 512, epsilon))
     assert found[0, 0] == pytest.approx(about_mu, abs=6e-5)
 
