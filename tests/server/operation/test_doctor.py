@@ -32,6 +32,9 @@ def _at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     monkeypatch.setenv("DITHER_PORT", str(free_port()))
+    # The machine may be busy.
+    monkeypatch.setattr(machine, "_SLOWEST_SYNC", 60.0)
+    monkeypatch.setattr(database_module, "_SLOWEST_COMMIT", 60.0)
 
 
 @pytest.fixture
@@ -112,7 +115,6 @@ def test_postgresql_is_healthy_and_is_not_touched(
     postgres_url: str, examine: Examine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DITHER_SECRET", SECRET)
-    monkeypatch.setattr(database_module, "_SLOWEST_COMMIT", 60)  # the machine may be busy
     found = examine("--database", postgres_url)
     assert {one["state"] for one in found.values()} == {"ok"}, found
     assert "none yet" in found["schema"]["found"]
