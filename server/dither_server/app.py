@@ -22,10 +22,10 @@ from dither_server.api import (
     tokens,
 )
 from dither_server.clock import Clock
+from dither_server.http.busy_calls import Shortcut, add_busy_routes
 from dither_server.http.middleware import Observer
 from dither_server.http.openapi import add_openapi
 from dither_server.http.problems import add_problem_handlers
-from dither_server.http.shortcut import Shortcut
 from dither_server.metrics import Metrics
 from dither_server.pages import admin, answer, collection, exports, sign_in, static
 from dither_server.pages.rendering import problem_page
@@ -34,6 +34,7 @@ from dither_server.settings import Settings
 
 __all__ = ["create_app"]
 
+_BUSY_CALLS = (*responses.BUSY_CALLS, *tickets.BUSY_CALLS)
 _DESCRIPTION = "Learn the distribution of a sensitive number in a population without anyone giving theirs away."
 
 
@@ -71,9 +72,8 @@ def create_app(settings: Settings, clock: Clock = time.time) -> FastAPI:
     app.state.stopping = stopping
     _add_middleware(app, settings, metrics)
     add_problem_handlers(app, problem_page)
+    add_busy_routes(app, _BUSY_CALLS)
     for routes in (
-        responses,
-        tickets,
         posterior,
         collections,
         member_counts,
@@ -87,16 +87,16 @@ def create_app(settings: Settings, clock: Clock = time.time) -> FastAPI:
         admin,
         exports,
         static,
-    ):  # the busiest are tried first
+    ):  # those that are called most are tried first
         routes.add_routes(app)
     models = (*collections.MODELS, *invitations.MODELS, *member_counts.MODELS, *tokens.MODELS)
-    add_openapi(app, [*responses.OPERATIONS, *tickets.OPERATIONS], models)
+    add_openapi(app, _BUSY_CALLS, models)
     return app
 
 
 def _add_middleware(app: FastAPI, settings: Settings, metrics: Metrics) -> None:
     """Only what the settings ask for is in the way of a request; the last one added meets it first."""
-    app.add_middleware(Shortcut, calls={**tickets.CALLS, **responses.CALLS})
+    app.add_middleware(Shortcut, calls=_BUSY_CALLS)
     if settings.cors_origins:
         app.add_middleware(
             CORSMiddleware,

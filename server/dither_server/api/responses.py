@@ -1,4 +1,4 @@
-"""`POST …/responses` and `…/responses/batch`: plain Starlette routes, since every answer passes here."""
+"""`POST …/responses` and `…/responses/batch`: busy calls, since every answer passes here."""
 
 import asyncio
 import json
@@ -6,7 +6,7 @@ from collections import Counter
 from functools import lru_cache
 from typing import Any
 
-from fastapi import FastAPI, Request, Response
+from fastapi import Request, Response
 
 from dither_server.answers.rules import Arrival, Fate, hash_retry_key
 from dither_server.answers.writer import MAX_ROWS
@@ -41,15 +41,15 @@ from dither_server.http.bodies import (
     read_body,
     validate_body,
 )
-from dither_server.http.openapi import COLLECTION_ID, Operation, json_body, json_response
+from dither_server.http.busy_calls import BusyCall
+from dither_server.http.openapi import COLLECTION_ID, json_body, json_response
 from dither_server.http.problems import Problem, problem_of, problems
 from dither_server.service.service import Service, service_of
 from dither_server.tickets.office import TicketOffice
 from dither_server.tickets.packing import n_answers
 
-__all__ = ["CALLS", "OPERATIONS", "add_routes"]
+__all__ = ["BUSY_CALLS"]
 
-_PATH = "/v1/collections/{collection_id}/responses"
 _PAUSE_EVERY = 64
 """Answers of a batch after which others get a turn."""
 _UNKNOWN_BATCH = 500
@@ -66,12 +66,6 @@ _REFUSED: dict[Fate, type[Refusal]] = {
 }
 _OUTCOMES = {fate: fate.name.lower() for fate in Fate}
 """What metrics call them."""
-
-
-def add_routes(app: FastAPI) -> None:
-    """Adds the calls."""
-    app.add_route(_PATH, respond, methods=["POST"], include_in_schema=False)
-    app.add_route(f"{_PATH}/batch", respond_batch, methods=["POST"], include_in_schema=False)
 
 
 async def respond(request: Request) -> Response:
@@ -167,10 +161,6 @@ async def _is_gateway(request: Request, service: Service, collection: Collection
     return True
 
 
-CALLS = {"responses": respond, "responses/batch": respond_batch}
-"""By the end of the path, for `Shortcut`."""
-
-
 def _arrival(tickets: TicketOffice, collection: int, body: ResponseBody, now: float) -> Arrival:
     """The answer in `body` if its ticket is genuine and of the collection, and the answer one of its query's."""
     ticket = tickets.open(body.ticket)
@@ -255,7 +245,7 @@ def _documents() -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 _one, _many = _documents()
-OPERATIONS = [
-    Operation(_PATH, "post", _one, (ResponseBody, ReceiptReply)),
-    Operation(f"{_PATH}/batch", "post", _many, (BatchBody, BatchReply)),
-]
+BUSY_CALLS = (
+    BusyCall("responses", respond, _one, (ResponseBody, ReceiptReply)),
+    BusyCall("responses/batch", respond_batch, _many, (BatchBody, BatchReply)),
+)

@@ -1,4 +1,4 @@
-"""`POST …/tickets`: a plain Starlette route, since every respondent passes here.
+"""`POST …/tickets`: a busy call, since every respondent passes here.
 
 Issuing a ticket writes nothing by itself, but for one that an invitation is redeemed for; tallies are written later.
 """
@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from fastapi import FastAPI, Request, Response
+from fastapi import Request, Response
 
 from dither_client import InvalidEpsilon
 from dither_client.mechanisms.epsilon import listed, wire_epsilon
@@ -37,23 +37,18 @@ from dither_server.errors import (
     Unauthorized,
 )
 from dither_server.http.bodies import BODY_REFUSALS, MAX_TICKET_BODY, parse_json, read_body, validate_body
-from dither_server.http.openapi import COLLECTION_ID, Operation, json_body
+from dither_server.http.busy_calls import BusyCall
+from dither_server.http.openapi import COLLECTION_ID, json_body
 from dither_server.http.problems import problems
 from dither_server.owner.collection_learner import Published
 from dither_server.service.service import Service, service_of
 from dither_server.tickets.office import TICKET_LIFE, Ticket
 from dither_server.tickets.packing import unpack_query
 
-__all__ = ["CALLS", "OPERATIONS", "add_routes"]
+__all__ = ["BUSY_CALLS"]
 
-_PATH = "/v1/collections/{collection_id}/tickets"
 _PAUSE_EVERY = 64
 """Tickets after which others get a turn."""
-
-
-def add_routes(app: FastAPI) -> None:
-    """Adds the call."""
-    app.add_route(_PATH, issue_tickets, methods=["POST"], include_in_schema=False)
 
 
 async def issue_tickets(request: Request) -> Response:
@@ -85,10 +80,6 @@ async def issue_tickets(request: Request) -> Response:
         if i % _PAUSE_EVERY == _PAUSE_EVERY - 1:
             await asyncio.sleep(0)
     return Response('{"tickets":[' + ",".join(tickets) + "]}", 201, media_type="application/json")
-
-
-CALLS = {"tickets": issue_tickets}
-"""By the end of the path, for `Shortcut`."""
 
 
 def _chosen(collection: Collection, body: bytes) -> Fraction:
@@ -188,4 +179,4 @@ def _document() -> dict[str, Any]:
     }
 
 
-OPERATIONS = [Operation(_PATH, "post", _document(), (TicketsBody, TicketReply, TicketsReply))]
+BUSY_CALLS = (BusyCall("tickets", issue_tickets, _document(), (TicketsBody, TicketReply, TicketsReply)),)

@@ -1,8 +1,7 @@
-"""The OpenAPI document: FastAPI's, with the calls that are plain Starlette routes written beside them and merged in."""
+"""The OpenAPI document: FastAPI's, with the busiest calls, which bring their own, merged in."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import product
 from typing import Any
@@ -13,9 +12,10 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from dither_server.http.busy_calls import BusyCall
 from dither_server.http.problems import ProblemDocument
 
-__all__ = ["COLLECTION_ID", "Operation", "add_openapi", "json_body", "json_response", "reply"]
+__all__ = ["COLLECTION_ID", "add_openapi", "json_body", "json_response", "reply"]
 
 _REF = "#/components/schemas/{model}"
 
@@ -26,16 +26,6 @@ COLLECTION_ID = {
     "description": "The collection's id.",
     "schema": {"type": "string"},
 }
-
-
-@dataclass(frozen=True)
-class Operation:
-    """A call whose OpenAPI is written by hand, with the models that it refers to."""
-
-    path: str
-    method: str
-    document: Mapping[str, Any]
-    models: tuple[type[BaseModel], ...]
 
 
 def json_body(model: type[BaseModel], *, required: bool = True, **examples: Any) -> dict[str, Any]:
@@ -54,7 +44,7 @@ def reply(description: str, media: str = "application/json", **examples: Any) ->
     return {"description": description, **({"content": {media: _examples(examples)}} if examples else {})}
 
 
-def add_openapi(app: FastAPI, operations: list[Operation], models: tuple[type[BaseModel], ...]) -> None:
+def add_openapi(app: FastAPI, busy: Sequence[BusyCall], models: tuple[type[BaseModel], ...]) -> None:
     """Makes `app.openapi` give the whole document; `models` are those that decorated routes refer to by hand."""
 
     def openapi() -> dict[str, Any]:
@@ -67,7 +57,7 @@ def add_openapi(app: FastAPI, operations: list[Operation], models: tuple[type[Ba
                 tags=app.openapi_tags,
             )
             every: set[type[BaseModel]] = {ProblemDocument, *models}
-            every.update(model for operation in operations for model in operation.models)
+            every.update(model for call in busy for model in call.models)
             _, schemas = models_json_schema(
                 [(model, "validation") for model in sorted(every, key=lambda model: model.__name__)], ref_template=_REF
             )
@@ -75,8 +65,8 @@ def add_openapi(app: FastAPI, operations: list[Operation], models: tuple[type[Ba
             document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
             _drop_framework_problems(document)
             _restore_examples(app, document)
-            for operation in operations:
-                document["paths"].setdefault(operation.path, {})[operation.method] = dict(operation.document)
+            for call in busy:
+                document["paths"].setdefault(call.path, {})["post"] = dict(call.document)
             app.openapi_schema = document
         return app.openapi_schema
 

@@ -18,7 +18,6 @@ from typing import NamedTuple
 from dither_server.clock import Clock
 from dither_server.errors import TicketInvalid, Unavailable
 from dither_server.tickets.key_ring import SKEW, TICKET_LIFE, KeyRing
-from dither_server.tickets.keyed_hash import KeyedHash
 from dither_server.tickets.secret import Keys
 
 __all__ = ["MAX_TICKET", "SKEW", "TICKET_LIFE", "Ticket", "TicketOffice"]
@@ -55,7 +54,8 @@ class TicketOffice:
 
     def __init__(self, keys: Keys, clock: Clock) -> None:
         self._keys = keys
-        self._hash = KeyedHash()
+        self._keyed: dict[bytes, hmac.HMAC] = {}
+        """HMAC-SHA256 under each key, before any message: a copy of it saves half of the time."""
         self._clock = clock
         self._ring = KeyRing([], 0)
         self._secrets: dict[bytes, tuple[int, bytes]] = {}
@@ -105,7 +105,15 @@ class TicketOffice:
 
     def receipt(self, key: bytes) -> str:
         """The receipt of the ticket with this key: 32 hexadecimal digits, the same for ever."""
-        return self._hash.digest(self._keys.receipt, key)[:16].hex()
+        return self._digest(self._keys.receipt, key)[:16].hex()
 
     def _signature(self, secret: bytes, text: bytes) -> bytes:
-        return b2a_base64(self._hash.digest(secret, text), newline=False).translate(_FROM_STANDARD)[:_SIGNATURE_LENGTH]
+        return b2a_base64(self._digest(secret, text), newline=False).translate(_FROM_STANDARD)[:_SIGNATURE_LENGTH]
+
+    def _digest(self, key: bytes, message: bytes) -> bytes:
+        keyed = self._keyed.get(key)
+        if keyed is None:
+            keyed = self._keyed[key] = hmac.new(key, digestmod="sha256")
+        digest = keyed.copy()
+        digest.update(message)
+        return digest.digest()

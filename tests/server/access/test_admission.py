@@ -27,7 +27,6 @@ from dither_client.commands import run
 from dither_client.protocol.respondent import Admission
 from dither_server.access.invitations import Invitation
 from dither_server.settings import Settings
-from dither_server.tickets.keyed_hash import KeyedHash
 from dither_server.tickets.secret import Keys
 from testing.patience import PATIENCE
 from testing.servers.served import ADMIN_TOKEN, SECRET, serving
@@ -288,6 +287,6 @@ def _deep(thing: object, depth: int) -> str:
     """The reprs of an object and of what it is made of; what holds keys is looked at from outside alone."""
     parts = [repr(thing)]
     ours = hasattr(thing, "__dict__") and type(thing).__module__.startswith("dither_")
-    if depth and ours and not isinstance(thing, Keys | KeyedHash):
+    if depth and ours and not isinstance(thing, Keys):
         parts += [_deep(value, depth - 1) for value in vars(thing).values()]
     return "\n".join(parts)

@@ -5,22 +5,9 @@ import pytest
 from fastapi import Request, Response
 from starlette.types import Receive, Scope, Send
 
-from dither_server.api import responses, tickets
 from dither_server.errors import NotFound
-from dither_server.http.shortcut import Shortcut
+from dither_server.http.busy_calls import BusyCall, Shortcut
 from tests.server.conftest import Site, problem
-
-ENDS = ("responses", "responses/batch", "tickets")
-
-
-def test_the_calls_are_those_of_the_routes(site: Site) -> None:
-    """What is answered early is answered by the function that the route names."""
-    found = {}
-    for route in site.client.app.routes:  # type: ignore[attr-defined]
-        end = getattr(route, "path", "").removeprefix("/v1/collections/{collection_id}/")
-        if end in ENDS and "POST" in route.methods:
-            found[end] = route.endpoint
-    assert found == {**tickets.CALLS, **responses.CALLS}
 
 
 @pytest.mark.parametrize(
@@ -64,5 +51,5 @@ async def _answered_early(scope: dict[str, Any]) -> bool:
     async def receive() -> Any:
         return {"type": "http.request"}
 
-    await Shortcut(rest, {"tickets": call})(scope, receive, send)
+    await Shortcut(rest, [BusyCall("tickets", call, {}, ())])(scope, receive, send)
     return statuses[0] == 404
