@@ -54,17 +54,18 @@ class TicketOffice:
 
     def __init__(self, keys: Keys, clock: Clock) -> None:
         self._keys = keys
-        self._keyed: dict[bytes, hmac.HMAC] = {}
-        """HMAC-SHA256 under each key, before any message: a copy of it saves half of the time."""
+        self._receipts = _keyed(keys.receipt)
         self._clock = clock
         self._ring = KeyRing([], 0)
-        self._secrets: dict[bytes, tuple[int, bytes]] = {}
-        """Number and secret of each key, by its name in tickets."""
+        self._signatures: dict[bytes, tuple[int, hmac.HMAC]] = {}
+        """Number and HMAC of each key, by its name in tickets."""
 
     def use(self, ring: KeyRing) -> None:
         """Issues and checks tickets with the keys of `ring` from now on. For any thread."""
         for key in ring.keys:
-            self._secrets.setdefault(b"%d" % key.number, (key.number, self._keys.ticket(key.number)))
+            name = b"%d" % key.number
+            if name not in self._signatures:
+                self._signatures[name] = (key.number, _keyed(self._keys.ticket(key.number)))
         self._ring = ring
 
     def issue(self, collection: int, query: bytes, gateway: int = 0) -> tuple[str, int]:
@@ -73,7 +74,7 @@ class TicketOffice:
         payload = _PAYLOAD.pack(now.to_bytes(4, "big") + os.urandom(16), collection, now + TICKET_LIFE, gateway) + query
         name = b"%d" % self._ring.signing(now)
         text = name + _SEPARATOR + urlsafe_b64encode(payload).rstrip(b"=")
-        return (text + _SEPARATOR + self._signature(self._secrets[name][1], text)).decode(), now + TICKET_LIFE
+        return (text + _SEPARATOR + _signature(self._signatures[name][1], text)).decode(), now + TICKET_LIFE
 
     def open(self, text: str) -> Ticket:
         """What the ticket says, expired or not. Raises `TicketInvalid` unless every character is as it was issued.
@@ -84,12 +85,12 @@ class TicketOffice:
             raise TicketInvalid
         signed, _, signature = text.encode().rpartition(_SEPARATOR)
         name, separator, encoded = signed.rpartition(_SEPARATOR)
-        known = self._secrets.get(name if separator else b"0")
+        known = self._signatures.get(name if separator else b"0")
         if known is None:
             raise TicketInvalid if self._ring.fresh(self._clock()) else Unavailable
-        number, secret = known
+        number, keyed = known
         # Not decoded, or several spellings of a signature would be one.
-        if not hmac.compare_digest(self._signature(secret, signed), signature):
+        if not hmac.compare_digest(_signature(keyed, signed), signature):
             raise TicketInvalid
         payload = a2b_base64(encoded.translate(_TO_STANDARD) + b"==")
         if separator:
@@ -105,15 +106,19 @@ class TicketOffice:
 
     def receipt(self, key: bytes) -> str:
         """The receipt of the ticket with this key: 32 hexadecimal digits, the same for ever."""
-        return self._digest(self._keys.receipt, key)[:16].hex()
+        return _digest(self._receipts, key)[:16].hex()
 
-    def _signature(self, secret: bytes, text: bytes) -> bytes:
-        return b2a_base64(self._digest(secret, text), newline=False).translate(_FROM_STANDARD)[:_SIGNATURE_LENGTH]
 
-    def _digest(self, key: bytes, message: bytes) -> bytes:
-        keyed = self._keyed.get(key)
-        if keyed is None:
-            keyed = self._keyed[key] = hmac.new(key, digestmod="sha256")
-        digest = keyed.copy()
-        digest.update(message)
-        return digest.digest()
+def _keyed(key: bytes) -> hmac.HMAC:
+    """HMAC-SHA256 under `key`, before any message: copies of it do what depends on the key alone no more than once."""
+    return hmac.new(key, digestmod="sha256")
+
+
+def _digest(keyed: hmac.HMAC, message: bytes) -> bytes:
+    digest = keyed.copy()
+    digest.update(message)
+    return digest.digest()
+
+
+def _signature(keyed: hmac.HMAC, text: bytes) -> bytes:
+    return b2a_base64(_digest(keyed, text), newline=False).translate(_FROM_STANDARD)[:_SIGNATURE_LENGTH]
