@@ -8,9 +8,12 @@ the code gets nothing, and the database does not say whose ticket is whose, not 
 import asyncio
 import hashlib
 import hmac
+import os
 import secrets
 from dataclasses import dataclass
 
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 from sqlalchemy import Connection, Engine, func, insert, select, update
 
 from dither_server.answers.writer import Writer
@@ -23,7 +26,10 @@ _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 """None that is easily taken for another."""
 _LENGTH = 26
 """130 bits: nobody guesses one, and a plain hash of it tells nothing."""
-_TAG = 16
+_MARK = b"dit2"
+"""What seals begin with, but for the first ones."""
+_NONCE = 12
+_FIRST_TAG = 16
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,22 +46,35 @@ class Invitation:
         return _hash(self.code)
 
     def seal(self, ticket: str) -> bytes:
-        """The ticket for the database. One seal of a key is ever stored, so a one-time pad (SHAKE-256) is enough."""
-        text = ticket.encode()
-        pad = self._pad(len(text))
-        return pad[:_TAG] + _xor(text, pad[_TAG:])
+        """The ticket for the database, encrypted and authenticated under what the holder alone has."""
+        nonce = os.urandom(_NONCE)
+        return _MARK + nonce + ChaCha20Poly1305(self._key).encrypt(nonce, ticket.encode(), None)
 
     def open(self, sealed: bytes) -> str:
         """The ticket in a seal. Raises `InvitationUsed` if another key made it."""
-        pad = self._pad(len(sealed) - _TAG)
-        if not hmac.compare_digest(pad[:_TAG], sealed[:_TAG]):
-            raise InvitationUsed
-        return _xor(sealed[_TAG:], pad[_TAG:]).decode()
+        if not sealed.startswith(_MARK):
+            return self._open_first(sealed)
+        nonce, encrypted = sealed[len(_MARK) : len(_MARK) + _NONCE], sealed[len(_MARK) + _NONCE :]
+        try:
+            return ChaCha20Poly1305(self._key).decrypt(nonce, encrypted, None).decode()
+        except InvalidTag:
+            raise InvitationUsed from None
 
-    def _pad(self, size: int) -> bytes:
-        """A tag that says that the key is right, and `size` bytes to hide a ticket with."""
-        key = f"dither invitation {self.collection} {self.code} {self.retry_key}"
-        return hashlib.shake_256(key.encode()).digest(_TAG + size)
+    def _open_first(self, sealed: bytes) -> str:
+        """The ticket in a seal as servers made them at first: a tag of 16 bytes, and the ticket XORed with a pad."""
+        pad = hashlib.shake_256(self._words).digest(len(sealed))
+        if not hmac.compare_digest(pad[:_FIRST_TAG], sealed[:_FIRST_TAG]):
+            raise InvitationUsed
+        return bytes(a ^ b for a, b in zip(sealed, pad, strict=True))[_FIRST_TAG:].decode()
+
+    @property
+    def _key(self) -> bytes:
+        """The code alone has 130 random bits, so that a plain hash makes a key."""
+        return hashlib.sha256(self._words).digest()
+
+    @property
+    def _words(self) -> bytes:
+        return f"dither invitation {self.collection} {self.code} {self.retry_key}".encode()
 
 
 class Invitations:
@@ -66,7 +85,7 @@ class Invitations:
         self._writer = writer
 
     async def make(self, collection: int, count: int) -> list[str]:
-        """So many new codes, which are stored nowhere."""
+        """Creates `count` invitations and returns their codes, which are stored nowhere."""
         codes = ["".join(secrets.choice(_LETTERS) for _ in range(_LENGTH)) for _ in range(count)]
         rows = [{"collection": collection, "hash": _hash(code)} for code in codes]
         await self._writer.run(lambda connection: connection.execute(insert(invitations), rows))
@@ -82,7 +101,7 @@ class Invitations:
     async def ticket(self, invitation: Invitation) -> str | None:
         """The ticket that this holder got for its code before; None if nobody has used the code.
 
-        Raises `InvitationInvalid` and `InvitationUsed`. Reads alone, so that guessing keeps nobody from writing.
+        Raises `InvitationInvalid` and `InvitationUsed`. Read-only: guesses never reach the writer.
         """
 
         def read() -> bytes | None:
@@ -130,7 +149,3 @@ def _sealed(connection: Connection, invitation: Invitation) -> bytes | None:
 
 def _hash(code: str) -> bytes:
     return hashlib.sha256(code.encode()).digest()
-
-
-def _xor(text: bytes, pad: bytes) -> bytes:
-    return bytes(a ^ b for a, b in zip(text, pad, strict=True))

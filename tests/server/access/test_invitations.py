@@ -13,11 +13,13 @@ from sqlalchemy import insert, select
 from dither_server.access.invitations import Invitation
 from dither_server.database.engine import make_engine
 from dither_server.database.schema import answers, collections, invitations
+from dither_server.errors import InvitationUsed
 from dither_server.tickets.office import SKEW, TICKET_LIFE
 from tests.server.conftest import ADMIN, FakeClock, Site, open_site, problem
 
 KEY = "a retry key of the respondent's own".replace(" ", "-")
 OTHER = "another-retry-key-altogether"
+FIRST_SEAL = "afd5442b2f02e59cc2c6154bfea8c5bdd05b6f0f3ed19f6a9293f131ca258a5a49de"
 
 
 def invite(site: Site, collection: str, count: int = 1) -> list[str]:
@@ -167,6 +169,26 @@ def test_what_is_stored_opens_with_code_and_retry_key_alone(site: Site) -> None:
         assert len(opened) == 1
         assert not any(_opens(Invitation(row.collection, code, KEY), row.sealed) for code in codes)
         assert not any(_opens(Invitation(row.collection + 1, code, KEY + code), row.sealed) for code in codes)
+
+
+def test_a_seal_of_the_first_servers_still_opens() -> None:
+    """Made by the code before: of collection 3, its code and retry key."""
+    sealed = bytes.fromhex(FIRST_SEAL)
+    assert Invitation(3, "w7kq2mzt9hxc4vbn8rdy3jpaef", KEY).open(sealed) == "1.ticket.signature"
+    with pytest.raises(InvitationUsed):
+        Invitation(3, "w7kq2mzt9hxc4vbn8rdy3jpaef", OTHER).open(sealed)
+    with pytest.raises(InvitationUsed):
+        Invitation(4, "w7kq2mzt9hxc4vbn8rdy3jpaef", KEY).open(sealed)
+
+
+def test_a_seal_that_was_changed_opens_no_more() -> None:
+    holder = Invitation(3, "w7kq2mzt9hxc4vbn8rdy3jpaef", KEY)
+    sealed = holder.seal("1.ticket.signature")
+    assert holder.open(sealed) == "1.ticket.signature"
+    for at in range(len(sealed)):
+        changed = sealed[:at] + bytes([sealed[at] ^ 1]) + sealed[at + 1 :]
+        with pytest.raises(InvitationUsed):
+            holder.open(changed)
 
 
 def _opens(invitation: Invitation, sealed: bytes) -> bool:
