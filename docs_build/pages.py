@@ -21,6 +21,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = {
     "README.md": "start.md",
     "CHANGELOG.md": "changes.md",
+    "CONTRIBUTING.md": "contributing.md",
     "benchmarks/README.md": "benchmarks.md",
     "client/vectors/README.md": "vectors.md",
 }

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slow
 
 README = (ROOT / "README.md").read_text()
 WRITTEN = "http://127.0.0.1:8000"
-ELSEWHERE = ("make demo", "pip install", "dither serve")
+ELSEWHERE = ("make ", "pip install", "dither serve")
 """What other tests run."""
 
 
