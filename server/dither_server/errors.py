@@ -18,11 +18,13 @@
     │   ├── TicketForeign     issued for another collection
     │   └── TicketExpired     its life is over
     ├── AlreadyAnswered       the ticket has been used
+    ├── AlreadyShared         the institution has shared its counts
     ├── CollectionRefused
     │   ├── CollectionNotOpen before `opens_at`
     │   ├── CollectionPaused  takes answers to tickets issued before, issues none
     │   ├── CollectionClosed  for good
     │   ├── NotByInvitation   takes, and has, no invitations
+    │   ├── NoMemberCounts    does not ask institutions
     │   └── CollectionFull    has `max_answers` answers
     └── TryLater
         ├── Overloaded        too much is waiting to be written
