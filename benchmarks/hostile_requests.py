@@ -16,6 +16,8 @@ _TICKET = "1." + "A" * 72 + "." + "B" * 43
 """As long as most tickets are, and not genuine."""
 _HEAD = 15_000
 """Bytes of headers that are sent: most proxies take no more."""
+_ADDRESS = 4_000
+"""Bytes of addresses that the server takes; it refuses those of `_HEAD` bytes."""
 
 
 @dataclass(frozen=True)
@@ -66,18 +68,23 @@ def _filled(path: str, collection: str) -> str:
 
 def _heads(path: str, collection: str) -> Iterator[tuple[str, dict[str, str]]]:
     yield "nothing", {}
-    yield "a long query", {"path": f"{_filled(path, collection)}?{'a' * _HEAD}"}
-    yield "many parameters", {"path": f"{_filled(path, collection)}?{'a&' * (_HEAD // 2)}"}
-    yield "many escapes in the query", {"path": f"{_filled(path, collection)}?a={'%C3' * (_HEAD // 3)}"}
+    for size in (_ADDRESS, _HEAD):
+        room = size - len(_filled(path, collection))
+        yield "a long query", {"path": f"{_filled(path, collection)}?{'a' * room}"}
+        yield "many parameters", {"path": f"{_filled(path, collection)}?{'a&' * (room // 2)}"}
+        yield "many escapes in the query", {"path": f"{_filled(path, collection)}?a={'%C3' * (room // 3)}"}
+        if "{" in path:
+            yield "a long id", {"path": _filled(path, "a" * room)}
+            yield "escapes in the id", {"path": _filled(path, "%C3%28" * (room // 6))}
     if "{" in path:
-        yield "a long id", {"path": _filled(path, "a" * _HEAD)}
         yield "an unknown id", {"path": _filled(path, "nosuchone1")}
-        yield "escapes in the id", {"path": _filled(path, "%C3%28" * (_HEAD // 6))}
-    yield "many cookies", {"cookie": "a=b;" * (_HEAD // 4)}
+    for count in (250, _HEAD // 4):
+        yield "many cookies", {"cookie": "a=b;" * count}
     yield "a long session", {"cookie": "dither_session=environment.1." + "a" * _HEAD}
     yield "an unknown token", {"authorization": "Bearer dither_admin_" + "x" * 43}
     yield "a long token", {"authorization": "Bearer " + "x" * _HEAD}
-    yield "many headers", {f"x{i}": "" for i in range(_HEAD // 10)}
+    for count in (95, _HEAD // 10):
+        yield "many headers", {f"x{i}": "" for i in range(count)}
     yield "many addresses", {"x-forwarded-for": "127.0.0.1," * (_HEAD // 10)}
     yield "wants a page", {"accept": "text/html," * (_HEAD // 10)}
 

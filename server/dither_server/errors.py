@@ -4,6 +4,8 @@
     ├── MalformedJson         the body is not JSON
     ├── InvalidBody           the body is JSON of the wrong shape
     │   └── InvalidAnswer     the answer is not one of the ticket's query
+    ├── AddressTooLong        the address is longer than any that there is
+    ├── HeadTooLarge          the request has too many or too long headers
     ├── BodyTooLarge          the body is longer than the call allows
     ├── BodyTooSlow           the body took longer than the call allows
     ├── Unauthorized          no valid token where one is needed
@@ -37,6 +39,7 @@ Texts say what is allowed and never repeat what a request contained. `problems.p
 """
 
 __all__ = [
+    "AddressTooLong",
     "AlreadyAnswered",
     "AlreadyShared",
     "BodyTooLarge",
@@ -47,6 +50,7 @@ __all__ = [
     "CollectionPaused",
     "CollectionRefused",
     "Forbidden",
+    "HeadTooLarge",
     "InvalidAnswer",
     "InvalidBody",
     "InvitationInvalid",
@@ -97,6 +101,14 @@ class InvalidAnswer(InvalidBody):
     """What is sent is not one of the answers to what was asked."""
 
     default = "The answer must be one of the answers to the ticket's query."
+
+
+class AddressTooLong(Refusal):
+    """The address is longer than any that there is."""
+
+
+class HeadTooLarge(Refusal):
+    """The request has too many headers or cookies, or too long ones."""
 
 
 class BodyTooLarge(Refusal):

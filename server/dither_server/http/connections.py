@@ -1,4 +1,4 @@
-"""What one connection may take: bytes of a request's head, pieces of its body, time to send it and to read the reply.
+"""What one connection may take: the size of a request's head, pieces of its body, time to send and to read the reply.
 
 uvicorn bounds none of these by itself: a connection that has sent nothing, a head without end, a body in chunks of one
 byte and a client that has stopped reading would each be kept for ever, or cost more than it sends.
@@ -10,17 +10,22 @@ import asyncio
 import resource
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from dither_server.errors import Overloaded
+from dither_server.errors import AddressTooLong, HeadTooLarge, Overloaded, Refusal
+from dither_server.http.middleware import SAFE_HEADERS
 from dither_server.http.problems import problem_response
 
 __all__ = [
     "HEAD_SECONDS",
+    "MAX_ADDRESS",
     "MAX_CONNECTIONS",
     "MAX_HEAD",
+    "MAX_HEADERS",
+    "MAX_SEMICOLONS",
     "SPARE_CONNECTIONS",
     "STALL_SECONDS",
     "BoundedConnection",
@@ -35,6 +40,12 @@ SPARE_CONNECTIONS = 16
 """Connections beyond these, for `_HEALTH` alone."""
 MAX_HEAD = 16 * 1024
 """Bytes that a request's line and headers may have."""
+MAX_ADDRESS = 4 * 1024
+"""Bytes that its address may have, path and query: every route looks at all of them, and escapes are decoded."""
+MAX_HEADERS = 100
+"""Headers that it may have: browsers behind several proxies send some thirty."""
+MAX_SEMICOLONS = 256
+"""Semicolons in its headers: each parts two cookies, of which browsers keep up to 180 for one site."""
 HEAD_SECONDS = 10
 """How long a connection may take to send a whole head, from its start or the reply before on."""
 STALL_SECONDS = 30
@@ -50,8 +61,12 @@ _UNREAD = 256 * 1024
 
 _OTHER_FILES = 200
 """Files that are open for something else than a connection: the database, threads, modules."""
+_LONG_ADDRESS = AddressTooLong(f"The address must have at most {MAX_ADDRESS:,} bytes.")
+_LARGE_HEAD = HeadTooLarge(
+    f"There must be at most {MAX_HEADERS} headers, of {MAX_HEAD:,} bytes with the address, and {MAX_SEMICOLONS} "
+    "semicolons in them: send fewer cookies."
+)
 _FULL = Overloaded("There are too many connections: try again later.")
-_STATUS = {431: b"431 Request Header Fields Too Large", 503: b"503 Service Unavailable"}
 
 
 def room() -> int:
@@ -85,10 +100,13 @@ class BoundedConnection(HttpToolsProtocol):
     _unfinished = 0
     """Bytes in reads that ended within a head, since the last whole one."""
     _head = 0
-    """Bytes of the head that is being read, or was read last, as far as it has been parsed."""
+    _semicolons = 0
+    """Bytes, and semicolons, of the head that is being read, or was read last, as far as it has been parsed."""
     _pieces = 0
     _body = 0
     """Pieces, and bytes, of the body so far."""
+    _too_much: Refusal | None = None
+    """Why the head is not read any further."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Takes the connection, for questions of health alone if there are too many already."""
@@ -100,7 +118,7 @@ class BoundedConnection(HttpToolsProtocol):
             if len(spare) > SPARE_CONNECTIONS:
                 # Whoever asks for health has asked by now, or is being answered.
                 silent = next((one for one in spare if one.cycle is None), self)
-                silent._refuse(503)
+                silent._refuse(_FULL)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Makes room."""
@@ -116,22 +134,27 @@ class BoundedConnection(HttpToolsProtocol):
             return
         self._unfinished += len(data)
         if self._unfinished > MAX_HEAD:
-            self._refuse(431)
+            self._refuse(_LARGE_HEAD)
 
     def on_message_begin(self) -> None:
         """Begins to count."""
-        self._head = self._pieces = self._body = 0
+        self._head = self._semicolons = self._pieces = self._body = 0
         super().on_message_begin()
 
     def on_url(self, url: bytes) -> None:
         """Counts the address's bytes."""
-        self._count_head(len(url))
         super().on_url(url)
+        if len(self.url) > MAX_ADDRESS:
+            self._give_up(_LONG_ADDRESS)
+        self._head += len(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Counts a header's bytes."""
-        self._count_head(len(name) + len(value) + 4)
+        """Counts headers, their bytes and their parts."""
         super().on_header(name, value)
+        self._head += len(name) + len(value) + 4
+        self._semicolons += value.count(b";")
+        if self._head > MAX_HEAD or len(self.headers) > MAX_HEADERS or self._semicolons > MAX_SEMICOLONS:
+            self._give_up(_LARGE_HEAD)
 
     def on_body(self, body: bytes) -> None:
         """Counts pieces: parsing each costs as much as many bytes do."""
@@ -145,28 +168,22 @@ class BoundedConnection(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """Replies to what cannot be parsed, or was not parsed any further."""
-        if self._head > MAX_HEAD:
-            self._refuse(431)
-        else:
+        if self._too_much is None:
             super().send_400_response(msg)
+        else:
+            self._refuse(self._too_much)
 
-    def _count_head(self, size: int) -> None:
-        self._head += size
-        if self._head > MAX_HEAD:
-            raise ValueError("a head without end")  # ends the parsing
+    def _give_up(self, error: Refusal) -> NoReturn:
+        self._too_much = error
+        raise ValueError("a head of too much")  # ends the parsing
 
-    def _refuse(self, status: int) -> None:
+    def _refuse(self, error: Refusal) -> None:
         if self.transport.is_closing():
             return
-        head = [b"HTTP/1.1 " + _STATUS[status], b"connection: close"]
-        body = b""
-        if status == 503:
-            reply = problem_response(_FULL)
-            body = bytes(reply.body)
-            head += [name + b": " + value for name, value in reply.raw_headers]
-        else:
-            head.append(b"content-length: 0")
-        self.transport.write(b"\r\n".join(head) + b"\r\n\r\n" + body)
+        reply = problem_response(error)
+        headers = [*reply.raw_headers, *SAFE_HEADERS, (b"connection", b"close")]
+        lines = [name + b": " + value + b"\r\n" for name, value in headers]
+        self.transport.write(b"".join([STATUS_LINE[reply.status_code], *lines, b"\r\n", bytes(reply.body)]))
         self.transport.close()
 
 

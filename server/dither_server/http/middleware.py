@@ -17,9 +17,9 @@ from dither_server.http.problems import problem_response
 from dither_server.logs import request_id
 from dither_server.metrics import Metrics
 
-__all__ = ["Observer"]
+__all__ = ["SAFE_HEADERS", "Observer"]
 
-_SAFE_HEADERS = [
+SAFE_HEADERS = [
     (b"cache-control", b"no-store"),
     (
         b"content-security-policy",
@@ -69,7 +69,7 @@ class Observer:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 own = {name for name, _ in message["headers"]}
-                safe = [header for header in _SAFE_HEADERS if header[0] not in own]
+                safe = [header for header in SAFE_HEADERS if header[0] not in own]
                 message["headers"] = [*message["headers"], *headers, *safe]
                 if scope["scheme"] == "https":
                     message["headers"].append(_HTTPS_ALONE)

@@ -72,6 +72,8 @@ _PROBLEMS: dict[type[Exception], Problem] = {
     errors.InvalidAnswer: Problem(422, "invalid-answer", "Not an answer to the ticket's query"),
     errors.InvalidBody: Problem(422, "invalid-body", "The request has the wrong shape"),
     SpecificationError: Problem(422, "invalid-body", "The request has the wrong shape"),
+    errors.AddressTooLong: Problem(414, "address-too-long", "The address is too long"),
+    errors.HeadTooLarge: Problem(431, "head-too-large", "The headers are too large"),
     errors.BodyTooLarge: Problem(413, "body-too-large", "The body is too large"),
     errors.BodyTooSlow: Problem(408, "body-too-slow", "The body took too long"),
     errors.Unauthorized: Problem(401, "unauthorized", "A token is needed"),
@@ -99,6 +101,9 @@ _PROBLEMS: dict[type[Exception], Problem] = {
 
 FORESEEN = (errors.Refusal, SpecificationError, *DATABASE_TROUBLE)
 """What any call may raise and is a problem of its own, not the server's failure."""
+
+
+_OF_ANY_CALL = (errors.AddressTooLong, errors.HeadTooLarge, errors.Overloaded, errors.Unavailable)
 
 
 def problem_of(error: Exception) -> tuple[Problem, str]:
@@ -156,7 +161,7 @@ def invalid(
 def problems(*kinds: type[Exception]) -> dict[int | str, dict[str, Any]]:
     """What OpenAPI says of a call that may end in these problems, and in those that any call may end in."""
     by_status: dict[int, list[type[Exception]]] = {}
-    for kind in dict.fromkeys([*kinds, errors.Overloaded, errors.Unavailable]):
+    for kind in dict.fromkeys([*kinds, *_OF_ANY_CALL]):
         by_status.setdefault(_PROBLEMS[kind].status, []).append(kind)
     described = {status: _described(same) for status, same in by_status.items()}
     described[_INTERNAL.status] = _reply(

@@ -18,6 +18,8 @@ NAMES = {
     "invalid-answer": 422,
     "body-too-large": 413,
     "body-too-slow": 408,
+    "address-too-long": 414,
+    "head-too-large": 431,
     "unauthorized": 401,
     "forbidden": 403,
     "not-found": 404,

@@ -13,6 +13,7 @@
     if (mine !== newest) return;
     place.setAttribute("aria-busy", "true");
     const fields = new URLSearchParams(new FormData(form));
+    fields.delete("name"); // the advice is not about it, and addresses are bounded
     try {
       const reply = await fetch(`/new/advice?${fields}`, { cache: "no-store" });
       const text = await reply.text();
