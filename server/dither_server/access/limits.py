@@ -86,8 +86,10 @@ class TicketLimits:
 
         Raises `InvalidBody` without a token if no address ever has so many at once.
         """
+        if count == 1:
+            return
         buckets, key = self._bucket(request, token)
-        if key is None or count == 1:
+        if key is None:
             return
         buckets.give_back(key, 1)
         if token is None and 0 < self._most < count:

@@ -7,6 +7,7 @@ import asyncio
 import logging
 import time
 import traceback
+from functools import lru_cache
 from random import getrandbits
 
 from starlette.requests import ClientDisconnect
@@ -46,6 +47,12 @@ _TOO_MANY = InvalidBody(f"The address must have at most {_MOST_PARAMETERS} param
 _log = logging.getLogger(__name__)
 
 
+@lru_cache(maxsize=64)
+def _safe_beside(own: tuple[bytes, ...]) -> list[tuple[bytes, bytes]]:
+    """The safe headers but for those that a reply with its own of these names brings."""
+    return [header for header in SAFE_HEADERS if header[0] not in own]
+
+
 class Observer:
     """Wraps the application."""
 
@@ -68,9 +75,8 @@ class Observer:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                own = {name for name, _ in message["headers"]}
-                safe = [header for header in SAFE_HEADERS if header[0] not in own]
-                message["headers"] = [*message["headers"], *headers, *safe]
+                own = message["headers"]
+                message["headers"] = [*own, *headers, *_safe_beside(tuple([name for name, _ in own]))]
                 if scope["scheme"] == "https":
                     message["headers"].append(_HTTPS_ALONE)
             await send(message)
