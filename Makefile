@@ -17,16 +17,16 @@ export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-.PHONY: help setup tools demo test check format docs reference screenshots vectors bench bench-papers lock release sbom clean
+.PHONY: help setup tools demo test test-long check format docs screenshots vectors bench bench-papers lock release sbom clean
 
 help:
 	@echo "make setup    create $(VENV) and install Dither with everything that development needs"
 	@echo "make demo     28,155 real wages, asked privately over HTTP: about a minute (KEEP=1: and the server stays)"
 	@echo "make test     every test (installs Chromium and nginx first where they are missing, as root on Debian)"
+	@echo "make test-long  the tests that take hours: random sequences, faults, mutated requests, the audit of the client"
 	@echo "make check    formatting, lint, types, the documentation's links"
 	@echo "make format   put the code into the format that make check wants"
 	@echo "make docs     build the documentation as a site, in site/"
-	@echo "make reference  write docs/reference, which the program describes itself in"
 	@echo "make screenshots  take the pictures of the pages in docs/images"
 	@echo "make vectors  write client/vectors, the cases that clients in other languages are tested with"
 	@echo "make bench    the measurements of benchmarks/README.md"
@@ -64,6 +64,9 @@ demo: setup
 test: setup tools
 	@$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal
 
+test-long: setup
+	@$(BIN)/python -m testing.long
+
 check: setup
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
@@ -75,9 +78,6 @@ check: setup
 docs: setup
 	@$(MKDOCS) --site-dir site
 	@echo "site/index.html"
-
-reference: setup
-	@$(BIN)/python -m docs_build.reference
 
 screenshots: setup tools
 	@$(BIN)/python -m docs_build.screenshots

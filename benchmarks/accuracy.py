@@ -9,7 +9,6 @@ import numpy as np
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from benchmarks.tables import print_table
 from dither_estimator.families import families
 from dither_estimator.learning.learner import Learner
 from dither_estimator.specification.specification import Specification
@@ -17,6 +16,7 @@ from dither_server.simulate.behaviours import Behaviours, draw_roles
 from dither_server.simulate.in_process import simulate_in_process
 from dither_server.simulate.population import draw_population
 from dither_server.simulate.scenario import PAPER_PRIOR
+from testing.tables import print_table
 
 __all__ = ["main"]
 

@@ -15,7 +15,6 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from benchmarks.tables import print_table
 from dither_client import Query
 from dither_estimator.checks.contamination import poison_bound
 from dither_estimator.design.design import optimal_design
@@ -24,6 +23,7 @@ from dither_estimator.learning.learner import Learner
 from dither_estimator.mechanisms.channels import channel_of
 from dither_estimator.mechanisms.information import cell_moments
 from dither_estimator.specification.specification import Specification
+from testing.tables import print_table
 
 __all__ = ["main"]
 

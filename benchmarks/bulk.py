@@ -18,9 +18,9 @@ import psycopg
 from benchmarks.load import Round, batches, measure, send, spread
 from benchmarks.machine import postgres_database
 from benchmarks.servers import Target, dither_server, new_collection
-from benchmarks.tables import print_table
 from dither_client.addresses import collection_path
 from dither_client.protocol.respondent import JSON_HEADERS, Send
+from testing.tables import print_table
 
 __all__ = ["main"]
 

@@ -23,7 +23,6 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.machine import LOAD_CORE, on_core, postgres_database
 from benchmarks.servers import TOKEN, Target, dither_server, new_collection
-from benchmarks.tables import print_table
 from dither_client.addresses import collection_path
 from dither_client.transport.json_api import Api
 from dither_estimator.learning.learner import Learner
@@ -32,6 +31,7 @@ from dither_server.simulate.behaviours import Behaviours, draw_roles
 from dither_server.simulate.in_process import simulate_in_process
 from dither_server.simulate.outcome import Outcome
 from dither_server.simulate.over_http import simulate_over_http
+from testing.tables import print_table
 
 __all__ = ["main"]
 

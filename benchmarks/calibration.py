@@ -25,7 +25,6 @@ from joblib import Memory, Parallel, delayed
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
-from benchmarks.tables import print_table
 from dither_client import Query
 from dither_client.mechanisms.registry import QUERY_TYPES
 from dither_estimator.families import FloatArray
@@ -34,6 +33,7 @@ from dither_estimator.likelihood.counts import check_counts
 from dither_estimator.likelihood.table import CountLikelihood
 from dither_estimator.priors.prior import Prior
 from dither_estimator.specification.specification import Specification
+from testing.tables import print_table
 
 __all__ = ["FALSE_ALARMS", "MODELS", "main", "pvalues", "ranks"]
 

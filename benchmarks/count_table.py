@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.tables import print_table
 from dither_client.tables.counts import counts_rows, read_counts, write_table
 from dither_estimator.families import Family, families
 from dither_estimator.learning.learner import Learner
@@ -27,6 +26,7 @@ from dither_server.simulate.behaviours import Behaviours, draw_roles
 from dither_server.simulate.in_process import simulate_in_process
 from dither_server.simulate.population import draw_population
 from dither_server.simulate.scenario import PAPER_PRIOR
+from testing.tables import print_table
 
 __all__ = ["main"]
 

@@ -23,7 +23,6 @@ import numpy.typing as npt
 from sqlalchemy import func, insert, select
 from threadpoolctl import threadpool_limits
 
-from benchmarks.tables import print_table
 from dither_client import Query
 from dither_estimator.design.design import optimal_design
 from dither_estimator.families import FloatArray
@@ -40,6 +39,7 @@ from dither_server.database.schema import collections, counts
 from dither_server.metrics import Metrics
 from dither_server.owner.collection_learner import Keeper
 from dither_server.tickets.packing import pack_query, unpack_query
+from testing.tables import print_table
 
 __all__ = ["main"]
 

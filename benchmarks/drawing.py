@@ -21,7 +21,6 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.calibration import MODELS
-from benchmarks.tables import print_table
 from dither_client import Query
 from dither_client.mechanisms.registry import QUERY_TYPES
 from dither_estimator.design.design import optimal_design
@@ -30,6 +29,7 @@ from dither_estimator.families import FloatArray, find_family
 from dither_estimator.learning.learner import Learner
 from dither_estimator.particles.system import init, update
 from dither_estimator.specification.specification import Policy, Specification
+from testing.tables import print_table
 
 __all__ = ["main"]
 

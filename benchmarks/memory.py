@@ -12,7 +12,7 @@ from pathlib import Path
 from benchmarks.load import batches, measure, send
 from benchmarks.machine import resident_bytes
 from benchmarks.servers import dither_server, new_collection
-from benchmarks.tables import print_table
+from testing.tables import print_table
 
 __all__ = ["main"]
 

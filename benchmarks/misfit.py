@@ -8,12 +8,12 @@ from joblib import Parallel, delayed
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
-from benchmarks.tables import print_table
 from dither_estimator.families import find_family
 from dither_estimator.learning.checked_learner import CheckedLearner
 from dither_estimator.specification.specification import Specification
 from dither_server.simulate.behaviours import Behaviours, draw_roles
 from dither_server.simulate.in_process import simulate_in_process
+from testing.tables import print_table
 
 __all__ = ["main"]
 

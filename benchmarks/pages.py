@@ -16,9 +16,10 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from benchmarks.tables import print_table
 from testing.browser.chromium import find_chromium, launch
-from testing.browser.survey import ADMIN_TOKEN, Survey, open_survey
+from testing.browser.survey import Survey, open_survey
+from testing.servers.defaults import ADMIN_TOKEN
+from testing.tables import print_table
 
 __all__ = ["Load", "load", "main", "pages"]
 

@@ -28,13 +28,13 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.peers import peer_python
-from benchmarks.tables import print_table
 from dither_client import Query
 from dither_estimator.families import FloatArray
 from dither_estimator.learning.learner import Learner
 from dither_estimator.likelihood.table import CountLikelihood
 from dither_estimator.mechanisms.channels import channel_of
 from dither_estimator.specification.specification import Specification
+from testing.tables import print_table
 
 __all__ = ["main"]
 

@@ -15,7 +15,6 @@ import numpy as np
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from benchmarks.tables import print_table
 from dither_estimator.families import FloatArray
 from dither_estimator.learning.learner import Learner
 from dither_estimator.planning.precision import Precision, precision_of_answers
@@ -23,6 +22,7 @@ from dither_estimator.specification.specification import Specification
 from dither_server.simulate.behaviours import Behaviours, draw_roles
 from dither_server.simulate.in_process import simulate_in_process
 from dither_server.simulate.population import draw_population
+from testing.tables import print_table
 
 __all__ = ["main"]
 

@@ -17,12 +17,12 @@ from joblib import Parallel, delayed
 from scipy.optimize import minimize
 
 from benchmarks.rules import NORMAL, RULES, normal_fields, run
-from benchmarks.tables import print_table
 from dither_client import Query, RandomizedResponse
 from dither_estimator.design.design import Design, Mechanism, optimal_design
 from dither_estimator.design.goal import parse_goal
 from dither_estimator.families import FloatArray
 from dither_estimator.mechanisms.information import channel_information
+from testing.tables import print_table
 
 __all__ = ["best_efficiency", "main"]
 

@@ -32,8 +32,8 @@ from scipy.stats import bootstrap
 from benchmarks.load import CONNECTIONS, answers, send
 from benchmarks.machine import LOAD_CORE, cpu_seconds, on_core, postgres_database
 from benchmarks.servers import TOKEN, Target, bare_server, dither_server, new_collection
-from benchmarks.tables import print_table
 from dither_client.protocol.respondent import JSON_HEADERS, Send
+from testing.tables import print_table
 
 __all__ = ["main"]
 

@@ -28,7 +28,6 @@ from joblib import Parallel, delayed
 from matplotlib.figure import Figure
 from threadpoolctl import threadpool_limits
 
-from benchmarks.tables import print_table
 from dither_client import Query
 from dither_estimator.design.design import Design, optimal_design
 from dither_estimator.design.member import Member
@@ -40,6 +39,7 @@ from dither_estimator.particles.system import ParticleSystem, systematic_resampl
 from dither_estimator.policies.policy import Adaptive, QuestionPolicy, Thompson
 from dither_estimator.specification.specification import Specification
 from dither_server.simulate.scenario import PAPER_PRIOR
+from testing.tables import print_table
 
 __all__ = ["NORMAL", "RULES", "Run", "main", "normal_fields", "run", "without_luck"]
 

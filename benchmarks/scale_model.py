@@ -18,12 +18,12 @@ import psycopg
 from sqlalchemy import insert
 
 from benchmarks.machine import postgres_database
-from benchmarks.tables import print_table
 from dither_client import Laplace
 from dither_server.answers.rules import Arrival, Ingest
 from dither_server.database.engine import make_engine, upgrade, writing
 from dither_server.database.schema import collections
 from dither_server.tickets.packing import pack_query
+from testing.tables import print_table
 
 __all__ = ["Costs", "Machines", "main"]
 

@@ -19,11 +19,11 @@ import numpy as np
 from benchmarks.load import CONNECTIONS, Round, answers, measure, send, spread
 from benchmarks.machine import postgres_database
 from benchmarks.servers import TOKEN, Target, bare_server, dither_server, new_collection
-from benchmarks.tables import print_table
 from dither_client.addresses import collection_path
 from dither_client.protocol.respondent import JSON_HEADERS, Send
 from dither_server.simulate.behaviours import Behaviours, draw_roles
 from dither_server.simulate.over_http import simulate_over_http
+from testing.tables import print_table
 
 __all__ = ["main"]
 

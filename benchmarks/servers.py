@@ -4,16 +4,17 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import SERVER_CORE, on_core
 from dither_client import Admin
-from dither_server.simulate.server_process import running_server
+from testing.databases import driver_url
+from testing.patience import until
+from testing.servers.process import free_port, running
 
 __all__ = ["TOKEN", "Target", "bare_server", "dither_server", "new_collection"]
 
@@ -30,16 +31,14 @@ class Target:
 
 
 @contextmanager
-def dither_server(folder: Path, postgres: str | None = None, core: int = SERVER_CORE) -> Iterator[Target]:
-    """`dither serve` on SQLite in `folder`, or on the PostgreSQL database at that URL."""
-    database = postgres and postgres.replace("postgresql:", "postgresql+psycopg:", 1)
-    with on_core(core):
-        server = running_server(folder, TOKEN, database=database)
-        started = server.__enter__()
-    try:
-        yield Target(started.url, started.pid)
-    finally:
-        server.__exit__(None, None, None)
+def dither_server(folder: Path, postgres: str | None = None, **variables: str) -> Iterator[Target]:
+    """`dither serve` on SQLite in `folder`, or on the PostgreSQL database at that URL; `variables` are settings."""
+    database = f"sqlite:///{folder / 'dither.sqlite'}" if postgres is None else driver_url(postgres)
+    settings = {"DITHER_ADMIN_TOKEN": TOKEN, "DITHER_LOG_FORMAT": "json", "DITHER_LOG_LEVEL": "info"} | variables
+    with ExitStack() as stack:
+        with on_core(SERVER_CORE):
+            server = stack.enter_context(running(database, files=None, **settings))
+        yield Target(server.url, server.pid)
 
 
 def new_collection(target: Target, fields: Mapping[str, Any] | None = None) -> str:
@@ -49,26 +48,21 @@ def new_collection(target: Target, fields: Mapping[str, Any] | None = None) -> s
 
 
 @contextmanager
-def bare_server(database: str, core: int = SERVER_CORE) -> Iterator[Target]:
+def bare_server(database: str) -> Iterator[Target]:
     """`bare.py` on the database at that URL."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-m", "uvicorn", "benchmarks.bare:app", "--port", str(port), "--log-level", "warning"]
-    with on_core(core):
+    with on_core(SERVER_CORE):
         process = subprocess.Popen([*command, "--no-access-log"], env={**os.environ, "BARE_DATABASE": database})
     try:
-        _wait(port)
+        until(lambda: process.poll() is not None or _listens(port))
+        assert process.poll() is None, "the bare server did not start"
         yield Target(f"http://127.0.0.1:{port}", process.pid)
     finally:
         process.terminate()
         process.wait()
 
 
-def _wait(port: int) -> None:
-    for _ in range(300):
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.1)
-    raise RuntimeError("the bare server did not start")
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0

@@ -10,13 +10,13 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from benchmarks.attacks import MEMBER
-from benchmarks.tables import print_table
 from dither_client import Query
 from dither_estimator.families import FloatArray, families
 from dither_estimator.learning import second_opinion as steering
 from dither_estimator.learning.learner import Learner
 from dither_estimator.mechanisms.channels import channel_of
 from dither_estimator.specification.specification import Specification
+from testing.tables import print_table
 
 __all__ = ["interviewed", "main", "without_second_opinion"]
 

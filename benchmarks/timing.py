@@ -21,13 +21,13 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.audit import QUESTIONS
-from benchmarks.question_server import asking, terms_of
-from benchmarks.tables import print_table
 from dither_client import Client, MemoryLedger, Query
 from dither_client.client import _SETTLE
 from dither_client.protocol.messages import parse_terms
 from dither_client.protocol.respondent import Response, Send, Sleep, advance, answer_flow
+from testing.long.audit import QUESTIONS
+from testing.servers.question_server import asking, terms_of
+from testing.tables import print_table
 
 __all__ = ["Findings", "client_times", "dependence", "flow_times", "main", "sampler_times"]
 

@@ -18,10 +18,10 @@ import uvloop
 from benchmarks.load import batches
 from benchmarks.machine import LOAD_CORE, on_core
 from benchmarks.servers import Target, dither_server, new_collection
-from benchmarks.tables import print_table
 from dither_client.addresses import collection_path, parse_address
 from dither_client.protocol.respondent import JSON_HEADERS, Response, Send
 from dither_server.simulate.connections import Connections
+from testing.tables import print_table
 
 __all__ = ["main"]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-import benchmarks  # noqa: F401 - makes the folder tests a package
 from testing.browser.chromium import find_chromium, launch
-from testing.browser.survey import ADMIN_TOKEN, Survey, open_survey
+from testing.browser.survey import Survey, open_survey
+from testing.servers.defaults import ADMIN_TOKEN
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
 

@@ -11,13 +11,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from dither_server.simulate.server_process import running_server
 from testing.patience import PATIENCE
 from testing.repository import ROOT
+from testing.servers.defaults import ADMIN_TOKEN
+from testing.servers.process import running
 
-__all__ = ["ROOT", "TOKEN", "Shell", "blocks", "fenced", "reading"]
-
-TOKEN = "the-admin-token"
+__all__ = ["ROOT", "Shell", "blocks", "fenced", "reading"]
 
 
 def fenced(text: str) -> list[tuple[str, str]]:
@@ -84,8 +83,13 @@ class Shell:
 def reading(folder: Path) -> Iterator[Shell]:
     """A shell in `folder`, beside a server whose admin's token it has."""
     (folder / "server").mkdir()
-    with running_server(folder / "server", TOKEN) as server:
+    with running(f"sqlite:///{folder / 'server' / 'dither.sqlite'}") as server:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("DITHER_")}
         path = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
-        own = {"PATH": path, "DITHER_URL": server.url, "DITHER_TOKEN": TOKEN, "XDG_DATA_HOME": str(folder / "data")}
+        own = {
+            "PATH": path,
+            "DITHER_URL": server.url,
+            "DITHER_TOKEN": ADMIN_TOKEN,
+            "XDG_DATA_HOME": str(folder / "data"),
+        }
         yield Shell(folder, environment | own)

@@ -148,6 +148,20 @@ def test_imports_run_one_way(module: Path) -> None:
     assert ours <= MAY_IMPORT[module.relative_to(ROOT).parts[1]]
 
 
+@pytest.mark.parametrize("folder", ["testing", "benchmarks", "docs_build"])
+def test_what_tests_share_does_not_need_the_tests(folder: str) -> None:
+    foreign = {"tests"} | ({"benchmarks"} if folder == "testing" else set())
+    for module in (ROOT / folder).rglob("*.py"):
+        assert not imported(ast.walk(parse(module))) & foreign, module.name
+
+
+@pytest.mark.parametrize("conftest", sorted((ROOT / "tests").rglob("conftest.py")), ids=lambda file: file.parent.name)
+def test_a_conftest_has_fixtures_alone(conftest: Path) -> None:
+    for node in parse(conftest).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            assert any("fixture" in ast.unparse(decorator) for decorator in node.decorator_list), node.name
+
+
 @every_module
 def test_public_names_are_explicit(module: Path) -> None:
     """A module that defines anything says what of it is public."""

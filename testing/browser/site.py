@@ -7,8 +7,8 @@ from typing import Any
 
 import httpx2
 
-from testing.browser.survey import ADMIN_TOKEN
 from testing.patience import PATIENCE
+from testing.servers.defaults import ADMIN
 from testing.servers.process import running
 
 __all__ = ["WebSite", "open_web_site"]
@@ -43,8 +43,7 @@ class WebSite:
         return f"{self.url}/collections/{collection}/answer"
 
     def _call(self, method: str, path: str, **body: Any) -> Any:
-        headers = {"Authorization": f"Bearer {ADMIN_TOKEN}"}
-        reply = httpx2.request(method, f"{self.url}/v1/collections{path}", headers=headers, timeout=PATIENCE, **body)
+        reply = httpx2.request(method, f"{self.url}/v1/collections{path}", headers=ADMIN, timeout=PATIENCE, **body)
         assert reply.status_code < 300, reply.text
         return reply.json()
 

@@ -10,12 +10,11 @@ import httpx2
 
 from dither_client import parse_query
 from testing.patience import PATIENCE
+from testing.servers.defaults import ADMIN
 from testing.servers.process import running
 
-__all__ = ["ADMIN_TOKEN", "Survey", "open_survey"]
+__all__ = ["Survey", "open_survey"]
 
-ADMIN_TOKEN = "the-admin-token"
-ADMIN = {"Authorization": f"Bearer {ADMIN_TOKEN}"}
 SPEC = {"name": "Weekly wages", "family": "normal", "transform": "log", "range": [100, 2000], "epsilon": 1}
 
 

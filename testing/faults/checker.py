@@ -14,9 +14,10 @@ from dither_estimator.learning.learner import Learner
 from dither_estimator.specification.specification import Specification
 from dither_server.database.engine import make_engine
 from dither_server.database.schema import answers, history, misfit_looks
+from testing.databases import check_counts
 from testing.faults.load import COLLECTION, Load
 from testing.patience import PATIENCE, until
-from tests.server.conftest import ADMIN, RETRY_KEY, check_counts
+from testing.servers.defaults import ADMIN, RETRY_KEY
 
 __all__ = ["Acknowledged", "check", "check_database", "check_service", "check_single"]
 

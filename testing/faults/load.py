@@ -1,6 +1,7 @@
 """A population that answers without pause, whatever becomes of the servers, and remembers what was acknowledged.
 
-How long a service takes to recover depends on the machine, so tests ask that it does, and `benchmarks.faults` how fast.
+How long a service takes to recover depends on the machine, so tests ask that it does, and `testing.long.faults` how
+fast.
 """
 
 import asyncio
@@ -9,16 +10,16 @@ import re
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from datetime import datetime
 from typing import Any
 
 import httpx2
 
 from dither_client import parse_query
-from testing.faults.servers import Server, make_servers, stop_all
 from testing.patience import PATIENCE, ever
-from tests.server.conftest import ADMIN, RETRY_KEY, SPEC
+from testing.servers.defaults import ADMIN, RETRY_KEY, SPEC
+from testing.servers.process import ForkedServer, forked
 
 __all__ = ["COLLECTION", "Load", "under_load"]
 
@@ -33,7 +34,7 @@ COLLECTION = SPEC | {
 class Load:
     """Respondents of one collection, each at one of the servers; after a failure at the next."""
 
-    def __init__(self, servers: Sequence[Server], database: str, rng: random.Random) -> None:
+    def __init__(self, servers: Sequence[ForkedServer], database: str, rng: random.Random) -> None:
         self.servers = servers
         self.database = database
         self.rng = rng
@@ -71,10 +72,10 @@ class Load:
         """Seconds from `since` (monotonic) until the first acknowledgement."""
         return await self._first(self._acknowledged_at, since, "the service does not answer again")
 
-    async def owner(self) -> Server:
+    async def owner(self) -> ForkedServer:
         """The server that says it runs the collection's particle system."""
 
-        async def found() -> Server | None:
+        async def found() -> ForkedServer | None:
             for server in self.servers:
                 metrics = await self._get(server, "/metrics")
                 if metrics is not None and re.search(
@@ -164,7 +165,7 @@ class Load:
             server += 1
             await asyncio.sleep(0.05)
 
-    async def _get(self, server: Server, path: str) -> httpx2.Response | None:
+    async def _get(self, server: ForkedServer, path: str) -> httpx2.Response | None:
         """The reply of one server, None if it does not answer."""
         try:
             return await self._client.get(server.url + path, headers=ADMIN, timeout=2)
@@ -185,7 +186,8 @@ class Load:
 @asynccontextmanager
 async def under_load(database: str, servers: int = 1, seed: int = 1) -> AsyncIterator[Load]:
     """Servers on `database` with a population at them; both end with the block."""
-    running = await asyncio.to_thread(make_servers, database, servers)
+    stack = ExitStack()
+    running = await asyncio.to_thread(stack.enter_context, forked(database, servers))
     try:
         load = Load(running, database, random.Random(seed))
         await load.create()
@@ -200,4 +202,4 @@ async def under_load(database: str, servers: int = 1, seed: int = 1) -> AsyncIte
             finally:
                 load.cancel()
     finally:
-        await asyncio.to_thread(stop_all, running)
+        await asyncio.to_thread(stack.close)

@@ -1,4 +1,5 @@
-"""The faults themselves, each done to a service under load; the tests do each a few times, the benchmark many.
+"""The faults themselves, each done to a service under load; the tests do each a few times, `testing.long` many
+times.
 
 Each returns the seconds from the end of the trouble to the next acknowledgement.
 """
@@ -11,11 +12,11 @@ import time
 import psycopg
 from sqlalchemy import make_url
 
-from testing.faults.cluster import Cluster
 from testing.faults.disk import Disk
 from testing.faults.load import Load
 from testing.faults.proxy import Proxy
 from testing.patience import PATIENCE
+from testing.servers.cluster import Cluster
 
 __all__ = [
     "end_owner",

@@ -1,5 +1,6 @@
-"""A PostgreSQL of a test's own, which it may stop and freeze; the shared one is never touched."""
+"""A PostgreSQL of the tests' own, made with initdb, which they may stop, freeze, starve and break."""
 
+import glob
 import os
 import pwd
 import secrets
@@ -10,83 +11,145 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-import pytest
+import psycopg
 
 from testing.servers.process import free_port
 
-__all__ = ["Cluster", "own_cluster"]
+__all__ = ["Cluster", "ClusterMissing", "make_cluster"]
 
-_FOLDERS = [Path(found).parent for found in [shutil.which("initdb")] if found] + sorted(
-    Path("/usr/lib/postgresql").glob("*/bin"), reverse=True
-)
+_USER = "postgres"
+
+
+class ClusterMissing(RuntimeError):
+    """There are no programs to make a cluster with, or nobody to run them as."""
 
 
 class Cluster:
-    """A server process with its data folder; `url` is that of an empty database."""
+    """One cluster in a folder; `stop` and `start` as often as one likes."""
 
-    def __init__(self, folder: Path, programs: Path) -> None:
+    def __init__(self, folder: Path, wal: Path | None = None) -> None:
+        self.folder = folder
+        self._programs = _find_programs()
         self.port = free_port()
-        self._folder = folder
-        self._programs = programs
-        self._options = f"-p {self.port} -c listen_addresses=127.0.0.1 -k {folder}"
+        _give_away(folder)
+        options = ["-U", _USER, "-A", "trust", "-E", "UTF8", "--no-sync", "--wal-segsize", "1"]
+        if wal is not None:
+            _give_away(wal)
+            options += ["--waldir", str(wal)]
+        self._run("initdb", "-D", str(self._data), *options)
+        (self._data / "postgresql.auto.conf").write_text(
+            f"listen_addresses = '127.0.0.1'\nport = {self.port}\nunix_socket_directories = '{folder}'\n"
+            "shared_buffers = '16MB'\nmax_connections = 60\nrestart_after_crash = on\n"
+            "min_wal_size = '2MB'\nmax_wal_size = '16MB'\nwal_recycle = off\n"
+        )
 
     @property
-    def url(self) -> str:
-        return f"postgresql+psycopg://postgres@127.0.0.1:{self.port}/postgres"
-
-    def run(self, program: str, *arguments: str) -> None:
-        """Runs one of PostgreSQL's programs, as somebody else than root."""
-        user = "postgres" if os.geteuid() == 0 else None
-        subprocess.run(
-            [self._programs / program, *arguments], check=True, user=user, cwd=self._folder,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-
-    def create(self) -> None:
-        self.run("initdb", "--pgdata", str(self._folder / "data"), "--username=postgres", "--auth=trust", "--no-sync")
+    def _data(self) -> Path:
+        return self.folder / "data"
 
     def start(self) -> None:
-        data, log = str(self._folder / "data"), str(self._folder / "log")
-        self.run("pg_ctl", "start", "--wait", "--pgdata", data, "--log", log, "--options", self._options)
+        """Starts the cluster, and waits until it takes connections."""
+        log = str(self.folder / "log")
+        self._run("pg_ctl", "-D", str(self._data), "-l", log, "-w", "-t", "60", "start")
 
-    def stop(self) -> None:
-        """Ends at once, as in a crash."""
-        self.run("pg_ctl", "stop", "--mode=immediate", "--pgdata", str(self._folder / "data"))
+    def stop(self, mode: str) -> None:
+        """Ends it; `mode` is pg_ctl's: `fast` ends sessions and writes a checkpoint, `immediate` is a crash."""
+        self._run("pg_ctl", "-D", str(self._data), "-m", mode, "-w", "-t", "60", "stop")
+
+    def running(self) -> bool:
+        """Whether it runs."""
+        command = [str(self._programs / "pg_ctl"), "-D", str(self._data), "status"]
+        return subprocess.run(command, **_identity(), capture_output=True, check=False).returncode == 0
 
     def freeze(self) -> None:
         """Lets every process of it stand still: connections stay open, and nothing answers."""
         self._signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
+        """Lets them go on."""
         self._signal(signal.SIGCONT)
 
     def _signal(self, number: signal.Signals) -> None:
-        postmaster = int((self._folder / "data" / "postmaster.pid").read_text().split()[0])
+        postmaster = int((self._data / "postmaster.pid").read_text().split()[0])
         children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
         for process in (postmaster, *map(int, children)):
             os.kill(process, number)
 
+    def create_database(self, tablespace: Path | None = None) -> str:
+        """The URL of a new database, whose files may lie elsewhere."""
+        name = f"dither_{secrets.token_hex(6)}"
+        with psycopg.connect(f"postgresql://{_USER}@127.0.0.1:{self.port}/postgres", autocommit=True) as server:
+            where = ""
+            if tablespace is not None:
+                _give_away(tablespace)
+                server.execute(f"CREATE TABLESPACE elsewhere LOCATION '{tablespace}'")
+                where = " TABLESPACE elsewhere"
+            server.execute(f"CREATE DATABASE {name}{where}")
+        return self.url(name)
+
+    def url(self, name: str, port: int | None = None) -> str:
+        """The URL of a database of that name, through another port if there is a proxy."""
+        return f"postgresql+psycopg://{_USER}@127.0.0.1:{port or self.port}/{name}"
+
+    def run_program(self, name: str, *arguments: str) -> None:
+        """Runs one of PostgreSQL's programs."""
+        self._run(name, *arguments)
+
+    def _run(self, program: str, *arguments: str) -> None:
+        # pg_ctl leaves the server behind with its own output, so that is a file.
+        with tempfile.TemporaryFile() as output:
+            command = [str(self._programs / program), *arguments]
+            done = subprocess.run(command, **_identity(), stdout=output, stderr=output, check=False, cwd="/")
+            output.seek(0)
+            assert done.returncode == 0, f"{program}: {output.read().decode()}"
+
 
 @contextmanager
-def own_cluster() -> Iterator[Cluster]:
-    """A running cluster; stopped and removed at the end."""
-    programs = next((folder for folder in _FOLDERS if (folder / "initdb").exists()), None)
-    if programs is None:
-        if os.environ.get("CI") == "true":
-            raise RuntimeError("initdb is missing")
-        pytest.skip("no initdb")
-    folder = Path(tempfile.gettempdir()) / f"dither-cluster-{secrets.token_hex(4)}"
-    folder.mkdir(mode=0o700)
-    if os.geteuid() == 0:
-        os.chown(folder, pwd.getpwnam("postgres").pw_uid, -1)
-    cluster = Cluster(folder, programs)
-    try:
-        cluster.create()
+def make_cluster(wal: Path | None = None) -> Iterator[Cluster]:
+    """A cluster that runs; it is stopped and removed at the end. Raises `ClusterMissing`.
+
+    Its write-ahead log may lie in an empty folder elsewhere.
+    """
+    _find_programs()
+    _identity()
+    # Not in pytest's folder, which nobody but its owner may enter.
+    with tempfile.TemporaryDirectory(prefix="dither_pg_", ignore_cleanup_errors=True) as folder:
+        cluster = Cluster(Path(folder), wal)
         cluster.start()
         try:
             yield cluster
         finally:
-            cluster.stop()
-    finally:
-        shutil.rmtree(folder)
+            if cluster.running():
+                cluster.stop("immediate")
+
+
+def _find_programs() -> Path:
+    """The folder of initdb and its like."""
+    known = shutil.which("initdb")
+    if known:
+        return Path(known).resolve().parent
+    for folder in sorted(glob.glob("/usr/lib/postgresql/*/bin"), reverse=True):
+        if Path(folder, "initdb").exists():
+            return Path(folder)
+    raise ClusterMissing("no initdb: install PostgreSQL's server")
+
+
+def _identity() -> dict[str, Any]:
+    """As whom to run them: they refuse to be root."""
+    if os.geteuid() != 0:
+        return {}
+    try:
+        user = pwd.getpwnam(_USER)
+    except KeyError:
+        raise ClusterMissing(f"no user {_USER}, and root may not run PostgreSQL") from None
+    return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+
+
+def _give_away(folder: Path) -> None:
+    """Makes the folder that user's."""
+    identity = _identity()
+    if identity:
+        os.chown(folder, identity["user"], identity["group"])
+    folder.chmod(0o700)

@@ -1,37 +1,20 @@
 """Several real server processes on one database, and a population that answers through all of them without pause."""
 
 import asyncio
-import multiprocessing
-import os
 import random
 import re
 import signal
 from typing import Any
 
 import httpx2
-from pydantic import SecretStr
 
 from dither_client import parse_query
 from dither_server.replicas.membership import LEASE_SECONDS
-from dither_server.settings import Settings
 from testing.patience import PATIENCE, ever
-from testing.servers.process import free_port
-from tests.server.conftest import ADMIN, RETRY_KEY, SPEC
+from testing.servers.defaults import ADMIN, RETRY_KEY, SPEC
+from testing.servers.process import ForkedServer
 
 __all__ = ["Fleet"]
-
-# A server that is forked from a process with everything imported starts in a fraction of a second.
-_processes = multiprocessing.get_context("forkserver")
-_processes.set_forkserver_preload(["dither_server.serving"])
-
-
-_SERVE = """
-from dither_server import serving
-from dither_server.replicas import membership
-membership.LEASE_SECONDS = lease_seconds
-serving.serve(settings)
-"""
-"""What a process does, as text: it cannot import the tests."""
 
 
 class Fleet:
@@ -39,18 +22,9 @@ class Fleet:
 
     def __init__(self, database: str, size: int, rng: random.Random, lease_seconds: float = LEASE_SECONDS) -> None:
         self.rng = rng
-        self._lease_seconds = lease_seconds
-        self.settings = [
-            Settings(
-                database=database,
-                port=free_port(),
-                secret=SecretStr("secret of the tests"),
-                admin_token=SecretStr("the-admin-token"),
-                log_level="error",
-            )
-            for _ in range(size)
-        ]
-        self.processes: dict[int, Any] = {}
+        self.servers = [ForkedServer(database, lease_seconds) for _ in range(size)]
+        self.processes: dict[int, ForkedServer] = {}
+        """Those that run."""
         self.client: httpx2.AsyncClient
         self.collection = ""
         self.acknowledged: dict[str, tuple[int, str]] = {}
@@ -60,7 +34,7 @@ class Fleet:
 
     async def __aenter__(self) -> "Fleet":
         self.client = httpx2.AsyncClient(timeout=2)
-        for number in range(len(self.settings)):
+        for number in range(len(self.servers)):
             await self.start(number)
         return self
 
@@ -72,32 +46,20 @@ class Fleet:
 
     async def start(self, number: int) -> None:
         """Starts a process, and waits until it is ready."""
-        self.processes[number] = _processes.Process(
-            target=exec, args=[_SERVE, {"settings": self.settings[number], "lease_seconds": self._lease_seconds}]
-        )
+        self.processes[number] = self.servers[number]
         self.processes[number].start()
-
-        async def ready() -> bool:
-            reply = await self.get(number, "/readyz")
-            return reply is not None and reply.status_code == 200
-
-        await ever(ready, "not ready")
-
-    def send(self, number: int, what: int) -> None:
-        """Sends a signal."""
-        os.kill(self.processes[number].pid, what)
+        await asyncio.to_thread(self.processes[number].wait_ready)
 
     async def end(self, number: int, how: int) -> int:
         """Ends a process with a signal; its exit status."""
         process = self.processes.pop(number)
-        os.kill(process.pid, how)
-        await asyncio.to_thread(process.join, PATIENCE)
-        return int(process.exitcode)
+        process.signal(how)
+        return await asyncio.to_thread(process.wait)
 
     async def get(self, number: int, path: str) -> httpx2.Response | None:
         """A reply of one process, None if it does not answer."""
         try:
-            return await self.client.get(f"http://127.0.0.1:{self.settings[number].port}{path}", headers=ADMIN)
+            return await self.client.get(self.servers[number].url + path, headers=ADMIN)
         except httpx2.TransportError:
             return None
 
@@ -105,9 +67,9 @@ class Fleet:
         """The reply of a process to as many attempts with the same bytes as it takes, each to another process."""
 
         async def attempt() -> list[httpx2.Response]:
-            asked = self.rng.choice(list(self.settings)) if number is None else self.settings[number]
+            asked = self.rng.choice(self.servers) if number is None else self.servers[number]
             try:
-                reply = await self.client.post(f"http://127.0.0.1:{asked.port}{path}", json=body, headers=ADMIN)
+                reply = await self.client.post(asked.url + path, json=body, headers=ADMIN)
             except httpx2.TransportError:
                 self.failures += 1
                 return []
@@ -117,7 +79,7 @@ class Fleet:
 
     async def create(self, **fields: Any) -> None:
         """Makes the collection that is asked about."""
-        url = f"http://127.0.0.1:{self.settings[0].port}/v1/collections"
+        url = f"{self.servers[0].url}/v1/collections"
         self.collection = (await self.client.post(url, json=SPEC | fields, headers=ADMIN, timeout=PATIENCE)).json()[
             "id"
         ]

@@ -4,7 +4,8 @@ from typing import Any
 
 import httpx2
 
-from tests.server.conftest import Site
+from testing.servers.defaults import ADMIN_TOKEN
+from testing.servers.site import Site
 
 __all__ = ["send_form", "sign_in"]
 
@@ -16,6 +17,6 @@ def send_form(site: Site, path: str, fields: dict[str, Any], headers: dict[str, 
     return site.client.post(path, data=fields, headers=SAME if headers is None else headers, follow_redirects=False)
 
 
-def sign_in(site: Site, token: str = "the-admin-token", following: str = "/") -> httpx2.Response:
+def sign_in(site: Site, token: str = ADMIN_TOKEN, following: str = "/") -> httpx2.Response:
     """The reply to signing in; the client keeps the cookie."""
     return send_form(site, "/sign-in", {"token": token, "next": following})

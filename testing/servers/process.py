@@ -1,20 +1,30 @@
-"""A real server process, for tests of what only a process shows."""
+"""Real server processes: `dither serve` as a user starts it, and the same server by a fork, which is sooner ready."""
 
-import contextlib
+import multiprocessing
 import os
 import resource
+import shutil
 import signal
 import socket
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
+import tempfile
+import weakref
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any
 
 import httpx2
 
+from dither_server.replicas import membership
+from dither_server.serving import serve
+from dither_server.settings import Settings
 from testing.patience import PATIENCE, until
+from testing.servers.defaults import ADMIN_TOKEN, SECRET, server_settings
 
-__all__ = ["UNHURRIED", "ServerProcess", "free_port", "running"]
+__all__ = ["UNHURRIED", "ForkedServer", "RunningServer", "ServerProcess", "forked", "free_port", "running"]
 
 UNHURRIED = (
     "from dither_server import serving; from dither_server.http import bodies, connections; "
@@ -22,6 +32,10 @@ UNHURRIED = (
     "connections.HEAD_SECONDS = connections.STALL_SECONDS = 3600"
 )
 """Lets the server wait for its clients as long as any test takes, for tests of something else than that."""
+
+_forks = multiprocessing.get_context("forkserver")
+_forks.set_forkserver_preload(["dither_server.serving"])
+os.environ.setdefault("PYTHONFAULTHANDLER", "1")  # whoever gets SIGABRT says where its threads are
 
 
 def free_port() -> int:
@@ -31,60 +45,37 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-class ServerProcess:
-    """`dither serve`, as a user would start it."""
+class RunningServer(ABC):
+    """A server in a process of its own, always on the same port; subclasses say how the process is started."""
 
-    def __init__(
-        self,
-        database: str,
-        *arguments: str,
-        port: int | None = None,
-        files: int | None = None,
-        before: str = "",
-        **variables: str,
-    ) -> None:
+    def __init__(self, port: int | None = None) -> None:
         self.port = port or free_port()
-        given = {"DITHER_ADMIN_TOKEN": "the-admin-token", "DITHER_SECRET": "secret of the tests"} | variables
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith("DITHER_")}
-        command = [sys.executable, "-c", f"{before}\nfrom dither_client.commands import main; main()", "serve"]
-        self._process = subprocess.Popen(
-            [*command, "--port", str(self.port), "--database", database, *arguments],
-            env=inherited | {name: value for name, value in given.items() if value},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            preexec_fn=None if files is None else lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files)),
-        )
-        self.stderr = ""
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
+        self.url = f"http://127.0.0.1:{self.port}"
 
     @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+    @abstractmethod
+    def pid(self) -> int:
+        """The number of the process."""
 
-    def wait_ready(self) -> "ServerProcess":
-        """Returns once the server answers. Raises `AssertionError` if it ends instead, or takes too long."""
-        until(self._is_ready, lambda: f"not ready: {self.stderr}")
-        return self
+    @abstractmethod
+    def status(self, patience: float = 0) -> int | None:
+        """The exit status, minus the signal's number if that ended it; None if it still runs after `patience` s."""
 
-    def kill(self) -> None:
-        """Ends the process as a power cut would."""
-        self._process.send_signal(signal.SIGKILL)
-        self.wait()
+    def said(self) -> str:
+        """What the process wrote to standard error, if that is kept."""
+        return ""
 
-    def terminate(self) -> None:
-        """Asks the process to end."""
-        self._process.send_signal(signal.SIGTERM)
+    def wait_ready(self) -> None:
+        """Returns once the server is ready. Raises `AssertionError` if it ends instead, or takes too long."""
+        until(self.is_ready, lambda: f"the server does not become ready: {self.said()}")
 
-    def wait(self) -> int:
-        """The exit status, once there is one; everything written to standard error is then in `stderr`."""
-        status = self._process.wait(PATIENCE)
-        self._reader.join(PATIENCE)
-        assert self._process.stdout is not None
-        assert self._process.stdout.read() == "", "nothing of the server goes to standard output"
-        self._process.stdout.close()
-        return status
+    def is_ready(self) -> bool:
+        """Whether the server says so. Raises `AssertionError` if its process has ended."""
+        assert self.status() is None, f"ended with {self.status()}: {self.said()}"
+        try:
+            return httpx2.get(f"{self.url}/readyz", timeout=PATIENCE).status_code == 200
+        except httpx2.TransportError:
+            return False
 
     def wait_refused(self) -> None:
         """Returns when there are no new connections, which is what whoever balances load sees."""
@@ -97,31 +88,145 @@ class ServerProcess:
             return True
         return False
 
-    def _is_ready(self) -> bool:
-        assert self._process.poll() is None, self.stderr
-        try:
-            return httpx2.get(f"{self.url}/readyz", timeout=PATIENCE).status_code == 200
-        except httpx2.TransportError:
-            return False
+    def signal(self, number: int) -> None:
+        """Sends the process a signal, if it still runs."""
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, number)
 
-    def _read(self) -> None:
-        assert self._process.stderr is not None
-        with self._process.stderr as lines:
-            for line in lines:
-                self.stderr += line
+    def terminate(self) -> None:
+        """Asks the process to end."""
+        self.signal(signal.SIGTERM)
+
+    def wait(self) -> int:
+        """The exit status, once there is one."""
+        status = self.status(PATIENCE)
+        assert status is not None, f"the server does not end: {self.said()}"
+        return status
+
+    def kill(self) -> None:
+        """Ends the process as a power cut would, if it runs."""
+        self._end(signal.SIGKILL)
+
+    def abort(self) -> None:
+        """Ends the process, if it runs; it writes to standard error where each of its threads was."""
+        self._end(signal.SIGABRT)
+
+    def _end(self, number: int) -> None:
+        if self.status() is None:
+            self.signal(number)
+            self.wait()
 
 
-@contextlib.contextmanager
-def running(
-    database: str, *arguments: str, files: int | None = None, before: str = "", **variables: str
-) -> Iterator[ServerProcess]:
-    """A server that is ready; killed at the end if it still runs.
+class ServerProcess(RunningServer):
+    """`dither serve`, as a user would start it.
 
     `files` limits how many files it may open; `before` is run in its process first, as Python.
     """
-    server = ServerProcess(database, *arguments, port=None, files=files, before=before, **variables)
+
+    def __init__(
+        self, database: str, *arguments: str, files: int | None = None, before: str = "", **variables: str
+    ) -> None:
+        super().__init__()
+        self.database = database
+        given = {"DITHER_ADMIN_TOKEN": ADMIN_TOKEN, "DITHER_SECRET": SECRET} | variables
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("DITHER_")}
+        command = [sys.executable, "-c", f"{before}\nfrom dither_client.commands import main; main()", "serve"]
+        self._folder = Path(tempfile.mkdtemp(prefix="dither_server_"))
+        weakref.finalize(self, shutil.rmtree, self._folder)
+        with self._output("stdout").open("wb") as stdout, self._output("stderr").open("wb") as stderr:
+            self._process = subprocess.Popen(
+                [*command, "--port", str(self.port), "--database", database, *arguments],
+                env=inherited | {name: value for name, value in given.items() if value},
+                stdout=stdout,
+                stderr=stderr,
+                preexec_fn=None
+                if files is None
+                else lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files)),
+            )
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def stderr(self) -> str:
+        """Everything that was written to standard error until now."""
+        return self._output("stderr").read_text()
+
+    def status(self, patience: float = 0) -> int | None:
+        with suppress(subprocess.TimeoutExpired):
+            return self._process.wait(patience)
+        return None
+
+    def said(self) -> str:
+        return self.stderr
+
+    def wait(self) -> int:
+        status = super().wait()
+        assert self._output("stdout").read_text() == "", "nothing of the server goes to standard output"
+        return status
+
+    def _output(self, name: str) -> Path:
+        return self._folder / name
+
+
+class ForkedServer(RunningServer):
+    """A server that is forked from a process with everything imported, which takes a fraction of a second."""
+
+    def __init__(self, database: str, lease_seconds: float = membership.LEASE_SECONDS) -> None:
+        super().__init__()
+        self._arguments = (server_settings(database, port=self.port, log_level="error"), lease_seconds)
+        self._process: Any = None
+
+    @property
+    def pid(self) -> int:
+        return int(self._process.pid)
+
+    def start(self) -> None:
+        """Starts the process, for the first time or again, and does not wait for it."""
+        self._process = _forks.Process(target=_serve, args=self._arguments)
+        self._process.start()
+
+    def status(self, patience: float = 0) -> int | None:
+        self._process.join(patience)
+        status: int | None = self._process.exitcode
+        return status
+
+    def kill(self) -> None:
+        if self._process is not None:
+            super().kill()
+
+    def abort(self) -> None:
+        if self._process is not None:
+            super().abort()
+
+
+def _serve(settings: Settings, lease_seconds: float) -> None:
+    membership.LEASE_SECONDS = lease_seconds
+    serve(settings)
+
+
+@contextmanager
+def running(
+    database: str, *arguments: str, files: int | None = None, before: str = "", **variables: str
+) -> Iterator[ServerProcess]:
+    """A `dither serve` that is ready; killed at the end if it still runs. The arguments are `ServerProcess`'s."""
+    server = ServerProcess(database, *arguments, files=files, before=before, **variables)
     try:
-        yield server.wait_ready()
+        server.wait_ready()
+        yield server
     finally:
-        if server._process.poll() is None:
-            server.kill()
+        server.kill()
+
+
+@contextmanager
+def forked(database: str, count: int = 1) -> Iterator[Sequence[ForkedServer]]:
+    """So many servers on one database, which are ready; those that still run are killed at the end."""
+    servers = [ForkedServer(database) for _ in range(count)]
+    with ExitStack() as stack:
+        for server in servers:
+            stack.callback(server.kill)
+            server.start()
+        for server in servers:
+            server.wait_ready()
+        yield servers

@@ -9,21 +9,16 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
-from dither_server.app import create_app
-from dither_server.settings import Settings
 from testing.patience import PATIENCE
+from testing.servers.site import make_application
 
-__all__ = ["ADMIN_TOKEN", "SECRET", "serving"]
-
-ADMIN_TOKEN = "the-admin-token"
-SECRET = "secret of the tests"
+__all__ = ["serving"]
 
 
 @contextmanager
 def serving(database: str, **settings: Any) -> Iterator[tuple[str, FastAPI]]:
     """The URL of a running server, and its application."""
-    given = {"database": database, "secret": SECRET, "admin_token": ADMIN_TOKEN} | settings
-    app = create_app(Settings(**given))
+    app = make_application(database, **settings)
     config = uvicorn.Config(app, port=0, log_config=None, access_log=False, proxy_headers=False, lifespan="on")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)

@@ -9,8 +9,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from testing.browser.axe import violations
-from testing.browser.survey import ADMIN_TOKEN, Survey, open_survey
+from testing.browser.survey import Survey, open_survey
 from testing.patience import PATIENCE
+from testing.servers.defaults import ADMIN_TOKEN
 from tests.browser.conftest import OpenPage
 
 PARTS = ("mean", "sd", "q05", "q25", "q50", "q75", "q95")

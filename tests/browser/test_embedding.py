@@ -2,11 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from shutil import copytree
-from threading import Thread
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -14,6 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 from testing.browser.site import open_web_site
 from testing.reader import blocks
 from testing.repository import ROOT
+from testing.servers.listening import serving_folder
 from tests.browser.conftest import OpenPage
 
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8">
@@ -27,23 +25,13 @@ send(483.25).catch((error) => show(error.name, error.message));
 """
 
 
-class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 @pytest.fixture
 def other_site(tmp_path: Path) -> Iterator[tuple[str, Path]]:
     """The origin of a site on another port, and its folder, which has a copy of the module."""
     folder = tmp_path / "other"
     copytree(ROOT / "client" / "dither_client" / "web", folder / "dither")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder)))
-    thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}", folder
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving_folder(folder) as url:
+        yield url, folder
 
 
 def test_the_documented_example_answers_from_an_origin_that_the_server_knows(

@@ -2,11 +2,8 @@
 
 import re
 import shutil
-import threading
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
@@ -17,15 +14,11 @@ from dither_estimator.families import find_family
 from dither_estimator.mechanisms.information import channel_information, information
 from testing.browser.axe import violations
 from testing.repository import DOCS
+from testing.servers.listening import serving_folder
 from tests.browser.conftest import OpenPage
 
 PLACES = re.findall(r'<div id="(\w+)-picture">(.*?)</div>', (DOCS / "how-it-works.md").read_text(), flags=re.DOTALL)
 WORDS = {name: " ".join(re.sub(r"<[^>]+>", "", text).split()) for name, text in PLACES}
-
-
-class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        pass
 
 
 @pytest.fixture(scope="module")
@@ -40,10 +33,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         f'<!doctype html><html lang="en"><head>{head}</head><body><main><h1>Pictures</h1>{places}</main></body></html>'
     )
     (folder / "index.html").write_text(page, encoding="utf-8")
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=folder)) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/"
-        server.shutdown()
+    with serving_folder(folder) as url:
+        yield f"{url}/"
 
 
 @pytest.fixture

@@ -1,20 +1,18 @@
 """Fixtures of the client's tests: a real server on a real socket, and retries that do not wait long."""
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
 from dither_client import Retry
-from testing.fake_server import FakeServer
+from testing.servers.fake_server import FakeServer
 
 
 @pytest.fixture
 def server() -> Iterator[FakeServer]:
-    fake = FakeServer()
-    try:
+    with closing(FakeServer()) as fake:
         yield fake
-    finally:
-        fake.close()
 
 
 @pytest.fixture

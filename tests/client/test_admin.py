@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from dither_client import Admin, InvalidAddress, Problem, Retry, Unreachable
-from testing.fake_server import Failure, FakeServer
+from testing.servers.fake_server import Failure, FakeServer
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 from dither_client import Analyst, BadResponse, InvalidAddress, Laplace, MissingExtra, Particles, Problem, Retry
 from dither_client.posterior.posterior import parse_particles, parse_posterior, poison_sentence
-from testing.fake_server import ANALYST, POSTERIOR, Failure, FakeServer, problem
+from testing.servers.fake_server import ANALYST, POSTERIOR, Failure, FakeServer, problem
 
 
 @pytest.fixture

@@ -28,8 +28,8 @@ from dither_client import (
     Unreachable,
     parse_query,
 )
-from testing.fake_server import LAPLACE, Failure, FakeServer, problem
 from testing.patience import PATIENCE
+from testing.servers.fake_server import LAPLACE, Failure, FakeServer, problem
 
 Caller = Callable[..., Any]
 

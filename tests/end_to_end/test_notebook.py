@@ -8,9 +8,9 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from dither_server.simulate.server_process import running_server
 from testing.patience import PATIENCE
 from testing.repository import DOCS
+from testing.servers.process import running
 
 pytestmark = pytest.mark.slow
 
@@ -21,7 +21,7 @@ def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     notebook = nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]
     assert not any(cell.get("outputs") for cell in notebook.cells), "it is kept without outputs"
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
-    with running_server(tmp_path, "the-admin-token") as server:
+    with running(f"sqlite:///{tmp_path / 'dither.sqlite'}") as server:
         monkeypatch.setenv("DITHER_URL", server.url)
         monkeypatch.setenv("DITHER_TOKEN", "the-admin-token")
         NotebookClient(notebook, timeout=PATIENCE, resources={"metadata": {"path": str(tmp_path)}}).execute()

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from testing.reader import ROOT, TOKEN, Shell, blocks, reading
+from testing.reader import ROOT, Shell, blocks, reading
+from testing.servers.defaults import ADMIN_TOKEN
 
 pytestmark = pytest.mark.slow
 
@@ -37,7 +38,7 @@ def test_every_command_of_the_readme_works_as_written(shell: Shell) -> None:
     assert {file.name for file in shell.folder.iterdir()} >= {"wages.json", "wages.png", "counts.csv"}
 
     [python] = blocks("README.md", "python")
-    written = python.replace(WRITTEN, shell.environment["DITHER_URL"]).replace('token="…"', f'token="{TOKEN}"')
+    written = python.replace(WRITTEN, shell.environment["DITHER_URL"]).replace('token="…"', f'token="{ADMIN_TOKEN}"')
     printed = shell.run_python(written.replace('"ID"', repr(shell.environment["ID"])))
     assert "mu" in printed
     assert "sigma" in printed

@@ -20,7 +20,8 @@ from dither_migrations.upgrade import _config
 from dither_server.database.engine import make_engine, writing
 from dither_server.errors import StartRefused
 from dither_server.tickets.packing import pack_query
-from tests.server.conftest import SPEC, START, open_site
+from testing.servers.defaults import SPEC
+from testing.servers.site import START, open_site
 
 ANSWERED = 40
 QUERY = Laplace(48, 52, 1, 1)

@@ -13,8 +13,8 @@ import pytest
 
 from dither_client import Ledger, parse_query
 from dither_client.commands import run
-from testing.fake_server import GAUSSIAN, LAPLACE, Failure, FakeServer, problem
 from testing.patience import PATIENCE
+from testing.servers.fake_server import GAUSSIAN, LAPLACE, Failure, FakeServer, problem
 
 VALUE = "-31415.9265"
 DIGITS = "31415"

@@ -18,8 +18,8 @@ from dither_client.commands._shared import fail, print_json, status_of
 from dither_client.errors import InvalidTable, OverCap, Problem, Unreachable
 from dither_client.extras import MissingExtra
 from dither_client.tables.counts import read_counts
-from testing.fake_server import GAUSSIAN, POSTERIOR, FakeServer, problem
 from testing.patience import PATIENCE
+from testing.servers.fake_server import GAUSSIAN, POSTERIOR, FakeServer, problem
 
 Dither = Callable[..., "Outcome"]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from dither_client import Client, Ledger, Retry
-from testing.fake_server import FakeServer
 from testing.patience import PATIENCE
+from testing.servers.fake_server import FakeServer
 
 SCRIPT = str(Path(__file__).with_name("ledger_processes.py"))
 

@@ -2,7 +2,7 @@
 
 The noise is the operating system's, so nothing is seeded: each audit accuses a client that keeps its promise with a
 probability below `FALSE_ALARMS`, one in a million, and the broken ones are caught all but always. The whole of it, with
-more answers, is `python -m benchmarks.audit`.
+more answers, is `python -m testing.long.audit`.
 """
 
 from fractions import Fraction
@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom, binomtest
 
-from benchmarks.audit import (
+from dither_client import Ledger
+from dither_client.mechanisms.registry import QUERY_TYPES
+from testing.long.audit import (
     BROKEN,
     FINE,
     QUESTIONS,
@@ -24,8 +26,6 @@ from benchmarks.audit import (
     own_sets,
     values_of,
 )
-from dither_client import Ledger
-from dither_client.mechanisms.registry import QUERY_TYPES
 
 ONE = Fraction(1)
 NAMES = list(BROKEN)

@@ -38,7 +38,7 @@ from dither_client.protocol.respondent import (
     advance,
     answer_flow,
 )
-from testing.fake_server import GAUSSIAN, LAPLACE, RANDOMIZED, Failure, FakeServer
+from testing.servers.fake_server import GAUSSIAN, LAPLACE, RANDOMIZED, Failure, FakeServer
 from tests.client.protocol.test_flow import told
 
 ALLOWED = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]

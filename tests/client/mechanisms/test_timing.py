@@ -9,11 +9,11 @@ import time
 import numpy as np
 import pytest
 
-from benchmarks.question_server import asking, terms_of
 from benchmarks.timing import dependence
 from dither_client import Client, Laplace, MemoryLedger, RandomizedResponse
 from dither_client.protocol.messages import parse_terms
 from dither_client.protocol.respondent import Response, Send, Sleep, advance, answer_flow
+from testing.servers.question_server import asking, terms_of
 
 QUERY = Laplace(0, 4, 4, 1)
 TICKET = {"ticket": "t", "query": QUERY.to_json(), "expires_at": "2100-01-01T00:00:00Z"}

@@ -6,7 +6,7 @@ import pytest
 
 from dither_client import BadResponse
 from dither_client.posterior.posterior import Posterior, parse_posterior
-from testing.fake_server import POSTERIOR
+from testing.servers.fake_server import POSTERIOR
 
 FAMILIES = [
     {"family": "normal", "transform": "log", "log_evidence": -100.5, "mc_error": 0.02, "probability": 0.75},

@@ -10,7 +10,7 @@ from dither_client.commands import run
 from dither_client.errors import BadResponse
 from dither_client.posterior.misfit import misfit_sentence
 from dither_client.tables.counts import read_counts
-from testing.fake_server import ANALYST, POSTERIOR, FakeServer
+from testing.servers.fake_server import ANALYST, POSTERIOR, FakeServer
 
 
 def look(check_answers: int, p_value: float) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from dither_client import (
 from dither_client.posterior.posterior import parse_posterior
 from dither_client.protocol.messages import parse_terms
 from dither_client.protocol.respondent import advance
-from testing.fake_server import LAPLACE, POSTERIOR, FakeServer
+from testing.servers.fake_server import LAPLACE, POSTERIOR, FakeServer
 from tests.client.protocol.test_flow import RECEIPT, SERVER, answer, play, problem, ticket, told
 from tests.client.protocol.test_messages import TERMS
 

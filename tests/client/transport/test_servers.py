@@ -8,7 +8,7 @@ import pytest
 
 from dither_client import Admin, AlreadyAnswered, Analyst, AsyncClient, Client, MemoryLedger, OverCap, Problem, Retry
 from dither_client.transport.json_api import Api
-from testing.fake_server import LAPLACE, Failure, FakeServer
+from testing.servers.fake_server import LAPLACE, Failure, FakeServer
 
 COOKIE = {"Set-Cookie": "person=1234; Path=/; Max-Age=99999"}
 REDIRECT = {**COOKIE, "Location": "/v1/collections/randomized"}

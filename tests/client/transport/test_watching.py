@@ -13,7 +13,7 @@ from dither_client.commands import run
 from dither_client.commands._watch_view import Pace, View, band
 from dither_client.posterior.posterior import Posterior, parse_particles, parse_posterior
 from dither_client.transport.server_sent_events import Event, read_events
-from testing.fake_server import POSTERIOR, Failure, FakeServer, problem
+from testing.servers.fake_server import POSTERIOR, Failure, FakeServer, problem
 
 LATER = {**POSTERIOR, "answers": 1300}
 SUMMARY = {"mean": 5.0, "sd": 1.0, "q05": 0.0, "q25": 2.5, "q50": 5.0, "q75": 7.5, "q95": 10.0}

@@ -8,7 +8,8 @@ from sqlalchemy import select
 from dither_server.clock import iso_time, milliseconds
 from dither_server.database.engine import make_engine
 from dither_server.database.schema import tokens
-from tests.server.conftest import ADMIN, FakeClock, Site, open_site, problem
+from testing.servers.defaults import ADMIN
+from testing.servers.site import FakeClock, Site, open_site, problem
 
 
 def make(site: Site, role: str, name: str = "Ada") -> dict[str, Any]:

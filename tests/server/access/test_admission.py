@@ -29,8 +29,8 @@ from dither_server.access.invitations import Invitation
 from dither_server.settings import Settings
 from dither_server.tickets.secret import Keys
 from testing.patience import PATIENCE
-from testing.servers.served import ADMIN_TOKEN, SECRET, serving
-from tests.server.conftest import SPEC
+from testing.servers.defaults import ADMIN_TOKEN, SECRET, SPEC
+from testing.servers.served import serving
 
 ONCE = Retry(attempts=1)
 

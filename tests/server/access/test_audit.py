@@ -8,7 +8,8 @@ import pytest
 from dither_server.audit import LOGGER
 from dither_server.logs import log_formatter, set_up_logs
 from dither_server.settings import Settings
-from tests.server.conftest import ADMIN, Site, open_site
+from testing.servers.defaults import ADMIN
+from testing.servers.site import Site, open_site
 
 
 @pytest.fixture

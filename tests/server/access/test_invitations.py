@@ -15,7 +15,8 @@ from dither_server.database.engine import make_engine
 from dither_server.database.schema import answers, collections, invitations
 from dither_server.errors import InvitationUsed
 from dither_server.tickets.office import SKEW, TICKET_LIFE
-from tests.server.conftest import ADMIN, FakeClock, Site, open_site, problem
+from testing.servers.defaults import ADMIN
+from testing.servers.site import FakeClock, Site, open_site, problem
 
 KEY = "a retry key of the respondent's own".replace(" ", "-")
 OTHER = "another-retry-key-altogether"

@@ -14,7 +14,8 @@ from dither_server.database.engine import make_engine
 from dither_server.database.schema import ticket_keys
 from dither_server.tickets.key_ring import ACTIVE_SECONDS, PENDING_SECONDS, SKEW, TICKET_LIFE, KeyRing, TicketKey
 from dither_server.tickets.secret import Keys
-from tests.server.conftest import ADMIN, START, FakeClock, Site, open_site, problem
+from testing.servers.defaults import ADMIN
+from testing.servers.site import START, FakeClock, Site, open_site, problem
 
 
 @pytest.fixture(autouse=True)

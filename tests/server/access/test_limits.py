@@ -12,12 +12,12 @@ from starlette.requests import HTTPConnection
 from starlette.testclient import TestClient
 
 from dither_server.access.limits import MAX_KEYS, Buckets, Streams, limited_as
-from dither_server.app import create_app
 from dither_server.errors import StartRefused, TooManyStreams, TooManyTickets
-from dither_server.settings import Settings, load_settings
+from dither_server.settings import load_settings
 from testing.patience import PATIENCE
+from testing.servers.defaults import ADMIN, SPEC
 from testing.servers.process import running
-from tests.server.conftest import ADMIN, SPEC, FakeClock, problem
+from testing.servers.site import FakeClock, open_client, problem
 
 
 def wait_for(buckets: Buckets, key: str, count: int = 1) -> int:
@@ -116,11 +116,6 @@ def test_no_limit_keeps_nothing() -> None:
 )
 def test_whom_an_address_stands_for(host: str, key: str | None) -> None:
     assert limited_as(host) == key
-
-
-def open_client(sqlite_url: str, host: str, **settings: Any) -> TestClient:
-    given = Settings(database=sqlite_url, secret="secret of the tests", admin_token="the-admin-token", **settings)  # type: ignore[arg-type]
-    return TestClient(create_app(given), client=(host, 50_000))
 
 
 def ask(client: TestClient, collection: str, headers: dict[str, str] | None = None, **body: Any) -> httpx2.Response:

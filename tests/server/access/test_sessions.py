@@ -5,8 +5,9 @@ import re
 import pytest
 
 from dither_server.access.sessions import SESSION_LIFE
+from testing.servers.defaults import ADMIN
 from testing.servers.pages import SAME, send_form, sign_in
-from tests.server.conftest import ADMIN, Site, open_site, problem
+from testing.servers.site import Site, open_site, problem
 
 
 def made_token(site: Site, role: str, **fields: object) -> tuple[str, str]:

@@ -8,9 +8,10 @@ import pytest
 from dither_client import Admin, Analyst, Client, MemoryLedger
 from dither_client.commands import run
 from testing.patience import until
+from testing.servers.defaults import ADMIN, SPEC
 from testing.servers.process import running
+from testing.servers.site import FakeClock, Site, open_site, problem
 from tests.server.api.test_member_counts import share, token
-from tests.server.conftest import ADMIN, SPEC, FakeClock, Site, open_site, problem
 from tests.server.replicas.test_replicas import replicas
 
 

@@ -4,20 +4,16 @@ import asyncio
 import json
 from typing import Any
 
-import httpx2
 import pytest
-from pydantic import SecretStr
 from sqlalchemy import select
 
 from dither_server.answers import rules as ingest
 from dither_server.answers.rules import Arrival, Fate, _settled, hash_retry_key
-from dither_server.app import create_app
 from dither_server.database.engine import make_engine
 from dither_server.database.schema import answers
-from dither_server.settings import Settings
 from dither_server.tickets.office import SKEW, TICKET_LIFE
-from testing.patience import PATIENCE
-from tests.server.conftest import ADMIN, RETRY_KEY, SPEC, FakeClock, Site, open_site, problem
+from testing.servers.defaults import ADMIN, RETRY_KEY, SPEC
+from testing.servers.site import FakeClock, Site, open_async_client, open_site, problem
 
 CELLS = range(5)
 STORED = 3
@@ -169,16 +165,9 @@ def test_an_answer_without_a_key_is_settled_by_what_it_is(any_site: Site) -> Non
 
 def test_requests_at_once_are_stored_once_and_tell_guesses_nothing(database_url: str) -> None:
     """Resends with the key all get one receipt, and whoever has the ticket alone is refused, in whatever order."""
-    token = SecretStr("the-admin-token")
-    settings = Settings(database=database_url, secret=SecretStr("secret of the tests"), admin_token=token)
 
     async def test() -> None:
-        app = create_app(settings)
-        transport = httpx2.ASGITransport(app)
-        async with (
-            app.router.lifespan_context(app),
-            httpx2.AsyncClient(transport=transport, base_url="http://test", timeout=PATIENCE) as client,
-        ):
+        async with open_async_client(database_url) as client:
             spec = SPEC | {"levels": 4}
             collection = (await client.post("/v1/collections", json=spec, headers=ADMIN)).json()["id"]
             path = f"/v1/collections/{collection}"

@@ -12,7 +12,7 @@ from dither_server.answers.rules import Arrival, Fate, Ingest
 from dither_server.database.engine import make_engine, reading, upgrade, writing
 from dither_server.database.schema import answers, collections, counts, queries
 from dither_server.tickets.packing import pack_query
-from tests.server.conftest import check_counts
+from testing.databases import check_counts
 
 QUERY = pack_query(Laplace(0, 1, 2, 1))
 OTHER = pack_query(Laplace(0, 2, 2, 1))

@@ -1,28 +1,21 @@
 """Collections that keep no answers: counted all the same, each ticket once, and no answer anywhere afterwards."""
 
-import multiprocessing
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any
 
 import httpx2
 import pytest
-from pydantic import SecretStr
 from sqlalchemy import func, select
 
 from dither_server.database.engine import make_engine
 from dither_server.database.schema import answers, spent_tickets
-from dither_server.serving import serve
-from dither_server.settings import Settings
 from dither_server.tickets.office import SKEW, TICKET_LIFE
-from testing.patience import PATIENCE, until
-from testing.servers.process import free_port
-from tests.server.conftest import ADMIN, SPEC, FakeClock, Site, check_counts, open_site, problem
-
-# A server that is forked from a process with everything imported starts in a fraction of a second.
-_processes = multiprocessing.get_context("forkserver")
-_processes.set_forkserver_preload(["dither_server.serving"])
+from testing.databases import check_counts
+from testing.patience import PATIENCE
+from testing.servers.defaults import ADMIN, SPEC
+from testing.servers.process import forked
+from testing.servers.site import FakeClock, Site, open_site, problem
 
 
 def rows(site: Site, table: Any) -> int:
@@ -99,40 +92,12 @@ def test_it_is_true_or_false(site: Site, wrong: object) -> None:
     assert problem(reply) == (422, "invalid-body")
 
 
-@contextmanager
-def running(database: str) -> Iterator[tuple[str, Any]]:
-    """The URL of a server's process, and the process, which is killed at the end."""
-    settings = Settings(
-        database=database,
-        port=free_port(),
-        secret=SecretStr("secret of the tests"),
-        admin_token=SecretStr("the-admin-token"),
-        log_level="error",
-    )
-    process = _processes.Process(target=serve, args=[settings])
-    process.start()
-    url = f"http://127.0.0.1:{settings.port}"
-    try:
-        until(lambda: _answers(url))
-        yield url, process
-    finally:
-        process.kill()
-        process.join()
-
-
-def _answers(url: str) -> bool:
-    try:
-        return httpx2.get(f"{url}/readyz", timeout=PATIENCE).status_code > 0
-    except httpx2.TransportError:
-        return False
-
-
 def test_counts_are_the_tickets_spent_after_kill_9(database_url: str) -> None:
     """What was acknowledged before the process was killed under load is there, each once, whatever was on its way."""
     receipts: dict[str, str] = {}
     with (
-        running(database_url) as (url, process),
-        httpx2.Client(base_url=url, headers=ADMIN, timeout=PATIENCE) as client,
+        forked(database_url) as [server],
+        httpx2.Client(base_url=server.url, headers=ADMIN, timeout=PATIENCE) as client,
     ):
         collection = client.post("/v1/collections", json=SPEC | {"keep_answers": False}).json()["id"]
         path = f"/v1/collections/{collection}"
@@ -140,7 +105,7 @@ def test_counts_are_the_tickets_spent_after_kill_9(database_url: str) -> None:
         enough = threading.Event()
 
         def answer(some: list[str]) -> None:
-            with httpx2.Client(base_url=url, timeout=PATIENCE) as own, suppress(httpx2.TransportError):
+            with httpx2.Client(base_url=server.url, timeout=PATIENCE) as own, suppress(httpx2.TransportError):
                 for ticket in some:
                     reply = own.post(f"{path}/responses", json={"ticket": ticket, "answer": 1})
                     receipts[ticket] = reply.json()["receipt"]
@@ -151,7 +116,7 @@ def test_counts_are_the_tickets_spent_after_kill_9(database_url: str) -> None:
         for thread in threads:
             thread.start()
         assert enough.wait(PATIENCE)
-        process.kill()
+        server.kill()
         for thread in threads:
             thread.join()
     assert 100 <= len(receipts) < 2_000
@@ -161,7 +126,7 @@ def test_counts_are_the_tickets_spent_after_kill_9(database_url: str) -> None:
         spent = connection.execute(select(func.count()).select_from(spent_tickets)).scalar_one()
     engine.dispose()
     assert len(receipts) <= spent <= len(receipts) + 8
-    with running(database_url) as (url, _), httpx2.Client(base_url=url, timeout=PATIENCE) as client:
+    with forked(database_url) as [server], httpx2.Client(base_url=server.url, timeout=PATIENCE) as client:
         pairs = [{"ticket": ticket, "answer": 0} for ticket in receipts]
         items = client.post(f"{path}/responses/batch", json={"responses": pairs}).json()["responses"]
         assert [(item["status"], item["receipt"]) for item in items] == [

@@ -18,8 +18,8 @@ from dither_server.database.schema import answers, collections
 from dither_server.errors import NotFound, Overloaded, Unavailable
 from dither_server.metrics import Metrics
 from dither_server.tickets.packing import pack_query
+from testing.databases import check_counts
 from testing.patience import PATIENCE
-from tests.server.conftest import check_counts
 
 QUERY = pack_query(Laplace(0, 1, 2, 1))
 

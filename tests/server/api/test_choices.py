@@ -11,7 +11,8 @@ from dither_client.protocol.messages import parse_terms
 from dither_client.strict_json import decode_json
 from dither_estimator.learning.learner import Learner
 from dither_server.api.messages import PosteriorReply, TermsReply
-from tests.server.conftest import ADMIN, FakeClock, Site, open_site, problem
+from testing.servers.defaults import ADMIN
+from testing.servers.site import FakeClock, Site, open_site, problem
 
 CHOICES = {"epsilon": 0.5, "epsilon_choices": [2, 0.5, 0.1]}
 

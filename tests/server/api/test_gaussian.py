@@ -11,17 +11,17 @@ from dither_client import Admin, Analyst, Client, Gaussian, Ledger, gaussian_eps
 from dither_client.commands import run
 from dither_client.tables.counts import read_counts
 from dither_server.api.messages import TermsReply, TicketReply
-from dither_server.simulate.server_process import ServerProcess, running_server
 from dither_server.tickets.packing import unpack_query
-from tests.server.conftest import Site, problem
+from testing.servers.defaults import ADMIN_TOKEN as TOKEN
+from testing.servers.process import ServerProcess, running
+from testing.servers.site import Site, problem
 
-TOKEN = "the-admin-token"
 BY_RHO = {"name": "Noise", "family": "normal", "mechanism": "gaussian", "rho": 0.5, "range": [0, 100], "particles": 200}
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    with running_server(tmp_path_factory.mktemp("server"), TOKEN) as process:
+    with running(f"sqlite:///{tmp_path_factory.mktemp('server') / 'test.sqlite'}") as process:
         yield process
 
 

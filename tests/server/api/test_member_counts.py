@@ -27,8 +27,9 @@ from dither_client.tables.counts import read_table
 from dither_server.database.engine import make_engine, writing
 from dither_server.database.schema import snapshots
 from testing.patience import PATIENCE, until
+from testing.servers.defaults import ADMIN
 from testing.servers.served import serving
-from tests.server.conftest import ADMIN, FakeClock, Site, open_site, problem
+from testing.servers.site import FakeClock, Site, open_site, problem
 
 CUTS = [30, 45, 55, 70]
 

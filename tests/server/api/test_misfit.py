@@ -13,8 +13,9 @@ from dither_server.database.reads import Store, add_look
 from dither_server.database.schema import misfit_looks
 from dither_server.tickets.packing import purpose_of
 from testing.patience import PATIENCE, until
+from testing.servers.defaults import ADMIN, SPEC
 from testing.servers.process import running
-from tests.server.conftest import ADMIN, SPEC, FakeClock, Site, open_site, problem
+from testing.servers.site import FakeClock, Site, open_site, problem
 
 LOOKS = [20, 40, 100_000]
 

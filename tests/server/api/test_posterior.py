@@ -3,7 +3,8 @@ from typing import Any
 import pytest
 
 from dither_client import parse_query
-from tests.server.conftest import ADMIN, Site, problem
+from testing.servers.defaults import ADMIN
+from testing.servers.site import Site, problem
 
 
 def get(site: Site, path: str, **options: Any) -> Any:

@@ -3,17 +3,13 @@ import json
 from collections import Counter
 from typing import Any
 
-import httpx2
 import pytest
-from pydantic import SecretStr
 
 from dither_server.answers import writer
 from dither_server.api.messages import BatchReply
-from dither_server.app import create_app
-from dither_server.settings import Settings
 from dither_server.tickets.office import SKEW, TICKET_LIFE
-from testing.patience import PATIENCE
-from tests.server.conftest import ADMIN, SPEC, FakeClock, Site, open_site, problem
+from testing.servers.defaults import ADMIN, SPEC
+from testing.servers.site import FakeClock, Site, open_async_client, open_site, problem
 
 
 def test_an_answer_is_stored_once_and_its_receipt_never_changes(any_site: Site) -> None:
@@ -233,12 +229,7 @@ def test_too_much_waiting_is_refused_for_now(site: Site, monkeypatch: pytest.Mon
 
 def test_a_maximum_holds_when_many_answer_at_once(database_url: str) -> None:
     async def test() -> None:
-        settings = Settings(database=database_url, secret=SecretStr("secret"), admin_token=SecretStr("the-admin-token"))
-        app = create_app(settings)
-        async with (
-            app.router.lifespan_context(app),
-            httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://test", timeout=PATIENCE) as client,
-        ):
+        async with open_async_client(database_url) as client:
             spec = SPEC | {"max_answers": 10}
             collection = (await client.post("/v1/collections", json=spec, headers=ADMIN)).json()["id"]
             path = f"/v1/collections/{collection}"

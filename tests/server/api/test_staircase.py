@@ -17,9 +17,9 @@ from dither_estimator.families import FloatArray
 from dither_server.simulate.behaviours import Behaviours, draw_roles, poisoned_answer
 from dither_server.simulate.best_fit import answer_law
 from dither_server.simulate.over_http import simulate_over_http
-from dither_server.simulate.server_process import ServerProcess, running_server
+from testing.servers.defaults import ADMIN_TOKEN as TOKEN
+from testing.servers.process import ServerProcess, running
 
-TOKEN = "the-admin-token"
 SPEC = {"name": "Test", "family": "normal", "epsilon": "0.5", "mechanism": "staircase", "policy": "thompson"} | {
     "range": [-5, 5],
     "particles": 200,
@@ -30,7 +30,7 @@ OUTSIDE = Staircase([-1, 1], [[0, 2], [1]], [1, 1], 1)
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    with running_server(tmp_path_factory.mktemp("server"), TOKEN) as process:
+    with running(f"sqlite:///{tmp_path_factory.mktemp('server') / 'test.sqlite'}") as process:
         yield process
 
 

@@ -9,7 +9,8 @@ from dither_server.owner.publications import read_publication
 from dither_server.replicas import membership
 from dither_server.tickets.packing import unpack_query
 from testing.patience import PATIENCE, until
-from tests.server.conftest import ADMIN, FakeClock, Site, open_site, problem
+from testing.servers.defaults import ADMIN
+from testing.servers.site import FakeClock, Site, open_site, problem
 
 
 def test_a_ticket_comes_with_its_question(any_site: Site) -> None:

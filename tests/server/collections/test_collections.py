@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 
-from tests.server.conftest import ADMIN, SPEC, FakeClock, Site, open_site, problem
+from testing.servers.defaults import ADMIN, SPEC
+from testing.servers.site import FakeClock, Site, open_site, problem
 
 
 def post(site: Site, **fields: Any) -> Any:

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from dither_client.commands import run
-from tests.server.conftest import ADMIN, SPEC, Site, problem
+from testing.servers.defaults import ADMIN, SPEC
+from testing.servers.site import Site, problem
 
 TWO = [{"family": "normal", "transform": "log"}, {"family": "normal"}]
 FIELDS: dict[str, Any] = {"family": None, "families": TWO, "range": [100, 2000]}

@@ -9,9 +9,9 @@ import pytest
 from dither_client import Admin
 from dither_server.simulate.behaviours import Behaviours, draw_roles
 from dither_server.simulate.over_http import simulate_over_http
-from dither_server.simulate.server_process import ServerProcess, running_server
+from testing.servers.defaults import ADMIN_TOKEN as TOKEN
+from testing.servers.process import ServerProcess, running
 
-TOKEN = "the-admin-token"
 SPEC = {"name": "Test", "family": "normal", "range": [-5, 5], "particles": 200}
 RIVALS = [{"family": "normal"}, {"family": "student_t"}]
 MECHANISMS: list[dict[str, Any]] = [
@@ -35,7 +35,7 @@ POLICIES: list[dict[str, Any]] = [
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    with running_server(tmp_path_factory.mktemp("server"), TOKEN) as process:
+    with running(f"sqlite:///{tmp_path_factory.mktemp('server') / 'test.sqlite'}") as process:
         yield process
 
 

@@ -15,7 +15,8 @@ from dither_server.errors import Unavailable
 from dither_server.tickets.office import SKEW, TICKET_LIFE
 from dither_server.tickets.packing import pack_query
 from testing.patience import until
-from tests.server.conftest import ADMIN, FakeClock, Site, open_site, problem
+from testing.servers.defaults import ADMIN
+from testing.servers.site import FakeClock, Site, open_site, problem
 
 
 def quality(site: Site, collection: str) -> dict[str, Any]:

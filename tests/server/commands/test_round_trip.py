@@ -13,8 +13,8 @@ from dither_client import Laplace, RandomizedResponse, parse_query
 from dither_client.commands import run
 from dither_client.tables.counts import counts_rows, read_counts, write_table
 from testing.patience import PATIENCE, until
-from testing.servers.served import ADMIN_TOKEN, serving
-from tests.server.conftest import ADMIN
+from testing.servers.defaults import ADMIN, ADMIN_TOKEN
+from testing.servers.served import serving
 
 ROUNDS, PEOPLE = 3, 100
 """So many tickets at a time, and then again, for questions that follow from what was learnt."""

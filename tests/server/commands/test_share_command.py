@@ -18,7 +18,8 @@ from dither_client import Ledger
 from dither_client.commands import run
 from testing.patience import PATIENCE
 from testing.repository import DOCS
-from testing.servers.served import ADMIN_TOKEN, serving
+from testing.servers.defaults import ADMIN_TOKEN
+from testing.servers.served import serving
 
 VALUES = [31415.9265, -31415.9265, 31415.5, 3.1415e4, 31415, 31415.25]
 """One of six is below both cuts, the others are above."""

@@ -1,24 +1,10 @@
-"""Clusters and disks for the tests; where there can be none, the tests skip and say why, except in CI."""
+"""A small disk for the tests; where there can be none, they skip and say why."""
 
-import os
 from collections.abc import Iterator
 
 import pytest
 
-from testing.faults.cluster import Cluster, ClusterMissing, make_cluster
 from testing.faults.disk import Disk, DiskMissing, small_disk
-
-
-@pytest.fixture
-def cluster() -> Iterator[Cluster]:
-    """A PostgreSQL of the test's own."""
-    try:
-        with make_cluster() as cluster:
-            yield cluster
-    except ClusterMissing as error:
-        if os.environ.get("CI") == "true":
-            raise
-        pytest.skip(f"no PostgreSQL of its own: {error}")
 
 
 @pytest.fixture

@@ -11,11 +11,11 @@ import httpx2
 import pytest
 
 from testing.faults.checker import Acknowledged, check, check_database, check_service
-from testing.faults.cluster import Cluster
 from testing.faults.load import under_load
-from testing.faults.servers import make_servers, stop_all
 from testing.patience import PATIENCE
-from tests.server.conftest import RETRY_KEY
+from testing.servers.cluster import Cluster
+from testing.servers.defaults import RETRY_KEY
+from testing.servers.process import forked
 
 
 def dot_backup(source: Path, copy: Path) -> None:
@@ -53,8 +53,7 @@ def check_backup(database: str, back_up: Callable[[], str]) -> None:
     restored, collection, before, all_of_them = asyncio.run(test())
     assert len(before) < len(all_of_them)
     check_database(restored, before, exactly=False)
-    [server] = make_servers(restored, 1)
-    try:
+    with forked(restored) as [server]:
         check_service(server.url, collection, before, exactly=False)
         # What the backup had not yet can be sent again, and is then as if nothing had happened.
         responses = [
@@ -68,8 +67,6 @@ def check_backup(database: str, back_up: Callable[[], str]) -> None:
                 assert item["receipt"] == all_of_them[str(response["ticket"])][1]
         check_database(restored, all_of_them)
         check_service(server.url, collection, all_of_them)
-    finally:
-        stop_all([server])
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, delete, text
 from dither_server.database import schema
 from dither_server.database.engine import make_engine, writing
 from testing.faults.checker import Acknowledged, check_database
-from tests.server.conftest import Site
+from testing.servers.site import Site
 
 
 def lose(connection: Connection) -> None:

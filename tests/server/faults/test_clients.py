@@ -17,8 +17,8 @@ from dither_server.access.limits import STREAMS_OF_ADDRESS
 from dither_server.http.bodies import MAX_BATCH_BODY
 from dither_server.http.connections import MAX_HEAD, SPARE_CONNECTIONS
 from testing.patience import PATIENCE, until
+from testing.servers.defaults import ADMIN, SPEC
 from testing.servers.process import UNHURRIED, ServerProcess, running
-from tests.server.conftest import ADMIN, SPEC
 
 ESTABLISHED = "01"
 

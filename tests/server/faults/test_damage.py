@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.server.conftest import ADMIN, open_site, problem
+from testing.servers.defaults import ADMIN
+from testing.servers.site import open_site, problem
 
 PAGE = 4_096
 

@@ -9,9 +9,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from testing.faults.cluster import Cluster
 from testing.patience import until
-from tests.server.conftest import ADMIN, SPEC, Site, open_site, problem
+from testing.servers.cluster import Cluster
+from testing.servers.defaults import ADMIN, SPEC
+from testing.servers.site import Site, open_site, problem
 
 FROM_MEMORY = {
     ("get", "/healthz"),

@@ -5,10 +5,10 @@ import asyncio
 import pytest
 
 from testing.faults.checker import check
-from testing.faults.cluster import Cluster, make_cluster
 from testing.faults.disk import Disk
 from testing.faults.load import under_load
 from testing.faults.scenarios import fill_disk
+from testing.servers.cluster import Cluster, make_cluster
 
 
 @pytest.mark.slow

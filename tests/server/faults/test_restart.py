@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from testing.faults.checker import check
-from testing.faults.cluster import Cluster
 from testing.faults.load import under_load
 from testing.faults.scenarios import restart_postgres
+from testing.servers.cluster import Cluster
 
 
 @pytest.mark.slow

@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from testing.faults.checker import check
-from testing.faults.cluster import Cluster
 from testing.faults.load import Load, under_load
 from testing.faults.proxy import make_proxy
 from testing.faults.scenarios import lock_postgres, lock_sqlite, lose_connections, silence_postgres
+from testing.servers.cluster import Cluster
 
 
 async def trouble(database: str, fault: Callable[[Load], Awaitable[float]]) -> None:

@@ -1,6 +1,6 @@
 """SIGTERM: what was begun is finished, a snapshot is stored, exit 0, whatever is in the way.
 
-How long it takes is measured by `benchmarks.faults`.
+How long it takes is measured by `testing.long.faults`.
 """
 
 import asyncio
@@ -19,13 +19,13 @@ from sqlalchemy import func, select
 from dither_server.database.engine import make_engine
 from dither_server.database.schema import answers, queries, snapshots
 from testing.faults.checker import check
-from testing.faults.cluster import Cluster
 from testing.faults.load import under_load
 from testing.faults.proxy import make_proxy
 from testing.faults.scenarios import end_owner
 from testing.patience import PATIENCE
+from testing.servers.cluster import Cluster
+from testing.servers.defaults import ADMIN, SPEC
 from testing.servers.process import ServerProcess, running
-from tests.server.conftest import ADMIN, SPEC
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from starlette.types import Receive, Scope, Send
 
 from dither_server.errors import NotFound
 from dither_server.http.busy_calls import BusyCall, Shortcut
-from tests.server.conftest import Site, problem
+from testing.servers.site import Site, problem
 
 
 @pytest.mark.parametrize(

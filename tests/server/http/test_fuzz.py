@@ -1,4 +1,4 @@
-"""Short versions of `python -m benchmarks.fuzz`, and what bodies mutated by chance do not hit: HTTP itself, broken."""
+"""A short run of `testing.long.fuzz`, and what bodies mutated by chance do not hit: HTTP itself, broken."""
 
 import json
 import re
@@ -13,14 +13,15 @@ import pytest
 from fastapi import FastAPI
 from pydantic import BaseModel, ConfigDict
 
-from benchmarks.fuzz import check_alive, check_schema, check_stored, prepare, rows, send_mutated
 from dither_client import Admin
 from dither_server.api.messages import ResponseBody
 from dither_server.errors import MalformedJson
 from dither_server.http.bodies import Body, parse_json, validate_body
+from testing.long.fuzz import check_alive, check_schema, check_stored, prepare, rows, send_mutated
 from testing.patience import PATIENCE
-from testing.servers.served import ADMIN_TOKEN, serving
-from tests.server.conftest import ADMIN, SPEC, Site, problem
+from testing.servers.defaults import ADMIN, ADMIN_TOKEN, SPEC
+from testing.servers.served import serving
+from testing.servers.site import Site, problem
 
 Served = tuple[str, FastAPI, str]
 

@@ -13,7 +13,6 @@ from starlette.requests import Request
 from starlette.testclient import TestClient
 
 from dither_server.api.messages import BatchBody, ResponseBody, TicketsBody
-from dither_server.app import create_app
 from dither_server.errors import InvalidBody
 from dither_server.http import bodies, problems
 from dither_server.http.bodies import (
@@ -27,8 +26,9 @@ from dither_server.http.bodies import (
 from dither_server.http.connections import MAX_ADDRESS, MAX_HEAD, MAX_HEADERS, MAX_SEMICOLONS
 from dither_server.settings import Settings
 from testing.patience import PATIENCE
+from testing.servers.defaults import ADMIN, SPEC
 from testing.servers.process import ServerProcess, running
-from tests.server.conftest import ADMIN, SPEC, Site, open_site, problem
+from testing.servers.site import Site, open_client, open_site, problem
 
 STRANGER = "192.0.2.7"
 CALLS = {
@@ -56,8 +56,7 @@ HOSTILE = {
 
 def stranger(site_url: str, **settings: Any) -> TestClient:
     """A client that is not on the server's machine."""
-    given = {"database": site_url, "secret": "secret of the tests", "admin_token": "the-admin-token"} | settings
-    return TestClient(create_app(Settings(**given)), client=(STRANGER, 50_000))
+    return open_client(site_url, STRANGER, **settings)
 
 
 def create(client: TestClient, **fields: Any) -> str:

@@ -3,7 +3,7 @@ import logging
 import pytest
 
 from dither_server.tickets.office import TicketOffice
-from tests.server.conftest import Site, problem
+from testing.servers.site import Site, problem
 
 
 def test_an_unforeseen_error_is_a_problem_that_says_nothing(

@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from testing.repository import ROOT
+from testing.servers.defaults import ADMIN, SPEC
 from testing.servers.process import running
 from testing.servers.proxies import CLIENT, inner_proxy, outer_proxy
-from tests.server.conftest import ADMIN, SPEC
 
 SETTINGS = {
     "DITHER_TICKETS_PER_MINUTE": "1",

@@ -10,7 +10,7 @@ from profile_vectors import text_of
 from dither_server.api.messages import ResponseBody
 from dither_server.errors import InvalidBody, MalformedJson
 from dither_server.http.bodies import parse_json, validate_body
-from tests.server.conftest import Site
+from testing.servers.site import Site
 
 
 def vectors(file: str, name: str) -> list[Any]:

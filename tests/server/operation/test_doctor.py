@@ -9,7 +9,6 @@ from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import psycopg
@@ -19,8 +18,9 @@ from dither_client.commands import run
 from dither_server.doctor import database as database_module
 from dither_server.doctor import machine
 from dither_server.doctor.machine import examine_disk, examine_packages, examine_python, examine_time
+from testing.servers.listening import listening
 from testing.servers.process import ServerProcess, free_port, running
-from tests.server.conftest import open_site
+from testing.servers.site import open_site
 
 SECRET = "a-secret-of-the-tests-that-is-long-enough"
 
@@ -231,14 +231,9 @@ class _Other(BaseHTTPRequestHandler):
 
 def test_a_server_that_is_away_or_another_programs_is_seen(examine: Examine) -> None:
     assert "not reached" in examine("--url", f"http://127.0.0.1:{free_port()}")["server"]["found"]
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Other) as other:
-        thread = Thread(target=other.serve_forever, args=(0.01,))
-        thread.start()
-        url = f"http://127.0.0.1:{other.server_port}"
+    with listening(ThreadingHTTPServer(("127.0.0.1", 0), _Other)) as url:
         assert "no server of Dither" in examine("--url", url)["server"]["found"]
         assert "insist on https" in examine("--url", "http://survey.invalid")["https"]["advice"]
-        other.shutdown()
-        thread.join()
     assert state(examine("--url", "https://survey.invalid"), "server") == "mend"
 
 

@@ -1,7 +1,8 @@
 import shutil
 from pathlib import Path
 
-from tests.server.conftest import ADMIN, Site, open_site, problem
+from testing.servers.defaults import ADMIN
+from testing.servers.site import Site, open_site, problem
 
 
 def test_a_server_is_live_and_ready(any_site: Site) -> None:

@@ -20,8 +20,9 @@ from dither_server.database.engine import make_engine
 from dither_server.database.reads import Store
 from dither_server.logs import log_formatter
 from testing.patience import PATIENCE
+from testing.servers.defaults import ADMIN, SPEC
 from testing.servers.process import ServerProcess, running
-from tests.server.conftest import ADMIN, SPEC, Site, problem
+from testing.servers.site import Site, problem
 
 ADDRESS = "127.0.0.77"
 """Where the respondents of the tests come from; this machine's, too."""

@@ -9,7 +9,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from dither_estimator.learning.learner import Learner
 from dither_server.metrics import MAX_SERIES, Metrics
 from testing.repository import DOCS
-from tests.server.conftest import ADMIN, FakeClock, Site, open_site, problem
+from testing.servers.defaults import ADMIN
+from testing.servers.site import FakeClock, Site, open_site, problem
 
 LABELS = {"call", "collection", "generation", "le", "outcome", "status"}
 

@@ -19,8 +19,9 @@ import yaml
 from dither_server.http.problems import _PROBLEMS
 from testing.patience import PATIENCE, until
 from testing.repository import DOCS
+from testing.servers.defaults import ADMIN, SPEC
 from testing.servers.process import ServerProcess, free_port, running
-from tests.server.conftest import ADMIN, SPEC, Site, open_site
+from testing.servers.site import Site, open_site
 
 DASHBOARD: dict[str, Any] = json.loads((DOCS / "grafana" / "dither.json").read_text())
 RULES: list[dict[str, Any]] = yaml.safe_load((DOCS / "prometheus" / "alerts.yml").read_text())["groups"][0]["rules"]

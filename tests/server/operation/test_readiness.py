@@ -8,9 +8,10 @@ import pytest
 from dither_server.answers.writer import Writer
 from dither_server.owner.thread import Owner
 from testing.patience import PATIENCE, until
-from testing.servers.cluster import own_cluster
+from testing.servers.cluster import Cluster
+from testing.servers.defaults import ADMIN
 from testing.servers.process import ServerProcess, running
-from tests.server.conftest import ADMIN, Site, open_site, problem
+from testing.servers.site import Site, open_site, problem
 
 
 def ready(server: ServerProcess) -> int:
@@ -29,8 +30,8 @@ def turns(server: ServerProcess, status: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.postgres
-def test_readiness_follows_a_postgresql_that_goes_hangs_and_comes_back() -> None:
-    with own_cluster() as cluster, running(cluster.url) as server:
+def test_readiness_follows_a_postgresql_that_goes_hangs_and_comes_back(cluster: Cluster) -> None:
+    with running(cluster.create_database()) as server:
         turns(server, 200)
         cluster.freeze()
         try:
@@ -42,7 +43,7 @@ def test_readiness_follows_a_postgresql_that_goes_hangs_and_comes_back() -> None
         finally:
             cluster.thaw()
         turns(server, 200)
-        cluster.stop()
+        cluster.stop("immediate")
         turns(server, 503)
         assert httpx2.get(f"{server.url}/healthz", timeout=PATIENCE).status_code == 200
         cluster.start()

@@ -6,7 +6,7 @@ import pytest
 
 from dither_client.tables.counts import read_counts
 from testing.reader import blocks
-from tests.server.conftest import open_site
+from testing.servers.site import open_site
 
 
 @pytest.mark.postgres

@@ -23,9 +23,11 @@ from dither_server.access.first_admin import make_first_admin
 from dither_server.database.engine import make_engine, upgrade
 from dither_server.database.schema import tokens
 from dither_server.settings import Settings
+from testing.databases import check_counts
 from testing.patience import PATIENCE
+from testing.servers.defaults import ADMIN, SPEC
 from testing.servers.process import UNHURRIED, ServerProcess, running
-from tests.server.conftest import ADMIN, SPEC, check_counts, open_site
+from testing.servers.site import open_site
 
 
 def create(server: ServerProcess, **fields: Any) -> str:

@@ -20,7 +20,8 @@ from dither_server.owner import persistence as kept_module
 from dither_server.owner import thread as owner
 from dither_server.owner.collection_learner import Keeper, Published, Question
 from testing.patience import PATIENCE, until
-from tests.server.conftest import ADMIN, FakeClock, Site, open_site
+from testing.servers.defaults import ADMIN
+from testing.servers.site import FakeClock, Site, open_site
 
 
 def edit(url: str, change: Callable[[Connection], object]) -> Any:

@@ -24,8 +24,9 @@ from dither_server.simulate.behaviours import Behaviours, draw_roles
 from dither_server.simulate.in_process import simulate_in_process
 from dither_server.simulate.over_http import simulate_over_http
 from testing.patience import until
-from testing.servers.served import ADMIN_TOKEN, serving
-from tests.server.conftest import Site
+from testing.servers.defaults import ADMIN_TOKEN
+from testing.servers.served import serving
+from testing.servers.site import Site
 from tests.server.replicas.test_replicas import replicas
 
 EVER = 60.0

@@ -1,6 +1,6 @@
 import re
 
-from tests.server.conftest import Site, problem
+from testing.servers.site import Site, problem
 
 
 def test_the_page_to_answer_on_runs_scripts_of_this_server_alone(site: Site) -> None:

@@ -17,7 +17,7 @@ from dither_server.pages.precision import Plans
 from dither_server.pages.rendering import STATIC
 from dither_server.pages.sentences import find
 from testing.servers.pages import send_form, sign_in
-from tests.server.conftest import START, Site, problem
+from testing.servers.site import START, Site, problem
 
 SECOND = 1000
 

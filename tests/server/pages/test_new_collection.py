@@ -11,8 +11,9 @@ from dither_estimator.specification.specification import Specification
 from dither_server.collections.specification import CollectionSpec, parse_spec
 from dither_server.pages.advice import Advice, advise
 from dither_server.pages.new_collection import CHOICES, specification_of
+from testing.servers.defaults import ADMIN
 from testing.servers.pages import send_form, sign_in
-from tests.server.conftest import ADMIN, Site, problem
+from testing.servers.site import Site, problem
 
 FORM = {
     "name": "Wages & <more>",

@@ -3,7 +3,7 @@ import re
 import pytest
 
 from testing.servers.pages import sign_in
-from tests.server.conftest import Site, problem
+from testing.servers.site import Site, problem
 
 
 @pytest.mark.parametrize("path", ["/", "/docs", "/sign-in", "/new", "/collections/{}"])

@@ -15,7 +15,8 @@ from dither_server.replicas import membership
 from dither_server.replicas.leases import preferred
 from dither_server.tickets.packing import pack_query
 from testing.patience import PATIENCE, until
-from tests.server.conftest import ADMIN, FakeClock, Site, open_site, problem
+from testing.servers.defaults import ADMIN
+from testing.servers.site import FakeClock, Site, open_site, problem
 
 
 @contextmanager

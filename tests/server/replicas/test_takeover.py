@@ -12,13 +12,14 @@ from dither_server.database.engine import make_engine
 from dither_server.database.schema import answers, publications, snapshots
 from dither_server.replicas.membership import BEAT_SECONDS, LEASE_SECONDS
 from dither_server.service.poller import POLL_SECONDS
+from testing.databases import check_counts
 from testing.patience import PATIENCE, ever
+from testing.servers.defaults import RETRY_KEY
 from testing.servers.fleet import Fleet
-from tests.server.conftest import RETRY_KEY, check_counts
 
 RESPONDENTS = 4
 TAKEOVER = 5.0
-"""Seconds from the owner's death to the first answer that another has learnt since, as `benchmarks.faults` measures."""
+"""Seconds from the owner's death to the first answer that another has learnt since, as `testing.long` measures."""
 TAKEOVERS = 2
 """In a test."""
 
@@ -92,13 +93,13 @@ def test_when_the_owner_is_killed_another_takes_over_and_nothing_is_lost_or_coun
 
 async def stop_and_continue(fleet: Fleet, url: str) -> None:
     stopped = await wait_for_owner(fleet)
-    fleet.send(stopped, signal.SIGSTOP)
     process = fleet.processes.pop(stopped)
+    process.signal(signal.SIGSTOP)
     await goes_on(fleet)
     heir = await wait_for_owner(fleet)
     before = stored(url)
     fleet.processes[stopped] = process
-    fleet.send(stopped, signal.SIGCONT)
+    process.signal(signal.SIGCONT)
     for _ in range(30):
         await asyncio.sleep(0.1)
         after = stored(url)

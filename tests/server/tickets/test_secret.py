@@ -9,7 +9,7 @@ from dither_server.errors import StartRefused
 from dither_server.service.service import prepare
 from dither_server.settings import Settings
 from dither_server.tickets.secret import Keys, load_secret
-from tests.server.conftest import open_site
+from testing.servers.site import open_site
 
 
 def on_sqlite(folder: Path) -> Settings:

@@ -11,7 +11,7 @@ from dither_server.tickets.key_ring import KeyRing, TicketKey
 from dither_server.tickets.office import MAX_TICKET, SKEW, TICKET_LIFE, TicketOffice
 from dither_server.tickets.packing import pack_query
 from dither_server.tickets.secret import Keys
-from tests.server.conftest import START, FakeClock
+from testing.servers.site import START, FakeClock
 
 QUERY = pack_query(Laplace(6.0, 6.25, 1, "0.5", "log"))
 

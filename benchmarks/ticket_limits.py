@@ -10,13 +10,12 @@ from starlette.requests import HTTPConnection
 
 from benchmarks.load import send
 from benchmarks.machine import cpu_seconds
-from benchmarks.servers import TOKEN, Target, new_collection
-from benchmarks.tables import print_table
+from benchmarks.servers import Target, dither_server, new_collection
 from dither_client.addresses import collection_path
 from dither_client.protocol.respondent import JSON_HEADERS, Send
 from dither_server.access.limits import TicketLimits
 from dither_server.settings import Settings
-from dither_server.simulate.server_process import ServerProcess, running_server
+from testing.tables import print_table
 
 __all__ = ["main"]
 
@@ -58,17 +57,13 @@ def _over_http(folder: Path, limited: dict[str, str]) -> tuple[list[list[float]]
     cpus: list[list[float]] = [[], []]
     for name in ("plain", "limited"):
         (folder / name).mkdir()
-    with (
-        running_server(folder / "plain", TOKEN) as plain,
-        running_server(folder / "limited", TOKEN, 0, None, **limited) as other,
-    ):
+    with dither_server(folder / "plain") as plain, dither_server(folder / "limited", None, **limited) as other:
         works = []
-        servers: list[tuple[ServerProcess, dict[str, str]]] = [(plain, {}), (other, {"x-forwarded-for": "192.0.2.7"})]
-        for server, headers in servers:
-            target = Target(server.url, server.pid)
+        servers: list[tuple[Target, dict[str, str]]] = [(plain, {}), (other, {"x-forwarded-for": "192.0.2.7"})]
+        for target, headers in servers:
             collection = new_collection(target)
             ask = Send("POST", collection_path(collection, "tickets"), b"{}", {**JSON_HEADERS, **headers})
-            works.append((server.pid, partial(send, target, [ask] * _REQUESTS)))
+            works.append((target.pid, partial(send, target, [ask] * _REQUESTS)))
         for _ in range(_ROUNDS):
             for at, (pid, work) in enumerate(works):
                 cpu, began = cpu_seconds(pid), time.perf_counter()

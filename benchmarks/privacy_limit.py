@@ -1,6 +1,6 @@
 """How near each mechanism's design comes to the limit of any ε-LDP mechanism, and what a staircase query looks like.
 
-`python -m benchmarks.limit normal,laplace 0.5,1` for some families and ε.
+`python -m benchmarks.privacy_limit normal,laplace 0.5,1` for some families and ε.
 """
 
 import sys
@@ -10,13 +10,13 @@ from time import process_time
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks.tables import print_table
 from dither_client import Staircase
 from dither_estimator.design.design import Mechanism, optimal_design
 from dither_estimator.design.goal import Goal, parse_goal
 from dither_estimator.design.limit import privacy_limit
 from dither_estimator.design.member import Member
 from dither_estimator.families import Family, families, find_family
+from testing.tables import print_table
 
 __all__ = ["main"]
 

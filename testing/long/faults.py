@@ -1,8 +1,10 @@
 """Faults under load: how long until the service answers again, and whether anything acknowledged was lost.
 
-`python -m benchmarks.faults [KILLS [TIMES]]`: for each database so many kill -9 of the server, and of the one of three
-that runs the particle system (50 each); each other fault so many times (5). PostgreSQL is a cluster of its own; a full
-disk takes the right to mount one, else it is left out.
+    python -m testing.long.faults [KILLS [TIMES]]
+
+For each database so many kill -9 of the server, and of the one of three that runs the particle system (50 each); each
+other fault so many times (5). PostgreSQL is a cluster of its own; a full disk takes the right to mount one, else it is
+left out.
 """
 
 import asyncio
@@ -13,9 +15,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
 
-from benchmarks.tables import print_table
 from testing.faults.checker import check
-from testing.faults.cluster import Cluster, make_cluster
 from testing.faults.disk import DiskMissing, small_disk
 from testing.faults.load import Load, under_load
 from testing.faults.proxy import make_proxy
@@ -31,6 +31,8 @@ from testing.faults.scenarios import (
     restart_postgres,
     silence_postgres,
 )
+from testing.servers.cluster import Cluster, make_cluster
+from testing.tables import print_table
 
 __all__ = ["main"]
 

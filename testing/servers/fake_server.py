@@ -4,10 +4,13 @@ import json
 import threading
 from collections import deque
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from testing.servers.listening import listening
 
 __all__ = ["GAUSSIAN", "LAPLACE", "RANDOMIZED", "Failure", "FakeServer", "Recorded"]
 
@@ -70,15 +73,11 @@ class FakeServer:
             def log_message(self, format: str, *args: Any) -> None:
                 pass
 
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._http.server_port}"
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,))
-        self._thread.start()
+        self._running = ExitStack()
+        self.url = self._running.enter_context(listening(ThreadingHTTPServer(("127.0.0.1", 0), Handler)))
 
     def close(self) -> None:
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join()
+        self._running.close()
 
     def sent_to(self, path: str) -> list[bytes]:
         """The bodies of the requests to a path, in order."""

@@ -5,6 +5,8 @@ side and in the middle. For sets of answers that are fixed beforehand, the chanc
 from both sides (Clopper & Pearson 1934), all at once by Bonferroni's inequality. The largest `log(lower bound / upper
 bound)` over sets and pairs of values is then a lower bound of the client's ε at that confidence. A client that keeps
 its promise exceeds what it charges with a probability below `FALSE_ALARMS`.
+
+    python -m testing.long.audit [ANSWERS]
 """
 
 import math
@@ -22,12 +24,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import beta
 
-from benchmarks.question_server import asking
-from benchmarks.tables import print_table
 from dither_client import Client, Gaussian, Laplace, MemoryLedger, Query, RandomizedResponse, Staircase, parse_query
 from dither_client.ledger.protocol import LedgerProtocol
 from dither_client.mechanisms.gaussian_epsilon import gaussian_epsilon
 from dither_client.mechanisms.sampling import RandBelow, discrete_laplace
+from testing.servers.question_server import asking
+from testing.tables import print_table
 
 __all__ = [
     "BROKEN", "FALSE_ALARMS", "QUESTIONS", "Verdict", "audit", "broken_client", "detectable", "epsilon_bound", "main",

@@ -2,7 +2,6 @@
 
 import json
 import socketserver
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from typing import Any
 
 from dither_client import Query
 from dither_client.mechanisms.epsilon import json_epsilon
+from testing.servers.listening import listening
 
 __all__ = ["Heard", "QuestionServer", "asking", "terms_of"]
 
@@ -75,13 +75,7 @@ def asking(query: Query) -> Iterator[QuestionServer]:
                     questions.issued[data["ticket"]] = time.perf_counter_ns()
                 self.wfile.write(head.encode() + b"\r\n\r\n" + content)
 
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        questions.url = f"http://127.0.0.1:{server.server_address[1]}"
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield questions
-        finally:
-            server.shutdown()
-            thread.join()
+    server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    with listening(server) as questions.url:
+        yield questions

@@ -1,6 +1,6 @@
 """What no client sends: 100,000 mutated bodies and requests after the server's own OpenAPI, over real HTTP.
 
-    python -m benchmarks.fuzz [--bodies 100000] [--examples 200] [--seed 1]
+    python -m testing.long.fuzz [--bodies 100000] [--examples 200] [--seed 1]
 
 Bodies are mutated from valid ones, by a seeded generator, and sent to a server process on SQLite. No reply may be a 5xx
 or a status that the OpenAPI document does not name, every refusal must be a problem document, what is stored must be
@@ -24,18 +24,18 @@ from typing import Any
 
 from sqlalchemy import create_engine, text
 
-from benchmarks.mutations import mutated
-from benchmarks.tables import print_table
 from dither_client import Admin, Client, MemoryLedger
 from dither_client.addresses import parse_address
 from dither_client.protocol.respondent import JSON_HEADERS, ConnectionFailed, Send
 from dither_client.transport.json_api import Api
 from dither_server.simulate.connections import Connections
-from dither_server.simulate.server_process import database_url, running_server
+from testing.long.mutations import mutated
+from testing.servers.defaults import ADMIN_TOKEN
+from testing.servers.process import running
+from testing.tables import print_table
 
 __all__ = ["Target", "check_alive", "check_schema", "check_stored", "main", "prepare", "rows", "send_mutated"]
 
-_TOKEN = "benchmark"
 _CONNECTIONS = 16
 _SPEC = {"name": "Fuzz", "family": "normal", "epsilon": 1, "range": [-5, 5], "particles": 100}
 _DOCUMENTED = ("not_a_server_error", "status_code_conformance", "content_type_conformance")
@@ -63,20 +63,20 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--examples", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory() as folder, running_server(Path(folder), _TOKEN) as server:
-        targets = prepare(server.url, _TOKEN)
-        before = rows(database_url(Path(folder)))
+    with tempfile.TemporaryDirectory() as folder, running(f"sqlite:///{folder}/test.sqlite") as server:
+        targets = prepare(server.url, ADMIN_TOKEN)
+        before = rows(server.database)
         began = time.perf_counter()
-        statuses = send_mutated(server.url, _TOKEN, targets, given.bodies, given.seed)
+        statuses = send_mutated(server.url, ADMIN_TOKEN, targets, given.bodies, given.seed)
         seconds = time.perf_counter() - began
-        check_stored(database_url(Path(folder)), before, statuses)
-        check_alive(server.url, _TOKEN)
+        check_stored(server.database, before, statuses)
+        check_alive(server.url, ADMIN_TOKEN)
         title = f"Fuzz: {given.bodies:,} mutated bodies, seed {given.seed}, {seconds:.0f} s: stored is what got 201"
         print_table(title, ("call", "replies by status"), _table(statuses))
-        for token in (_TOKEN, None):
-            summary = check_schema(server.url, token, _TOKEN, given.examples, given.seed, Path(folder))
+        for token in (ADMIN_TOKEN, None):
+            summary = check_schema(server.url, token, ADMIN_TOKEN, given.examples, given.seed, Path(folder))
             print(f"schemathesis, {'with' if token else 'without'} an admin's token: {summary}\n")
-        check_alive(server.url, _TOKEN)
+        check_alive(server.url, ADMIN_TOKEN)
 
 
 def prepare(url: str, token: str) -> list[Target]:
