@@ -1,4 +1,4 @@
-"""A hook of MkDocs: pages from outside docs/, and links that lead where a page is on the site.
+"""A hook of MkDocs: pages from outside docs/, the reference, and links that lead where a page is on the site.
 
 The sources are written to be read in the repository, where links are paths of files. On the site a link to a page leads
 to it, and a link to any other file of the repository becomes its words. A link to nothing stops the build.
@@ -13,6 +13,8 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+
+from docs_build.reference import REFERENCE
 
 __all__ = ["PAGES", "on_files", "on_page_markdown", "relink"]
 
@@ -35,6 +37,8 @@ _CODE = re.compile(r"```.*?```", re.DOTALL)
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     for source, page in PAGES.items():
         files.append(File.generated(config, page, abs_src_path=str(ROOT / source)))
+    for page, text in REFERENCE.items():
+        files.append(File.generated(config, page, content=text()))
     return files
 
 
@@ -51,7 +55,7 @@ def relink(markdown: str, page: str) -> str:
         if not target or re.match(r"[a-z]+:", target):
             return link[0]
         file = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
-        if not (ROOT / file).exists():
+        if not (ROOT / file).exists() and file.removeprefix("docs/") not in REFERENCE:
             raise PluginError(f"{source} has a link to {target}, which does not exist.")
         there = PAGES.get(file) or (file.removeprefix("docs/") if file.startswith("docs/") else None)
         if there is None:

@@ -1,27 +1,20 @@
-"""`make reference`: writes docs/reference, the pages that the program describes itself in."""
+"""The pages that the program describes itself in, by their path on the site."""
 
-from pathlib import Path
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 from docs_build.reference_commands import commands_page, settings_page
 from docs_build.reference_http import http_page
 from docs_build.reference_python import python_page
 
-__all__ = ["FOLDER", "pages"]
+__all__ = ["REFERENCE"]
 
-FOLDER = Path(__file__).parent.parent / "docs" / "reference"
-
-
-def pages() -> dict[str, str]:
-    """Each file's name and content."""
-    return {
-        "commands.md": commands_page(),
-        "http.md": http_page(),
-        "python.md": python_page(),
-        "settings.md": settings_page(),
+REFERENCE: Mapping[str, Callable[[], str]] = MappingProxyType(
+    {
+        "reference/http.md": http_page,
+        "reference/python.md": python_page,
+        "reference/commands.md": commands_page,
+        "reference/settings.md": settings_page,
     }
-
-
-if __name__ == "__main__":
-    FOLDER.mkdir(exist_ok=True)
-    for name, text in pages().items():
-        (FOLDER / name).write_text(text, encoding="utf-8")
+)
+"""What writes each page."""

@@ -33,7 +33,7 @@ def python_page() -> str:
 
 
 def _definitions() -> Iterator[ast.ClassDef | ast.FunctionDef]:
-    for file in sorted(_FOLDER.glob("*.py")):
+    for file in sorted(_FOLDER.rglob("*.py")):
         for node in ast.parse(file.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ClassDef | ast.FunctionDef):
                 yield node
@@ -83,7 +83,7 @@ def _words(node: ast.ClassDef | _Function) -> str:
 
 
 def _written(name: str) -> str:
-    for file in sorted(_FOLDER.glob("*.py")):
+    for file in sorted(_FOLDER.rglob("*.py")):
         for node in ast.parse(file.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
                 return ast.unparse(node.value)

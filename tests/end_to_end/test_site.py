@@ -1,5 +1,6 @@
 """The documentation as a site: links lead where pages are, and nothing is loaded from another host."""
 
+import html
 import re
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from mkdocs.config import load_config
 from mkdocs.exceptions import PluginError
 
 from docs_build.pages import ROOT, relink
+from docs_build.reference import REFERENCE
 
 _LOADS = r'<(?:script|img|iframe|source)[^>]* src="((?:https?:)?//[^"]+)"|<link[^>]* href="((?:https?:)?//[^"]+)"'
 
@@ -38,6 +40,15 @@ def test_every_page_is_in_the_navigation(site: Path) -> None:
         assert f'href="{page.stem}.html"' in start or page.stem == "index", page.name
 
 
+def test_the_reference_is_built(site: Path) -> None:
+    for page, text in REFERENCE.items():
+        built = html.unescape((site / page).with_suffix(".html").read_text())
+        headings = [line.lstrip("# ").strip("`") for line in text().splitlines() if line.startswith("#")]
+        assert len(headings) > 0
+        assert all(heading in built for heading in headings), page
+    assert 'href="reference/http.html"' in (site / "reference.html").read_text()
+
+
 def test_what_would_be_loaded_is_found() -> None:
     assert re.findall(_LOADS, '<link rel="stylesheet" href="https://fonts.example/a.css">')
     assert re.findall(_LOADS, '<script async src="//cdn.example/a.js">')
@@ -48,8 +59,9 @@ def test_what_would_be_loaded_is_found() -> None:
     [
         ("start.md", "[x](docs/limits.md#poison)", "[x](limits.md#poison)"),
         ("start.md", "![x](docs/images/demo.png)", "![x](images/demo.png)"),
-        ("limits.md", "[x](../benchmarks/README.md#poison)", "[x](benchmarks.md#poison)"),
+        ("limits.md", "[x](../benchmarks/README.md#memory)", "[x](benchmarks.md#memory)"),
         ("benchmarks.md", "[x](../docs/papers.md)", "[x](papers.md)"),
+        ("reference.md", "[x](reference/http.md)", "[x](reference/http.md)"),
         ("papers/ops-figure-1.md", "[x](../limits.md)", "[x](../limits.md)"),
         ("threat-model.md", "[`test_sampling`](../tests/client/mechanisms/test_sampling.py)", "`test_sampling`"),
         ("index.md", "[x](https://example.org/a)", "[x](https://example.org/a)"),
