@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from dither_client import Ledger
-from tests.server.conftest import Site, open_site, problem
+from testing.servers.site import Site, open_site, problem
 
 FILES = Path(__file__).with_name("made_before")
 FACTS = json.loads((FILES / "facts.json").read_text(encoding="utf-8"))
