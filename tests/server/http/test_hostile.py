@@ -24,7 +24,6 @@ from dither_server.http.bodies import (
     validate_body,
 )
 from dither_server.http.connections import MAX_ADDRESS, MAX_HEAD, MAX_HEADERS, MAX_SEMICOLONS
-from dither_server.settings import Settings
 from testing.patience import PATIENCE
 from testing.servers.defaults import ADMIN, SPEC
 from testing.servers.process import ServerProcess, running
