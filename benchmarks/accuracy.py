@@ -82,9 +82,9 @@ def _simulate(fields: dict[str, Any], seed: int) -> tuple[list[float], list[bool
         roles = draw_roles(rng, Behaviours(), RESPONDENTS)
         learner = Learner(Specification.from_json(fields), for_learner)
         posterior = simulate_in_process(learner, people.values, roles, np.random.default_rng(for_noise)).posterior
-    summaries = [(posterior["posterior"][name], true) for name, true in TRUTH.items()]
-    errors = [summary["mean"] - true for summary, true in summaries]
-    return errors, [summary["q05"] <= true <= summary["q95"] for summary, true in summaries], posterior["queries"]
+    summaries = [(posterior.posterior[name], true) for name, true in TRUTH.items()]
+    errors = [summary.mean - true for summary, true in summaries]
+    return errors, [summary.q05 <= true <= summary.q95 for summary, true in summaries], posterior.queries
 
 
 if __name__ == "__main__":

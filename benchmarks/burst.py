@@ -24,6 +24,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.machine import LOAD_CORE, on_core, postgres_database
 from benchmarks.servers import TOKEN, Target, dither_server, new_collection
 from dither_client.addresses import collection_path
+from dither_client.posterior.wire import to_json
 from dither_client.transport.json_api import Api
 from dither_estimator.learning.learner import Learner
 from dither_estimator.specification.specification import Specification
@@ -163,7 +164,7 @@ def _in_process(epsilon: int, size: int, outstanding: int, seed: int) -> _Burst:
         roles = draw_roles(np.random.default_rng(seed), Behaviours(), size)
         rng = np.random.default_rng(seed)
         outcome = simulate_in_process(learner, _values(size, seed), roles, rng, outstanding=outstanding)
-    return _Burst(_sds(outcome.posterior["posterior"]))
+    return _Burst(_sds(to_json(outcome.posterior.posterior)))
 
 
 def _sds(posterior: Any) -> tuple[float, float]:

@@ -157,11 +157,11 @@ def _variances(spec: Specification) -> FloatArray:
 
 
 def _row(keeper: Keeper, variances: FloatArray) -> tuple[str, ...]:
-    posterior = keeper.publish().posterior["posterior"]
+    posterior = keeper.publish().posterior.posterior
     found = [posterior[name] for name in ("mu", "sigma")]
     limits = np.sqrt(variances / keeper.answers)
-    shown = [f"{one['mean']:.5f} ± {one['sd']:.5f}" for one in found]
-    off = [(one["mean"] - true) / one["sd"] for one, true in zip(found, _TRUTH, strict=True)]
+    shown = [f"{one.mean:.5f} ± {one.sd:.5f}" for one in found]
+    off = [(one.mean - true) / one.sd for one, true in zip(found, _TRUTH, strict=True)]
     return f"{keeper.answers:,}", *shown, ", ".join(f"{x:.5f}" for x in limits), ", ".join(f"{x:+.1f}" for x in off)
 
 

@@ -80,8 +80,8 @@ def _measure(size: int, seed: int, particles: int) -> _Measured:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "linux" else 1024**2)
     return _Measured(
         seconds=outcome.estimator_seconds,
-        queries=outcome.posterior["queries"],
-        moves=outcome.posterior["moves"],
+        queries=outcome.posterior.queries,
+        moves=outcome.posterior.moves,
         state_bytes=len(learner.snapshot()),
         peak_mebibytes=peak,
     )

@@ -108,13 +108,13 @@ def _simulate(wages: FloatArray, mechanism: str, share: float, seed: int) -> _Fo
         roles = draw_roles(rng, Behaviours(), len(values))
         learner = Learner(spec, for_learner)
         posterior = simulate_in_process(learner, values, roles, np.random.default_rng(for_noise)).posterior
-    lognormal, normal = posterior["families"]
+    lognormal, normal = posterior.families or ()
     return _Found(
-        log_ratio=lognormal["log_evidence"] - normal["log_evidence"],
-        error=float(np.hypot(lognormal["mc_error"], normal["mc_error"])),
-        cannot_tell=posterior["verdict"] == _CANNOT_TELL,
-        sds=(posterior["posterior"]["mu"]["sd"], posterior["posterior"]["sigma"]["sd"]),
-        questions=posterior["queries"],
+        log_ratio=lognormal.log_evidence - normal.log_evidence,
+        error=float(np.hypot(lognormal.mc_error, normal.mc_error)),
+        cannot_tell=posterior.verdict == _CANNOT_TELL,
+        sds=(posterior.posterior["mu"].sd, posterior.posterior["sigma"].sd),
+        questions=posterior.queries,
     )
 
 

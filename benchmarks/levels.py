@@ -162,7 +162,7 @@ def _run(epsilon: str, policy: str, levels: int | None, seed: int) -> tuple[floa
     rng = np.random.default_rng(seed)
     people = draw_population(rng, spec.family, {"mu": 50.0, "sigma": 10**0.5}, "identity", _RESPONDENTS)
     outcome = simulate_in_process(Learner(spec, seed), people.values, draw_roles(rng, Behaviours(), _RESPONDENTS), rng)
-    return outcome.posterior["posterior"]["mu"]["sd"], outcome.posterior["queries"]
+    return outcome.posterior.posterior["mu"].sd, outcome.posterior.queries
 
 
 if __name__ == "__main__":

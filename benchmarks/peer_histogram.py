@@ -145,8 +145,8 @@ def _posterior(spec: Specification, values: Floats, seed: int) -> Findings:
     noise, learning, coming = np.random.SeedSequence(seed).spawn(3)
     roles = draw_roles(np.random.default_rng(coming), Behaviours(), len(values))
     outcome = simulate_in_process(Learner(spec, learning), values, roles, np.random.default_rng(noise))
-    found = outcome.posterior["posterior"]
-    member = stats.norm(found["mu"]["mean"], found["sigma"]["mean"])
+    found = outcome.posterior.posterior
+    member = stats.norm(found["mu"].mean, found["sigma"].mean)
     return Findings(member.mean(), member.std(), member.ppf(PROBABILITIES), member.cdf)
 
 

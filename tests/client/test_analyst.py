@@ -8,6 +8,7 @@ import pytest
 
 from dither_client import Analyst, BadResponse, InvalidAddress, Laplace, MissingExtra, Particles, Problem, Retry
 from dither_client.posterior.posterior import parse_particles, parse_posterior, poison_sentence
+from dither_client.posterior.wire import PoisonBound
 from testing.servers.fake_server import ANALYST, POSTERIOR, Failure, FakeServer, problem
 
 
@@ -118,7 +119,7 @@ def test_a_poison_bound_that_is_none(poison: Any) -> None:
     ],
 )
 def test_the_sentence_on_poison(shift: Any, sentence: str) -> None:
-    assert poison_sentence({"share": 0.01, "shift": shift}) == f"If 1% of the answers were adversarial, {sentence}"
+    assert poison_sentence(PoisonBound(0.01, shift)) == f"If 1% of the answers were adversarial, {sentence}"
 
 
 def test_a_frame(analyst: Analyst) -> None:

@@ -15,6 +15,7 @@ from scipy.optimize import minimize
 from scipy.stats import norm
 
 from dither_client.commands import run
+from dither_client.posterior.wire import PosteriorReply, from_json
 from dither_estimator.design.design import Mechanism, optimal_design
 from dither_estimator.design.goal import parse_goal
 from dither_estimator.families import families
@@ -89,7 +90,7 @@ def test_what_an_epsilon_means_and_costs() -> None:
 
 def test_the_sentence_to_cite_is_the_dashboards() -> None:
     written = re.findall(r"^> (.*)$", (DOCS / "analysts.md").read_text(), flags=re.MULTILINE)
-    assert " ".join(written) == citation(TERMS, POSTERIOR)
+    assert " ".join(written) == citation(TERMS, from_json(PosteriorReply, POSTERIOR))
 
 
 @pytest.mark.slow

@@ -51,8 +51,8 @@ def posterior(
         print_json(data)
     else:
         typer.echo(repr(current))
-        if data.get("misfit") is not None:
-            typer.echo(misfit_sentence(data["misfit"]))
+        if current.misfit is not None:
+            typer.echo(misfit_sentence(current.misfit))
     for warning in warnings:
         console.print(f"Warning: {warning}", markup=False, highlight=False)
 

@@ -1,7 +1,7 @@
 """What an analyst reads: the posterior of one collection, and its weighted particles."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
@@ -12,6 +12,15 @@ from dither_client.errors import BadResponse
 from dither_client.extras import require_extra
 from dither_client.mechanisms.epsilon import by_epsilon_lines, wire_epsilon
 from dither_client.posterior.comparison import comparison_lines
+from dither_client.posterior.wire import (
+    QUANTILES,
+    FamilyEvidence,
+    Misfit,
+    PoisonBound,
+    PosteriorReply,
+    from_json,
+    to_json,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,9 +29,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Particles", "Posterior", "parse_particles", "parse_posterior", "poison_sentence", "rounded"]
 
-_QUANTILES = {0.05: "q05", 0.25: "q25", 0.5: "q50", 0.75: "q75", 0.95: "q95"}
-
-_SUMMARIES = ("mean", "sd", *_QUANTILES.values())
+_OLDER: dict[str, Any] = {"answers_by_epsilon": {}, "institutions": 0, "misfit": None, "poison": None}
+"""What a server says that is too old to say it."""
+_NO_BOUND = PoisonBound(0.0, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +76,9 @@ class Posterior:
     """The posterior after `answers` answers.
 
     `summaries[parameter]` has the mean, the sd and the quantiles q05 to q95; `covariance` is in the order of
-    `parameters`; `log_evidence` is in nats. Where several families are compared, `families` has for each of them
-    `family`, `transform`, `log_evidence`, `mc_error` (its Monte Carlo standard error) and `probability`, and `verdict`
-    names the one that is preferred or says "cannot tell yet". `particles()` fetches the weighted particles once, when
-    something first needs them, so they may rest on a few answers more.
+    `parameters`; `log_evidence` is in nats. Where several families are compared, `families` has the evidence of each,
+    and `verdict` names the one that is preferred or says "cannot tell yet". `particles()` fetches the weighted
+    particles once, when something first needs them, so they may rest on a few answers more.
     """
 
     collection: str
@@ -83,11 +91,13 @@ class Posterior:
     particles: Callable[[], Particles]
     answers_by_epsilon: dict[Fraction, int] = field(default_factory=dict)
     """How many answers came at each ε, increasing; empty if the server is too old to say."""
-    families: tuple[dict[str, Any], ...] = ()
+    families: tuple[FamilyEvidence, ...] = ()
     verdict: str | None = None
-    poison: dict[str, Any] | None = None
-    """`{"share", "shift": {PARAM: x}}`: how far off each parameter could be, were that share of the answers
-    adversarial; x is None where there is no bound. None from a server that does not say."""
+    poison: PoisonBound | None = None
+    """How far off each parameter could be, were a share of the answers adversarial. None from a server that does not
+    say."""
+    misfit: Misfit | None = None
+    """What the misfit check has found; None without one."""
     members: int = 0
     """How many members of institutions were counted."""
 
@@ -177,7 +187,7 @@ class Posterior:
         ]
 
     def _quantile(self, parameter: str, probability: float) -> float:
-        for known, name in _QUANTILES.items():
+        for name, known in QUANTILES.items():
             if math.isclose(probability, known):
                 return self.summaries[parameter][name]
         return self.particles().quantile(parameter, probability)
@@ -186,50 +196,37 @@ class Posterior:
 def parse_posterior(collection: str, data: Any, particles: Callable[[], Particles]) -> Posterior:
     """Raises `BadResponse`."""
     try:
-        return Posterior(
-            collection=collection,
-            summaries={
-                str(parameter): {name: float(summary[name]) for name in _SUMMARIES}
-                for parameter, summary in data["posterior"].items()
-            },
-            covariance=[[float(entry) for entry in row] for row in data["covariance"]],
-            answers=int(data["answers"]),
-            ess=float(data["ess"]),
-            log_evidence=float(data["log_evidence"]),
-            updated_at=str(data["updated_at"]),
-            particles=cache(particles),
-            members=int(data.get("members", 0)),
-            answers_by_epsilon=dict(
-                sorted((wire_epsilon(epsilon), int(n)) for epsilon, n in data.get("answers_by_epsilon", {}).items())
-            ),
-            families=tuple(_family(each) for each in data.get("families") or ()),
-            verdict=None if data.get("verdict") is None else str(data["verdict"]),
-            poison=None if data.get("poison") is None else _parse_poison(data["poison"]),
-        )
-    except (AttributeError, KeyError, TypeError, ValueError):
+        known = {**_OLDER, **data}
+        says_poison = known["poison"] is not None
+        reply = from_json(PosteriorReply, known if says_poison else known | {"poison": to_json(_NO_BOUND)})
+        by_epsilon = sorted((wire_epsilon(epsilon), n) for epsilon, n in reply.answers_by_epsilon.items())
+    except (TypeError, ValueError):
         raise BadResponse("the server's posterior is not one that this version can read") from None
+    return Posterior(
+        collection=collection,
+        summaries=to_json(reply.posterior),
+        covariance=to_json(reply.covariance),
+        answers=reply.answers,
+        ess=reply.ess,
+        log_evidence=reply.log_evidence,
+        updated_at=reply.updated_at,
+        particles=cache(particles),
+        members=reply.members,
+        answers_by_epsilon=dict(by_epsilon),
+        families=reply.families or (),
+        verdict=reply.verdict,
+        poison=reply.poison if says_poison else None,
+        misfit=reply.misfit,
+    )
 
 
-def _family(data: Any) -> dict[str, Any]:
-    return {
-        "family": str(data["family"]),
-        "transform": str(data["transform"]),
-        **{name: float(data[name]) for name in ("log_evidence", "mc_error", "probability")},
-    }
-
-
-def _parse_poison(data: Any) -> dict[str, Any]:
-    shift = {str(name): None if x is None else float(x) for name, x in data["shift"].items()}
-    return {"share": float(data["share"]), "shift": shift}
-
-
-def poison_sentence(poison: Mapping[str, Any]) -> str:
-    """What `{"share", "shift": {PARAM: x or None}}` means, in a sentence."""
+def poison_sentence(poison: PoisonBound) -> str:
+    """What a bound means, in a sentence."""
     amounts = [
-        f"{name} {'by' if i else 'could be off by'} {_amount(x)}" for i, (name, x) in enumerate(poison["shift"].items())
+        f"{name} {'by' if i else 'could be off by'} {_amount(x)}" for i, (name, x) in enumerate(poison.shift.items())
     ]
     listed = " and ".join([", ".join(amounts[:-1]), amounts[-1]] if len(amounts) > 1 else amounts)
-    return f"If {100 * poison['share']:g}% of the answers were adversarial, {listed}."
+    return f"If {100 * poison.share:g}% of the answers were adversarial, {listed}."
 
 
 def _amount(bound: float | None) -> str:

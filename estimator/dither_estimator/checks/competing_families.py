@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from dither_client import Transform
+from dither_client.posterior.wire import FamilyEvidence
 from dither_estimator.families import FloatArray
 from dither_estimator.particles.evidence import Evidence
 
-__all__ = ["CANNOT_TELL", "Comparison", "FamilyEvidence", "compare"]
+__all__ = ["CANNOT_TELL", "Comparison", "compare"]
 
 CANNOT_TELL = "cannot tell yet"
 
@@ -21,35 +21,11 @@ _ERRORS = 2.0
 
 
 @dataclass(frozen=True)
-class FamilyEvidence:
-    """One family's part of a comparison."""
-
-    family: str
-    transform: Transform
-    evidence: Evidence
-    probability: float
-
-    def to_json(self) -> dict[str, Any]:
-        """`{"family", "transform", "log_evidence", "mc_error", "probability"}`."""
-        return {
-            "family": self.family,
-            "transform": self.transform,
-            "log_evidence": self.evidence.log,
-            "mc_error": self.evidence.error,
-            "probability": self.probability,
-        }
-
-
-@dataclass(frozen=True)
 class Comparison:
     """Families in the order in which they were given, and which of them is preferred, in words."""
 
     families: tuple[FamilyEvidence, ...]
     verdict: str
-
-    def to_json(self) -> dict[str, Any]:
-        """The fields `families` and `verdict` of the wire format."""
-        return {"families": [family.to_json() for family in self.families], "verdict": self.verdict}
 
 
 def compare(names: Sequence[tuple[str, Transform]], evidences: Sequence[Evidence]) -> Comparison:
@@ -58,7 +34,7 @@ def compare(names: Sequence[tuple[str, Transform]], evidences: Sequence[Evidence
     errors = np.array([evidence.error for evidence in evidences])
     probabilities = np.exp(logs - np.logaddexp.reduce(logs))
     rows = zip(names, evidences, probabilities.tolist(), strict=True)
-    families = tuple(FamilyEvidence(*name, evidence, probability) for name, evidence, probability in rows)
+    families = tuple(FamilyEvidence(*name, evidence.log, evidence.error, share) for name, evidence, share in rows)
     return Comparison(families, _verdict(names, logs, errors))
 
 

@@ -12,16 +12,17 @@ A posterior that is still wide, since the prior has a part in it, moves as its p
 The bound is conditional on the questions that were asked: poison also steers which are asked next.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dither_client.posterior.wire import PoisonBound
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.likelihood.counts import Counts
 from dither_estimator.mechanisms.channels import QueryGroup, group_queries
 
-__all__ = ["POISON_SHARE", "PoisonBound", "Survey", "poison_bound"]
+__all__ = ["POISON_SHARE", "Survey", "poison_bound"]
 
 POISON_SHARE = 0.01
 """The share of the answers that is taken to be adversarial."""
@@ -37,18 +38,6 @@ _PRECISION = 1e-3
 _RIDGE = 1e-9
 _SUBSAMPLE = 256
 """About so many particles, where they stand for a posterior that is still wide."""
-
-
-@dataclass(frozen=True)
-class PoisonBound:
-    """By how much a poisoned share of the answers can have moved each parameter's estimate; None without a bound."""
-
-    share: float
-    shift: Mapping[str, float | None]
-
-    def to_json(self) -> dict[str, object]:
-        """`{"share", "shift": {PARAM: x or null}}`."""
-        return {"share": self.share, "shift": dict(self.shift)}
 
 
 def poison_bound(

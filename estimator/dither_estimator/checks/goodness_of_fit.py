@@ -10,13 +10,13 @@ have, over the prior, exactly their law.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
 from dither_client import IntervalQuery, InvalidQuery, Query, Transform
+from dither_client.posterior.wire import Misfit, MisfitLook
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.likelihood.counts import Counts, total_answers
 from dither_estimator.mechanisms.channels import group_queries
@@ -65,19 +65,16 @@ class MisfitCheck:
         return max((look for look in self.looks if last < look <= check_answers), default=None)
 
 
-def misfit_report(check: MisfitCheck, family: Family, check_answers: int, made: Sequence[Look]) -> dict[str, Any]:
-    """What is told of the check, ready for JSON: an alarm is a p-value of at most `alpha` at any look."""
+def misfit_report(check: MisfitCheck, family: Family, check_answers: int, made: Sequence[Look]) -> Misfit:
+    """What is told of the check: an alarm is a p-value of at most `alpha` at any look."""
     last = made[-1].planned if made else 0
-    return {
-        "family": family.name,
-        "check_answers": check_answers,
-        "looks": [
-            {"check_answers": x.check_answers, "answers": x.answers, "p_value": x.p_value, "alpha": check.alpha}
-            for x in made
-        ],
-        "alarm": any(look.p_value <= check.alpha for look in made),
-        "next_look": min((look for look in check.looks if look > last), default=None),
-    }
+    return Misfit(
+        family=family.name,
+        check_answers=check_answers,
+        looks=tuple(MisfitLook(look.check_answers, look.answers, look.p_value, check.alpha) for look in made),
+        alarm=any(look.p_value <= check.alpha for look in made),
+        next_look=min((look for look in check.looks if look > last), default=None),
+    )
 
 
 def check_questions(

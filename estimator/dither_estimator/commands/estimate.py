@@ -50,8 +50,7 @@ def estimate(
 
 def _print(posterior: Posterior) -> None:
     rows = [
-        (name, *(f"{x:.6g}" for x in (s.mean, s.sd, s.quantiles["q05"], s.quantiles["q50"], s.quantiles["q95"])))
-        for name, s in posterior.parameters.items()
+        (name, *(f"{x:.6g}" for x in (s.mean, s.sd, s.q05, s.q50, s.q95))) for name, s in posterior.parameters.items()
     ]
     print_table(["", "mean", "sd", "5%", "50%", "95%"], rows)
     for line in by_epsilon_lines(posterior.answers_by_epsilon):
@@ -63,6 +62,6 @@ def _print(posterior: Posterior) -> None:
         f"effective sample size {posterior.ess:.0f} of {posterior.particles:,}"
     )
     if posterior.comparison is not None:
-        for line in comparison_lines(**posterior.comparison.to_json()):
+        for line in comparison_lines(posterior.comparison.families, posterior.comparison.verdict):
             typer.echo(line)
-    typer.echo(poison_sentence(posterior.poison.to_json()))
+    typer.echo(poison_sentence(posterior.poison))

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dither_client import Query
+from dither_client.posterior.wire import Misfit
 from dither_estimator.checks.goodness_of_fit import Look, check_questions, misfit_p_value, misfit_report
 from dither_estimator.learning.learner import Learner
 from dither_estimator.learning.summary import Posterior
@@ -87,7 +87,7 @@ class CheckedLearner:
         """The posterior of every answer but the check answers."""
         return self.learner.posterior()
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> Misfit:
         """What the check has found so far, as `misfit_report`."""
         return misfit_report(self._check, self.specification.family, self._check_answers, self.looks)
 

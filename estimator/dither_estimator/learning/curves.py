@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dither_client import Transform
+from dither_client.posterior.wire import QUANTILES
 from dither_estimator.families import Family, FloatArray, Parameter
-from dither_estimator.learning.summary import LEVELS, weighted_quantiles
+from dither_estimator.learning.summary import weighted_quantiles
 
 __all__ = ["Curve", "PopulationCurve", "parameter_density", "population_curve", "population_quantiles"]
 
@@ -76,10 +77,10 @@ def population_curve(
     cuts = np.log(edges) if transform == "log" else edges
     masses = np.diff(family.cdf(theta, cuts), axis=1)
     densities = masses / np.diff(edges)
-    levels = list(LEVELS.values())
+    levels = list(QUANTILES.values())
     found = np.array([weighted_quantiles(column, weights, levels) for column in densities.T])
     middles = (edges[1:] + edges[:-1]) / 2
-    return PopulationCurve(middles, dict(zip(LEVELS, found.T, strict=True)))
+    return PopulationCurve(middles, dict(zip(QUANTILES, found.T, strict=True)))
 
 
 def population_quantiles(

@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dither_client import Query
+from dither_client.posterior.wire import PoisonBound
 from dither_estimator.checks.competing_families import Comparison, compare
-from dither_estimator.checks.contamination import PoisonBound, poison_bound
+from dither_estimator.checks.contamination import poison_bound
 from dither_estimator.families import FloatArray
 from dither_estimator.learning.second_opinion import Steering
 from dither_estimator.learning.snapshot import InvalidSnapshot, State, read_snapshot, write_snapshot
@@ -212,7 +213,7 @@ class Learner:
             covariance=covariance,
             answers=self._answers,
             ess=effective_sample_size(system.log_weights),
-            log_evidence=comparison.families[0].evidence.log if comparison else system.log_evidence,
+            log_evidence=comparison.families[0].log_evidence if comparison else system.log_evidence,
             particles=len(system.log_weights),
             moves=system.moves,
             queries=len(system.counts),

@@ -8,27 +8,14 @@ from typing import Any
 import numpy as np
 
 from dither_client.mechanisms.epsilon import epsilon_text
+from dither_client.posterior.wire import QUANTILES, Misfit, ParameterSummary, PoisonBound, PosteriorReply, to_json
 from dither_estimator.checks.competing_families import Comparison
-from dither_estimator.checks.contamination import PoisonBound
 from dither_estimator.families import FloatArray
 
-__all__ = ["LEVELS", "ParameterSummary", "Posterior", "summarise", "weighted_quantiles"]
+__all__ = ["Posterior", "summarise", "weighted_quantiles"]
 
-LEVELS = {"q05": 0.05, "q25": 0.25, "q50": 0.5, "q75": 0.75, "q95": 0.95}
-"""The quantiles that every summary gives."""
-
-
-@dataclass(frozen=True)
-class ParameterSummary:
-    """Mean, standard deviation and quantiles of one parameter."""
-
-    mean: float
-    sd: float
-    quantiles: Mapping[str, float]
-
-    def to_json(self) -> dict[str, float]:
-        """`{"mean", "sd", "q05", …}`."""
-        return {"mean": self.mean, "sd": self.sd, **self.quantiles}
+_THE_SERVERS = {"institutions", "misfit", "updated_at"}
+"""Fields of a reply that a count table says nothing of."""
 
 
 @dataclass(frozen=True)
@@ -52,22 +39,30 @@ class Posterior:
     comparison: Comparison | None = None
     """Which family holds, where several are compared."""
 
+    def reply(self, *, institutions: int = 0, misfit: Misfit | None = None, updated_at: str = "") -> PosteriorReply:
+        """This posterior as it is sent, with what the server knows besides."""
+        return PosteriorReply(
+            posterior=dict(self.parameters),
+            covariance=tuple(map(tuple, self.covariance.tolist())),
+            answers=self.answers,
+            answers_by_epsilon={epsilon_text(e): n for e, n in sorted(self.answers_by_epsilon.items())},
+            institutions=institutions,
+            members=self.members,
+            ess=self.ess,
+            log_evidence=self.log_evidence,
+            particles=self.particles,
+            moves=self.moves,
+            queries=self.queries,
+            poison=self.poison,
+            misfit=misfit,
+            families=self.comparison.families if self.comparison else None,
+            verdict=self.comparison.verdict if self.comparison else None,
+            updated_at=updated_at,
+        )
+
     def to_json(self) -> dict[str, Any]:
-        """The object of the wire format."""
-        return {
-            "posterior": {name: summary.to_json() for name, summary in self.parameters.items()},
-            "covariance": self.covariance.tolist(),
-            "answers": self.answers,
-            "answers_by_epsilon": {epsilon_text(e): n for e, n in sorted(self.answers_by_epsilon.items())},
-            "members": self.members,
-            "ess": self.ess,
-            "log_evidence": self.log_evidence,
-            "particles": self.particles,
-            "moves": self.moves,
-            "queries": self.queries,
-            "poison": self.poison.to_json(),
-            **(self.comparison.to_json() if self.comparison else {}),
-        }
+        """The reply's JSON, without the fields that a server adds."""
+        return {name: value for name, value in to_json(self.reply()).items() if name not in _THE_SERVERS}
 
 
 def summarise(
@@ -78,12 +73,12 @@ def summarise(
     mean = theta[0] + weights @ (theta - theta[0])
     centred = theta - mean
     covariance: FloatArray = (centred * weights[:, None]).T @ centred
-    quantiles = [weighted_quantiles(column, weights, list(LEVELS.values())) for column in theta.T]
+    quantiles = [weighted_quantiles(column, weights, list(QUANTILES.values())) for column in theta.T]
     summaries = {
         name: ParameterSummary(
-            float(mean[j]),
-            float(np.sqrt(covariance[j, j])),
-            dict(zip(LEVELS, (float(q) for q in quantiles[j]), strict=True)),
+            mean=float(mean[j]),
+            sd=float(np.sqrt(covariance[j, j])),
+            **dict(zip(QUANTILES, quantiles[j].tolist(), strict=True)),
         )
         for j, name in enumerate(names)
     }

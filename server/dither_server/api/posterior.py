@@ -14,6 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.types import Receive, Scope, Send
 
 from dither_client import parse_query
+from dither_client.posterior.wire import PosteriorReply, to_json
 from dither_server.api.callers import (
     OPTIONAL_TOKEN,
     TOKEN,
@@ -26,7 +27,6 @@ from dither_server.api.messages import (
     AnswersReply,
     HistoryReply,
     ParticlesReply,
-    PosteriorReply,
     QualityReply,
     QueriesReply,
     examples,
@@ -62,7 +62,6 @@ def add_routes(app: FastAPI) -> None:
         posterior,
         show_posterior,
         response_model=PosteriorReply,
-        response_model_exclude_unset=True,
         responses={
             200: reply(
                 "The posterior of the answers learnt so far; of none, it is the prior.", posterior=examples.POSTERIOR
@@ -139,7 +138,7 @@ def add_routes(app: FastAPI) -> None:
     )
 
 
-async def show_posterior(request: Request, collection: CollectionOf, service: ServiceOf) -> Any:
+async def show_posterior(request: Request, collection: CollectionOf, service: ServiceOf) -> PosteriorReply:
     """Shows the posterior of every answer learnt so far; that may be milliseconds behind the answers stored."""
     await run_in_threadpool(check_reader, request, collection)
     return (await service.owner.published(collection)).posterior
@@ -274,7 +273,7 @@ async def _events(request: Request, collection: Collection, service: Service) ->
         state = service.collections.state(collection)
         if published is not sent:
             sent, silent = published, 0.0
-            yield _event("posterior", published.posterior)
+            yield _event("posterior", to_json(published.posterior))
         elif state != said and (state != "closed" or await run_in_threadpool(_learnt, service, published, collection)):
             said, silent = state, 0.0
             yield _event("state", {"state": state})
@@ -292,7 +291,7 @@ def _event(name: str, data: Mapping[str, Any]) -> str:
 def _learnt(service: Service, published: Published, collection: Collection) -> bool:
     """Whether all that is stored is in the posterior: answers, check answers, what institutions shared."""
     posterior, number = published.posterior, collection.number
-    checked = posterior["misfit"]["check_answers"] if posterior["misfit"] else 0
+    checked = posterior.misfit.check_answers if posterior.misfit else 0
     shared = service.institutions.totals([number]).get(number, 0)
-    known = (published.answers + checked, posterior["institutions"])
+    known = (published.answers + checked, posterior.institutions)
     return known == (service.store.total(number), shared)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dither_client import Query, parse_query
+from dither_client.posterior.wire import Misfit, PosteriorReply, to_json
 from dither_estimator.checks.goodness_of_fit import Look, check_questions, misfit_p_value, misfit_report
 from dither_estimator.learning.learner import InvalidSnapshot, Learner
 from dither_estimator.likelihood.counts import total_answers
@@ -54,8 +55,7 @@ class Published:
     pools: Mapping[Fraction, tuple[Question, ...]]
     """The questions of each ε, to be drawn from with equal probability."""
     answers: int
-    posterior: Mapping[str, Any]
-    """As on the wire."""
+    posterior: PosteriorReply
     particles: Particles | None
     """None where another process runs the particle system."""
     check_pools: Mapping[Fraction, tuple[Question, ...]] = field(default_factory=dict)
@@ -170,17 +170,15 @@ class Keeper:
         learner = self._learner
         size = pool_size(learner.answers, self._outstanding)
         choices = self.collection.specification.epsilon_choices
-        posterior = learner.posterior().to_json()
         pools = {epsilon: learner.pool(size, epsilon) for epsilon in choices}
         return Published(
             pools={epsilon: _questions(pool) for epsilon, pool in pools.items()},
             answers=learner.answers,
-            posterior={
-                **posterior,
-                "institutions": self._shares,
-                "misfit": self._misfit(),
-                "updated_at": iso_time(milliseconds(self._clock())),
-            },
+            posterior=learner.posterior().reply(
+                institutions=self._shares,
+                misfit=self._misfit(),
+                updated_at=iso_time(milliseconds(self._clock())),
+            ),
             particles=learner.particles(),
             renew_at=learner.renew_at,
             check_pools={epsilon: self._check_pool(epsilon) for epsilon in choices if self._check},
@@ -196,8 +194,8 @@ class Keeper:
         return HistoryRow(
             answers=published.answers,
             at=milliseconds(self._clock()),
-            ess=float(published.posterior["ess"]),
-            posterior=_json(published.posterior["posterior"]),
+            ess=published.posterior.ess,
+            posterior=_json(to_json(published.posterior.posterior)),
             query=published.pools[self.collection.specification.epsilon][0].json,
         )
 
@@ -210,7 +208,7 @@ class Keeper:
         one_level = spec.check_question(epsilon)
         return _questions(check_questions(spec.family, *self._learner.particles(), one_level, spec.transform), "check")
 
-    def _misfit(self) -> dict[str, Any] | None:
+    def _misfit(self) -> Misfit | None:
         if self._check is None:
             return None
         family = self.collection.specification.family

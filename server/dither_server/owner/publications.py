@@ -13,6 +13,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, select
 
 from dither_client import parse_query
+from dither_client.posterior.wire import PosteriorReply, from_json, to_json
 from dither_server.database.engine import database_time, insert_into
 from dither_server.database.schema import publications
 from dither_server.owner.collection_learner import Published, Question
@@ -64,7 +65,7 @@ def replace_publication(connection: Connection, collection: int, edition: Editio
 def published_text(published: Published) -> str:
     """Everything but the particles, as JSON."""
     content = {
-        "posterior": published.posterior,
+        "posterior": to_json(published.posterior),
         "pools": _pools_json(published.pools),
         "check_pools": _pools_json(published.check_pools),
         "renew_at": None if math.isinf(published.renew_at) else published.renew_at,
@@ -75,10 +76,11 @@ def published_text(published: Published) -> str:
 
 def _parse(text: str) -> Published:
     content = json.loads(text)
+    posterior = from_json(PosteriorReply, content["posterior"])
     return Published(
         pools=_parse_pools(content["pools"], "training"),
-        answers=content["posterior"]["answers"],
-        posterior=content["posterior"],
+        answers=posterior.answers,
+        posterior=posterior,
         particles=None,
         check_pools=_parse_pools(content["check_pools"], "check"),
         renew_at=math.inf if content.get("renew_at") is None else content["renew_at"],

@@ -292,7 +292,7 @@ class Owner:
         return published
 
     def _note(self, keeper: Keeper, began: tuple[int, float], published: Published) -> None:
-        collection, ess = keeper.collection, published.posterior["ess"]
+        collection, ess = keeper.collection, published.posterior.ess
         self._metrics.learnt(collection.id, collection.number, began, published.answers, ess, published.width)
 
     def _drop(self, number: int) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from dither_client import parse_query
+from dither_client.posterior.wire import QUANTILES, PosteriorReply, to_json
 from dither_estimator.learning.curves import parameter_density, population_curve
-from dither_estimator.learning.summary import LEVELS
 from dither_estimator.specification.specification import Specification
 from dither_server.database.reads import HistoryRow
 from dither_server.owner.collection_learner import Particles
@@ -23,15 +23,15 @@ _RECENT = 60_000
 
 
 def charts(
-    rows: Sequence[HistoryRow], posterior: Mapping[str, Any], curves: Mapping[str, Any], now: int
+    rows: Sequence[HistoryRow], posterior: PosteriorReply, curves: Mapping[str, Any], now: int
 ) -> dict[str, Any]:
     """Everything that is drawn of a collection at `now` (milliseconds); `curves` are those of the posterior."""
     return {
-        "answers": posterior["answers"],
-        "updated_at": posterior["updated_at"],
+        "answers": posterior.answers,
+        "updated_at": posterior.updated_at,
         "parameters": _trajectories(rows, posterior),
         "questions": _questions(rows),
-        "pace": pace(rows, posterior["answers"], now),
+        "pace": pace(rows, posterior.answers, now),
         **curves,
     }
 
@@ -73,16 +73,16 @@ def rate(rows: Sequence[HistoryRow], answers: int, began: int, now: int) -> floa
     return (answers - known) * 60_000 / max(1, now - at)
 
 
-def _trajectories(rows: Sequence[HistoryRow], posterior: Mapping[str, Any]) -> dict[str, Any]:
+def _trajectories(rows: Sequence[HistoryRow], posterior: PosteriorReply) -> dict[str, Any]:
     """Of each parameter, mean and quantiles after so many answers; the last are the present ones."""
-    points = [(row.answers, json.loads(row.posterior)) for row in rows if row.answers < posterior["answers"]]
-    points.append((posterior["answers"], posterior["posterior"]))
+    points = [(row.answers, json.loads(row.posterior)) for row in rows if row.answers < posterior.answers]
+    points.append((posterior.answers, to_json(posterior.posterior)))
     return {
         name: {
             "answers": [answers for answers, _ in points],
-            **{part: [summaries[name][part] for _, summaries in points] for part in ("mean", *LEVELS)},
+            **{part: [summaries[name][part] for _, summaries in points] for part in ("mean", *QUANTILES)},
         }
-        for name in posterior["posterior"]
+        for name in posterior.posterior
     }
 
 

@@ -141,7 +141,7 @@ async def _findings(views: Views, collection: Collection, service: Service, term
             "terms": terms,
             "posterior": posterior,
             "findings": view.findings,
-            "rate": rate(rows, posterior["answers"], collection.created_at, milliseconds(now)),
+            "rate": rate(rows, posterior.answers, collection.created_at, milliseconds(now)),
             "warnings": quality(service.store, collection, now)["warnings"],
             "citation": citation(terms, posterior),
         }

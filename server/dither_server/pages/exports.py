@@ -9,6 +9,7 @@ from typing import Any, Literal
 from fastapi import FastAPI, Request, Response
 
 from dither_client import MissingExtra, parse_query
+from dither_client.posterior.wire import QUANTILES
 from dither_client.tables.counts import counts_rows, write_table
 from dither_server.api.callers import CollectionOf, ServiceOf, check_reader
 from dither_server.clock import iso_time
@@ -61,7 +62,7 @@ def _write_counts(collection: Collection, service: Service, file: Path) -> None:
 
 def _write_history(collection: Collection, service: Service, file: Path) -> None:
     names = collection.specification.family.names
-    levels = ("mean", "sd", "q05", "q25", "q50", "q75", "q95")
+    levels = ("mean", "sd", *QUANTILES)
     columns = ("answers", "at", "ess", *(f"{name}_{level}" for name in names for level in levels))
     rows: list[dict[str, Any]] = []
     for row in service.store.history(collection.number):

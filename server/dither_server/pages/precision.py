@@ -2,9 +2,9 @@
 
 import math
 import threading
-from collections.abc import Mapping
 from typing import Any
 
+from dither_client.posterior.wire import PosteriorReply
 from dither_estimator.planning.precision import Precision, precision_of_answers
 from dither_server.collections.collections import Collection
 
@@ -25,21 +25,21 @@ class Plans:
         self._lock = threading.Lock()
         self._known: dict[tuple[int, int], Precision] = {}
 
-    def more_answers(self, collection: Collection, posterior: Mapping[str, Any]) -> dict[str, Any]:
+    def more_answers(self, collection: Collection, posterior: PosteriorReply) -> dict[str, Any]:
         """For each parameter, targets from its present sd to a tenth of that, and how many more answers each takes.
 
         By the law of `dither_estimator.planning.precision` at the posterior mean: the respondents for the target less
         those for the present sd. Raises `DesignError` where there is no such plan.
         """
         plan = self._plan(collection, posterior)
-        return {name: _steps(plan, name, summary["sd"]) for name, summary in posterior["posterior"].items()}
+        return {name: _steps(plan, name, summary.sd) for name, summary in posterior.posterior.items()}
 
-    def _plan(self, collection: Collection, posterior: Mapping[str, Any]) -> Precision:
-        key = (collection.number, int(math.log(posterior["answers"] + 1, _GROWTH)))
+    def _plan(self, collection: Collection, posterior: PosteriorReply) -> Precision:
+        key = (collection.number, int(math.log(posterior.answers + 1, _GROWTH)))
         with self._lock:  # one at a time: a design takes a moment of a core
             plan = self._known.get(key)
             if plan is None:
-                theta = [summary["mean"] for summary in posterior["posterior"].values()]
+                theta = [summary.mean for summary in posterior.posterior.values()]
                 plan = precision_of_answers(collection.specification, theta)
                 if len(self._known) >= _MOST_PLANS:
                     self._known.clear()

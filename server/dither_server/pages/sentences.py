@@ -11,6 +11,7 @@ from dither_client.mechanisms.epsilon import epsilon_text
 from dither_client.posterior.comparison import comparison_lines
 from dither_client.posterior.misfit import misfit_sentence
 from dither_client.posterior.posterior import poison_sentence
+from dither_client.posterior.wire import Misfit, PosteriorReply
 from dither_estimator.learning.curves import population_quantiles
 from dither_estimator.specification.specification import Specification
 from dither_server.owner.collection_learner import Particles
@@ -47,17 +48,17 @@ class Findings:
     """Which of several families holds; None where one alone is fitted."""
 
 
-def find(specification: Specification, posterior: Mapping[str, Any], particles: Particles) -> Findings:
-    """The findings of a posterior (as on the wire) and its particles."""
-    misfit = posterior.get("misfit")
+def find(specification: Specification, posterior: PosteriorReply, particles: Particles) -> Findings:
+    """The findings of a posterior and its particles."""
+    misfit = posterior.misfit
     return Findings(
-        population=_population(specification, particles) if posterior["answers"] else [],
+        population=_population(specification, particles) if posterior.answers else [],
         roles=roles(specification),
-        accuracy=_accuracy(posterior["ess"], posterior["particles"]),
+        accuracy=_accuracy(posterior.ess, posterior.particles),
         fit=_fit(misfit),
-        alarm=misfit is not None and misfit["alarm"],
-        poison=poison_sentence(posterior["poison"]),
-        verdict=_verdict(posterior),
+        alarm=misfit is not None and misfit.alarm,
+        poison=poison_sentence(posterior.poison),
+        verdict=None if posterior.verdict is None else comparison_lines([], posterior.verdict)[0],
     )
 
 
@@ -67,18 +68,18 @@ def roles(specification: Specification) -> Mapping[str, str]:
     return {name: _ROLES[name, transform] for name in names if (name, transform) in _ROLES}
 
 
-def citation(terms: Mapping[str, Any], posterior: Mapping[str, Any]) -> str:
+def citation(terms: Mapping[str, Any], posterior: PosteriorReply) -> str:
     """One sentence that can be cited: what was found, from how many, how private, by what, when."""
     found = ", ".join(
-        f"{name} = {summary['q50']:.4g} (90% interval {summary['q05']:.4g} to {summary['q95']:.4g})"
-        for name, summary in posterior["posterior"].items()
+        f"{name} = {summary.q50:.4g} (90% interval {summary.q05:.4g} to {summary.q95:.4g})"
+        for name, summary in posterior.posterior.items()
     )
     scale = " of the natural logarithm" if terms["transform"] == "log" else ""
     return (
         f"{terms['name']}: {found}; posterior medians of a {terms['family']} distribution{scale}, "
-        f"from {posterior['answers']:,} answers under ε-local differential privacy "
-        f"(ε = {', '.join(posterior['answers_by_epsilon'])}, mechanism {terms['mechanism']}), "
-        f"Dither collection {terms['id']}, {posterior['updated_at'][:10]}."
+        f"from {posterior.answers:,} answers under ε-local differential privacy "
+        f"(ε = {', '.join(posterior.answers_by_epsilon)}, mechanism {terms['mechanism']}), "
+        f"Dither collection {terms['id']}, {posterior.updated_at[:10]}."
     )
 
 
@@ -143,19 +144,13 @@ def _accuracy(ess: float, particles: int) -> str:
     )
 
 
-def _fit(misfit: Mapping[str, Any] | None) -> str:
+def _fit(misfit: Misfit | None) -> str:
     if misfit is None:
         return "Whether this kind of curve fits the population was not checked: the collection has no misfit check."
     sentence = misfit_sentence(misfit)
-    if not misfit["alarm"]:
+    if not misfit.alarm:
         return sentence
     return (
         f"{sentence} Do not rely on the numbers before you know why: another kind of curve may hold, or who answers "
         "may depend on the value."
     )
-
-
-def _verdict(posterior: Mapping[str, Any]) -> str | None:
-    if posterior.get("verdict") is None:
-        return None
-    return comparison_lines([], posterior["verdict"])[0]

@@ -7,6 +7,7 @@ from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 
+from dither_client.posterior.wire import PosteriorReply
 from dither_server.collections.collections import Collection
 from dither_server.owner.thread import Owner
 from dither_server.pages.charts import curves
@@ -17,9 +18,9 @@ __all__ = ["View", "Views"]
 
 @dataclass(frozen=True)
 class View:
-    """Of one posterior, as on the wire: its words and its curves."""
+    """The words and the curves of one posterior."""
 
-    posterior: Mapping[str, Any]
+    posterior: PosteriorReply
     findings: Findings
     curves: Mapping[str, Any]
 

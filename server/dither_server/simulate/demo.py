@@ -23,6 +23,7 @@ from rich.table import Table
 from dither_client import Admin, Analyst
 from dither_client.commands._shared import Json, fail, print_json
 from dither_client.extras import require_extra
+from dither_client.posterior.wire import to_json
 from dither_estimator.families import FloatArray, families
 from dither_server.simulate.behaviours import Behaviours, draw_roles
 from dither_server.simulate.best_fit import best_fit
@@ -65,14 +66,14 @@ class _Findings:
 
     @property
     def learnt(self) -> int:
-        return int(self.outcome.posterior["answers"])
+        return self.outcome.posterior.answers
 
     @property
     def trajectory(self) -> list[dict[str, Any]]:
         """The history and where it has led by now: a row is written only when the answers have grown by 2%."""
         return [
             *self.history,
-            {**self.history[-1], "answers": self.learnt, "posterior": self.outcome.posterior["posterior"]},
+            {**self.history[-1], "answers": self.learnt, "posterior": to_json(self.outcome.posterior.posterior)},
         ]
 
     def to_json(self, folder: Path) -> dict[str, Any]:
@@ -85,7 +86,7 @@ class _Findings:
             "counted": self.counted,
             "learnt": self.learnt,
             "agree": self.agree,
-            "posterior": self.outcome.posterior["posterior"],
+            "posterior": to_json(self.outcome.posterior.posterior),
             "best_fit": self.fit,
             "raw": self.raw,
             "picture": str(folder / _PICTURE),
@@ -193,7 +194,7 @@ def _show(findings: _Findings, folder: Path) -> None:
     speed = outcome.answers / outcome.seconds
     _out.print(
         f"\n{outcome.answers:,} answers in {outcome.seconds:.1f} s ({speed:,.0f} a second), "
-        f"{outcome.posterior['queries']} different questions. Of the natural logarithm of the wages:\n"
+        f"{outcome.posterior.queries} different questions. Of the natural logarithm of the wages:\n"
     )
     _out.print(_table(findings))
     _out.print(
@@ -208,10 +209,10 @@ def _show(findings: _Findings, folder: Path) -> None:
 
 def _table(findings: _Findings) -> Table:
     table = Table("", "posterior mean", "sd", "90% interval", "best fit", "raw", box=None, pad_edge=False)
-    for name, summary in findings.outcome.posterior["posterior"].items():
-        interval = f"{summary['q05']:.3f} to {summary['q95']:.3f}"
+    for name, summary in findings.outcome.posterior.posterior.items():
+        interval = f"{summary.q05:.3f} to {summary.q95:.3f}"
         truths = (f"{findings.fit[name]:.3f}", f"{findings.raw[name]:.3f}")
-        table.add_row(name, f"{summary['mean']:.3f}", f"{summary['sd']:.3f}", interval, *truths)
+        table.add_row(name, f"{summary.mean:.3f}", f"{summary.sd:.3f}", interval, *truths)
     return table
 
 

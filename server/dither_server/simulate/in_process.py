@@ -93,7 +93,7 @@ def simulate_in_process(
         dropped_out=dropped_out,
         seconds=clock() - began,
         estimator_seconds=asking,
-        posterior=posterior.to_json() | ({"misfit": learner.report()} if isinstance(learner, CheckedLearner) else {}),
+        posterior=posterior.reply(misfit=learner.report() if isinstance(learner, CheckedLearner) else None),
         interrupted=bool(stopped),
     )
 

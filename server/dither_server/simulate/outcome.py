@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from dither_client.posterior.wire import PosteriorReply
+
 __all__ = ["Load", "Outcome"]
 
 
@@ -39,8 +41,7 @@ class Outcome:
     seconds: float
     estimator_seconds: float | None
     """None over HTTP, where the server's share cannot be told from outside."""
-    posterior: Mapping[str, Any] = field(repr=False)
-    """As on the wire."""
+    posterior: PosteriorReply = field(repr=False)
     interrupted: bool
     load: Load | None = None
 

@@ -9,8 +9,9 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
-from dither_client import DitherError, Problem, Retry
+from dither_client import BadResponse, DitherError, Problem, Retry
 from dither_client.addresses import collection_path, parse_address
+from dither_client.posterior.wire import PosteriorReply, from_json
 from dither_client.protocol.messages import parse_terms
 from dither_client.transport.json_api import Api
 from dither_estimator.families import FloatArray
@@ -99,12 +100,12 @@ def _run(main: Coroutine[Any, Any, None]) -> None:
         runner.run(main)
 
 
-def _settled(api: Api, collection: str, answers: int) -> dict[str, Any]:
+def _settled(api: Api, collection: str, answers: int) -> PosteriorReply:
     """The posterior once `answers` answers are learnt or checked by. Raises `NotLearnt` when it gets no nearer."""
     learnt, since = -1, time.monotonic()
     while True:
         posterior = _posterior(api, collection)
-        met = posterior["answers"] + (posterior.get("misfit") or {}).get("check_answers", 0)
+        met = posterior.answers + (posterior.misfit.check_answers if posterior.misfit else 0)
         if met >= answers:
             return posterior
         if met > learnt:
@@ -121,10 +122,12 @@ def _learnt(api: Api, collection: str) -> int:
     return int(terms["answers"])
 
 
-def _posterior(api: Api, collection: str) -> dict[str, Any]:
+def _posterior(api: Api, collection: str) -> PosteriorReply:
     try:
-        return api.get(collection_path(collection, "posterior"))
+        return from_json(PosteriorReply, api.get(collection_path(collection, "posterior")))
     except Problem as error:
         if error.name in ("unauthorized", "forbidden"):
             raise Problem(error.status, error.type, f"the posterior needs an analyst's token: {error}") from None
         raise
+    except ValueError:
+        raise BadResponse("the server's posterior is not one that this version can read") from None

@@ -11,6 +11,7 @@ from dither_client.mechanisms.epsilon import by_epsilon_lines
 from dither_client.posterior.comparison import comparison_lines
 from dither_client.posterior.misfit import misfit_sentence
 from dither_client.posterior.posterior import poison_sentence
+from dither_client.posterior.wire import to_json
 from dither_server.simulate.choices import WARNING, ChooseBy
 from dither_server.simulate.outcome import Load, Outcome
 
@@ -26,15 +27,17 @@ _FROM_POSTERIOR = (
     "queries",
     "log_evidence",
     "poison",
+    "families",
+    "verdict",
 )
 _WAITS = (("at the median", "median"), ("at most, in 99%,", "q99"), ("at the longest", "longest"))
-_IF_COMPARED = ("families", "verdict")
 
 
 def report_json(
     respondents: int, truth: Mapping[str, float], outcome: Outcome, choose_by: ChooseBy = "chance"
 ) -> dict[str, Any]:
     """The report as JSON. `answers` are this simulation's; over HTTP, `load` has what happened there."""
+    posterior = to_json(outcome.posterior)
     report: dict[str, Any] = {
         "respondents": respondents,
         "answers": outcome.answers,
@@ -42,11 +45,10 @@ def report_json(
         "seconds": outcome.seconds,
         "estimator_seconds": outcome.estimator_seconds,
         "truth": dict(truth),
-        **{name: outcome.posterior[name] for name in _FROM_POSTERIOR},
-        **{name: outcome.posterior[name] for name in _IF_COMPARED if name in outcome.posterior},
+        **{name: posterior[name] for name in _FROM_POSTERIOR if name in posterior},
     }
-    if outcome.posterior.get("misfit") is not None:
-        report["misfit"] = outcome.posterior["misfit"]
+    if outcome.posterior.misfit is not None:
+        report["misfit"] = posterior["misfit"]
     if outcome.load is not None:
         report["load"] = outcome.load.to_json()
     if choose_by == "value":
@@ -59,28 +61,28 @@ def report_table(
 ) -> RenderableType:
     """The report for people."""
     table = Table("parameter", "truth", "posterior mean", "sd", "90% interval", box=None, header_style="bold")
-    for name, summary in outcome.posterior["posterior"].items():
-        interval = f"{summary['q05']:.4g} to {summary['q95']:.4g}"
+    for name, summary in outcome.posterior.posterior.items():
+        interval = f"{summary.q05:.4g} to {summary.q95:.4g}"
         true = f"{truth[name]:.4g}" if name in truth else ""
-        table.add_row(name, true, f"{summary['mean']:.4g}", f"{summary['sd']:.2g}", interval)
+        table.add_row(name, true, f"{summary.mean:.4g}", f"{summary.sd:.2g}", interval)
     lines = [
         f"{outcome.answers:,} answers of {respondents:,} respondents in {outcome.seconds:.1f} s, "
-        f"{outcome.posterior['queries']:,} different questions"
+        f"{outcome.posterior.queries:,} different questions"
     ]
-    lines += by_epsilon_lines(outcome.posterior["answers_by_epsilon"])
+    lines += by_epsilon_lines(outcome.posterior.answers_by_epsilon)
     if choose_by == "value":
         lines.append(f"WARNING: {WARNING}")
-    lines.append(poison_sentence(outcome.posterior["poison"]))
+    lines.append(poison_sentence(outcome.posterior.poison))
     if outcome.dropped_out:
         lines.append(f"{outcome.dropped_out:,} dropped out")
     if outcome.estimator_seconds is not None:
         lines.append(f"of which the estimator: {outcome.estimator_seconds:.2f} s")
-    if "families" in outcome.posterior:
-        lines += comparison_lines(outcome.posterior["families"], outcome.posterior["verdict"])
+    if outcome.posterior.families is not None and outcome.posterior.verdict is not None:
+        lines += comparison_lines(outcome.posterior.families, outcome.posterior.verdict)
     if outcome.load is not None:
         lines += _load_lines(outcome.load, outcome)
-    if outcome.posterior.get("misfit") is not None:
-        lines.append(misfit_sentence(outcome.posterior["misfit"]))
+    if outcome.posterior.misfit is not None:
+        lines.append(misfit_sentence(outcome.posterior.misfit))
     return Group(table, Text("\n".join(lines)))
 
 

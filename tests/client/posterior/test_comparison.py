@@ -6,6 +6,7 @@ import pytest
 
 from dither_client import BadResponse
 from dither_client.posterior.posterior import Posterior, parse_posterior
+from dither_client.posterior.wire import to_json
 from testing.servers.fake_server import POSTERIOR
 
 FAMILIES = [
@@ -23,7 +24,7 @@ def _parsed(**fields: Any) -> Posterior:
 
 def test_the_families_and_the_verdict() -> None:
     posterior = _parsed(families=FAMILIES, verdict="cannot tell yet")
-    assert posterior.families == tuple(FAMILIES)
+    assert to_json(posterior.families) == FAMILIES
     assert posterior.verdict == "cannot tell yet"
     assert repr(posterior).splitlines()[-3:] == [
         "  normal (log): log evidence -100.50 ± 0.02, probability 0.7500",

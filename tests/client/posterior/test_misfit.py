@@ -9,6 +9,8 @@ from dither_client import Analyst
 from dither_client.commands import run
 from dither_client.errors import BadResponse
 from dither_client.posterior.misfit import misfit_sentence
+from dither_client.posterior.posterior import parse_particles, parse_posterior
+from dither_client.posterior.wire import Misfit, from_json
 from dither_client.tables.counts import read_counts
 from testing.servers.fake_server import ANALYST, POSTERIOR, FakeServer
 
@@ -37,13 +39,18 @@ SENTENCES = [
 
 @pytest.mark.parametrize(("found", "says"), SENTENCES)
 def test_a_check_is_one_sentence(found: dict[str, Any], says: str) -> None:
-    assert misfit_sentence(found) == says
+    assert misfit_sentence(from_json(Misfit, found)) == says
 
 
-@pytest.mark.parametrize("found", [{}, [], misfit() | {"looks": 3}, misfit(alarm=True)])
+@pytest.mark.parametrize("found", [{}, [], misfit() | {"looks": 3}])
 def test_a_check_that_cannot_be_read(found: Any) -> None:
+    with pytest.raises(BadResponse, match="version can read"):
+        parse_posterior("wages", POSTERIOR | {"misfit": found}, lambda: parse_particles({}))
+
+
+def test_an_alarm_that_no_look_gave() -> None:
     with pytest.raises(BadResponse, match="misfit check"):
-        misfit_sentence(found)
+        misfit_sentence(from_json(Misfit, misfit(alarm=True)))
 
 
 def test_the_posterior_is_shown_with_it(server: FakeServer, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,6 +10,7 @@ from populations import PAPER_PRIOR, answer
 from scipy import stats
 
 from dither_client import Laplace, Query, RandomizedResponse
+from dither_client.posterior.wire import Misfit, MisfitLook
 from dither_estimator.checks.goodness_of_fit import Look, MisfitCheck, check_questions, misfit_p_value, misfit_report
 from dither_estimator.families import Family, FloatArray, families
 from dither_estimator.learning.checked_learner import CheckedLearner
@@ -109,9 +110,9 @@ def test_a_population_in_two_heaps_is_no_normal() -> None:
     assert (second.planned, second.check_answers) == (400, 400)
     assert second.p_value <= spec.misfit_check.alpha
     report = learner.report()
-    assert report["alarm"]
-    assert report["next_look"] is None
-    assert report["check_answers"] == learner.answers - learner.posterior().answers > 400
+    assert report.alarm
+    assert report.next_look is None
+    assert report.check_answers == learner.answers - learner.posterior().answers > 400
 
 
 def particles(seed: int) -> tuple[FloatArray, FloatArray]:
@@ -269,15 +270,9 @@ def test_looks_are_made_when_they_are_due_and_once() -> None:
     made = [Look(20, 23, 90, 0.4)]
     assert [check.due(n, made) for n in (23, 39, 40)] == [None, None, 40]
     assert check.due(500, [*made, Look(40, 41, 200, 0.01)]) is None
-    report = misfit_report(check, NORMAL, 30, made)
-    assert report == {
-        "family": "normal",
-        "check_answers": 30,
-        "looks": [{"check_answers": 23, "answers": 90, "p_value": 0.4, "alpha": check.alpha}],
-        "alarm": False,
-        "next_look": 40,
-    }
-    assert misfit_report(check, NORMAL, 45, [*made, Look(40, 41, 200, 0.01)])["alarm"]
+    told = MisfitLook(check_answers=23, answers=90, p_value=0.4, alpha=check.alpha)
+    assert misfit_report(check, NORMAL, 30, made) == Misfit("normal", 30, (told,), alarm=False, next_look=40)
+    assert misfit_report(check, NORMAL, 45, [*made, Look(40, 41, 200, 0.01)]).alarm
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_probabilities_of_families_are_calibrated() -> None:
         comparison = learner.posterior().comparison
         assert comparison is not None
         one, other = comparison.families
-        log_odds[draw], true[draw] = np.clip(one.evidence.log - other.evidence.log, -30, 30), first
-        assert one.probability == pytest.approx(expit(one.evidence.log - other.evidence.log))
+        log_odds[draw], true[draw] = np.clip(one.log_evidence - other.log_evidence, -30, 30), first
+        assert one.probability == pytest.approx(expit(one.log_evidence - other.log_evidence))
     assert np.abs(_misfits(expit(log_odds), true)).max() < 3.5
     assert np.abs(_misfits(expit(3 * log_odds), true)).max() > 3.5

@@ -24,7 +24,7 @@ def test_every_policy_learns(policy: str, mechanism: str) -> None:
     assert sum(int(row.sum()) for row in learner.counts.values()) == 300
     assert posterior.queries == len(learner.counts)
     assert posterior.parameters["mu"].mean == pytest.approx(50, abs=12)
-    assert posterior.parameters["mu"].quantiles["q05"] < posterior.parameters["mu"].quantiles["q95"]
+    assert posterior.parameters["mu"].q05 < posterior.parameters["mu"].q95
 
 
 def test_same_seed_same_answers_same_posterior() -> None:

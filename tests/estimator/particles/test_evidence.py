@@ -9,6 +9,7 @@ from scipy import stats
 from scipy_laws import scipy_law
 
 from dither_client import Query, RandomizedResponse, Transform
+from dither_client.posterior.wire import FamilyEvidence
 from dither_estimator.checks.competing_families import CANNOT_TELL, compare
 from dither_estimator.families import families
 from dither_estimator.families.rescaled import on_scale
@@ -110,13 +111,7 @@ def test_probabilities_are_those_of_equal_weights() -> None:
     found = compare(names, [Evidence(log, 0.01) for log in (-1000.0, -1002.0, -1001.0)])
     odds = np.exp([0.0, -2.0, -1.0])
     assert [each.probability for each in found.families] == pytest.approx(odds / odds.sum())
-    assert found.to_json()["families"][1] == {
-        "family": "normal",
-        "transform": "identity",
-        "log_evidence": -1002.0,
-        "mc_error": 0.01,
-        "probability": found.families[1].probability,
-    }
+    assert found.families[1] == FamilyEvidence("normal", "identity", -1002.0, 0.01, found.families[1].probability)
 
 
 @pytest.mark.parametrize(

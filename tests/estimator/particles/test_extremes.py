@@ -16,6 +16,7 @@ from scipy_laws import scipy_law
 
 from dither_client import Laplace, Query, RandomizedResponse
 from dither_client.commands import run
+from dither_client.posterior.wire import QUANTILES
 from dither_estimator.families import families, find_family
 from dither_estimator.learning.learner import Learner
 from dither_estimator.learning.summary import Posterior
@@ -32,7 +33,7 @@ def check_sound(posterior: Posterior) -> None:
     for summary in posterior.parameters.values():
         assert math.isfinite(summary.mean)
         assert summary.sd >= 0
-        quantiles = list(summary.quantiles.values())
+        quantiles = [getattr(summary, name) for name in QUANTILES]
         assert np.isfinite(quantiles).all()
         assert quantiles == sorted(quantiles)
     bounds = posterior.poison.shift.values()
@@ -48,8 +49,8 @@ def interviewed(seed: int, theta: Mapping[str, float], answers: int, **fields: A
     interview(learner, np.exp(values) if spec.transform == "log" else values, rng)
     posterior = learner.posterior()
     check_sound(posterior)
-    summaries = [posterior.parameters[name].quantiles for name in theta]
-    return posterior, [q["q05"] <= x <= q["q95"] for q, x in zip(summaries, theta.values(), strict=True)]
+    summaries = [posterior.parameters[name] for name in theta]
+    return posterior, [one.q05 <= x <= one.q95 for one, x in zip(summaries, theta.values(), strict=True)]
 
 
 def check_coverage(covered: list[bool]) -> None:

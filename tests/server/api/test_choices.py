@@ -5,12 +5,14 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
 from dither_client import parse_query
+from dither_client.posterior.wire import PosteriorReply
 from dither_client.protocol.messages import parse_terms
 from dither_client.strict_json import decode_json
 from dither_estimator.learning.learner import Learner
-from dither_server.api.messages import PosteriorReply, TermsReply
+from dither_server.api.messages import TermsReply
 from testing.servers.defaults import ADMIN
 from testing.servers.site import FakeClock, Site, open_site, problem
 
@@ -112,7 +114,7 @@ def test_the_posterior_learns_all_and_says_how_many_came_at_each(
         posterior = site.learnt(collection, 120)
         assert posterior["answers_by_epsilon"] == {"0.1": 0, "0.5": 50, "2": 70}
         reply = site.client.get(f"/v1/collections/{collection}/posterior", headers=ADMIN)
-        PosteriorReply.model_validate_json(reply.content, strict=True)
+        TypeAdapter(PosteriorReply).validate_json(reply.content, strict=True)
         queries = site.client.get(f"/v1/collections/{collection}/queries", headers=ADMIN)
         table = {parse_query(item["query"]): item["counts"] for item in decode_json(queries.content)["queries"]}
         rebuilt = Learner(site.service.collections.get(collection).specification, 1)

@@ -91,8 +91,8 @@ def test_a_simulation_and_its_count_table(
     capsys.readouterr()
     assert run(["estimate", "--spec", str(spec), "--counts", str(counts), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    for name, summary in outcome.posterior["posterior"].items():
-        assert found["posterior"][name]["mean"] == pytest.approx(summary["mean"], abs=0.5 * summary["sd"])
+    for name, summary in outcome.posterior.posterior.items():
+        assert found["posterior"][name]["mean"] == pytest.approx(summary.mean, abs=0.5 * summary.sd)
 
 
 def test_a_simulation_within_the_process(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,9 @@ from sqlalchemy import Connection, delete, select, update
 from sqlalchemy.exc import OperationalError
 
 from dither_client import parse_query
+from dither_client.posterior.wire import PosteriorReply, from_json
 from dither_estimator.learning.learner import Learner
+from dither_server.api.messages.examples import POSTERIOR
 from dither_server.database.engine import make_engine, writing
 from dither_server.database.reads import replace_snapshot
 from dither_server.database.schema import answers, counts, snapshots
@@ -72,7 +74,7 @@ def test_the_posterior_is_that_of_the_counts(site: Site) -> None:
 def test_questions_are_drawn_with_equal_probability(site: Site) -> None:
     pool = tuple(Question(bytes([i]), str(i)) for i in range(5))
     other = (Question(b"", "other"),)
-    published = Published({Fraction(1, 2): other, Fraction(2): pool}, 0, {}, None)
+    published = Published({Fraction(1, 2): other, Fraction(2): pool}, 0, from_json(PosteriorReply, POSTERIOR), None)
     drawn = Counter(site.service.owner.draw(published, Fraction(2)).json for _ in range(20_000))
     # Six standard deviations of a binomial count: a false alarm in fewer than one of 10^8 runs.
     assert all(abs(drawn[question.json] - 4_000) < 6 * (20_000 * 0.2 * 0.8) ** 0.5 for question in pool)

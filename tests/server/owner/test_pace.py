@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from dither_client import Admin
+from dither_client.posterior.wire import PosteriorReply, from_json
 from dither_estimator.learning.learner import Learner
 from dither_estimator.specification.specification import Specification
+from dither_server.api.messages.examples import POSTERIOR
 from dither_server.database.engine import make_engine
 from dither_server.database.notifications import FileNotifications, PostgresNotifications, notifications_of
 from dither_server.database.watchdog import watch
@@ -34,7 +36,7 @@ EVER = 60.0
 
 
 def published(answers: int, renew_at: float) -> Published:
-    return Published({Fraction(1): ()}, answers, {}, None, renew_at=renew_at)
+    return Published({Fraction(1): ()}, answers, from_json(PosteriorReply, POSTERIOR), None, renew_at=renew_at)
 
 
 @pytest.fixture
@@ -221,10 +223,10 @@ def test_a_burst_teaches_what_the_same_answers_teach_in_process(database_url: st
                 spec = {"name": "Burst", "family": "normal", "epsilon": 2}
                 collection = str(admin.create_collection(spec)["id"])
             outcome = simulate_over_http(address, ADMIN_TOKEN, collection, values, roles, 256, seed)
-            live.append(outcome.posterior["posterior"]["mu"]["sd"])
+            live.append(outcome.posterior.posterior["mu"].sd)
             learner = Learner(Specification.from_json({"family": "normal", "epsilon": 2}), seed, outstanding=256)
             found = simulate_in_process(learner, values, roles, np.random.default_rng(seed), outstanding=256)
-            beside.append(found.posterior["posterior"]["mu"]["sd"])
+            beside.append(found.posterior.posterior["mu"].sd)
     assert median(live) < 3 * median(beside)
 
 

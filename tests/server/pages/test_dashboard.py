@@ -3,13 +3,16 @@
 import hashlib
 import io
 import re
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 import pytest
 
 from dither_client import parse_query
+from dither_client.posterior.wire import Misfit, MisfitLook, ParameterSummary, PosteriorReply, from_json
 from dither_client.tables.counts import COUNT_COLUMNS
+from dither_server.api.messages.examples import POSTERIOR
 from dither_server.database.reads import HistoryRow
 from dither_server.pages import views
 from dither_server.pages.charts import curves, pace, rate
@@ -116,7 +119,8 @@ def test_more_precision_takes_more_answers(site: Site) -> None:
 
 def test_in_the_end_the_variance_falls_as_one_over_the_answers(site: Site) -> None:
     collection = site.service.collections.get(site.create())
-    posterior = {"answers": 500, "posterior": {"mu": {"mean": 50.0, "sd": 5.0}, "sigma": {"mean": 25.0, "sd": 6.0}}}
+    summaries = {"mu": ParameterSummary(50.0, 5.0, *[0.0] * 5), "sigma": ParameterSummary(25.0, 6.0, *[0.0] * 5)}
+    posterior = replace(from_json(PosteriorReply, POSTERIOR), answers=500, posterior=summaries)
     for steps in Plans().more_answers(collection, posterior).values():
         some, more, most = (steps["more"][step] for step in (32, 36, 40))
         assert (most - more) / (more - some) == pytest.approx(10**0.2, rel=0.02)  # if the sd did, 10**0.1
@@ -137,9 +141,8 @@ def test_the_words_say_what_the_numbers_do(site: Site) -> None:
     assert "was not checked" in plain.fit
     assert "coarse" in plain.accuracy  # 100 particles
     assert not plain.alarm
-    look = {"check_answers": 500, "answers": 2000, "p_value": 0.001, "alpha": 0.01}
-    misfit = {"family": "normal", "looks": [look], "alarm": True, "check_answers": 500, "next_look": None}
-    alarmed = find(specification, {**published.posterior, "misfit": misfit, "ess": 900.0}, published.particles)
+    misfit = Misfit("normal", 500, (MisfitLook(500, 2000, 0.001, 0.01),), alarm=True, next_look=None)
+    alarmed = find(specification, replace(published.posterior, misfit=misfit, ess=900.0), published.particles)
     assert alarmed.alarm
     assert "Do not rely on the numbers" in alarmed.fit
     assert "good" in alarmed.accuracy

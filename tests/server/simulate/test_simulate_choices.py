@@ -30,7 +30,7 @@ def simulated(choose_by: ChooseBy) -> tuple[Learner, list[Fraction]]:
     roles = draw_roles(np.random.default_rng(24), Behaviours(), SIZE)
     outcome = simulate_in_process(learner, values, roles, np.random.default_rng(25), choices=chosen)
     answers = {"0.5": chosen.count(LOW), "2": chosen.count(HIGH)}
-    assert outcome.posterior["answers_by_epsilon"] == answers
+    assert outcome.posterior.answers_by_epsilon == answers
     assert outcome.answers == SIZE
     return learner, chosen
 

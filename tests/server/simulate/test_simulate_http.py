@@ -89,8 +89,8 @@ def test_many_levels_are_asked_where_the_design_has_them(server: ServerProcess, 
     values = np.random.default_rng(3).normal(50.0, 10**0.5, 1_000)
     roles = draw_roles(np.random.default_rng(4), Behaviours(), len(values))
     outcome = simulate_over_http(server.url, TOKEN, create(server, **terms), values, roles, 8, 1)
-    assert outcome.posterior["posterior"]["mu"]["sd"] < (4 if policy == "adaptive" else 1.6)
-    assert outcome.posterior["queries"] < 500
+    assert outcome.posterior.posterior["mu"].sd < (4 if policy == "adaptive" else 1.6)
+    assert outcome.posterior.queries < 500
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_acknowledged_answers_are_stored_counted_and_learnt_once(
     outcome = simulate(server, collection, 400, behaviours)
     assert outcome.sound
     assert (outcome.answers, outcome.answers) == stored(folder, collection)
-    assert outcome.answers == outcome.posterior["answers"]
+    assert outcome.answers == outcome.posterior.answers
     assert outcome.answers + outcome.dropped_out == 400
     load = outcome.load
     assert load is not None
@@ -163,7 +163,7 @@ def test_everybody_is_asked_at_the_epsilon_it_chose(server: ServerProcess) -> No
     roles = draw_roles(np.random.default_rng(4), Behaviours(), 90)
     outcome = simulate_over_http(server.url, TOKEN, collection, values, roles, 8, 1, choices=choices)
     assert outcome.sound
-    assert outcome.posterior["answers_by_epsilon"] == {"49": 40, "50": 50}
+    assert outcome.posterior.answers_by_epsilon == {"49": 40, "50": 50}
     with Analyst(server.url, TOKEN) as analyst:
         counts = {query.query.epsilon: query.counts for query in analyst.queries(collection)}
     assert sum((counts[Fraction(49)] or ())[:5]) > 30
@@ -225,7 +225,7 @@ def test_a_crash_while_answers_come_loses_none_of_the_acknowledged(tmp_path: Pat
         [outcome] = outcomes
         assert outcome.sound
         assert stored(tmp_path, collection) == (1_500, 1_500)
-        assert outcome.posterior["answers"] == outcome.answers == 1_500
+        assert outcome.posterior.answers == outcome.answers == 1_500
 
 
 def test_a_server_that_is_gone_ends_the_simulation() -> None:

@@ -65,7 +65,7 @@ def test_a_seed_gives_the_same_simulation_again() -> None:
 
 def test_everything_that_is_sent_is_learnt_and_timed() -> None:
     outcome, learner = simulate(normal(1, 2_000), 3, Behaviours(drop_out=0.25))
-    assert outcome.answers == learner.answers == outcome.posterior["answers"]
+    assert outcome.answers == learner.answers == outcome.posterior.answers
     assert outcome.answers + outcome.dropped_out == 2_000
     # Five standard deviations of the number of drop-outs: a false alarm in 1e6.
     assert abs(outcome.dropped_out - 500) < 5 * np.sqrt(2_000 * 0.25 * 0.75)
@@ -92,9 +92,9 @@ def test_the_bias_is_the_one_that_the_mathematics_gives(behaviours: Behaviours, 
     each of the four would fail as any other.
     """
     outcome, _ = simulate(normal(11, 300_000), 4, behaviours, range=[-5, 5])
-    mu = outcome.posterior["posterior"]["mu"]
-    assert abs(mu["mean"] - bias) < 5 * mu["sd"] + 0.01
-    assert 5 * mu["sd"] + 0.01 < 0.06
+    mu = outcome.posterior.posterior["mu"]
+    assert abs(mu.mean - bias) < 5 * mu.sd + 0.01
+    assert 5 * mu.sd + 0.01 < 0.06
 
 
 def test_high_means_the_upper_half() -> None:

@@ -34,7 +34,6 @@ from dither_server.api.messages.posteriors import (
     AnswersReply,
     HistoryReply,
     ParticlesReply,
-    PosteriorReply,
     QueriesReply,
 )
 from dither_server.api.messages.quality import QualityReply
@@ -57,7 +56,6 @@ __all__ = [
     "MemberCountsBody",
     "MemberCountsReply",
     "ParticlesReply",
-    "PosteriorReply",
     "QualityReply",
     "QueriesReply",
     "RandomizedResponseQuery",
