@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
+from dither_server.answers.closing import is_closed, is_full
 from dither_server.answers.sql import (
     NOT_KEPT,
     Key,
@@ -170,7 +171,7 @@ class Ingest:
 
 def _refusal(rules: Rules, arrival: Arrival) -> Fate | None:
     """Why an answer that is not stored yet may not be, room apart."""
-    if rules.state == "closed" or (rules.closes_at is not None and arrival.received_at >= rules.closes_at):
+    if is_closed(rules.state, rules.closes_at, arrival.received_at):
         return Fate.CLOSED
     return Fate.EXPIRED if arrival.expired else None
 
@@ -181,7 +182,7 @@ def _beyond_room(candidates: Mapping[Key, Arrival], rules: Mapping[int, Rules]) 
     beyond = []
     for key in candidates:
         rule = rules[key[0]]
-        if rule.max_answers is not None and rule.total + taken[key[0]] >= rule.max_answers:
+        if is_full(rule.max_answers, rule.total + taken[key[0]]):
             beyond.append(key)
         taken[key[0]] += 1
     return beyond

@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, bindparam, func, literal, null, select
 
+from dither_server.answers.closing import not_closed_sql
 from dither_server.database.engine import driver_rows, insert_into
 from dither_server.database.row_insert import RowInsert
 from dither_server.database.schema import answers, collections, counts, queries, spent_tickets
@@ -78,14 +79,14 @@ _COUNTS = RowInsert(
 )
 
 
-_STORE_ON_POSTGRES = """
+_STORE_ON_POSTGRES = f"""
     WITH new AS (
         INSERT INTO answers (collection, ticket, query, answer, received_at, retry_hash)
         SELECT given.*
         FROM unnest(%b::integer[], %b::bytea[], %b::integer[], %b::smallint[], %b::bigint[], %b::bytea[])
             AS given (collection, ticket, query, answer, received_at, retry_hash)
         JOIN collections ON collections.number = given.collection
-        WHERE collections.state <> 'closed' AND (closes_at IS NULL OR given.received_at < closes_at)
+        WHERE {not_closed_sql("given.received_at")}
         ON CONFLICT (collection, ticket) DO NOTHING RETURNING collection, ticket, query, answer
     ), counted AS (
         INSERT INTO counts (collection, query, answer, slot, count)

@@ -13,6 +13,7 @@ from dither_client.mechanisms.epsilon import json_epsilon, listed
 from dither_estimator.design.advice import advice
 from dither_estimator.design.design import optimal_design
 from dither_estimator.specification.specification import Specification
+from dither_server.answers.closing import is_closed, is_full
 from dither_server.answers.writer import Writer
 from dither_server.clock import Clock, iso_time, milliseconds
 from dither_server.collections.specification import Admission, CollectionSpec, Visibility, parse_spec
@@ -65,15 +66,15 @@ class Collection:
         Not where institutions may still share: for respondents alone it is full.
         """
         full = self.full(answers) and self.specification.member_cuts is None
-        return "closed" if full or self._over(now) else self.stored_state
+        return "closed" if full or self._closed(now) else self.stored_state
 
     def full(self, answers: int) -> bool:
         """Whether it takes no answers beyond these."""
-        return self.max_answers is not None and answers >= self.max_answers
+        return is_full(self.max_answers, answers)
 
     def check_issues(self, now: int, answers: int) -> None:
         """Raises a `CollectionRefused` unless tickets are issued at `now`, when `answers` are stored."""
-        if self.stored_state == "closed" or self._over(now):
+        if self._closed(now):
             raise CollectionClosed
         if self.full(answers):
             raise CollectionFull
@@ -82,8 +83,8 @@ class Collection:
         if self.opens_at is not None and now < self.opens_at:
             raise CollectionNotOpen
 
-    def _over(self, now: int) -> bool:
-        return self.closes_at is not None and now >= self.closes_at
+    def _closed(self, now: int) -> bool:
+        return is_closed(self.stored_state, self.closes_at, now)
 
     def terms(self, now: int, answers: int) -> dict[str, Any]:
         """What anyone may know of it, ready for JSON."""

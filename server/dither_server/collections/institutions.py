@@ -8,6 +8,7 @@ from sqlalchemy import Connection, Engine, func, select
 
 from dither_client import InvalidQuery, MemberCounts
 from dither_client.mechanisms.member_counts import MemberTable, member_table
+from dither_server.answers.closing import is_closed
 from dither_server.collections.collections import Collection
 from dither_server.database.engine import insert_into
 from dither_server.database.schema import collections, member_counts
@@ -73,7 +74,7 @@ def store_share(connection: Connection, collection: int, share: Share) -> bool:
     # Locked until the end, so that nothing is stored in a collection that is closed by then.
     found = select(*columns).where(collections.c.number == collection).with_for_update(read=True)
     state, closes_at = connection.execute(found).one()
-    if state == "closed" or (closes_at is not None and share.received_at >= closes_at):
+    if is_closed(state, closes_at, share.received_at):
         raise CollectionClosed
     if state == "paused":
         raise CollectionPaused("The collection is paused and takes no members' counts: try again later.")

@@ -1,0 +1,23 @@
+"""When a collection is closed and when it is full: one rule, for Python and for SQL.
+
+Closed is what an admin has closed, and what its closing time has passed. Full is what has as many answers as it takes:
+for respondents that is the end too, while institutions may still share. A paused collection is neither, and takes the
+answers of tickets that were issued before.
+"""
+
+__all__ = ["is_closed", "is_full", "not_closed_sql"]
+
+
+def is_closed(state: str, closes_at: int | None, at: int) -> bool:
+    """Whether a collection with this stored state and closing time is closed at `at`. Times are milliseconds."""
+    return state == "closed" or (closes_at is not None and at >= closes_at)
+
+
+def not_closed_sql(at: str) -> str:
+    """The opposite of `is_closed` as a condition on a row of `collections`; `at` is an SQL expression."""
+    return f"(collections.state <> 'closed' AND (collections.closes_at IS NULL OR {at} < collections.closes_at))"
+
+
+def is_full(max_answers: int | None, answers: int) -> bool:
+    """Whether a collection that has this many answers takes no more."""
+    return max_answers is not None and answers >= max_answers
