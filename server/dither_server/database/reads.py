@@ -1,4 +1,11 @@
-"""Everything that is read from the database, and what the owner of the particle systems writes to it."""
+"""What was answered and what was learnt: the tables that one folder writes and others read.
+
+The reads of `answers`, `counts`, `queries`, `tallies`, `refusals`, `gateways`, `history`, `misfit_looks` and
+`snapshots` are here, and so is what the owner of the particle systems writes to the last three. Any other table is read
+where it is written, within one folder: tokens and keys in `access`, leases in `replicas`, publications in `owner`,
+collections and what institutions share in `collections`. What a transaction has to read before it stores an answer
+(`answers.sql`) belongs to that transaction and is there.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
