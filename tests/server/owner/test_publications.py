@@ -7,7 +7,7 @@ from pathlib import Path
 from dither_client.posterior.wire import FamilyEvidence
 from dither_server.database.engine import make_engine, writing
 from dither_server.owner.publications import Edition, published_text, read_publication, replace_publication
-from tests.server.conftest import Site
+from testing.servers.site import Site
 
 STORED = Path(__file__).with_name("stored_publication.json").read_text(encoding="utf-8")
 """As a server stored it before the posterior had types."""
