@@ -1,4 +1,4 @@
-"""Whom the client may contact: https, or http on this very machine."""
+"""Addresses of servers, which must be https, or http on this machine, and the paths of their collections."""
 
 import re
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A server. `base` is what paths are appended to and what the ledger knows it by, `origin` is without its path."""
+    """A server's address. `base` identifies the server in the ledger and precedes every path; `origin` has no path."""
 
     origin: str
     base: str
@@ -26,10 +26,10 @@ class Address:
 
 
 def parse_address(url: str) -> Address:
-    """Reads `https://HOST[:PORT][/PATH]`; `http` is for a loopback host alone. Raises `InvalidAddress`.
+    """Reads `https://HOST[:PORT][/PATH]`; `http` is allowed for a loopback host only. Raises `InvalidAddress`.
 
-    One server has one spelling: the host in lower case and ASCII, without a dot at its end, an IP address in its
-    shortest form, no port where it is the scheme's own, and a path without slashes at its end.
+    Every spelling of a server's address gives the same result: the host is in lower case and ASCII without a final dot,
+    an IP address is in its shortest form, the scheme's default port is left out, and the path has no final slash.
     """
     try:
         parsed = httpx2.URL(url)
@@ -42,7 +42,7 @@ def parse_address(url: str) -> Address:
         raise InvalidAddress("the server's URL must be of the form https://HOST[:PORT][/PATH]")
     loopback = _is_loopback(host)
     if parsed.scheme == "http" and not loopback:
-        raise InvalidAddress("the server's URL must begin with https; http is for a server on this machine alone")
+        raise InvalidAddress("the server's URL must begin with https; http is only for a server on this machine")
     origin = f"{parsed.scheme}://{host if ':' not in host else f'[{host}]'}{'' if port is None else f':{port}'}"
     return Address(origin, origin + path, loopback)
 
@@ -54,20 +54,20 @@ def origin_of(server: str) -> str:
 
 
 def collection_path(collection: str, *rest: str) -> str:
-    """The path of a collection, or of what is below it. Raises `InvalidAddress` for what cannot be an id."""
+    """The path of a collection, or of a resource below it. Raises `InvalidAddress` if `collection` cannot be an id."""
     if not isinstance(collection, str) or not _ID.fullmatch(collection):
-        raise InvalidAddress("a collection's id has only letters, digits, - and _")
+        raise InvalidAddress("a collection's id may contain only letters, digits, - and _")
     return "/".join(("/v1/collections", collection, *rest))
 
 
 def _spelt(host: str) -> str:
-    """The host's one spelling; empty if it is none."""
+    """The host in its canonical spelling; empty if it is not a valid host."""
     host = host.lower().removesuffix(".").strip("[]")
     try:
         address = ip_address(host)
     except ValueError:
         last = host.rpartition(".")[2]
-        # What ends in a number is an IP address to a browser, in other notations than these, too.
+        # Browsers read any host that ends in a number as an IP address, also in notations that `ip_address` refuses.
         return "" if not _HOST.fullmatch(host) or _NUMBER.fullmatch(last) else host
     if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
         high, low = divmod(int(address.ipv4_mapped), 1 << 16)

@@ -1,4 +1,4 @@
-"""What an admin does to a server: makes and steers collections, gives and takes tokens."""
+"""An admin's client of a server: creates and manages collections, invitations, tokens and keys."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from dither_client.transport.json_api import Api
 
 __all__ = ["Admin"]
 
-_INVITATIONS_A_CALL = 10_000
+_INVITATIONS_PER_CALL = 10_000
 
 
 class Admin:
@@ -38,36 +38,36 @@ class Admin:
         self.close()
 
     def create_collection(self, spec: Mapping[str, Any] | bytes) -> dict[str, Any]:
-        """Makes a collection from its specification, an object or the bytes of its JSON text; returns its terms."""
+        """Creates a collection from its specification, a mapping or the bytes of its JSON text; returns its terms."""
         return self._api.post("/v1/collections", spec if isinstance(spec, bytes) else json.dumps(spec).encode())
 
     def set_state(self, collection_id: str, state: str) -> dict[str, Any]:
-        """Sets a collection `open`, `paused` or `closed` (for good); returns its terms."""
+        """Sets a collection's state to `open`, `paused` or, permanently, `closed`; returns its terms."""
         return self._api.patch(collection_path(collection_id), {"state": state})
 
     def invite(self, collection_id: str, count: int) -> Iterator[str]:
-        """So many new invitations to a collection whose `admission` is `invite`, in calls of up to 10,000.
+        """Creates `count` invitations to a collection whose `admission` is `invite`, in calls of up to 10,000.
 
         The codes are stored nowhere else.
         """
         path = collection_path(collection_id, "invitations")
-        for begun in range(0, count, _INVITATIONS_A_CALL):
-            asked = min(count - begun, _INVITATIONS_A_CALL)
+        for begun in range(0, count, _INVITATIONS_PER_CALL):
+            asked = min(count - begun, _INVITATIONS_PER_CALL)
             codes = self._api.post(path, json.dumps({"count": asked}).encode()).get("invitations")
             if not isinstance(codes, list) or not all(isinstance(code, str) for code in codes):
                 raise BadResponse("the server's response lacks the list 'invitations'")
             yield from codes
 
     def invitations(self, collection_id: str) -> dict[str, Any]:
-        """How many invitations to a collection were `made`, and how many of them `redeemed`."""
+        """The number of invitations to a collection that were `made`, and the number of those `redeemed`."""
         return self._api.get(collection_path(collection_id, "invitations"))
 
     def create_token(
         self, role: str, name: str, collections: Sequence[str] = (), days: int | None = None
     ) -> dict[str, Any]:
-        """Makes a token of the role `admin`, `analyst` or `gateway`; its secret is in this result and nowhere else.
+        """Creates a token of the role `admin`, `analyst` or `gateway`; its secret is in this result and nowhere else.
 
-        An analyst's or a gateway's is for `collections` alone, if there are any. It is valid for `days`, if given.
+        `collections` restricts the token of an analyst or a gateway to these. The token expires after `days`, if given.
         """
         limits: dict[str, Any] = {"collections": list(collections)} if collections else {}
         if days is not None:
@@ -79,17 +79,17 @@ class Admin:
         return self._api.get("/v1/tokens")
 
     def revoke_token(self, token_id: str) -> None:
-        """Ends a token."""
+        """Revokes a token."""
         if not token_id.isascii() or not token_id.replace("-", "").replace("_", "").isalnum():
-            raise InvalidAddress("a token's id has only letters, digits, - and _")
+            raise InvalidAddress("a token's id may contain only letters, digits, - and _")
         self._api.delete(f"/v1/tokens/{token_id}")
 
     def keys(self) -> dict[str, Any]:
-        """The keys that tickets are signed with, by number and state, under `keys`; nothing in it is secret."""
+        """The number and state of each key that signs tickets, under `keys`; the result holds no secret."""
         return self._api.get("/v1/keys")
 
     def rotate_keys(self) -> dict[str, Any]:
-        """Makes the next key, which signs as soon as every process of the server knows it; the keys, as `keys` does."""
+        """Creates the next key, which signs once every process of the server knows it; returns the same as `keys`."""
         return self._api.post("/v1/keys", b"")
 
     def close(self) -> None:

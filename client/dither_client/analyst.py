@@ -23,7 +23,7 @@ __all__ = ["Analyst", "AnsweredQuery", "InstitutionCounts"]
 
 @dataclass(frozen=True, slots=True)
 class AnsweredQuery:
-    """A question that was asked. `counts[s]` is how many answered s, None for whoever may not read the posterior."""
+    """A question that was asked. `counts[s]` is how many answered s; None if the caller may not read the posterior."""
 
     query: Query
     answers: int
@@ -32,7 +32,7 @@ class AnsweredQuery:
 
 @dataclass(frozen=True, slots=True)
 class InstitutionCounts:
-    """What one institution, which is the id of its token, has shared: noisy counts of its members."""
+    """The noisy counts that one institution has shared; `institution` is the id of its token."""
 
     institution: str
     query: MemberCounts
@@ -68,10 +68,10 @@ class Analyst:
         return parse_posterior(collection_id, data, lambda: self.particles(collection_id))
 
     def stream(self, collection_id: str) -> Iterator[Posterior]:
-        """The posterior now, and again whenever it has changed, as the server says so.
+        """The current posterior, and then each new one that the server announces.
 
-        Ends when the collection is closed and every answer is learnt, or when the caller stops. Connects again when a
-        connection breaks; raises `Unreachable` when that fails as often as the `retry` of this analyst allows.
+        Ends when the collection is closed and every answer is learnt, or when the caller stops. Reconnects when a
+        connection breaks; raises `Unreachable` after as many failures in a row as this analyst's `retry` allows.
         """
         shown = None
         for _, data in watch(self._api, collection_id):
@@ -84,17 +84,17 @@ class Analyst:
         return parse_particles(self._api.get(collection_path(collection_id, "posterior", "particles")))
 
     def history(self, collection_id: str) -> list[dict[str, Any]]:
-        """How the posterior came to be, oldest first: `answers`, `at`, `posterior`, `ess`, `query` of each moment."""
+        """The posterior over time, oldest first: each entry has `answers`, `at`, `posterior`, `ess` and `query`."""
         return _items(self._api.get(collection_path(collection_id, "posterior", "history")), "history")
 
     def queries(self, collection_id: str, purpose: Literal["training", "check"] = "training") -> list[AnsweredQuery]:
-        """Every question answered so far whose answers are learnt; with `check` those of the misfit check."""
+        """Every question whose answers are learnt; with `check`, every question of the goodness-of-fit check."""
         wanted = "" if purpose == "training" else f"?{urlencode({'purpose': purpose})}"
         items = _items(self._api.get(collection_path(collection_id, "queries") + wanted, exact=True), "queries")
         return [_parse_answered(item) for item in items]
 
     def member_counts(self, collection_id: str) -> list[InstitutionCounts]:
-        """Everything that institutions have shared; nothing where they are not asked."""
+        """The counts of every institution that has shared; empty if the collection does not ask institutions."""
         terms = parse_terms(self._api.get(collection_path(collection_id), exact=True))
         if terms.member_cuts is None:
             return []
@@ -102,11 +102,11 @@ class Analyst:
         return [_parse_shared(item, terms) for item in items]
 
     def quality(self, collection_id: str) -> dict[str, Any]:
-        """How well a collection goes: `refused` by cause, `completion` by question, `gateways`, and `warnings`."""
+        """The quality of a collection's data: `refused` by cause, `completion` by question, `gateways`, `warnings`."""
         return self._api.get(collection_path(collection_id, "quality"))
 
     def answers(self, collection_id: str, page: int = 10_000) -> Iterator[dict[str, Any]]:
-        """Every answer with `query_id` and `received_at`, `page` of them a request."""
+        """Every answer with its `query_id` and `received_at`, fetched in pages of `page` answers."""
         window: dict[str, Any] = {"limit": page}
         while True:
             data = self._api.get(f"{collection_path(collection_id, 'answers')}?{urlencode(window)}")
@@ -132,7 +132,7 @@ def _parse_answered(item: dict[str, Any]) -> AnsweredQuery:
         counts = item.get("counts")
         answered = AnsweredQuery(query, int(item["answers"]), None if counts is None else tuple(map(int, counts)))
     except (InvalidQuery, KeyError, TypeError, ValueError):
-        raise BadResponse("the server's list of questions has one that this version cannot read") from None
+        raise BadResponse("the server's list of questions contains one that this version cannot read") from None
     if answered.counts is not None and len(answered.counts) != query.n_answers:
         raise BadResponse("the server's counts do not fit their question")
     return answered
@@ -144,7 +144,7 @@ def _parse_shared(item: dict[str, Any], terms: Terms) -> InstitutionCounts:
         counts = tuple(map(int, item["counts"]))
         shared = InstitutionCounts(str(item["institution"]), query, counts, str(item["received_at"]))
     except (InvalidQuery, KeyError, TypeError, ValueError):
-        raise BadResponse("the server's list of institutions has one that this version cannot read") from None
+        raise BadResponse("the server's list of institutions contains one that this version cannot read") from None
     if len(counts) != len(query.groups) or not all(0 <= k <= n for k, n in zip(counts, query.groups, strict=True)):
         raise BadResponse("an institution's counts do not fit its question")
     return shared

@@ -1,4 +1,4 @@
-"""A respondent's client of one server, for threads and for asyncio: thin drivers of the flow."""
+"""A respondent's client of one server, synchronous and asyncio: thin drivers of the protocol's flows."""
 
 import asyncio
 from collections.abc import Sequence
@@ -16,23 +16,23 @@ from dither_client.mechanisms.epsilon import wire_epsilon
 from dither_client.mechanisms.member_counts import MemberCounts
 from dither_client.protocol.institution import send_share_flow, share_flow
 from dither_client.protocol.messages import Receipt, Shared, Terms
-from dither_client.protocol.respondent import Admission, Flow, Retry, answer_flow, price_flow, send_flow
+from dither_client.protocol.respondent import Admission, Flow, Retry, answer_flow, check_secret, price_flow, send_flow
 from dither_client.transport.drivers import AsyncDriver, Driver
 
 __all__ = ["AsyncClient", "Client"]
 
 _TIMEOUT = 30.0
 _SETTLE = 0.005
-"""Seconds from the beginning of drawing an answer to what is done with it, for a question of few cells."""
+"""Seconds from the start of drawing an answer to its first use, for a question with few cells."""
 
 _Epsilon = str | int | float | Decimal | Fraction
 
 
 class _Respondent:
-    """What both clients are: a server, a ledger, and the flows between them."""
+    """What both clients share: a server, a ledger, and the flows between them."""
 
     def __init__(self, url: str, ledger: LedgerProtocol | None, retry: Retry | None, token: str | None) -> None:
-        self._token = Admission(token=token).token
+        self._token = check_secret("a token", token)
         self._address = parse_address(url)
         self.server = self._address.base
         self._own_ledger: Ledger | None = None
@@ -92,13 +92,16 @@ class _Respondent:
 
 
 class Client(_Respondent):
-    """Answers the collections of the server at `url`, https or on this machine.
+    """Answers the collections of the server at `url`, which must be https or on this machine.
 
-    ε is charged to `ledger`, by default a `Ledger` in the user's data folder with its own caps. `timeout` is in
-    seconds, for each connection and each read; a whole response takes no longer than four times that, and is no longer
-    than a megabyte. Every call tries again as `retry` says. `token` is a gateway's, for collections that ask for one,
-    or an institution's; it goes with requests for tickets and with members' counts alone. Raises `InvalidAddress` and
-    `LedgerError`.
+    - `ledger`: where ε is charged; by default a `Ledger` in the user's data folder with its default caps.
+    - `timeout`: seconds for each connection and each read. A whole response may take four times as long, and may have
+      at most one megabyte.
+    - `retry`: when each call tries again.
+    - `token`: a gateway's token, for collections that require one, or an institution's. It is sent only with requests
+      for tickets and with members' counts.
+
+    Raises `InvalidAddress` and `LedgerError`.
     """
 
     def __init__(
@@ -130,27 +133,32 @@ class Client(_Respondent):
     ) -> Receipt:
         """Answers the collection privately, or sends the answer that the ledger already holds for it.
 
-        The collection's terms are the price: they are fetched once and kept in the ledger, and a question that costs
-        more than they said, or is of another kind, is refused. So is a collection that costs more than `max_epsilon`,
-        if that is given. Where the terms have `epsilon_choices`, `epsilon` is the one to be asked at, which must not
-        depend on the value; the collection's own ε if left out. `invitation` is the code where the terms' `admission`
-        is `invite`; if anything fails, the same code and the same ledger go on where it stopped. Raises
-        `InvalidAddress`, `InvalidEpsilon` and `InvalidValue` before anything is sent, or `InvalidEpsilon` once the
-        terms are known; `InvalidQuery`, `LedgerError` and `ServerError`.
+        The collection's terms are fetched once and kept in the ledger. A question that costs more than the terms said,
+        or that is of another kind, is refused.
+
+        - `max_epsilon`: refuses a collection that costs more.
+        - `epsilon`: the ε to be asked at, where the terms have `epsilon_choices`; it must not depend on the value. By
+          default the collection's own ε.
+        - `invitation`: the code, where the terms' `admission` is `invite`. If the call fails, another call with the
+          same code and the same ledger continues where it stopped.
+
+        Raises `InvalidAddress`, `InvalidEpsilon` and `InvalidValue` before anything is sent (`InvalidEpsilon` also once
+        the terms are known), `InvalidQuery`, `LedgerError` and `ServerError`.
         """
         return self._driver.run(self._answer(collection_id, value, max_epsilon, epsilon, invitation))
 
     @forgetful
     def share(self, collection_id: str, values: Sequence[float], max_epsilon: Fraction | None = None) -> Shared:
-        """Shares noisy counts of an institution's members, whose `values` these are, or those the ledger already holds.
+        """Shares noisy counts of the `values` of an institution's members, or the counts that the ledger already holds.
 
-        The client's token is the institution's, which shares once; the ε of the collection is charged once, and is what
-        each member's value is private at. Where that is more than `max_epsilon`, nothing is drawn. Raises as `answer`.
+        The client's token must be the institution's. Each institution shares once. The ledger is charged the
+        collection's ε once, and each member's value is protected at that ε. If it exceeds `max_epsilon`, nothing is
+        drawn. Raises the same errors as `answer`.
         """
         return self._driver.run(self._share(collection_id, values, max_epsilon))
 
     def terms(self, collection_id: str) -> Terms:
-        """What the collection is and which ε it costs, which the ledger keeps: its price cannot rise any more.
+        """The collection's terms, among them the ε it costs, which the ledger keeps, so that it cannot rise later.
 
         Raises `LedgerError` and `ServerError`.
         """
@@ -164,9 +172,9 @@ class Client(_Respondent):
         return self._driver.run(self._send_stored(collection_id))
 
     def resume(self) -> dict[str, Receipt | Shared | DitherError]:
-        """Sends every answer to this server that is stored and was not sent.
+        """Sends every stored answer to this server that has not been sent.
 
-        Returns what came of it by collection: the receipt, or the error. Raises `Unreachable` and `LedgerError`.
+        Returns the receipt or the error of each collection. Raises `Unreachable` and `LedgerError`.
         """
         return {entry.collection: self._driver.run(self._resend(entry)) for entry in self.ledger.unsent(self.server)}
 
@@ -205,24 +213,24 @@ class AsyncClient(_Respondent):
         epsilon: _Epsilon | None = None,
         invitation: str | None = None,
     ) -> Receipt:
-        """As `Client.answer`."""
+        """See `Client.answer`."""
         return await self._driver.run(self._answer(collection_id, value, max_epsilon, epsilon, invitation))
 
     @forgetful_coroutine
     async def share(self, collection_id: str, values: Sequence[float], max_epsilon: Fraction | None = None) -> Shared:
-        """As `Client.share`."""
+        """See `Client.share`."""
         return await self._driver.run(self._share(collection_id, values, max_epsilon))
 
     async def terms(self, collection_id: str) -> Terms:
-        """As `Client.terms`."""
+        """See `Client.terms`."""
         return await self._driver.run(self._terms(collection_id))
 
     async def send_stored(self, collection_id: str) -> Receipt | None:
-        """As `Client.send_stored`."""
+        """See `Client.send_stored`."""
         return await self._driver.run(self._send_stored(collection_id))
 
     async def resume(self) -> dict[str, Receipt | Shared | DitherError]:
-        """As `Client.resume`."""
+        """See `Client.resume`."""
         unsent = await asyncio.to_thread(self.ledger.unsent, self.server)
         return {entry.collection: await self._driver.run(self._resend(entry)) for entry in unsent}
 

@@ -5,7 +5,7 @@
     ├── InvalidValue          the respondent's value is not a number that can be asked about
     ├── InvalidQuery          the query is malformed, not ordered, too fine
     ├── InvalidAddress        a server's URL, a collection's id or a token that cannot be used
-    ├── InvalidTable          a table in a file that is not what it should be
+    ├── InvalidTable          a table in a file that cannot be read or written as asked
     ├── LedgerError
     │   ├── OverCap           answering would exceed a cap of the ledger
     │   ├── AlreadyAnswered   the collection already has this respondent's answer
@@ -15,7 +15,7 @@
         ├── Problem           the server refused, with an RFC 9457 problem document
         └── BadResponse       the response does not follow the protocol
 
-No text of these ever holds a respondent's value. What is bad input is a `ValueError` too.
+No message ever holds a respondent's value. Errors about bad input are also `ValueError`s.
 """
 
 __all__ = [
@@ -61,7 +61,7 @@ class InvalidTable(DitherError, ValueError):
 
 
 class LedgerError(DitherError):
-    """The ledger refuses."""
+    """The ledger cannot be used, or refuses what it was asked to do."""
 
 
 class OverCap(LedgerError):
@@ -82,7 +82,7 @@ class AlreadyAnswered(LedgerError):
 class AnswerExpired(LedgerError):
     """A stored answer came too late: its ticket expired or its collection closed.
 
-    It is never drawn again and the charge stands.
+    No new answer is drawn, and the charge stands.
     """
 
 

@@ -1,4 +1,4 @@
-"""Says which extra to install when a package's dependencies are missing."""
+"""The error that names the extra to install when a dependency is missing."""
 
 from importlib.util import find_spec
 
@@ -10,7 +10,7 @@ class MissingExtra(ImportError):
 
 
 def require_extra(extra: str, *modules: str) -> None:
-    """Raises `MissingExtra`, with the command that mends it, unless every one of `modules` can be imported."""
+    """Raises `MissingExtra`, which names the command that installs `extra`, unless all `modules` can be imported."""
     missing = [module for module in modules if find_spec(module) is None]
     if missing:
         raise MissingExtra(

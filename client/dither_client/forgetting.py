@@ -1,8 +1,8 @@
-"""Exceptions that leave this package hold no value: error reporters send the local variables of every frame.
+"""Decorators that keep a respondent's value out of tracebacks, since error reporters send every frame's variables.
 
-What is called with a respondent's value is `forgetful`; generators and coroutines have a decorator each. When it
-raises, it lets go of its own arguments, and clears the local variables of the frames that the exception has passed
-since, which have ended. Line numbers stay. The frames of whoever called it are the caller's.
+Functions that are called with a value are `forgetful`; coroutines and generators have decorators of their own. When
+such a function raises, the decorator drops its arguments and clears the local variables of the frames that the
+exception has left behind. Line numbers stay. The caller's own frames are not touched.
 """
 
 import sys
@@ -20,7 +20,7 @@ _Sent = TypeVar("_Sent")
 
 
 def forgetful(function: Callable[_P, _T]) -> Callable[_P, _T]:
-    """`function`, whose exceptions come without local variables."""
+    """Wraps `function` so that its exceptions carry no local variables."""
 
     @wraps(function)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
@@ -38,7 +38,7 @@ def forgetful(function: Callable[_P, _T]) -> Callable[_P, _T]:
 def forgetful_coroutine(
     function: Callable[_P, Coroutine[Any, Any, _T]],
 ) -> Callable[_P, Coroutine[Any, Any, _T]]:
-    """The same for a coroutine."""
+    """`forgetful` for a coroutine function."""
 
     @wraps(function)
     async def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
@@ -57,7 +57,7 @@ def forgetful_coroutine(
 def forgetful_flow(
     function: Callable[_P, Generator[_Yield, _Sent, _T]],
 ) -> Callable[_P, Generator[_Yield, _Sent, _T]]:
-    """The same for a generator."""
+    """`forgetful` for a generator function."""
 
     @wraps(function)
     def flow(*args: _P.args, **kwargs: _P.kwargs) -> Generator[_Yield, _Sent, _T]:
@@ -74,7 +74,7 @@ def forgetful_flow(
 
 
 def _forget(error: BaseException | None, handled: BaseException | None) -> None:
-    """Clears the frames of `error` and of all that it came from, up to what was being `handled` before."""
+    """Clears the frames of `error`, its causes and its contexts, but not of `handled`, which the caller is handling."""
     seen: set[int] = set()
     waiting = [error]
     while waiting:

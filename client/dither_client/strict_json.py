@@ -1,7 +1,7 @@
-"""Strict JSON: the one profile that the clients and the server read, which is in `docs/protocol.md`.
+"""Strict JSON: the profile of JSON that the clients and the server read, described in `docs/protocol.md`.
 
-A text either has exactly one meaning, the same to every reader, or is refused: two values under one name, half a
-character, NaN. Numbers and depth are bounded, so that reading costs no more than the text is long.
+A text that two readers could understand differently is refused: a name that occurs twice in an object, an unpaired
+surrogate, NaN. Numbers and depth are bounded, so that reading takes time linear in the text's length.
 """
 
 import json
@@ -16,23 +16,23 @@ from dither_client.errors import BadResponse
 __all__ = ["MAX_DEPTH", "decode", "decode_json"]
 
 MAX_DEPTH = 32
-"""Lists and objects inside each other, the outermost included."""
+"""The largest depth of nested lists and objects, the outermost included."""
 
-_TOO_DEEP = f"there are more than {MAX_DEPTH} lists and objects inside each other"
+_TOO_DEEP_MESSAGE = f"lists and objects are nested more than {MAX_DEPTH} deep"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def decode(body: bytes, exact: bool = True) -> Any:
     """The value that the UTF-8 JSON text `body` writes.
 
-    A number with a point or an exponent is a `Decimal`, or a float unless `exact`. Raises `ValueError`, which is a
-    `json.JSONDecodeError` with the line where the text is no JSON at all.
+    A number with a point or an exponent is a `Decimal` if `exact`, otherwise a float. Raises `ValueError`; if the text
+    is not JSON at all, this is a `json.JSONDecodeError` with the line.
     """
     text = body.decode()
     try:
         value = (_EXACT if exact else _FLOATING).decode(text)
     except RecursionError:
-        raise ValueError(_TOO_DEEP) from None
+        raise ValueError(_TOO_DEEP_MESSAGE) from None
     if body.count(b"[") + body.count(b"{") > MAX_DEPTH:
         _check_depth(value)
     if b"\\u" in body:
@@ -41,7 +41,7 @@ def decode(body: bytes, exact: bool = True) -> Any:
 
 
 def decode_json(body: bytes, exact: bool = True) -> Any:
-    """`decode` of what a server or a file says. Raises `BadResponse`, whose text repeats nothing of it."""
+    """`decode` for text from a server or a file. Raises `BadResponse`, whose message repeats none of the text."""
     try:
         return decode(body, exact)
     except ValueError:
@@ -54,19 +54,19 @@ def _check_depth(value: Any) -> None:
         level = [part for outer in level for part in _parts(outer) if isinstance(part, list | dict)]
         if not level:
             return
-    raise ValueError(_TOO_DEEP)
+    raise ValueError(_TOO_DEEP_MESSAGE)
 
 
 def _check_texts(value: Any) -> None:
-    """Raises `ValueError` for half of a surrogate pair, which no UTF-8 can say: an escape can."""
+    """Raises `ValueError` for an unpaired surrogate: UTF-8 cannot encode one, but a JSON escape can."""
     rest = [value]
     while rest:
         part = rest.pop()
         if isinstance(part, str):
             if _SURROGATE.search(part):
-                raise ValueError("a text has half of a surrogate pair")
+                raise ValueError("a string has an unpaired surrogate")
         elif isinstance(part, list | dict):
-            rest.extend(part)  # of an object, its names
+            rest.extend(part)  # the items of a list, the names of an object
             if isinstance(part, dict):
                 rest.extend(part.values())
 
@@ -78,7 +78,7 @@ def _parts(value: Any) -> Iterable[Any]:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("an object has a name twice")
+        raise ValueError("an object has the same name twice")
     return found
 
 

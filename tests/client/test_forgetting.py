@@ -98,7 +98,7 @@ def breaking(method: str) -> MemoryLedger:
     def fail(*_: object) -> Any:
         raise Broken
 
-    return type("Fails", (MemoryLedger,), {method: fail})()  # type: ignore[no-any-return]
+    return type("Fails", (MemoryLedger,), {method: fail})()
 
 
 def no_noise(n: int) -> int:

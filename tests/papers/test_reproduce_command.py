@@ -92,7 +92,7 @@ def test_a_table_and_a_sentence_for_people(capsys: CaptureFixture, tmp_path: Pat
         ([QUICK, "--runs", "many"], "runs must be a whole number from 1 to 1,000,000, or full"),
         ([QUICK, "--data", "any.csv"], "data is for one of the studies that take a file: "),
         (["all", "--data", "any.csv"], "data is for one of the studies that take a file: "),
-        (["war-logs-states", "--data", "missing.csv"], "missing.csv is not there: check the name, and the folder"),
+        (["war-logs-states", "--data", "missing.csv"], "missing.csv does not exist: check the name and the folder"),
         ([QUICK, "--seed", "-1"], "--seed"),
         ([QUICK, "--jobs", "0"], "--jobs"),
     ],

@@ -1,6 +1,6 @@
-"""The command line `dither`: one group whose commands are entry points of the group `dither.commands`.
+"""The command line `dither`, whose commands are the entry points of the group `dither.commands`.
 
-A command is loaded when it is called, so each needs only what it uses itself. The first line of its module's docstring
+A command is loaded when it is called, so each needs only its own dependencies. The first line of its module's docstring
 is its line in `dither --help`.
 
 May import: `addresses`, `admin`, `analyst`, `client`, `conformance`, `errors`, `extras`, `forgetting`, `ledger`,
@@ -21,7 +21,7 @@ def main() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Runs `dither` with these arguments and returns its exit status: 0 done, 1 failed while running, 2 bad input."""
+    """Runs `dither` with these arguments and returns its exit status: 0 success, 1 failure, 2 bad input."""
     try:
         require_extra("cli", "typer", "rich")
     except MissingExtra as error:

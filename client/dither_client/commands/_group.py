@@ -1,4 +1,4 @@
-"""The group of all commands: finds them without loading them, and turns every error into one sentence and a status."""
+"""The group of all commands: lists them without loading them, and turns every error into a sentence and a status."""
 
 import ast
 from collections.abc import Sequence
@@ -23,21 +23,21 @@ _NO_TOKEN = "this needs a valid token: give it with --token, or better in DITHER
 
 
 class _Stub(TyperCommand):
-    """A command that is listed in the help and not loaded yet."""
+    """A command that is listed in the help but not loaded yet."""
 
     def __init__(self, entry_point: EntryPoint) -> None:
         super().__init__(entry_point.name, help=_summary(entry_point))
         self._entry_point = entry_point
 
     def load(self) -> Any:
-        """The command itself. Raises `MissingExtra`."""
+        """Loads the command. Raises `MissingExtra`."""
         return typer.main.get_command(self._entry_point.load())
 
 
 class _Group(TyperGroup):
-    """Every command by name; loads the one that is run.
+    """The group of every command, which loads only the one that is run.
 
-    Its usage errors never repeat what was typed: a respondent may have put the value where the command should be.
+    Its usage errors never repeat what was typed, since a respondent may have typed the value in place of the command.
     """
 
     def __init__(self, **settings: Any) -> None:
@@ -46,19 +46,19 @@ class _Group(TyperGroup):
             self.add_command(_Stub(entry_point))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        typed = args[:1]  # the parser takes them away
+        typed = args[:1]  # kept because the parser empties `args`
         try:
             return super().parse_args(ctx, args)
         except typer.TyperException:
             if not typed:
-                raise  # no arguments at all: its message is the help
+                raise  # without arguments, the message is the help
             known = [name for parameter in self.get_params(ctx) for name in parameter.opts]
             hint = did_you_mean(typed[0], known) or "; the options of a command follow its name, see dither --help"
             fail(f"no such option{hint}", 2)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         command = self.commands.get(args[0])
-        if ctx.resilient_parsing:  # a shell asks how the line may go on: nothing is to be said of what is wrong with it
+        if ctx.resilient_parsing:  # a shell is completing the line, so errors in it are not reported
             return self._completed(command, args)
         if not isinstance(command, _Stub):
             fail(f"no such command{did_you_mean(args[0], self.commands) or '; see dither --help'}", 2)
@@ -119,7 +119,7 @@ def _say(message: str, status: int) -> int:
 
 
 def _usage_text(error: typer.TyperException) -> str:
-    """The sentence of a usage error, with where to find help; nothing if the help itself was just printed."""
+    """A usage error as a sentence that says where to find help; empty if the help itself was just printed."""
     misspelt, meant = getattr(error, "option_name", None), getattr(error, "possibilities", None)
     if misspelt and meant:
         return f"No such option: {misspelt}. Did you mean {meant[0]}?"
@@ -131,7 +131,7 @@ def _usage_text(error: typer.TyperException) -> str:
 
 
 def _summary(entry_point: EntryPoint) -> str:
-    """The first line of the docstring of a command's module, read without importing anything that may be missing."""
+    """The first line of a command module's docstring, read without importing the module, whose extra may be missing."""
     package, *rest = entry_point.module.split(".")
     spec = find_spec(package)
     for folder in spec.submodule_search_locations or () if spec else ():

@@ -1,19 +1,19 @@
-"""What every command of `dither` uses; other packages' commands import it from here.
+"""Helpers that every command of `dither` uses, also those of other packages.
 
     Url, Token, Json        annotated types of the options --url (DITHER_URL), --token (DITHER_TOKEN) and --json
     console                 a rich Console on standard error, for people: progress, remarks, tables beside --json
-    print_json(object)      the one JSON object of --json, on standard output
-    print_table(...)        a table for people, on standard output
-    fail(message, code=1)   one sentence on standard error, and the exit status: 1 failed while running, 2 bad input
-    read_input(file)        the bytes of FILE, or of standard input for -
-    read_object(file)       the JSON object in it
-    did_you_mean(...)       the hint of a misspelt word, of our own words alone
-    working(words)          what a command is busy with, on a terminal, while it is
+    print_json(object)      prints the one JSON object of --json on standard output
+    print_table(...)        prints a table for people on standard output
+    fail(message, code=1)   prints a sentence on standard error and exits: 1 failed while running, 2 bad input
+    read_input(file)        reads the bytes of FILE, or of standard input for -
+    read_object(file)       reads the JSON object in it
+    did_you_mean(...)       suggests a known word for a misspelt one, which it never repeats
+    working(words)          shows on a terminal what the command is doing, while it does it
     status_of(error)        the exit status of an error
 
-A command need not catch `DitherError`, `ValueError`, `OSError` or `MissingExtra`: `dither` turns each into its sentence
-and status. An app is `typer.Typer(add_completion=False)`, and the first line of its module's docstring is its line in
-`dither --help`.
+A command need not catch `DitherError`, `ValueError`, `OSError` or `MissingExtra`: `dither` prints a sentence for each
+and exits with its status. An app is `typer.Typer(add_completion=False)`, and the first line of its module's docstring
+is its line in `dither --help`.
 """
 
 import json
@@ -62,7 +62,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on sta
 console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 
 _BAD_REQUEST = (400, 401, 403, 404, 413, 422)
-"""Statuses of a server that mean that what it was given is wrong, rather than that it could not do it now."""
+"""HTTP statuses that mean that the input is wrong, rather than that the server cannot handle it now."""
 
 _BAD_INPUT = (
     ValueError,
@@ -81,7 +81,7 @@ def print_json(data: Any) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Prints a table for people on standard output, whose first column, of names, is not folded."""
+    """Prints a table for people on standard output; its first column, which holds names, is never wrapped."""
     table = Table(Column(columns[0], no_wrap=True), *columns[1:], box=None, pad_edge=False)
     for row in rows:
         table.add_row(*("" if cell is None else printable(str(cell)) for cell in row))
@@ -95,28 +95,28 @@ def fail(message: str, code: int = 1) -> NoReturn:
 
 
 def read_input(file: str) -> bytes:
-    """The content of the file, or of standard input if `file` is `-`. Raises `OSError`."""
+    """Reads the content of the file, or of standard input if `file` is `-`. Raises `OSError`."""
     return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
 
 
 def read_object(file: str) -> dict[str, Any]:
-    """The JSON object in a file, or on standard input. Raises `OSError` and `ValueError`."""
+    """Reads the JSON object in a file, or on standard input if `file` is `-`. Raises `OSError` and `ValueError`."""
     return json_object(read_input(file), "standard input" if file == "-" else file)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """ "; did you mean …?" with the nearest of `known`, or nothing. It never repeats `word`."""
+    """Returns "; did you mean …?" with the nearest of `known`, or nothing. It never repeats `word`."""
     close = get_close_matches(word, known, 1)
     return f"; did you mean {close[0]}?" if close else ""
 
 
 def working(words: str) -> AbstractContextManager[object]:
-    """Shows on a terminal that something is being done, until it is."""
+    """Shows `words` on a terminal until the context ends."""
     return console.status(words)
 
 
 def status_of(error: Exception) -> int:
-    """2 for bad input, 1 for anything else that an error may say."""
+    """The exit status of an error: 2 for bad input, 1 for anything else."""
     if isinstance(error, Problem):
         return 2 if error.status in _BAD_REQUEST else 1
     return 2 if isinstance(error, _BAD_INPUT) else 1

@@ -1,9 +1,11 @@
-"""What the commands share that spend ε: what they are given never comes out of them.
+"""Helpers for the commands that spend ε, which never repeat an argument they are given.
 
 discreet(usage)              the class of a command whose usage errors repeat no argument
-fail_usage(usage)            that error
+fail_usage(usage)            ends the command with that error
+check_open(terms)            ends the command unless the collection is open
 LedgerFile, MaxEpsilon       annotated types of the options --ledger and --max-epsilon
-price(...), report(...)      what it costs, before; what it has cost, after
+price(...)                   the sentence that says what an answer will cost
+report(...)                  prints what it has cost
 """
 
 from fractions import Fraction
@@ -25,7 +27,7 @@ __all__ = ["LedgerFile", "MaxEpsilon", "check_open", "discreet", "fail_usage", "
 LedgerFile = Annotated[
     Path | None,
     typer.Option(
-        "--ledger", help="The file that keeps account of your ε; by default in your data folder.", show_default=False
+        "--ledger", help="The file that records the ε you spend; by default in your data folder.", show_default=False
     ),
 ]
 
@@ -33,19 +35,19 @@ MaxEpsilon = Annotated[
     str | None,
     typer.Option(
         "--max-epsilon",
-        help="Spend no more ε than this in all.",
-        show_default="10, of it 5 on any one server, and 2 for any one answer",
+        help="Spend no more ε than this in total.",
+        show_default="10 in total, 5 on any one server, 2 for any one answer",
     ),
 ]
 
 
 def fail_usage(usage: str, hint: str = "") -> NoReturn:
-    """Ends the command: it is not used that way. `usage` begins with its name, such as `share ID FILE`."""
+    """Ends the command with an error that shows its usage, which begins with its name, such as `share ID FILE`."""
     fail(f"use: dither {usage} --url URL{hint or f'; see dither {usage.split()[0]} --help'}", 2)
 
 
 def discreet(usage: str) -> type[TyperCommand]:
-    """A command whose usage errors never repeat an argument, since any of them may be a value."""
+    """A class of commands whose usage errors never repeat an argument, since any argument may be a value."""
 
     class Discreet(TyperCommand):
         @forgetful
@@ -57,7 +59,7 @@ def discreet(usage: str) -> type[TyperCommand]:
                 raise
 
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-            typed = [word.partition("=")[0] for word in args if word.startswith("--")]  # the parser takes them away
+            typed = [word.partition("=")[0] for word in args if word.startswith("--")]  # the parser empties `args`
             try:
                 return super().parse_args(ctx, args)
             except typer.TyperException:
@@ -74,16 +76,16 @@ def check_open(terms: Terms) -> None:
 
 
 def price(epsilon: Fraction, rho: Fraction | None, account: Ledger) -> str:
-    """What it costs and what was spent before."""
+    """A sentence that says what an answer costs, and what was spent before."""
     stated = "" if rho is None else f" (stated ρ = {epsilon_text(rho)})"
     spent, allowed = epsilon_text(account.spent()), epsilon_text(Fraction(account.caps.total, MICRO))
-    return f"It costs ε = {epsilon_text(epsilon)}{stated}; you have spent {spent} and allow {allowed} in all."
+    return f"It costs ε = {epsilon_text(epsilon)}{stated}; you have spent {spent} and allow {allowed} in total."
 
 
 def report(client: Client, receipt: Receipt | Shared) -> None:
-    """Prints what it has cost, and the receipt."""
+    """Prints what an answer has cost, and the receipt."""
     rho = receipt.query.rho
     stated = "" if rho is None else f" (ρ = {epsilon_text(rho)})"
     cost, spent = epsilon_text(receipt.query.epsilon), epsilon_text(client.ledger.spent())
-    typer.echo(f"It cost ε = {cost}{stated}; you have spent {spent} in all.")
+    typer.echo(f"It cost ε = {cost}{stated}; you have spent {spent} in total.")
     typer.echo(f"Receipt: {receipt.receipt}")

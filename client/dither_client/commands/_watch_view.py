@@ -1,4 +1,4 @@
-"""What `dither watch` shows: the posterior in a picture of text, and the pace of the answers."""
+"""The display of `dither watch`: the posterior as a picture in text, and how fast answers come."""
 
 from collections import deque
 
@@ -12,19 +12,19 @@ from dither_client.protocol.messages import printable
 __all__ = ["Pace", "View", "band", "line"]
 
 _WINDOW = 60.0
-"""Seconds that a pace is an average of."""
+"""Seconds over which the pace is averaged."""
 _WIDTH = 41
 """Characters of a band."""
 
 
 class Pace:
-    """How fast answers come, from what was learnt in the last minute."""
+    """How fast answers come, averaged over the last minute."""
 
     def __init__(self) -> None:
         self._seen: deque[tuple[float, int]] = deque()
 
     def note(self, now: float, answers: int) -> None:
-        """Takes note of the number of answers at `now` (seconds of a clock that never goes back)."""
+        """Records the number of answers at `now`, in seconds of a monotonic clock."""
         self._seen.append((now, answers))
         while len(self._seen) > 2 and self._seen[1][0] <= now - _WINDOW:
             self._seen.popleft()
@@ -38,14 +38,14 @@ class Pace:
 
 
 class View:
-    """The whole picture. Each parameter's scale is its first 90% interval, so that one sees the band close in."""
+    """The whole display. A parameter's scale starts at its 90% interval and only widens: the band visibly narrows."""
 
     def __init__(self, name: str) -> None:
         self._name = printable(name)
         self._scales: dict[str, tuple[float, float]] = {}
 
     def picture(self, posterior: Posterior, state: str, per_minute: float | None) -> Group:
-        """The collection's line, a table of the parameters, and what else the posterior says of itself."""
+        """The collection's name, state and number of answers, above a table of the parameters."""
         table = Table("", "mean", "sd", "90% interval", "", box=None, pad_edge=False, header_style="dim")
         for parameter, summary in posterior.summaries.items():
             low, high = summary["q05"], summary["q95"]
@@ -64,7 +64,7 @@ class View:
 
 
 def band(summary: dict[str, float], scale: tuple[float, float]) -> str:
-    """The quantiles on a scale: ─ from q05 to q95, ━ from q25 to q75, ┃ at the median."""
+    """The quantiles drawn on a scale: ─ from q05 to q95, ━ from q25 to q75, ┃ at the median."""
     low, high = scale
     width = (high - low) or 1.0
 
@@ -79,7 +79,7 @@ def band(summary: dict[str, float], scale: tuple[float, float]) -> str:
 
 
 def line(posterior: Posterior, state: str) -> str:
-    """The same in a line, for logs and pipes."""
+    """The posterior in one line, for logs and pipes."""
     parameters = ", ".join(
         f"{printable(name)} {rounded(summary['mean'], 4)} ± {rounded(summary['sd'], 2)}"
         for name, summary in posterior.summaries.items()

@@ -1,4 +1,4 @@
-"""Answer a collection privately: only an answer with noise in it leaves this machine."""
+"""Answer a collection privately: only a noisy answer leaves this machine."""
 
 import getpass
 import re
@@ -30,8 +30,8 @@ __all__ = ["app"]
 app = typer.Typer(add_completion=False)
 
 _USAGE = "answer ID [VALUE]"
-_MISPLACED = re.compile(r"[+-]?[0-9.,]{1,9}")
-"""A value where the collection's id should be."""
+_MISPLACED_VALUE = re.compile(r"[+-]?[0-9.,]{1,9}")
+"""A text that is more likely a value than the collection's id in whose place it stands."""
 
 
 @app.command(cls=discreet(_USAGE), context_settings={"ignore_unknown_options": True})
@@ -42,7 +42,7 @@ def answer(
         str | None,
         typer.Argument(
             metavar="[VALUE]",
-            help="Your value, which stays in the shell's history; - reads standard input; without it you are asked.",
+            help="Your value; it stays in the shell's history. - reads standard input. If left out, you are asked.",
             show_default=False,
         ),
     ] = None,
@@ -51,7 +51,7 @@ def answer(
     epsilon: Annotated[
         str | None,
         typer.Option(
-            help="The ε to be asked at, where the collection leaves a choice; never let it depend on your value.",
+            help="The ε to be asked at, where the collection offers a choice; never let it depend on your value.",
             show_default="the collection's",
         ),
     ] = None,
@@ -59,8 +59,8 @@ def answer(
         str | None,
         typer.Option(
             envvar="DITHER_INVITATION",
-            help="The code, where one is needed. It stays in the shell's history; without it, and without VALUE, you "
-            "are asked.",
+            help="The code of your invitation, if the collection needs one; it stays in the shell's history. If left "
+            "out together with VALUE, you are asked.",
             show_default=False,
         ),
     ] = None,
@@ -74,7 +74,7 @@ def answer(
 
     or, from a program: printf '%s' -3.5 | dither answer wages - --json
     """
-    if _MISPLACED.fullmatch(collection):
+    if _MISPLACED_VALUE.fullmatch(collection):
         fail_usage(_USAGE)
     text = read_input("-").decode(errors="replace").strip() if value == "-" else value
     number = None if text is None else parse_value(text)
@@ -90,20 +90,20 @@ def answer(
         except Problem as error:
             if error.name != "unauthorized":
                 raise
-            fail("this collection is answered through an app or a site that knows you, not with dither answer", 2)
+            fail("this collection is answered through an app or a site where you are known, not with dither answer", 2)
         _report(client, receipt, as_json)
 
 
 def _answer_when_asked(
     client: Client, account: Ledger, collection: str, chosen: Fraction | None, invitation: str | None
 ) -> Receipt:
-    """Sends what the ledger already holds; otherwise says what will happen and asks for the value."""
+    """Sends the answer that the ledger already holds; otherwise says what will happen and asks for the value."""
     stored = client.send_stored(collection)
     if stored is not None:
         return stored
     terms = client.terms(collection)
     check_open(terms)
-    console.print(f"{terms.name}: your value stays on this machine; one answer with noise in it is sent.")
+    console.print(f"{terms.name}: your value stays on this machine; one noisy answer is sent.")
     if chosen is not None and chosen not in (terms.epsilon_choices or (terms.epsilon,)):
         fail(f"epsilon must be one of {listed(terms.epsilon_choices or (terms.epsilon,))} here", 2)
     if terms.notice is not None:
@@ -111,7 +111,7 @@ def _answer_when_asked(
     asked_at = terms.epsilon if chosen is None else chosen
     console.print(f"{price(asked_at, terms.rho, account)} You can answer once.")
     if not sys.stdin.isatty():
-        fail("there is no terminal to ask on: give - to read the value from standard input", 2)
+        fail("there is no terminal to ask for the value: give - to read it from standard input", 2)
     if terms.admission == "invite" and invitation is None:
         invitation = getpass.getpass("Your invitation's code (it is not shown): ").strip()
     number = parse_value(getpass.getpass("Your value (it is not shown): ").strip())

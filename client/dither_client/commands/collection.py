@@ -1,4 +1,4 @@
-"""Make, list, show, open, pause and close collections, and invite respondents.
+"""Create, list, show, open, pause and close collections, and invite respondents.
 
 For example: dither collection create wages.json
 """
@@ -85,7 +85,7 @@ def show(collection: _Id, url: Url, token: Token = None, as_json: Json = False) 
 
 @app.command("open")
 def open_(collection: _Id, url: Url, token: Token = None, as_json: Json = False) -> None:
-    """Open a collection: tickets are issued and answers are taken.
+    """Open a collection: tickets are issued and answers are accepted.
 
     For example: dither collection open wages
     """
@@ -94,7 +94,7 @@ def open_(collection: _Id, url: Url, token: Token = None, as_json: Json = False)
 
 @app.command()
 def pause(collection: _Id, url: Url, token: Token = None, as_json: Json = False) -> None:
-    """Pause a collection: no tickets are issued, answers to earlier tickets are still taken.
+    """Pause a collection: no tickets are issued; answers to earlier tickets are still accepted.
 
     For example: dither collection pause wages
     """
@@ -103,7 +103,7 @@ def pause(collection: _Id, url: Url, token: Token = None, as_json: Json = False)
 
 @app.command()
 def close(collection: _Id, url: Url, token: Token = None, as_json: Json = False) -> None:
-    """Close a collection for good.
+    """Close a collection permanently.
 
     For example: dither collection close wages
     """
@@ -113,16 +113,16 @@ def close(collection: _Id, url: Url, token: Token = None, as_json: Json = False)
 @app.command()
 def invite(
     collection: _Id,
-    count: Annotated[int, typer.Option(min=1, help="How many invitations to make.")],
+    count: Annotated[int, typer.Option(min=1, help="The number of invitations to create.")],
     url: Url,
     out: Annotated[
         Path | None,
-        typer.Option(help="A new file for the codes, which you alone may read; standard output unless given."),
+        typer.Option(help="A new file for the codes, which only you may read; by default standard output."),
     ] = None,
     token: Token = None,
     as_json: Json = False,
 ) -> None:
-    """Make invitations, one code a line. Each is worth one ticket, and is stored nowhere else.
+    """Create invitations and print their codes, one per line. Each is worth one ticket, and is stored nowhere else.
 
     For example: dither collection invite wages --count 500 --out codes.txt
     """
@@ -130,7 +130,7 @@ def invite(
         codes = admin.invite(collection, count)
         if out is not None:
             if out.exists():
-                fail(f"{out} is there already: name a new file", 2)
+                fail(f"{out} already exists: name a new file", 2)
             _write_codes(codes, out)
         elif as_json:
             print_json({"invitations": list(codes)})
@@ -146,7 +146,7 @@ def invite(
 
 @app.command()
 def invitations(collection: _Id, url: Url, token: Token = None, as_json: Json = False) -> None:
-    """Count the invitations that were made, and those that were redeemed.
+    """Count the invitations that were created, and those that were redeemed.
 
     For example: dither collection invitations wages
     """
@@ -159,7 +159,7 @@ def invitations(collection: _Id, url: Url, token: Token = None, as_json: Json = 
 
 
 def _write_codes(codes: Iterator[str], out: Path) -> None:
-    """Writes codes into a new file as they come. It is opened first: codes that cannot be written down are lost."""
+    """Writes codes to a new file as they arrive. The file is opened first, since unwritten codes are lost."""
     with os.fdopen(os.open(out, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
         try:
             file.writelines(f"{code}\n" for code in codes)

@@ -1,4 +1,4 @@
-"""Try a client's program against a hostile server, and print what it broke."""
+"""Test a client program against a hostile server."""
 
 import shlex
 import shutil
@@ -20,17 +20,17 @@ def conformance(
     command: Annotated[
         str,
         typer.Option(
-            help="The client's program: it is run as COMMAND answer --url URL --ledger FILE ID -, with the value on "
+            help="The client program: it is run as COMMAND answer --url URL --ledger FILE ID -, with the value on "
             "standard input.",
             show_default=False,
         ),
     ],
     as_json: Json = False,
 ) -> None:
-    """Try any client's program against a hostile server on this machine, and print what it broke.
+    """Test any client program against a hostile server on this machine, and print the rules it broke.
 
-    The server loses replies, refuses, redirects, tells lies and kills the program when a chosen request arrives; the
-    protocol's page says what the program is run with. The exit status is 0 if nothing was broken, and 1 otherwise.
+    The server loses replies, refuses, redirects, lies, and kills the program when a chosen request arrives. The page
+    on the protocol says how the program is run. The exit status is 0 if no rule was broken, and 1 otherwise.
 
     For example: dither conformance --command "node my-client.mjs"
     """
@@ -39,7 +39,7 @@ def conformance(
     except ValueError:
         words = []
     if not words or shutil.which(words[0]) is None:
-        fail("command must be a program on the path, with its first arguments", 2)
+        fail("command must be a program on the path, optionally with its first arguments", 2)
 
     def tell(name: str, broken: str | None) -> None:
         console.print(f"{'ok    ' if broken is None else 'BROKEN'} {name}" + (f": {broken}" if broken else ""))

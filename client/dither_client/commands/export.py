@@ -22,15 +22,17 @@ def export(
     url: Url,
     counts: Annotated[
         Path | None,
-        typer.Option(help="How often each answer was given to each question, and what institutions shared."),
+        typer.Option(help="A file for how often each answer was given to each question, and what institutions shared."),
     ] = None,
-    check: Annotated[Path | None, typer.Option(help="The same of the misfit check, never learnt.")] = None,
-    answers: Annotated[Path | None, typer.Option(help="Every answer.")] = None,
-    particles: Annotated[Path | None, typer.Option(help="The weighted particles of the posterior.")] = None,
+    check: Annotated[
+        Path | None, typer.Option(help="A file for the answers of the goodness-of-fit check, which are never learnt.")
+    ] = None,
+    answers: Annotated[Path | None, typer.Option(help="A file for every answer.")] = None,
+    particles: Annotated[Path | None, typer.Option(help="A file for the weighted particles of the posterior.")] = None,
     token: Token = None,
     as_json: Json = False,
 ) -> None:
-    """Save tables of a collection, in files that end in .csv or .parquet.
+    """Save tables of a collection in files that end in .csv or .parquet.
 
     For example: dither export wages --counts counts.csv --particles particles.parquet
     """
@@ -71,12 +73,12 @@ def _export_check(analyst: Analyst, collection: str, file: Path) -> int:
 def _write_counts(queries: list[AnsweredQuery], file: Path, members: MemberTable | None = None) -> int:
     hidden = [query for query in queries if query.counts is None]
     if hidden:
-        fail("the counts by answer are for analysts: give a token of one with --token", 2)
+        fail("only analysts may read the counts by answer: give an analyst's token with --token", 2)
     return write_table(file, counts_rows({query.query: query.counts for query in queries if query.counts}, members))
 
 
 def _export_answers(analyst: Analyst, collection: str, file: Path) -> int:
-    # A server without the misfit check does not say the purpose.
+    # A server without the goodness-of-fit check does not report the purpose.
     rows = ({"purpose": "training", **answer} for answer in analyst.answers(collection))
     return write_table(file, rows, ("query_id", "purpose", "answer", "received_at"))
 

@@ -17,7 +17,7 @@ app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
 
 @app.command("list")
 def list_(url: Url, token: Token = None, as_json: Json = False) -> None:
-    """List the keys by number and state; no key itself is ever shown.
+    """List the keys by number and state; the keys themselves are never shown.
 
     For example: dither key list
     """
@@ -28,7 +28,7 @@ def list_(url: Url, token: Token = None, as_json: Json = False) -> None:
 
 @app.command()
 def rotate(url: Url, token: Token = None, as_json: Json = False) -> None:
-    """Make the next key now. It signs tickets three minutes later, when every server process knows it.
+    """Create the next key now. It signs tickets three minutes later, when every server process knows it.
 
     For example: dither key rotate
     """

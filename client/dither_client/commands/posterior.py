@@ -1,4 +1,4 @@
-"""Show what a collection has taught so far."""
+"""Show the current posterior of a collection."""
 
 from pathlib import Path
 from typing import Annotated
@@ -26,7 +26,7 @@ def posterior(
     as_json: Json = False,
     plot: Annotated[
         Path | None,
-        typer.Option(help="Save a picture of it, in the format of the file's ending.", show_default=False),
+        typer.Option(help="Save a picture of it; the file's ending chooses the format.", show_default=False),
     ] = None,
 ) -> None:
     """Show the current posterior: means, standard deviations and 90% intervals.
@@ -58,7 +58,7 @@ def posterior(
 
 
 def _warnings(api: Api, collection: str) -> list[str]:
-    """What analysts are warned of; nothing for others, who may yet read a public posterior."""
+    """The warnings for analysts; empty for others, who may still read a public posterior."""
     try:
         found = api.get(collection_path(collection, "quality")).get("warnings")
     except Problem:

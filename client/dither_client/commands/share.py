@@ -36,8 +36,8 @@ def share(
         str,
         typer.Argument(
             metavar="FILE",
-            help="The members' values: a column of a .csv or .parquet file; of any other file, or standard input for "
-            "-, a number a line.",
+            help="The members' values: a column of a .csv or .parquet file, or one number per line in any other file; "
+            "- reads standard input.",
             show_default=False,
         ),
     ],
@@ -47,7 +47,7 @@ def share(
     ] = None,
     token: Annotated[
         str | None,
-        typer.Option(envvar="DITHER_TOKEN", help="The institution's token, of the role gateway.", show_default=False),
+        typer.Option(envvar="DITHER_TOKEN", help="The institution's token, of role gateway.", show_default=False),
     ] = None,
     ledger: LedgerFile = None,
     max_epsilon: MaxEpsilon = None,
@@ -56,8 +56,9 @@ def share(
 ) -> None:
     """Share noisy counts of an institution's members with a collection, once.
 
-    Values stay on this machine. Members are dealt at random into a group for each of the collection's cuts; how many of
-    a group lie above its cut is sent, with noise. Each member's value is private at the collection's ε.
+    Values stay on this machine. Members are assigned at random to one group for each of the collection's cuts. The
+    number of each group that lie above its cut is sent with noise. Each member's value is private at the collection's
+    ε.
 
     For example: dither share wages clinic.csv --column wage --ledger clinic.sqlite --url https://example.org
     """
@@ -103,16 +104,16 @@ def _read_values(file: str, column: str | None) -> list[float]:
 
 
 def _agreed_price(client: Client, account: Ledger, collection: str, members: int) -> Fraction:
-    """Says what will happen, and returns the ε that was agreed to."""
+    """Tells the user what will happen, and returns the ε that they agreed to."""
     terms = client.terms(collection)
     check_open(terms)
     console.print(
-        f"{terms.name}: the values of {members:,} members stay on this machine; {len(terms.member_cuts or ())} counts "
-        "with noise in them are sent."
+        f"{terms.name}: the values of {members:,} members stay on this machine; {len(terms.member_cuts or ())} noisy "
+        "counts are sent."
     )
     console.print(f"{price(terms.epsilon, None, account)} An institution shares once.")
     if not sys.stdin.isatty():
-        fail("there is no terminal to ask on: give --yes to share without being asked", 2)
+        fail("there is no terminal to ask for confirmation: give --yes to share without being asked", 2)
     console.print("Share them? [y/N]: ", end="")
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         fail("nothing was shared and nothing was spent")

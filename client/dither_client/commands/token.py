@@ -24,28 +24,28 @@ class _Role(StrEnum):
 
 @app.command()
 def create(
-    role: Annotated[_Role, typer.Argument(help="What its holder may do.", show_default=False)],
+    role: Annotated[_Role, typer.Argument(help="What the token's holder may do.", show_default=False)],
     url: Url,
-    name: Annotated[str, typer.Option(help="Whom it is for.")] = "",
+    name: Annotated[str, typer.Option(help="Who the token is for.")] = "",
     collections: Annotated[
         list[str] | None,
         typer.Option(
             "--collection",
             metavar="ID",
-            help="A collection that an analyst's or a gateway's token is for; may be repeated; every one unless given.",
+            help="A collection that an analyst's or a gateway's token is valid for; may be repeated. By default all.",
             show_default=False,
         ),
     ] = None,
     days: Annotated[
         int | None,
         typer.Option(
-            min=1, max=3650, help="How many days it is valid; until it is revoked unless given.", show_default=False
+            min=1, max=3650, help="Days until it expires; by default it is valid until revoked.", show_default=False
         ),
     ] = None,
     token: Token = None,
     as_json: Json = False,
 ) -> None:
-    """Create a token. Its secret is printed once and is stored nowhere.
+    """Create a token. Its secret is printed once and stored nowhere.
 
     For example: dither token create analyst --name Ana --collection wages
     """
@@ -55,7 +55,7 @@ def create(
         print_json(created)
         return
     until = f", valid until {created.get('expires_at')}" if days else ""
-    console.print(f"Token {created.get('id')} for the role {role.value}{until}; keep it, it is not shown again:")
+    console.print(f"Token {created.get('id')} for the role {role.value}{until}; keep it, as it is not shown again:")
     typer.echo(created.get("token"))
 
 

@@ -1,4 +1,4 @@
-"""Follow a collection's posterior while answers come."""
+"""Follow a collection's posterior as answers come in."""
 
 import sys
 import time
@@ -28,12 +28,12 @@ def watch(
     collection: Annotated[str, typer.Argument(metavar="ID", help="The collection.", show_default=False)],
     url: Url,
     token: Token = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line on standard output.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line on standard output.")] = False,
 ) -> None:
-    """Follow a collection's posterior while answers come, until it is closed, or until Ctrl-C.
+    """Follow a collection's posterior as answers come in, until it is closed or until Ctrl-C.
 
-    In a terminal it is a picture that changes, elsewhere a line for each change. The bands show the median, the middle
-    half and the middle 90% of the posterior, on a scale that stays.
+    In a terminal this is a picture that changes, elsewhere one line for each change. The bands show the median, the
+    middle half and the middle 90% of the posterior on a scale that never shrinks.
 
     For example: dither watch wages
     """

@@ -1,6 +1,6 @@
-"""A hostile server, and what it finds out about any client program: `dither conformance --command CLIENT`.
+"""A hostile server that tests any client program: `dither conformance --command CLIENT`.
 
-It knows the protocol and nothing of this client, so that it can judge it like any other.
+It knows the protocol and nothing about this client, so that it judges this client like any other.
 
 May import: nothing of Dither.
 """

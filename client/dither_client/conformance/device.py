@@ -1,4 +1,4 @@
-"""A respondent's device: the client's program, run again and again with one ledger, and killed on command."""
+"""A simulated respondent's device: a client program that is run repeatedly with one ledger, and killed on command."""
 
 import os
 import shutil
@@ -14,18 +14,18 @@ from dither_client.conformance.server import HostileServer
 __all__ = ["VALUE", "Broken", "Device"]
 
 VALUE = "83.17406251"
-"""What the respondent holds. No request and no output may have it."""
+"""The respondent's value. No request and no output may contain it."""
 
-_SECONDS = 90.0
-"""How long one run may take: a client may wait for 30 seconds at a time."""
+_RUN_TIMEOUT = 90.0
+"""Seconds that one run may take: a client may wait for 30 seconds at a time."""
 
 
 class Broken(Exception):
-    """What a client did that the protocol rules out, in a sentence."""
+    """A client broke a rule of the protocol; the message says how, in a sentence."""
 
 
 class Device:
-    """The folder with the ledger, and `command` to run. Each run is `COMMAND answer … ID -`, the value on its input."""
+    """A folder with the ledger, and the `command` to run as `COMMAND answer … ID -` with the value on its input."""
 
     def __init__(self, command: Sequence[str], folder: Path) -> None:
         self._command = list(command)
@@ -37,7 +37,7 @@ class Device:
     def start(
         self, server: HostileServer, collection: str = "c", value: str = VALUE, options: Sequence[str] = ()
     ) -> subprocess.Popen[bytes]:
-        """The program, running in a process group of its own."""
+        """Starts the program in its own process group."""
         where = ["answer", "--url", server.url, "--ledger", str(self.folder / "ledger"), *options, collection, "-"]
         environment = {name: text for name, text in os.environ.items() if not name.upper().startswith("DITHER_")}
         process = subprocess.Popen(
@@ -59,13 +59,13 @@ class Device:
         return process
 
     def end(self, process: subprocess.Popen[bytes]) -> int:
-        """The exit status. Raises `Broken` for a program that does not end, or that repeats the value."""
+        """Waits for the program; returns its exit status. Raises `Broken` if it does not end, or repeats the value."""
         try:
-            output, _ = process.communicate(timeout=_SECONDS)
+            output, _ = process.communicate(timeout=_RUN_TIMEOUT)
         except subprocess.TimeoutExpired:
             self.kill()
             process.communicate()
-            raise Broken(f"it did not end within {_SECONDS:g} seconds") from None
+            raise Broken(f"it did not end within {_RUN_TIMEOUT:g} seconds") from None
         if VALUE[:8].encode() in output:
             raise Broken("its output repeats the value")
         return process.returncode
@@ -73,11 +73,11 @@ class Device:
     def run(
         self, server: HostileServer, collection: str = "c", value: str = VALUE, options: Sequence[str] = ()
     ) -> bool:
-        """Whether it ended with the status 0: it has a receipt."""
+        """Runs the program; returns whether it exited with status 0, which means that it has a receipt."""
         return self.end(self.start(server, collection, value, options)) == 0
 
     def kill(self) -> None:
-        """Kills whatever of it is running, as a loss of power would."""
+        """Kills every running process of the program, as a power failure would."""
         with self._lock:
             for process in self._running:
                 if process.poll() is None:
@@ -90,6 +90,6 @@ class Device:
         shutil.copytree(self.folder, folder)
 
     def restore(self, folder: Path) -> None:
-        """Puts a copy in the place of the folder."""
+        """Replaces the folder with the ledger by a copy."""
         shutil.rmtree(self.folder)
         shutil.copytree(folder, self.folder)

@@ -1,4 +1,4 @@
-"""Replies that no honest server sends: questions to refuse, and texts that are not the protocol's JSON."""
+"""Replies that no honest server sends: questions that a client must refuse, and texts that are not strict JSON."""
 
 import json
 
@@ -31,7 +31,7 @@ BAD_QUESTIONS: dict[str, tuple[str, str]] = {
     f"{base['mechanism']} with {name} {value[:20]}": (str(base["mechanism"]), _changed(base, name, value))
     for base, name, value in _CHANGES
 }
-"""By what is wrong: the mechanism of the terms, and the question as JSON."""
+"""Maps what is wrong to the mechanism in the terms and the question as JSON."""
 
 BAD_PRICES: dict[str, tuple[dict[str, object], dict[str, object]]] = {
     "an ε above the terms'": ({}, {**_LAPLACE, "epsilon": 1.000001}),
@@ -41,7 +41,7 @@ BAD_PRICES: dict[str, tuple[dict[str, object], dict[str, object]]] = {
     "another transform": ({}, {**_LAPLACE, "transform": "log"}),
     "a ρ above the terms'": ({"mechanism": "gaussian", "rho": 0.2}, {**_GAUSSIAN}),
 }
-"""By what is wrong: what the terms say, and a question that is proper but not theirs."""
+"""Maps what is wrong to changes of the terms, and to a valid question that these terms do not allow."""
 
 CHOICES: dict[str, object] = {"epsilon": 1, "epsilon_choices": [0.5, 1]}
 
@@ -55,4 +55,4 @@ BAD_JSON: dict[str, tuple[bytes, bytes]] = {
     "a byte order mark": (b"{", b"\xef\xbb\xbf{"),
     "two megabytes": (b"{", b'{"x": "' + b"y" * (2 << 20) + b'", '),
 }
-"""By what is wrong: what to replace in an honest reply, once, and by what."""
+"""Maps what is wrong to the bytes to replace in an honest reply, once, and their replacement."""

@@ -1,4 +1,4 @@
-"""Runs scenarios against a client's program, several at a time, since most of them wait."""
+"""Runs scenarios against a client program, several at a time because most of them wait."""
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +12,7 @@ from dither_client.conformance.server import HostileServer
 
 __all__ = ["run_scenarios"]
 
-_AT_ONCE = 4
+_PARALLEL_SCENARIOS = 4
 
 
 def run_scenarios(
@@ -20,14 +20,14 @@ def run_scenarios(
     scenarios: Mapping[str, Scenario] = SCENARIOS,
     progress: Callable[[str, str | None], None] = lambda name, broken: None,
 ) -> dict[str, str | None]:
-    """What `command` broke in each scenario, None where it broke nothing; `progress` hears of each at its end."""
+    """Returns what `command` broke in each scenario, or None; calls `progress` with each result."""
 
     def run(name: str) -> str | None:
         broken = _run(command, scenarios[name])
         progress(name, broken)
         return broken
 
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    with ThreadPoolExecutor(_PARALLEL_SCENARIOS) as pool:
         return dict(zip(scenarios, pool.map(run, scenarios), strict=True))
 
 

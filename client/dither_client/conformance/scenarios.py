@@ -1,4 +1,4 @@
-"""What the hostile server does to a client, one scenario after the other, and what the client has to do then."""
+"""The scenarios: what the hostile server does to a client, and what the client must do in response."""
 
 import re
 import threading
@@ -25,20 +25,20 @@ def _require(fact: bool, otherwise: str) -> None:
 
 
 def _answers(server: HostileServer, device: Device, **how: Any) -> None:
-    """A run that has to end with a receipt."""
-    _require(device.run(server, **how), "it did not end with the status 0, and there was nothing to refuse")
+    """Runs the client, which must end with a receipt."""
+    _require(device.run(server, **how), "it did not exit with status 0, although there was nothing to refuse")
 
 
 def _refuses(server: HostileServer, device: Device, what: str, **how: Any) -> None:
-    """A run that has to end without an answer."""
-    _require(not device.run(server, **how), f"it ended with the status 0 after {what}")
+    """Runs the client, which must end without sending an answer."""
+    _require(not device.run(server, **how), f"it exited with status 0 after {what}")
     _require(not server.of("answer"), f"it sent an answer after {what}")
 
 
 def _silent(server: HostileServer, device: Device, after: str) -> None:
-    """A run after the last: it may look at the terms and send nothing else."""
+    """Runs the client once more after its last answer: it may fetch the terms and send nothing else."""
     before = len(server.of("ticket")), len(server.of("answer"))
-    _require(not device.run(server), f"it ended with the status 0 again after {after}")
+    _require(not device.run(server), f"it exited with status 0 again after {after}")
     _require(
         (len(server.of("ticket")), len(server.of("answer"))) == before, f"it asked or answered again after {after}"
     )
@@ -50,20 +50,20 @@ def honest(server: HostileServer, device: Device) -> None:
     kinds = [seen.kind for seen in server.seen]
     _require(kinds[:1] == ["terms"], "it asked for a ticket before it had read the terms")
     _require(kinds.count("ticket") == 1 and kinds.count("answer") == 1, f"it sent {', '.join(kinds)}")
-    _require(all(0 <= answer <= 17 for answer in server.stored.values()), "it answered what is not one of 0 to 17")
-    _require(len(server.stored) == 1, "its answer is none that could be stored")
+    _require(all(0 <= answer <= 17 for answer in server.stored.values()), "its answer is not one of 0 to 17")
+    _require(len(server.stored) == 1, "its answer could not be stored")
     _silent(server, device, "its answer was stored")
 
 
 def bad_values(server: HostileServer, device: Device) -> None:
-    """What is no finite number is refused before anything is sent"""
+    """A value that is not a finite number is refused before anything is sent"""
     for value in ("nan", "inf", "-1e999", "much", ""):
-        _require(not device.run(server, value=value), f"it ended with the status 0 for the value {value!r}")
+        _require(not device.run(server, value=value), f"it exited with status 0 for the value {value!r}")
         _require(not server.seen, f"it sent something before it refused the value {value!r}")
 
 
 def lost_replies(server: HostileServer, device: Device) -> None:
-    """A connection that ends without a reply: the same bytes again"""
+    """After a connection that ends without a reply, the same bytes are sent again"""
     for kind in _KINDS:
         server.script[kind].append(Reply(cut=True))
     _answers(server, device)
@@ -71,42 +71,42 @@ def lost_replies(server: HostileServer, device: Device) -> None:
 
 
 def server_errors(server: HostileServer, device: Device) -> None:
-    """500, 502 and 503: the same bytes again"""
+    """After 500, 502 and 503, the same bytes are sent again"""
     for kind, status in zip(_KINDS, (500, 502, 503), strict=True):
         server.script[kind].append(Reply(status, b"<html>"))
     _answers(server, device)
 
 
 def retry_after(server: HostileServer, device: Device) -> None:
-    """429 and 503 with Retry-After in seconds are waited for; a date is passed over"""
+    """A Retry-After in seconds with 429 or 503 is waited for; one that is a date is ignored"""
     server.script["ticket"].append(Reply(429, b"", {"retry-after": "2"}))
     server.script["answer"].append(Reply(503, b"", {"retry-after": "2"}))
     server.script["terms"].append(Reply(503, b"", {"retry-after": "Wed, 21 Oct 2099 07:28:00 GMT"}))
     _answers(server, device)
     for kind in ("ticket", "answer"):
         times = [seen.at for seen in server.of(kind)]
-        _require(len(times) == 2, f"it sent {len(times)} requests for the {kind}, where one was put off and one taken")
+        _require(len(times) == 2, f"it sent {len(times)} requests for the {kind} instead of two")
         _require(times[1] - times[0] > 1.9, f"it did not wait for Retry-After before its next {kind}")
 
 
 def slow_replies(server: HostileServer, device: Device) -> None:
-    """A reply that comes byte by byte over three seconds is waited for"""
+    """A reply that arrives byte by byte over three seconds is waited for"""
     server.script["ticket"].append(Reply(seconds=3.0))
     _answers(server, device)
 
 
 def redirects(server: HostileServer, device: Device) -> None:
-    """Redirects are not followed, and are no answer"""
+    """Redirects are not followed, and do not count as success"""
     for kind, status in zip(_KINDS, (302, 307, 308), strict=True):
         server.always = {kind: Reply(status, b"", {"location": "/v1/collections/elsewhere"})}
-        _require(not device.run(server), f"it ended with the status 0 after its {kind} was redirected")
+        _require(not device.run(server), f"it exited with status 0 after its {kind} was redirected")
         _require(not any("elsewhere" in seen.path for seen in server.seen), f"it followed the redirect of its {kind}")
     server.always = {}
     _answers(server, device)
 
 
 def trackers(server: HostileServer, device: Device) -> None:
-    """Cookies and entity tags are not kept, within a run or from one to the next"""
+    """Cookies and entity tags are not kept, neither within a run nor between runs"""
     server.headers = {"set-cookie": "id=ada; Path=/", "etag": '"ada"', "last-modified": "Mon, 01 Jan 2026 00:00:00 GMT"}
     _answers(server, device)
     _answers(server, device, collection="d")
@@ -118,7 +118,7 @@ def bad_json(kind: str, what: str) -> Scenario:
     def scenario(server: HostileServer, device: Device) -> None:
         status, body = server.honest_text(kind)
         server.script[kind].append(Reply(status, body.replace(old, new, 1)))
-        _require(not device.run(server), f"it ended with the status 0 after a {kind} with {what}")
+        _require(not device.run(server), f"it exited with status 0 after a {kind} with {what}")
         if kind == "answer":
             _answers(server, device)
         else:
@@ -152,7 +152,7 @@ def bad_price(what: str) -> Scenario:
 
 
 def caps(server: HostileServer, device: Device) -> None:
-    """A cap of the ledger holds: 0.5 refuses ε = 1"""
+    """The ledger's cap holds: a cap of 0.5 refuses ε = 1"""
     _refuses(server, device, "its ledger's cap was below the question's ε", options=["--max-epsilon", "0.5"])
 
 
@@ -166,12 +166,14 @@ def killed_at(kind: str) -> Scenario:
             _require(len(server.of("ticket")) == 1, "it asked for another ticket: the first one was not stored")
             _require(len(server.of("answer")) == 2, "it did not send the stored answer")
 
-    scenario.__doc__ = f"Killed when its {kind} arrives, it goes on from its ledger: one ticket charged, the same bytes"
+    scenario.__doc__ = (
+        f"Killed when its {kind} arrives, it continues from its ledger: one ticket charged, the same bytes"
+    )
     return scenario
 
 
 def charged_first(server: HostileServer, device: Device) -> None:
-    """Killed when its answer arrives, it has been charged: the next collection is over the cap"""
+    """Killed when its answer arrives, it has already charged ε: the next collection exceeds the cap"""
     server.script["answer"].append(Reply(kill=True))
     device.run(server, options=["--max-epsilon", "1.5"])
     _require(len(server.of("answer")) == 1, "it sent no answer")
@@ -185,7 +187,7 @@ def charged_first(server: HostileServer, device: Device) -> None:
 
 
 def killed_with_invitation(server: HostileServer, device: Device) -> None:
-    """Killed when it redeems an invitation, it asks with the same retry_key again"""
+    """Killed when it redeems an invitation, it asks again with the same retry_key"""
     server.terms["admission"] = "invite"
     server.script["ticket"].append(Reply(kill=True))
     device.run(server, options=["--invitation", "welcome"])
@@ -198,7 +200,7 @@ def killed_with_invitation(server: HostileServer, device: Device) -> None:
 
 
 def own_retry_key(server: HostileServer, device: Device) -> None:
-    """Another device draws another retry_key for the same ticket: whoever has the ticket cannot make it"""
+    """Another device draws another retry_key for the same ticket, so nobody can derive it from the ticket"""
     fresh = Path(f"{device.folder}.fresh")
     device.copy(fresh)
     _answers(server, device)
@@ -217,16 +219,16 @@ def _retry_keys(server: HostileServer) -> set[str]:
 
 
 def two_at_once(server: HostileServer, device: Device) -> None:
-    """Two processes that begin at once make one entry, and send the same bytes"""
+    """Two processes that start at once make one entry and send the same bytes"""
     server.together = threading.Barrier(2)
     both = [device.start(server) for _ in range(2)]
     ended = [device.end(process) for process in both]
-    _require(0 in ended, "neither of two at once ended with the status 0")
-    _require(len({seen.body for seen in server.of("answer")}) == 1, "two at once sent two answers")
+    _require(0 in ended, "neither of two processes started at once exited with status 0")
+    _require(len({seen.body for seen in server.of("answer")}) == 1, "two processes started at once sent two answers")
 
 
 def restored(server: HostileServer, device: Device) -> None:
-    """A ledger from a copy that was made before the receipt sends the same bytes, and ends well"""
+    """A ledger restored from a copy made before the receipt sends the same bytes, and gets its receipt"""
     server.script["answer"].append(Reply(kill=True))
     device.run(server)
     copy = Path(f"{device.folder}.copy")
@@ -240,7 +242,7 @@ def restored(server: HostileServer, device: Device) -> None:
 def final(name: str, status: int) -> Scenario:
     def scenario(server: HostileServer, device: Device) -> None:
         server.always["answer"] = problem(status, name)
-        _require(not device.run(server), f"it ended with the status 0 after {name}")
+        _require(not device.run(server), f"it exited with status 0 after {name}")
         _require(len(server.of("answer")) == 1, f"it sent its answer again after {name}")
         server.always = {}
         _silent(server, device, name)
@@ -250,10 +252,10 @@ def final(name: str, status: int) -> Scenario:
 
 
 def not_final(server: HostileServer, device: Device) -> None:
-    """Any other refusal of an answer leaves it stored: the same bytes at the next run"""
+    """Any other refusal leaves the answer stored, and the next run sends the same bytes"""
     server.script["answer"] = deque([problem(403, "ticket-invalid"), Reply(404, b"<html>"), Reply(200, b"{}")])
     for what in ("ticket-invalid", "404 without a problem document", "a receipt without a receipt"):
-        _require(not device.run(server), f"it ended with the status 0 after {what}")
+        _require(not device.run(server), f"it exited with status 0 after {what}")
     _answers(server, device)
     _require(len(server.of("ticket")) == 1, "it asked for another ticket")
 
@@ -276,4 +278,4 @@ def _all() -> Mapping[str, Scenario]:
 
 
 SCENARIOS: Mapping[str, Scenario] = _all()
-"""By name; the docstring of each says what has to happen."""
+"""Every scenario by name; its docstring says what must happen."""

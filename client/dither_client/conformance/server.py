@@ -1,6 +1,6 @@
-"""A server that does to its clients whatever a script says, and remembers every request byte for byte.
+"""A server that replies as a script says, and records every request byte for byte.
 
-Without a script it is honest: it gives terms, hands out tickets, and stores the first answer to each of them.
+Without a script it is honest: it sends terms, issues tickets, and stores the first answer to each ticket.
 """
 
 import json
@@ -40,9 +40,10 @@ class Seen:
 
 @dataclass(frozen=True)
 class Reply:
-    """What becomes of one request: what an honest server would say, unless a status or a body is given.
+    """How the server treats one request; it replies honestly unless `status` or `body` is given.
 
-    `cut`: the connection ends without a reply, after the request was worked on. `kill`: and the client is killed first.
+    `cut` ends the connection without a reply after the request has been processed. `kill` does the same, but kills the
+    client first.
     """
 
     status: int | None = None
@@ -51,7 +52,7 @@ class Reply:
     cut: bool = False
     kill: bool = False
     seconds: float = 0.0
-    """How long the body takes, byte by byte."""
+    """How long sending the body takes, byte by byte."""
 
 
 def problem(status: int, name: str) -> Reply:
@@ -61,24 +62,24 @@ def problem(status: int, name: str) -> Reply:
 
 
 class HostileServer:
-    """On a port of its own; `kill` is called for replies that kill the client. Use it as a context."""
+    """A hostile server on its own port, used as a context; it calls `kill` for replies that kill the client."""
 
     def __init__(self, kill: Callable[[], None]) -> None:
         self.terms: dict[str, Any] = dict(TERMS)
         self.question: Any = dict(QUESTION)
         self.headers: dict[str, str] = {}
-        """Of every reply."""
+        """Headers added to every reply."""
         self.script: dict[str, deque[Reply]] = {kind: deque() for kind in ("terms", "ticket", "answer", "other")}
-        """What becomes of the next requests of each kind."""
+        """Replies to the next requests of each kind."""
         self.always: dict[str, Reply] = {}
-        """What becomes of requests of a kind that no script speaks of."""
+        """Replies to every request of a kind whose script is empty."""
         self.together: threading.Barrier | None = None
-        """Where requests for tickets wait for each other."""
+        """If set, requests for tickets wait for each other here."""
         self.seen: list[Seen] = []
         self.stored: dict[str, int] = {}
-        """The answer to each ticket."""
+        """The stored answer of each ticket."""
         self._keys: dict[str, object] = {}
-        """The retry key of each answer."""
+        """The retry key that each ticket's answer came with."""
         self._kill = kill
         self._lock = threading.Lock()
         self._invited: dict[tuple[str, str], str] = {}
@@ -112,16 +113,16 @@ class HostileServer:
         self._thread.join()
 
     def forget(self) -> None:
-        """Begins anew, with the first ticket."""
+        """Discards everything recorded, and numbers tickets from 1 again."""
         with self._lock:
             self.seen, self.stored, self._keys, self._tickets = [], {}, {}, 0
 
     def of(self, kind: str) -> list[Seen]:
-        """The requests of a kind, in the order in which they came."""
+        """The requests of a kind, in order of arrival."""
         return [seen for seen in list(self.seen) if seen.kind == kind]
 
     def honest_text(self, kind: str) -> tuple[int, bytes]:
-        """What an honest server would say to the first request of a kind, about the collection `c`."""
+        """The status and the body of an honest reply to the first request of a kind, about the collection `c`."""
         if kind == "answer":
             return 201, b'{"receipt": "receipt-of-ticket-1"}'
         return self._honest(kind, "/v1/collections/c", b"")
@@ -157,7 +158,7 @@ class HostileServer:
         return 404, problem(404, "not-found").body or b""
 
     def _ticket(self, body: bytes) -> str:
-        """A new ticket; the same one again for the same invitation and key."""
+        """Issues a new ticket, or repeats the one issued for the same invitation and key."""
         asked = _object(body)
         key = (str(asked.get("invitation")), str(asked.get("retry_key")))
         self._tickets += 1
@@ -180,7 +181,7 @@ class _Http(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that is killed, or reads no further, is no error here."""
+        """Ignores errors of connections, since clients are killed and may stop reading."""
 
 
 def _kind(method: str, path: str) -> str:
@@ -195,7 +196,7 @@ def _kind(method: str, path: str) -> str:
 
 
 def _text(question: Any) -> str:
-    """A question as it is sent: a text goes as it is, whatever it says."""
+    """A question as JSON; a question that is already text is sent unchanged, valid or not."""
     return question if isinstance(question, str) else json.dumps(question)
 
 

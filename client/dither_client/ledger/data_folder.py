@@ -1,4 +1,4 @@
-"""Where a program keeps a person's data on Linux, macOS and Windows."""
+"""The folder for a user's data on Linux, macOS and Windows."""
 
 import os
 import sys
@@ -13,8 +13,8 @@ def user_data_folder(
 ) -> Path:
     """Dither's folder below the platform's user data folder; it need not exist.
 
-    `%LOCALAPPDATA%` on Windows, `~/Library/Application Support` on macOS, otherwise `$XDG_DATA_HOME` (which the XDG
-    base directory specification says to ignore unless it is absolute) or `~/.local/share`.
+    The parent is `%LOCALAPPDATA%` on Windows, `~/Library/Application Support` on macOS, and otherwise `$XDG_DATA_HOME`
+    (which, by the XDG base directory specification, counts only if it is absolute) or `~/.local/share`.
     """
     home = home or Path.home()
     if platform == "win32":

@@ -1,4 +1,4 @@
-"""A ledger that lasts as long as its object: for tests, and for a load generator that holds one for each respondent."""
+"""A ledger in memory, for tests and for a load generator that holds one for each respondent."""
 
 import threading
 from fractions import Fraction
@@ -14,7 +14,7 @@ __all__ = ["MemoryLedger"]
 
 
 class MemoryLedger:
-    """A `LedgerProtocol` of this process alone, safe to share between its threads. Raises `InvalidEpsilon`."""
+    """A `LedgerProtocol` within one process, safe to share between its threads. Raises `InvalidEpsilon`."""
 
     __slots__ = ("_entries", "_lock", "_prices", "_retry_keys", "caps")
 

@@ -1,8 +1,11 @@
-"""What a ledger is: every ε a respondent has spent, and every answer until the server has it.
+"""The protocol that every ledger follows: it holds every ε spent, and every answer until the server has it.
 
-An entry is made before noise is drawn and never removed, one for each collection of each server. Its state is
-`charged` (ticket and query are stored, ε is spent), then `drawn` (the answer is stored, for good, with the key that it
-is sent with), then `sent` (the receipt is stored) or `expired` (the answer came too late; the charge stands).
+A ledger has one entry for each collection of each server, which is made before noise is drawn and is never removed.
+The states of an entry, in order:
+
+- `charged`: the ticket and the query are stored, and ε is spent.
+- `drawn`: the answer is stored permanently, with the key that it is sent with.
+- `sent`: the receipt is stored. Or `expired`: the answer came too late, and the charge stands.
 """
 
 import math
@@ -27,20 +30,20 @@ Cap = str | int | float | Decimal | Fraction
 """An upper bound of ε, read exactly as `parse_epsilon` does."""
 
 _TOTAL, _PER_SERVER, _PER_ANSWER = "10", "5", "2"
-"""Caps unless a respondent sets a total."""
+"""The caps that apply unless a respondent sets a total."""
 
 _ALLOW_MORE = "set max_epsilon to allow more"
 
 Answer = int | tuple[int, ...]
-"""To a query; a tuple to `MemberCounts`."""
+"""An answer to a query, or the tuple of counts that answers `MemberCounts`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One collection's ticket, query and answer. `answer` is None until it is drawn, `receipt` until it is sent.
 
-    `retry_key` is drawn with the answer and sent with it: it shows the server that a repeat comes from whoever sent the
-    answer first. Others who have the ticket do not have it, and learn nothing by guessing answers.
+    `retry_key` is drawn with the answer and sent with it. It proves to the server that a repeated request comes from
+    the sender of the first one: others who have the ticket lack the key, and learn nothing by guessing answers.
     """
 
     server: str
@@ -54,17 +57,17 @@ class Entry:
     retry_key: str | None = field(default=None, repr=False)
 
     def moved(self, state: State, answer: Answer | None, retry_key: str | None, receipt: str | None = None) -> "Entry":
-        """This entry in another state; twice as fast as `dataclasses.replace`."""
+        """A copy of this entry in another state; twice as fast as `dataclasses.replace`."""
         kept = (self.server, self.collection, state, self.micro_epsilon, self.ticket, self.query)
         return Entry(*kept, answer, receipt, retry_key)
 
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """What one collection has cost, and how far its answer has come.
+    """What one collection has cost, and the state of its answer.
 
-    `epsilon` is what counts against the caps; `rho` is the ρ of zero-concentrated differential privacy that the same
-    answer has, where its mechanism states one.
+    `epsilon` counts against the caps. `rho` is the ρ of zero-concentrated differential privacy of the same answer, if
+    its mechanism states one.
     """
 
     server: str
@@ -77,7 +80,7 @@ class Charge:
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """Upper bounds in micro-ε: in total, for any one server, and for any one answer."""
+    """Upper bounds, in micro-ε, on the total, on any one server and on any one answer."""
 
     total: int
     per_server: int | None
@@ -86,9 +89,9 @@ class Caps:
     @staticmethod
     @lru_cache(maxsize=64, typed=True)
     def read(total: Cap | None, per_server: Cap | None, per_answer: Cap | None) -> "Caps":
-        """All rounded down, so that what is spent never exceeds what was written. Raises `InvalidEpsilon`.
+        """Reads caps and rounds them down, so that spending never exceeds what was written. Raises `InvalidEpsilon`.
 
-        Without a total, what is not given has a default; beside a total, what is not given is no cap.
+        Without `total`, a cap that is None has its default; with `total`, a cap that is None does not apply.
         """
         if total is None:
             total, per_server, per_answer = (
@@ -111,34 +114,34 @@ class Caps:
 
 
 class LedgerProtocol(Protocol):
-    """What the protocol's flow needs of a ledger. Each call is atomic, also between processes that share the ledger."""
+    """What the protocol's flows need from a ledger. Each call is atomic, also across processes that share a ledger."""
 
     def find(self, server: str, collection: str) -> Entry | None:
         """The entry of a collection, if there is one."""
 
     def charge(self, server: str, collection: str, ticket: str, query: Asked) -> Entry:
-        """Spends the query's ε and stores ticket and query. Raises `OverCap`.
+        """Spends the query's ε and stores the ticket and the query. Raises `OverCap`.
 
-        If there is an entry already, returns that and spends nothing.
+        If the collection already has an entry, returns it and spends nothing.
         """
 
     def draw(self, server: str, collection: str, answer: Answer) -> Entry:
-        """Stores the answer of a charged entry with a new retry key, and returns the entry as it was stored first."""
+        """Stores the answer of a charged entry with a new retry key; returns the entry with the answer stored first."""
 
     def retry_key(self, server: str, collection: str) -> str:
-        """What a ticket for an invitation is asked for with: random, and the same whenever it is asked for again."""
+        """The random key for requesting a collection's ticket with an invitation; the same at every call."""
 
     def price(self, server: str, collection: str) -> Price | None:
-        """The price of a collection that was kept."""
+        """The price that was kept for a collection, if any."""
 
     def keep_price(self, server: str, collection: str, told: Price) -> Price:
-        """Keeps what the terms say, and returns what was kept first: a price never changes."""
+        """Keeps the price that the terms state, and returns the price kept first, which never changes."""
 
     def mark_sent(self, server: str, collection: str, receipt: str) -> None:
         """Stores the receipt of a drawn entry."""
 
     def mark_expired(self, server: str, collection: str) -> None:
-        """The answer of a drawn entry can never be sent."""
+        """Records that the answer of a drawn entry came too late."""
 
     def unsent(self, server: str) -> list[Entry]:
         """The drawn entries of a server, oldest first."""
@@ -151,14 +154,14 @@ class LedgerProtocol(Protocol):
 
 
 def find_entry(ledger: LedgerProtocol, server: str, collection: str) -> Entry | None:
-    """The entry of a collection; for a server with a path, also one that was made when paths were not told apart."""
+    """The entry of a collection, even if an earlier version stored it under the server's address without its path."""
     origin = origin_of(server)
     entry = ledger.find(server, collection)
     return ledger.find(origin, collection) if entry is None and origin != server else entry
 
 
 def new_retry_key() -> str:
-    """A key that nobody guesses."""
+    """Draws a retry key that nobody can guess."""
     return secrets.token_urlsafe(24)
 
 

@@ -1,4 +1,4 @@
-"""The respondent's ledger: one SQLite file that any number of processes and threads may share."""
+"""A ledger in one SQLite file that any number of processes and threads may share."""
 
 import json
 import os
@@ -55,45 +55,46 @@ CREATE TABLE entries (
 _UPGRADES = {
     # The ρ of zero-concentrated differential privacy, where the query's mechanism states one.
     1: ("ALTER TABLE entries ADD COLUMN micro_rho INTEGER CONSTRAINT a_rho_is_positive CHECK (micro_rho > 0)",),
-    # What tickets for invitations are asked for with: stored before it is sent, so that a lost reply costs nothing.
+    # The keys for requesting tickets with invitations, stored before they are sent so that a lost reply costs nothing.
     2: (
         "CREATE TABLE retry_keys (server TEXT NOT NULL, collection TEXT NOT NULL, key TEXT NOT NULL, "
         "CONSTRAINT one_retry_key_for_a_collection UNIQUE (server, collection))",
     ),
-    # What the first terms said that this ledger was told: no question may cost more.
+    # The price in the first terms of each collection: no question may cost more.
     3: (
         "CREATE TABLE prices (server TEXT NOT NULL, collection TEXT NOT NULL, price TEXT NOT NULL, "
         "CONSTRAINT one_price_of_a_collection UNIQUE (server, collection))",
     ),
-    # What an answer is sent with, and sent again with; those that wait to be sent get one, too.
+    # The key that an answer is sent with, every time; answers that wait to be sent get one now.
     4: (
         "ALTER TABLE entries ADD COLUMN retry_key TEXT",
         "UPDATE entries SET retry_key = new_retry_key() WHERE state = 'drawn'",
     ),
 }
-"""What takes a file from each version to the next. New files are made at version 1 and upgraded, too."""
+"""The statements that upgrade a file from each version to the next; a new file starts at version 1."""
 
 _COLUMNS = "server, collection, state, micro_epsilon, ticket, query, answer, receipt, retry_key"
 
-_PATIENCE = 30.0
+_BUSY_TIMEOUT = 30.0
 """Seconds to wait for another process to finish its transaction."""
 
 # Closing any descriptor of a file drops every POSIX lock that this process holds on it, so no other thread may have
-# the ledger open while its file is made.
+# the ledger open while its file is created.
 _opening = threading.Lock()
 
 _abandoned: list[sqlite3.Connection] = []
-"""Connections of a parent process, kept so that nothing closes them here."""
+"""Connections inherited from a parent process, kept so that this process never closes them."""
 
 
 class Ledger:
     """A `LedgerProtocol` in the file `path`, by default `ledger.sqlite` in Dither's folder of the user's data.
 
-    `max_epsilon` caps what may be spent in all, `max_epsilon_per_server` what may be spent on any one server, and
-    `max_epsilon_per_answer` what any one answer may cost; they are of this object, not of the file. Without
-    `max_epsilon` they are 10, 5 and 2; beside it, one that is left out is no cap. Raises `InvalidEpsilon` for a cap
-    that is not an ε, and `LedgerError` whenever the file cannot be used. The object may be shared between threads, and
-    survives a fork.
+    `max_epsilon` caps the total ε spent, `max_epsilon_per_server` the ε spent on any one server, and
+    `max_epsilon_per_answer` the ε of any one answer. The caps belong to this object, not to the file. Without
+    `max_epsilon` the defaults are 10, 5 and 2; with it, the caps that are left out do not apply.
+
+    The object may be shared between threads, and survives a fork. Raises `InvalidEpsilon` for a cap that is not an ε,
+    and `LedgerError` whenever the file cannot be used.
     """
 
     def __init__(
@@ -145,7 +146,7 @@ class Ledger:
             return self._entry(db, server, collection)
 
     def draw(self, server: str, collection: str, answer: Answer) -> Entry:
-        # SQLite keeps a text as it is in a column of integers: several counts are a JSON list.
+        # SQLite stores a text unchanged in an INTEGER column, so several counts are kept as a JSON list.
         stored = answer if isinstance(answer, int) else json.dumps(answer)
         change = "state = 'drawn', answer = ?, retry_key = ?"
         self._advance(server, collection, "charged", change, stored, new_retry_key())
@@ -207,7 +208,7 @@ class Ledger:
             return Fraction(self._micro(db, server), MICRO)
 
     def _advance(self, server: str, collection: str, before: str, change: str, *values: int | str) -> None:
-        """Changes an entry that is in the state `before`; leaves any other as it is."""
+        """Changes an entry that is in the state `before`; leaves any other unchanged."""
         with self._writing() as db:
             db.execute(
                 f"UPDATE entries SET {change} WHERE server = ? AND collection = ? AND state = ?",
@@ -249,7 +250,7 @@ class Ledger:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction that no other process can interleave with; undone if anything is raised."""
+        """A transaction that excludes other writers, and is rolled back if anything is raised."""
         with self._reading() as db:
             db.execute("BEGIN IMMEDIATE")
             try:
@@ -269,7 +270,7 @@ class Ledger:
             raise LedgerError(f"the ledger {self.path} cannot be used: {reason}") from None
 
     def _after_fork(self) -> None:
-        """A connection and a lock of the child's own: the parent's may be in use, and closing the connection is use."""
+        """Opens a connection and a lock for the child; the parent's may be in use, and must not even be closed here."""
         _abandoned.append(self._db)
         self._lock = threading.RLock()
         with self._ledger_errors():
@@ -279,7 +280,7 @@ class Ledger:
         with _opening:
             with suppress(FileExistsError):
                 os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-            self._db = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+            self._db = sqlite3.connect(self.path, timeout=_BUSY_TIMEOUT, isolation_level=None, check_same_thread=False)
         self._pid = os.getpid()
         try:
             self._prepare()
@@ -297,7 +298,7 @@ class Ledger:
         self._db.execute("PRAGMA synchronous = FULL")
 
     def _upgrade(self, db: sqlite3.Connection) -> None:
-        """Brings an empty or an older file to this version, whatever another process has done of it meanwhile."""
+        """Upgrades an empty or older file to this version, also if another process has done part of it meanwhile."""
         if self._version() == 0:
             if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 raise LedgerError(f"{self.path} is a database, but not a ledger")
@@ -310,8 +311,8 @@ class Ledger:
             db.execute(f"PRAGMA user_version = {version + 1}")
 
     def _use_wal(self) -> None:
-        """SQLite does not wait for other processes when it changes the journal mode, so this does."""
-        deadline = time.monotonic() + _PATIENCE
+        """Switches to WAL mode, waiting for other processes, which SQLite does not do for this statement."""
+        deadline = time.monotonic() + _BUSY_TIMEOUT
         while True:
             try:
                 self._db.execute("PRAGMA journal_mode = WAL")

@@ -1,7 +1,7 @@
-"""The protocol without I/O: what the server says, read strictly, and what a device does next.
+"""The protocol without I/O: strict parsing of the server's messages, and the flows that decide what a client does next.
 
-`respondent.py` and `institution.py` are generators that yield requests and take replies, so that one flow serves the
-synchronous client, the asynchronous one and the load generator.
+The flows in `respondent.py` and `institution.py` are generators that yield requests and take replies, so that the
+synchronous client, the asynchronous client and the load generator share one implementation.
 
 May import: `addresses`, `errors`, `forgetting`, `ledger`, `mechanisms`, `strict_json`.
 """

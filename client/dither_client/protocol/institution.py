@@ -1,4 +1,4 @@
-"""The protocol between an institution and a server, without any I/O of its own: a flow like those of `flow`."""
+"""The protocol between an institution and a server, without I/O: flows like those of `respondent`."""
 
 import json
 import time
@@ -19,8 +19,8 @@ from dither_client.strict_json import decode_json
 __all__ = ["send_share_flow", "share_flow"]
 
 _BY_TOKEN = "token"
-"""In place of a ticket: the institution is known by its token, which is not stored."""
-_NO_TOKEN = "an institution needs its token: give the client a gateway's token"
+"""Stored in place of a ticket: an institution is identified by its token, which the ledger never holds."""
+_NO_TOKEN_MESSAGE = "an institution needs its token: give the client a gateway's token"
 
 
 @forgetful_flow
@@ -35,21 +35,21 @@ def share_flow(
     randbelow: RandBelow = system_randbelow,
     settle: float = 0.0,
 ) -> Flow[Shared]:
-    """An institution's noisy counts of its members' `values`, from the terms to the receipt.
+    """Shares noisy counts of the `values` of an institution's members, from the terms to the receipt.
 
-    As with one respondent's answer: values are checked before anything else, ε is charged before noise is drawn, the
-    counts are stored before they are sent, and whatever was interrupted goes on where the ledger says it stopped, with
-    the same bytes. Raises `InvalidValue`, `InvalidAddress`, `InvalidQuery`, `LedgerError` and `ServerError`.
+    The order is that of a respondent's answer: values are checked before anything else, ε is charged before noise is
+    drawn, and the counts are stored before they are sent. An interrupted flow continues from the ledger's state and
+    sends the same bytes. Raises `InvalidValue`, `InvalidAddress`, `InvalidQuery`, `LedgerError` and `ServerError`.
     """
     for value in values:
         check_value(value)
     if token is None:
-        raise InvalidAddress(_NO_TOKEN)
+        raise InvalidAddress(_NO_TOKEN_MESSAGE)
     entry = find_entry(ledger, server, collection)
     if entry is None:
         _, terms = yield from price_flow(server, collection, ledger, retry)
         if terms.member_cuts is None:
-            raise InvalidQuery("this collection takes answers of single respondents alone: it has no member_cuts")
+            raise InvalidQuery("this collection takes answers only from single respondents: it has no member_cuts")
         question = MemberCounts(terms.member_cuts, len(values), terms.epsilon, terms.transform)
         check_told(question.epsilon, max_epsilon)
         entry = ledger.charge(server, collection, _BY_TOKEN, question)
@@ -60,23 +60,25 @@ def share_flow(
         began = time.perf_counter()
         drawn = entry.query.randomise(counts, randbelow)
         del values, counts
-        if settle > 0:  # how long drawing takes depends on the noise
+        if settle > 0:  # the time that drawing takes would reveal something about the noise
             yield Sleep(max(0.0, settle - (time.perf_counter() - began)))
         entry = ledger.draw(entry.server, collection, drawn)
     return (yield from send_share_flow(entry, ledger, token, retry))
 
 
 def send_share_flow(entry: Entry, ledger: LedgerProtocol, token: str | None, retry: Retry) -> Flow[Shared]:
-    """Sends the stored counts of a drawn entry: always the same bytes. Raises `LedgerError` and `ServerError`."""
+    """Sends the stored counts of a drawn entry, always as the same bytes. Raises `LedgerError` and `ServerError`."""
     question, counts = entry.query, entry.answer
     if entry.state == "sent":
-        raise AlreadyAnswered("this collection already has your members' counts, and takes them once", entry.receipt)
+        raise AlreadyAnswered(
+            "this collection already has your members' counts and takes them only once", entry.receipt
+        )
     if entry.state == "expired":
-        raise AnswerExpired("the counts came too late; they are not drawn again and their charge stands")
+        raise AnswerExpired("the counts came too late; no new counts are drawn, and their charge stands")
     if not isinstance(question, MemberCounts) or not isinstance(counts, tuple):
         raise LedgerError("the ledger has no counts to send to this collection")
     if token is None:
-        raise InvalidAddress(_NO_TOKEN)
+        raise InvalidAddress(_NO_TOKEN_MESSAGE)
     body = json.dumps({"size": question.size, "counts": counts}).encode()
     headers = {**JSON_HEADERS, "authorization": f"Bearer {token}"}
     path = collection_path(entry.collection, "member-counts")
@@ -88,8 +90,8 @@ def send_share_flow(entry: Entry, ledger: LedgerProtocol, token: str | None, ret
     problem = parse_problem(response.status, response.body)
     if problem.name == "collection-closed":
         ledger.mark_expired(entry.server, entry.collection)
-        raise AnswerExpired(f"the counts came too late, they are not drawn again and their charge stands: {problem}")
+        raise AnswerExpired(f"the counts came too late; no new counts are drawn, and their charge stands: {problem}")
     if problem.name == "already-shared":
         ledger.mark_expired(entry.server, entry.collection)
-        raise AlreadyAnswered("the server already has other counts of this institution")
+        raise AlreadyAnswered("the server already has other counts from this institution")
     raise problem

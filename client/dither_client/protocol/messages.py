@@ -1,4 +1,4 @@
-"""What the server says, read strictly: JSON, terms, tickets, receipts and problem documents."""
+"""Strict parsing of the server's messages: terms, tickets, receipts and problem documents."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ _MAX_TOKEN = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a respondent should know of a collection before answering. Times are RFC 3339 texts."""
+    """What a respondent should know about a collection before answering. Times are RFC 3339 texts."""
 
     id: str
     name: str
@@ -42,7 +42,7 @@ class Terms:
     mechanism: str
     state: str
     answers: int | None
-    """How many are stored; None where that is for those who may read the posterior."""
+    """The number of answers stored; None if only those who may read the posterior may know it."""
     opens_at: str | None
     closes_at: str | None
     max_answers: int | None
@@ -50,19 +50,19 @@ class Terms:
     visibility: str
     advice: str | None
     notice: str | None = None
-    """What a respondent has to know before choosing an ε."""
+    """What a respondent must be told before choosing an ε."""
     epsilon_choices: tuple[Fraction, ...] = ()
-    """What respondents choose from before they ask for a ticket, increasing; empty if `epsilon` is for everyone."""
+    """The values of ε that respondents may choose from, increasing; empty if `epsilon` applies to everyone."""
     rho: Fraction | None = None
-    """The largest ρ of zero-concentrated differential privacy of any question, where the mechanism states one."""
+    """The largest ρ of zero-concentrated differential privacy of any question, if the mechanism states one."""
     levels: int | None = None
-    """Levels or cuts of every question that has more than one; None where the server chooses."""
+    """The number of levels or cuts of every question that has more than one; None if the server chooses."""
     member_cuts: tuple[float, ...] | None = None
-    """Where institutions count their members, on the transformed scale; None if they are not asked."""
+    """The cuts at which institutions count their members, on the transformed scale; None if they are not asked."""
 
     @property
     def price(self) -> Price:
-        """What the terms promise of every question."""
+        """What the terms promise about every question."""
         return Price(self.mechanism, self.transform, self.epsilon, self.epsilon_choices, self.rho, self.levels)
 
 
@@ -77,7 +77,7 @@ class Ticket:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The server has the answer. `query` and `answer` are what was asked and sent."""
+    """Proof that the server has stored an answer. `query` and `answer` are what was asked and sent."""
 
     collection: str
     receipt: str
@@ -87,7 +87,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """The server has an institution's counts. `query` and `counts` are what was asked and sent."""
+    """Proof that the server has stored an institution's counts. `query` and `counts` are what was asked and sent."""
 
     collection: str
     receipt: str
@@ -96,17 +96,17 @@ class Shared:
 
 
 def parse_terms(data: object) -> Terms:
-    """Raises `BadResponse`. Fields that this version does not know are ignored."""
+    """Reads a collection's terms; unknown fields are ignored. Raises `BadResponse`."""
     terms = _object(data, "terms")
     try:
         epsilon = wire_epsilon(terms["epsilon"])
         choices = tuple(sorted(map(wire_epsilon, _optional(terms, "epsilon_choices", _list) or ())))
     except (KeyError, InvalidEpsilon):
-        raise BadResponse("the server's terms lack a proper epsilon") from None
+        raise BadResponse("the server's terms lack a valid epsilon") from None
     try:
         rho = None if terms.get("rho") is None else wire_epsilon(terms["rho"], "rho")
     except InvalidEpsilon:
-        raise BadResponse("the server's terms lack a proper rho") from None
+        raise BadResponse("the server's terms lack a valid rho") from None
     return Terms(
         id=_token(terms, "id"),
         name=_text(terms, "name"),
@@ -131,7 +131,7 @@ def parse_terms(data: object) -> Terms:
 
 
 def parse_ticket(data: object) -> Ticket:
-    """Raises `BadResponse`, and `InvalidQuery` for a question that an honest server would not ask."""
+    """Reads a ticket. Raises `BadResponse`, and `InvalidQuery` for a question that an honest server would not ask."""
     fields = _object(data, "ticket")
     ticket, expires_at = _token(fields, "ticket"), _text(fields, "expires_at")
     try:
@@ -142,12 +142,12 @@ def parse_ticket(data: object) -> Ticket:
 
 
 def parse_receipt(data: object) -> str:
-    """Raises `BadResponse`."""
+    """Reads the receipt of an answer. Raises `BadResponse`."""
     return _token(_object(data, "receipt"), "receipt")
 
 
 def parse_problem(status: int, body: bytes) -> Problem:
-    """The refusal that `body` documents; one without a proper document has the type `about:blank`."""
+    """Reads a problem document; a refusal without a valid one has the type `about:blank`."""
     try:
         document = _object(decode_json(body), "problem")
         return Problem(status, _token(document, "type"), _text(document, "detail"))
@@ -156,7 +156,7 @@ def parse_problem(status: int, body: bytes) -> Problem:
 
 
 def printable(text: str) -> str:
-    """`text` as one line that a terminal can show: no control characters, at most 500 characters."""
+    """The first 500 characters of `text` with a blank for each control character, so that a terminal can show it."""
     text = text[:500]
     return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
 
@@ -175,7 +175,7 @@ def _text(data: dict[str, Any], name: str) -> str:
 
 
 def _token(data: dict[str, Any], name: str) -> str:
-    """A text that is sent back or stored as it is: printable ASCII."""
+    """A text that is sent back or stored unchanged, and so must be printable ASCII."""
     value = data.get(name)
     if isinstance(value, str) and 1 <= len(value) <= _MAX_TOKEN and value.isascii() and value.isprintable():
         return value

@@ -1,8 +1,13 @@
-"""The protocol between a respondent and a server, without any I/O of its own.
+"""The protocol between a respondent and a server, without I/O.
 
-A flow is a generator. It yields `Send` and is sent the `Response`, or has `ConnectionFailed` thrown in; it yields
-`Sleep` and is resumed after as many seconds; it returns its result. `advance` makes one such step. What it yields never
-holds the respondent's value: that enters `answer_flow`, and only an answer drawn from the query's channel leaves.
+A flow is a generator:
+
+- It yields `Send`, and is sent the `Response` or has `ConnectionFailed` thrown in.
+- It yields `Sleep`, and is resumed after that many seconds.
+- It returns its result.
+
+`advance` makes one such step. The respondent's value enters `answer_flow` and never leaves it: a flow yields only
+answers drawn from the query's channel.
 """
 
 import json
@@ -53,6 +58,7 @@ __all__ = [
     "Sleep",
     "advance",
     "answer_flow",
+    "check_secret",
     "check_told",
     "exchange",
     "price_flow",
@@ -60,11 +66,14 @@ __all__ = [
     "terms_flow",
 ]
 
-_TOO_LATE = ("ticket-expired", "collection-closed", "collection-full")
-"""Refusals of an answer that no later attempt can change."""
+_FINAL_REFUSALS = ("ticket-expired", "collection-closed", "collection-full")
+"""Problems after which no later attempt to send the answer can succeed."""
 
-MANY_CELLS = 8
-"""Drawing takes longer the more cells a question has, since proposals are rejected; beyond so many, so does waiting."""
+SETTLE_CELLS = 8
+"""The largest number of cells for which an answer waits no longer than `settle` seconds.
+
+A question with more cells waits in proportion longer, because drawing by rejection takes longer.
+"""
 
 _SECRET = re.compile(r"[!-~]{1,128}")
 
@@ -81,13 +90,13 @@ class Send(NamedTuple):
 
 
 class Sleep(NamedTuple):
-    """A time to wait."""
+    """A request to wait before the next step."""
 
     seconds: float
 
 
 class Response(NamedTuple):
-    """What came back; the names of `headers` are in lower case, or the mapping ignores case."""
+    """The server's response; the names of `headers` are in lower case, or the mapping ignores case."""
 
     status: int
     headers: Mapping[str, str]
@@ -96,15 +105,21 @@ class Response(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """What lets a respondent in: an invitation's code, or a gateway's token. Raises `InvalidAddress`."""
+    """What admits a respondent: an invitation's code, or a gateway's token. Raises `InvalidAddress`."""
 
     invitation: str | None = field(default=None, repr=False)
     token: str | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        for name, secret in (("an invitation", self.invitation), ("a token", self.token)):
-            if secret is not None and not (isinstance(secret, str) and _SECRET.fullmatch(secret)):
-                raise InvalidAddress(f"{name} has only printable ASCII characters and no blanks, at most 128")
+        check_secret("an invitation", self.invitation)
+        check_secret("a token", self.token)
+
+
+def check_secret(name: str, secret: str | None) -> str | None:
+    """Returns `secret` unless a header could not carry it. Raises `InvalidAddress`, which repeats only `name`."""
+    if secret is not None and not (isinstance(secret, str) and _SECRET.fullmatch(secret)):
+        raise InvalidAddress(f"{name} may contain only printable ASCII characters, no blanks, at most 128")
+    return secret
 
 
 class ConnectionFailed(Exception):
@@ -118,7 +133,7 @@ Flow = Generator[Send | Sleep, Response | None, _T]
 
 @dataclass(frozen=True, slots=True)
 class Finished(Generic[_T]):
-    """A flow's result."""
+    """The result of a flow that has ended."""
 
     value: _T
 
@@ -127,8 +142,8 @@ class Finished(Generic[_T]):
 class Retry:
     """When to try again after a failed connection, a status of 500 or above, or 429.
 
-    The wait before attempt n + 1 is drawn from `[1/2, 1] first 2^(n-1)` seconds; the server's Retry-After lengthens
-    it; it is never above `longest`.
+    The wait before attempt n + 1 is uniform on `[1/2, 1] first 2^(n-1)` seconds. The server's Retry-After may lengthen
+    it, and it never exceeds `longest`.
     """
 
     attempts: int = 6
@@ -139,7 +154,7 @@ class Retry:
         """Seconds to wait after the failed `attempt`, counted from 1."""
         backoff = self.first * 2.0 ** (attempt - 1) * (1 + random.random()) / 2
         asked = response.headers.get("retry-after", "") if response else ""
-        # The other form of the header is a date, and the client never consults its own clock.
+        # The header may also hold a date, which is ignored because the client never reads the clock.
         seconds = float(asked) if asked.isascii() and asked.isdigit() else 0.0
         return min(max(backoff, seconds), self.longest)
 
@@ -148,7 +163,7 @@ _RETRY = Retry()
 
 
 def advance(flow: Flow[_T], reply: Response | ConnectionFailed | None) -> Send | Sleep | Finished[_T]:
-    """Makes one step: with None to start a flow and after a `Sleep`, otherwise with what came of its `Send`."""
+    """Makes one step of a flow. `reply` is the outcome of its last `Send`, or None at the start and after a `Sleep`."""
     try:
         if isinstance(reply, ConnectionFailed):
             return flow.throw(reply)
@@ -158,7 +173,7 @@ def advance(flow: Flow[_T], reply: Response | ConnectionFailed | None) -> Send |
 
 
 def exchange(request: Send, retry: Retry = _RETRY) -> Flow[Response]:
-    """The response to a request that may be repeated. Raises `Unreachable`."""
+    """Makes a request, which may be repeated, and returns the response. Raises `Unreachable`."""
     response: Response | None = None
     for attempt in range(1, retry.attempts + 1):
         try:
@@ -176,7 +191,7 @@ def exchange(request: Send, retry: Retry = _RETRY) -> Flow[Response]:
 
 
 def terms_flow(collection: str, retry: Retry = _RETRY) -> Flow[Terms]:
-    """What a collection asks and at which ε. Raises `InvalidAddress` and `ServerError`."""
+    """Fetches a collection's terms. Raises `InvalidAddress` and `ServerError`."""
     response = yield from exchange(Send("GET", collection_path(collection), b"", JSON_HEADERS), retry)
     if response.status != 200:
         raise parse_problem(response.status, response.body)
@@ -186,9 +201,9 @@ def terms_flow(collection: str, retry: Retry = _RETRY) -> Flow[Terms]:
 def price_flow(
     server: str, collection: str, ledger: LedgerProtocol, retry: Retry = _RETRY, terms: Terms | None = None
 ) -> Flow[tuple[Price, Terms]]:
-    """The price, which is what the first terms said that this ledger was told, and the terms, fetched unless given.
+    """Returns the price that the ledger keeps from the first terms it saw, and the terms, fetched unless given.
 
-    Raises `BadResponse` for a server that has raised its price, `InvalidAddress`, `LedgerError` and `ServerError`.
+    Raises `BadResponse` if the server has raised its price, `InvalidAddress`, `LedgerError` and `ServerError`.
     """
     if terms is None:
         terms = yield from terms_flow(collection, retry)
@@ -198,7 +213,7 @@ def price_flow(
 
 
 def check_told(price: Fraction, told: Fraction | None) -> None:
-    """Raises `OverCap` for a price above what the respondent was told."""
+    """Raises `OverCap` if the price exceeds what the respondent was told."""
     if told is not None and price > told:
         costs, most = epsilon_text(price), epsilon_text(told)
         raise OverCap(f"an answer to this collection costs ε = {costs}, more than the ε = {most} that you were told")
@@ -218,19 +233,24 @@ def answer_flow(
     settle: float = 0.0,
     terms: Terms | None = None,
 ) -> Flow[Receipt]:
-    """One private answer of a respondent who holds `value`, from the ticket to the receipt.
+    """Answers a collection privately for a respondent who holds `value`, from the ticket to the receipt.
 
-    `server` is the server's origin. The value is checked before anything else; ε is charged before noise is drawn; the
-    answer is stored before it is sent. Whatever was interrupted is taken up where the ledger says it stopped: a stored
-    answer is sent as it is, and `value` is not used. The terms, which are fetched before the ticket unless the ledger
-    knows their price or they are given, say what the question may be and cost; a price above `max_epsilon`, the ε that
-    the respondent was told, is refused. `epsilon` is what the respondent chose, where a collection leaves a choice,
-    without regard to `value`: it goes into the request for the ticket, and a question at another ε is refused. An entry
-    that the ledger already has is taken up at its own ε. `admission` goes into the request for the ticket and nowhere
-    else; an invitation goes with the ledger's retry key, so that a lost reply does not use it up. A newly drawn answer
-    goes on `settle` seconds after its drawing began, or in proportion later if the question has many cells: how long
-    drawing takes depends on the noise, and whoever knows both answer and noise knows the cell. Raises `InvalidValue`,
-    `InvalidAddress`, `InvalidEpsilon`, `InvalidQuery`, `LedgerError` and `ServerError`.
+    The value is checked before anything else, ε is charged before noise is drawn, and the answer is stored before it is
+    sent. An interrupted flow continues from the ledger's state: a stored answer is sent unchanged and `value` is not
+    used, and an entry that is already charged keeps its own ε.
+
+    - `server`: the server's base address, by which the ledger knows it.
+    - `max_epsilon`: the ε that the respondent was told; a higher price is refused.
+    - `epsilon`: the respondent's choice, made without regard to `value`, where the collection offers one. It is sent
+      with the request for the ticket, and a question at another ε is refused.
+    - `admission`: sent with the request for the ticket and nowhere else. An invitation goes with the ledger's retry
+      key, so that a lost reply does not use it up.
+    - `settle`: seconds from the start of drawing to the next step, in proportion more beyond `SETTLE_CELLS` cells. The
+      time that drawing takes depends on the noise, and whoever knows the answer and the noise knows the cell.
+    - `terms`: limit what the question may be and may cost. If None, they are fetched before the ticket, unless the
+      ledger already holds their price.
+
+    Raises `InvalidValue`, `InvalidAddress`, `InvalidEpsilon`, `InvalidQuery`, `LedgerError` and `ServerError`.
     """
     check_value(value)
     path = collection_path(collection, "tickets")
@@ -253,19 +273,19 @@ def answer_flow(
         answer = entry.query.answer(value, randbelow)
         del value
         if settle > 0:
-            floor = settle * max(1.0, entry.query.n_cells / MANY_CELLS)
+            floor = settle * max(1.0, entry.query.n_cells / SETTLE_CELLS)
             yield Sleep(max(0.0, floor - (time.perf_counter() - began)))
         entry = ledger.draw(entry.server, collection, answer)
     return (yield from send_flow(entry, ledger, retry))
 
 
 def send_flow(entry: Entry, ledger: LedgerProtocol, retry: Retry = _RETRY) -> Flow[Receipt]:
-    """Sends the stored answer of a drawn entry: always the same bytes. Raises `LedgerError` and `ServerError`."""
+    """Sends the stored answer of a drawn entry, always as the same bytes. Raises `LedgerError` and `ServerError`."""
     answer = entry.answer
     if entry.state == "sent":
-        raise AlreadyAnswered("this collection already has your answer, and takes one only", entry.receipt)
+        raise AlreadyAnswered("this collection already has your answer and takes only one", entry.receipt)
     if entry.state == "expired":
-        raise AnswerExpired("an answer to this collection came too late; it is not drawn again and its charge stands")
+        raise AnswerExpired("your answer came too late; no new answer is drawn, and its charge stands")
     if not isinstance(answer, int) or isinstance(entry.query, MemberCounts) or entry.retry_key is None:
         raise LedgerError("the ledger has no answer to send to this collection")
     body = json.dumps({"ticket": entry.ticket, "answer": answer, "retry_key": entry.retry_key}).encode()
@@ -276,11 +296,11 @@ def send_flow(entry: Entry, ledger: LedgerProtocol, retry: Retry = _RETRY) -> Fl
         ledger.mark_sent(entry.server, entry.collection, receipt)
         return Receipt(entry.collection, receipt, entry.query, answer)
     problem = parse_problem(response.status, response.body)
-    if problem.name in _TOO_LATE:
+    if problem.name in _FINAL_REFUSALS:
         ledger.mark_expired(entry.server, entry.collection)
-        raise AnswerExpired(f"the answer came too late, it is not drawn again and its charge stands: {problem}")
+        raise AnswerExpired(f"your answer came too late; no new answer is drawn, and its charge stands: {problem}")
     if problem.name == "already-answered":
-        # A ledger that was restored from a copy drew twice; the answer that the server has is the one that counts.
+        # A ledger that was restored from a copy has drawn a second answer; the one that the server has counts.
         ledger.mark_expired(entry.server, entry.collection)
         raise AlreadyAnswered("the server already has another answer to this ticket")
     raise problem

@@ -1,4 +1,4 @@
-"""Files that people bring and take away: count tables, columns of values, and what is wrong with them.
+"""Reading and writing files: count tables, columns of values, and sentences about what is wrong with a file.
 
 May import: `decimals`, `errors`, `extras`, `mechanisms`, `strict_json`.
 """

@@ -1,10 +1,14 @@
-"""Tables in files, CSV or Parquet by the file's ending, and the count table that any SQL engine can make.
+"""Tables in CSV or Parquet files, and the count table, which any SQL engine can write.
 
-A row of a count table is one answer to one query, and how often it was given. Its columns are `COUNT_COLUMNS`: the
-fields of the query (`cuts` separated by blanks; what the mechanism lacks is empty), then `answer` and `count`; and only
-where they are needed, also `sets` (cells separated by blanks, sets by `|`), `weights` (separated by blanks), `rho` and
-`size`. What institutions shared has the mechanism `member_counts`: one cut, the `size` of the group that was counted at
-it, and the noisy count as its `answer`. Rows of the same answer to the same query add up, and other columns are
+A row of a count table says how often one answer was given to one query. The columns are:
+
+- `COUNT_COLUMNS`: the fields of the query (`cuts` separated by blanks; fields that the mechanism lacks are empty), then
+  `answer` and `count`.
+- Only where they are needed: `sets` (cells separated by blanks, sets by `|`), `weights` (separated by blanks), `rho`
+  and `size`.
+
+A row with the mechanism `member_counts` is what an institution shared: one cut, the `size` of the group that was
+counted at it, and the noisy count as its `answer`. Rows of the same answer to the same query add up. Other columns are
 ignored. Parquet needs the extra `tables`.
 """
 
@@ -29,10 +33,10 @@ __all__ = ["COUNT_COLUMNS", "CountTable", "counts_rows", "read_counts", "read_ta
 
 COUNT_COLUMNS = ("mechanism", "low", "high", "levels", "cuts", "epsilon", "transform", "answer", "count")
 
-_BEYOND = "\0"
-"""In place of a column's name, for cells beyond the columns."""
+_EXTRA_CELLS = "\0"
+"""The key under which a row's cells beyond the last column are read; no column can have this name."""
 _OPTIONAL_COLUMNS = ("sets", "weights", "rho", "size")
-"""Written only where a query has such a field; blank where they are missing."""
+"""Columns that are written only if a query has such a field, and read as blank if they are missing."""
 
 _INTEGERS = ("levels", "answer", "count", "answers", "size")
 _TEXTS = (
@@ -45,7 +49,7 @@ _MAX_DIGITS = 15
 
 @dataclass(frozen=True)
 class CountTable:
-    """What a file has: how often each answer was given to each query, and what institutions shared."""
+    """The content of a count table: how often each answer was given to each query, and what institutions shared."""
 
     queries: dict[Query, list[int]] = field(default_factory=dict)
     members: dict[MemberCounts, dict[int, int]] = field(default_factory=dict)
@@ -54,9 +58,9 @@ class CountTable:
 def write_table(
     path: str | PathLike[str], rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None
 ) -> int:
-    """Writes `rows`, each a mapping from every one of `columns` to a value or None (an empty cell); returns how many.
+    """Writes `rows` and returns their number. Each row maps every one of `columns` to a value or None (an empty cell).
 
-    Without `columns`, those of the first row, or of a count table if there are no rows. Raises `InvalidTable` for an
+    `columns` default to those of the first row, or of a count table if there are no rows. Raises `InvalidTable` for an
     ending other than .csv and .parquet, `MissingExtra` and `OSError`.
     """
     path, rows = Path(path), list(rows)
@@ -73,16 +77,16 @@ def write_table(
 
 
 def read_table(path: str | PathLike[str]) -> CountTable:
-    """The count table in a file: how often each answer `0..n_answers - 1` was given to each query, and members' counts.
+    """Reads a count table: how often each answer `0..n_answers - 1` was given to each query, and members' counts.
 
-    ε is read as the decimal that is written. Raises `InvalidTable`, naming the first row that is wrong (the row below
-    the header is row 1), `MissingExtra` and `OSError`.
+    ε is read as the exact decimal that is written. Raises `InvalidTable`, which names the first wrong row (row 1 is the
+    row below the header), `MissingExtra` and `OSError`.
     """
     path = Path(path)
     table = CountTable()
     for number, row in enumerate(_read_rows(path), start=1):
         try:
-            if _BEYOND in row:
+            if _EXTRA_CELLS in row:
                 raise InvalidTable("there are more cells than columns")
             asked = _read_members(row) if _cell(row, "mechanism") == MemberCounts.mechanism else _read_query(row)
             largest = asked.size if isinstance(asked, MemberCounts) else asked.n_answers - 1
@@ -100,7 +104,7 @@ def read_table(path: str | PathLike[str]) -> CountTable:
 
 
 def read_counts(path: str | PathLike[str]) -> dict[Query, list[int]]:
-    """The queries of `read_table`. Raises `InvalidTable`, too, for a table that has institutions' counts."""
+    """The queries of `read_table`. Also raises `InvalidTable` for a table that has institutions' counts."""
     table = read_table(path)
     if table.members:
         raise InvalidTable(f"{Path(path).name} has institutions' counts beside single answers")
@@ -108,8 +112,11 @@ def read_counts(path: str | PathLike[str]) -> dict[Query, list[int]]:
 
 
 def counts_rows(counts: Mapping[Query, Sequence[int]], members: MemberTable | None = None) -> list[dict[str, Any]]:
-    """The rows of a count table: one for each answer to each query, also for those that nobody gave, and of `members`
-    one for each noisy count."""
+    """The rows of a count table.
+
+    There is one row for each answer to each query, including answers that nobody gave, and one for each noisy count in
+    `members`.
+    """
     rows = []
     members = members or {}
     needed = {name for query in counts for name in query.fields} | ({"size"} if members else set())
@@ -124,7 +131,7 @@ def counts_rows(counts: Mapping[Query, Sequence[int]], members: MemberTable | No
 
 
 def _cells(asked: Asked) -> dict[str, Any]:
-    """The fields of what was asked, as a table has them."""
+    """The fields of a query or an institution's question, as the cells of a row."""
     fields = asked.to_json()
     fields["epsilon"] = epsilon_text(asked.epsilon)
     if asked.rho is not None:
@@ -142,7 +149,7 @@ def _blank_separated(numbers: Iterable[float]) -> str:
 
 
 def is_parquet(path: Path) -> bool:
-    """Whether a table's file is Parquet rather than CSV, by its ending. Raises `InvalidTable` and `MissingExtra`."""
+    """Whether the path of a table ends in .parquet rather than .csv. Raises `InvalidTable` and `MissingExtra`."""
     ending = path.suffix.lower()
     if ending not in (".csv", ".parquet"):
         raise InvalidTable(f"{path.name} must end in .csv or .parquet")
@@ -161,7 +168,7 @@ def _write_parquet(path: Path, table: list[dict[str, Any]], columns: Sequence[st
 
 
 def _read_rows(path: Path) -> Iterator[Mapping[str, Any]]:
-    """The rows of a table with, at least, every column of `COUNT_COLUMNS`."""
+    """The rows of a table. Raises `InvalidTable` if it lacks any of `COUNT_COLUMNS`."""
     if is_parquet(path):
         rows, columns = _read_parquet(path)
         _check_columns(path, columns)
@@ -169,7 +176,7 @@ def _read_rows(path: Path) -> Iterator[Mapping[str, Any]]:
         return
     with path.open(encoding="utf-8-sig", newline="") as file:
         try:
-            reader = csv.DictReader(file, restkey=_BEYOND, strict=True)
+            reader = csv.DictReader(file, restkey=_EXTRA_CELLS, strict=True)
             _check_columns(path, reader.fieldnames or ())
             yield from reader
         except UnicodeDecodeError:
@@ -222,7 +229,7 @@ def _check_blank(row: Mapping[str, Any], mechanism: str, fields: Sequence[str]) 
 
 
 def _cell(row: Mapping[str, Any], column: str) -> Any:
-    """A cell, or None if it is blank in any of the ways in which tables have blanks."""
+    """A cell, or None if it is blank: missing, only white space, or NaN."""
     cell = row.get(column)
     if isinstance(cell, str):
         return cell.strip() or None
@@ -243,7 +250,7 @@ def _number(cell: Any, column: str) -> Decimal:
 
 
 def _text(cell: Any) -> str:
-    """The number in a cell of a typed table, as text. Raises `ValueError`."""
+    """The number in a cell of a typed table, as text. Raises `ValueError` if the cell is not a number."""
     if isinstance(cell, bool) or not isinstance(cell, int | float | Decimal):
         raise ValueError
     return repr(cell) if isinstance(cell, float) else str(cell)

@@ -1,4 +1,4 @@
-"""What is wrong with a file that somebody named, in a sentence that says how to mend it."""
+"""Sentences that say what is wrong with a file that the user named, and how to fix it."""
 
 import json
 from typing import Any
@@ -9,16 +9,16 @@ from dither_client.strict_json import decode_json
 __all__ = ["file_trouble", "json_object"]
 
 _TROUBLES: dict[type[OSError], str] = {
-    FileNotFoundError: "is not there: check the name, and the folder",
+    FileNotFoundError: "does not exist: check the name and the folder",
     IsADirectoryError: "is a folder: name a file",
-    NotADirectoryError: "is no path: a part of it that should be a folder is a file",
-    PermissionError: "is not open to you: change its permissions, or name another file",
-    FileExistsError: "is there already: name a new file",
+    NotADirectoryError: "is not a path: a part of it that should be a folder is a file",
+    PermissionError: "cannot be opened: change its permissions, or name another file",
+    FileExistsError: "already exists: name a new file",
 }
 
 
 def file_trouble(error: OSError) -> str:
-    """A sentence about an error of the operating system."""
+    """A sentence that explains an error of the operating system."""
     if error.filename is None:
         return str(error.strerror or error)
     trouble = next((words for kind, words in _TROUBLES.items() if isinstance(error, kind)), None)
@@ -26,7 +26,7 @@ def file_trouble(error: OSError) -> str:
 
 
 def json_object(content: bytes, name: str) -> dict[str, Any]:
-    """The JSON object that a file of that name holds, with exact decimals. Raises `ValueError`, with the line."""
+    """Reads a file's content as a JSON object with exact decimals. Raises `ValueError` with `name` and the line."""
     try:
         data = decode_json(content)
     except BadResponse as error:

@@ -1,4 +1,4 @@
-"""Values as people and files write them: a number, a number a line, a column of a table. No error repeats any of it."""
+"""Reads respondents' values: one number, one number per line, or a column of a table. No error repeats the input."""
 
 import csv
 import math
@@ -30,7 +30,7 @@ def parse_value(text: str) -> float:
 
 
 def read_lines(name: str, content: bytes) -> list[float]:
-    """The numbers in a file's content, one a line; `name` is for errors. Raises `InvalidTable`."""
+    """The numbers in a file's content, one per line; `name` is used in errors. Raises `InvalidTable`."""
     try:
         text = content.decode("utf-8-sig").rstrip()
     except UnicodeDecodeError:
@@ -41,7 +41,7 @@ def read_lines(name: str, content: bytes) -> list[float]:
 
 
 def read_column(path: Path, column: str) -> list[float]:
-    """The numbers in a column of a CSV or Parquet file, by its ending. Raises `InvalidTable` and `MissingExtra`."""
+    """The numbers in a column of a .csv or .parquet file. Raises `InvalidTable` and `MissingExtra`."""
     ending = path.suffix.lower()
     if ending not in (".csv", ".parquet"):
         raise InvalidTable(f"{path.name} must end in .csv or .parquet")
@@ -57,7 +57,7 @@ def read_column(path: Path, column: str) -> list[float]:
 
 
 def _read_csv(path: Path, column: str) -> list[str]:
-    # The file's own errors quote what they stumbled on, so none of them is passed on.
+    # The errors of `csv` quote the text that caused them, so none of them is passed on.
     no_table = InvalidTable(f"{path.name} is not a CSV file in UTF-8")
     cells = []
     with path.open(encoding="utf-8-sig", newline="") as file:

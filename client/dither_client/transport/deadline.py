@@ -1,6 +1,6 @@
-"""Ends what takes too long on connections that a thread waits on.
+"""A deadline for a whole response on a synchronous connection.
 
-The timeouts of httpx2 are for each read, so a server that sends a byte now and then could hold a thread for ever.
+The timeouts of httpx2 apply to each read, so a server that sends a byte now and then could hold a thread forever.
 """
 
 import socket
@@ -14,21 +14,21 @@ __all__ = ["Cutter"]
 
 
 class Cutter:
-    """Knows the connections of one client to one server, by httpx2's trace extension."""
+    """Tracks one client's connections through httpx2's trace extension, and cuts them when a deadline passes."""
 
     def __init__(self) -> None:
         self._streams: WeakSet[Any] = WeakSet()
         self._lock = threading.Lock()
 
     def note(self, event: str, info: Mapping[str, Any]) -> None:
-        """What httpx2 calls as it goes along."""
+        """Records each new connection; httpx2's trace extension calls this."""
         if event.endswith(("connect_tcp.complete", "start_tls.complete")):
             with self._lock:
                 self._streams.add(info["return_value"])
 
     @contextmanager
     def after(self, seconds: float) -> Iterator[None]:
-        """Cuts every connection if the block takes longer: whoever waits on one gets the error of a broken one."""
+        """Cuts every connection if the block takes longer, which raises a connection error in whoever waits on one."""
         timer = threading.Timer(seconds, self._cut)
         timer.daemon = True
         timer.start()
@@ -42,5 +42,5 @@ class Cutter:
             sockets = [stream.get_extra_info("socket") for stream in self._streams]
         for connection in sockets:
             with suppress(OSError):
-                # Not `connection.shutdown`: that of a TLS socket changes what the waiting thread uses.
+                # Not `connection.shutdown`: on a TLS socket it changes state that the waiting thread uses.
                 socket.socket.shutdown(connection, socket.SHUT_RDWR)

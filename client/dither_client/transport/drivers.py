@@ -1,7 +1,7 @@
 """Drive a flow over HTTP with httpx2: make its requests, wait when it says so, return its result.
 
-A server has no say in how much memory or time a response takes: past a bound, reading ends. What arrives is taken as it
-is, never unpacked, since a few packed bytes can be very many.
+The size and the time of a response are bounded, so a hostile server cannot exhaust memory or hold the client. A
+compressed response is refused, since a few bytes could expand to very many.
 """
 
 import asyncio
@@ -23,13 +23,13 @@ __all__ = ["AsyncDriver", "Driver"]
 _T = TypeVar("_T")
 
 _MAX_BODY = 1 << 20
-"""Bytes that a response to a respondent may have."""
-_WHOLE = 4
-"""A whole response may take this many times as long as a single read."""
+"""The largest number of bytes in a response to a respondent."""
+_READS_PER_RESPONSE = 4
+"""A whole response may take this many times the timeout of a single read."""
 
 
 class Driver:
-    """One connection pool to one server; `headers` go with every request."""
+    """A connection pool to one server; `headers` are sent with every request."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Driver:
         max_body: int = _MAX_BODY,
     ) -> None:
         self._base = address.base
-        self._seconds = _WHOLE * timeout
+        self._seconds = _READS_PER_RESPONSE * timeout
         self._max_body = max_body
         self._cutter = Cutter()
         self._http = httpx2.Client(transport=transport, **_options(address, timeout, headers))
@@ -58,7 +58,7 @@ class Driver:
                 step = advance(flow, reply)
             return step.value
         finally:
-            flow.close()  # it may hold a value, and this frame may be in an error report
+            flow.close()  # it may hold a value, and an error report may include this frame
 
     def _send(self, send: Send) -> Response | ConnectionFailed:
         content, headers, trace = send.body or None, dict(send.headers), {"trace": self._cutter.note}
@@ -78,7 +78,7 @@ class Driver:
 
     @contextmanager
     def opened(self, send: Send) -> Iterator[httpx2.Response]:
-        """The response as soon as its headers are there, for a body without an end. Raises `ConnectionFailed`."""
+        """The response as soon as its headers have arrived, for a body without an end. Raises `ConnectionFailed`."""
         try:
             with self._http.stream(send.method, self._base + send.path, headers=dict(send.headers)) as response:
                 yield response
@@ -101,7 +101,7 @@ class AsyncDriver:
         max_body: int = _MAX_BODY,
     ) -> None:
         self._base = address.base
-        self._seconds = _WHOLE * timeout
+        self._seconds = _READS_PER_RESPONSE * timeout
         self._max_body = max_body
         self._http = httpx2.AsyncClient(transport=transport, **_options(address, timeout, headers))
 
@@ -118,7 +118,7 @@ class AsyncDriver:
                 step = await asyncio.to_thread(advance, flow, reply)
             return step.value
         finally:
-            with suppress(ValueError):  # where a cancelled call's thread is still in it, and ends the step by itself
+            with suppress(ValueError):  # a cancelled call's thread may still run the flow, and will end its step
                 flow.close()
 
     async def _send(self, send: Send) -> Response | ConnectionFailed:
@@ -140,11 +140,11 @@ class AsyncDriver:
 
 
 class _Body:
-    """A response's body as it comes in. Raises `BadResponse` if it is packed or gets too long."""
+    """Collects a response's body. Raises `BadResponse` if it is compressed or grows too long."""
 
     def __init__(self, response: httpx2.Response, limit: int) -> None:
         if response.headers.get("content-encoding", "identity") != "identity":
-            raise BadResponse("the server's response is compressed, which nobody asked for")
+            raise BadResponse("the server's response is compressed, which the client did not ask for")
         self._parts: list[bytes] = []
         self._room = limit
 
@@ -159,12 +159,12 @@ class _Body:
 
 
 def _options(address: Address, timeout: float, headers: Mapping[str, str] | None) -> dict[str, Any]:
-    """What httpx2 clients are made with. A server on this machine is not behind the environment's proxy."""
+    """The arguments for httpx2's clients. A server on this machine is not behind the environment's proxy."""
     return {
         "timeout": timeout,
         "headers": {**(headers or {}), "accept-encoding": "identity"},
         "trust_env": not address.loopback,
         "follow_redirects": False,
-        # None is kept, so none is sent: a cookie would link what a person does in several collections.
+        # No cookie is kept, so none is sent: a cookie would link a person's answers to several collections.
         "cookies": CookieJar(DefaultCookiePolicy(allowed_domains=())),
     }

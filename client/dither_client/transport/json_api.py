@@ -1,4 +1,4 @@
-"""Calls of a server's API that need a token, as JSON in and JSON out."""
+"""A client of the server's JSON API for holders of a token."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -18,11 +18,11 @@ __all__ = ["Api"]
 
 _TIMEOUT = 60.0
 _MAX_BODY = 256 << 20
-"""Bytes that a response may have: a million particles have 60 MB."""
+"""The largest number of bytes in a response: a million particles take 60 MB."""
 
 
 class Api:
-    """The server at `url`, as whoever holds `token`. Raises `InvalidAddress`; every call raises `ServerError`."""
+    """Calls the server at `url` as the holder of `token`. Raises `InvalidAddress`; every call raises `ServerError`."""
 
     def __init__(
         self,
@@ -43,24 +43,24 @@ class Api:
         self.close()
 
     def get(self, path: str, exact: bool = False) -> dict[str, Any]:
-        """The JSON object at `path`; its numbers are floats, or `Decimal`s if `exact`."""
+        """Fetches the JSON object at `path`; its numbers are `Decimal`s if `exact`, otherwise floats."""
         return _object(self._call("GET", path, b"", self._retry), exact)
 
     def follow(self, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The type and the JSON object of each server-sent event at `path`, over broken connections, without an end."""
+        """The type and the JSON object of each server-sent event at `path`, endlessly; reconnects when needed."""
         for event in follow(self._driver, path, self._retry):
             yield event.type, _object(event.data)
 
     def post(self, path: str, body: bytes) -> dict[str, Any]:
-        """The JSON object that answers `body`, which is sent once: again could make a second of what it makes."""
+        """Posts `body` and returns the JSON object in reply. It never repeats, since a repeat could create twice."""
         return _object(self._call("POST", path, body, Retry(attempts=1)))
 
     def patch(self, path: str, change: Mapping[str, Any]) -> dict[str, Any]:
-        """The JSON object that answers a change that may be repeated."""
+        """Makes a change, which may be sent repeatedly, and returns the JSON object in reply."""
         return _object(self._call("PATCH", path, json.dumps(change).encode(), self._retry))
 
     def delete(self, path: str) -> None:
-        """Deletes what is at `path`."""
+        """Deletes the resource at `path`."""
         self._call("DELETE", path, b"", Retry(attempts=1))
 
     def close(self) -> None:
@@ -82,5 +82,5 @@ def _object(body: bytes, exact: bool = False) -> dict[str, Any]:
 
 def _check_token(token: str) -> str:
     if not isinstance(token, str) or not token.isascii() or not token.isprintable() or " " in token:
-        raise InvalidAddress("a token has only printable ASCII characters and no blanks")
+        raise InvalidAddress("a token may contain only printable ASCII characters, no blanks")
     return token

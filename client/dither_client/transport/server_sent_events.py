@@ -1,4 +1,4 @@
-"""Server-sent events: read from the bytes of a response, and followed over broken connections."""
+"""Server-sent events: parsing a response's bytes, and following a stream across broken connections."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -13,21 +13,21 @@ __all__ = ["Event", "follow", "read_events"]
 
 _HEADERS = {"accept": "text/event-stream", "cache-control": "no-store"}
 _MAX_EVENT = 1 << 24
-"""Bytes that an event may have."""
+"""The largest number of bytes in an event."""
 _MAX_PROBLEM = 1 << 16
 
 
 class Event(NamedTuple):
-    """One event; `data` is not parsed."""
+    """One event; `data` is its unparsed bytes."""
 
     type: str
     data: bytes
 
 
 def read_events(parts: Iterable[bytes]) -> Iterator[Event]:
-    """The events in a body that comes in parts (WHATWG HTML, section 9.2.6; lines end in LF or CRLF).
+    """The events in a body that arrives in parts (WHATWG HTML, section 9.2.6; lines end in LF or CRLF).
 
-    An event that is not whole when the body ends is dropped. Raises `BadResponse` for one that is too long.
+    An event that is incomplete when the body ends is dropped. Raises `BadResponse` for an event that is too long.
     """
     kind, data = "message", list[bytes]()
     for line in _lines(parts):
@@ -46,9 +46,10 @@ def read_events(parts: Iterable[bytes]) -> Iterator[Event]:
 
 
 def follow(driver: Driver, path: str, retry: Retry) -> Iterator[Event]:
-    """The events at `path` for as long as the caller asks for more; connects again when a connection ends.
+    """The events at `path` for as long as the caller asks for more; reconnects when a connection ends.
 
-    Raises `Problem` when the server refuses, and `Unreachable` when `retry.attempts` in a row have brought no event.
+    Raises `Problem` if the server refuses, and `Unreachable` after `retry.attempts` connections in a row without an
+    event.
     """
     attempt = 0
     while True:
@@ -70,7 +71,7 @@ def follow(driver: Driver, path: str, retry: Retry) -> Iterator[Event]:
         if attempt >= retry.attempts:
             if response is not None:
                 raise parse_problem(response.status, response.body)
-            raise Unreachable("the server's events have ended and do not come again: check its address, or try later")
+            raise Unreachable("the server's events have stopped: check its address, or try later")
         time.sleep(retry.wait(attempt, response))
 
 

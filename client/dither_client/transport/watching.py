@@ -1,4 +1,4 @@
-"""What the stream of a collection's posterior says, each change once."""
+"""The changes of a collection's posterior and state, each reported once, from the server's stream."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,9 +10,9 @@ __all__ = ["watch"]
 
 
 def watch(api: Api, collection: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The collection's state and the JSON of its posterior, now and whenever either has changed.
+    """The collection's state and its posterior as JSON, now and after every change of either.
 
-    The state is "" until the server has said it. Ends after "closed", which comes once every answer is learnt.
+    The state is "" until the server has reported it. Ends after "closed", which comes once every answer is learnt.
     """
     state = ""
     posterior: dict[str, Any] | None = None

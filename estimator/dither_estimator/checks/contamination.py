@@ -118,8 +118,7 @@ class Survey:
         moved = self._moved(np.concatenate([-self.factor, self.factor] * 2), share)
         gaps = (self._members(moved) - self._members(np.zeros((1, d)))).reshape(2, 2, d, d)
         shifts = np.diagonal(gaps, axis1=2, axis2=3)
-        finite: FloatArray = np.where(np.isfinite(shifts), shifts, [[-np.inf], [np.inf]])
-        return finite
+        return np.where(np.isfinite(shifts), shifts, [[-np.inf], [np.inf]])
 
     def influence(self, coordinates: FloatArray, weights: FloatArray, share: float) -> FloatArray:
         """The largest shift of each posterior mean to first order in the share, (d,), for `coordinates` (n, d).
@@ -137,8 +136,7 @@ class Survey:
             covariance = np.tensordot(centred, np.log(p), axes=(0, 0))
             gain = covariance - (covariance * np.tensordot(weights, p, axes=1)).sum(axis=1, keepdims=True)
             raised += [gain.max(axis=1) @ answers, (-gain).max(axis=1) @ answers]
-        largest: FloatArray = share * raised.max(axis=0)
-        return largest
+        return share * raised.max(axis=0)
 
     def _members(self, z: FloatArray) -> FloatArray:
         return self.family.constrain(self.centre + z @ self.factor.T)
@@ -174,8 +172,7 @@ class Survey:
 
     def _held(self, look: "_Look") -> FloatArray:
         """The precision in the least certain direction, (m,)."""
-        lowest: FloatArray = np.linalg.eigvalsh(np.nan_to_num(look.information + self.prior_precision))[:, 0]
-        return lowest
+        return np.linalg.eigvalsh(np.nan_to_num(look.information + self.prior_precision))[:, 0]
 
     def _estimate(self, z: FloatArray, laws: Sequence[FloatArray]) -> tuple[FloatArray, "_Look"]:
         """The maxima of the expected log-posterior under `laws` (m, s, q), from `z` (m, d): Fisher scoring.
@@ -244,8 +241,7 @@ class _Look:
     def gradient(self, laws: Sequence[FloatArray], weights: Sequence[FloatArray]) -> FloatArray:
         """Of the expected log-likelihood under `laws`, (m, d)."""
         parts = zip(laws, self.scores, weights, strict=True)
-        slope: FloatArray = np.sum([((law * w)[..., None] * u).sum(axis=(1, 2)) for law, u, w in parts], axis=0)
-        return slope
+        return np.sum([((law * w)[..., None] * u).sum(axis=(1, 2)) for law, u, w in parts], axis=0)
 
 
 def _with_highest(p: FloatArray, value: FloatArray, share: float) -> FloatArray:

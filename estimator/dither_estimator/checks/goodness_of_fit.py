@@ -136,14 +136,12 @@ def _misfit(
     # Whole numbers are added before anything is subtracted, so that equal answers have equal T to the last digit.
     excess = ones @ near.T.astype(np.int64) - near @ (totals * expected)
     asked = variances > 0
-    misfit: FloatArray = (excess[:, asked] ** 2 / variances[asked]).sum(axis=1)
-    return misfit
+    return (excess[:, asked] ** 2 / variances[asked]).sum(axis=1)
 
 
 def _mean_member(family: Family, theta: FloatArray, weights: FloatArray) -> FloatArray:
     """The member at the posterior mean of the unconstrained coordinates, shape (d,)."""
-    member: FloatArray = family.constrain((weights @ family.unconstrain(theta))[None])[0]
-    return member
+    return family.constrain((weights @ family.unconstrain(theta))[None])[0]
 
 
 def _rounded(family: Family, cut: float, scale: float) -> float:
@@ -160,8 +158,7 @@ def _nearest(family: Family, member: FloatArray, queries: Sequence[Query]) -> np
     """Which of the points each query is nearest to under `member`, shape (z, q)."""
     below = family.cdf(member[None], np.array([query.edges[0] for query in queries]))[0]
     distance = np.abs(ndtri(np.clip(below, _RIM, 1 - _RIM)) - _POINTS[:, None])
-    near: npt.NDArray[np.bool_] = np.arange(len(_POINTS))[:, None] == distance.argmin(axis=0)
-    return near
+    return np.arange(len(_POINTS))[:, None] == distance.argmin(axis=0)
 
 
 def _probabilities(family: Family, theta: FloatArray, queries: Sequence[Query]) -> FloatArray:
@@ -179,5 +176,4 @@ def _mean_probabilities(family: Family, theta: FloatArray, weights: FloatArray, 
         weights[start : start + size] @ _probabilities(family, theta[start : start + size], queries)
         for start in range(0, len(theta), size)
     ]
-    expected: FloatArray = np.clip(np.sum(parts, axis=0), _RIM, 1 - _RIM)
-    return expected
+    return np.clip(np.sum(parts, axis=0), _RIM, 1 - _RIM)

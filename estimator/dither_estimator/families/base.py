@@ -71,8 +71,7 @@ class Parameter:
         if self.support == "positive":
             return coordinate
         size = np.abs(coordinate)
-        log_jacobian: FloatArray = -size - 2 * np.log1p(np.exp(-size))
-        return log_jacobian
+        return -size - 2 * np.log1p(np.exp(-size))
 
 
 class Family(ABC):

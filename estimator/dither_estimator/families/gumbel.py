@@ -19,17 +19,14 @@ class Gumbel(LocationScale):
     name: ClassVar[str] = "gumbel"
 
     def standard_cdf(self, z: FloatArray) -> FloatArray:
-        cdf: FloatArray = np.exp(-np.exp(-np.maximum(z, _FLOOR)))
-        return cdf
+        return np.exp(-np.exp(-np.maximum(z, _FLOOR)))
 
     def standard_pdf(self, z: FloatArray) -> FloatArray:
         bounded = np.maximum(z, _FLOOR)
-        pdf: FloatArray = np.exp(-bounded - np.exp(-bounded))
-        return pdf
+        return np.exp(-bounded - np.exp(-bounded))
 
     def standard_quantiles(self, probabilities: FloatArray) -> FloatArray:
-        quantiles: FloatArray = -np.log(-np.log(probabilities))
-        return quantiles
+        return -np.log(-np.log(probabilities))
 
     def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:
         return rng.gumbel(theta[0], theta[1], size)

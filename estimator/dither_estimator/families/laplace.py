@@ -20,12 +20,10 @@ class LaplaceFamily(LocationScale):
         return np.where(z < 0, tail, 1 - tail)
 
     def standard_pdf(self, z: FloatArray) -> FloatArray:
-        pdf: FloatArray = 0.5 * np.exp(-np.abs(z))
-        return pdf
+        return 0.5 * np.exp(-np.abs(z))
 
     def standard_quantiles(self, probabilities: FloatArray) -> FloatArray:
-        quantiles: FloatArray = -np.sign(probabilities - 0.5) * np.log1p(-2 * np.abs(probabilities - 0.5))
-        return quantiles
+        return -np.sign(probabilities - 0.5) * np.log1p(-2 * np.abs(probabilities - 0.5))
 
     def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:
         return rng.laplace(theta[0], theta[1], size)

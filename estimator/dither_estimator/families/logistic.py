@@ -17,16 +17,13 @@ class Logistic(LocationScale):
     name: ClassVar[str] = "logistic"
 
     def standard_cdf(self, z: FloatArray) -> FloatArray:
-        cdf: FloatArray = expit(z)
-        return cdf
+        return expit(z)
 
     def standard_pdf(self, z: FloatArray) -> FloatArray:
-        pdf: FloatArray = expit(z) * expit(-z)
-        return pdf
+        return expit(z) * expit(-z)
 
     def standard_quantiles(self, probabilities: FloatArray) -> FloatArray:
-        quantiles: FloatArray = logit(probabilities)
-        return quantiles
+        return logit(probabilities)
 
     def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:
         return rng.logistic(theta[0], theta[1], size)

@@ -17,16 +17,13 @@ class Normal(LocationScale):
     name: ClassVar[str] = "normal"
 
     def standard_cdf(self, z: FloatArray) -> FloatArray:
-        cdf: FloatArray = ndtr(z)
-        return cdf
+        return ndtr(z)
 
     def standard_pdf(self, z: FloatArray) -> FloatArray:
-        pdf: FloatArray = np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi)
-        return pdf
+        return np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi)
 
     def standard_quantiles(self, probabilities: FloatArray) -> FloatArray:
-        quantiles: FloatArray = ndtri(probabilities)
-        return quantiles
+        return ndtri(probabilities)
 
     def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:
         return rng.normal(theta[0], theta[1], size)

@@ -151,8 +151,7 @@ def answers_to_find(prior: Prior, design: Design) -> FloatArray:
         settling[:2] = _SETTLING_OF_LOCATION, _SETTLING_OF_SCALE
     most = max(_told(np.asarray(query.channel())) for query in design.queries)
     waste = _WASTE_OF_MANY_CELLS if design.mechanism in MANY_CELLS else _WASTE
-    answers: FloatArray = (nats + settling) * waste / (most * (1.0 + _LESS_WASTE * most))
-    return answers
+    return (nats + settling) * waste / (most * (1.0 + _LESS_WASTE * most))
 
 
 def _told(channel: FloatArray) -> float:
@@ -187,5 +186,4 @@ def _precision(
 def _jacobian(family: Family, coordinates: FloatArray) -> FloatArray:
     """The derivative of each parameter in its unconstrained coordinate, shape (d,)."""
     logs = [p.log_jacobian(coordinates[[j]])[0] for j, p in enumerate(family.parameters)]
-    jacobian: FloatArray = np.exp(np.array(logs))
-    return jacobian
+    return np.exp(np.array(logs))

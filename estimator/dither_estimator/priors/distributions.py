@@ -143,48 +143,39 @@ _LOG_ROOT_2_PI = 0.5 * np.log(2 * np.pi)
 
 
 def _log_normal(x: FloatArray, scale: float) -> FloatArray:
-    density: FloatArray = -np.log(scale) - _LOG_ROOT_2_PI - 0.5 * (x / scale) ** 2
-    return density
+    return -np.log(scale) - _LOG_ROOT_2_PI - 0.5 * (x / scale) ** 2
 
 
 def _log_lognormal(x: FloatArray, scale: float, s: float) -> FloatArray:
-    density: FloatArray = -np.log(s) - _LOG_ROOT_2_PI - np.log(x) - 0.5 * (np.log(x / scale) / s) ** 2
-    return density
+    return -np.log(s) - _LOG_ROOT_2_PI - np.log(x) - 0.5 * (np.log(x / scale) / s) ** 2
 
 
 def _log_gamma(x: FloatArray, scale: float, a: float) -> FloatArray:
-    density: FloatArray = xlogy(a - 1, x / scale) - x / scale - gammaln(a) - np.log(scale)
-    return density
+    return xlogy(a - 1, x / scale) - x / scale - gammaln(a) - np.log(scale)
 
 
 def _log_inverse_gamma(x: FloatArray, scale: float, a: float) -> FloatArray:
-    density: FloatArray = a * np.log(scale) - gammaln(a) - (a + 1) * np.log(x) - scale / x
-    return density
+    return a * np.log(scale) - gammaln(a) - (a + 1) * np.log(x) - scale / x
 
 
 def _log_beta(x: FloatArray, scale: float, a: float, b: float) -> FloatArray:
-    density: FloatArray = xlog1py(b - 1, -x / scale) + xlogy(a - 1, x / scale) - betaln(a, b) - np.log(scale)
-    return density
+    return xlog1py(b - 1, -x / scale) + xlogy(a - 1, x / scale) - betaln(a, b) - np.log(scale)
 
 
 def _log_exponential(x: FloatArray, scale: float) -> FloatArray:
-    density: FloatArray = -x / scale - np.log(scale)
-    return density
+    return -x / scale - np.log(scale)
 
 
 def _log_half_normal(x: FloatArray, scale: float) -> FloatArray:
-    density: FloatArray = 0.5 * np.log(2 / np.pi) - 0.5 * (x / scale) ** 2 - np.log(scale)
-    return density
+    return 0.5 * np.log(2 / np.pi) - 0.5 * (x / scale) ** 2 - np.log(scale)
 
 
 def _log_uniform(x: FloatArray, scale: float) -> FloatArray:
-    density: FloatArray = np.full_like(x, -np.log(scale))
-    return density
+    return np.full_like(x, -np.log(scale))
 
 
 def _inverse_gamma_quantiles(probabilities: FloatArray, a: float) -> FloatArray:
-    quantiles: FloatArray = 1 / gammainccinv(a, probabilities)
-    return quantiles
+    return 1 / gammainccinv(a, probabilities)
 
 
 WRITTEN: Mapping[str, _Formulas] = {

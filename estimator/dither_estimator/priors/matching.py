@@ -111,8 +111,7 @@ def _solved(family: Family, theta: FloatArray, log_quartiles: FloatArray) -> Flo
             slopes[:, :, j] = (misfit(shifted) - now) / _STEP
         step = np.linalg.solve(slopes + 1e-9 * np.eye(d), now[:, :, None])[:, :, 0]
         coordinates[:, :d] = np.clip(coordinates[:, :d] - np.clip(step, -1.0, 1.0), -_FARTHEST, _FARTHEST)
-    matched: FloatArray = family.constrain(coordinates[(np.abs(misfit(coordinates)) < _NEAR).all(axis=1)])
-    return matched
+    return family.constrain(coordinates[(np.abs(misfit(coordinates)) < _NEAR).all(axis=1)])
 
 
 def _features(log_quartiles: FloatArray) -> FloatArray:

@@ -47,8 +47,7 @@ class ParameterPrior:
             log_jacobian = log_jacobian + np.log(2) + coordinate  # of a positive parameter: its logarithm
             with np.errstate(over="ignore"):
                 value = value**2
-        density: FloatArray = self.law.log_density(value) + log_jacobian
-        return density
+        return self.law.log_density(value) + log_jacobian
 
 
 @dataclass(frozen=True)

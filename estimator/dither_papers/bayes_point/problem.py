@@ -92,8 +92,7 @@ class PointProblem:
         n = self.costs.shape[1]
         pairs = np.array(self.neighbours, dtype=np.int64).reshape(-1, 2)
         graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n, n))
-        found: FloatArray = shortest_path(graph.tocsr(), directed=False, unweighted=True)
-        return found
+        return shortest_path(graph.tocsr(), directed=False, unweighted=True)
 
     def only(self, actions: npt.NDArray[np.int64]) -> "PointProblem":
         """The same with these actions alone, by number."""

@@ -97,8 +97,7 @@ def private_channel(raw: FloatArray, distances: FloatArray, epsilon: float) -> F
     """
     reach = np.exp(-epsilon * distances)
     raised = (np.maximum(raw, 0.0)[:, np.newaxis, :] * reach).max(axis=2)
-    channel: FloatArray = raised / raised.sum(axis=0)
-    return channel
+    return raised / raised.sum(axis=0)
 
 
 def _constraints(problem: PointProblem, epsilon: float) -> tuple[csr_array, csr_array]:

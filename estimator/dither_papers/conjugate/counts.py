@@ -41,13 +41,11 @@ class DirichletMultinomial(ConjugateFamily):
         self, rng: np.random.Generator, statistics: FloatArray, n: int, temperature: float
     ) -> FloatArray:
         draws = rng.standard_gamma((statistics + self.concentration - 1.0) / temperature + 1.0)
-        found: FloatArray = draws / draws.sum(axis=1, keepdims=True)
-        return found
+        return draws / draws.sum(axis=1, keepdims=True)
 
     def posterior_mean(self, statistics: FloatArray, n: int) -> FloatArray:
         weights = statistics + self.concentration
-        found: FloatArray = weights / weights.sum(axis=1, keepdims=True)
-        return found
+        return weights / weights.sum(axis=1, keepdims=True)
 
     def within(self, theta: FloatArray) -> Mask:
         return np.asarray((theta >= self.least).all(axis=1))
@@ -95,8 +93,7 @@ class GammaPoisson(ConjugateFamily):
         x = np.arange(self.most + 1)
         shares = poisson.pmf(x, self.rate)
         shares[-1] += poisson.sf(self.most, self.rate)
-        found: FloatArray = (rng.multinomial(n, shares / shares.sum(), sets) @ x)[:, np.newaxis].astype(np.float64)
-        return found
+        return (rng.multinomial(n, shares / shares.sum(), sets) @ x)[:, np.newaxis].astype(np.float64)
 
     def project(self, statistics: FloatArray, n: int) -> FloatArray:
         return np.clip(statistics, 0.0, n * self.most)
@@ -105,12 +102,10 @@ class GammaPoisson(ConjugateFamily):
         self, rng: np.random.Generator, statistics: FloatArray, n: int, temperature: float
     ) -> FloatArray:
         shape = (statistics + self.prior_shape - 1.0) / temperature + 1.0
-        found: FloatArray = rng.standard_gamma(shape) * (temperature / (n + self.prior_rate))
-        return found
+        return rng.standard_gamma(shape) * (temperature / (n + self.prior_rate))
 
     def posterior_mean(self, statistics: FloatArray, n: int) -> FloatArray:
-        found: FloatArray = (statistics + self.prior_shape) / (n + self.prior_rate)
-        return found
+        return (statistics + self.prior_shape) / (n + self.prior_rate)
 
     def within(self, theta: FloatArray) -> Mask:
         return np.asarray(((theta >= self.low) & (theta <= self.high)).all(axis=1))

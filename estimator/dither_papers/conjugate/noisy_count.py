@@ -39,16 +39,14 @@ class NoisyCountPosterior:
     def mean(self) -> FloatArray:
         """Shape (R,)."""
         n = self.weights.shape[1] - 1
-        found: FloatArray = self.weights @ ((self.a + np.arange(n + 1)) / (self.a + self.b + n))
-        return found
+        return self.weights @ ((self.a + np.arange(n + 1)) / (self.a + self.b + n))
 
     def sample(self, rng: np.random.Generator) -> FloatArray:
         """One draw from each, shape (R,)."""
         n = self.weights.shape[1] - 1
         steps = self.weights.cumsum(axis=1)
         count = (steps < rng.random((len(steps), 1)) * steps[:, -1:]).sum(axis=1)
-        found: FloatArray = rng.beta(self.a + count, self.b + n - count)
-        return found
+        return rng.beta(self.a + count, self.b + n - count)
 
     def cdf(self, theta: FloatArray) -> FloatArray:
         """At one point for each, shape (R,)."""
@@ -61,8 +59,7 @@ class NoisyCountPosterior:
         """Shape (R, T) at T points."""
         n = self.weights.shape[1] - 1
         k = np.arange(n + 1)[:, np.newaxis]
-        found: FloatArray = self.weights @ beta.pdf(theta, self.a + k, self.b + n - k)
-        return found
+        return self.weights @ beta.pdf(theta, self.a + k, self.b + n - k)
 
 
 def noisy_count_posterior(
@@ -79,8 +76,7 @@ def laplace_pair_noise(released: FloatArray, n: int, scale: float) -> Callable[[
 
     def log_noise(k: FloatArray) -> FloatArray:
         distance = np.abs(released[:, :1] - k) + np.abs(released[:, 1:] - (n - k))
-        found: FloatArray = -distance / scale
-        return found
+        return -distance / scale
 
     return log_noise
 
@@ -96,7 +92,6 @@ def geometric_noise(released: FloatArray, epsilon: float) -> Callable[[FloatArra
     """`log P` of counts with geometric noise, clipped, shape (R,): what clipping adds is the same for every count."""
 
     def log_noise(k: FloatArray) -> FloatArray:
-        found: FloatArray = -epsilon * np.abs(released[:, np.newaxis] - k)
-        return found
+        return -epsilon * np.abs(released[:, np.newaxis] - k)
 
     return log_noise

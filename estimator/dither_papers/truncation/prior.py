@@ -24,20 +24,13 @@ class NormalPrior:
 
     def log_density(self, mu: FloatArray, log_sigma: FloatArray) -> FloatArray:
         """Of (μ, log σ), up to a constant."""
-        density: FloatArray = (
-            -0.5 * mu**2 / self.mean_variance - 2.0 * self.shape * log_sigma - self.scale * np.exp(-2.0 * log_sigma)
-        )
-        return density
+        return -0.5 * mu**2 / self.mean_variance - 2.0 * self.shape * log_sigma - self.scale * np.exp(-2.0 * log_sigma)
 
     def gibbs_mean(self, rng: np.random.Generator, size: int, average: FloatArray, sigma: FloatArray) -> FloatArray:
         """μ given `size` values with their `average`, and σ."""
         precision = size / sigma**2 + 1.0 / self.mean_variance
-        drawn: FloatArray = rng.normal(average * size / sigma**2 / precision, 1.0 / np.sqrt(precision))
-        return drawn
+        return rng.normal(average * size / sigma**2 / precision, 1.0 / np.sqrt(precision))
 
     def gibbs_spread(self, rng: np.random.Generator, size: int, squares: FloatArray) -> FloatArray:
         """σ given `size` values whose squared distances from μ add up to `squares`."""
-        drawn: FloatArray = np.sqrt(
-            (self.scale + 0.5 * squares) / rng.gamma(self.shape + 0.5 * size, 1.0, squares.shape)
-        )
-        return drawn
+        return np.sqrt((self.scale + 0.5 * squares) / rng.gamma(self.shape + 0.5 * size, 1.0, squares.shape))

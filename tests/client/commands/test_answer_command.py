@@ -55,7 +55,7 @@ def test_an_answer(server: FakeServer, answer: Answer) -> None:
     status, out, err = answer("laplace", VALUE)
     assert (status, err) == (0, "")
     assert "Receipt: receipt-of-laplace-1" in out
-    assert "It cost ε = 1; you have spent 1 in all." in out
+    assert "It cost ε = 1; you have spent 1 in total." in out
     assert DIGITS not in out
     assert server.answers["laplace-1"] in range(5)
 
@@ -64,7 +64,7 @@ def test_rho_stands_beside_epsilon(server: FakeServer, answer: Answer) -> None:
     server.questions["gaussian"] = GAUSSIAN
     status, out, _ = answer("gaussian", VALUE)
     assert status == 0
-    assert "It cost ε = 0.75 (ρ = 0.25); you have spent 0.75 in all." in out
+    assert "It cost ε = 0.75 (ρ = 0.25); you have spent 0.75 in total." in out
     server.questions["again"] = GAUSSIAN
     assert json.loads(answer("again", VALUE, "--json")[1])["rho"] == 0.25
 
@@ -156,7 +156,7 @@ def test_refusals_while_running(server: FakeServer, answer: Answer) -> None:
     server.questions["fine"] = {**LAPLACE, "levels": 4096}
     check_refusal(answer("fine", VALUE), 1, "the server's question is refused: levels must be 1 to 1024")
     server.refusals["/v1/collections/laplace/responses"] = problem(410, "ticket-expired", "the ticket has expired")
-    check_refusal(answer("laplace", VALUE), 1, "the answer came too late")
+    check_refusal(answer("laplace", VALUE), 1, "your answer came too late")
     check_refusal(answer("laplace", VALUE), 1, "came too late")
     assert answer("randomized", VALUE)[0] == 0
     check_refusal(answer("randomized", VALUE), 1, "already has your answer")
@@ -164,14 +164,14 @@ def test_refusals_while_running(server: FakeServer, answer: Answer) -> None:
 
 def test_a_gateways_collection_is_not_for_this_command(server: FakeServer, answer: Answer) -> None:
     server.refusals["/v1/collections/laplace/tickets"] = problem(401, "unauthorized", "Send the header Authorization.")
-    check_refusal(answer("laplace", VALUE), 2, "is answered through an app or a site that knows you")
+    check_refusal(answer("laplace", VALUE), 2, "is answered through an app or a site where you are known")
 
 
 def test_without_a_value_and_without_a_terminal(server: FakeServer, answer: Answer) -> None:
     status, out, err = answer("randomized")
     assert (status, out) == (2, "")
     assert "The randomized one" in err
-    assert "ε = 0.5; you have spent 0 and allow 10 in all" in err
+    assert "ε = 0.5; you have spent 0 and allow 10 in total" in err
     assert "give - to read the value from standard input" in err
     assert [request.path for request in server.requests] == ["/v1/collections/randomized"], "no ticket was asked for"
 
@@ -259,7 +259,7 @@ def test_the_hidden_prompt(server: FakeServer, ledger: Path) -> None:
     status, screen, out = type_at_the_prompt(server, ledger, VALUE)
     assert status == 0
     assert "The laplace one: your value stays on this machine" in screen
-    assert "It costs ε = 1; you have spent 0 and allow 10 in all. You can answer once." in screen
+    assert "It costs ε = 1; you have spent 0 and allow 10 in total. You can answer once." in screen
     assert DIGITS not in screen + out
     assert json.loads(out)["receipt"] == "receipt-of-laplace-1"
     assert DIGITS.encode() not in ledger.read_bytes()

@@ -198,7 +198,7 @@ def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
         capture_output=True, text=True, timeout=PATIENCE, check=False,
     )  # fmt: skip
     assert done.returncode == 2
-    assert done.stderr == f"dither: {spec} is not open to you: change its permissions, or name another file\n"
+    assert done.stderr == f"dither: {spec} cannot be opened: change its permissions, or name another file\n"
 
 
 LONG = {

@@ -74,7 +74,7 @@ def test_help_lists_every_command_and_what_it_does(dither: Dither) -> None:
             "simulate",
         ):
             assert f"{command} " in shown.out
-        assert "Answer a collection privately: only an answer with noise in it leaves this machine." in shown.out
+        assert "Answer a collection privately: only a noisy answer leaves this machine." in shown.out
 
 
 @pytest.mark.parametrize(
@@ -124,8 +124,11 @@ def test_version(dither: Dither) -> None:
         (["posterior", "laplace", "--token", "a b"], "a token has only printable"),
         (["export", "laplace"], "say what to save"),
         (["export", "laplace", "--counts", "counts.txt"], "must end in .csv or .parquet"),
-        (["export", "laplace", "--counts", "/nowhere/counts.csv"], "/nowhere/counts.csv is not there: check the name"),
-        (["collection", "create", "/nowhere/spec.json"], "/nowhere/spec.json is not there: check the name"),
+        (
+            ["export", "laplace", "--counts", "/nowhere/counts.csv"],
+            "/nowhere/counts.csv does not exist: check the name",
+        ),
+        (["collection", "create", "/nowhere/spec.json"], "/nowhere/spec.json does not exist: check the name"),
         (["collection", "create", "."], ". is a folder: name a file"),
     ],
 )
@@ -155,7 +158,7 @@ def test_a_file_of_codes_is_never_written_over(dither: Dither, tmp_path: Path) -
     codes.write_text("a code that somebody has")
     shown = dither("collection", "invite", "laplace", "--count", 2, "--out", codes)
     assert shown.status == 2
-    assert "is there already: name a new file" in shown.one_sentence()
+    assert "already exists: name a new file" in shown.one_sentence()
     assert codes.read_text() == "a code that somebody has"
 
 
@@ -268,7 +271,7 @@ def test_export_of_hidden_counts(server: FakeServer, dither: Dither, tmp_path: P
     server.refusals["/v1/collections/laplace/queries"] = (200, {"queries": [item]})
     shown = dither("export", "laplace", "--counts", tmp_path / "counts.csv")
     assert shown.status == 2
-    assert "give a token of one with --token" in shown.one_sentence()
+    assert "give an analyst's token with --token" in shown.one_sentence()
     assert list(tmp_path.iterdir()) == []
 
 

@@ -133,7 +133,7 @@ def test_people_are_told_what_was_sent(share: Share, lines: Path) -> None:
     status, out, err = share(lines, "--yes", "--max-epsilon", "30")
     assert (status, err) == (0, "")
     assert out.startswith("Counts of 6 members were sent: ")
-    assert "It cost ε = 30; you have spent 30 in all.\nReceipt: " in out
+    assert "It cost ε = 30; you have spent 30 in total.\nReceipt: " in out
 
 
 def test_it_is_shared_once(served: Served, share: Share, lines: Path, ledger: Path, tmp_path: Path) -> None:
@@ -159,8 +159,8 @@ def test_without_yes_and_without_a_terminal_nothing_is_spent(
 ) -> None:
     status, out, err = share(lines)
     assert (status, out) == (2, "")
-    assert "Wages: the values of 6 members stay on this machine; 2 counts with noise in them are sent." in err
-    assert "It costs ε = 30; you have spent 0 and allow 10 in all. An institution shares once." in err
+    assert "Wages: the values of 6 members stay on this machine; 2 noisy counts are sent." in err
+    assert "It costs ε = 30; you have spent 0 and allow 10 in total. An institution shares once." in err
     assert "give --yes" in err
     assert spent(ledger) == 0
     assert served.stored() == []
@@ -191,7 +191,7 @@ def agree(served: Served, ledger: Path, file: Path, typed: str) -> tuple[int, st
 def test_a_terminal_is_asked_first(served: Served, lines: Path, ledger: Path) -> None:
     status, screen, out = agree(served, ledger, lines, "n")
     assert (status, out) == (1, "")
-    assert "It costs ε = 30; you have spent 0 and allow 30 in all." in screen
+    assert "It costs ε = 30; you have spent 0 and allow 30 in total." in screen
     assert spent(ledger) == 0
     status, screen, out = agree(served, ledger, lines, "y")
     assert status == 0

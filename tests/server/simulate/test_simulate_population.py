@@ -188,7 +188,7 @@ def a_folder(folder: Path) -> Path:
         (parquet([73519.25, None]), "row 2 of the column wage of wages.parquet is blank"),
         (text_as_parquet, "wages.parquet is not a Parquet file"),
         (a_folder, "wages.csv is a folder"),
-        (lambda folder: folder / "none.csv", "none.csv is not there"),
+        (lambda folder: folder / "none.csv", "none.csv does not exist"),
         (lambda folder: folder / "wages.txt", "must end in .csv or .parquet"),
     ],
 )

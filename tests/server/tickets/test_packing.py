@@ -30,7 +30,7 @@ def staircases(draw: Any) -> Query:
 @st.composite
 def queries(draw: Any) -> Query:
     if draw(st.booleans()):
-        return draw(staircases())  # type: ignore[no-any-return]
+        return draw(staircases())
     if draw(st.booleans()):
         low = draw(coordinates)
         levels = draw(st.integers(1, 1024))
