@@ -1,4 +1,4 @@
-"""The application: routes, error documents and middleware around a `Service`. Nothing happens at import time."""
+"""The application: routes, error documents and middleware around a `Service`. Importing it has no side effects."""
 
 import threading
 import time
@@ -39,10 +39,10 @@ _DESCRIPTION = "Learn the distribution of a sensitive number in a population wit
 
 
 def create_app(settings: Settings, clock: Clock = time.time) -> FastAPI:
-    """The application that `settings` describe; its database is opened when it starts.
+    """Creates the application that `settings` describe; it opens its database when it starts.
 
-    `app.state.stopping` is a `threading.Event`: setting it turns readiness off and ends streams, before the server
-    waits for requests in flight.
+    `app.state.stopping` is a `threading.Event`. Setting it makes `/readyz` fail and ends event streams, before the
+    server waits for requests in flight.
     """
     metrics = Metrics()
     stopping = threading.Event()
@@ -62,10 +62,10 @@ def create_app(settings: Settings, clock: Clock = time.time) -> FastAPI:
         description=_DESCRIPTION,
         lifespan=lifespan,
         docs_url=None,
-        openapi_url=None,  # written once, below
+        openapi_url=None,  # `add_openapi` serves it
         redoc_url=None,
         redirect_slashes=False,
-        # It looks for tracers at every request, and would tell them the texts of errors.
+        # FastAPI's telemetry looks for tracers at every request, and would pass error texts on to them.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         generate_unique_id_function=lambda route: route.name,
     )
@@ -87,7 +87,7 @@ def create_app(settings: Settings, clock: Clock = time.time) -> FastAPI:
         admin,
         exports,
         static,
-    ):  # those that are called most are tried first
+    ):  # the router tries routes in this order, so the busiest come first
         routes.add_routes(app)
     models = (*collections.MODELS, *invitations.MODELS, *member_counts.MODELS, *tokens.MODELS)
     add_openapi(app, _BUSY_CALLS, models)
@@ -95,7 +95,7 @@ def create_app(settings: Settings, clock: Clock = time.time) -> FastAPI:
 
 
 def _add_middleware(app: FastAPI, settings: Settings, metrics: Metrics) -> None:
-    """Only what the settings ask for is in the way of a request; the last one added meets it first."""
+    """Adds only the middleware that the settings need; the one added last sees a request first."""
     app.add_middleware(Shortcut, calls=_BUSY_CALLS)
     if settings.cors_origins:
         app.add_middleware(

@@ -1,7 +1,7 @@
-"""The audit: a log line for each thing that was done with a token's power, whatever the log's level.
+"""The audit log: one line for each action that a token authorised, whatever the log level.
 
-A line has the event `audit`, what was done, the id of the token that did it, and ids of what it was done to; never a
-token, a code or a key.
+A line has the event `audit`, the action, the id of the token that authorised it, and the ids of what it changed. It
+never holds a token, a code or a key.
 """
 
 import logging
@@ -9,11 +9,11 @@ import logging
 __all__ = ["LOGGER", "audit"]
 
 LOGGER = __name__
-"""The name under which the lines are logged."""
+"""The name of the logger that writes these lines."""
 
 _log = logging.getLogger(LOGGER)
 
 
 def audit(what: str, by: str, **facts: object) -> None:
-    """Says in the log that the token with the id `by` did `what`."""
+    """Logs that the token with the id `by` did `what`."""
     _log.info("audit", extra={"what": what, "by": by, **facts})

@@ -1,41 +1,41 @@
-"""Everything that the server refuses on purpose.
+"""The errors that the server raises on purpose.
 
     Refusal
     ├── MalformedJson         the body is not JSON
     ├── InvalidBody           the body is JSON of the wrong shape
-    │   └── InvalidAnswer     the answer is not one of the ticket's query
+    │   └── InvalidAnswer     the ticket's query has no such answer
     ├── AddressTooLong        the address is longer than any that there is
     ├── HeadTooLarge          the request has too many or too long headers
     ├── BodyTooLarge          the body is longer than the call allows
-    ├── BodyTooSlow           the body took longer than the call allows
-    ├── Unauthorized          no valid token where one is needed
-    ├── Forbidden             a valid token of a role, or for collections, that may not do this
+    ├── BodyTooSlow           the body took longer to arrive than the call allows
+    ├── Unauthorized          the call needs a valid token and got none
+    ├── Forbidden             the token is valid, but its role or its collections do not cover the call
     ├── InvitationRefused
-    │   ├── InvitationInvalid none where one is needed, or a code that was never made
+    │   ├── InvitationInvalid the invitation is missing, or its code was never created
     │   └── InvitationUsed    the code was used with another retry key
     ├── NotFound              no such collection, token or page
     ├── MethodNotAllowed      the path exists, the method does not
     ├── TicketRefused
-    │   ├── TicketInvalid     forged, garbled, or signed with another secret
-    │   ├── TicketForeign     issued for another collection
-    │   └── TicketExpired     its life is over
+    │   ├── TicketInvalid     the ticket is forged, damaged, or signed with another secret
+    │   ├── TicketForeign     the ticket was issued for another collection
+    │   └── TicketExpired     the ticket is more than 24 hours old
     ├── AlreadyAnswered       the ticket has been used
-    ├── AlreadyShared         the institution has shared its counts
+    ├── AlreadyShared         the institution has shared other counts
     ├── CollectionRefused
-    │   ├── CollectionNotOpen before `opens_at`
-    │   ├── CollectionPaused  takes answers to tickets issued before, issues none
-    │   ├── CollectionClosed  for good
-    │   ├── NotByInvitation   takes, and has, no invitations
-    │   ├── NoMemberCounts    does not ask institutions
-    │   └── CollectionFull    has `max_answers` answers
+    │   ├── CollectionNotOpen its `opens_at` is still to come
+    │   ├── CollectionPaused  it issues no tickets now; earlier tickets can still be answered
+    │   ├── CollectionClosed  it is closed permanently
+    │   ├── CollectionFull    it has `max_answers` answers
+    │   ├── NoMemberCounts    it has no `member_cuts`
+    │   └── NotByInvitation   its admission is not `invite`
     └── TryLater
-        ├── Overloaded        too much is waiting to be written
-        ├── TooManyTickets    the address, or the token, has had its share for now
-        ├── TooManyStreams    the address, or all together, have as many event streams as there may be
+        ├── Overloaded        too many answers wait to be written, or too many connections are open
+        ├── TooManyTickets    the address or the token has reached its limit of tickets
+        ├── TooManyStreams    the address, or all addresses together, have reached the limit of event streams
         └── Unavailable       the database cannot be used now, or the server is stopping
     StartRefused              the server cannot start as it is configured
 
-Texts say what is allowed and never repeat what a request contained. `problems.py` maps them to HTTP.
+Their texts say what is allowed and never repeat what a request contained. `http/problems.py` maps them to HTTP.
 """
 
 __all__ = [
@@ -77,7 +77,7 @@ __all__ = [
 
 
 class Refusal(Exception):
-    """Base of everything that a request can be refused with; its text is shown to whoever asked."""
+    """Base of every reason for refusing a request; its text is shown to the caller."""
 
     default = "The request was refused."
 
@@ -86,19 +86,19 @@ class Refusal(Exception):
 
 
 class MalformedJson(Refusal):
-    """The body is not JSON, has a name twice, or a number that JSON has not (NaN, Infinity) or no float can hold."""
+    """The body is not strict JSON: it repeats a name, or has NaN, Infinity or a number beyond a float's range."""
 
-    default = "The body must be JSON in UTF-8, with finite numbers, no name twice in an object, and no endless nesting."
+    default = "The body must be JSON in UTF-8, with finite numbers, no repeated name in an object, and limited nesting."
 
 
 class InvalidBody(Refusal):
-    """A field or a parameter is missing, not known, or not what it may be."""
+    """A field or a parameter is missing, unknown, or has a value that is not allowed."""
 
-    default = "The body does not have the shape that this call asks for."
+    default = "The body does not have the shape that this call requires."
 
 
 class InvalidAnswer(InvalidBody):
-    """What is sent is not one of the answers to what was asked."""
+    """The answer is not one of the possible answers to the ticket's query."""
 
     default = "The answer must be one of the answers to the ticket's query."
 
@@ -120,15 +120,15 @@ class BodyTooSlow(Refusal):
 
 
 class Unauthorized(Refusal):
-    """No valid token came with a call that needs one."""
+    """The call needs a valid token and got none."""
 
     default = "This call needs a valid token: send the header Authorization: Bearer TOKEN."
 
 
 class Forbidden(Refusal):
-    """The token is valid, and its role may not do this, or not in this collection."""
+    """The token is valid, but its role or its collections do not allow this call."""
 
-    default = "The token's role may not do this."
+    default = "The token's role does not allow this call."
 
 
 class InvitationRefused(Refusal):
@@ -136,27 +136,27 @@ class InvitationRefused(Refusal):
 
 
 class InvitationInvalid(InvitationRefused):
-    """The collection asks for an invitation, and the request has none that was made for it."""
+    """The collection requires an invitation, and the request has none that was created for it."""
 
-    default = "This collection asks for an invitation: send the code that you were given, letter by letter."
+    default = "This collection requires an invitation: send the code exactly as you were given it."
 
 
 class InvitationUsed(InvitationRefused):
     """The code was used with another retry key."""
 
-    default = "The invitation has been used: only whoever used it gets its ticket again, with the same retry key."
+    default = "The invitation has been used: only the retry key that it was used with gets its ticket again."
 
 
 class NotFound(Refusal):
-    """What the address names does not exist."""
+    """Nothing exists at this address."""
 
     default = "There is nothing at this address."
 
 
 class MethodNotAllowed(Refusal):
-    """The address exists and does not take this method."""
+    """The address exists, but does not accept this method."""
 
-    default = "This address does not take this method."
+    default = "This address does not accept this method."
 
 
 class TicketRefused(Refusal):
@@ -164,9 +164,9 @@ class TicketRefused(Refusal):
 
 
 class TicketInvalid(TicketRefused):
-    """The ticket was not made by this server, or was changed."""
+    """The ticket was not issued by this server, or was changed."""
 
-    default = "The ticket is not one of this server's, or has been changed: ask for a new one."
+    default = "This server did not issue the ticket, or the ticket was changed: ask for a new one."
 
 
 class TicketForeign(TicketRefused):
@@ -182,23 +182,23 @@ class TicketExpired(TicketRefused):
 
 
 class AlreadyAnswered(Refusal):
-    """The ticket counts already. With which answer is not said: whoever has the ticket could guess."""
+    """The ticket has been used. The error does not say with which answer, or a holder of the ticket could guess it."""
 
     default = "The ticket has been used: only the same answer with the same retry key gets its receipt again."
 
 
 class AlreadyShared(Refusal):
-    """The institution has shared other counts of its members."""
+    """The institution has already shared other counts of its members."""
 
-    default = "This institution has shared other counts of its members: it shares once, and those count."
+    default = "This institution has already shared other counts of its members, and an institution shares only once."
 
 
 class CollectionRefused(Refusal):
-    """The collection does not take this now."""
+    """The collection does not accept this request now."""
 
 
 class CollectionNotOpen(CollectionRefused):
-    """The collection's opening time has not come."""
+    """The collection has not opened yet."""
 
     default = "The collection has not opened yet: try again after its opens_at."
 
@@ -210,9 +210,9 @@ class CollectionPaused(CollectionRefused):
 
 
 class CollectionClosed(CollectionRefused):
-    """The collection is closed for good."""
+    """The collection is closed permanently."""
 
-    default = "The collection is closed: it takes no more answers."
+    default = "The collection is closed: it accepts no more answers."
 
 
 class CollectionFull(CollectionRefused):
@@ -224,32 +224,32 @@ class CollectionFull(CollectionRefused):
 class NoMemberCounts(CollectionRefused):
     """The collection has no `member_cuts`."""
 
-    default = "The collection does not ask institutions: it has no member_cuts."
+    default = "The collection accepts no counts from institutions: it has no member_cuts."
 
 
 class NotByInvitation(CollectionRefused):
     """The collection's admission is not `invite`."""
 
-    default = "This collection takes no invitations: its admission is not invite."
+    default = "This collection has no invitations: its admission is not invite."
 
 
 class TryLater(Refusal):
-    """Nothing is wrong with the request: the same bytes may be sent again."""
+    """The request is valid, but the server cannot handle it now; the same bytes may be sent again."""
 
     retry_after = 1
-    """Seconds after which trying again makes sense."""
+    """Seconds to wait before trying again."""
 
 
 class Overloaded(TryLater):
-    """Too much is waiting to be written, or there are too many connections."""
+    """Too many answers wait to be written, or too many connections are open."""
 
     default = "The server is busy and stored nothing: send the same bytes again later."
 
 
 class TooManyTickets(TryLater):
-    """The address or the token that asks has had as many tickets as the operator allows for now."""
+    """The caller's address or token has reached its limit of tickets."""
 
-    default = "That is too many tickets at once: ask again later."
+    default = "Too many tickets were requested: ask again later."
 
     def __init__(self, detail: str | None = None, seconds: int = 1) -> None:
         super().__init__(detail)
@@ -257,18 +257,18 @@ class TooManyTickets(TryLater):
 
 
 class TooManyStreams(TryLater):
-    """The address that asks, or all together, have as many event streams open as there may be."""
+    """The caller's address, or all addresses together, have reached the limit of open event streams."""
 
-    default = "There are too many event streams: close one, or ask for the posterior now and then instead."
+    default = "There are too many open event streams: close one, or poll for the posterior instead."
     retry_after = 15
 
 
 class Unavailable(TryLater):
     """The database cannot be used now, the collection's estimator is not ready, or the server is stopping."""
 
-    default = "The server cannot reach its database at present: send the same bytes again later."
+    default = "The server cannot reach its database now: send the same bytes again later."
     retry_after = 2
 
 
 class StartRefused(Exception):
-    """The server cannot start as it is configured; the text is one sentence that names the fix."""
+    """The server cannot start as it is configured; the text is one sentence that says how to fix it."""

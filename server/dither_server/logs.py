@@ -1,7 +1,7 @@
-"""Log lines on standard error, for people or as JSON; those of the libraries among them.
+"""Log lines on standard error, for people or as JSON, including those of libraries.
 
-Every line that is written while a request is answered has the request's id. What an exception says is never written,
-since it may hold what a request contained: its type is, and where it was raised.
+Every line written while a request is answered has the request's id. The text of an exception is never logged, since it
+may repeat what a request contained; its type and the place where it was raised are.
 """
 
 import logging
@@ -19,18 +19,18 @@ from dither_server.settings import Settings
 __all__ = ["log_formatter", "request_id", "set_up_logs"]
 
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
-"""The id of the request that is being answered; threads that answer it inherit the context."""
+"""The id of the current request; threads that work on the request inherit the context."""
 
 _OURS = ("dither_client", "dither_estimator", "dither_migrations", "dither_server")
 
 
 def set_up_logs(settings: Settings) -> None:
-    """Sends every log line of the process to standard error, in the format that the settings name."""
+    """Sends every log line of the process to standard error, in the format and at the level of the settings."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(log_formatter(settings.log_format))
     root = logging.getLogger()
     root.handlers = [handler]
-    # Nobody knows what a library says at its lower levels.
+    # Libraries may log anything below warnings, contents of requests among it.
     root.setLevel(logging.ERROR if settings.log_level == "error" else logging.WARNING)
     for package in _OURS:
         logging.getLogger(package).setLevel(settings.log_level.upper())
@@ -38,7 +38,7 @@ def set_up_logs(settings: Settings) -> None:
 
 
 def log_formatter(log_format: str) -> logging.Formatter:
-    """The format of a line: `json` or `console`."""
+    """The formatter for `log_format`: `json` or `console`."""
     rendering: Processor
     if log_format == "json":
         rendering = structlog.processors.JSONRenderer()
@@ -64,7 +64,7 @@ def _add_request_id(logger: Any, method: str, event: EventDict) -> EventDict:
 
 
 def _without_words(logger: Any, method: str, event: EventDict) -> EventDict:
-    """Puts an exception's type and place where the exception was."""
+    """Replaces an exception by its type and the place where it was raised."""
     kind, _, trace = event["_record"].exc_info or (None, None, None)
     if kind is not None:
         event["error"] = kind.__name__

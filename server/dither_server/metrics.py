@@ -1,7 +1,7 @@
-"""What Prometheus may ask about: no label and no value says anything about a person.
+"""Metrics for Prometheus. No label and no value says anything about a person.
 
-The number of series is bounded: calls, statuses and outcomes are few, and of the collections only the `MAX_SERIES` that
-learnt last have series of their own. `docs/operators.md` lists every metric, and a test holds it to this module.
+The number of series is bounded: calls, statuses and outcomes are few, and only the `MAX_SERIES` collections that learnt
+most recently have series of their own. `docs/operators.md` lists every metric, which a test compares with this module.
 """
 
 import threading
@@ -26,7 +26,7 @@ from prometheus_client.registry import Collector
 __all__ = ["MAX_SERIES", "Metrics"]
 
 MAX_SERIES = 100
-"""Collections that have series of their own."""
+"""The largest number of collections that have series of their own."""
 
 _LATENCIES = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
 _LONG = (0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60)
@@ -37,7 +37,7 @@ _Clock = Callable[[], float]
 
 @dataclass(frozen=True, slots=True)
 class _Learnt:
-    """How a collection's learner is."""
+    """The state of a collection's learner after its last update."""
 
     answers: int
     ess: float
@@ -45,9 +45,9 @@ class _Learnt:
 
 
 class _Learners(Collector):
-    """What is known of the collections, and which of their answers wait; for any thread.
+    """The state of each collection's learner, and the answers that wait to be learnt. Thread-safe.
 
-    Collected when Prometheus asks, since how long something has waited changes by itself.
+    Values are computed when Prometheus asks, since waiting times grow by themselves.
     """
 
     def __init__(self, clock: _Clock) -> None:
@@ -56,7 +56,7 @@ class _Learners(Collector):
         self._owned: Mapping[int, str] = {}
         self._learnt: OrderedDict[str, _Learnt] = OrderedDict()
         self._waiting: dict[int, tuple[int, float]] = {}
-        """By a collection's number: answers that are committed and not learnt, and since when the oldest waits."""
+        """By collection number: the committed answers that are not learnt yet, and since when the oldest waits."""
 
     def hold(self, collections: Mapping[int, str]) -> None:
         with self._lock:
@@ -80,7 +80,7 @@ class _Learners(Collector):
     def learn(self, collection: str, number: int, taken: int, began: float, learnt: _Learnt) -> None:
         with self._lock:
             left = self._waiting.get(number, (0, 0.0))[0] - taken
-            if left > 0:  # they came while the learner was at work
+            if left > 0:  # these arrived while the learner was running
                 self._waiting[number] = (left, began)
             else:
                 self._waiting.pop(number, None)
@@ -96,12 +96,12 @@ class _Learners(Collector):
         now = self._clock()
         yield _gauge(
             "dither_unlearnt_answers",
-            "Answers that this process has committed and is to learn, and has not learnt.",
+            "Answers that this process has committed and still has to learn.",
             sum(count for count, _ in waiting),
         )
         yield _gauge(
             "dither_learning_lag_seconds",
-            "For how long the oldest committed answer has waited to be learnt; 0 if none waits.",
+            "Seconds for which the oldest committed answer has waited to be learnt; 0 if none waits.",
             max((now - since for _, since in waiting), default=0.0),
         )
         yield _gauge(
@@ -124,7 +124,7 @@ class _Learners(Collector):
         )
         yield _by_collection(
             "dither_question_width",
-            "Distance between the outermost cell edges of the questions now asked, on the collection's scale.",
+            "Distance between the outermost cell edges of the current questions, on the collection's scale.",
             {name: one.width for name, one in learnt.items()},
         )
 
@@ -147,76 +147,72 @@ class Metrics:
         self._requests = self._histogram(
             "dither_request_seconds", "Time to answer a request, by call and status.", _LATENCIES, ("call", "status")
         )
-        self._answers = Counter(
-            "dither_answers_total", "Answers by what became of them.", ("outcome",), registry=self._registry
-        )
+        self._answers = Counter("dither_answers_total", "Answers by outcome.", ("outcome",), registry=self._registry)
         self._tickets = Counter("dither_tickets_total", "Tickets issued.", registry=self._registry)
         self._commit_seconds = self._histogram("dither_commit_seconds", "Time of a transaction of answers.", _LATENCIES)
         self._commit_rows = self._histogram("dither_commit_rows", "Answers in a transaction.", _SIZES)
-        self._updates = self._histogram(
-            "dither_learning_seconds", "Time in which particles take in new answers, moves included.", _LONG
-        )
+        self._updates = self._histogram("dither_learning_seconds", "Time to learn new answers, moves included.", _LONG)
         self._moves = Counter(
             "dither_particle_moves_total", "Times that all particles of a collection moved.", registry=self._registry
         )
         self._move_seconds = Counter(
             "dither_particle_move_seconds_total",
-            "Time of taking in answers where the particles had to move.",
+            "Time to learn new answers where the particles had to move.",
             registry=self._registry,
         )
         self._requests_by: dict[tuple[str, int], Histogram] = {}
         self._answers_by: dict[str, Counter] = {}
 
     def requested(self, call: str, status: int, seconds: float) -> None:
-        """A request was answered. `call` is the name of a route's function."""
+        """Records an answered request. `call` is the name of the route's function."""
         child = self._requests_by.get((call, status))
         if child is None:  # looking a child up by its labels costs more than counting
             child = self._requests_by[call, status] = self._requests.labels(call, str(status))
         child.observe(seconds)
 
     def answered(self, outcome: str, count: int = 1) -> None:
-        """So many answers were stored, repeated or refused."""
+        """Counts `count` answers with this outcome: stored, repeated, or the reason for refusal."""
         child = self._answers_by.get(outcome)
         if child is None:
             child = self._answers_by[outcome] = self._answers.labels(outcome)
         child.inc(count)
 
     def issued(self, tickets: int) -> None:
-        """Tickets were issued."""
+        """Counts issued tickets."""
         self._tickets.inc(tickets)
 
     def committed(self, rows: int, seconds: float) -> None:
-        """A transaction of answers was committed."""
+        """Records a committed transaction of answers."""
         self._commit_seconds.observe(seconds)
         self._commit_rows.observe(rows)
 
     def unlearnt(self, added: Mapping[int, int]) -> None:
-        """So many answers of the collections with these numbers are committed, and this process is to learn them."""
+        """Counts committed answers, by collection number, that this process still has to learn."""
         self._learners.wait(added)
 
     def holds(self, collections: Mapping[int, str]) -> None:
-        """This process runs the particle systems of these collections, ids by number, and of no others."""
+        """Sets the collections (ids by number) whose particle systems this process runs."""
         self._learners.hold(collections)
 
     def learning(self, number: int) -> tuple[int, float]:
-        """To be called before a learner reads the counts, and given to `learnt` afterwards."""
+        """What `learnt` needs as `began`; call this before the learner reads the counts."""
         return self._learners.waiting(number), self._clock()
 
     def learnt(
         self, collection: str, number: int, began: tuple[int, float], answers: int, ess: float, width: float
     ) -> None:
-        """A collection's learner has taken in everything that was committed when `learning` gave `began`."""
+        """Records that a collection's learner has learnt everything committed when `learning` returned `began`."""
         self._learners.learn(collection, number, *began, _Learnt(answers, ess, width))
 
     def updated(self, moves: int, seconds: float) -> None:
-        """Particles took in new answers, and moved so many times."""
+        """Records an update of a particle system and the number of moves that it needed."""
         self._updates.observe(seconds)
         if moves:
             self._moves.inc(moves)
             self._move_seconds.inc(seconds)
 
     def exposition(self, ready: bool) -> bytes:
-        """Everything, in Prometheus' text format."""
+        """All metrics in Prometheus' text format."""
         self._ready.set(ready)
         return generate_latest(self._registry)
 

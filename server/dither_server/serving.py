@@ -1,4 +1,4 @@
-"""One server process: a socket, uvicorn, and an end that loses nothing."""
+"""One server process: its socket, uvicorn, and a shutdown that loses no acknowledged answer."""
 
 import errno
 import gc
@@ -26,9 +26,9 @@ __all__ = ["serve"]
 
 _GRACE_SECONDS = 4
 """How long requests in flight may take after the signal to stop."""
-_LAST_SECONDS = 9
-"""How long after that signal the process ends, whatever it waits for. Containers are often killed after 10."""
-_TICKS_A_SECOND = 10
+_FORCED_EXIT_SECONDS = 9
+"""How long after that signal the process ends in any case. Containers are often killed after 10 seconds."""
+_TICKS_PER_SECOND = 10
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -38,12 +38,12 @@ _log = logging.getLogger(__name__)
 
 
 def serve(settings: Settings, started: Started | None = None) -> None:
-    """Serves until SIGTERM or SIGINT, then finishes what was begun and exits with status 0.
+    """Serves until SIGTERM or SIGINT, then finishes the requests in flight and exits with status 0.
 
-    `started` is called with the server's address once it takes requests. If one of its threads dies, the process ends
-    with status 1. Raises `StartRefused` with one sentence if it cannot start.
+    `started` is called with the server's address once it accepts requests. If one of the server's threads dies, the
+    process ends with status 1. Raises `StartRefused` with one sentence if it cannot start.
     """
-    # Everything that can be wrong is found here, where it can be said in a sentence.
+    # Whatever prevents a start is found here, where one sentence can explain it.
     engine, _ = prepare(settings)
     listener = _listen(settings.host, settings.port)
     try:
@@ -64,16 +64,16 @@ def serve(settings: Settings, started: Started | None = None) -> None:
         log_config=None,
         access_log=False,
         server_header=False,
-        proxy_headers=False,  # the application's own setting says whom to believe
+        proxy_headers=False,  # the application's own setting names the trusted proxies
         lifespan="on",
         http=bounded_to(room()),
         ws="none",
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
-    # uvicorn raises the signal once more when it is done, and until it starts nobody else listens to it.
+    # uvicorn raises the signal again when it has finished, and handles none before it starts.
     for number in _SIGNALS:
         signal.signal(number, _exit)
-    threading.excepthook = _fall
+    threading.excepthook = _end_after_thread_death
     _Server(config, app.state.stopping, started).run(sockets=[listener])
 
 
@@ -88,11 +88,11 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        # What has been imported and started stays for good. Looking through all of it again and again for garbage would
-        # cost a fifth of the time of every request, and stop the process for a tenth of a second now and then.
+        # Modules and parts of the server are never freed. Searching them for garbage repeatedly would cost a fifth of
+        # the time of every request, and stop the process for a tenth of a second now and then.
         gc.collect()
         gc.freeze()
-        gc.set_threshold(20_000)  # a batch makes thousands of objects, and hardly any of them is garbage in a circle
+        gc.set_threshold(20_000)  # a batch makes thousands of objects, of which hardly any are in reference cycles
         for listener in sockets or []:
             host, port = listener.getsockname()[:2]
             shown = f"[{host}]" if ":" in host else host
@@ -102,51 +102,51 @@ class _Server(uvicorn.Server):
                 self._started(url)
 
     async def on_tick(self, counter: int) -> bool:
-        if counter % _TICKS_A_SECOND == 0:
+        if counter % _TICKS_PER_SECOND == 0:
             mine = [one for one in self.server_state.connections if isinstance(one, BoundedConnection)]
             self._sweeper.sweep(mine, time.monotonic())
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._stopping.set()
-        last = threading.Timer(_LAST_SECONDS, _give_up)
-        last.daemon = True
-        last.start()
+        forced = threading.Timer(_FORCED_EXIT_SECONDS, _give_up)
+        forced.daemon = True
+        forced.start()
         _log.info("stopping")
         await super().shutdown(sockets)
         _log.info("stopped")
 
 
 def _exit(*_: object) -> None:
-    """What a signal does before and after uvicorn: once, however often it comes."""
+    """Ends the process on a signal that comes before or after uvicorn handles signals; repeated signals do nothing."""
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     sys.exit(0)
 
 
-def _fall(died: threading.ExceptHookArgs) -> None:
-    """Ends the process when a thread of it has died: half a server is no use, and whoever runs it starts it again.
+def _end_after_thread_death(died: threading.ExceptHookArgs) -> None:
+    """Ends the process when one of its threads has died, so that its supervisor restarts it as a whole.
 
-    As after a power cut, what was acknowledged is committed.
+    Every acknowledged answer is committed, as after a power cut.
     """
     where = "".join(traceback.format_tb(died.exc_traceback))
     facts = {"part": died.thread and died.thread.name, "error": died.exc_type.__name__, "where": where}
     try:
-        _log.critical("a part of the server has died, so it ends: start it again", extra=facts)
+        _log.critical("a thread of the server has died, so the process ends: start it again", extra=facts)
         sys.stderr.flush()
     finally:
         os._exit(1)
 
 
 def _give_up() -> None:
-    """Ends the process though the database does not answer: what was acknowledged is committed."""
+    """Ends the process although the database does not answer; every acknowledged answer is committed."""
     _log.error("ended without a last snapshot, since the database did not answer")
     sys.stderr.flush()
     os._exit(0)
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """A socket that listens there. Raises `StartRefused`."""
+    """A socket that listens at this host and port. Raises `StartRefused`."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except socket.gaierror:

@@ -17,14 +17,14 @@ __all__ = ["PREFIX", "Settings", "load_settings", "weaknesses"]
 
 PREFIX = "DITHER_"
 
-_LONG_SECRET = 16
-_LONG_TOKEN = 12
-"""Each guess of a token is a request, so that fewer characters will do."""
-_MANY_CHARACTERS = 8
+_MIN_SECRET_LENGTH = 16
+_MIN_TOKEN_LENGTH = 12
+"""Fewer characters than a secret needs, since each guess of a token takes a request."""
+_MIN_DISTINCT_CHARACTERS = 8
 _TOKEN = re.compile(r"[!-~]+")
 
 _COMMAND_LINE = ("URL", "TOKEN", "INVITATION")
-"""Variables of the command line that are not the server's own."""
+"""Variables that other commands read and the server does not."""
 
 
 def _split(value: object) -> object:
@@ -35,13 +35,13 @@ def _network(value: str) -> str:
     try:
         return str(ip_network(value))
     except ValueError:
-        raise ValueError("it must be addresses or networks such as 10.0.0.0/8, with commas between them") from None
+        raise ValueError("it must be addresses or networks such as 10.0.0.0/8, separated by commas") from None
 
 
 def _origin(value: str) -> str:
     parts = urlsplit(value)
     if parts.scheme not in ("http", "https") or not parts.netloc or value != f"{parts.scheme}://{parts.netloc}":
-        raise ValueError("it must be origins such as https://app.example.org, with commas between them")
+        raise ValueError("it must be origins such as https://app.example.org, separated by commas")
     return value
 
 
@@ -58,7 +58,7 @@ _Origins = Annotated[tuple[Annotated[str, AfterValidator(_origin)], ...], NoDeco
 
 
 class Settings(BaseSettings):
-    """What can be set. Secrets are masked wherever they are shown."""
+    """The server's settings. Secrets are masked wherever the settings are printed."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True, env_ignore_empty=True)
 
@@ -71,65 +71,65 @@ class Settings(BaseSettings):
     port: int = Field(default=8000, ge=0, le=65535, description="The port to listen on; 0 takes any free one.")
     secret: SecretStr | None = Field(
         default=None,
-        description="The secret that tickets and receipts are signed with: any long random text, the same for every "
-        "process on one database. With SQLite a file beside the database holds one unless this is set.",
+        description="The secret that signs tickets and receipts: any long random text, the same for every process on "
+        "one database. With SQLite, unless this is set, the server keeps one in a file beside the database.",
     )
     admin_token: SecretStr | None = Field(
         default=None,
-        description="An admin's token, valid for as long as this is set; without it, the first start makes an admin's "
-        "token and writes it to a file beside the SQLite database, or else in the folder that the server runs in.",
+        description="An admin's token, valid for as long as this is set. Without it, the first start creates an "
+        "admin's token and writes it to a file beside the SQLite database, or with PostgreSQL in the working folder.",
     )
     metrics_token: SecretStr | None = Field(
         default=None,
-        description="The token that /metrics is read with, besides an admin's.",
+        description="A token that may read /metrics; admins' tokens may as well.",
     )
     public_metrics: bool = Field(
-        default=False, description="Whether anyone who reaches the server may read /metrics, without a token."
+        default=False, description="Whether anyone who reaches the server may read /metrics without a token."
     )
     public_listing: bool = Field(
         default=False,
-        description="Whether anyone may list private collections, too, and see how many have answered each. Whoever "
-        "has a collection's id can always read its terms.",
+        description="Whether anyone may also list private collections and see how many people have answered each. "
+        "Whoever has a collection's id can always read its terms.",
     )
     public_url: _Url | None = Field(
         default=None,
-        description="Where people reach the server, such as https://survey.example.org. If that is https, the server "
-        "starts only where trusted_proxies names the proxy that speaks https for it, and signs nobody in otherwise.",
+        description="The URL at which people reach the server, such as https://survey.example.org. With https, the "
+        "server starts only if trusted_proxies names the proxy that terminates TLS, and sign-in works only over https.",
     )
     tickets_per_minute: int = Field(
         default=600,
         ge=0,
-        description="Tickets that one address may ask for in a minute, and at once; of IPv6, one network of 64 bits. "
-        "0 for no limit. Requests from this machine are never limited.",
+        description="Tickets that one address (for IPv6, one /64 network) may request in a minute, and at once; 0 for "
+        "no limit. Requests from this machine are never limited.",
     )
     token_tickets_per_minute: int = Field(
         default=60_000,
         ge=0,
-        description="Tickets that a gateway's token may ask for in a minute, and at once, whatever its address; 0 for "
-        "no limit.",
+        description="Tickets that a gateway's token may request in a minute, and at once, from any address; 0 for no "
+        "limit.",
     )
     trusted_proxies: _Networks = Field(
         default=(),
-        description="Addresses or networks of your own proxies, with commas between them: the header X-Forwarded-For "
-        "is believed from these alone.",
+        description="Addresses or networks of your own proxies, separated by commas. The server trusts the header "
+        "X-Forwarded-For from these only.",
     )
     cors_origins: _Origins = Field(
         default=(),
-        description="Origins whose pages may call this server from a browser, such as https://app.example.org, with "
-        "commas between them; none unless set.",
+        description="Origins whose pages may call this server from a browser, such as https://app.example.org, "
+        "separated by commas; none by default.",
     )
     log_format: Literal["console", "json"] = Field(
-        default="console", description="How log lines are written on standard error: for people, or for machines."
+        default="console", description="The format of log lines on standard error: for people, or for machines."
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        default="info", description="The least severe log lines that are written; debug has a line for each request."
+        default="info", description="The lowest severity that is logged; debug logs a line for each request."
     )
 
 
 def load_settings(**given: Any) -> Settings:
-    """The settings that the environment and `given` (which comes first) make; `None` is as good as not given.
+    """The settings from `given` and the environment; `given` takes precedence, and `None` means unset.
 
-    Raises `StartRefused` for a value that is not allowed and for a `DITHER_…` variable that does not exist.
+    Raises `StartRefused` for a value that is not allowed and for an unknown `DITHER_…` variable.
     """
     _refuse_unknown(os.environ)
     try:
@@ -143,30 +143,30 @@ def load_settings(**given: Any) -> Settings:
     for name in ("admin_token", "metrics_token"):
         token = getattr(settings, name)
         if token is not None and not _TOKEN.fullmatch(token.get_secret_value()):
-            raise StartRefused(f"{PREFIX}{name.upper()} must be ASCII without blanks, or it cannot be sent.")
+            raise StartRefused(f"{PREFIX}{name.upper()} must be ASCII without spaces, since a header carries it.")
     if (settings.public_url or "").startswith("https:") and not settings.trusted_proxies:
         raise StartRefused(
-            "DITHER_PUBLIC_URL is https, and DITHER_TRUSTED_PROXIES names no proxy that speaks it for the server: set "
-            "it to the proxy's address, or cookies would go unprotected and all respondents share one limit."
+            "DITHER_PUBLIC_URL is https, but DITHER_TRUSTED_PROXIES names no proxy that terminates TLS: set it to the "
+            "proxy's address, or cookies would be unprotected and all respondents would share one limit."
         )
     return settings
 
 
 def weaknesses(settings: Settings) -> list[str]:
-    """A sentence for each secret that is easily guessed, and for a proxy that is missing or not known."""
+    """A sentence for each secret that is easy to guess, and one if no proxy is trusted although others can connect."""
     found = []
     secret = settings.secret.get_secret_value() if settings.secret is not None else None
-    # Whoever holds one ticket can try secrets against its signature, as many a second as computers can.
-    if secret is not None and (len(secret) < _LONG_SECRET or len(set(secret)) < _MANY_CHARACTERS):
-        found.append("DITHER_SECRET is easily guessed, and who guesses it forges tickets")
+    # Whoever holds one ticket can test guesses of the secret against its signature offline, at any speed.
+    if secret is not None and (len(secret) < _MIN_SECRET_LENGTH or len(set(secret)) < _MIN_DISTINCT_CHARACTERS):
+        found.append("DITHER_SECRET is easy to guess, and anyone who guesses it can forge tickets")
     for name in ("admin_token", "metrics_token"):
         token = getattr(settings, name)
-        if token is not None and len(token.get_secret_value()) < _LONG_TOKEN:
-            found.append(f"{PREFIX}{name.upper()} is easily guessed")
+        if token is not None and len(token.get_secret_value()) < _MIN_TOKEN_LENGTH:
+            found.append(f"{PREFIX}{name.upper()} is easy to guess")
     found = [f"{sentence}: make one with openssl rand -hex 32." for sentence in found]
     if not settings.trusted_proxies and not _is_this_machine(settings.host):
         found.append(
-            "Sign-ins from other machines are not protected by https, as far as the server knows: put a proxy with a "
+            "As far as the server knows, https does not protect sign-ins from other machines: put a proxy with a "
             "certificate in front, and name it in DITHER_TRUSTED_PROXIES."
         )
     return found
@@ -187,5 +187,5 @@ def _refuse_unknown(environ: Mapping[str, str]) -> None:
         name = variable.upper().removeprefix(PREFIX)
         if name in known or name in _COMMAND_LINE:
             continue
-        near = difflib.get_close_matches(name, known, n=1, cutoff=0.0)[0]
-        raise StartRefused(f"There is no setting {variable}: did you mean {PREFIX}{near}?")
+        closest = difflib.get_close_matches(name, known, n=1, cutoff=0.0)[0]
+        raise StartRefused(f"There is no setting {variable}: did you mean {PREFIX}{closest}?")

@@ -28,7 +28,7 @@ __all__ = ["UNHURRIED", "ForkedServer", "RunningServer", "ServerProcess", "forke
 
 UNHURRIED = (
     "from dither_server import serving; from dither_server.http import bodies, connections; "
-    "serving._GRACE_SECONDS = serving._LAST_SECONDS = bodies._BODY_SECONDS = 3600; "
+    "serving._GRACE_SECONDS = serving._FORCED_EXIT_SECONDS = bodies._BODY_SECONDS = 3600; "
     "connections.HEAD_SECONDS = connections.STALL_SECONDS = 3600"
 )
 """Lets the server wait for its clients as long as any test takes, for tests of something else than that."""

@@ -1,4 +1,4 @@
-"""Who may do what: tokens and roles, sessions, invitations, gateways, ticket keys, and limits of rates.
+"""Access control: tokens and roles, sessions, invitations, gateways, ticket keys, and rate limits.
 
 May import: `answers`, `audit`, `clock`, `database`, `errors`, `settings`, `tickets`.
 """

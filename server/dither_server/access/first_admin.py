@@ -1,6 +1,6 @@
-"""The first admin's token: made at the first start, and written to a file that only its owner can read.
+"""The first admin's token, which the first start creates and writes to a file that only its user can read.
 
-The log is no place for it, since logs are kept and passed on.
+It is not written to the log, since logs are kept and passed on.
 """
 
 import logging
@@ -21,28 +21,28 @@ from dither_server.settings import Settings
 __all__ = ["FirstAdmin", "make_first_admin", "token_file"]
 
 _SERVER = "server"
-"""Who made it, as the audit says."""
+"""The creator of the token in the audit log."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class FirstAdmin:
-    """A token that was just made, and the file with its secret."""
+    """The token that was just created, and the file with its secret."""
 
     token: Token
     file: Path
 
     def tell(self) -> None:
-        """Says in the log where the secret is."""
+        """Logs where the secret is."""
         audit("token made", _SERVER, token=self.token.id, role=self.token.role)
-        _log.warning(f"the first admin's token is in a file: read it with cat {self.file}, and keep it elsewhere")
+        _log.warning(f"the first admin's token is in a file: read it with cat {self.file}, and store it elsewhere")
 
 
 def make_first_admin(engine: Engine, settings: Settings, clock: Clock) -> FirstAdmin | None:
-    """Makes an admin's token; None if there is an admin already, or DITHER_ADMIN_TOKEN makes one.
+    """Creates an admin's token; None if there is an admin already, or DITHER_ADMIN_TOKEN is set.
 
-    Raises `StartRefused` when the file exists or cannot be written; there is no such token then.
+    Raises `StartRefused` if the file exists or cannot be written; then no token is created.
     """
     if settings.admin_token is not None:
         return None
@@ -53,7 +53,7 @@ def make_first_admin(engine: Engine, settings: Settings, clock: Clock) -> FirstA
         secret, digest, token = draw_token(clock, "admin", "first admin")
         insert_token(connection, digest, token)
         _write(file, secret)
-        try:  # the file comes first: a token that nobody can read would keep the next start from making another
+        try:  # the file is written first, since an unreadable token would stop the next start from creating one
             connection.commit()
         except BaseException:
             file.unlink()
@@ -62,13 +62,13 @@ def make_first_admin(engine: Engine, settings: Settings, clock: Clock) -> FirstA
 
 
 def token_file(engine: Engine) -> Path:
-    """Where the token lies: beside an SQLite database, with `.admin-token` after its name, or in the working folder."""
+    """The token's file: an SQLite database's name and `.admin-token`, or `dither.admin-token` in the working folder."""
     sqlite = engine.dialect.name == "sqlite" and engine.url.database
     return Path(f"{sqlite or 'dither'}.admin-token").absolute()
 
 
 def _has_admin(connection: Connection) -> bool:
-    """Whether there is an admin's token; of processes that start together, one at a time looks and makes one."""
+    """Whether there is an admin's token. Takes a lock, so that of processes that start together only one creates it."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("LOCK TABLE tokens IN SHARE ROW EXCLUSIVE MODE"))
     return connection.execute(select(tokens.c.id).where(tokens.c.role == "admin").limit(1)).first() is not None
@@ -79,7 +79,7 @@ def _write(file: Path, secret: str) -> None:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         raise StartRefused(
-            f"The first admin's token would overwrite {file}, which is not of this database: move that file away first."
+            f"The first admin's token would overwrite {file}, which belongs to another database: move that file first."
         ) from None
     except OSError as error:
         raise StartRefused(

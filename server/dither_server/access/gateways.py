@@ -1,4 +1,4 @@
-"""The gateways' numbers: short enough for a ticket, and theirs for good, also once their token is revoked."""
+"""The gateways' numbers: short enough for a ticket, and permanent, even after the gateway's token is revoked."""
 
 from sqlalchemy import Connection, Engine, select
 
@@ -10,11 +10,11 @@ from dither_server.database.schema import gateways
 __all__ = ["MAX_GATEWAY", "Gateways"]
 
 MAX_GATEWAY = 65_535
-"""Two bytes of a ticket; further gateways have no number and count as none."""
+"""The largest number that fits into a ticket's two bytes; tickets of further gateways count as tickets of none."""
 
 
 class Gateways:
-    """Numbers tokens when they first ask for tickets."""
+    """Gives each gateway's token a number when it first requests tickets."""
 
     def __init__(self, engine: Engine, writer: Writer) -> None:
         self._writer = writer
@@ -23,7 +23,7 @@ class Gateways:
             self._numbers: dict[str, int] = {row.token: row.number for row in rows}
 
     async def number(self, token: Token) -> int:
-        """The token's number; 0 if there are too many. Raises what the writer does."""
+        """The token's number; 0 if there are too many. Raises what the writer raises."""
         found = self._numbers.get(token.id)
         if found is None:
             found = self._numbers[token.id] = await self._writer.run(lambda connection: _number(connection, token))

@@ -1,8 +1,11 @@
-"""Invitations: single-use codes, each worth one ticket of its collection.
+"""Invitations: single-use codes, each of which is good for one ticket of its collection.
 
-The database holds a code's hash, and once the code was used, its ticket in a seal that only the code together with its
-holder's retry key opens. So a holder whose reply was lost asks again and gets the very same ticket, whoever else has
-the code gets nothing, and the database does not say whose ticket is whose, not even to who has a list of the codes.
+The database holds the hash of each code. Once a code is used, it also holds the ticket, encrypted ("sealed") under the
+code and its holder's retry key. This has three effects:
+
+- a holder whose reply was lost asks again and gets the same ticket;
+- nobody else who has the code gets the ticket;
+- the database does not link tickets to invitations, not even for someone who has a list of the codes.
 """
 
 import asyncio
@@ -23,18 +26,18 @@ from dither_server.errors import InvitationInvalid, InvitationUsed
 __all__ = ["Invitation", "Invitations"]
 
 _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
-"""None that is easily taken for another."""
-_LENGTH = 26
-"""130 bits: nobody guesses one, and a plain hash of it tells nothing."""
-_MARK = b"dit2"
-"""What seals begin with, but for the first ones."""
-_NONCE = 12
-_FIRST_TAG = 16
+"""Letters and digits that are not easily confused."""
+_CODE_LENGTH = 26
+"""130 random bits: a code cannot be guessed, and its plain hash reveals nothing."""
+_SEAL_PREFIX = b"dit2"
+"""The first bytes of a seal, except of seals in the first format."""
+_NONCE_LENGTH = 12
+_FIRST_TAG_LENGTH = 16
 
 
 @dataclass(frozen=True, repr=False)
 class Invitation:
-    """What a holder shows: the code it was given, and the random key that it chose for itself and sends each time."""
+    """What a holder sends: the code that it was given, and the random retry key that it chose."""
 
     collection: int
     code: str
@@ -42,38 +45,39 @@ class Invitation:
 
     @property
     def hash(self) -> bytes:
-        """What the code is stored under."""
+        """The hash of the code, under which the database stores the invitation."""
         return _hash(self.code)
 
     def seal(self, ticket: str) -> bytes:
-        """The ticket for the database, encrypted and authenticated under what the holder alone has."""
-        nonce = os.urandom(_NONCE)
-        return _MARK + nonce + ChaCha20Poly1305(self._key).encrypt(nonce, ticket.encode(), None)
+        """The ticket, encrypted and authenticated under the holder's code and retry key."""
+        nonce = os.urandom(_NONCE_LENGTH)
+        return _SEAL_PREFIX + nonce + ChaCha20Poly1305(self._key).encrypt(nonce, ticket.encode(), None)
 
     def open(self, sealed: bytes) -> str:
-        """The ticket in a seal. Raises `InvitationUsed` if another key made it."""
-        if not sealed.startswith(_MARK):
+        """The ticket in a seal. Raises `InvitationUsed` if it was sealed under another key."""
+        if not sealed.startswith(_SEAL_PREFIX):
             return self._open_first(sealed)
-        nonce, encrypted = sealed[len(_MARK) : len(_MARK) + _NONCE], sealed[len(_MARK) + _NONCE :]
+        body = sealed[len(_SEAL_PREFIX) :]
+        nonce, encrypted = body[:_NONCE_LENGTH], body[_NONCE_LENGTH:]
         try:
             return ChaCha20Poly1305(self._key).decrypt(nonce, encrypted, None).decode()
         except InvalidTag:
             raise InvitationUsed from None
 
     def _open_first(self, sealed: bytes) -> str:
-        """The ticket in a seal as servers made them at first: a tag of 16 bytes, and the ticket XORed with a pad."""
-        pad = hashlib.shake_256(self._words).digest(len(sealed))
-        if not hmac.compare_digest(pad[:_FIRST_TAG], sealed[:_FIRST_TAG]):
+        """The ticket in a seal of the first format: a tag of 16 bytes, and the ticket XORed with a pad."""
+        pad = hashlib.shake_256(self._key_material).digest(len(sealed))
+        if not hmac.compare_digest(pad[:_FIRST_TAG_LENGTH], sealed[:_FIRST_TAG_LENGTH]):
             raise InvitationUsed
-        return bytes(a ^ b for a, b in zip(sealed, pad, strict=True))[_FIRST_TAG:].decode()
+        return bytes(a ^ b for a, b in zip(sealed, pad, strict=True))[_FIRST_TAG_LENGTH:].decode()
 
     @property
     def _key(self) -> bytes:
-        """The code alone has 130 random bits, so that a plain hash makes a key."""
-        return hashlib.sha256(self._words).digest()
+        """The key of the seal. A plain hash is enough, since the code has 130 random bits."""
+        return hashlib.sha256(self._key_material).digest()
 
     @property
-    def _words(self) -> bytes:
+    def _key_material(self) -> bytes:
         return f"dither invitation {self.collection} {self.code} {self.retry_key}".encode()
 
 
@@ -86,20 +90,20 @@ class Invitations:
 
     async def make(self, collection: int, count: int) -> list[str]:
         """Creates `count` invitations and returns their codes, which are stored nowhere."""
-        codes = ["".join(secrets.choice(_LETTERS) for _ in range(_LENGTH)) for _ in range(count)]
+        codes = ["".join(secrets.choice(_LETTERS) for _ in range(_CODE_LENGTH)) for _ in range(count)]
         rows = [{"collection": collection, "hash": _hash(code)} for code in codes]
         await self._writer.run(lambda connection: connection.execute(insert(invitations), rows))
         return codes
 
     def tally(self, collection: int) -> tuple[int, int]:
-        """How many codes were made for a collection, and how many of them were redeemed."""
+        """The number of codes created for a collection, and the number of those redeemed."""
         found = select(func.count(), func.count(invitations.c.sealed)).where(invitations.c.collection == collection)
         with self._engine.connect() as connection:
             made, redeemed = connection.execute(found).one()
         return int(made), int(redeemed)
 
     async def ticket(self, invitation: Invitation) -> str | None:
-        """The ticket that this holder got for its code before; None if nobody has used the code.
+        """The ticket that this holder got for its code before; None if the code is unused.
 
         Raises `InvitationInvalid` and `InvitationUsed`. Read-only: guesses never reach the writer.
         """
@@ -112,7 +116,7 @@ class Invitations:
         return None if sealed is None else invitation.open(sealed)
 
     async def redeem(self, invitation: Invitation, ticket: str) -> str:
-        """Uses the code for `ticket`. Returns the ticket that counts: of two requests at once, the first one's.
+        """Redeems the code for `ticket`. Returns the ticket that counts: of concurrent requests, the first one's.
 
         Raises `InvitationInvalid` and `InvitationUsed`.
         """
@@ -121,7 +125,7 @@ class Invitations:
 
 
 def _redeem(connection: Connection, invitation: Invitation, seal: bytes) -> bytes:
-    """The seal that the code has from now on. Whoever comes second waits here for the first one's transaction."""
+    """Stores the seal unless the code has one, and returns the stored one. Concurrent calls wait for each other."""
     unused = update(invitations).where(
         invitations.c.collection == invitation.collection,
         invitations.c.hash == invitation.hash,
@@ -136,7 +140,7 @@ def _redeem(connection: Connection, invitation: Invitation, seal: bytes) -> byte
 
 
 def _sealed(connection: Connection, invitation: Invitation) -> bytes | None:
-    """The seal of a code; None if it is unused. Raises `InvitationInvalid` for one that was never made."""
+    """The seal of a code; None if it is unused. Raises `InvitationInvalid` for a code that was never created."""
     found = select(invitations.c.sealed).where(
         invitations.c.collection == invitation.collection, invitations.c.hash == invitation.hash
     )

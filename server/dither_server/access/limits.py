@@ -1,4 +1,4 @@
-"""How much one address, or one token, gets of tickets and of event streams: counted in this process's memory."""
+"""Limits on tickets and event streams for each address or token, counted in this process's memory."""
 
 import logging
 import math
@@ -17,35 +17,35 @@ from dither_server.settings import Settings
 __all__ = ["MAX_KEYS", "STREAMS_OF_ADDRESS", "Buckets", "Streams", "TicketLimits", "address_key", "limited_as"]
 
 MAX_KEYS = 65_536
-"""Buckets that are kept; whoever has not asked for longest starts afresh when there are more."""
+"""The largest number of buckets kept; beyond it, the one unused for longest is dropped and starts full again."""
 
 STREAMS_OF_ADDRESS = 32
-"""Event streams that one address may have open: as many pages as follow one collection behind it."""
+"""Event streams that one address may have open; several people behind it may each follow a collection."""
 
 _MINUTE = 60.0
 _ROUNDING = 1e-6
-"""Seconds that sums of times may be off by."""
+"""The tolerance in seconds for rounding errors in sums of times."""
 _SUBNET = 64
-"""Bits of an IPv6 address that name one customer's network."""
+"""Bits of an IPv6 address that identify one customer's network."""
 
 _log = logging.getLogger(__name__)
 
 
 class Buckets:
-    """A bucket for each key: `per_minute` at once if it is full, as many in each minute on average; 0 for no limit.
+    """A token bucket for each key: a full one holds `per_minute` and refills in a minute. 0 means no limit.
 
-    A request for more than a whole bucket is granted to a full one, and paid off by waiting longer: whoever must not
-    have more at once is refused before. `clock` never goes back.
+    A request for more than a bucket holds is granted if the bucket is full, which then takes longer to refill; callers
+    that must not exceed a bucket have to check first. `clock` is monotonic.
     """
 
     def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._seconds_each = _MINUTE / per_minute if per_minute else 0.0
         self._clock = clock
         self._full_at: dict[str, float] = {}
-        """When each key's bucket will be full again, the key that asked last at the end."""
+        """When each key's bucket will be full again; the most recently used key is last."""
 
     def take(self, key: str, count: int) -> None:
-        """Takes `count` out of the key's bucket. Raises `TooManyTickets`, with the time to wait, and takes nothing."""
+        """Takes `count` from the key's bucket, or nothing: then it raises `TooManyTickets`, with the time to wait."""
         if not self._seconds_each:
             return
         now = self._clock()
@@ -59,32 +59,32 @@ class Buckets:
             raise TooManyTickets(seconds=math.ceil(wait))
 
     def give_back(self, key: str, count: int) -> None:
-        """Puts `count` back that was taken out of the key's bucket."""
+        """Returns `count` to the key's bucket."""
         if key in self._full_at:
             self._full_at[key] -= count * self._seconds_each
 
 
 class TicketLimits:
-    """The limits that the settings name.
+    """The limits on tickets that the settings name.
 
-    A request costs one ticket before its body is read, whatever is in it, so that refusing is all that can be had
-    without limit; the rest is taken when it is known how many tickets it is for.
+    A request costs one ticket before its body is read, so that requests with invalid bodies are limited as well. The
+    rest is taken once the body has said how many tickets it asks for.
     """
 
     def __init__(self, settings: Settings) -> None:
-        self._most = settings.tickets_per_minute
+        self._per_address = settings.tickets_per_minute
         self._addresses = Buckets(settings.tickets_per_minute)
         self._tokens = Buckets(settings.token_tickets_per_minute)
         self._warn_of_proxy = not settings.trusted_proxies
 
     def admit(self, request: HTTPConnection, token: Token | None) -> None:
-        """Raises `TooManyTickets` unless the token, or without one the address, may have one more ticket now."""
+        """Takes one ticket from the token's limit, or without a token from the address's. Raises `TooManyTickets`."""
         self._take(request, 1, token)
 
     def take(self, request: HTTPConnection, count: int, token: Token | None) -> None:
-        """The same for `count` tickets, of which `admit` has taken one: a request that is refused here costs nothing.
+        """Takes `count` tickets, including the one that `admit` took; a request that is refused here costs nothing.
 
-        Raises `InvalidBody` without a token if no address ever has so many at once.
+        Raises `TooManyTickets`, or `InvalidBody` for a count without a token that is above every address's limit.
         """
         if count == 1:
             return
@@ -92,8 +92,8 @@ class TicketLimits:
         if key is None:
             return
         buckets.give_back(key, 1)
-        if token is None and 0 < self._most < count:
-            raise InvalidBody(f"count: Without a gateway's token, at most {self._most:,} tickets may be asked for.")
+        if token is None and 0 < self._per_address < count:
+            raise InvalidBody(f"count: Without a gateway's token, at most {self._per_address:,} tickets are allowed.")
         self._take(request, count, token)
 
     def _take(self, request: HTTPConnection, count: int, token: Token | None) -> None:
@@ -105,11 +105,11 @@ class TicketLimits:
         except TooManyTickets:
             if token is None and self._warn_of_proxy and "x-forwarded-for" in request.headers:
                 self._warn_of_proxy = False
-                _log.warning("a proxy's address has too many tickets: set DITHER_TRUSTED_PROXIES if it is yours")
+                _log.warning("too many tickets from a proxy: set DITHER_TRUSTED_PROXIES if it is yours")
             raise
 
     def _bucket(self, request: HTTPConnection, token: Token | None) -> tuple[Buckets, str | None]:
-        """Whose tickets are counted and as whose; as nobody's from this machine."""
+        """The buckets and the key that a request counts for; no key for requests from this machine."""
         key = address_key(request)
         if key is not None and token is not None:
             return self._tokens, token.id
@@ -117,18 +117,18 @@ class TicketLimits:
 
 
 class Streams:
-    """How many event streams are open: in all, and of each address, so that none keeps others from a connection."""
+    """Limits open event streams, in total and for each address, so that connections remain for other requests."""
 
-    def __init__(self, most: int, of_address: int = STREAMS_OF_ADDRESS) -> None:
-        self._most = most
-        self._of_address = of_address
+    def __init__(self, total: int, per_address: int = STREAMS_OF_ADDRESS) -> None:
+        self._total = total
+        self._per_address = per_address
         self._open: Counter[str] = Counter()
 
     def open(self, request: HTTPConnection) -> Callable[[], None]:
-        """Counts one more, until what is returned is called. Raises `TooManyStreams`."""
-        # This machine's own address is no exception: connections to it are as few as any.
+        """Counts one more stream until the returned function is called. Raises `TooManyStreams`."""
+        # Streams from this machine count as well, since they use connections like any other.
         key = address_key(request) or "this machine"
-        if self._open[key] >= self._of_address or self._open.total() >= self._most:
+        if self._open[key] >= self._per_address or self._open.total() >= self._total:
             raise TooManyStreams
         self._open[key] += 1
         return partial(self._close, key)
@@ -140,14 +140,14 @@ class Streams:
 
 
 def address_key(request: HTTPConnection) -> str | None:
-    """What the address that a request comes from is limited as; None for this machine's own."""
+    """The key under which a request's address is limited; None for this machine's own."""
     client = request.scope.get("client")
     return limited_as(client[0]) if client else None  # None: a Unix-domain socket
 
 
 @lru_cache(maxsize=4096)
 def limited_as(host: str) -> str | None:
-    """What an address is limited as: itself, or of IPv6 its network; None for this machine's own, which is not."""
+    """The key under which an address is limited: itself, or an IPv6 address's network; None for this machine's own."""
     try:
         address = ip_address(host)
     except ValueError:

@@ -1,8 +1,8 @@
-"""Who is signed in to the pages: a signed cookie that stands for a token and does not contain it.
+"""Sessions on the pages: a signed cookie that stands for a token and does not contain it.
 
-The cookie is `id "." time "." base64url(signature)`: the id of the token, when it signed in (seconds), and HMAC-SHA256
-over both and the token's hash, with a key of its own. Nothing is stored, so every process knows every session; one
-ends with its token, after `SESSION_LIFE`, or when the browser drops the cookie.
+The cookie is `id "." time "." base64url(signature)`: the token's id, the time of signing in (seconds), and HMAC-SHA256
+over both, with a key made from the server's session key and the token's hash. Nothing is stored, so every process knows
+every session. A session ends with its token, after `SESSION_LIFE`, or when the browser drops the cookie.
 """
 
 import hashlib
@@ -18,13 +18,13 @@ from dither_server.tickets.secret import Keys
 __all__ = ["SESSION_LIFE", "Sessions"]
 
 SESSION_LIFE = 12 * 3600
-"""Seconds after signing in."""
-_LONGEST = 200
-_WRONG = "That is no token of an analyst or an admin of this server: copy it whole, as it was shown when it was made."
+"""Seconds from signing in to the end of the session."""
+_MAX_COOKIE_LENGTH = 200
+_NOT_VALID = "This token is not valid here: copy the whole token of an analyst or an admin, as it was first shown."
 
 
 class Sessions:
-    """Makes and reads the cookie's text."""
+    """Creates and reads the text of the session cookie."""
 
     def __init__(self, keys: Keys, access: Access, clock: Clock) -> None:
         self._key = keys.session
@@ -32,23 +32,23 @@ class Sessions:
         self._clock = clock
 
     def begin(self, secret: str) -> str:
-        """A session of the token `secret`. Raises `Unauthorized` unless it is an analyst's or an admin's.
+        """The text of a new session for the token `secret`. Raises `Unauthorized` unless it is an analyst's or admin's.
 
-        Reads the database, so not for the event loop.
+        It reads the database, so do not call it on the event loop.
         """
         try:
             token = self._access.identify(f"Bearer {secret}")
         except Unauthorized:
-            raise Unauthorized(_WRONG) from None
+            raise Unauthorized(_NOT_VALID) from None
         if token.role == "gateway":
-            raise Unauthorized(_WRONG)
+            raise Unauthorized(_NOT_VALID)
         digest, _ = self._access.with_id(token.id) or (b"", token)
         audit("signed in", token.id)
         return self._signer(digest).sign(f"{token.id}.{int(self._clock())}").decode()
 
     def token(self, text: str | None) -> Token | None:
-        """The token that a session stands for; None for a text that is none, or whose session is over."""
-        if text is None or not text.isascii() or len(text) > _LONGEST or text.count(".") != 2:
+        """The token that a session's text stands for; None if the text is not valid or the session is over."""
+        if text is None or not text.isascii() or len(text) > _MAX_COOKIE_LENGTH or text.count(".") != 2:
             return None
         found = self._access.with_id(text.partition(".")[0])
         if found is None:
@@ -61,5 +61,5 @@ class Sessions:
         return token if began <= self._clock() < began + SESSION_LIFE else None
 
     def _signer(self, digest: bytes) -> Signer:
-        # With the token's hash in the key, a session does not outlive a change of DITHER_ADMIN_TOKEN.
+        # The key includes the token's hash, so that a change of DITHER_ADMIN_TOKEN ends its sessions.
         return Signer(self._key + digest, sep=b".", key_derivation="none", digest_method=hashlib.sha256)

@@ -1,6 +1,6 @@
-"""The keys of tickets in the database: read again and again, and the next one made when it is time.
+"""The ticket keys in the database: read regularly, and extended by the next key when it is time.
 
-Any process makes it: two that do so at once want the same number, and one of them gets it.
+Any process may create the next key. If two do so at once, both insert the same number, and one insert succeeds.
 """
 
 from dataclasses import asdict
@@ -20,7 +20,7 @@ __all__ = ["TicketKeys"]
 
 
 class TicketKeys:
-    """Keeps a ticket office in keys."""
+    """Reads the keys, passes them to a ticket office, and creates the next key when it is due."""
 
     def __init__(self, engine: Engine, writer: Writer, office: TicketOffice, clock: Clock) -> None:
         self._engine = engine
@@ -32,30 +32,30 @@ class TicketKeys:
         self.refresh()
 
     def refresh(self) -> None:
-        """Reads the keys."""
+        """Reads the keys from the database."""
         self._refreshed.refresh()
 
     def make_next(self) -> None:
-        """Makes the next key if it is time to."""
+        """Creates the next key if it is due."""
         now = self._clock()
         if self._ring.due(now):
             self._make(self._ring.following(now))
 
     def rotate(self) -> None:
-        """Makes the next key now: it signs as soon as every process knows it. One that is pending is not overtaken."""
+        """Creates the next key now, unless one is pending; it signs as soon as every process knows it."""
         self.refresh()
         now = self._clock()
         if self._ring.state(self._ring.keys[-1], now) != "pending":
             self._make(self._ring.following(now))
 
     def list(self) -> list[dict[str, Any]]:
-        """The keys, the oldest first, ready for JSON."""
+        """The keys as JSON objects, oldest first."""
         ring, now = self._ring, self._clock()
         return [_to_json(ring, key, now) for key in ring.keys]
 
     @property
     def fresh(self) -> bool:
-        """Whether every key that signs anywhere is known here."""
+        """Whether this process knows every key that any process may sign with."""
         return self._ring.fresh(self._clock())
 
     def _make(self, key: TicketKey) -> None:

@@ -1,4 +1,4 @@
-"""Who may do what: tokens, their roles and collections, and the check of a request's."""
+"""Tokens with their roles and collections, and the check of a request's token."""
 
 import asyncio
 import hashlib
@@ -28,15 +28,15 @@ _GRANTS: Mapping[Role, frozenset[Role]] = {
     "analyst": frozenset({"analyst"}),
     "gateway": frozenset({"gateway"}),
 }
-"""The roles that each role may act in."""
+"""The roles that a token of each role may act as."""
 
 _GATEWAYS_ONLY = (
-    "Tickets of this collection are for gateways, such as an app's own server: send the token of one in the header "
-    "Authorization: Bearer TOKEN."
+    "This collection issues tickets to gateways only, such as an app's own server: send a gateway's token in the "
+    "header Authorization: Bearer TOKEN."
 )
 _DAY = 24 * 3600 * 1000
 _ENVIRONMENT = "environment"
-"""The id of the admin that DITHER_ADMIN_TOKEN makes; it is in no table."""
+"""The id of the token in DITHER_ADMIN_TOKEN, which is not in the database."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,12 @@ class Token:
     name: str
     created_at: int
     collections: frozenset[str] | None = None
-    """The ids of the collections that it is for; None for every one, those to come among them."""
+    """The ids of the collections that it is valid for; None for all, including later ones."""
     expires_at: int | None = None
-    """No call takes it from then on; None for never."""
+    """When it expires (milliseconds); None for never."""
 
     def to_json(self) -> dict[str, Any]:
-        """The object of the wire format."""
+        """The token as an object of the wire format."""
         return {
             "id": self.id,
             "role": self.role,
@@ -64,11 +64,11 @@ class Token:
         }
 
     def check(self, role: Role, collection_id: str | None) -> None:
-        """Raises `Forbidden` unless its holder may act as `role`, and in that collection if there is one."""
+        """Raises `Forbidden` unless the token may act as `role`, and in this collection if one is given."""
         if not self._may(role):
             raise Forbidden(f"This call needs a token of the role {role} or admin.")
         if not self._for(collection_id):
-            raise Forbidden("The token is for other collections: ask an admin for one that is for this collection.")
+            raise Forbidden("The token is not valid for this collection: ask an admin for one that is.")
 
     def acts_as(self, role: Role, collection_id: str) -> bool:
         """Whether `check` would pass."""
@@ -82,7 +82,7 @@ class Token:
 
 
 class Access:
-    """The tokens that are valid, by their hashes: secrets are not kept, so they cannot be told or stolen."""
+    """The valid tokens by their hashes. The server does not keep their secrets, so it cannot leak them."""
 
     def __init__(self, engine: Engine, writer: Writer, clock: Clock, admin_token: SecretStr | None) -> None:
         self._engine = engine
@@ -97,14 +97,14 @@ class Access:
             self._environment[_hash(admin_token.get_secret_value())] = admin
 
     def refresh(self) -> None:
-        """Reads which tokens there are."""
+        """Reads the tokens from the database."""
         self._refreshed.refresh()
 
     def check(self, authorization: str | None, role: Role, collection_id: str | None = None) -> Token:
-        """The token that the header `Authorization` brings, which acts as `role`, in that collection if one is given.
+        """The token in the header `Authorization`, if it may act as `role`, and in this collection if one is given.
 
-        Raises `Unauthorized` or `Forbidden`. Reads the database if the token is not known here, so not for the event
-        loop.
+        Raises `Unauthorized` or `Forbidden`. It reads the database if this process does not know the token, so do not
+        call it on the event loop.
         """
         try:
             token = self.identify(authorization)
@@ -114,12 +114,13 @@ class Access:
         return token
 
     def identify(self, authorization: str | None) -> Token:
-        """The token that the header `Authorization` brings, whatever it may do.
+        """The token in the header `Authorization`, whatever its role.
 
-        Raises `Unauthorized`. Reads the database if the token is not known here, so not for the event loop.
+        Raises `Unauthorized`. It reads the database if this process does not know the token, so do not call it on the
+        event loop.
         """
         token = self._token(authorization)
-        # Another process may have just made it. Anybody can send tokens that nobody made, so all are read only for one.
+        # Another process may have just created it. Made-up tokens must not cause all tokens to be read.
         if token is None and authorization is not None and _is_stored(self._engine, _digest(authorization)):
             self.refresh()
             token = self._token(authorization)
@@ -128,14 +129,14 @@ class Access:
         return token
 
     def with_id(self, token_id: str) -> tuple[bytes, Token] | None:
-        """The valid token with this id, and the hash of its secret."""
+        """The valid token with this id and the hash of its secret; None if there is none."""
         known = {**self._tokens, **self._environment}
         return next(
             ((digest, token) for digest, token in known.items() if token.id == token_id and self._valid(token)), None
         )
 
     async def check_soon(self, authorization: str | None, role: Role, collection_id: str | None = None) -> Token:
-        """`check` for the event loop."""
+        """Does what `check` does, and may be called on the event loop."""
         if self._token(authorization) is None:
             return await asyncio.to_thread(self.check, authorization, role, collection_id)
         return self.check(authorization, role, collection_id)
@@ -143,12 +144,12 @@ class Access:
     async def create(
         self, role: Role, name: str, collections: SizedIterable[str] | None = None, days: int | None = None
     ) -> tuple[str, Token]:
-        """A new token, for these collections or for all: its secret, never shown again, and what is known of it.
+        """Creates a token for these collections or for all, and returns its secret, which is not kept, and the token.
 
-        It expires after so many `days`, if given. Raises `InvalidBody` for an admin's token that is not for all.
+        It expires after `days` days, if given. Raises `InvalidBody` for an admin's token that is not for all.
         """
         if role == "admin" and collections is not None:
-            raise InvalidBody("collections: An admin's token is for every collection; leave the field out.")
+            raise InvalidBody("collections: An admin's token is valid for every collection; leave the field out.")
         secret, digest, token = draw_token(
             self._clock, role, name, None if collections is None else frozenset(collections), days
         )
@@ -157,19 +158,19 @@ class Access:
         return secret, token
 
     def list(self) -> list[Token]:
-        """Every token that can be revoked, the oldest first."""
+        """Every token that can be revoked, oldest first."""
         return sorted(self._tokens.values(), key=lambda token: (token.created_at, token.id))
 
     async def revoke(self, token_id: str) -> None:
         """Makes a token invalid. Raises `NotFound`."""
         revoked = delete(tokens).where(tokens.c.id == token_id)
         if not await self._writer.run(lambda connection: connection.execute(revoked).rowcount):
-            raise NotFound("There is no token with this id: the list of tokens has the ids.")
+            raise NotFound("There is no token with this id: see the list of tokens.")
         await asyncio.to_thread(self.refresh)
 
     def _token(self, authorization: str | None) -> Token | None:
         digest = _digest(authorization or "")
-        # What is looked up is a hash, so the time it takes says nothing about how near a guess is to a token.
+        # The lookup is by hash, so its duration does not reveal how close a guess is to a token.
         token = self._environment.get(digest) or self._tokens.get(digest)
         return token if _is_bearer(authorization) and token is not None and self._valid(token) else None
 
@@ -183,14 +184,14 @@ class Access:
 def draw_token(
     clock: Clock, role: Role, name: str, collections: frozenset[str] | None = None, days: int | None = None
 ) -> tuple[str, bytes, Token]:
-    """A new token's secret, its hash, and what is known of it; it is stored nowhere yet."""
+    """A new random token: its secret, the hash of that, and the token. It is not stored yet."""
     secret, now = f"dither_{role}_{secrets.token_urlsafe(32)}", milliseconds(clock())
     expires_at = None if days is None else now + days * _DAY
     return secret, _hash(secret), Token(secrets.token_hex(5), role, name, now, collections, expires_at)
 
 
 def _read(engine: Engine) -> dict[bytes, Token]:
-    """Every token that is stored, by its hash."""
+    """Every stored token by its hash."""
     columns = (
         tokens.c.id,
         tokens.c.role,
@@ -224,7 +225,7 @@ def _is_stored(engine: Engine, digest: bytes) -> bool:
 
 
 def _digest(authorization: str) -> bytes:
-    """The hash of the token in a header `Authorization`."""
+    """The hash of the token in an `Authorization` header."""
     return _hash(authorization.partition(" ")[2].strip())
 
 
@@ -233,7 +234,7 @@ def _hash(secret: str) -> bytes:
 
 
 def insert_token(connection: Connection, digest: bytes, token: Token) -> None:
-    """Stores a token, by the hash of its secret."""
+    """Stores a token under the hash of its secret."""
     row = {
         "id": token.id,
         "hash": digest,

@@ -41,29 +41,31 @@ __all__ = [
 
 Family = Annotated[str | None, typer.Option(help="The family that values are drawn from.", show_default="normal")]
 
-Truth = Annotated[str | None, typer.Option(help="Its parameters, such as mu=50,sigma=3.16.")]
+Truth = Annotated[str | None, typer.Option(help="The parameters to draw values with, such as mu=50,sigma=3.16.")]
 
 Data = Annotated[Path | None, typer.Option(help="A CSV or Parquet file of values, instead of --truth.")]
 
-Column = Annotated[str | None, typer.Option(help="The column of --data that holds them.")]
+Column = Annotated[str | None, typer.Option(help="The column of --data that holds the values.")]
 
-Respondents = Annotated[int | None, typer.Option(min=1, help="How many are asked.", show_default="every row of --data")]
+Respondents = Annotated[
+    int | None, typer.Option(min=1, help="The number of respondents.", show_default="every row of --data")
+]
 
 Seed = Annotated[
     int | None,
-    typer.Option(min=0, help="Fixes everything that is random here; a server draws its questions itself."),
+    typer.Option(min=0, help="The seed of all random numbers here; a server draws its questions with its own."),
 ]
 
 Epsilon = Annotated[str | None, typer.Option(help="ε of one answer.", show_default="1")]
 
 EpsilonChoices = Annotated[
     str | None,
-    typer.Option(help="Several ε, such as 0.5,2: everybody chooses one.", show_default="no choice"),
+    typer.Option(help="Several ε, such as 0.5,2: each respondent chooses one.", show_default="no choice"),
 ]
 
 ChooseBy = Annotated[
     ChoiceKind,
-    typer.Option(help="Whether ε is chosen by chance, or the smallest by those with high values: a biased posterior."),
+    typer.Option(help="chance: each ε is equally likely; value: high values prefer the smallest ε, which biases."),
 ]
 
 Goal = Annotated[
@@ -74,43 +76,48 @@ Policy = Annotated[str | None, typer.Option(help="adaptive, thompson or fixed:LO
 
 Mechanism = Annotated[MechanismName | None, typer.Option(help="How answers are made private.", show_default="laplace")]
 
-Rho = Annotated[str | None, typer.Option(help="ρ of one answer of gaussian, instead of --epsilon.", show_default=False)]
+Rho = Annotated[
+    str | None, typer.Option(help="ρ of one answer with gaussian, instead of --epsilon.", show_default=False)
+]
 
-Levels = Annotated[int | None, typer.Option(help="Levels, or cells less one.", show_default="chosen by the design")]
+Levels = Annotated[
+    int | None,
+    typer.Option(help="The largest answer: levels, or cells minus one.", show_default="chosen by the design"),
+]
 
-Particles = Annotated[int | None, typer.Option(help="Size of the particle system.", show_default="1000")]
+Particles = Annotated[int | None, typer.Option(help="The number of particles.", show_default="1000")]
 
 Prior = Annotated[str | None, typer.Option(help="A JSON file with a prior, or paper.", show_default="wide")]
 
 Spec = Annotated[
     str | None,
-    typer.Option(help="The collection's specification, a JSON file, or - for standard input, instead of the options."),
+    typer.Option(help="A JSON file with the specification, or - for standard input, instead of options."),
 ]
 
-InProcess = Annotated[bool, typer.Option("--in-process", help="The estimator alone, no server.")]
+InProcess = Annotated[bool, typer.Option("--in-process", help="Run the estimator only, without a server.")]
 
 LoadedUrl = Annotated[str | None, typer.Option(envvar="DITHER_URL", help="The server to load.")]
 
-Collection = Annotated[str | None, typer.Option(help="Ask for this collection instead of a new one.")]
+Collection = Annotated[str | None, typer.Option(help="Use this collection instead of a new one.")]
 
-Concurrency = Annotated[int | None, typer.Option(min=1, max=10_000, help="Respondents at once.", show_default="64")]
+Concurrency = Annotated[
+    int | None, typer.Option(min=1, max=10_000, help="The number of respondents at a time.", show_default="64")
+]
 
 Outstanding = Annotated[
     int | None,
-    typer.Option(
-        min=1, max=1_000_000, help="With --in-process: how many have a question at any time.", show_default="1"
-    ),
+    typer.Option(min=1, max=1_000_000, help="With --in-process: the number of unanswered questions.", show_default="1"),
 ]
 
 DropOut = Annotated[float, typer.Option(help="The share of respondents who never answer.")]
 
 DropOutBy = Annotated[
     DropOutKind,
-    typer.Option(help="Whether drop-out strikes by chance, or only high values, or only answers that came out high."),
+    typer.Option(help="Who may drop out: anyone, holders of high values, or those whose answer came out high."),
 ]
 
 Retry = Annotated[float, typer.Option(help="The share that sends the same answer three times.")]
 
 Late = Annotated[float, typer.Option(help="The share that answers after all others.")]
 
-Poison = Annotated[float, typer.Option(help="The share that sends the highest answer, whatever it holds.")]
+Poison = Annotated[float, typer.Option(help="The share that sends the highest answer, whatever their value.")]

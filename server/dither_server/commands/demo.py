@@ -1,4 +1,4 @@
-"""Show it all in a minute: 28,155 real wages, asked privately over HTTP."""
+"""Demonstrate Dither in about a minute: 28,155 real wages, asked privately over HTTP."""
 
 import typer
 

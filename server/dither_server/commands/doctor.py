@@ -1,4 +1,4 @@
-"""Check an installation, and say what to mend."""
+"""Check an installation, and say what to fix."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,18 +32,18 @@ def run(
     ] = None,
     database: Annotated[str | None, typer.Option(help="The database's URL, as for dither serve.")] = None,
     url: Annotated[
-        str | None, typer.Option(help="A running server, as respondents reach it.", show_default="none is asked")
+        str | None, typer.Option(help="The URL of a running server, as respondents reach it.", show_default="none")
     ] = None,
     ledger: Annotated[
         Path | None, typer.Option(help="A respondent's ledger.", show_default="in your user data folder")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Check an installation, and say what to mend. Nothing is changed: no migration, no file, no answer.
+    """Check an installation, and say what to fix. It changes nothing: no migration, no file, no answer.
 
-    Looks at Python and packages, the settings (the same variables as for dither serve), secret, database and its
-    schema, clocks, the disk's latency, the port, BLAS threads, the ledger's folder and, with --url, a running server.
-    The exit status is 0 if all is well, 1 if there is something to mend.
+    Checks Python and packages, the settings (the same variables as for dither serve), the secret, the database and its
+    schema, clocks, disk latency, the port, BLAS threads, the ledger's folder and, with --url, a running server. The
+    exit status is 0 if everything is well, and 1 if there is something to fix.
 
     For example: dither doctor --database sqlite:///survey.sqlite
 
@@ -88,7 +88,7 @@ def _print(findings: list[Finding], sick: int) -> None:
         table.add_row(finding.check, state, _plain(finding.found), _plain(finding.advice or ""))
     out = Console(highlight=False)
     out.print(table)
-    out.print(f"\n{sick} thing{'' if sick == 1 else 's'} to mend." if sick else "\nAll is well.")
+    out.print(f"\n{sick} thing{'' if sick == 1 else 's'} to fix." if sick else "\nEverything is well.")
 
 
 def _plain(text: str) -> str:

@@ -28,12 +28,12 @@ def run(
 ) -> None:
     """Serve collections over HTTP. The first start creates the database, and writes an admin's token to a file.
 
-    Settings may also come as variables: DITHER_HOST, DITHER_PORT, DITHER_DATABASE, DITHER_SECRET, DITHER_ADMIN_TOKEN,
-    DITHER_METRICS_TOKEN, DITHER_PUBLIC_METRICS, DITHER_PUBLIC_LISTING (true or false), DITHER_PUBLIC_URL,
-    DITHER_TICKETS_PER_MINUTE, DITHER_TOKEN_TICKETS_PER_MINUTE, DITHER_TRUSTED_PROXIES, DITHER_CORS_ORIGINS,
-    DITHER_LOG_FORMAT (console or json), DITHER_LOG_LEVEL (debug, info, warning or error).
+    All settings can be environment variables: DITHER_HOST, DITHER_PORT, DITHER_DATABASE, DITHER_SECRET,
+    DITHER_ADMIN_TOKEN, DITHER_METRICS_TOKEN, DITHER_PUBLIC_METRICS and DITHER_PUBLIC_LISTING (true or false),
+    DITHER_PUBLIC_URL, DITHER_TICKETS_PER_MINUTE, DITHER_TOKEN_TICKETS_PER_MINUTE, DITHER_TRUSTED_PROXIES,
+    DITHER_CORS_ORIGINS, DITHER_LOG_FORMAT (console or json), DITHER_LOG_LEVEL (debug, info, warning or error).
 
-    With --json the object is {"url": …}, once it takes requests. The log is on standard error.
+    With --json it prints {"url": …} once it accepts requests. The log goes to standard error.
 
     For example: dither serve --port 8080 --database sqlite:///survey.sqlite
     """

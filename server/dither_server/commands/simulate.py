@@ -1,4 +1,4 @@
-"""Simulate a population that a collection asks: over HTTP, to load a server, or in this process."""
+"""Simulate a collection's respondents: over HTTP, to load a server, or in this process."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -72,9 +72,9 @@ def simulate(
 ) -> None:
     """Ask a simulated population, and compare the posterior with the truth.
 
-    Values come from a family (--truth) or from a file (--data). With --url the real client's protocol runs for each
-    respondent, in a new collection (an admin's token makes it) or in --collection; with --in-process nothing but the
-    estimator runs. Shares are from 0 to 1. Ctrl-C ends it early, with what was done.
+    Values come from a family (--truth) or from a file (--data). With --url each respondent runs the real client's
+    protocol, in a new collection (which needs an admin's token) or in --collection. With --in-process only the
+    estimator runs. Shares are from 0 to 1. Ctrl-C ends the simulation early and reports what was done.
 
     For example: dither simulate --truth mu=50,sigma=3.16 --respondents 1000 --epsilon 1 --in-process --seed 1
 
@@ -90,9 +90,9 @@ def simulate(
         over_http = {"collection": collection, "concurrency": concurrency, "retry": retry, "late": late}
         _refuse_together("--in-process", in_process, over_http)
     elif outstanding is not None:
-        fail("--outstanding goes with --in-process: over HTTP, --concurrency says how many answer at once", 2)
+        fail("--outstanding needs --in-process: over HTTP, --concurrency sets how many answer at the same time", 2)
     elif url is None:
-        fail("say which server to ask with --url, or simulate --in-process", 2)
+        fail("name the server with --url, or simulate with --in-process", 2)
     behaviours = Behaviours(drop_out, drop_out_by, retry, late, poison)
     seeds = np.random.SeedSequence(seed).spawn(5)
     asked = _new(spec, family, fields) if collection is None or url is None else _existing(url, token, collection)
@@ -112,7 +112,7 @@ def simulate(
 
 @dataclass(frozen=True)
 class _Asked:
-    """What is asked about. `fields` make a new collection; an existing one has no `specification` here."""
+    """The collection to simulate. `fields` create a new one; for an existing one, `specification` is None."""
 
     family: str
     transform: Transform
@@ -133,8 +133,8 @@ def _new(spec: str | None, family: str | None, options: Mapping[str, Any]) -> _A
         default = (given["epsilon_choices"] or ["1"])[0]
         given["epsilon"] = options["epsilon"] or (None if options["rho"] and not choices else default)
         fields, specification = spec_from_options(given)
-    law, choices = specification.family.name, specification.epsilon_choices
-    return _Asked(law, specification.transform, choices, fields, specification)
+    name, choices = specification.family.name, specification.epsilon_choices
+    return _Asked(name, specification.transform, choices, fields, specification)
 
 
 def _existing(url: str, token: str | None, collection: str) -> _Asked:
@@ -146,7 +146,7 @@ def _existing(url: str, token: str | None, collection: str) -> _Asked:
 
 def _create(url: str, token: str | None, fields: Mapping[str, Any]) -> str:
     if token is None:
-        fail("making a collection needs an admin's token: --token, or DITHER_TOKEN", 2)
+        fail("a new collection needs an admin's token: give it with --token or DITHER_TOKEN", 2)
     with Admin(url, token) as admin:
         return str(admin.create_collection(fields)["id"])
 
@@ -160,21 +160,21 @@ def _population(
     column: str | None,
     respondents: int | None,
 ) -> Population:
-    law = find_family(family or asked.family)
+    found = find_family(family or asked.family)
     if (truth is None) == (data is None):
-        fail("say who is asked with either --truth or --data", 2)
+        fail("give the population with either --truth or --data", 2)
     if data is not None:
         if column is None:
-            fail("say which column of the file holds the values with --column", 2)
-        return read_population(rng, data, column, law, asked.transform, respondents)
+            fail("name the column of the file that holds the values with --column", 2)
+        return read_population(rng, data, column, found, asked.transform, respondents)
     if respondents is None:
-        fail("say how many are asked with --respondents", 2)
-    return draw_population(rng, law, parse_truth(truth or "", law), asked.transform, respondents)
+        fail("give the number of respondents with --respondents", 2)
+    return draw_population(rng, found, parse_truth(truth or "", found), asked.transform, respondents)
 
 
 @dataclass(frozen=True)
 class _Crowd:
-    """Who is asked: their values, what each of them does, and the ε that they chose if there is a choice."""
+    """The respondents: their values, their roles, and the ε that each has chosen, or None without a choice."""
 
     people: Population
     roles: Roles
@@ -203,7 +203,7 @@ def _over_http(
 
 
 def _refuse_together(name: str, given: object, others: Mapping[str, object]) -> None:
-    """Ends the command if the option `name` is given and any of the others is, too."""
+    """Ends the command if the option `name` is given together with any of `others`."""
     clash = [other for other, value in others.items() if value]
     if given and clash:
         fail(f"{name} cannot go with {', '.join(f'--{other}' for other in clash)}", 2)
@@ -211,7 +211,7 @@ def _refuse_together(name: str, given: object, others: Mapping[str, object]) -> 
 
 @contextmanager
 def _progress(total: int) -> Iterator[Callable[[int], None]]:
-    """A progress bar on standard error, where there is somebody to see it."""
+    """A progress bar on standard error, if that is a terminal."""
     columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("", total=total)
@@ -225,6 +225,6 @@ def _report(people: Population, outcome: Outcome, choose_by: ChooseBy, as_json: 
     else:
         Console(highlight=False, markup=False).print(report_table(asked, people.truth, outcome, choose_by))
     if outcome.interrupted:
-        fail("interrupted: this is what was done until then")
+        fail("interrupted: the report covers what was done until then")
     if not outcome.sound:
-        fail("not every answer was taken, or not once only: see the failures and mismatches of the report")
+        fail("not every answer was stored exactly once: see the failures and mismatches of the report")

@@ -52,21 +52,21 @@ __all__ = [
 ]
 
 DATABASE_TROUBLE = (OperationalError, InterfaceError, InternalError, TimeoutError)
-"""What a database raises that is locked, full, gone or overloaded, rather than used wrongly."""
+"""What SQLAlchemy raises for a database that is locked, full, gone or overloaded, rather than used wrongly."""
 
 PATIENCE_SECONDS = 4
-"""How long the database is waited for: a connection to it, another's lock, a transaction. Then its trouble is ours."""
+"""The longest wait for a connection, for another's lock, and for a transaction; a longer one counts as a failure."""
 
 _log = logging.getLogger(__name__)
 
 _POOL: dict[str, Any] = {"pool_size": 5, "max_overflow": 40, "pool_timeout": PATIENCE_SECONDS}
-"""As many connections as there are threads that read, so that the writer never waits for one of them."""
+"""One connection for each thread that reads and more, so that the writer never waits for one."""
 
 _POSTGRES_SESSION = {
-    "synchronous_commit": "on",  # what is acknowledged is on the disk, also where the database is set to be faster
+    "synchronous_commit": "on",  # acknowledged answers are on the disk, even if the database's own default is faster
     "statement_timeout": f"{PATIENCE_SECONDS}s",
-    "idle_in_transaction_session_timeout": "3s",  # others do not wait for the locks of a process that froze
-    # PostgreSQL notices within half a minute that a machine is gone, and lets go of its connections.
+    "idle_in_transaction_session_timeout": "3s",  # a frozen process soon loses its locks
+    # PostgreSQL notices within half a minute that a client's machine is gone, and closes its connections.
     "tcp_keepalives_idle": "10",
     "tcp_keepalives_interval": "5",
     "tcp_keepalives_count": "3",
@@ -81,7 +81,7 @@ _POSTGRES_CONNECTION = {
 
 
 def make_engine(address: str) -> Engine:
-    """An engine for the database at `address` (a URL), which is not contacted yet. Raises `StartRefused`."""
+    """An engine for the database at `address` (a URL); it does not connect yet. Raises `StartRefused`."""
     try:
         return _engine(make_url(address))
     except (ArgumentError, NoSuchModuleError, ImportError):
@@ -93,7 +93,7 @@ def make_engine(address: str) -> Engine:
 def upgrade(engine: Engine) -> None:
     """Runs the migrations that the database lacks. Raises `StartRefused` with one sentence if it cannot be used.
 
-    An SQLite database's files are its user's alone from then on, those that SQLite makes later among them.
+    It also makes an SQLite database's files private to their user, including those that SQLite creates later.
     """
     try:
         _create_private(engine.url)
@@ -108,41 +108,41 @@ def upgrade(engine: Engine) -> None:
 
 
 def writing(engine: Engine) -> Engine:
-    """The same engine for transactions that write: on SQLite these take the lock as they begin, not half-way."""
+    """The same engine for transactions that write: on SQLite they take the write lock when they begin."""
     return engine.execution_options(dither_writes=True)
 
 
 def reading(engine: Engine) -> Engine:
-    """The same engine for reads of one statement each.
+    """The same engine for reads of a single statement each.
 
-    On PostgreSQL those need no transaction: beginning and ending one would be two more messages, there and back.
+    On PostgreSQL they need no transaction, which saves two round trips.
     """
     return engine if engine.dialect.name == "sqlite" else engine.execution_options(isolation_level="AUTOCOMMIT")
 
 
 def insert_into(dialect: str, table: TableClause) -> Any:
-    """An `INSERT` that can say `ON CONFLICT`, in the dialect of that name."""
+    """An `INSERT` that supports `ON CONFLICT`, in the dialect with this name."""
     insert: type[Insert] = postgresql.Insert if dialect == "postgresql" else sqlite.Insert
     return insert(table)
 
 
 def not_to_the_disk(connection: Connection) -> None:
-    """Lets PostgreSQL not wait for the disk at the end of this transaction, whose loss would do no harm."""
+    """Tells PostgreSQL not to wait for the disk when this transaction commits, as its loss would do no harm."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SET LOCAL synchronous_commit TO off"))
 
 
 def database_time(dialect: str) -> ColumnElement[int]:
-    """The time by the database's own clock (milliseconds), which is one for all processes."""
+    """The time by the database's clock (milliseconds), which all processes share."""
     if dialect == "postgresql":
         return literal_column("CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)", BigInteger)
     return literal_column("CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)", BigInteger)
 
 
 def driver_rows(connection: Connection, statement: str, parameters: Sequence[Any] = ()) -> Sequence[Any]:
-    """The rows of a `statement` in the driver's own words, in the connection's transaction; for the hot path alone.
+    """Runs a `statement` through the driver, in the connection's transaction, and returns its rows.
 
-    SQLAlchemy would take longer over a statement than the database does. Raises what it would raise.
+    For the hot path only, where SQLAlchemy would take longer than the database. Raises what SQLAlchemy would raise.
     """
     cursor = connection.connection.cursor()
     try:
@@ -155,7 +155,7 @@ def driver_rows(connection: Connection, statement: str, parameters: Sequence[Any
 
 
 def _as_sqlalchemy(connection: Connection, error: Exception) -> Exception:
-    """The driver's `error` as SQLAlchemy raises it; a connection that it ended is used no more."""
+    """The driver's `error` as SQLAlchemy would raise it; a connection that it ended is invalidated."""
     kind, dialect = connection.dialect.loaded_dbapi.Error, connection.dialect
     if not isinstance(error, kind):
         return error
@@ -176,7 +176,7 @@ def _engine(url: URL) -> Engine:
     if not url.database or url.database == ":memory:":
         raise StartRefused("An SQLite database must be a file: sqlite:///FILE.")
     if not Path(url.database).absolute().parent.is_dir():
-        raise StartRefused(f"There is no folder {Path(url.database).absolute().parent}: make it first.")
+        raise StartRefused(f"There is no folder {Path(url.database).absolute().parent}: create it first.")
     engine = create_engine(url, **_POOL)
     event.listen(engine, "connect", _set_up_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
@@ -185,15 +185,15 @@ def _engine(url: URL) -> Engine:
 
 
 def _postgres_arguments(url: URL) -> dict[str, Any]:
-    """What a connection is made with, apart from what the URL itself says."""
+    """Connection arguments; those in the URL take precedence."""
     session = " ".join(f"-c {name}={value}" for name, value in _POSTGRES_SESSION.items())
-    options = f"{session} {url.query.get('options', '')}".strip()  # of two values for one setting, the last holds
+    options = f"{session} {url.query.get('options', '')}".strip()  # if a setting comes twice, the last value counts
     own = {name: value for name, value in _POSTGRES_CONNECTION.items() if name not in url.query}
     return {**own, "options": options}
 
 
 def _set_up_sqlite(connection: sqlite3.Connection, record: object) -> None:
-    connection.isolation_level = None  # transactions begin where `_begin_sqlite` says, not at the first INSERT
+    connection.isolation_level = None  # `_begin_sqlite` begins transactions, not the driver at the first INSERT
     for pragma in (
         f"busy_timeout={PATIENCE_SECONDS * 1000}",
         "journal_mode=WAL",
@@ -209,26 +209,26 @@ def _begin_sqlite(connection: Connection) -> None:
 
 
 def _say_damaged(context: ExceptionContext) -> Exception | None:
-    """What SQLite says of a file with damage in it is trouble of the database, and its operator has to be told."""
+    """Logs that an SQLite file is damaged, and turns the error into one that counts as trouble of the database."""
     error = context.original_exception
     if type(error) is not sqlite3.DatabaseError:  # the others are subclasses
         return None
     _log.critical(
-        "the SQLite file is damaged: stop the server, copy the file, and restore a backup or what "
-        "`sqlite3 FILE .recover` finds"
+        "the SQLite file is damaged: stop the server, copy the file, and restore a backup or the output of "
+        "`sqlite3 FILE .recover`"
     )
     return OperationalError(None, None, error)
 
 
 def _create_private(url: URL) -> None:
-    """Makes an SQLite file that is not there yet; SQLite gives the files beside it the same mode."""
+    """Creates a missing SQLite file as private; SQLite gives the files beside it the same mode."""
     if url.get_backend_name() == "sqlite" and url.database and not Path(url.database).exists():
-        with suppress(OSError):  # SQLite says what is wrong, or another process was first
+        with suppress(OSError):  # another process was first, or SQLite will report what is wrong
             os.close(os.open(url.database, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def _make_private(url: URL) -> None:
-    """Takes from others what an SQLite database's files let them do. Raises `StartRefused`."""
+    """Removes other users' access to an SQLite database's files. Raises `StartRefused`."""
     if url.get_backend_name() != "sqlite":
         return
     for file in (Path(f"{url.database}{ending}") for ending in ("", "-wal", "-shm")):
@@ -238,11 +238,13 @@ def _make_private(url: URL) -> None:
         except FileNotFoundError:
             pass  # another process has closed the database
         except OSError as error:
-            raise StartRefused(f"Others can read {file}, which cannot be changed ({error.strerror}).") from None
+            raise StartRefused(
+                f"Other users can read {file}, and its mode cannot be changed ({error.strerror})."
+            ) from None
 
 
 def _cannot_open(url: URL, error: DBAPIError) -> str:
     if url.get_backend_name() == "sqlite":
-        return f"The database {url.database} cannot be used ({error.orig}): may it be written, and is it Dither's own?"
+        return f"The database {url.database} cannot be used ({error.orig}): is it writable, and is it Dither's own?"
     reason = str(error.orig).strip().splitlines()[0]
     return f"The database at {url.render_as_string()} cannot be used: {reason}."

@@ -1,8 +1,8 @@
-"""Processes on one database tell each other to look, so that learning need not wait for the next poll.
+"""Notifications between the processes on one database, so that learning need not wait for the next poll.
 
-A notification says nothing but that there is something to read; the sender hears it as well. It may be lost: whoever
-polls finds what there is, too. On PostgreSQL it is a `NOTIFY`; on SQLite, where all processes are on one machine, the
-time of a file beside the database.
+A notification says only that there is something new to read; its sender receives it as well. A lost one does no harm,
+since polling finds the same news. On PostgreSQL it is a `NOTIFY`. On SQLite, where all processes are on one machine, it
+is a change of the modification time of a file beside the database.
 """
 
 import os
@@ -19,25 +19,25 @@ __all__ = ["FileNotifications", "Notifications", "PostgresNotifications", "notif
 
 _NOTIFY = text("NOTIFY dither")
 _LISTEN = text("LISTEN dither")
-_LOOK_SECONDS = 0.005
-"""How often the file is looked at."""
+_FILE_CHECK_SECONDS = 0.005
+"""Time between two checks of the file."""
 
 
 class Notifications(Protocol):
-    """What processes say to all of them, and hear. `send` is for any thread, the rest for one."""
+    """A channel between all processes on a database. Any thread may call `send`, and one thread the rest."""
 
     def send(self) -> None:
-        """Tells every process to look. Does nothing where the database does not answer."""
+        """Notifies every process. Does nothing if the database does not answer."""
 
     def wait(self, seconds: float) -> bool:
-        """Whether a process said so; within `seconds`, perhaps sooner. Raises what the database raises."""
+        """Waits up to `seconds` for a notification, and returns whether one came. Raises what the database raises."""
 
     def close(self) -> None:
-        """Hears no more."""
+        """Stops listening."""
 
 
 class FileNotifications:
-    """The time of `file`, in nanoseconds."""
+    """Notifies by the modification time of `file`, in nanoseconds."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -53,7 +53,7 @@ class FileNotifications:
         while (now := self._time()) == self._heard:
             if time.monotonic() >= until:
                 return False
-            time.sleep(_LOOK_SECONDS)
+            time.sleep(_FILE_CHECK_SECONDS)
         self._heard = now
         return True
 
@@ -68,7 +68,7 @@ class FileNotifications:
 
 
 class PostgresNotifications:
-    """`NOTIFY`, and a connection that listens once `wait` is called."""
+    """Notifies by `NOTIFY`, and opens a connection that listens at the first `wait`."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = reading(engine)
@@ -93,17 +93,17 @@ class PostgresNotifications:
             self._listening = None
 
     def _driver(self) -> Any:
-        """The driver's own connection, which listens."""
+        """The driver's connection, which listens."""
         if self._listening is None:
             listening = self._engine.connect()
             listening.execute(_LISTEN)
-            listening.detach()  # it is not one for the pool, nor for those who look how long one is in use
+            listening.detach()  # so that it leaves the pool, and the watchdog does not time it
             self._listening = listening
         return self._listening.connection.dbapi_connection
 
 
 def notifications_of(engine: Engine) -> Notifications:
-    """Those of the processes on the engine's database."""
+    """The notifications between the processes on the engine's database."""
     if engine.dialect.name == "postgresql":
         return PostgresNotifications(engine)
     return FileNotifications(Path(f"{engine.url.database}-notify"))

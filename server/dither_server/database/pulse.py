@@ -1,4 +1,4 @@
-"""Whether the database answers, found out in bounded time, however it hangs."""
+"""A check in bounded time of whether the database answers, even if it hangs."""
 
 import asyncio
 import threading
@@ -9,15 +9,15 @@ from dither_server.errors import Unavailable
 
 __all__ = ["Pulse"]
 
-_PATIENCE = 2.0
-"""Seconds after which a database that has not answered counts as away."""
+_PING_TIMEOUT = 2.0
+"""Seconds after which a database that has not answered counts as unavailable."""
 
 
 class Pulse:
-    """Feels for a database with `ping`, which raises if it is away and may also hang for ever.
+    """Checks a database with `ping`, which raises if the database is unavailable and may also hang forever.
 
-    At most one ping is under way, in a thread of its own, so that probes of a database that hangs neither pile up nor
-    take the threads of requests.
+    At most one ping runs at a time, in a thread of its own. So pings of a database that hangs neither pile up nor use
+    the threads of requests.
     """
 
     def __init__(self, ping: Callable[[], None]) -> None:
@@ -26,10 +26,10 @@ class Pulse:
         self._under_way: Future[None] | None = None
 
     async def check(self) -> None:
-        """Raises `Unavailable` if there is no answer within `_PATIENCE` seconds, else whatever the ping raises."""
+        """Raises `Unavailable` if there is no answer within `_PING_TIMEOUT` seconds, else whatever the ping raises."""
         answer = asyncio.wrap_future(self._current())
-        answer.add_done_callback(asyncio.Future.exception)  # nobody may be left to hear of it
-        await asyncio.wait([answer], timeout=_PATIENCE)
+        answer.add_done_callback(asyncio.Future.exception)  # marks a late exception as retrieved
+        await asyncio.wait([answer], timeout=_PING_TIMEOUT)
         if not answer.done():
             raise Unavailable
         answer.result()

@@ -43,7 +43,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class CountRow:
-    """How often one answer was given to one query."""
+    """The number of times that one answer was given to one query."""
 
     query_id: str
     query: str
@@ -65,7 +65,7 @@ class AnswerRow:
 
 @dataclass(frozen=True, slots=True)
 class HistoryRow:
-    """The posterior after so many answers, and a question asked then. Texts are JSON."""
+    """The posterior after `answers` answers, and a question asked then. Texts are JSON."""
 
     answers: int
     at: int
@@ -76,7 +76,7 @@ class HistoryRow:
 
 @dataclass(frozen=True, slots=True)
 class TallyRow:
-    """Tickets for one query that one gateway asked for in one period, and what became of them."""
+    """Tickets for one query that one gateway requested in one period, and how many of them were answered."""
 
     query_id: str
     query: str
@@ -90,35 +90,35 @@ class TallyRow:
 
 @dataclass(frozen=True, slots=True)
 class Conduct:
-    """What is counted of how a collection goes, all of it as of one moment."""
+    """The operating counts of a collection, all read at one moment."""
 
     tallies: list[TallyRow]
-    """Added up over slots and purposes, in a fixed order."""
+    """Summed over slots and purposes, in a fixed order."""
     refusals: dict[str, int]
     """Refused answers by cause."""
     gateways: dict[int, tuple[str, str]]
-    """Of each gateway's number the id of its token and the name that had."""
+    """The id and the name of each gateway's token, by the gateway's number."""
 
 
 class Store:
-    """Reads, each in a transaction of its own."""
+    """Reads of answers, counts, snapshots and histories; each method reads in a transaction of its own."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def ping(self) -> None:
-        """Raises what SQLAlchemy raises when the database does not answer."""
+        """Raises what SQLAlchemy raises if the database does not answer."""
         with self._engine.connect() as connection:
             connection.execute(text("SELECT 1"))
 
     def total(self, collection: int) -> int:
-        """How many answers a collection has."""
+        """The number of answers of a collection."""
         with self._engine.connect() as connection:
             found = select(func.coalesce(func.sum(counts.c.count), 0)).where(counts.c.collection == collection)
             return int(connection.execute(found).scalar_one())
 
     def totals(self, collections: Sequence[int] | None = None) -> dict[int, int]:
-        """How many answers each collection has, or each of some; those without any are left out."""
+        """The number of answers by collection, for all or for those given; collections without answers are left out."""
         found = select(counts.c.collection, func.sum(counts.c.count)).group_by(counts.c.collection)
         if collections is not None:
             found = found.where(counts.c.collection.in_(collections))
@@ -126,7 +126,7 @@ class Store:
             return {number: int(total) for number, total in connection.execute(found)}
 
     def counts(self, collection: int, purpose: Purpose = "training") -> list[CountRow]:
-        """The count table of a collection's answers for that purpose, added up over slots, in a fixed order."""
+        """The count table of a collection's answers for this purpose, summed over slots, in a fixed order."""
         found = (
             select(queries.c.id, queries.c.query, counts.c.answer, func.sum(counts.c.count))
             .join_from(counts, queries, counts.c.query == queries.c.number)
@@ -139,9 +139,9 @@ class Store:
             return [CountRow(name, query, answer, int(count)) for name, query, answer, count in rows]
 
     def answers(self, collection: int, after: bytes, limit: int) -> list[AnswerRow]:
-        """Up to `limit` answers whose tickets come after `after`, in the tickets' own order.
+        """Up to `limit` answers whose tickets come after `after`, in the order of the tickets.
 
-        That order has nothing to do with the order of commits: whatever is stored before a reader starts is met once.
+        A reader that pages through all answers meets each answer stored before it started exactly once.
         """
         found = (
             select(answers.c.ticket, queries.c.id, queries.c.purpose, answers.c.answer, answers.c.received_at)
@@ -154,14 +154,14 @@ class Store:
             return [AnswerRow(*row) for row in connection.execute(found)]
 
     def conduct(self, collection: int) -> Conduct:
-        """What is counted of a collection; one snapshot, since the counts of one moment are written together."""
+        """The operating counts of a collection, from one database snapshot, since they are written together."""
         with self._engine.connect() as connection:
-            if connection.dialect.name == "postgresql":  # where else each statement sees what is committed by then
+            if connection.dialect.name == "postgresql":  # by default, each statement would see its own snapshot
                 connection.execution_options(isolation_level="REPEATABLE READ")
             return Conduct(_tallies(connection, collection), _refusals(connection, collection), _gateways(connection))
 
     def recent_answers(self, first_period: int) -> dict[int, int]:
-        """How many answers each collection got to tickets of that period and later ones."""
+        """The number of answers by collection to tickets of `first_period` and later periods."""
         found = (
             select(tallies.c.collection, func.sum(tallies.c.answers))
             .where(tallies.c.period >= first_period)
@@ -171,27 +171,27 @@ class Store:
             return {number: int(total) for number, total in connection.execute(found)}
 
     def history(self, collection: int) -> list[HistoryRow]:
-        """The trajectory of a collection's posterior."""
+        """The history of a collection's posterior, by number of answers."""
         columns = (history.c.answers, history.c.at, history.c.ess, history.c.posterior, history.c.query)
         found = select(*columns).where(history.c.collection == collection).order_by(history.c.answers)
         with self._engine.connect() as connection:
             return [HistoryRow(*row) for row in connection.execute(found)]
 
     def last_history(self, collection: int) -> int:
-        """The number of answers at the last row of `history`; 0 if there is none."""
+        """The number of answers at the last row of a collection's history; 0 if it has none."""
         found = select(func.coalesce(func.max(history.c.answers), 0)).where(history.c.collection == collection)
         with self._engine.connect() as connection:
             return int(connection.execute(found).scalar_one())
 
     def snapshot(self, collection: int) -> bytes | None:
-        """The snapshot of a collection's particle system."""
+        """The snapshot of a collection's particle system; None if it has none."""
         found = select(snapshots.c.content).where(snapshots.c.collection == collection)
         with self._engine.connect() as connection:
             content: bytes | None = connection.execute(found).scalar_one_or_none()
             return content
 
     def looks(self, collection: int) -> list[Look]:
-        """The looks of a collection's misfit check, in order."""
+        """The interim looks of a collection's goodness-of-fit check, in order."""
         with self._engine.connect() as connection:
             return _looks(connection, collection)
 
@@ -225,7 +225,7 @@ def _gateways(connection: Connection) -> dict[int, tuple[str, str]]:
 
 
 def add_look(connection: Connection, collection: int, look: Look, at: int) -> list[Look]:
-    """Stores a look, unless it was made before, and returns all that are stored."""
+    """Stores an interim look unless it was stored before, and returns all stored looks of the collection."""
     insert = insert_into(connection.dialect.name, misfit_looks).on_conflict_do_nothing(
         index_elements=["collection", "look"]
     )
@@ -241,14 +241,14 @@ def _looks(connection: Connection, collection: int) -> list[Look]:
 
 
 def replace_snapshot(connection: Connection, collection: int, answers: int, stored_at: int, content: bytes) -> None:
-    """Stores a snapshot in place of the last one."""
+    """Replaces a collection's snapshot."""
     row: dict[str, Any] = {"answers": answers, "stored_at": stored_at, "content": content}
     insert = insert_into(connection.dialect.name, snapshots).values(collection=collection, **row)
     connection.execute(insert.on_conflict_do_update(index_elements=["collection"], set_=row))
 
 
 def add_history(connection: Connection, collection: int, rows: Sequence[HistoryRow]) -> None:
-    """Adds rows to a collection's history; where there is one for that many answers already, it stays."""
+    """Adds rows to a collection's history; an existing row for the same number of answers is kept."""
     insert = insert_into(connection.dialect.name, history).on_conflict_do_nothing(
         index_elements=["collection", "answers"]
     )

@@ -1,4 +1,4 @@
-"""What a process keeps of the database, read anew without ever going back to something older."""
+"""A process's copy of database rows, which is read again on request and never becomes older."""
 
 import threading
 import time
@@ -8,10 +8,10 @@ __all__ = ["Refreshed"]
 
 
 class Refreshed:
-    """Runs `read`, which reads rows and keeps what it read, in one thread at a time.
+    """Runs `read`, which reads rows and stores a copy of them, in one thread at a time.
 
-    So what is kept never gets older, and whoever has committed a change and then refreshes finds it kept. Many that ask
-    at once are served by one reading.
+    So the copy never becomes older, and after a commit and `refresh` it includes the committed change. Threads that
+    call at the same time share one reading.
     """
 
     def __init__(self, read: Callable[[], None]) -> None:
@@ -20,7 +20,7 @@ class Refreshed:
         self._began = 0.0
 
     def refresh(self) -> None:
-        """Returns once `read` has run, begun after this call. Raises what it raises."""
+        """Returns once a `read` that began after this call has finished. Raises what `read` raises."""
         asked = time.monotonic()
         with self._lock:
             if self._began > asked:

@@ -1,7 +1,7 @@
-"""Inserting many rows by one statement in the driver's own words.
+"""Inserts of many rows by one statement, sent to the driver directly.
 
-SQLAlchemy handles each row in Python, which would be most of a transaction's time; and SQLite's driver gives other
-threads a turn at each row, which a single statement spares.
+SQLAlchemy would handle each row in Python, which would take most of a transaction's time. SQLite's driver would also
+give other threads a turn at each row, which a single statement avoids.
 """
 
 from collections.abc import Sequence
@@ -17,22 +17,22 @@ from dither_server.database.engine import driver_rows
 __all__ = ["RowInsert"]
 
 _SQLITE_ROWS = 1_000
-"""Rows of one statement: SQLite takes at most 32,766 parameters."""
+"""The largest number of rows in a statement: SQLite allows at most 32,766 parameters."""
 
 
 @dataclass(frozen=True)
 class RowInsert:
-    """`INSERT` of rows into `table`, with a clause at its end, such as `ON CONFLICT`; both databases take the same."""
+    """An `INSERT` into `table` with a final clause, such as `ON CONFLICT`, that both databases accept."""
 
     table: str
     columns: tuple[tuple[str, str], ...]
-    """Name and PostgreSQL type of each."""
+    """The name and the PostgreSQL type of each column."""
     clause: str
 
     def execute(self, connection: Connection, rows: Sequence[tuple[Any, ...]]) -> Sequence[Any]:
-        """Inserts `rows`, each in the order of the columns; what the clause returns, if it says `RETURNING`."""
+        """Inserts `rows`, each in the order of the columns, and returns the rows of a `RETURNING` clause."""
         if connection.dialect.name == "postgresql":
-            # Arrays, so that the statement is the same for any number of rows and is prepared once; %b: in binary.
+            # With arrays (%b: in binary) the statement is the same for any number of rows, so it is prepared once.
             arrays = tuple(list(column) for column in zip(*rows, strict=True))
             return driver_rows(connection, _postgresql(self), arrays) if rows else []
         found: list[Any] = []

@@ -69,7 +69,7 @@ answers = Table(
     Column("answer", SmallInteger, nullable=False),
     Column("received_at", BigInteger, nullable=False),
     Column("retry_hash", LargeBinary(16)),
-    # That collection and query exist is counts' to see to: looking them up for each answer would be dear.
+    # The table counts has the foreign keys to collections and queries: checking them for each answer would be slow.
     PrimaryKeyConstraint("collection", "ticket", name="answers_one_ticket_counts_once"),
     CheckConstraint("length(ticket) = 20", name="answers_ticket_has_20_bytes"),
     CheckConstraint("answer >= 0", name="answers_answer_is_not_negative"),

@@ -1,7 +1,7 @@
-"""Transactions with PostgreSQL that do not end: their connections are cut, and whoever waits gets an error.
+"""A watchdog that cuts PostgreSQL connections in use for too long, so that the waiting thread gets an error.
 
-PostgreSQL itself ends statements that take too long (`database.py`), but only while it runs and can be reached. One
-that is frozen, or behind a network that swallows packets, would be waited for without end.
+PostgreSQL itself ends statements that take too long (`engine.py`), but only while it runs and can be reached. Without
+the watchdog, a thread would wait forever for one that is frozen or behind a network that drops packets.
 """
 
 import contextlib
@@ -16,17 +16,17 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 __all__ = ["watch"]
 
-_LOOK_SECONDS = 0.25
+_CHECK_SECONDS = 0.25
 
 
 def watch(engine: Engine, seconds: float) -> None:
-    """From now on no connection of `engine` is in use for longer than `seconds`. Nothing is done for SQLite."""
+    """Limits every use of a connection of `engine` to `seconds`. Does nothing for SQLite."""
     if engine.dialect.name == "postgresql":
         _Watchdog(engine, seconds)
 
 
 class _Watchdog:
-    """Knows which connections are in use, and since when; one thread looks at them."""
+    """Records which connections are in use, and since when; its thread cuts those in use for too long."""
 
     def __init__(self, engine: Engine, seconds: float) -> None:
         self._seconds = seconds
@@ -45,12 +45,12 @@ class _Watchdog:
             self._used[connection] = time.monotonic()
 
     def _leave(self, connection: Any, entry: ConnectionPoolEntry, error: object = None) -> None:
-        # Under the lock, so that a socket is not closed, and its number given to another, while it is being cut.
+        # The lock prevents that a socket is closed, and its number reused, while the thread cuts it.
         with self._lock:
             self._used.pop(connection, None)
 
     def _run(self) -> None:
-        while not self._stopped.wait(_LOOK_SECONDS):
+        while not self._stopped.wait(_CHECK_SECONDS):
             late = time.monotonic() - self._seconds
             with self._lock:
                 for connection, since in list(self._used.items()):
@@ -60,6 +60,6 @@ class _Watchdog:
 
 
 def _cut(connection: Any) -> None:
-    """Ends the TCP connection below a connection of psycopg, which another thread is waiting for."""
+    """Shuts down the TCP connection of a psycopg connection that another thread is waiting for."""
     with contextlib.suppress(Exception), socket.socket(fileno=os.dup(connection.pgconn.socket)) as one:
         one.shutdown(socket.SHUT_RDWR)

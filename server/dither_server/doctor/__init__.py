@@ -1,4 +1,4 @@
-"""`dither doctor`: looks at an installation and says what to mend. It changes nothing and makes no file.
+"""`dither doctor`: checks an installation and says what to fix. It changes nothing and creates no file.
 
 May import: `database`, `dither_client`, `dither_migrations`, `errors`, `replicas`, `settings`, `tickets`.
 """

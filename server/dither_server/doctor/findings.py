@@ -1,4 +1,4 @@
-"""What an examination found."""
+"""The findings of `dither doctor`."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -10,7 +10,7 @@ State = Literal["ok", "mend", "unknown"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One line: what was looked at, how it is, and one sentence on what to do if it is not well."""
+    """The result of one check: its name, its state, what was found, and a sentence on how to fix it if necessary."""
 
     check: str
     state: State
@@ -18,20 +18,20 @@ class Finding:
     advice: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The object of `--json`."""
+        """The finding as an object of `--json`."""
         return {"check": self.check, "state": self.state, "found": self.found, "advice": self.advice}
 
 
 def fine(check: str, found: str) -> Finding:
-    """Nothing to do."""
+    """A finding that needs no action."""
     return Finding(check, "ok", found)
 
 
 def mend(check: str, found: str, advice: str) -> Finding:
-    """Something to do."""
+    """A finding that needs a fix, which `advice` describes."""
     return Finding(check, "mend", found, advice)
 
 
 def unknown(check: str, found: str) -> Finding:
-    """It could not be looked at, which is no fault by itself."""
+    """A check that could not be made, which is not a fault in itself."""
     return Finding(check, "unknown", found)

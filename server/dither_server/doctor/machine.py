@@ -1,4 +1,4 @@
-"""Python, packages, disk, threads, and the folder of the respondent's ledger."""
+"""Checks of Python, packages, BLAS threads, disk, clocks, and the folder of the respondent's ledger."""
 
 import os
 import re
@@ -26,25 +26,25 @@ __all__ = [
     "examine_time",
 ]
 
-_OLDEST = (3, 11)
-_LEAST_FREE = 2**30
-_SLOWEST_SYNC = 0.05
-_SYNCS = 9
+_MIN_PYTHON = (3, 11)
+_MIN_FREE_BYTES = 2**30
+_SLOW_SYNC_SECONDS = 0.05
+_MEASURED_SYNCS = 9
 
 _REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:\[([^]]*)\])?\s*(?:>=\s*([0-9.]+))?.*?(?:extra == ['\"](\w+)['\"])?$")
 
 
 def examine_python() -> Iterator[Finding]:
-    """Its version."""
+    """Checks the version of Python."""
     found = ".".join(map(str, sys.version_info[:3]))
-    if sys.version_info >= _OLDEST:
+    if sys.version_info >= _MIN_PYTHON:
         yield fine("Python", found)
     else:
-        yield mend("Python", found, f"Dither needs Python {'.'.join(map(str, _OLDEST))} or newer: install it.")
+        yield mend("Python", found, f"Dither needs Python {'.'.join(map(str, _MIN_PYTHON))} or newer: install it.")
 
 
 def examine_packages() -> Iterator[Finding]:
-    """Dither's own version, the extras that are installed, and packages that are too old for it."""
+    """Reports Dither's version, the extras that are installed, and packages that are too old."""
     extras, old = _requirements()
     yield fine("Dither", version("dither"))
     yield fine("extras", ", ".join(extras) or "none")
@@ -53,7 +53,7 @@ def examine_packages() -> Iterator[Finding]:
 
 
 def _requirements() -> tuple[list[str], dict[str, tuple[str, str]]]:
-    """The extras whose packages are all there; packages that are too old, with what there is and what is needed."""
+    """The extras that are fully installed, and the packages that are too old, with their own and the needed version."""
     metadata = distribution("dither")
     missing: set[str] = set()
     within: dict[str, set[str]] = {}
@@ -63,7 +63,7 @@ def _requirements() -> tuple[list[str], dict[str, tuple[str, str]]]:
         if match is None:
             continue
         name, inner, least, extra = match.groups()
-        if name == "dither":  # an extra that has others in it
+        if name == "dither":  # an extra that includes others
             within.setdefault(extra, set()).update(part.strip() for part in (inner or "").split(","))
             continue
         try:
@@ -74,7 +74,7 @@ def _requirements() -> tuple[list[str], dict[str, tuple[str, str]]]:
         if least and _numbers(found) < _numbers(least):
             old[name] = (found, least)
     every = [str(extra) for extra in metadata.metadata.get_all("Provides-Extra") or []]
-    for _ in every:  # as deep as they can lie in each other
+    for _ in every:  # extras may include each other at most this deep
         missing |= {extra for extra, inner in within.items() if inner & missing}
     return sorted(set(every) - missing), old
 
@@ -84,39 +84,39 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 def examine_threads() -> Iterator[Finding]:
-    """What linear algebra runs on; the server takes one thread of it by itself."""
-    import scipy.linalg  # noqa: F401  # loads the library that is asked for
+    """Reports the BLAS libraries and their threads; the server limits itself to one."""
+    import scipy.linalg  # noqa: F401  # loads the BLAS library to report on
 
     pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
     if not pools:
         yield mend(
-            "BLAS threads", "no library found that can be told", "Set OMP_NUM_THREADS=1 and OPENBLAS_NUM_THREADS=1."
+            "BLAS threads", "no library whose threads can be set", "Set OMP_NUM_THREADS=1 and OPENBLAS_NUM_THREADS=1."
         )
         return
     names = {f"{pool['internal_api']} {pool.get('version') or ''}".strip() for pool in pools}
     most = max(pool["num_threads"] for pool in pools)
-    yield fine("BLAS threads", f"{', '.join(sorted(names))}: up to {most}, of which the server takes 1")
+    yield fine("BLAS threads", f"{', '.join(sorted(names))}: up to {most}, of which the server uses 1")
 
 
 def examine_disk(folder: Path) -> Iterator[Finding]:
-    """Room, and how long it takes until something written is on the disk. The file that is written has no name."""
+    """Checks the free space, write access, and the time to sync to the disk, with a temporary file without a name."""
     free = shutil.disk_usage(folder).free
     room = f"{free / 2**30:.1f} GiB free in {folder}"
-    if free < _LEAST_FREE:
-        yield mend("disk space", room, "Answers are refused when the disk is full: make room, a GiB at least.")
+    if free < _MIN_FREE_BYTES:
+        yield mend("disk space", room, "A full disk makes the server refuse answers: free at least 1 GiB.")
     else:
         yield fine("disk space", room)
     if not os.access(folder, os.W_OK | os.X_OK):
-        yield mend("disk", f"{folder} cannot be written", f"Let the server's user write in {folder}.")
+        yield mend("disk", f"{folder} is not writable", f"Give the server's user write access to {folder}.")
         return
     try:
         took = _sync_time(folder)
     except OSError as error:
-        yield mend("disk", f"writing in {folder} fails: {error.strerror}", "See to the disk before answers come.")
+        yield mend("disk", f"writing in {folder} fails: {error.strerror}", "Repair the disk before answers come.")
         return
-    found = f"{took * 1000:.1f} ms to write 4 KiB for good, at the median"
-    if took > _SLOWEST_SYNC:
-        yield mend("disk latency", found, "Each transaction waits for this: take a faster disk, or one less busy.")
+    found = f"median {took * 1000:.1f} ms to write 4 KiB and sync"
+    if took > _SLOW_SYNC_SECONDS:
+        yield mend("disk latency", found, "Every transaction waits for it: use a faster or less busy disk.")
     else:
         yield fine("disk latency", found)
 
@@ -124,7 +124,7 @@ def examine_disk(folder: Path) -> Iterator[Finding]:
 def _sync_time(folder: Path) -> float:
     times = []
     with tempfile.TemporaryFile(dir=folder, buffering=0) as stream:
-        for _ in range(_SYNCS):
+        for _ in range(_MEASURED_SYNCS):
             began = time.perf_counter()
             stream.write(bytes(4096))
             os.fsync(stream.fileno())
@@ -133,27 +133,27 @@ def _sync_time(folder: Path) -> float:
 
 
 def examine_ledger(file: Path | None) -> Iterator[Finding]:
-    """Whether this user could answer from here: a ledger that can be written, and by nobody else read."""
+    """Checks that this user can write the respondent's ledger and that nobody else can read it."""
     file = file or user_data_folder() / "ledger.sqlite"
     folder = file.absolute().parent
     while not folder.exists():
         folder = folder.parent
     if not folder.is_dir():
-        yield mend("ledger", f"{folder} is no folder", "Answer with --ledger FILE, in a folder of yours.")
+        yield mend("ledger", f"{folder} is not a folder", "Answer with --ledger FILE, in a folder that you can write.")
     elif not os.access(file if file.exists() else folder, os.W_OK):
-        yield mend("ledger", f"{file} cannot be written", f"Make {folder} yours, or answer with --ledger FILE.")
+        yield mend("ledger", f"{file} is not writable", f"Make {folder} writable, or answer with --ledger FILE.")
     elif not file.exists():
-        yield fine("ledger", f"{file}: made by the first answer")
+        yield fine("ledger", f"{file}: the first answer creates it")
     elif sys.platform != "win32" and stat.S_IMODE(file.stat().st_mode) & 0o077:
-        yield mend("ledger", f"others can read {file}", f"chmod 600 {file}")
+        yield mend("ledger", f"other users can read {file}", f"chmod 600 {file}")
     else:
         yield fine("ledger", str(file))
 
 
 def examine_time(clock: float, here: float) -> Finding:
-    """The database's clock (seconds) beside this machine's."""
+    """Compares the database's clock (seconds) with this machine's."""
     skew = clock - here
     found = f"the database's is {abs(skew):.1f} s {'ahead' if skew > 0 else 'behind'}"
     if abs(skew) > 5:
-        return mend("clocks", found, "Tickets expire by these clocks: keep both right with NTP.")
+        return mend("clocks", found, "Tickets expire by these clocks: synchronise both with NTP.")
     return fine("clocks", found)

@@ -1,4 +1,4 @@
-"""The port that a server would listen on, and a server that runs."""
+"""Checks of the port that a server would listen on, and of a running server."""
 
 import socket
 import time
@@ -12,11 +12,11 @@ from dither_server.doctor.findings import Finding, fine, mend
 
 __all__ = ["examine_port", "examine_server"]
 
-_PATIENCE = 5.0
+_TIMEOUT_SECONDS = 5.0
 
 
 def examine_port(host: str, port: int) -> Iterator[Finding]:
-    """Whether a server could listen there, or one does."""
+    """Checks that the port is free, or that a Dither server listens on it."""
     place = f"{port} on {host}"
     if port == 0:
         yield fine("port", "any free one")
@@ -29,35 +29,37 @@ def examine_port(host: str, port: int) -> Iterator[Finding]:
     except socket.gaierror:
         yield mend("port", f"there is no address {host}", "Set DITHER_HOST to an address of this machine.")
     except OSError as error:
-        near = "127.0.0.1" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
-        if _is_dither(f"http://{near}:{port}"):
-            yield fine("port", f"{place}: a server of Dither listens there")
+        local = "127.0.0.1" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
+        if _is_dither(f"http://{local}:{port}"):
+            yield fine("port", f"{place}: a Dither server is listening")
         else:
-            yield mend("port", f"{place}: {error.strerror}", "Set DITHER_PORT to a free one, or end what uses it.")
+            yield mend("port", f"{place}: {error.strerror}", "Set DITHER_PORT to a free port, or stop what uses it.")
     else:
         yield fine("port", f"{place} is free")
 
 
 def examine_server(url: str) -> Iterator[Finding]:
-    """How the server at `url` is, as respondents reach it. Raises `InvalidAddress` for what is no URL."""
+    """Checks the server at `url`, as respondents reach it. Raises `InvalidAddress` if that is not a URL."""
     try:
         base = parse_address(url).base
     except InvalidAddress:
         if not url.startswith("http://"):
             raise
-        yield mend("https", url, "Respondents' clients insist on https: put a proxy with a certificate in front.")
+        yield mend("https", url, "Respondents' clients require https: put a proxy with a certificate in front.")
         return
     began = time.perf_counter()
     try:
-        with httpx2.Client(timeout=_PATIENCE) as http:
+        with httpx2.Client(timeout=_TIMEOUT_SECONDS) as http:
             live, took = http.get(f"{base}/healthz"), time.perf_counter() - began
             ready = http.get(f"{base}/readyz")
             metrics = http.get(f"{base}/metrics")
     except httpx2.RequestError as error:
-        yield mend("server", f"{base} is not reached: {_words(error)}", "Is it running, and its certificate valid?")
+        yield mend(
+            "server", f"{base} cannot be reached: {_text(error)}", "Check that it runs and has a valid certificate."
+        )
         return
     if not _says(live, "ok"):
-        yield mend("server", f"{base} is no server of Dither", "Check the URL, and where the proxy leads.")
+        yield mend("server", f"{base} is not a Dither server", "Check the URL, and where the proxy forwards to.")
         return
     yield fine("server", f"{base} answers in {took * 1000:.0f} ms")
     if base.startswith("https:"):
@@ -66,21 +68,21 @@ def examine_server(url: str) -> Iterator[Finding]:
         yield fine("readiness", "stores and learns answers")
     else:
         yield mend(
-            "readiness", f"status {ready.status_code}", "Its database is away or a thread has died: see its log."
+            "readiness", f"status {ready.status_code}", "Its database is unavailable or a thread died: see its log."
         )
     if metrics.status_code != 200:
-        yield fine("metrics", "closed to the public")
+        yield fine("metrics", "not public")
     elif base.startswith("https:"):
         yield mend(
-            "metrics", "anyone may read /metrics", "Unset DITHER_PUBLIC_METRICS, or close /metrics at the proxy."
+            "metrics", "anyone may read /metrics", "Unset DITHER_PUBLIC_METRICS, or block /metrics at the proxy."
         )
     else:
-        yield fine("metrics", "open, on this machine; ask again with the public URL")
+        yield fine("metrics", "readable on this machine; check again with the public URL")
 
 
 def _is_dither(base: str) -> bool:
     try:
-        return _says(httpx2.get(f"{base}/healthz", timeout=_PATIENCE), "ok")
+        return _says(httpx2.get(f"{base}/healthz", timeout=_TIMEOUT_SECONDS), "ok")
     except httpx2.RequestError:
         return False
 
@@ -92,5 +94,5 @@ def _says(reply: httpx2.Response, status: str) -> bool:
         return False
 
 
-def _words(error: httpx2.RequestError) -> str:
+def _text(error: httpx2.RequestError) -> str:
     return " ".join(str(error).split()) or type(error).__name__

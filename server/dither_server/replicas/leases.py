@@ -1,9 +1,10 @@
-"""Who runs which particle system: one row for each collection names a process, which holds it while it is alive.
+"""Leases, which decide which process runs which particle system: a collection's lease names the process that holds it.
 
-Whom a collection belongs to is the same computation everywhere (rendezvous hashing: Thaler & Ravishankar 1998), so that
-collections are spread evenly and few move when a process comes or goes. A holder that a collection does not belong to
-gives it up; whom it belongs to takes it once nobody alive holds it. Each new holder has a higher term, and what a
-holder writes is written only while its term lasts, in the same transaction.
+- Every process computes the same owner for a collection by rendezvous hashing (Thaler & Ravishankar 1998). So
+  collections are spread evenly, and few change owner when a process starts or stops.
+- A holder that is not the owner gives the lease up. The owner takes it once no living process holds it.
+- Each new holder has a higher term. A holder's writes commit only while its term lasts, which the same transaction
+  checks.
 """
 
 import hashlib
@@ -46,23 +47,23 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class Leases:
-    """All leases as they were at one time."""
+    """All leases as they were at one moment."""
 
     alive: frozenset[str]
-    """The processes that are alive."""
+    """The names of the processes that are alive."""
     held: Mapping[int, Lease]
-    """By collection; those that nobody alive holds are left out."""
+    """By collection: the leases that a living process holds."""
     free: frozenset[int]
-    """The collections of the others."""
+    """The collections whose lease no living process holds."""
 
 
 def preferred(collection: int, holders: Iterable[str]) -> str:
-    """Which of the processes the collection belongs to."""
+    """The process among `holders` that should hold the collection's lease."""
     return max(holders, key=lambda holder: hashlib.sha256(f"{collection} {holder}".encode()).digest())
 
 
 def read_leases(connection: Connection) -> Leases:
-    """All leases."""
+    """Reads all leases."""
     alive = alive_holders(connection)
     rows = connection.execute(select(leases.c.collection, leases.c.holder, leases.c.term)).all()
     held = {number: Lease(number, holder, term) for number, holder, term in rows if holder in alive}
@@ -70,12 +71,12 @@ def read_leases(connection: Connection) -> Leases:
 
 
 def insert_lease(connection: Connection, collection: int, holder: str) -> None:
-    """The lease of a collection that is made in the same transaction."""
+    """Inserts the lease of a collection that the same transaction creates."""
     connection.execute(insert(leases).values(collection=collection, holder=holder, term=1))
 
 
 def take_leases(connection: Connection, wanted: Collection[int], holder: str) -> list[Lease]:
-    """Takes those of the leases that are free or whose holder is dead, and returns them."""
+    """Takes the `wanted` leases that are free or whose holder is dead, and returns them."""
     alive = alive_holders(connection)
     if holder not in alive:
         return []
@@ -83,7 +84,7 @@ def take_leases(connection: Connection, wanted: Collection[int], holder: str) ->
         leases.c.collection.in_(bindparam("wanted", expanding=True)),
         or_(leases.c.holder.is_(None), leases.c.holder.not_in(bindparam("alive", expanding=True))),
     )
-    # A lease under which something is being written is not waited for: it can be taken a moment later.
+    # Leases that a transaction is writing under are skipped rather than waited for: the next poll can take them.
     taking = update(leases).where(leases.c.collection.in_(free.with_for_update(skip_locked=True).scalar_subquery()))
     taken = connection.execute(
         taking.values(holder=holder, term=leases.c.term + 1).returning(leases.c.collection, leases.c.term),
@@ -93,7 +94,7 @@ def take_leases(connection: Connection, wanted: Collection[int], holder: str) ->
 
 
 def free_leases(connection: Connection, given_up: Iterable[Lease]) -> None:
-    """Frees those of the leases that still last."""
+    """Frees the given leases whose terms still last."""
     for lease in given_up:
         connection.execute(
             update(leases)
@@ -105,7 +106,7 @@ def free_leases(connection: Connection, given_up: Iterable[Lease]) -> None:
 
 
 def held(lease: Lease, job: Callable[[Connection], T]) -> Callable[[Connection], T]:
-    """`job`, to be run in a transaction that holds the lease till it ends; raises `LeaseLost` if another has it."""
+    """Wraps `job` so that its transaction locks the lease until it ends, or raises `LeaseLost` if the lease is gone."""
 
     def run(connection: Connection) -> T:
         row = select(leases.c.term).where(

@@ -1,9 +1,10 @@
-"""A process's place among those on one database: a slot, kept by saying each second that the process is alive.
+"""A process's membership among those on one database: a slot, which it keeps by a heartbeat each second.
 
-Who is alive decides who runs the particle systems (`leases.py`). The slot is only for speed: processes with slots of
-their own have count rows of their own, and count rows of one slot add up whoever adds to them. Times are by the
-database's clock, so that clocks of machines may differ. A database that is away for a while only means that the place
-may be lost, and is taken anew.
+- The processes that are alive share the particle systems (`leases.py`).
+- The slot only serves speed: each slot has count rows of its own, so that processes rarely wait for each other. Counts
+  stay right even if two processes add to the rows of one slot.
+- Times are by the database's clock, so that the clocks of machines may differ.
+- A process that cannot reach the database for a while may lose its slot, and then takes another.
 """
 
 import logging
@@ -27,13 +28,13 @@ Transact = Callable[[Callable[[Connection], Any]], Any]
 
 BEAT_SECONDS = 1.0
 LEASE_SECONDS = 3.0
-"""A process that has not been heard of for so long is taken for dead."""
+"""A process without a heartbeat for this long counts as dead."""
 
 _log = logging.getLogger(__name__)
 
 
 class Membership:
-    """Keeps a process's place. `took_slot` is told the slot, at first and whenever it is another."""
+    """Keeps a process's membership. `took_slot` is called with its first slot and with every later one."""
 
     def __init__(self, transact: Transact, took_slot: Callable[[int], None], fingerprint: str) -> None:
         self.holder = f"{secrets.token_hex(8)}-{fingerprint}"
@@ -46,27 +47,27 @@ class Membership:
         self._thread = threading.Thread(target=self._run, name="dither-membership", daemon=True)
 
     def start(self) -> None:
-        """Takes a place, and starts the thread that keeps it. Raises what the database raises."""
+        """Takes a slot, and starts the thread that keeps it. Raises what the database raises."""
         self._beat()
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends the thread and gives up the place: nobody has to wait for its end."""
+        """Ends the thread and gives the slot up, so that other processes need not wait until it expires."""
         self._stopped.set()
         self._thread.join()
         try:
             self._transact(lambda connection: _leave(connection, self.holder))
         except Exception as error:
-            _log.warning("the place is left to expire", extra={"error": type(error).__name__})
+            _log.warning("the slot was not given up and will expire", extra={"error": type(error).__name__})
 
     @property
     def slot(self) -> int | None:
-        """The slot; None before there is one."""
+        """The process's slot; None before it has one."""
         return self._slot
 
     @property
     def alive(self) -> bool:
-        """Whether the database has been told lately that this process is alive."""
+        """Whether this process has sent a heartbeat within `LEASE_SECONDS` and has not stopped."""
         return time.monotonic() < self._beaten_at + LEASE_SECONDS and not self._stopped.is_set()
 
     def _run(self) -> None:
@@ -74,13 +75,13 @@ class Membership:
         while not self._stopped.wait(BEAT_SECONDS):
             try:
                 self._beat()
-            except Exception as error:  # whatever it was, the next beat may go well
+            except Exception as error:  # the next heartbeat may succeed
                 if not failing:
-                    _log.warning("the database does not hear this process", extra={"error": type(error).__name__})
+                    _log.warning("heartbeats fail to reach the database", extra={"error": type(error).__name__})
                 failing = True
             else:
                 if failing:
-                    _log.info("the database hears this process again")
+                    _log.info("heartbeats reach the database again")
                 failing = False
 
     def _beat(self) -> None:
@@ -98,13 +99,13 @@ def alive_holders(connection: Connection) -> set[str]:
 
 
 def have_secret(connection: Connection, fingerprint: str) -> bool:
-    """Whether all processes that are alive have the secret with this fingerprint, as far as their names tell."""
+    """Whether every living process has the secret with this fingerprint, as far as their names tell."""
     names = (holder.partition("-") for holder in alive_holders(connection))
     return all(theirs in ("", fingerprint) for _, _, theirs in names)
 
 
 def _beat(connection: Connection, holder: str) -> int:
-    """Says that the process is alive, and returns its slot: that which it has, or the lowest that is free."""
+    """Records a heartbeat, and returns the process's slot: the one that it has, or else the lowest free one."""
     until = database_time(connection.dialect.name) + int(LEASE_SECONDS * 1000)
     kept = update(replicas).where(replicas.c.holder == holder).values(expires_at=until).returning(replicas.c.slot)
     slot = connection.execute(kept).scalar_one_or_none()
@@ -115,7 +116,7 @@ def _beat(connection: Connection, holder: str) -> int:
         if slot in taken:
             continue
         claim = insert_into(connection.dialect.name, replicas).values(slot=slot, holder=holder, expires_at=until)
-        # Of several that want one slot, one gets it; the others wait for that transaction and see the slot taken.
+        # If several processes want a slot, one gets it; the others wait for its transaction and find the slot taken.
         claim = claim.on_conflict_do_update(
             index_elements=["slot"], set_={"holder": holder, "expires_at": until}, where=not_(_alive(connection))
         )
@@ -129,9 +130,9 @@ def _leave(connection: Connection, holder: str) -> None:
 
 
 def _alive(connection: Connection) -> ColumnElement[bool]:
-    """Whether a row of `replicas` is that of a process that is alive.
+    """The condition that a row of `replicas` belongs to a living process.
 
-    A time beyond the lease is from before the database's clock was put back, and says nothing.
+    An expiry later than now plus the lease was written before the database's clock was set back, and does not count.
     """
     now = database_time(connection.dialect.name)
     return and_(replicas.c.expires_at > now, replicas.c.expires_at <= now + int(LEASE_SECONDS * 1000))

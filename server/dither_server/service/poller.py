@@ -1,8 +1,13 @@
-"""The thread that keeps up with the other processes on the database: what they changed, what they left behind.
+"""The thread that follows the changes that other processes make to the database.
 
-It takes the leases of collections that belong to this process and that nobody alive holds, and finds those that
-belong to others. It reads keys, collections, tokens, and what others have published. Nothing here depends on the order
-in which transactions commit: each time, everything is compared with what the database holds.
+At each poll it
+
+- takes the leases of collections that this process should own and no living process holds;
+- finds the leases that it holds and other processes should;
+- reads keys, collections and tokens;
+- reads what other processes have published.
+
+The order in which transactions commit does not matter: each poll compares everything with the database.
 """
 
 import logging
@@ -25,16 +30,16 @@ from dither_server.replicas.membership import Membership, Transact
 __all__ = ["POLL_SECONDS", "Poller"]
 
 POLL_SECONDS = 0.5
-_STOP_SECONDS = 0.1
-"""How long an end is waited for, at most."""
-_COUNT_ALONE = 20
-"""A process that is alone knows of every answer; it counts every so many times all the same."""
+_STOP_CHECK_SECONDS = 0.1
+"""The longest wait for a notification before checking whether to stop."""
+_POLLS_PER_COUNT_ALONE = 20
+"""A process without others knows of every answer; it still reads the counts once in this many polls."""
 
 _log = logging.getLogger(__name__)
 
 
 class Poller:
-    """Polls, from `start` on."""
+    """Polls the database in a thread, from `start` until `stop`."""
 
     def __init__(
         self,
@@ -63,12 +68,12 @@ class Poller:
         self._thread = threading.Thread(target=self._run, name="dither-poller", daemon=True)
 
     def start(self) -> None:
-        """Polls once, and starts the thread. Raises what the database raises."""
+        """Polls once, and then starts the thread. Raises what the database raises."""
         self._poll(counts=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends the thread."""
+        """Ends the thread and closes the notifications."""
         self._stopped.set()
         self._thread.join()
         self._notifications.close()
@@ -79,7 +84,7 @@ class Poller:
         return self._thread.is_alive() and not self._stopped.is_set()
 
     def share_leases(self) -> None:
-        """Finds out which leases this process holds, and takes those that belong to it and are free."""
+        """Reads which leases this process holds, and takes the free ones that it should own."""
         self._leases.refresh()
 
     def _run(self) -> None:
@@ -88,8 +93,8 @@ class Poller:
             try:
                 if self._waited():
                     return
-                self._poll(counts=not self._alone or turn % _COUNT_ALONE == 0)
-            except Exception as error:  # whatever it was, the next time may go well
+                self._poll(counts=not self._alone or turn % _POLLS_PER_COUNT_ALONE == 0)
+            except Exception as error:  # the next poll may succeed
                 if not failing:
                     _log.warning("polling failed", extra={"error": type(error).__name__})
                 failing = True
@@ -98,10 +103,10 @@ class Poller:
                 failing = False
 
     def _waited(self) -> bool:
-        """Waits until it is time to poll, and looks around meanwhile when another process says so. Whether to end."""
+        """Waits until the next poll is due, and handles notifications meanwhile. Returns whether to stop."""
         until = time.monotonic() + POLL_SECONDS
         while not self._alone and (left := until - time.monotonic()) > 0 and not self._stopped.is_set():
-            if self._notifications.wait(min(left, _STOP_SECONDS)):
+            if self._notifications.wait(min(left, _STOP_CHECK_SECONDS)):
                 self.share_leases()
                 self._owner.look_around(True)
         return self._stopped.wait(max(0.0, until - time.monotonic()))

@@ -1,4 +1,4 @@
-"""Everything behind the routes: made when the application starts, stopped in reverse when it ends."""
+"""The parts behind the routes: created when the application starts, and stopped when it ends."""
 
 import asyncio
 import threading
@@ -42,13 +42,13 @@ __all__ = ["Service", "prepare", "service_of"]
 
 
 class Service:
-    """One running server. Raises `StartRefused` if it cannot be."""
+    """One running server. Raises `StartRefused` if it cannot start."""
 
     def __init__(self, settings: Settings, clock: Clock, metrics: Metrics, stopping: threading.Event) -> None:
         self.clock = clock
         self.metrics = metrics
         self.stopping = stopping
-        """Set once the process is to end: readiness goes, streams finish."""
+        """Set when the process has to stop: readiness checks fail, and event streams end."""
         self._engine, keys = prepare(settings)
         admin = make_first_admin(self._engine, settings, clock)
         if admin is not None:
@@ -93,7 +93,7 @@ class Service:
 
     def start(self) -> None:
         """Starts the threads."""
-        # Small matrix products are faster on one thread, and the other cores are for answering.
+        # Small matrix products are faster on one thread, which leaves the other cores for requests.
         self._blas_limit = threadpool_limits(limits=1)
         self.writer.start()
         self.tally.start()
@@ -102,7 +102,7 @@ class Service:
         self.owner.start()
 
     def stop(self) -> None:
-        """Finishes what was begun: learns the last answers, stores snapshots, commits, and closes the database."""
+        """Stops all parts: learns the last answers, stores snapshots, commits, and closes the database."""
         self.stopping.set()
         self.poller.stop()
         self.owner.stop()
@@ -113,7 +113,7 @@ class Service:
         self._blas_limit.restore_original_limits()
 
     async def create_collection(self, body: bytes) -> Collection:
-        """`Collections.create`, and the new collection's particle system is this process's, at first."""
+        """Creates a collection; this process holds its lease at first."""
         collection = await self.collections.create(body)
         await asyncio.to_thread(self.poller.share_leases)
         return collection
@@ -123,9 +123,9 @@ class Service:
         if self.stopping.is_set():
             raise Unavailable("The server is stopping.")
         if not all(thread.alive for thread in (self.writer, self.owner, self.poller)):
-            raise Unavailable("A part of the server has died: it has to be started again.")
+            raise Unavailable("A thread of the server has died: the server has to be restarted.")
         if not (self.membership.alive and self.keys.fresh):
-            raise Unavailable("The database has not been reached for some seconds.")
+            raise Unavailable("The server has not reached its database for some seconds.")
         await self._pulse.check()
 
     async def ready(self) -> bool:
@@ -137,13 +137,13 @@ class Service:
         return True
 
     def _ping(self) -> None:
-        # An SQLite file that was removed goes on answering to those who have it open, and is gone when they close it.
+        # A removed SQLite file keeps working for processes that have it open, and its data is lost when they close it.
         if self._engine.dialect.name == "sqlite" and not Path(self._engine.url.database or "").exists():
             raise Unavailable("The file of the database is gone.")
         self.store.ping()
 
     def _transact(self, job: Callable[[Connection], Any]) -> Any:
-        """Runs a small job beside what the writer has to do; where only one can write, the writer does it."""
+        """Runs a small job in a transaction of its own; on SQLite, which allows one writer, the writer runs it."""
         if self._engine.dialect.name == "sqlite":
             return self.writer.submit(job).result()
         with self._engine.begin() as connection:
@@ -161,9 +161,9 @@ class Service:
 
 
 def prepare(settings: Settings) -> tuple[Engine, Keys]:
-    """The database at the newest schema, and the keys: all that can be wrong with an installation is found here.
+    """Opens the database at the newest schema, and loads the keys.
 
-    Raises `StartRefused`.
+    Raises `StartRefused`: every fault of an installation is found here.
     """
     engine = make_engine(settings.database)
     keys = Keys(load_secret(settings))
@@ -173,13 +173,13 @@ def prepare(settings: Settings) -> tuple[Engine, Keys]:
     if not one_secret:
         engine.dispose()
         raise StartRefused(
-            "A server on this database has another secret, and neither would take the other's tickets: "
-            "give both the same DITHER_SECRET, or stop that one first."
+            "Another server on this database has a different secret, and neither would accept the other's tickets: "
+            "give both the same DITHER_SECRET, or stop the other one first."
         )
     return engine, keys
 
 
 def service_of(request: Request) -> Service:
-    """The service behind a request's application."""
+    """The service of the application that received the request."""
     service: Service = request.app.state.service
     return service

@@ -1,9 +1,11 @@
-"""When each key signs tickets: pending, active, expired, by time alone, so that all processes agree without talking.
+"""The life of the keys that sign tickets. It depends on time only, so that all processes agree without talking.
 
-A key is pending for long enough that every process has read of it before one signs with it, whatever their clocks. It
-then signs until the next one does, and goes on being known for ever, since what became of an answer is told for ever;
-but no ticket of it is good for longer than those it signed when it was active. Keys are numbers and times; what they
-sign with comes from the server's secret.
+- *pending*: every process has time to read a new key before any process signs with it, whatever their clocks say;
+- *active*: the key signs tickets, until the next key becomes active;
+- *expired*: the key still verifies tickets, since a retry may ask about an old answer at any time. No ticket of the key
+  is valid for longer than those that it signed while it was active.
+
+A key in the database is a number and times; the bytes that it signs with are derived from the server's secret.
 """
 
 from collections.abc import Sequence
@@ -15,14 +17,14 @@ __all__ = ["ACTIVE_SECONDS", "PENDING_SECONDS", "SKEW", "TICKET_LIFE", "KeyRing"
 TICKET_LIFE = 24 * 3600
 """Seconds from issue to expiry."""
 SKEW = 60
-"""Seconds by which the clocks of servers may differ."""
+"""The largest difference in seconds between the clocks of servers."""
 PENDING_SECONDS = 180
-"""Longer than two clocks may differ and `_FRESH_SECONDS` together, with room for a slow commit."""
+"""Longer than `SKEW` and `_FRESH_SECONDS` together, with room for a slow commit."""
 ACTIVE_SECONDS = 30 * 24 * 3600
-"""For so long a key signs before the next one does."""
+"""How long a key signs tickets before the next key takes over."""
 
 _FRESH_SECONDS = 15
-"""Who has read the keys within this time knows all that sign anywhere."""
+"""A process that has read the keys within this time knows every key that is in use anywhere."""
 
 KeyState = Literal["pending", "active", "expired"]
 
@@ -37,7 +39,7 @@ class TicketKey:
 
 
 class KeyRing:
-    """The keys as they were read at `read_at` (seconds); immutable."""
+    """The keys as read from the database at `read_at` (seconds); immutable."""
 
     def __init__(self, keys: Sequence[TicketKey], read_at: float) -> None:
         self.keys = sorted(keys, key=lambda key: key.number)
@@ -49,11 +51,11 @@ class KeyRing:
         }
 
     def signing(self, now: float) -> int:
-        """The number of the key that signs at `now` (seconds): the newest that does, or else the first of all."""
+        """The number of the key that signs at `now` (seconds): the newest active one, or else the first key."""
         return next((number for number, signs_from in self._latest_first if signs_from <= now), self.keys[0].number)
 
     def fresh(self, now: float) -> bool:
-        """Whether a key that is not here signs nowhere at `now`."""
+        """Whether this ring has every key that any process may sign with at `now` (seconds)."""
         return now <= self._read_at + _FRESH_SECONDS
 
     def last_expiry(self, number: int) -> int | None:
@@ -68,10 +70,10 @@ class KeyRing:
         return "pending" if key.number > active else "expired"
 
     def following(self, now: float) -> TicketKey:
-        """The key after the newest, to sign as soon as it may."""
+        """A new key after the newest one; it signs as soon as its pending time is over."""
         number = self.keys[-1].number + 1
         return TicketKey(number, int(now * 1000), int((now + PENDING_SECONDS) * 1000))
 
     def due(self, now: float) -> bool:
-        """Whether it is time to make the key that comes after the newest."""
+        """Whether it is time to create the key after the newest one."""
         return self.keys[-1].signs_from / 1000 + ACTIVE_SECONDS - PENDING_SECONDS <= now

@@ -1,11 +1,17 @@
-"""Tickets and receipts: signed, self-contained, and made without writing anything.
+"""Tickets and receipts: signed, self-contained, and created without writing to the database.
 
 A ticket is `number "." base64url(payload) "." base64url(signature)`: the number of a key, and HMAC-SHA256 with that key
-over what comes before. The payload holds the time of issue (seconds, 4 bytes), a random nonce (16), the collection's
-number (4), the time of expiry (4), the number of the gateway that asked for it (2, 0 for none), big-endian, and the
-packed query. Whoever has the key can check it. Time of issue and nonce are what the database knows the ticket by, and
-one answer is stored under; the time comes first so that answers of the same hour lie together in the database's index.
-A ticket without a number is of the first key, and from before there were gateways' numbers.
+over everything before the signature. The payload is big-endian:
+
+- the time of issue (seconds, 4 bytes) and a random nonce (16 bytes);
+- the collection's number (4 bytes);
+- the time of expiry (seconds, 4 bytes);
+- the number of the gateway that requested the ticket (2 bytes, 0 for none);
+- the packed query.
+
+The time of issue and the nonce are the ticket's key in the database, under which its answer is stored. The time comes
+first, so that answers of the same hour are close together in the database's index. A ticket without a key's number is
+an old one: it was signed with the first key, and its payload has no gateway.
 """
 
 import hmac
@@ -23,34 +29,34 @@ from dither_server.tickets.secret import Keys
 __all__ = ["MAX_TICKET", "SKEW", "TICKET_LIFE", "Ticket", "TicketOffice"]
 
 MAX_TICKET = 12_000
-"""No ticket is longer, in characters: a query has at most 1,023 coordinates of 8 bytes."""
+"""The largest length of a ticket in characters: a query has at most 1,023 coordinates of 8 bytes."""
 
 _PAYLOAD = struct.Struct(">20sIIH")
 _FIRST_PAYLOAD = struct.Struct(">20sII")
-"""Of tickets without the number of a key."""
+"""The payload of tickets without a key's number."""
 _SEPARATOR = b"."
 _SIGNATURE_LENGTH = 43
 _TO_STANDARD, _FROM_STANDARD = bytes.maketrans(b"-_", b"+/"), bytes.maketrans(b"+/", b"-_")
-"""Between the alphabet of URLs and base64's own: quicker than the functions of `base64`."""
+"""Translate between base64url and base64, faster than the functions of the module `base64`."""
 
 
 class Ticket(NamedTuple):
-    """What a valid ticket says. `query` is packed; times are seconds."""
+    """The contents of a valid ticket. `query` is packed; times are in seconds."""
 
     key: bytes
-    """Its time of issue and its nonce."""
+    """The ticket's time of issue and nonce, 20 bytes."""
     collection: int
     expires_at: int
     gateway: int
     query: bytes
 
     def expired(self, now: float) -> bool:
-        """Whether the ticket's life is over at `now` (seconds), skew allowed for."""
+        """Whether the ticket has expired at `now` (seconds), allowing for `SKEW`."""
         return now > self.expires_at + SKEW
 
 
 class TicketOffice:
-    """Issues tickets, checks them, and gives receipts. It has to be given a key ring before tickets."""
+    """Issues and checks tickets, and makes receipts. Call `use` with a key ring first."""
 
     def __init__(self, keys: Keys, clock: Clock) -> None:
         self._keys = keys
@@ -58,10 +64,10 @@ class TicketOffice:
         self._clock = clock
         self._ring = KeyRing([], 0)
         self._signatures: dict[bytes, tuple[int, hmac.HMAC]] = {}
-        """Number and HMAC of each key, by its name in tickets."""
+        """The number and HMAC of each key, by its number as tickets spell it."""
 
     def use(self, ring: KeyRing) -> None:
-        """Issues and checks tickets with the keys of `ring` from now on. For any thread."""
+        """Issues and checks tickets with the keys of `ring` from now on. Thread-safe."""
         for key in ring.keys:
             name = b"%d" % key.number
             if name not in self._signatures:
@@ -69,7 +75,7 @@ class TicketOffice:
         self._ring = ring
 
     def issue(self, collection: int, query: bytes, gateway: int = 0) -> tuple[str, int]:
-        """A new ticket to answer the packed `query` in the collection of that number, and its expiry (seconds)."""
+        """A new ticket for the packed `query` in the collection with this number, and its expiry (seconds)."""
         now = int(self._clock())
         payload = _PAYLOAD.pack(now.to_bytes(4, "big") + os.urandom(16), collection, now + TICKET_LIFE, gateway) + query
         name = b"%d" % self._ring.signing(now)
@@ -77,9 +83,9 @@ class TicketOffice:
         return (text + _SEPARATOR + _signature(self._signatures[name][1], text)).decode(), now + TICKET_LIFE
 
     def open(self, text: str) -> Ticket:
-        """What the ticket says, expired or not. Raises `TicketInvalid` unless every character is as it was issued.
+        """The contents of a ticket, expired or not. Raises `TicketInvalid` unless every character is as issued.
 
-        Raises `Unavailable` where that cannot be known: a key may be new, and keys were not read for too long.
+        Raises `Unavailable` for an unknown key if the keys have not been read for too long: the key may be a new one.
         """
         if not text.isascii():
             raise TicketInvalid
@@ -89,7 +95,7 @@ class TicketOffice:
         if known is None:
             raise TicketInvalid if self._ring.fresh(self._clock()) else Unavailable
         number, keyed = known
-        # Not decoded, or several spellings of a signature would be one.
+        # Signatures are compared encoded, since several base64 texts decode to the same bytes.
         if not hmac.compare_digest(_signature(keyed, signed), signature):
             raise TicketInvalid
         payload = a2b_base64(encoded.translate(_TO_STANDARD) + b"==")
@@ -99,18 +105,18 @@ class TicketOffice:
         else:
             (key, collection, expires_at), gateway = _FIRST_PAYLOAD.unpack_from(payload), 0
             query = payload[_FIRST_PAYLOAD.size :]
-        # Whoever steals a key that signs no more makes no tickets with it that live for ever.
+        # A thief of an expired key cannot forge tickets that expire later than the key's own last ticket.
         last = self._ring.last_expiry(number)
         expires_at = expires_at if last is None else min(expires_at, last)
         return Ticket(key, collection, expires_at, gateway, query)
 
     def receipt(self, key: bytes) -> str:
-        """The receipt of the ticket with this key: 32 hexadecimal digits, the same for ever."""
+        """The receipt of the ticket with this key: 32 hexadecimal digits, always the same."""
         return _digest(self._receipts, key)[:16].hex()
 
 
 def _keyed(key: bytes) -> hmac.HMAC:
-    """HMAC-SHA256 under `key`, before any message: copies of it do what depends on the key alone no more than once."""
+    """HMAC-SHA256 under `key` before any message; copying it saves the work that depends on the key only."""
     return hmac.new(key, digestmod="sha256")
 
 

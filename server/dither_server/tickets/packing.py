@@ -1,10 +1,12 @@
-"""Queries as short canonical bytes, for tickets: one question, one packing.
+"""Queries as short canonical bytes for tickets: each query has exactly one packing.
 
-A packing is a header and the coordinates, big-endian. Header: mechanism (1 byte), transform (1), micro-ε (4), and the
-largest answer (2), which is `levels` of `laplace` and `gaussian` and the number of cuts of `randomized_response`.
-Coordinates are IEEE 754 doubles: `low` and `high`, then micro-ρ of `gaussian`; or the cuts. Before the cuts of
-`staircase` come a weight (4) and a set (8) for each answer; cell `k` is in the set if bit `k` is 1. The high bit of the
-transform's byte is set where the answer is for the misfit check, and not for learning.
+A packing is a header, the answers of `staircase`, and the coordinates, all big-endian.
+
+- Header: mechanism (1 byte), transform (1), micro-ε (4), and the largest answer (2), which is `levels` of `laplace` and
+  `gaussian` and the number of cuts of `randomized_response`. The high bit of the transform's byte is set if the answer
+  is for the goodness-of-fit check and not for learning.
+- Answers, for `staircase` only: a weight (4) and a set (8) for each answer; cell `k` is in the set if bit `k` is 1.
+- Coordinates: IEEE 754 doubles. `laplace` has `low` and `high`, `gaussian` has micro-ρ as well, the others have cuts.
 """
 
 import struct
@@ -17,7 +19,7 @@ from dither_client.mechanisms.epsilon import MICRO
 __all__ = ["Purpose", "n_answers", "pack_query", "purpose_of", "unpack_query"]
 
 Purpose = Literal["training", "check"]
-"""What an answer is for: to be learnt, or to check the family, and then never to be learnt."""
+"""The purpose of an answer: `training` answers are learnt, `check` answers only check the family's fit."""
 
 _HEADER = struct.Struct(">BBIH")
 _MECHANISMS = (Laplace.mechanism, RandomizedResponse.mechanism, Gaussian.mechanism, Staircase.mechanism)
@@ -27,7 +29,7 @@ _CHECK = 0x80
 
 
 def pack_query(query: Query, purpose: Purpose = "training") -> bytes:
-    """The packing of `query` asked for that purpose. Raises `TypeError` for a mechanism that has none."""
+    """The packing of `query` for this purpose. Raises `TypeError` for a mechanism without a packing."""
     answers = b""
     if isinstance(query, Laplace):
         coordinates: tuple[float, ...] = (query.low, query.high)
@@ -51,7 +53,7 @@ def pack_query(query: Query, purpose: Purpose = "training") -> bytes:
 
 
 def unpack_query(packed: bytes) -> Query:
-    """The query that `pack_query` packed, whatever for."""
+    """The query that `pack_query` packed, for either purpose."""
     mechanism, flagged, micro, largest = _HEADER.unpack_from(packed)
     transform = _TRANSFORMS[flagged & ~_CHECK]
     name, start = _MECHANISMS[mechanism], _HEADER.size
@@ -73,10 +75,10 @@ def unpack_query(packed: bytes) -> Query:
 
 
 def n_answers(packed: bytes) -> int:
-    """How many answers the packed query has, without unpacking it."""
+    """The number of possible answers to a packed query, read without unpacking it."""
     return (packed[6] << 8 | packed[7]) + 1
 
 
 def purpose_of(packed: bytes) -> Purpose:
-    """What the answer to the packed query is for."""
+    """The purpose of the answer to a packed query."""
     return "check" if packed[1] & _CHECK else "training"

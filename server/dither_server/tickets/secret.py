@@ -1,4 +1,4 @@
-"""The server's secret, and the keys derived from it."""
+"""The server's secret and the keys that are derived from it."""
 
 import hashlib
 import hmac
@@ -16,9 +16,9 @@ __all__ = ["Keys", "load_secret", "secret_file"]
 
 
 class Keys:
-    """Keys, 32 bytes each, by HMAC-SHA256 of the secret with a label for each use.
+    """Keys of 32 bytes each: HMAC-SHA256 of a label under the secret.
 
-    So nothing made for one use can be shown for another.
+    Each use has its own label, so a signature for one use is not valid for another.
     """
 
     def __init__(self, secret: str) -> None:
@@ -26,47 +26,47 @@ class Keys:
         self.receipt = self._key("receipt")
         self.session = self._key("session")
         self.fingerprint = self._key("fingerprint").hex()[:8]
-        """The same for processes that have the same secret."""
+        """Eight hexadecimal digits, equal for processes that have the same secret."""
 
     def ticket(self, number: int) -> bytes:
-        """The key of that number that tickets are signed with. The database knows numbers and times, but no key."""
-        return self._key(f"ticket {number}" if number else "ticket")  # the first is older than the numbers
+        """The key with this number, which signs tickets. The database holds only its number and times."""
+        return self._key(f"ticket {number}" if number else "ticket")  # the first key is older than numbers are
 
     def _key(self, label: str) -> bytes:
         return hmac.digest(self._secret, f"dither {label}".encode(), hashlib.sha256)
 
 
 def load_secret(settings: Settings) -> str:
-    """`DITHER_SECRET`, or the secret in the file beside an SQLite database, which is made when it is not there.
+    """`DITHER_SECRET`, or else the secret in the file beside an SQLite database, which is created if it is missing.
 
-    Raises `StartRefused` when there is no place for such a file, or it cannot be read.
+    Raises `StartRefused` for PostgreSQL without `DITHER_SECRET`, and for a file that cannot be used.
     """
     if settings.secret is not None:
         return settings.secret.get_secret_value()
     file = secret_file(make_url(settings.database))
     if file is None:
-        raise StartRefused("DITHER_SECRET must be set: only with an SQLite file can the server keep one by itself.")
+        raise StartRefused("DITHER_SECRET must be set: the server keeps its own only beside an SQLite file.")
     try:
         _create(file)
         if stat.S_IMODE(file.stat().st_mode) & 0o077:
-            raise StartRefused(f"Others can read {file}: make it yours alone with chmod 600 {file}.")
+            raise StartRefused(f"Other users can read {file}: make it private with chmod 600 {file}.")
         secret = file.read_text().strip()
     except OSError as error:
         raise StartRefused(f"The secret in {file} cannot be used: {error.strerror}.") from None
     if not secret:
-        raise StartRefused(f"{file} is empty: put back the secret it had, or remove it and tickets in use are lost.")
+        raise StartRefused(f"{file} is empty: restore its secret, or remove the file and lose the tickets in use.")
     return secret
 
 
 def secret_file(url: URL) -> Path | None:
-    """Where the secret of an SQLite database lies: beside it, with `.secret` after its name."""
+    """The file of an SQLite database's secret: beside the database, with `.secret` after its name."""
     if url.get_backend_name() != "sqlite" or not url.database:
         return None
     return Path(f"{url.database}.secret")
 
 
 def _create(file: Path) -> None:
-    """Makes the file with a new secret unless it exists; whole or not at all, also when two processes start at once."""
+    """Creates the file with a new secret unless it exists: atomically, also when two processes start at once."""
     if file.exists():
         return
     draft = file.with_name(f"{file.name}.{secrets.token_hex(8)}")

@@ -220,7 +220,7 @@ def test_the_commands_make_and_count_invitations(
     assert len(capsys.readouterr().out.split()) == 2
     ledger = ["--ledger", str(tmp_path / "ledger.sqlite")]
     assert run(["answer", collection, "5", *ledger]) == 2
-    assert "asks for an invitation" in capsys.readouterr().err
+    assert "requires an invitation" in capsys.readouterr().err
     monkeypatch.setenv("DITHER_INVITATION", codes[0])
     assert run(["answer", collection, "5", *ledger, "--json"]) == 0
     shown = capsys.readouterr()

@@ -315,7 +315,7 @@ def test_streams_are_counted_by_address_and_in_all() -> None:
     def asking(host: str) -> HTTPConnection:
         return HTTPConnection({"type": "http", "client": (host, 1), "headers": []})
 
-    streams = Streams(5, of_address=2)
+    streams = Streams(5, per_address=2)
     first = streams.open(asking("192.0.2.7"))
     streams.open(asking("192.0.2.7"))
     with pytest.raises(TooManyStreams):

@@ -67,7 +67,7 @@ def test_whoever_has_no_token_stays_outside(site: Site, secret: str) -> None:
     reply = sign_in(site, secret)
     assert reply.status_code == 401
     assert "set-cookie" not in reply.headers
-    assert "That is no token" in reply.text
+    assert "This token is not valid here" in reply.text
     assert secret == "" or secret not in reply.text
 
 

@@ -30,6 +30,6 @@ def test_the_process_ends_with_it(sqlite_url: str, part: str) -> None:
     variables = os.environ | {"DITHER_ADMIN_TOKEN": "the-admin-token", "DITHER_SECRET": "secret of the tests"}
     done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 1
-    assert "a part of the server has died" in done.stderr
+    assert "a thread of the server has died" in done.stderr
     assert f"dither-{part.lower()}" in done.stderr
     assert "a secret" not in done.stderr

@@ -209,4 +209,4 @@ def test_a_duplicated_field_of_a_collection_is_refused(site: Site) -> None:
     body = json.dumps(SPEC)[:-1] + ', "epsilon": 5}'
     reply = site.client.post("/v1/collections", content=body.encode(), headers=ADMIN)
     assert problem(reply) == (400, "malformed-json")
-    assert "no name twice" in reply.json()["detail"]
+    assert "no repeated name" in reply.json()["detail"]

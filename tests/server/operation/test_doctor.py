@@ -33,8 +33,8 @@ def _at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     monkeypatch.setenv("DITHER_PORT", str(free_port()))
     # The machine may be busy.
-    monkeypatch.setattr(machine, "_SLOWEST_SYNC", 60.0)
-    monkeypatch.setattr(database_module, "_SLOWEST_COMMIT", 60.0)
+    monkeypatch.setattr(machine, "_SLOW_SYNC_SECONDS", 60.0)
+    monkeypatch.setattr(database_module, "_SLOW_COMMIT_SECONDS", 60.0)
 
 
 @pytest.fixture
@@ -96,8 +96,8 @@ def test_an_installation_in_use_is_healthy_and_is_not_touched(
         found = examine("--database", f"sqlite:///{file}", "--url", server.url)
         assert set(tree(tmp_path)) == before  # the server itself writes that it is alive
     assert {one["state"] for one in found.values()} == {"ok"}, found
-    assert "a server of Dither listens there" in found["port"]["found"]
-    assert found["metrics"]["found"] == "closed to the public"
+    assert "a Dither server is listening" in found["port"]["found"]
+    assert found["metrics"]["found"] == "not public"
     assert {"server", "readiness", "schema"} <= set(found)
 
 
@@ -166,7 +166,7 @@ def test_another_schema_is_seen(
     if says:
         assert says in found["schema"]["advice"]
     else:
-        assert "make a backup before" in found["schema"]["found"]
+        assert "make a backup first" in found["schema"]["found"]
 
 
 def test_files_that_are_not_dithers_are_seen(tmp_path: Path, examine: Examine) -> None:
@@ -189,7 +189,7 @@ def test_a_secret_that_others_read_or_that_is_gone_is_seen(installed: Path, exam
     assert stat.S_IMODE(secret.stat().st_mode) == 0o644, "it only says so"
     secret.chmod(0o600)
     secret.write_text("")
-    assert "Put back" in examine("--database", f"sqlite:///{installed}")["secret"]["advice"]
+    assert "Restore" in examine("--database", f"sqlite:///{installed}")["secret"]["advice"]
     secret.unlink()
     assert "backup" in examine("--database", f"sqlite:///{installed}")["secret"]["advice"]
     assert not secret.exists()
@@ -232,7 +232,7 @@ class _Other(BaseHTTPRequestHandler):
 def test_a_server_that_is_away_or_another_programs_is_seen(examine: Examine) -> None:
     assert "not reached" in examine("--url", f"http://127.0.0.1:{free_port()}")["server"]["found"]
     with listening(ThreadingHTTPServer(("127.0.0.1", 0), _Other)) as url:
-        assert "no server of Dither" in examine("--url", url)["server"]["found"]
+        assert "not a Dither server" in examine("--url", url)["server"]["found"]
         assert "insist on https" in examine("--url", "http://survey.invalid")["https"]["advice"]
     assert state(examine("--url", "https://survey.invalid"), "server") == "mend"
 
@@ -256,8 +256,8 @@ def test_a_ledger_that_cannot_be_written_or_that_others_read_is_seen(tmp_path: P
 
 
 def test_a_full_or_slow_disk_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "_LEAST_FREE", 2**80)
-    monkeypatch.setattr(machine, "_SLOWEST_SYNC", 0.0)
+    monkeypatch.setattr(machine, "_MIN_FREE_BYTES", 2**80)
+    monkeypatch.setattr(machine, "_SLOW_SYNC_SECONDS", 0.0)
     assert {one.check: one.state for one in examine_disk(tmp_path)} == {"disk space": "mend", "disk latency": "mend"}
     assert list(tmp_path.iterdir()) == []
 
@@ -302,10 +302,10 @@ def test_people_get_a_table(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "300")
     assert run(["doctor", "--database", f"sqlite:///{tmp_path / 'new.sqlite'}"]) == 0
-    assert capsys.readouterr().out.rstrip().endswith("All is well.")
+    assert capsys.readouterr().out.rstrip().endswith("Everything is well.")
     assert run(["doctor", "--database", "mysql://x/[y]"]) == 1
     said = capsys.readouterr().out
-    assert "2 things to mend." in said  # no secret is kept beside such a database, either
+    assert "2 things to fix." in said  # no secret is kept beside such a database, either
     assert "WHAT TO DO" in said
 
 

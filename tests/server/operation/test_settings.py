@@ -81,21 +81,21 @@ def test_an_empty_variable_is_as_good_as_none(name: str, monkeypatch: pytest.Mon
 def test_a_secret_that_is_easily_guessed_is_warned_of(secret: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DITHER_SECRET", secret)
     [sentence] = weaknesses(load_settings())
-    assert re.fullmatch(r"DITHER_SECRET is easily guessed, .+openssl rand -hex 32\.", sentence)
+    assert re.fullmatch(r"DITHER_SECRET is easy to guess, .+openssl rand -hex 32\.", sentence)
     assert secret.strip() == "" or f" {secret} " not in sentence
 
 
 @pytest.mark.parametrize("name", ["ADMIN_TOKEN", "METRICS_TOKEN"])
 def test_a_token_that_is_easily_guessed_is_warned_of(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(f"DITHER_{name}", "eleven-long")
-    assert weaknesses(load_settings()) == [f"DITHER_{name} is easily guessed: make one with openssl rand -hex 32."]
+    assert weaknesses(load_settings()) == [f"DITHER_{name} is easy to guess: make one with openssl rand -hex 32."]
 
 
 @pytest.mark.parametrize("name", ["ADMIN_TOKEN", "METRICS_TOKEN"])
 @pytest.mark.parametrize("token", ["token of many words", "token-with-an-ümlaut", "token-and-newline\n"])
 def test_a_token_that_cannot_be_sent_is_refused(name: str, token: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(f"DITHER_{name}", token)
-    with pytest.raises(StartRefused, match=rf"^DITHER_{name} must be ASCII without blanks, .+\.$"):
+    with pytest.raises(StartRefused, match=rf"^DITHER_{name} must be ASCII without spaces, .+\.$"):
         load_settings()
 
 
@@ -112,14 +112,14 @@ def test_a_server_for_others_without_a_proxy_that_it_knows_is_warned_of(
 ) -> None:
     monkeypatch.setenv("DITHER_HOST", host)
     [sentence] = weaknesses(load_settings())
-    assert sentence.startswith("Sign-ins from other machines are not protected by https")
+    assert sentence.startswith("As far as the server knows, https does not protect sign-ins")
     monkeypatch.setenv("DITHER_TRUSTED_PROXIES", "10.0.0.1")
     assert weaknesses(load_settings()) == []
 
 
 def test_a_public_address_by_https_needs_a_proxy_that_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DITHER_PUBLIC_URL", "https://survey.example.org/")
-    with pytest.raises(StartRefused, match=r"^DITHER_PUBLIC_URL is https, and DITHER_TRUSTED_PROXIES names no proxy"):
+    with pytest.raises(StartRefused, match=r"^DITHER_PUBLIC_URL is https, but DITHER_TRUSTED_PROXIES names no proxy"):
         load_settings()
     monkeypatch.setenv("DITHER_TRUSTED_PROXIES", "10.0.0.1")
     assert load_settings().public_url == "https://survey.example.org"

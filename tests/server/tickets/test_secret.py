@@ -72,6 +72,6 @@ def test_a_server_with_another_secret_than_those_that_run_does_not_start(databas
     own, other = (Settings(database=database_url, secret=SecretStr(secret)) for secret in ("one", "another"))
     with open_site(database_url, secret="one"):
         prepare(own)[0].dispose()
-        with pytest.raises(StartRefused, match=r"another secret.+give both the same DITHER_SECRET"):
+        with pytest.raises(StartRefused, match=r"a different secret.+give both the same DITHER_SECRET"):
             prepare(other)
     prepare(other)[0].dispose()  # nobody is alive who would mind
