@@ -10,6 +10,8 @@ WEB := '**/*.{js,mjs,ts,css}'
 INSTALL := $(BIN)/python -m pip install --quiet --quiet --editable
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.13 --generate-hashes --no-header --no-annotate
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
+# TypeScript's checker with the settings of tsconfig.json; as tsc --noEmit, and from the index that the rest comes from.
+TSC := DENO_DIR=$(VENV)/deno DENO_NO_UPDATE_CHECK=1 $(BIN)/deno check --quiet --no-remote --no-npm --config tsconfig.json
 MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 
 # The matrices here are small: more than one BLAS thread makes everything slower.
@@ -24,7 +26,7 @@ help:
 	@echo "make demo     28,155 real wages, asked privately over HTTP: about a minute (KEEP=1: and the server stays)"
 	@echo "make test     every test (installs Chromium and nginx first where they are missing, as root on Debian)"
 	@echo "make test-long  the tests that take hours: random sequences, faults, mutated requests, the audit of the client"
-	@echo "make check    formatting, lint, types, the documentation's links"
+	@echo "make check    formatting, lint, types of Python and JavaScript, the documentation's links"
 	@echo "make format   put the code into the format that make check wants"
 	@echo "make docs     build the documentation as a site, in site/"
 	@echo "make screenshots  take the pictures of the pages in docs/images"
@@ -72,6 +74,7 @@ check: setup
 	@$(BIN)/ruff check .
 	@$(BIN)/oxfmt --check $(WEB)
 	@$(BIN)/oxlint
+	@$(TSC) .
 	@$(BIN)/mypy
 	@site=$$(mktemp -d) && { $(MKDOCS) --site-dir "$$site"; found=$$?; rm -rf "$$site"; exit $$found; }
 

@@ -60,10 +60,16 @@ def attacks(every: list[tuple[str, str]], collection: str) -> Iterator[Attack]:
 
 
 def _filled(path: str, collection: str) -> str:
-    part = (
-        path.replace("{collection_id}", collection).replace("{name:path}", "style.css").replace("{name}", "dither.js")
-    )
-    return part.replace("{token_id}", "0123456789")
+    values = {
+        "{collection_id}": collection,
+        "{version}": "0123456789ab",
+        "{name:path}": "style.css",
+        "{name}": "dither.js",
+        "{token_id}": "0123456789",
+    }
+    for name, value in values.items():
+        path = path.replace(name, value)
+    return path
 
 
 def _heads(path: str, collection: str) -> Iterator[tuple[str, dict[str, str]]]:

@@ -5,6 +5,7 @@ import { picture, shape, word } from "./drawing.js";
 
 const BASE = 160;
 
+/** @type {(svg: SVGElement, value: number, epsilon: number, levels: number) => string} */
 function draw(svg, value, epsilon, levels) {
   const own = Math.ceil((value / 100) * levels - 0.5); // ties go down
   const found = chances(own, levels, epsilon);
@@ -19,7 +20,7 @@ function draw(svg, value, epsilon, levels) {
     );
   }
   return (
-    `The nearest point is ${own}, and another one is answered with probability ${(100 * (1 - found[own])).toFixed(1)}%. ` +
+    `The nearest point is ${own}, and another one is answered with probability ${(100 * (1 - (found[own] ?? NaN))).toFixed(1)}%. ` +
     `No answer is more than ${Math.exp(epsilon).toPrecision(3)} times as likely for this value as for any other.`
   );
 }

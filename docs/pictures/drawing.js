@@ -1,21 +1,39 @@
 // What the pictures share: shapes, sliders, and words that a screen reader hears when they change.
 
+/**
+ * @typedef {Record<string, string | number>} Attributes
+ * @typedef {{ words: string, unit?: string, min: number, max: number, step?: number, value: number }} Slider
+ */
+
 const SVG = "http://www.w3.org/2000/svg";
 
-/** An SVG element in the colour of the text around it. */
+/**
+ * An SVG element in the colour of the text around it.
+ *
+ * @param {string} name
+ * @param {Attributes} attributes
+ */
 export function shape(name, attributes, text = "") {
   const element = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
   element.textContent = text;
   return element;
 }
 
-/** A word in a picture, in the middle of `x` unless `more` says otherwise. */
+/**
+ * A word in a picture, in the middle of `x` unless `more` says otherwise.
+ *
+ * @type {(x: number, y: number, text: string, more?: Attributes) => SVGElement}
+ */
 export function word(x, y, text, more = {}) {
   return shape("text", { x, y, "text-anchor": "middle", "font-size": 13, fill: "currentColor", ...more }, text);
 }
 
-/** A line through `points`, pairs of x and y. */
+/**
+ * A line through `points`, pairs of x and y.
+ *
+ * @type {(points: [number, number][], more?: Attributes) => SVGElement}
+ */
 export function line(points, more = {}) {
   const places = points.map(([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`).join(" ");
   return shape("polyline", { points: places, fill: "none", stroke: "currentColor", ...more });
@@ -26,6 +44,13 @@ export function line(points, more = {}) {
  *
  * `sliders`: of each its words, the unit that follows its number, and the attributes of its input. `draw(svg, ...numbers)`
  * draws, and returns the sentence below the picture. The picture's `set(...numbers)` moves the sliders.
+ *
+ * @param {HTMLElement} place
+ * @param {object} content
+ * @param {string} content.title
+ * @param {number} content.height
+ * @param {Slider[]} content.sliders
+ * @param {(svg: SVGElement, ...numbers: number[]) => string} content.draw
  */
 export function picture(place, { title, height, sliders, draw }) {
   place.replaceChildren();
@@ -41,8 +66,9 @@ export function picture(place, { title, height, sliders, draw }) {
     svg.replaceChildren();
     words.textContent = draw(svg, ...moved.map(({ input }) => Number(input.value)));
   };
+  /** @param {number[]} numbers */
   const set = (...numbers) => {
-    for (const [i, number] of numbers.entries()) moved[i].input.value = number;
+    for (const [i, { input }] of moved.entries()) input.value = String(numbers[i] ?? input.value);
     update();
   };
   for (const { input } of moved) input.addEventListener("input", update);
@@ -50,9 +76,14 @@ export function picture(place, { title, height, sliders, draw }) {
   return { set, numbers: () => moved.map(({ input }) => Number(input.value)) };
 }
 
+/**
+ * @param {HTMLElement} place
+ * @param {Slider} slider
+ */
 function slider(place, { words, unit = "", ...settings }) {
   const label = document.createElement("label");
-  const input = Object.assign(document.createElement("input"), { type: "range", ...settings });
+  const input = document.createElement("input");
+  Object.assign(input, { type: "range", ...settings });
   const shown = document.createElement("span");
   shown.setAttribute("aria-hidden", "true"); // the input says it
   label.append(`${words} `, input, " ", shown);

@@ -1,29 +1,87 @@
 // In a page of the server: a line for each case of the shared vectors that the browser's client does not meet.
-// oxlint-disable-next-line no-unused-expressions -- the page evaluates it
-async (vectors) => {
-  const { Client, Ledger, decodeJson, parseMicro, parseQuery, parseTicket } = await import("/web/dither.js");
-  const { parseProblem, parseReceipt } = await import("/web/messages.js");
-  const { uniform } = await import("/web/sampling.js");
-  const { leastMicroEpsilon } = await import("/web/gaussian_law.js");
-  const { epsilonText } = await import("/web/epsilon.js");
-  const { parseAddress } = await import("/web/http.js");
-  const { parseTerms } = await import("/web/messages.js");
-  const { checkKept, checkQuestion, priceOf } = await import("/web/price.js");
-  const failures = [];
-  const expect = (what, found, wanted) => {
-    if (JSON.stringify(found) !== JSON.stringify(wanted)) {
-      failures.push(`${what}: ${JSON.stringify(found)}, not ${JSON.stringify(wanted)}`);
-    }
-  };
-  const question = (text) => parseQuery(decodeJson(text));
-  const refusal = async (work) => {
-    try {
-      await work();
-      return null;
-    } catch (error) {
-      return error;
-    }
-  };
+
+/** @import { Entry } from "/web/dither.d.ts" */
+
+import { Client, Ledger, decodeJson, epsilonText, parseMicro, parseQuery, parseTicket, uniform } from "/web/dither.js";
+import { leastMicroEpsilon } from "/web/gaussian_law.js";
+import { parseAddress } from "/web/http.js";
+import { parseProblem, parseReceipt, parseTerms } from "/web/messages.js";
+import { checkKept, checkQuestion, priceOf } from "/web/price.js";
+
+/**
+ * @typedef {object} Step one request of a flow
+ * @property {string} request
+ * @property {object | null} body
+ * @property {object | null} ledger
+ * @property {"killed" | "lost" | { status: number, body: string }} reply
+ *
+ * @typedef {object} Flow
+ * @property {string} name
+ * @property {number} value
+ * @property {string} bytes
+ * @property {{ steps: Step[], outcome: string }[]} runs
+ * @property {object | null} ledger
+ *
+ * @typedef {object} Charged
+ * @property {string} server
+ * @property {string} collection
+ * @property {string} epsilon
+ * @property {string | null} refused
+ * @property {string} spent
+ *
+ * @typedef {object} Vectors
+ * @property {{ query: string, values: number[], cells: number[] }[]} cells
+ * @property {{ query: string, channel: number[][] }[]} channels
+ * @property {{ query: string, cell: number, answer: number, calls: [string, string][] }[]} samples
+ * @property {{ body: string, error: string, reason: string }[]} tickets
+ * @property {{ terms: string, ticket: string, epsilon: string | null, error: string | null, reason: string | null }[]} prices
+ * @property {{ url: string, server: string | null }[]} addresses
+ * @property {{ told: string, now: string, reason: string | null }[]} raised
+ * @property {{ json: string, micro: number | null, reason: string | null }[]} epsilons
+ * @property {{ text?: string, hex?: string, repeat?: [string, number][], read: boolean }[]} texts
+ * @property {{ below: string, bytes: string, drawn: string[] }[]} uniform
+ * @property {{ query: string, cell: number, bytes: string, answer: number }[]} answers
+ * @property {{ body: string, micro: number | null }[]} terms
+ * @property {{ body: string, receipt: string | null }[]} receipts
+ * @property {{ body: string, name: string }[]} problems
+ * @property {Flow[]} flows
+ * @property {{ levels: number, rho: string, epsilon: string }[]} gaussian
+ * @property {{ max_epsilon: string, max_epsilon_per_server: string | null, charges: Charged[] }[]} ledgers
+ *
+ * @typedef {(what: string, found: unknown, wanted: unknown) => void} Expect
+ */
+
+/** @param {string} text */
+const question = (text) => parseQuery(decodeJson(text));
+
+/**
+ * What the work comes to, or the error that it throws.
+ *
+ * @template T
+ * @param {() => T | Promise<T>} work
+ * @returns {Promise<{ found: T | null, error: Error | null }>}
+ */
+async function outcome(work) {
+  try {
+    return { found: await work(), error: null };
+  } catch (error) {
+    return { found: null, error: error instanceof Error ? error : new Error(String(error)) };
+  }
+}
+
+/** @param {string} hex */
+const unhex = (hex) => (hex.match(/../g) ?? []).map((byte) => parseInt(byte, 16));
+
+/** @param {string} hex */
+function source(hex) {
+  const rest = unhex(hex);
+  /** @param {Uint8Array} into */
+  const fill = (into) => into.set(rest.splice(0, into.length));
+  return { rest, fill };
+}
+
+/** @type {(vectors: Vectors, expect: Expect) => void} */
+function checkQuestions(vectors, expect) {
   for (const { query, values, cells } of vectors.cells) {
     expect(
       `cells of ${query}`,
@@ -36,13 +94,20 @@ async (vectors) => {
     const asked = question(query);
     for (const [cell, row] of channel.entries()) {
       for (const [answer, wanted] of row.entries()) {
-        if (!(Math.abs(asked.probability(cell, answer) / wanted - 1) < 1e-12)) {
-          failures.push(`channel of ${query} at ${cell}, ${answer}: ${asked.probability(cell, answer)}`);
-        }
+        const found = asked.probability(cell, answer);
+        const same = Math.abs(found / wanted - 1) < 1e-12;
+        expect(`channel of ${query} at ${cell}, ${answer}`, same ? wanted : found, wanted);
       }
     }
-    expect(`answers of ${query}`, [asked.nCells, asked.nAnswers], [channel.length, channel[0].length]);
+    expect(`answers of ${query}`, [asked.nCells, asked.nAnswers], [channel.length, channel[0]?.length]);
   }
+  for (const { levels, rho, epsilon } of vectors.gaussian) {
+    expect(`gaussian ${levels} ${rho}`, epsilonText(leastMicroEpsilon(levels, Number(parseMicro(rho)))), epsilon);
+  }
+}
+
+/** @type {(vectors: Vectors, expect: Expect) => void} */
+function checkDraws(vectors, expect) {
   for (const { query, cell, answer, calls } of vectors.samples) {
     const script = [...calls];
     const found = question(query).sample(cell, (n) => {
@@ -52,46 +117,6 @@ async (vectors) => {
     });
     expect(`sample of ${query}`, [found, script.length], [answer, 0]);
   }
-  for (const { body, error, reason } of vectors.tickets) {
-    const found = await refusal(() => parseTicket(decodeJson(body)));
-    expect(`refusal of ${body.slice(0, 300)}`, [found?.name, found?.message], [error, reason]);
-  }
-  for (const { terms, ticket, epsilon, error, reason } of vectors.prices) {
-    const chosen = epsilon === null ? null : Number(parseMicro(epsilon));
-    const price = priceOf(parseTerms(decodeJson(terms)));
-    const found = await refusal(() => checkQuestion(price, parseTicket(decodeJson(ticket)).query, chosen));
-    expect(`price of ${terms} for ${ticket}`, [found?.name ?? null, found?.message ?? null], [error, reason]);
-  }
-  for (const { url, server } of vectors.addresses) {
-    let found = null;
-    await refusal(() => (found = parseAddress(url)));
-    expect(`address ${url}`, found, server);
-  }
-  for (const { told, now, reason } of vectors.raised) {
-    const [before, after] = [told, now].map((text) => parseTerms(decodeJson(text)));
-    const found = await refusal(() => checkKept(priceOf(before), after));
-    expect(`raised from ${told} to ${now}`, found?.message ?? null, reason);
-  }
-  for (const { json, micro, reason } of vectors.epsilons) {
-    let found = null;
-    const error = await refusal(() => (found = Number(parseMicro(decodeJson(json)))));
-    expect(`epsilon ${json}`, [found, error?.message ?? null], [micro, reason]);
-  }
-  for (const { text, hex, repeat, read } of vectors.texts) {
-    const body = hex
-      ? Uint8Array.from(hex.match(/../g), (byte) => parseInt(byte, 16))
-      : new TextEncoder().encode(text ?? repeat.map(([part, times]) => part.repeat(times)).join(""));
-    const error = await refusal(() => decodeJson(body));
-    expect(
-      `reading ${text ?? hex ?? repeat}`,
-      [error === null, error?.name ?? null],
-      [read, read ? null : "BadResponse"],
-    );
-  }
-  const source = (hex) => {
-    const bytes = (hex.match(/../g) ?? []).map((byte) => parseInt(byte, 16));
-    return { rest: bytes, fill: (into) => into.set(bytes.splice(0, into.length)) };
-  };
   for (const { below, bytes, drawn } of vectors.uniform) {
     const { rest, fill } = source(bytes);
     const found = drawn.map(() => String(uniform(fill)(BigInt(below))));
@@ -102,14 +127,42 @@ async (vectors) => {
     const found = question(query).sample(cell, uniform(fill));
     expect(`drawn for ${query}`, [found, rest.length], [answer, 0]);
   }
+}
+
+/** @type {(vectors: Vectors, expect: Expect) => Promise<void>} */
+async function checkTexts(vectors, expect) {
+  for (const { json, micro, reason } of vectors.epsilons) {
+    const { found, error } = await outcome(() => Number(parseMicro(decodeJson(json))));
+    expect(`epsilon ${json}`, [found, error?.message ?? null], [micro, reason]);
+  }
+  for (const { text, hex, repeat = [], read } of vectors.texts) {
+    const written = text ?? repeat.map(([part, times]) => part.repeat(times)).join("");
+    const body = hex ? Uint8Array.from(unhex(hex)) : new TextEncoder().encode(written);
+    const { error } = await outcome(() => decodeJson(body));
+    expect(
+      `reading ${text ?? hex ?? repeat}`,
+      [error === null, error?.name ?? null],
+      [read, read ? null : "BadResponse"],
+    );
+  }
+  for (const { url, server } of vectors.addresses) {
+    const { found } = await outcome(() => parseAddress(url));
+    expect(`address ${url}`, found, server);
+  }
+}
+
+/** @type {(vectors: Vectors, expect: Expect) => Promise<void>} */
+async function checkMessages(vectors, expect) {
+  for (const { body, error, reason } of vectors.tickets) {
+    const refusal = (await outcome(() => parseTicket(decodeJson(body)))).error;
+    expect(`refusal of ${body.slice(0, 300)}`, [refusal?.name, refusal?.message], [error, reason]);
+  }
   for (const { body, micro } of vectors.terms) {
-    let found = null;
-    const error = await refusal(() => (found = parseTerms(decodeJson(body)).microEpsilon));
+    const { found, error } = await outcome(() => parseTerms(decodeJson(body)).microEpsilon);
     expect(`terms ${body}`, [found, error?.name ?? null], [micro, micro === null ? "BadResponse" : null]);
   }
   for (const { body, receipt } of vectors.receipts) {
-    let found = null;
-    const error = await refusal(() => (found = parseReceipt(decodeJson(body))));
+    const { found, error } = await outcome(() => parseReceipt(decodeJson(body)));
     expect(
       `receipt ${body.slice(0, 300)}`,
       [found, error?.name ?? null],
@@ -117,76 +170,152 @@ async (vectors) => {
     );
   }
   for (const { body, name } of vectors.problems) {
-    expect(`problem ${body}`, parseProblem(400, body).reason, name);
+    expect(`problem ${body}`, parseProblem(400, new TextEncoder().encode(body)).reason, name);
   }
-  const [ownFetch, ownRandom] = [globalThis.fetch, crypto.getRandomValues];
-  for (const { name, value, bytes, runs, ledger: last } of vectors.flows) {
-    const server = "https://server.example";
-    const ledger = new Ledger({ name: `flow ${name}`, maxEpsilon: "10" });
-    const stored = async () => {
-      const entry = await ledger.find(server, "c");
-      if (entry === null) {
-        return null;
-      }
-      const { state, query, ticket, answer, retryKey, receipt } = entry;
-      return { state, micro_epsilon: query.microEpsilon, ticket, answer, retry_key: veiled(retryKey), receipt };
-    };
-    const keys = new Set();
-    const veiled = (key) => {
-      keys.add(key ?? "");
-      return /^[!-~]{16,128}$/.test(key) ? "*" : key;
-    };
-    const { fill } = source(bytes);
-    // 24 bytes at once are the retry key's, which the vectors do not tell.
-    crypto.getRandomValues = (into) => (into.length === 24 ? ownRandom.call(crypto, into) : fill(into));
-    for (const [number, { steps, outcome }] of runs.entries()) {
-      const script = [...steps];
-      const what = `flow ${name}, run ${number}`;
-      const found = await new Promise((end) => {
-        globalThis.fetch = async (url, { method, body }) => {
-          const step = script.shift();
-          const request = `${method} ${url.slice(server.length)}`;
-          const sent = body === undefined ? null : JSON.parse(body);
-          if (sent?.retry_key !== undefined) {
-            sent.retry_key = veiled(sent.retry_key);
-          }
-          expect(what, [request, sent, await stored()], [step?.request, step?.body, step?.ledger]);
-          if (step?.reply === "killed") {
-            end("killed");
-            return new Promise(() => {});
-          }
-          if (step === undefined || step.reply === "lost") {
-            throw new TypeError("the connection failed");
-          }
-          return new Response(step.reply.body, { status: step.reply.status });
-        };
-        new Client(server, { ledger, retry: { first: 0.001 } }).answer("c", value).then(
-          () => end("receipt"),
-          (error) => end(error.name),
-        );
-      });
-      expect(what, [found, script.length], [outcome, 0]);
-    }
-    expect(`flow ${name}, afterwards`, await stored(), last);
-    keys.delete("");
-    expect(`flow ${name}, retry keys`, keys.size <= 1, true);
-    await ledger.close();
+}
+
+/** @type {(vectors: Vectors, expect: Expect) => Promise<void>} */
+async function checkPrices(vectors, expect) {
+  for (const { terms, ticket, epsilon, error, reason } of vectors.prices) {
+    const chosen = epsilon === null ? null : Number(parseMicro(epsilon));
+    const price = priceOf(parseTerms(decodeJson(terms)));
+    const refusal = (await outcome(() => checkQuestion(price, parseTicket(decodeJson(ticket)).query, chosen))).error;
+    expect(`price of ${terms} for ${ticket}`, [refusal?.name ?? null, refusal?.message ?? null], [error, reason]);
   }
-  globalThis.fetch = ownFetch;
-  crypto.getRandomValues = ownRandom;
-  for (const { levels, rho, epsilon } of vectors.gaussian) {
-    expect(`gaussian ${levels} ${rho}`, epsilonText(leastMicroEpsilon(levels, Number(parseMicro(rho)))), epsilon);
+  for (const { told, now, reason } of vectors.raised) {
+    const [before, after] = [parseTerms(decodeJson(told)), parseTerms(decodeJson(now))];
+    const { error } = await outcome(() => checkKept(priceOf(before), after));
+    expect(`raised from ${told} to ${now}`, error?.message ?? null, reason);
   }
   for (const [number, { max_epsilon, max_epsilon_per_server, charges }] of vectors.ledgers.entries()) {
     const caps = { maxEpsilon: max_epsilon, maxEpsilonPerServer: max_epsilon_per_server };
     const ledger = new Ledger({ name: `vectors ${number}`, ...caps });
     for (const { server, collection, epsilon, refused, spent } of charges) {
       const text = `{"mechanism": "laplace", "low": 0, "high": 1, "levels": 4, "epsilon": "${epsilon}"}`;
-      const error = await refusal(() => ledger.charge(server, collection, "t", question(text)));
+      const { error } = await outcome(() => ledger.charge(server, collection, "t", question(text)));
       const found = error?.message.replace("maxEpsilon", "max_epsilon") ?? null;
       expect(`charge of ${epsilon}`, [found, await ledger.spent()], [refused, spent]);
     }
     await ledger.close();
   }
+}
+
+/** A flow's requests, replies and ledger, with a network and a generator that follow its script. */
+class Rehearsal {
+  #server = "https://server.example";
+  #flow;
+  #expect;
+  #ledger;
+  #keys = new Set();
+
+  /**
+   * @param {Flow} flow
+   * @param {Expect} expect
+   */
+  constructor(flow, expect) {
+    this.#flow = flow;
+    this.#expect = expect;
+    this.#ledger = new Ledger({ name: `flow ${flow.name}`, maxEpsilon: "10" });
+  }
+
+  async play() {
+    const { name, bytes, runs, ledger: last } = this.#flow;
+    const [ownFetch, ownRandom] = [globalThis.fetch, crypto.getRandomValues];
+    const { fill } = source(bytes);
+    crypto.getRandomValues = (into) => {
+      // 24 bytes at once are the retry key's, which the vectors do not tell.
+      if (into instanceof Uint8Array && into.length !== 24) fill(into);
+      else ownRandom.call(crypto, into);
+      return into;
+    };
+    for (const [number, { steps, outcome }] of runs.entries()) {
+      const script = [...steps];
+      const what = `flow ${name}, run ${number}`;
+      this.#expect(what, [await this.#answer(what, script), script.length], [outcome, 0]);
+    }
+    globalThis.fetch = ownFetch;
+    crypto.getRandomValues = ownRandom;
+    this.#expect(`flow ${name}, afterwards`, await this.#stored(), last);
+    this.#expect(`flow ${name}, retry keys`, this.#keys.size <= 1, true);
+    await this.#ledger.close();
+  }
+
+  /**
+   * How a run ends: `receipt`, `killed`, or the name of the client's error.
+   *
+   * @type {(what: string, script: Step[]) => Promise<string>}
+   */
+  #answer(what, script) {
+    return new Promise((end) => {
+      globalThis.fetch = (url, request) => this.#reply(what, script.shift(), String(url), request, end);
+      new Client(this.#server, { ledger: this.#ledger, retry: { first: 0.001 } })
+        .answer("c", this.#flow.value)
+        .then(() => end("receipt"))
+        .catch((error) => end(error.name));
+    });
+  }
+
+  /**
+   * @param {string} what
+   * @param {Step | undefined} step
+   * @param {string} url
+   * @param {RequestInit | undefined} request
+   * @param {(outcome: string) => void} end
+   * @returns {Promise<Response>}
+   */
+  async #reply(what, step, url, request, end) {
+    /** @type {{ retry_key?: string } | null} */
+    const sent = typeof request?.body === "string" ? JSON.parse(request.body) : null;
+    if (sent?.retry_key !== undefined) {
+      sent.retry_key = this.#veiled(sent.retry_key);
+    }
+    const asked = `${request?.method} ${url.slice(this.#server.length)}`;
+    this.#expect(what, [asked, sent, await this.#stored()], [step?.request, step?.body, step?.ledger]);
+    if (step?.reply === "killed") {
+      end("killed");
+      return new Promise(() => {});
+    }
+    if (step === undefined || step.reply === "lost") {
+      throw new TypeError("the connection failed");
+    }
+    return new Response(step.reply.body, { status: step.reply.status });
+  }
+
+  async #stored() {
+    const entry = await this.#ledger.find(this.#server, "c");
+    return entry && this.#told(entry);
+  }
+
+  /** @param {Entry} entry */
+  #told({ state, query, ticket, answer, retryKey, receipt }) {
+    const key = retryKey === null ? null : this.#veiled(retryKey);
+    return { state, micro_epsilon: query.microEpsilon, ticket, answer, retry_key: key, receipt };
+  }
+
+  /** @param {string} key */
+  #veiled(key) {
+    this.#keys.add(key);
+    return /^[!-~]{16,128}$/.test(key) ? "*" : key;
+  }
+}
+
+/** @param {Vectors} vectors */
+export async function check(vectors) {
+  /** @type {string[]} */
+  const failures = [];
+  /** @type {Expect} */
+  const expect = (what, found, wanted) => {
+    if (JSON.stringify(found) !== JSON.stringify(wanted)) {
+      failures.push(`${what}: ${JSON.stringify(found)}, not ${JSON.stringify(wanted)}`);
+    }
+  };
+  checkQuestions(vectors, expect);
+  checkDraws(vectors, expect);
+  await checkTexts(vectors, expect);
+  await checkMessages(vectors, expect);
+  await checkPrices(vectors, expect);
+  for (const flow of vectors.flows) {
+    await new Rehearsal(flow, expect).play();
+  }
   return failures;
-};
+}

@@ -3,6 +3,8 @@
  * question's channel leaves: no request, stored entry or error ever holds the value.
  */
 
+/** @import { AnswerOptions, ClientLedger, Entry, Epsilon, Price, Retry, Terms } from "./dither.d.ts" */
+
 import { epsilonText, parseMicro } from "./epsilon.js";
 import {
   AlreadyAnswered,
@@ -28,9 +30,15 @@ const MANY_CELLS = 8; // from so many cells on drawing takes longer, and so does
 export class Client {
   #retry;
 
-  /** `url` is https, or on this machine; `retry` may have `attempts`, `first` and `longest`, the last two in seconds. */
+  /**
+   * `url` is https, or on this machine; `retry` may have `attempts`, `first` and `longest`, the last two in seconds.
+   *
+   * @param {string} url
+   * @param {{ ledger?: ClientLedger, retry?: Retry }} options
+   */
   constructor(url, { ledger = new Ledger(), retry = {} } = {}) {
     this.server = parseAddress(url);
+    /** @type {ClientLedger} */
     this.ledger = ledger;
     this.#retry = retry;
   }
@@ -38,14 +46,11 @@ export class Client {
   /**
    * What the collection is and which ε it costs, which the ledger keeps: its price cannot rise any more. Throws
    * `InvalidAddress`, `LedgerError` and `ServerError`.
+   *
+   * @param {string} collection
    */
   async terms(collection) {
-    const response = await this.#exchange("GET", collectionPath(collection));
-    if (response.status !== 200) {
-      throw parseProblem(response.status, response.body);
-    }
-    const terms = parseTerms(decodeJson(response.body));
-    checkKept(await this.ledger.keepPrice(this.server, collection, priceOf(terms)), terms);
+    const { terms } = await this.#told(collection);
     return terms;
   }
 
@@ -56,11 +61,15 @@ export class Client {
    * regard to the value; `invitation` is the code where `admission` is `invite`. Resolves to the entry, with its
    * `query`, `answer` and `receipt`. Throws `InvalidValue`, `InvalidAddress` and `InvalidEpsilon` before anything is
    * sent, `InvalidQuery`, `LedgerError` and `ServerError`.
+   *
+   * @param {string} collection
+   * @param {number} value
+   * @param {AnswerOptions} options
    */
   async answer(collection, value, { maxEpsilon = null, epsilon = null, invitation = null } = {}) {
     checkValue(value);
     const path = collectionPath(collection, "tickets");
-    const [told, chosen] = [maxEpsilon, epsilon].map((amount) => (amount === null ? null : Number(parseMicro(amount))));
+    const [told, chosen] = [micro(maxEpsilon), micro(epsilon)];
     if (invitation !== null && !SECRET.test(invitation)) {
       throw new InvalidAddress("an invitation has only printable ASCII characters and no blanks, at most 128");
     }
@@ -82,7 +91,11 @@ export class Client {
     return this.#send(entry);
   }
 
-  /** Sends the answer that the ledger holds for the collection; null if it holds none. */
+  /**
+   * Sends the answer that the ledger holds for the collection; null if it holds none.
+   *
+   * @param {string} collection
+   */
   async sendStored(collection) {
     const entry = await this.find(collection);
     return entry === null || entry.state === "charged" ? null : this.#send(entry);
@@ -90,6 +103,7 @@ export class Client {
 
   /** Sends every stored answer to this server: a Map from collection to entry or error. Throws `Unreachable`. */
   async resume() {
+    /** @type {Map<string, Entry | DitherError>} */
     const outcomes = new Map();
     for (const entry of await this.ledger.unsent(this.server)) {
       try {
@@ -104,23 +118,42 @@ export class Client {
     return outcomes;
   }
 
-  /** The ledger's entry, or null; for a server with a path, also one from when paths were not told apart. */
+  /**
+   * The ledger's entry, or null; for a server with a path, also one from when paths were not told apart.
+   *
+   * @param {string} collection
+   */
   async find(collection) {
     const origin = originOf(this.server);
     const entry = await this.ledger.find(this.server, collection);
     return entry === null && origin !== this.server ? this.ledger.find(origin, collection) : entry;
   }
 
-  async #price(collection) {
-    const known = await this.ledger.price(this.server, collection);
-    if (known !== null) {
-      return known;
+  /** @type {(collection: string) => Promise<{ terms: Terms, price: Price }>} */
+  async #told(collection) {
+    const response = await this.#exchange("GET", collectionPath(collection));
+    if (response.status !== 200) {
+      throw parseProblem(response.status, response.body);
     }
-    await this.terms(collection);
-    return this.ledger.price(this.server, collection);
+    const terms = parseTerms(decodeJson(response.body));
+    const price = await this.ledger.keepPrice(this.server, collection, priceOf(terms));
+    checkKept(price, terms);
+    return { terms, price };
   }
 
+  /** @type {(collection: string) => Promise<Price>} */
+  async #price(collection) {
+    return (await this.ledger.price(this.server, collection)) ?? (await this.#told(collection)).price;
+  }
+
+  /**
+   * @param {string} path
+   * @param {string} collection
+   * @param {number | null} chosen
+   * @param {string | null} invitation
+   */
   async #ticket(path, collection, chosen, invitation) {
+    /** @type {{ epsilon?: number, invitation?: string, retry_key?: string }} */
     const asked = chosen === null ? {} : { epsilon: Number(epsilonText(chosen)) };
     if (invitation !== null) {
       asked.invitation = invitation;
@@ -133,7 +166,11 @@ export class Client {
     return parseTicket(decodeJson(response.body));
   }
 
-  /** Sends the stored answer of a drawn entry: always the same bytes. */
+  /**
+   * Sends the stored answer of a drawn entry: always the same bytes.
+   *
+   * @param {Entry} entry
+   */
   async #send(entry) {
     const { server, collection, ticket, answer, retryKey, state } = entry;
     if (state === "sent") {
@@ -166,14 +203,21 @@ export class Client {
     throw problem;
   }
 
+  /** @type {(method: string, path: string, body?: string) => ReturnType<typeof exchange>} */
   #exchange(method, path, body) {
     return exchange(method, this.server + path, body, this.#retry);
   }
 }
 
+/** @param {Epsilon | null} amount */
+function micro(amount) {
+  return amount === null ? null : Number(parseMicro(amount));
+}
+
+/** @type {(price: number, told: number | null) => void} */
 function checkTold(price, told) {
   if (told !== null && price > told) {
-    const [costs, most] = [price, told].map(epsilonText);
+    const [costs, most] = [epsilonText(price), epsilonText(told)];
     throw new OverCap(`an answer to this collection costs ε = ${costs}, more than the ε = ${most} that you were told`);
   }
 }

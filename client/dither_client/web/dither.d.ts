@@ -3,13 +3,15 @@
 /** ε as a person writes it; a number stands for the shortest decimal that prints it. */
 export type Epsilon = string | number;
 
+export type Mechanism = "laplace" | "randomized_response" | "staircase" | "gaussian";
+
 export type Transform = "identity" | "log";
 
 /** Uniform on `0..n-1`, for `n >= 1n`. */
 export type RandBelow = (n: bigint) => bigint;
 
 export interface Query {
-  readonly mechanism: "laplace" | "randomized_response" | "staircase" | "gaussian";
+  readonly mechanism: Mechanism;
   readonly transform: Transform;
   readonly microEpsilon: number;
   /** ρ of zero-concentrated differential privacy, where the mechanism states one. */
@@ -122,6 +124,12 @@ export class Ledger {
   close(): Promise<void>;
 }
 
+/** What a client needs of a ledger. */
+export type ClientLedger = Pick<
+  Ledger,
+  "find" | "charge" | "draw" | "markSent" | "markExpired" | "retryKey" | "price" | "keepPrice" | "unsent"
+>;
+
 export interface Retry {
   attempts?: number;
   /** Seconds. */
@@ -141,10 +149,10 @@ export interface AnswerOptions {
 
 export class Client {
   /** `url` is https, or http on this machine. Throws `InvalidAddress`. */
-  constructor(url: string, options?: { ledger?: Ledger; retry?: Retry });
+  constructor(url: string, options?: { ledger?: ClientLedger; retry?: Retry });
   /** The server's address in its one spelling, by which the ledger knows it. */
   readonly server: string;
-  readonly ledger: Ledger;
+  readonly ledger: ClientLedger;
   terms(collection: string): Promise<Terms>;
   /** The ledger's entry for a collection of this server. */
   find(collection: string): Promise<Entry | null>;
@@ -156,7 +164,9 @@ export class Client {
   resume(): Promise<Map<string, Entry | DitherError>>;
 }
 
-export class DitherError extends Error {}
+export class DitherError extends Error {
+  constructor(message: string);
+}
 export class InvalidEpsilon extends DitherError {}
 export class InvalidValue extends DitherError {}
 export class InvalidQuery extends DitherError {}
@@ -164,6 +174,7 @@ export class InvalidAddress extends DitherError {}
 export class LedgerError extends DitherError {}
 export class OverCap extends LedgerError {}
 export class AlreadyAnswered extends LedgerError {
+  constructor(message: string, receipt?: string | null);
   readonly receipt: string | null;
 }
 export class AnswerExpired extends LedgerError {}
@@ -171,6 +182,7 @@ export class ServerError extends DitherError {}
 export class Unreachable extends ServerError {}
 export class BadResponse extends ServerError {}
 export class Problem extends ServerError {
+  constructor(status: number, type: string, detail: string);
   readonly status: number;
   readonly type: string;
   /** The cause alone, such as `ticket-expired`. */
@@ -178,7 +190,7 @@ export class Problem extends ServerError {
 }
 
 /** Strict JSON: objects become Maps, and numbers keep the text that wrote them. Throws `BadResponse`. */
-export function decodeJson(text: string): unknown;
+export function decodeJson(text: string | Uint8Array): unknown;
 /** A reply to a request for a ticket, decoded. Throws `BadResponse` and `InvalidQuery`. */
 export function parseTicket(data: unknown): Ticket;
 /** A question, decoded. Throws `InvalidQuery` for what no honest server would ask. */
@@ -196,4 +208,9 @@ export const systemRandbelow: RandBelow;
 export function questionText(query: Query): string;
 export function answerText(query: Query, answer: number): string;
 /** Who would most likely, and who least likely, have sent this answer. */
-export function odds(query: Query, answer: number): { who: string; probability: number }[];
+export function odds(query: Query, answer: number): [Odds, Odds];
+/** Whoever they are, they send an answer with this probability. */
+export interface Odds {
+  who: string;
+  probability: number;
+}

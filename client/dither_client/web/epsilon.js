@@ -10,6 +10,8 @@ const MAX_TEXT = 64;
 /**
  * Micro-ε of the decimal that `value` writes: a JSON number, a decimal string, or a number, which stands for the
  * shortest decimal that prints it. Throws `InvalidEpsilon` unless it is above 0 and has at most six decimals.
+ *
+ * @param {unknown} value
  */
 export function parseMicro(value, name = "epsilon") {
   const { sign, whole, fraction, exponent } = parts(written(value, name), name);
@@ -28,6 +30,7 @@ export function parseMicro(value, name = "epsilon") {
   return digits / unit;
 }
 
+/** @type {(text: string, name: string) => ReturnType<typeof numberParts>} */
 function parts(text, name) {
   if (text.length > MAX_TEXT) {
     throw new InvalidEpsilon(`${name} must be written in at most ${MAX_TEXT} characters`);
@@ -39,6 +42,7 @@ function parts(text, name) {
   }
 }
 
+/** @type {(value: unknown, name: string) => string} */
 function written(value, name) {
   if (value instanceof JsonNumber) {
     return value.text;
@@ -52,7 +56,11 @@ function written(value, name) {
   return value;
 }
 
-/** Micro-ε for people: `"0.1"`, `"2"`. */
+/**
+ * Micro-ε for people: `"0.1"`, `"2"`.
+ *
+ * @param {number | bigint} micro
+ */
 export function epsilonText(micro) {
   const whole = BigInt(micro);
   const fraction = String(whole % 1_000_000n)
@@ -61,7 +69,12 @@ export function epsilonText(micro) {
   return String(whole / 1_000_000n) + (fraction && `.${fraction}`);
 }
 
-/** The rational that `micro` millionths are, as `[numerator, denominator]` in lowest terms. */
+/**
+ * The rational that `micro` millionths are, as `[numerator, denominator]` in lowest terms.
+ *
+ * @param {number} micro
+ * @returns {[bigint, bigint]}
+ */
 export function rational(micro) {
   let [a, b] = [BigInt(micro), 1_000_000n];
   while (b !== 0n) {

@@ -17,8 +17,10 @@
  */
 
 export class DitherError extends Error {
-  get name() {
-    return this.constructor.name;
+  /** @param {string} message */
+  constructor(message) {
+    super(message);
+    this.name = new.target.name;
   }
 }
 
@@ -35,7 +37,12 @@ export class LedgerError extends DitherError {}
 export class OverCap extends LedgerError {}
 
 export class AlreadyAnswered extends LedgerError {
-  /** `receipt` is that of the answer, or null if the ledger does not hold it. */
+  /**
+   * `receipt` is that of the answer, or null if the ledger does not hold it.
+   *
+   * @param {string} message
+   * @param {string | null} receipt
+   */
   constructor(message, receipt = null) {
     super(message);
     this.receipt = receipt;
@@ -52,6 +59,11 @@ export class BadResponse extends ServerError {}
 
 /** `status` is the HTTP status, `type` the URI that names the cause, `reason` the cause alone: `ticket-expired`. */
 export class Problem extends ServerError {
+  /**
+   * @param {number} status
+   * @param {string} type
+   * @param {string} detail
+   */
   constructor(status, type, detail) {
     super(detail);
     this.status = status;

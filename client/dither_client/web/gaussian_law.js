@@ -7,6 +7,8 @@
 
 import { squareRoot } from "./sampling.js";
 
+/** @typedef {[bigint, bigint]} Bounds */
+
 const BITS = 320n;
 const ONE = 1n << BITS;
 const EXPONENTIAL_ERROR = 1n << 32n;
@@ -14,15 +16,18 @@ const MICRO = 1_000_000n;
 const MOST = 100_000_000n; // micro-ε: no question with ρ of at most 50 and at most 1,024 levels has more
 const STEEP = 52; // terms: at rates of 1/16 and more the next weight is below exp(-169)
 
-/** The least micro-ε that is surely no less than the pure ε of `levels` levels at `microRho`. */
+/**
+ * The least micro-ε that is surely no less than the pure ε of `levels` levels at `microRho`.
+ *
+ * @type {(levels: number, microRho: number) => number}
+ */
 export function leastMicroEpsilon(levels, microRho) {
-  const { tails } = tailBounds(levels, microRho);
-  const [first, last] = [tails[0][1], tails.at(-1)[0]];
+  const { first, last } = tailBounds(levels, microRho);
   let [low, high] = [0n, MOST];
   while (high - low > 1n) {
     const middle = (low + high) / 2n;
     const [, decay] = exponential(middle, MICRO);
-    if (timesUp(decay, first) <= last) {
+    if (timesUp(decay, first[1]) <= last[0]) {
       high = middle;
     } else {
       low = middle;
@@ -31,29 +36,41 @@ export function leastMicroEpsilon(levels, microRho) {
   return Number(high);
 }
 
-/** `tails[d]` is `P(Z ≥ d)` for `d = 0..levels`, `inner[d]` is `P(Z = d)` for `d = 0..levels - 1`. */
+/**
+ * `tails[d]` is `P(Z ≥ d)` for `d = 0..levels`, `inner[d]` is `P(Z = d)` for `d = 0..levels - 1`.
+ *
+ * @type {(levels: number, microRho: number) => { tails: number[], inner: number[] }}
+ */
 export function clippedLaw(levels, microRho) {
-  const { tails, total } = tailBounds(levels, microRho);
+  const { tails, inner, total } = tailBounds(levels, microRho);
+  /** @param {bigint} weight */
   const probability = (weight) => Number((weight << 200n) / total[0]) / 2 ** 200;
-  return {
-    tails: tails.map(([lower]) => probability(lower)),
-    inner: tails.slice(1).map(([lower], d) => probability(tails[d][0] - lower)),
-  };
+  return { tails: tails.map(([lower]) => probability(lower)), inner: inner.map(([, upper]) => probability(upper)) };
 }
 
-/** Bounds of `T(d) = Σ_{z ≥ d} exp(-a z²)` for `d = 0..levels`, and of the sum over all z. */
+/**
+ * Bounds of `T(d) = Σ_{z ≥ d} exp(-a z²)` for `d = 0..levels`, of the first and the last of them, of `exp(-a z²)` for
+ * `z = 0..levels - 1`, and of the sum over all z.
+ *
+ * @type {(levels: number, microRho: number) => { tails: Bounds[], first: Bounds, last: Bounds, inner: Bounds[], total: Bounds }}
+ */
 function tailBounds(levels, microRho) {
+  /** @type {[bigint, bigint]} */
   const rate = [BigInt(microRho), MICRO * BigInt(levels) ** 2n];
   const total = totalBounds(...rate);
-  let [lower, upper] = [(total[0] + ONE) / 2n, (total[1] + ONE + 1n) / 2n]; // the weights are symmetric, that of 0 is 1
-  const tails = [[lower, upper]];
-  for (const weight of weights(...rate, levels)) {
-    [lower, upper] = [lower - weight[1], upper - weight[0]];
-    tails.push([lower, upper]);
+  const inner = weights(...rate, levels);
+  /** @type {Bounds} */
+  const first = [(total[0] + ONE) / 2n, (total[1] + ONE + 1n) / 2n]; // the weights are symmetric, that of 0 is 1
+  let last = first;
+  const tails = [first];
+  for (const [lower, upper] of inner) {
+    last = [last[0] - upper, last[1] - lower];
+    tails.push(last);
   }
-  return { tails, total };
+  return { tails, first, last, inner, total };
 }
 
+/** @type {(numerator: bigint, denominator: bigint) => Bounds} */
 function totalBounds(numerator, denominator) {
   if (16n * numerator < denominator) {
     // Poisson's formula: sqrt(π/a) (1 + 2 Σ_{k ≥ 1} exp(-π² k² / a)), and that sum is below exp(-157) < 2^-226 here.
@@ -62,16 +79,23 @@ function totalBounds(numerator, denominator) {
     const upper = squareRoot((upperPi * ONE * denominator) / numerator + 1n) + 1n;
     return [lower, upper + (upper >> 224n) + 1n];
   }
-  const terms = weights(numerator, denominator, STEEP + 1).slice(1);
-  const sum = (side) => terms.reduce((total, weight) => total + weight[side], 0n);
+  let [lower, upper, last] = [0n, 0n, 0n];
+  for (const weight of weights(numerator, denominator, STEEP + 1).slice(1)) {
+    [lower, upper, last] = [lower + weight[0], upper + weight[1], weight[1]];
+  }
   // Weights fall faster than by halves from there on: the rest is below the last one.
-  return [ONE + 2n * sum(0), ONE + 2n * (sum(1) + terms.at(-1)[1])];
+  return [ONE + 2n * lower, ONE + 2n * (upper + last)];
 }
 
-/** `exp(-a z²)` for `z = 0, …, count - 1`, each from the one before by the factor `exp(-a (2z + 1))`. */
+/**
+ * `exp(-a z²)` for `z = 0, …, count - 1`, each from the one before by the factor `exp(-a (2z + 1))`.
+ *
+ * @type {(numerator: bigint, denominator: bigint, count: number) => Bounds[]}
+ */
 function weights(numerator, denominator, count) {
   let factor = exponential(numerator, denominator);
   const square = exponential(2n * numerator, denominator);
+  /** @type {Bounds} */
   let weight = [ONE, ONE];
   return Array.from({ length: count }, () => {
     const current = weight;
@@ -81,10 +105,12 @@ function weights(numerator, denominator, count) {
   });
 }
 
+/** @type {(first: Bounds, second: Bounds) => Bounds} */
 function product(first, second) {
   return [(first[0] * second[0]) >> BITS, timesUp(first[1], second[1])];
 }
 
+/** @type {(first: bigint, second: bigint) => bigint} */
 function timesUp(first, second) {
   return ((first * second) >> BITS) + 1n;
 }
@@ -92,6 +118,8 @@ function timesUp(first, second) {
 /**
  * `exp(-x)` for a rational `x >= 0`. Taylor's series at `x / 2^k`, at most 1/256, errs by fewer than 64 units; each of
  * the `k` squarings at most doubles that and adds two units, and `k` is below 20.
+ *
+ * @type {(numerator: bigint, denominator: bigint) => Bounds}
  */
 function exponential(numerator, denominator) {
   let halvings = 0n;
@@ -109,12 +137,17 @@ function exponential(numerator, denominator) {
   return [value > EXPONENTIAL_ERROR ? value - EXPONENTIAL_ERROR : 0n, value + EXPONENTIAL_ERROR];
 }
 
-/** π by Machin's formula, `16 arctan(1/5) - 4 arctan(1/239)`: 300 terms err by less than a unit each. */
+/**
+ * π by Machin's formula, `16 arctan(1/5) - 4 arctan(1/239)`: 300 terms err by less than a unit each.
+ *
+ * @returns {Bounds}
+ */
 function piBounds() {
   const pi = 16n * arctanOfInverse(5n) - 4n * arctanOfInverse(239n);
   return [pi - EXPONENTIAL_ERROR, pi + EXPONENTIAL_ERROR];
 }
 
+/** @param {bigint} n */
 function arctanOfInverse(n) {
   let sum = 0n;
   for (let [power, k] = [ONE / n, 1n]; power !== 0n; power = -power / (n * n), k += 2n) {

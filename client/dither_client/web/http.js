@@ -1,5 +1,7 @@
 /** Requests to one server: https, or http on this very machine; at most a megabyte of a response; the same bytes again. */
 
+/** @import { Retry } from "./dither.d.ts" */
+
 import { BadResponse, InvalidAddress, Unreachable } from "./errors.js";
 
 const ID = /^[A-Za-z0-9_-]{1,128}$/;
@@ -9,7 +11,11 @@ const PATH = /^(\/[A-Za-z0-9._~-]+)*$/;
 const MAX_BODY = 1 << 20;
 const TIMEOUT = 120_000;
 
-/** The server without its path, as ledgers knew it when paths were not told apart. */
+/**
+ * The server without its path, as ledgers knew it when paths were not told apart.
+ *
+ * @param {string} server
+ */
 export function originOf(server) {
   return server.split("/").slice(0, 3).join("/");
 }
@@ -17,6 +23,8 @@ export function originOf(server) {
 /**
  * What the ledger knows a server by and paths are appended to. One server has one spelling: the host in lower case and
  * ASCII, without a dot at its end, no port where it is the scheme's own, and a path without slashes at its end.
+ *
+ * @param {string} url
  */
 export function parseAddress(url) {
   let parsed;
@@ -41,7 +49,12 @@ export function parseAddress(url) {
   return parsed.origin + path;
 }
 
-/** The path of a collection, or of what is below it. Throws `InvalidAddress` for what cannot be an id. */
+/**
+ * The path of a collection, or of what is below it. Throws `InvalidAddress` for what cannot be an id.
+ *
+ * @param {string} collection
+ * @param {string[]} rest
+ */
 export function collectionPath(collection, ...rest) {
   if (typeof collection !== "string" || !ID.test(collection)) {
     throw new InvalidAddress("a collection's id has only letters, digits, - and _");
@@ -53,6 +66,11 @@ export function collectionPath(collection, ...rest) {
  * `{status, body}` of a request that may be repeated: again after a failed connection, a status of 500 or above, or
  * 429. The wait before attempt n + 1 is drawn from `[1/2, 1] first 2^(n-1)` seconds, lengthened by Retry-After, and
  * never above `longest`. Throws `Unreachable`.
+ *
+ * @param {string} method
+ * @param {string} url
+ * @param {string} [body]
+ * @param {Retry} retry
  */
 export async function exchange(method, url, body, { attempts = 6, first = 0.5, longest = 30 } = {}) {
   let response = null;
@@ -73,11 +91,18 @@ export async function exchange(method, url, body, { attempts = 6, first = 0.5, l
   return response;
 }
 
+/** @type {(seconds: number) => Promise<void>} */
 export function sleep(seconds) {
   return new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
 }
 
-/** The response, or null if the connection failed. */
+/**
+ * The response, or null if the connection failed.
+ *
+ * @param {string} method
+ * @param {string} url
+ * @param {string} [body]
+ */
 async function once(method, url, body) {
   try {
     const response = await fetch(url, {
@@ -102,7 +127,11 @@ async function once(method, url, body) {
   }
 }
 
-/** The body's bytes; reading ends at a megabyte, after unpacking. */
+/**
+ * The body's bytes; reading ends at a megabyte, after unpacking.
+ *
+ * @param {Response} response
+ */
 async function bounded(response) {
   const parts = [];
   let room = MAX_BODY;

@@ -1,5 +1,8 @@
 /** The mechanisms on a lattice: clip to an interval, round to one of its points, add integer noise, clip again. */
 
+/** @import { Asked } from "./query.js" */
+/** @import { Mechanism, RandBelow } from "./dither.d.ts" */
+
 import { epsilonText, rational } from "./epsilon.js";
 import { InvalidQuery } from "./errors.js";
 import { clippedLaw, leastMicroEpsilon } from "./gaussian_law.js";
@@ -10,31 +13,29 @@ import { discreteGaussian, discreteLaplace, systemRandbelow } from "./sampling.j
 const MAX_RHO = 50;
 
 /** `levels + 1` equally spaced points from `low` to `high`; the cell edges are the midpoints between them. */
-class IntervalQuery extends Query {
-  setInterval({ low, high, levels, transform }) {
-    this.levels = checkLevels(levels);
-    this.low = checkCoordinate("low", low);
-    this.high = checkCoordinate("high", high);
-    this.transform = checkTransform(transform);
-    const width = this.high - this.low;
-    if (this.low >= this.high) {
-      throw new InvalidQuery("low must be below high");
-    }
-    if (!Number.isFinite(width)) {
-      throw new InvalidQuery("the interval is too wide");
-    }
-    this.edges = Array.from({ length: this.levels }, (_, k) => this.low + width * ((2 * k + 1) / (2 * this.levels)));
-    if (!isIncreasing([this.low, ...this.edges, this.high])) {
-      throw new InvalidQuery("the interval is too narrow for its levels");
-    }
+export class IntervalQuery extends Query {
+  /**
+   * @param {Mechanism} mechanism
+   * @param {Asked & { low: number, high: number, levels: number }} asked
+   */
+  constructor(mechanism, { low, high, levels, ...asked }) {
+    super(mechanism, asked);
+    this.low = low;
+    this.high = high;
+    this.levels = levels;
   }
 
   get nAnswers() {
     return this.levels + 1;
   }
 
-  sample(cell, randbelow = systemRandbelow) {
-    const moved = BigInt(cell) + this.noise(randbelow);
+  /**
+   * The answer of whoever is in `cell`: moved by the noise, and clipped.
+   *
+   * @type {(cell: number, noise: bigint) => number}
+   */
+  moved(cell, noise) {
+    const moved = BigInt(cell) + noise;
     return moved < 0n ? 0 : moved > BigInt(this.levels) ? this.levels : Number(moved);
   }
 
@@ -43,6 +44,27 @@ class IntervalQuery extends Query {
   }
 }
 
+/** @param {Record<string, unknown>} fields */
+function checkInterval(fields) {
+  const levels = checkLevels(fields.levels);
+  const low = checkCoordinate("low", fields.low);
+  const high = checkCoordinate("high", fields.high);
+  const transform = checkTransform(fields.transform);
+  const width = high - low;
+  if (low >= high) {
+    throw new InvalidQuery("low must be below high");
+  }
+  if (!Number.isFinite(width)) {
+    throw new InvalidQuery("the interval is too wide");
+  }
+  const edges = Array.from({ length: levels }, (_, k) => low + width * ((2 * k + 1) / (2 * levels)));
+  if (!isIncreasing([low, ...edges, high])) {
+    throw new InvalidQuery("the interval is too narrow for its levels");
+  }
+  return { low, high, levels, edges, transform };
+}
+
+/** @param {unknown} levels */
 function checkLevels(levels) {
   if (!(levels instanceof JsonNumber && levels.isInteger)) {
     throw new InvalidQuery("levels must be an integer");
@@ -55,24 +77,27 @@ function checkLevels(levels) {
 
 /** Noise `P(Z = z)` proportional to `exp(-ε |z| / levels)`. */
 export class Laplace extends IntervalQuery {
-  mechanism = "laplace";
   static fields = ["low", "high", "levels"];
 
+  /** @param {Record<string, unknown>} fields */
   constructor(fields) {
-    super();
-    this.microEpsilon = checkEpsilon(fields.epsilon);
-    this.setInterval(fields);
+    super("laplace", { microEpsilon: checkEpsilon(fields.epsilon), ...checkInterval(fields) });
   }
 
+  /** @type {(cell: number, answer: number) => number} */
   probability(cell, answer) {
     const rate = this.microEpsilon / 1e6 / this.levels;
     const inner = 0 < answer && answer < this.levels;
     return Math.exp(-rate * Math.abs(cell - answer)) * (inner ? Math.tanh(rate / 2) : 1 / (1 + Math.exp(-rate)));
   }
 
-  noise(randbelow) {
+  /**
+   * @param {number} cell
+   * @param {RandBelow} randbelow
+   */
+  sample(cell, randbelow = systemRandbelow) {
     const [numerator, denominator] = rational(this.microEpsilon);
-    return discreteLaplace(numerator, denominator * BigInt(this.levels), randbelow);
+    return this.moved(cell, discreteLaplace(numerator, denominator * BigInt(this.levels), randbelow));
   }
 }
 
@@ -81,38 +106,50 @@ export class Laplace extends IntervalQuery {
  * which is what it costs: a question that states less is refused.
  */
 export class Gaussian extends IntervalQuery {
-  mechanism = "gaussian";
   static fields = ["low", "high", "levels", "rho"];
+  /** @type {ReturnType<typeof clippedLaw> | null} */
   #law = null;
+  #rho; // in millionths
 
+  /** @param {Record<string, unknown>} fields */
   constructor(fields) {
-    super();
-    this.setInterval(fields);
+    const interval = checkInterval(fields);
     const rho = micros(fields.rho, "rho");
-    this.microEpsilon = checkEpsilon(fields.epsilon);
+    const microEpsilon = checkEpsilon(fields.epsilon);
     if (rho > MAX_RHO * 1e6) {
       throw new InvalidQuery(`rho must be above 0 and at most ${MAX_RHO}`);
     }
-    this.microRho = Number(rho);
-    const least = leastMicroEpsilon(this.levels, this.microRho);
-    if (this.microEpsilon < least) {
-      const text = `the pure ε of ${this.levels} levels with this rho`;
+    const microRho = Number(rho);
+    const least = leastMicroEpsilon(interval.levels, microRho);
+    if (microEpsilon < least) {
+      const text = `the pure ε of ${interval.levels} levels with this rho`;
       throw new InvalidQuery(`epsilon must be at least ${epsilonText(least)}, ${text}`);
     }
+    super("gaussian", { microEpsilon, ...interval });
+    this.microRho = microRho;
+    this.#rho = microRho;
   }
 
+  /** @type {(cell: number, answer: number) => number} */
   probability(cell, answer) {
-    this.#law ??= clippedLaw(this.levels, this.microRho);
+    this.#law ??= clippedLaw(this.levels, this.#rho);
     const distance = Math.abs(cell - answer);
-    return 0 < answer && answer < this.levels ? this.#law.inner[distance] : this.#law.tails[distance];
+    const law = 0 < answer && answer < this.levels ? this.#law.inner : this.#law.tails;
+    return law[distance] ?? 0;
   }
 
-  noise(randbelow) {
-    const [numerator, denominator] = rational(this.microRho);
-    return discreteGaussian(BigInt(this.levels) ** 2n * denominator, 2n * numerator, randbelow);
+  /**
+   * @param {number} cell
+   * @param {RandBelow} randbelow
+   */
+  sample(cell, randbelow = systemRandbelow) {
+    const [numerator, denominator] = rational(this.#rho);
+    const [above, below] = [BigInt(this.levels) ** 2n * denominator, 2n * numerator];
+    return this.moved(cell, discreteGaussian(above, below, randbelow));
   }
 
+  /** @override */
   fields() {
-    return { ...super.fields(), rho: this.microRho / 1e6 };
+    return { ...super.fields(), rho: this.#rho / 1e6 };
   }
 }

@@ -12,8 +12,11 @@ const MAX_NUMBER = 64;
 const MAX_WHOLE = (1n << 128n) - 1n;
 const MAX_DEPTH = 32;
 
+/** @typedef {{ written: number, found: number }} Names how many the text writes, and how many are in its value */
+
 /** A number as it was written. */
 export class JsonNumber {
+  /** @param {string} text */
   constructor(text) {
     this.text = text;
   }
@@ -31,17 +34,24 @@ export class JsonNumber {
 /**
  * The parts of a number in the protocol's one grammar: `{sign, whole, fraction, exponent}`, as texts. Throws
  * `RangeError` for another text, a longer one, and one beyond a double.
+ *
+ * @param {string} text
  */
 export function numberParts(text) {
   const parts = text.length <= MAX_NUMBER ? NUMBER.exec(text) : null;
   if (parts === null || !Number.isFinite(Number(text))) {
     throw new RangeError("no number of the protocol");
   }
-  const [, sign, whole, fraction = "", exponent = "0"] = parts;
+  const [, sign = "", whole = "", fraction = "", exponent = "0"] = parts;
   return { sign, whole, fraction, exponent };
 }
 
-/** The value that a text, or its bytes, writes: objects are Maps, numbers `JsonNumber`s. Throws `BadResponse`. */
+/**
+ * The value that a text, or its bytes, writes: objects are Maps, numbers `JsonNumber`s. Throws `BadResponse`.
+ *
+ * @param {string | Uint8Array} body
+ * @returns {unknown}
+ */
 export function decodeJson(body) {
   try {
     const text = typeof body === "string" ? body : UTF_8.decode(body);
@@ -58,6 +68,7 @@ export function decodeJson(body) {
   }
 }
 
+/** @type {(token: string, names: Names) => string} */
 function tagged(token, names) {
   if (token === ":") {
     names.written += 1;
@@ -66,6 +77,7 @@ function tagged(token, names) {
   return token[0] === '"' ? `"s${token.slice(1)}` : `"n${token}"`;
 }
 
+/** @type {(value: unknown, room: number, names: Names) => unknown} */
 function untagged(value, room, names) {
   if (typeof value === "string") {
     return value[0] === "s" ? whole(value.slice(1)) : number(value.slice(1));
@@ -84,7 +96,11 @@ function untagged(value, room, names) {
   return new Map(entries.map(([name, item]) => [whole(name.slice(1)), untagged(item, room - 1, names)]));
 }
 
-/** A text without half of a surrogate pair. */
+/**
+ * A text without half of a surrogate pair.
+ *
+ * @param {string} text
+ */
 function whole(text) {
   if (/\p{Surrogate}/u.test(text)) {
     throw new RangeError("half of a surrogate pair");
@@ -92,6 +108,7 @@ function whole(text) {
   return text;
 }
 
+/** @param {string} text */
 function number(text) {
   numberParts(text);
   const read = new JsonNumber(text);

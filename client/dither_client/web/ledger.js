@@ -8,6 +8,8 @@
  * Every call is one transaction, also between tabs, and returns once that is stored.
  */
 
+/** @import { Charge, Entry, Epsilon, LedgerOptions, Price, Query, State } from "./dither.d.ts" */
+
 import { epsilonText, parseMicro } from "./epsilon.js";
 import { DitherError, LedgerError, OverCap } from "./errors.js";
 import { originOf } from "./http.js";
@@ -17,10 +19,25 @@ import { parseQuery } from "./queries.js";
 const [TOTAL, PER_SERVER, PER_ANSWER] = ["10", "5", "2"]; // unless a respondent sets a total
 const ALLOW_MORE = "set maxEpsilon to allow more";
 const BY_COLLECTION = "one_entry_for_a_collection";
-const STORES = ["entries", "retry_keys", "prices"];
+const [ENTRIES, RETRY_KEYS, PRICES] = ["entries", "retry_keys", "prices"];
+
+/**
+ * @typedef {object} Row an entry as it is stored
+ * @property {string} server
+ * @property {string} collection
+ * @property {State} state
+ * @property {number} micro_epsilon
+ * @property {number | null} micro_rho
+ * @property {string} ticket
+ * @property {string} query
+ * @property {number | null} answer
+ * @property {string | null} retry_key
+ * @property {string | null} receipt
+ */
 
 export class Ledger {
   #name;
+  /** @type {Promise<IDBDatabase> | null} */
   #database = null;
   #total;
   #perServer;
@@ -30,11 +47,13 @@ export class Ledger {
    * `maxEpsilon` caps what may be spent in all, `maxEpsilonPerServer` on any one server, `maxEpsilonPerAnswer` what one
    * answer may cost; they are of this object. Without `maxEpsilon` they are 10, 5 and 2; beside it, one that is left
    * out is no cap.
+   *
+   * @param {LedgerOptions} options
    */
   constructor({ name = "dither", maxEpsilon = null, maxEpsilonPerServer = null, maxEpsilonPerAnswer = null } = {}) {
     const [perServer, perAnswer] = maxEpsilon === null ? [PER_SERVER, PER_ANSWER] : [null, null];
     this.#name = name;
-    this.#total = cap(maxEpsilon ?? TOTAL, "maxEpsilon");
+    this.#total = parseMicro(maxEpsilon ?? TOTAL, "maxEpsilon");
     this.#perServer = cap(maxEpsilonPerServer ?? perServer, "maxEpsilonPerServer");
     this.#perAnswer = cap(maxEpsilonPerAnswer ?? perAnswer, "maxEpsilonPerAnswer");
   }
@@ -44,19 +63,31 @@ export class Ledger {
     return epsilonText(this.#total);
   }
 
-  /** The entry of a collection, or null. */
+  /**
+   * The entry of a collection, or null.
+   *
+   * @type {(server: string, collection: string) => Promise<Entry | null>}
+   */
   find(server, collection) {
-    return this.#transact("readonly", async (entries) => opened(await stored(entries, server, collection)));
+    return this.#transact("readonly", async (entries) => {
+      const row = await stored(entries, server, collection);
+      return row ? opened(row) : null;
+    });
   }
 
-  /** Spends the question's ε and stores ticket and question. If there is an entry, returns that and spends nothing. */
+  /**
+   * Spends the question's ε and stores ticket and question. If there is an entry, returns that and spends nothing.
+   *
+   * @type {(server: string, collection: string, ticket: string, query: Query) => Promise<Entry>}
+   */
   charge(server, collection, ticket, query) {
     return this.#transact("readwrite", async (entries) => {
       const found = await stored(entries, server, collection);
       if (found) {
         return opened(found);
       }
-      this.#check(query.microEpsilon, await reply(entries.getAll()), server);
+      this.#check(query.microEpsilon, await rows(entries), server);
+      /** @type {Row} */
       const entry = {
         server,
         collection,
@@ -74,22 +105,38 @@ export class Ledger {
     });
   }
 
-  /** Stores the answer of a charged entry with a new retry key, and returns the entry as it was stored first. */
+  /**
+   * Stores the answer of a charged entry with a new retry key, and returns the entry as it was stored first.
+   *
+   * @type {(server: string, collection: string, answer: number) => Promise<Entry>}
+   */
   draw(server, collection, answer) {
     return this.#advance(server, collection, "charged", { state: "drawn", answer, retry_key: newRetryKey() });
   }
 
-  /** Stores the receipt of a drawn entry. */
+  /**
+   * Stores the receipt of a drawn entry.
+   *
+   * @type {(server: string, collection: string, receipt: string) => Promise<Entry>}
+   */
   markSent(server, collection, receipt) {
     return this.#advance(server, collection, "drawn", { state: "sent", receipt });
   }
 
-  /** The answer of a drawn entry can never be sent. */
+  /**
+   * The answer of a drawn entry can never be sent.
+   *
+   * @type {(server: string, collection: string) => Promise<Entry>}
+   */
   markExpired(server, collection) {
     return this.#advance(server, collection, "drawn", { state: "expired" });
   }
 
-  /** What a ticket for an invitation is asked for with: random, and the same whenever it is asked for again. */
+  /**
+   * What a ticket for an invitation is asked for with: random, and the same whenever it is asked for again.
+   *
+   * @type {(server: string, collection: string) => Promise<string>}
+   */
   retryKey(server, collection) {
     return this.#transact("readwrite", async (_, keys) => {
       const found = await reply(keys.get([server, collection]));
@@ -102,14 +149,22 @@ export class Ledger {
     });
   }
 
-  /** The price of a collection that was kept, or null. */
+  /**
+   * The price of a collection that was kept, or null.
+   *
+   * @type {(server: string, collection: string) => Promise<Price | null>}
+   */
   price(server, collection) {
     return this.#transact("readonly", async (_, __, prices) => {
       return (await reply(prices.get([server, collection])))?.price ?? null;
     });
   }
 
-  /** Keeps what the terms say, and returns what was kept first: a price never changes. */
+  /**
+   * Keeps what the terms say, and returns what was kept first: a price never changes.
+   *
+   * @type {(server: string, collection: string, told: Price) => Promise<Price>}
+   */
   keepPrice(server, collection, told) {
     return this.#transact("readwrite", async (_, __, prices) => {
       const found = await reply(prices.get([server, collection]));
@@ -120,18 +175,26 @@ export class Ledger {
     });
   }
 
-  /** The drawn entries of a server, oldest first. */
+  /**
+   * The drawn entries of a server, oldest first.
+   *
+   * @type {(server: string) => Promise<Entry[]>}
+   */
   unsent(server) {
     return this.#transact("readonly", async (entries) => {
-      const all = await reply(entries.getAll());
+      const all = await rows(entries);
       return all.filter((entry) => entry.server === server && entry.state === "drawn").map(opened);
     });
   }
 
-  /** Every charge, oldest first: `{server, collection, epsilon, rho, state, receipt}`, amounts as decimals. */
+  /**
+   * Every charge, oldest first, amounts as decimals.
+   *
+   * @type {() => Promise<Charge[]>}
+   */
   entries() {
     return this.#transact("readonly", async (entries) =>
-      (await reply(entries.getAll())).map(({ server, collection, state, receipt, micro_epsilon, micro_rho }) => ({
+      (await rows(entries)).map(({ server, collection, state, receipt, micro_epsilon, micro_rho }) => ({
         server,
         collection,
         state,
@@ -142,9 +205,13 @@ export class Ledger {
     );
   }
 
-  /** ε spent in all, or on one server, as a decimal. */
+  /**
+   * ε spent in all, or on one server, as a decimal.
+   *
+   * @type {(server?: string | null) => Promise<string>}
+   */
   spent(server = null) {
-    return this.#transact("readonly", async (entries) => epsilonText(sum(await reply(entries.getAll()), server)));
+    return this.#transact("readonly", async (entries) => epsilonText(sum(await rows(entries), server)));
   }
 
   async close() {
@@ -152,24 +219,29 @@ export class Ledger {
     this.#database = null;
   }
 
+  /** @type {(cost: number, entries: Row[], server: string) => void} */
   #check(cost, entries, server) {
     const costs = `this question costs ε = ${epsilonText(cost)}`;
     if (this.#perAnswer !== null && cost > this.#perAnswer) {
       throw new OverCap(`${costs}, and ${epsilonText(this.#perAnswer)} is allowed for one answer; ${ALLOW_MORE}`);
     }
     const bounds = [
-      [sum(entries), this.#total, "in total"],
-      [sum(entries, originOf(server)), this.#perServer, "on this server"],
+      { spent: sum(entries), most: this.#total, where: "in total" },
+      { spent: sum(entries, originOf(server)), most: this.#perServer, where: "on this server" },
     ];
-    for (const [spent, most, where] of bounds) {
+    for (const { spent, most, where } of bounds) {
       if (most !== null && spent + BigInt(cost) > most) {
-        const [used, allowed] = [spent, most].map(epsilonText);
+        const [used, allowed] = [epsilonText(spent), epsilonText(most)];
         throw new OverCap(`${costs}, and ε = ${used} of the ${allowed} allowed ${where} is spent; ${ALLOW_MORE}`);
       }
     }
   }
 
-  /** Changes an entry that is in the state `before`; leaves any other as it is. */
+  /**
+   * Changes an entry that is in the state `before`; leaves any other as it is.
+   *
+   * @type {(server: string, collection: string, before: State, change: Partial<Row>) => Promise<Entry>}
+   */
   #advance(server, collection, before, change) {
     return this.#transact("readwrite", async (entries) => {
       const entry = await stored(entries, server, collection);
@@ -184,17 +256,25 @@ export class Ledger {
     });
   }
 
+  /**
+   * @template T
+   * @param {IDBTransactionMode} mode
+   * @param {(entries: IDBObjectStore, keys: IDBObjectStore, prices: IDBObjectStore) => Promise<T>} work
+   */
   async #transact(mode, work) {
     try {
       this.#database ??= open(this.#name);
       const database = await this.#database;
       // Strict: an answer that is reported as stored survives the loss of power.
-      const transaction = database.transaction(STORES, mode, { durability: "strict" });
+      const transaction = database.transaction([ENTRIES, RETRY_KEYS, PRICES], mode, { durability: "strict" });
+      /** @type {Promise<void>} */
       const ended = new Promise((resolve, reject) => {
-        transaction.oncomplete = resolve;
+        transaction.oncomplete = () => resolve();
         transaction.onabort = () => reject(transaction.error ?? new Error("aborted"));
       });
-      const done = work(...STORES.map((name) => transaction.objectStore(name))).catch(undo(transaction));
+      /** @param {string} name */
+      const store = (name) => transaction.objectStore(name);
+      const done = work(store(ENTRIES), store(RETRY_KEYS), store(PRICES)).catch(undo(transaction));
       const [result] = await Promise.all([done, ended]);
       return result;
     } catch (error) {
@@ -202,15 +282,19 @@ export class Ledger {
         throw error;
       }
       this.#database = null;
-      throw new LedgerError(`the ledger in this browser cannot be used: ${error.name}`);
+      throw new LedgerError(
+        `the ledger in this browser cannot be used: ${error instanceof Error ? error.name : error}`,
+      );
     }
   }
 }
 
+/** @type {(amount: Epsilon | null, name: string) => bigint | null} */
 function cap(amount, name) {
   return amount === null ? null : parseMicro(amount, name);
 }
 
+/** @type {(transaction: IDBTransaction) => (error: unknown) => never} */
 function undo(transaction) {
   return (error) => {
     try {
@@ -229,21 +313,22 @@ function newRetryKey() {
     .replaceAll("/", "_");
 }
 
+/** @param {string} name */
 async function open(name) {
   const request = indexedDB.open(name, 3);
   request.onupgradeneeded = ({ oldVersion }) => {
     if (oldVersion < 1) {
-      const entries = request.result.createObjectStore("entries", { keyPath: "id", autoIncrement: true });
+      const entries = request.result.createObjectStore(ENTRIES, { keyPath: "id", autoIncrement: true });
       // One answer to a collection, ever.
       entries.createIndex(BY_COLLECTION, ["server", "collection"], { unique: true });
-      request.result.createObjectStore("retry_keys", { keyPath: ["server", "collection"] });
+      request.result.createObjectStore(RETRY_KEYS, { keyPath: ["server", "collection"] });
     }
     if (oldVersion < 2) {
       // What the first terms said that this ledger was told: no question may cost more.
-      request.result.createObjectStore("prices", { keyPath: ["server", "collection"] });
+      request.result.createObjectStore(PRICES, { keyPath: ["server", "collection"] });
     }
-    if (oldVersion > 0) {
-      giveRetryKeys(request.transaction.objectStore("entries"));
+    if (oldVersion > 0 && request.transaction) {
+      giveRetryKeys(request.transaction.objectStore(ENTRIES));
     }
   };
   const database = await reply(request);
@@ -251,9 +336,15 @@ async function open(name) {
   return database;
 }
 
-/** What an answer is sent with, and sent again with: those that wait to be sent get one, too. */
+/**
+ * What an answer is sent with, and sent again with: those that wait to be sent get one, too.
+ *
+ * @param {IDBObjectStore} entries
+ */
 function giveRetryKeys(entries) {
-  entries.openCursor().onsuccess = ({ target: { result: cursor } }) => {
+  const request = entries.openCursor();
+  request.onsuccess = () => {
+    const cursor = request.result;
     if (cursor) {
       cursor.update({ ...cursor.value, retry_key: cursor.value.state === "drawn" ? newRetryKey() : null });
       cursor.continue();
@@ -261,6 +352,11 @@ function giveRetryKeys(entries) {
   };
 }
 
+/**
+ * @template T
+ * @param {IDBRequest<T>} request
+ * @returns {Promise<T>}
+ */
 function reply(request) {
   return new Promise((resolve, reject) => {
     request.onsuccess = () => resolve(request.result);
@@ -268,14 +364,18 @@ function reply(request) {
   });
 }
 
+/** @type {(entries: IDBObjectStore) => Promise<Row[]>} */
+function rows(entries) {
+  return reply(entries.getAll());
+}
+
+/** @type {(entries: IDBObjectStore, server: string, collection: string) => Promise<Row | undefined>} */
 function stored(entries, server, collection) {
   return reply(entries.index(BY_COLLECTION).get([server, collection]));
 }
 
+/** @type {(row: Row) => Entry} */
 function opened(row) {
-  if (!row) {
-    return null;
-  }
   const { server, collection, state, ticket, answer, retry_key: retryKey, receipt } = row;
   try {
     return { server, collection, state, ticket, answer, retryKey, receipt, query: parseQuery(decodeJson(row.query)) };
@@ -284,6 +384,7 @@ function opened(row) {
   }
 }
 
+/** @type {(entries: Row[], server?: string | null) => bigint} */
 function sum(entries, server = null) {
   return entries
     .filter((entry) => server === null || `${entry.server}/`.startsWith(`${server}/`))

@@ -1,5 +1,7 @@
 /** What the server says, read strictly: terms, tickets, receipts and problem documents. */
 
+/** @import { Terms, Ticket } from "./dither.d.ts" */
+
 import { parseMicro } from "./epsilon.js";
 import { BadResponse, InvalidEpsilon, InvalidQuery, Problem } from "./errors.js";
 import { JsonNumber, decodeJson } from "./json.js";
@@ -8,9 +10,17 @@ import { parseQuery } from "./queries.js";
 const MAX_TOKEN = 65_536;
 const MAX_TEXT = 500;
 
-/** What a respondent should know of a collection before answering. ε is in micro-ε. Throws `BadResponse`. */
+/** @typedef {Map<string, unknown>} JsonObject */
+
+/**
+ * What a respondent should know of a collection before answering. ε is in micro-ε. Throws `BadResponse`.
+ *
+ * @param {unknown} data
+ * @returns {Terms}
+ */
 export function parseTerms(data) {
   const terms = object(data, "terms");
+  /** @type {<T>(name: string, read: (from: JsonObject, name: string) => T) => T | null} */
   const optional = (name, read) => ((terms.get(name) ?? null) === null ? null : read(terms, name));
   return {
     id: token(terms, "id"),
@@ -34,7 +44,12 @@ export function parseTerms(data) {
   };
 }
 
-/** Throws `BadResponse`, and `InvalidQuery` for a question that an honest server would not ask. */
+/**
+ * Throws `BadResponse`, and `InvalidQuery` for a question that an honest server would not ask.
+ *
+ * @param {unknown} data
+ * @returns {Ticket}
+ */
 export function parseTicket(data) {
   const fields = object(data, "ticket");
   const ticket = token(fields, "ticket");
@@ -48,12 +63,21 @@ export function parseTicket(data) {
   }
 }
 
-/** Throws `BadResponse`. */
+/**
+ * Throws `BadResponse`.
+ *
+ * @param {unknown} data
+ */
 export function parseReceipt(data) {
   return token(object(data, "receipt"), "receipt");
 }
 
-/** The refusal that `body` documents; one without a proper document has the type `about:blank`. */
+/**
+ * The refusal that `body` documents; one without a proper document has the type `about:blank`.
+ *
+ * @param {number} status
+ * @param {Uint8Array} body
+ */
 export function parseProblem(status, body) {
   try {
     const document = object(decodeJson(body), "problem");
@@ -63,6 +87,7 @@ export function parseProblem(status, body) {
   }
 }
 
+/** @type {(data: unknown, name: string) => JsonObject} */
 function object(data, name) {
   if (!(data instanceof Map)) {
     throw new BadResponse(`the server's ${name} is not a JSON object`);
@@ -70,7 +95,11 @@ function object(data, name) {
   return data;
 }
 
-/** One line that a page can show: no control characters, nothing that changes the direction of what follows. */
+/**
+ * One line that a page can show: no control characters, nothing that changes the direction of what follows.
+ *
+ * @type {(data: JsonObject, name: string) => string}
+ */
 function text(data, name) {
   const value = data.get(name);
   if (typeof value !== "string") {
@@ -79,7 +108,11 @@ function text(data, name) {
   return value.slice(0, MAX_TEXT).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, " ");
 }
 
-/** A text that is sent back or stored as it is: printable ASCII. */
+/**
+ * A text that is sent back or stored as it is: printable ASCII.
+ *
+ * @type {(data: JsonObject, name: string) => string}
+ */
 function token(data, name) {
   const value = data.get(name);
   if (typeof value === "string" && value.length <= MAX_TOKEN && /^[ -~]+$/.test(value)) {
@@ -88,6 +121,7 @@ function token(data, name) {
   throw new BadResponse(`the server's response lacks a proper '${name}'`);
 }
 
+/** @type {(data: JsonObject, name: string) => unknown[]} */
 function list(data, name) {
   const value = data.get(name);
   if (!Array.isArray(value)) {
@@ -96,6 +130,7 @@ function list(data, name) {
   return value;
 }
 
+/** @type {(data: JsonObject, name: string) => number} */
 function count(data, name) {
   const value = data.get(name);
   if (!(value instanceof JsonNumber && value.isInteger && value.value >= 0)) {
@@ -104,6 +139,7 @@ function count(data, name) {
   return value.value;
 }
 
+/** @type {(value: unknown, name: string) => number} */
 function amount(value, name) {
   try {
     return Number(parseMicro(value, name));

@@ -1,18 +1,29 @@
 /** The question that a server asks, read as strictly as the Python client reads it. */
 
+/** @import { Query } from "./dither.d.ts" */
+
 import { RandomizedResponse, Staircase } from "./cuts.js";
 import { InvalidQuery } from "./errors.js";
 import { Gaussian, Laplace } from "./intervals.js";
 import { JsonNumber } from "./json.js";
 
-const KINDS = new Map([
+/** @typedef {typeof Laplace | typeof RandomizedResponse | typeof Staircase | typeof Gaussian} Kind */
+
+/** @type {[unknown, Kind][]} */
+const NAMED = [
   ["laplace", Laplace],
   ["randomized_response", RandomizedResponse],
   ["staircase", Staircase],
   ["gaussian", Gaussian],
-]);
+];
+const KINDS = new Map(NAMED);
 
-/** The question that decoded JSON describes. Throws `InvalidQuery` for what no honest server would ask. */
+/**
+ * The question that decoded JSON describes. Throws `InvalidQuery` for what no honest server would ask.
+ *
+ * @param {unknown} data
+ * @returns {Query}
+ */
 export function parseQuery(data) {
   if (!(data instanceof Map)) {
     throw new InvalidQuery("a query must be a JSON object");

@@ -1,5 +1,7 @@
 /** What every question has: cells of the line, and a channel from the cell that a value lies in to an answer. */
 
+/** @import { Mechanism, Query as AnyQuery, RandBelow, Transform } from "./dither.d.ts" */
+
 import { MICRO, parseMicro } from "./epsilon.js";
 import { InvalidEpsilon, InvalidQuery, InvalidValue } from "./errors.js";
 import { JsonNumber } from "./json.js";
@@ -9,24 +11,46 @@ export const MAX_CELLS = 1024;
 const MAX_EPSILON = 50;
 
 /**
+ * @typedef {object} Asked what every question says, once it is checked
+ * @property {number[]} edges
+ * @property {number} microEpsilon
+ * @property {Transform} transform
+ */
+
+/**
  * One question at one ε. `edges` increase strictly, on the transformed scale: cell `k` holds the values with exactly
  * `k` edges strictly below them. Each mechanism also has `nAnswers`, `probability(cell, answer)`, `sample(cell,
  * randbelow)` and `fields()`, its own part of the JSON.
  */
 export class Query {
-  microRho = null;
+  /**
+   * @param {Mechanism} mechanism
+   * @param {Asked} asked
+   */
+  constructor(mechanism, { edges, microEpsilon, transform }) {
+    this.mechanism = mechanism;
+    this.edges = edges;
+    this.microEpsilon = microEpsilon;
+    /** @type {number | null} */
+    this.microRho = null;
+    this.transform = transform;
+  }
 
   get nCells() {
     return this.edges.length + 1;
   }
 
-  /** The cell of `value`, on its own scale; a tie goes down. Throws `InvalidValue`. */
+  /**
+   * The cell of `value`, on its own scale; a tie goes down. Throws `InvalidValue`.
+   *
+   * @param {number} value
+   */
   cell(value) {
     const x = transformed(checkValue(value), this.transform);
     let [low, high] = [0, this.edges.length];
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (this.edges[middle] < x) {
+      if ((this.edges[middle] ?? Infinity) < x) {
         low = middle + 1;
       } else {
         high = middle;
@@ -35,18 +59,29 @@ export class Query {
     return low;
   }
 
-  /** The private answer of whoever holds `value`. */
+  /**
+   * The private answer of whoever holds `value`.
+   *
+   * @this {AnyQuery}
+   * @param {number} value
+   * @param {RandBelow} randbelow
+   */
   answer(value, randbelow = systemRandbelow) {
     return this.sample(this.cell(value), randbelow);
   }
 
-  /** The object of the wire format. */
+  /**
+   * The object of the wire format.
+   *
+   * @this {Query & { fields(): Record<string, unknown> }}
+   */
   toJSON() {
     const epsilon = this.microEpsilon / MICRO; // at most eight digits: it is written as the decimal that it was
     return { mechanism: this.mechanism, ...this.fields(), epsilon, transform: this.transform };
   }
 }
 
+/** @type {(value: number, transform: Transform) => number} */
 function transformed(value, transform) {
   if (transform === "identity") {
     return value;
@@ -54,7 +89,11 @@ function transformed(value, transform) {
   return value > 0 ? Math.log(value) : -Infinity;
 }
 
-/** `value` if it is a finite number. Throws `InvalidValue`, with a text that never repeats it. */
+/**
+ * `value` if it is a finite number. Throws `InvalidValue`, with a text that never repeats it.
+ *
+ * @param {unknown} value
+ */
 export function checkValue(value) {
   if (typeof value !== "number") {
     throw new InvalidValue("the value must be a number");
@@ -65,6 +104,7 @@ export function checkValue(value) {
   return value;
 }
 
+/** @param {unknown} epsilon */
 export function checkEpsilon(epsilon) {
   const micro = micros(epsilon, "epsilon");
   if (micro > MAX_EPSILON * MICRO) {
@@ -73,6 +113,7 @@ export function checkEpsilon(epsilon) {
   return Number(micro);
 }
 
+/** @type {(amount: unknown, name: string) => bigint} */
 export function micros(amount, name) {
   try {
     return parseMicro(amount, name);
@@ -81,6 +122,7 @@ export function micros(amount, name) {
   }
 }
 
+/** @type {(transform: unknown) => Transform} */
 export function checkTransform(transform) {
   if (transform !== "identity" && transform !== "log") {
     throw new InvalidQuery('transform must be "identity" or "log"');
@@ -88,6 +130,7 @@ export function checkTransform(transform) {
   return transform;
 }
 
+/** @type {(name: string, number: unknown) => number} */
 export function checkCoordinate(name, number) {
   if (!(number instanceof JsonNumber)) {
     throw new InvalidQuery(`${name} must be a number`);
@@ -98,6 +141,7 @@ export function checkCoordinate(name, number) {
   return number.value + 0; // -0 and 0 are one coordinate
 }
 
+/** @type {(number: unknown, low: number, high: number, complaint: string) => number} */
 export function checkWhole(number, low, high, complaint) {
   if (!(number instanceof JsonNumber && number.isInteger && low <= number.value && number.value <= high)) {
     throw new InvalidQuery(complaint);
@@ -105,10 +149,19 @@ export function checkWhole(number, low, high, complaint) {
   return number.value + 0;
 }
 
+/**
+ * @template T
+ * @param {T[]} values
+ * @param {(a: T, b: T) => boolean} less
+ */
 export function isIncreasing(values, less = (a, b) => a < b) {
-  return values.every((value, i) => i === 0 || less(values[i - 1], value));
+  return values.every((value, i) => {
+    const before = values[i - 1];
+    return before === undefined || less(before, value);
+  });
 }
 
+/** @type {(cuts: unknown[], most: number) => number[]} */
 export function checkCuts(cuts, most) {
   if (!(1 <= cuts.length && cuts.length < most)) {
     throw new InvalidQuery(`there must be 1 to ${most - 1} cuts, not ${cuts.length}`);

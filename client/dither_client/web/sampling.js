@@ -6,9 +6,14 @@
  * A `randbelow(n)` is uniform on `0..n-1`, for a BigInt `n >= 1n`.
  */
 
+/** @import { RandBelow } from "./dither.d.ts" */
+
 /**
  * A `randbelow` that takes its bytes from `fill(bytes)`: as many as the bits of `n` need, the first one the highest. Bits
  * beyond those of `n` are dropped at the lower end, and what is not below `n` is drawn again.
+ *
+ * @param {(bytes: Uint8Array<ArrayBuffer>) => void} fill
+ * @returns {RandBelow}
  */
 export function uniform(fill) {
   return (n) => {
@@ -26,7 +31,11 @@ export function uniform(fill) {
 
 export const systemRandbelow = uniform((bytes) => crypto.getRandomValues(bytes));
 
-/** True with probability exactly `exp(-numerator / denominator)`, for any rational ≥ 0. */
+/**
+ * True with probability exactly `exp(-numerator / denominator)`, for any rational ≥ 0.
+ *
+ * @type {(numerator: bigint, denominator: bigint, randbelow: RandBelow) => boolean}
+ */
 export function bernoulliExp(numerator, denominator, randbelow) {
   for (; numerator > denominator; numerator -= denominator) {
     if (!bernoulliExpUnit(1n, 1n, randbelow)) {
@@ -36,7 +45,11 @@ export function bernoulliExp(numerator, denominator, randbelow) {
   return bernoulliExpUnit(numerator, denominator, randbelow);
 }
 
-/** `bernoulliExp` for a rational in [0, 1], by the alternating series of exp. */
+/**
+ * `bernoulliExp` for a rational in [0, 1], by the alternating series of exp.
+ *
+ * @type {(numerator: bigint, denominator: bigint, randbelow: RandBelow) => boolean}
+ */
 function bernoulliExpUnit(numerator, denominator, randbelow) {
   let k = 1n;
   while (randbelow(denominator * k) < numerator) {
@@ -45,7 +58,11 @@ function bernoulliExpUnit(numerator, denominator, randbelow) {
   return k % 2n === 1n;
 }
 
-/** An integer Z with `P(Z = z)` proportional to `exp(-|z| numerator / denominator)`, both positive. */
+/**
+ * An integer Z with `P(Z = z)` proportional to `exp(-|z| numerator / denominator)`, both positive.
+ *
+ * @type {(numerator: bigint, denominator: bigint, randbelow: RandBelow) => bigint}
+ */
 export function discreteLaplace(numerator, denominator, randbelow) {
   for (;;) {
     const u = randbelow(denominator);
@@ -64,7 +81,11 @@ export function discreteLaplace(numerator, denominator, randbelow) {
   }
 }
 
-/** An integer Z with `P(Z = z)` proportional to `exp(-z² / (2σ²))`; σ² is `numerator / denominator`, above 0. */
+/**
+ * An integer Z with `P(Z = z)` proportional to `exp(-z² / (2σ²))`; σ² is `numerator / denominator`, above 0.
+ *
+ * @type {(numerator: bigint, denominator: bigint, randbelow: RandBelow) => bigint}
+ */
 export function discreteGaussian(numerator, denominator, randbelow) {
   const t = squareRoot(numerator / denominator) + 1n; // floor(σ) + 1
   for (;;) {
@@ -77,7 +98,11 @@ export function discreteGaussian(numerator, denominator, randbelow) {
   }
 }
 
-/** The largest integer whose square is at most `n`. */
+/**
+ * The largest integer whose square is at most `n`.
+ *
+ * @param {bigint} n
+ */
 export function squareRoot(n) {
   if (n < 2n) {
     return n;

@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from dither_server.api.callers import signed_in
 from dither_server.http.problems import Problem
 
-__all__ = ["STATIC", "asset", "fragment", "page", "problem_page"]
+__all__ = ["STATIC", "asset", "fragment", "page", "problem_page", "static_version"]
 
 STATIC = Path(__file__).parent / "static"
 
@@ -24,10 +24,19 @@ _HEADERS = {
 }
 
 
-@cache
 def asset(name: str) -> str:
-    """The address of a file in `static`, which changes with its content, so that browsers may keep it."""
-    return f"/static/{name}?v={hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]}"
+    """The address of a file in `static`, which browsers may keep."""
+    return f"/static/{static_version()}/{name}"
+
+
+@cache
+def static_version() -> str:
+    """The folder in the addresses of `static`, which changes with any file: scripts import each other within it."""
+    digest = hashlib.sha256()
+    for file in sorted(STATIC.rglob("*")):
+        if file.is_file():
+            digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()[:12]
 
 
 def _number(value: float, digits: int = 4) -> str:

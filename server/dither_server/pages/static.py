@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import FastAPI, Response
 
 from dither_server.errors import NotFound
-from dither_server.pages.rendering import STATIC
+from dither_server.pages.rendering import STATIC, static_version
 
 __all__ = ["add_routes"]
 
@@ -17,7 +17,7 @@ def add_routes(app: FastAPI) -> None:
     """Adds the files."""
     served: dict[str, Any] = {"methods": ["GET"], "include_in_schema": False}
     app.add_api_route("/style.css", show_style, **served)
-    app.add_api_route("/static/{name:path}", show_file, **served)
+    app.add_api_route("/static/{version}/{name:path}", show_file, **served)
 
 
 def show_style() -> Response:
@@ -25,10 +25,12 @@ def show_style() -> Response:
     return Response((STATIC / "style.css").read_bytes(), media_type="text/css")
 
 
-def show_file(name: str, v: str = "") -> Response:
-    """One of the files; browsers keep it if its address says which version it is. Raises `NotFound`."""
+def show_file(version: str, name: str) -> Response:
+    """One of the files; browsers keep it if its address names the version that is served. Raises `NotFound`."""
     file = STATIC / name
     known = {path.relative_to(STATIC).as_posix(): path for path in STATIC.rglob("*")}
     if name not in known or file.suffix not in _TYPES:
         raise NotFound
-    return Response(known[name].read_bytes(), headers=_KEPT if v else None, media_type=_TYPES[file.suffix])
+    return Response(
+        known[name].read_bytes(), headers=_KEPT if version == static_version() else None, media_type=_TYPES[file.suffix]
+    )

@@ -307,7 +307,7 @@ def test_pages_of_other_sites_may_load_the_module_and_nothing_else(sqlite_url: s
     with open_client(sqlite_url, "192.0.2.7") as client:
         name = "cross-origin-resource-policy"
         assert client.get("/web/dither.js").headers[name] == "cross-origin"
-        for path in ("/", "/style.css", "/static/plots.js", "/answer/answer.js", "/v1/collections"):
+        for path in ("/", "/style.css", "/static/1/plots.js", "/answer/answer.js", "/v1/collections"):
             assert client.get(path).headers[name] == "same-origin"
 
 

@@ -5,6 +5,7 @@ import io
 import re
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urljoin
 
 import pandas as pd
 import pytest
@@ -17,7 +18,7 @@ from dither_server.database.reads import HistoryRow
 from dither_server.pages import views
 from dither_server.pages.charts import curves, pace, rate
 from dither_server.pages.precision import Plans
-from dither_server.pages.rendering import STATIC
+from dither_server.pages.rendering import STATIC, asset
 from dither_server.pages.sentences import find
 from testing.servers.pages import send_form, sign_in
 from testing.servers.site import START, Site, problem
@@ -249,20 +250,44 @@ def test_invitations_are_shown_once(site: Site) -> None:
 # The pages' own files.
 
 VENDORED = {
-    "uPlot.iife.min.js": "19c8d4c6ad88929a79f4ae49d6f7161566dfd0ba3d15cc495e974f787eb78f1f",
+    "uPlot.js": "19c8d4c6ad88929a79f4ae49d6f7161566dfd0ba3d15cc495e974f787eb78f1f",
     "uPlot.min.css": "df630c6a8d6f8eeaff264b50f73ce5b114f646ffd9a0bb74f049b0a00135fa04",
+    "uPlot.d.ts": "af44374f6e808be4f7f3fa5888b9c7574dca9f8a15a66d54b6763535802c8080",
 }
+AS_A_MODULE = b"export default uPlot;\n"
+"""The line that is added to the library's script."""
 
 
 def test_the_library_is_as_it_was_fetched() -> None:
     for name, digest in VENDORED.items():
-        assert hashlib.sha256((STATIC / "vendor" / name).read_bytes()).hexdigest() == digest
+        content = (STATIC / "vendor" / name).read_bytes().removesuffix(AS_A_MODULE)
+        assert hashlib.sha256(content).hexdigest() == digest
 
 
 def test_nothing_beside_the_pages_files_is_served(site: Site) -> None:
-    assert site.client.get("/static/style.css").headers["cache-control"] == "no-store"
-    kept = site.client.get("/static/vendor/uPlot.iife.min.js?v=1")
+    kept = site.client.get(asset("vendor/uPlot.js"))
     assert "immutable" in kept.headers["cache-control"]
     assert kept.headers["content-type"].startswith("text/javascript")
     for name in ("", "vendor", "vendor/README.md", "../app.py", "..%2fapp.py", "%2e%2e/app.py", "/etc/passwd", "no.js"):
-        assert site.client.get(f"/static/{name}").status_code == 404, name
+        assert site.client.get(asset(name)).status_code == 404, name
+
+
+def test_a_file_is_kept_under_its_own_version_alone(site: Site) -> None:
+    """While servers are replaced, one is asked for files of a version that it does not have."""
+    other = site.client.get("/static/0123456789ab/plots.js")
+    assert other.status_code == 200
+    assert other.headers["cache-control"] == "no-store"
+
+
+def test_modules_import_what_the_page_loads_beside_them(site: Site) -> None:
+    """Each file has one address, that of the page's own preloads: none is fetched twice, all are kept."""
+    page = site.client.get(f"/collections/{site.create(visibility='public')}").text
+    begun = re.findall(r'<script type="module" src="([^"]+)">', page)
+    preloaded = re.findall(r'<link rel="modulepreload" href="([^"]+)">', page)
+    imported = {
+        urljoin(address, name)
+        for address in begun + preloaded
+        for name in re.findall(r'^import .* from "([^"]+)";', site.client.get(address).text, flags=re.MULTILINE)
+    }
+    assert begun == [asset("collection.js")]
+    assert sorted(imported) == sorted(preloaded)

@@ -14,7 +14,7 @@ def test_a_page_runs_and_loads_nothing_but_its_own_files(site: Site, path: str) 
     policy = reply.headers["content-security-policy"]
     assert "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'" in policy
     assert "unsafe" not in policy
-    assert not re.search(r"<script(?! src=\"/static/)", reply.text)
+    assert not re.search(r"<script(?! type=\"module\" src=\"/static/)", reply.text)
     assert not re.search(r"(src|href|action)=.?(https?:)?//", reply.text)
     assert not re.search(r"\s(style|on\w+)=", reply.text)
     assert "<style" not in reply.text

@@ -1,5 +1,7 @@
 /** The page on which a respondent answers a collection: consent, then one answer, and only then the question. */
 
+/** @import { Charge, Entry, State } from "/web/dither.d.ts" */
+
 import {
   Client,
   InvalidQuery,
@@ -16,6 +18,7 @@ import {
 } from "/web/dither.js";
 
 const NUMBER = /^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$/;
+/** @type {Record<State, string>} */
 const STATES = {
   charged: "begun, not finished",
   drawn: "waiting to be sent",
@@ -23,11 +26,12 @@ const STATES = {
   expired: "came too late; not sent",
 };
 
-const element = (id) => document.getElementById(id);
 const app = element("app");
-const form = element("form");
-const { collection } = app.dataset;
+const { collection = "" } = app.dataset;
+const form = document.querySelector("form"); // where the collection can be answered here
+const starting = document.getElementById("starting");
 const ledger = new Ledger();
+/** @type {Client} */
 let client;
 let sending = false;
 
@@ -35,9 +39,32 @@ try {
   client = new Client(location.origin, { ledger, retry: { attempts: 3, first: 0.25 } });
   await start();
 } catch (error) {
-  if (element("starting")) {
-    element("starting").textContent = `You cannot answer here: ${sentence(error.message)}`;
+  if (starting) {
+    starting.textContent = `You cannot answer here: ${reason(error)}`;
   }
+}
+
+/**
+ * The element with this id. Throws if the page has none.
+ *
+ * @param {string} id
+ */
+function element(id) {
+  const found = document.getElementById(id);
+  if (found === null) {
+    throw new Error(`the page has no element with the id ${id}`);
+  }
+  return found;
+}
+
+/**
+ * The input that this selects, where the page has it.
+ *
+ * @param {string} selector
+ * @returns {HTMLInputElement | null}
+ */
+function input(selector) {
+  return document.querySelector(selector);
 }
 
 async function start() {
@@ -47,7 +74,7 @@ async function start() {
   window.addEventListener("online", sendStored);
   form?.addEventListener("submit", submit);
   const entry = await client.find(collection);
-  element("starting")?.remove();
+  starting?.remove();
   if (entry?.state === "drawn") {
     await sendStored();
   } else if (entry && entry.state !== "charged") {
@@ -71,6 +98,7 @@ function tryExample() {
   element("tried").textContent = `At ε = ${epsilon}: ${written}. False: ${lies} of 20. She would send only one.`;
 }
 
+/** @param {SubmitEvent} event */
 async function submit(event) {
   event.preventDefault();
   if (element("send").getAttribute("aria-disabled") === "true") {
@@ -82,12 +110,12 @@ async function submit(event) {
     showError("Write your number with a point and nothing between thousands, such as 417.5.", element("value"));
     return;
   }
-  const invitation = element("invitation")?.value.trim() ?? null;
+  const invitation = input("#invitation")?.value.trim() ?? null;
   if (invitation === "") {
     showError("Write the code of your invitation.", element("invitation"));
     return;
   }
-  if (!element("consent").checked) {
+  if (!input("#consent")?.checked) {
     showError("To go on, agree that one answer is sent at once.", element("consent"));
     return;
   }
@@ -109,13 +137,13 @@ async function submit(event) {
 
 /** The number that was typed, or null. */
 function readValue() {
-  const text = element("value").value.trim().replace("−", "-");
+  const text = (input("#value")?.value ?? "").trim().replace("−", "-");
   return NUMBER.test(text) && Number.isFinite(Number(text)) ? Number(text) : null;
 }
 
 /** The ε that is chosen, where there is a choice. */
 function chosenEpsilon() {
-  return document.querySelector('input[name="epsilon"]:checked')?.value ?? null;
+  return input('input[name="epsilon"]:checked')?.value ?? null;
 }
 
 /** Sends what the ledger holds and did not send. */
@@ -128,7 +156,9 @@ async function sendStored() {
   element("pending-status").textContent = "Sending…";
   try {
     const sent = await client.sendStored(collection);
-    await showOutcome(sent, "Your answer was counted", true);
+    if (sent) {
+      await showOutcome(sent, "Your answer was counted", true);
+    }
   } catch (error) {
     await showFailure(error);
   } finally {
@@ -136,7 +166,11 @@ async function sendStored() {
   }
 }
 
-/** What is known after a failure: an answer that waits, one that never counted, or none at all. */
+/**
+ * What is known after a failure: an answer that waits, one that never counted, or none at all.
+ *
+ * @param {unknown} error
+ */
 async function showFailure(error) {
   const entry = await client.find(collection).catch(() => null);
   if (entry?.state === "drawn") {
@@ -149,12 +183,13 @@ async function showFailure(error) {
   }
 }
 
+/** @param {unknown} error */
 async function showPending(error) {
   hideForm();
   const pending = element("pending");
   const fresh = pending.hidden;
   pending.hidden = false;
-  element("pending-status").textContent = error instanceof Unreachable ? "Not sent yet." : sentence(error.message);
+  element("pending-status").textContent = error instanceof Unreachable ? "Not sent yet." : reason(error);
   await showLedger();
   if (fresh) {
     element("pending-heading").focus();
@@ -163,12 +198,14 @@ async function showPending(error) {
 
 /** The value is in the page no longer than it has to be. */
 function hideForm() {
-  if (form) {
-    element("value").value = "";
+  const value = input("#value");
+  if (form && value) {
+    value.value = "";
     form.hidden = true;
   }
 }
 
+/** @type {(entry: Entry, heading: string, focus?: boolean) => Promise<void>} */
 async function showOutcome(entry, heading, focus = false) {
   hideForm();
   element("pending").hidden = true;
@@ -178,11 +215,13 @@ async function showOutcome(entry, heading, focus = false) {
     ? "Thank you. This collection takes one answer from each person, and it has yours."
     : "It was not counted. It is not drawn again, because that would spend your ε twice.";
   element("question").textContent = questionText(entry.query);
-  element("answer").textContent = `“${answerText(entry.query, entry.answer)}”, true or not: only you can tell.`;
-  const [most, least] = odds(entry.query, entry.answer);
-  element("odds").textContent =
-    `Whoever is ${most.who} sends it with a probability of ${percent(most.probability)}; ` +
-    `whoever is ${least.who}, with ${percent(least.probability)}.`;
+  if (entry.answer !== null) {
+    element("answer").textContent = `“${answerText(entry.query, entry.answer)}”, true or not: only you can tell.`;
+    const [most, least] = odds(entry.query, entry.answer);
+    element("odds").textContent =
+      `Whoever is ${most.who} sends it with a probability of ${percent(most.probability)}; ` +
+      `whoever is ${least.who}, with ${percent(least.probability)}.`;
+  }
   element("receipt-term").hidden = !sent;
   element("receipt").textContent = entry.receipt ?? "";
   element("result").hidden = false;
@@ -199,52 +238,66 @@ async function showLedger() {
   element("ledger").hidden = charges.length === 0;
 }
 
+/** @param {Charge} charge */
 function row({ collection: charged, epsilon, state }) {
-  const name = charged === collection ? `${charged} (this one)` : charged;
-  const cells = [name, epsilon, STATES[state]].map((text, column) => {
-    const cell = document.createElement(column === 0 ? "th" : "td");
-    cell.textContent = text;
-    return cell;
-  });
-  cells[0].scope = "row";
-  cells[1].className = "number";
+  const name = document.createElement("th");
+  name.scope = "row";
+  name.textContent = charged === collection ? `${charged} (this one)` : charged;
+  const spent = document.createElement("td");
+  spent.className = "number";
+  spent.textContent = epsilon;
+  const now = document.createElement("td");
+  now.textContent = STATES[state];
   const row = document.createElement("tr");
-  row.append(...cells);
+  row.append(name, spent, now);
   return row;
 }
 
-/** Says what went wrong, and that nothing left the device. */
+/**
+ * Says what went wrong, and that nothing left the device.
+ *
+ * @param {unknown} error
+ */
 function fail(error) {
   if (error instanceof InvalidQuery || error instanceof OverCap) {
-    const [reason] = error.message.split(";"); // what follows is for whoever writes an app
-    showError(`Your device refused: ${reason}. Nothing about your number was sent, and nothing was spent.`);
+    const [refusal] = error.message.split(";"); // what follows is for whoever writes an app
+    showError(`Your device refused: ${refusal}. Nothing about your number was sent, and nothing was spent.`);
   } else if (error instanceof Unreachable) {
     showError("There is no connection to the server. Nothing was sent: try again later.");
   } else if (error instanceof Problem || error instanceof InvalidValue) {
-    showError(sentence(error.message));
+    showError(reason(error));
   } else {
-    showError(`Nothing was sent: ${sentence(error.message)}`);
+    showError(`Nothing was sent: ${reason(error)}`);
   }
 }
 
-function sentence(text) {
+/**
+ * What an error says, as a sentence.
+ *
+ * @param {unknown} error
+ */
+function reason(error) {
+  const text = error instanceof Error ? error.message : String(error);
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
-function showError(text, input = null) {
-  for (const marked of form.querySelectorAll("[aria-invalid]")) {
+/** @type {(text: string, wrong?: HTMLElement) => void} */
+function showError(text, wrong) {
+  for (const marked of document.querySelectorAll("[aria-invalid]")) {
     marked.removeAttribute("aria-invalid");
   }
   element("error").textContent = text;
-  input?.setAttribute("aria-invalid", "true");
-  input?.focus();
+  wrong?.setAttribute("aria-invalid", "true");
+  wrong?.focus();
 }
 
+/** @param {boolean} busy */
 function setBusy(busy) {
   element("send").setAttribute("aria-disabled", String(busy));
   element("working").textContent = busy ? "Sending…" : "";
 }
 
+/** @param {number} probability */
 function percent(probability) {
   const text = (100 * probability).toPrecision(probability > 0.99 ? 4 : 2);
   return `${Number(text)}%`;

@@ -1,228 +1,265 @@
 // One collection's page: its words and charts follow the stream of posteriors.
-"use strict";
 
-(() => {
-  const AT_LEAST = 1000; // milliseconds between two looks
-  const SPOKEN = 20000; // between two words to a screen reader
-  const LEVELS = ["q05", "q25", "q50", "q75", "q95"];
-  const NORMAL_90 = 1.645;
+import { control, part } from "./page.js";
+import { draw, picture, short } from "./plots.js";
 
-  const live = document.getElementById("live");
-  const id = live.dataset.collection;
-  const base = `/collections/${id}`;
-  const part = (name) => document.getElementById(name);
-  const count = (x) => Intl.NumberFormat("en").format(x);
-  const percent = (x) => `${Math.round(100 * x)}%`;
+/**
+ * @typedef {"q05" | "q25" | "q50" | "q75" | "q95"} Level
+ * @typedef {{ x: number[] } & Record<Level, number[]>} Population
+ * @typedef {{ answers: number[], mean: number[] } & Record<Level, number[]>} Trajectory
+ *
+ * @typedef {object} Charts the numbers behind the charts, as `charts.json` has them
+ * @property {number} answers
+ * @property {string} updated_at
+ * @property {Record<string, Trajectory>} parameters
+ * @property {{ answers: number[], edges: (number | null)[][] }} questions
+ * @property {{ time: number[], per_minute: number[] }} pace
+ * @property {Record<string, { x: number[], density: number[] }>} densities
+ * @property {Population | null} population
+ * @property {boolean} discrete
+ *
+ * @typedef {Record<string, { sd: number[], more: number[] }>} Plan how many more answers each precision takes
+ */
+const AT_LEAST = 1000; // milliseconds between two looks
+const SPOKEN = 20000; // between two words to a screen reader
+/** @type {Level[]} */
+const LEVELS = ["q05", "q25", "q50", "q75", "q95"];
+const NORMAL_90 = 1.645;
 
-  let charts = null;
-  let plan = null;
-  let planned = 0;
+const { collection: id = "", name: title = "" } = part("live").dataset;
+const base = `/collections/${id}`;
+const target = control("target", HTMLInputElement);
+const parameter = control("target-parameter", HTMLSelectElement);
+/** @param {number} x */
+const count = (x) => Intl.NumberFormat("en").format(x);
+/** @param {number} x */
+const percent = (x) => `${Math.round(100 * x)}%`;
 
-  async function get(path) {
-    const reply = await fetch(path, { cache: "no-store" });
-    if (!reply.ok) throw new Error(`${reply.status}`);
-    return reply;
-  }
+/** @type {Charts | null} */
+let charts = null;
+/** @type {Plan | null} */
+let plan = null;
+let planned = 0;
 
-  const told = (x) => Plots.short(Number(x.toPrecision(4)));
-  const bands = ([q05, q25, , q75, q95]) => `50% ${told(q25)} to ${told(q75)}, 90% ${told(q05)} to ${told(q95)}`;
+/** @param {string} path */
+async function get(path) {
+  const reply = await fetch(path, { cache: "no-store" });
+  if (!reply.ok) throw new Error(`${reply.status}`);
+  return reply;
+}
 
-  function drawTrajectories() {
-    for (const [name, line] of Object.entries(charts.parameters)) {
-      const from = line.answers.findIndex((n) => n > 0);
-      if (from < 0) continue;
-      const [answers, mean, ...levels] = ["answers", "mean", ...LEVELS].map((each) => line[each].slice(from));
-      const [low, middle, high] = ["q05", "q50", "q95"].map((level) => Plots.short(line[level].at(-1)));
-      Plots.draw(`trajectory-${name}`, {
-        kind: "trajectory",
-        numbers: [answers, ...levels],
-        label: `${name} after ${count(charts.answers)} answers: median ${middle}, 90% band from ${low} to ${high}`,
-        words: (i) =>
-          `After ${count(answers[i])} answers: mean ${told(mean[i])}, median ${told(levels[2][i])}, ` +
-          `${bands(levels.map((level) => level[i]))}.`,
-      });
-    }
-  }
+/** @param {number} [x] */
+const told = (x) => (x === undefined ? "" : short(Number(x.toPrecision(4))));
+/** @type {(levels: Record<Level, number[]>, i: number) => string} */
+const bands = ({ q05, q25, q75, q95 }, i) =>
+  `50% ${told(q25[i])} to ${told(q75[i])}, 90% ${told(q05[i])} to ${told(q95[i])}`;
 
-  function drawQuestions() {
-    const { answers, edges } = charts.questions;
-    if (!answers.length) return;
-    const asked = (i) =>
-      edges
-        .map((line) => line.at(i))
-        .filter((x) => x !== null)
-        .map(Plots.short)
-        .join(", ");
-    Plots.draw("questions", {
-      kind: "questions",
-      numbers: [answers, ...edges],
-      label: `Thresholds of the questions, the newest at ${asked(-1)}`,
-      words: (i) => `After ${count(answers[i])} answers: a question with thresholds at ${asked(i)}.`,
-    });
-  }
-
-  const highest = (line) => line.indexOf(Math.max(...line));
-
-  function drawDensities() {
-    for (const [name, { x, density }] of Object.entries(charts.densities)) {
-      const top = highest(density);
-      Plots.draw(`density-${name}`, {
-        kind: "density",
-        numbers: [x, density],
-        label: `Density of ${name}, highest at ${Plots.short(x[top])}`,
-        words: (i) => `${name} = ${told(x[i])}: ${percent(density[i] / density[top])} of the highest density.`,
-        begin: top,
-      });
-    }
-  }
-
-  function drawPopulation() {
-    part("population").closest("figure").hidden = !charts.population;
-    if (!charts.population) return;
-    const { x } = charts.population;
-    const levels = LEVELS.map((level) => charts.population[level]);
-    const what = charts.discrete ? "share of the people" : "density";
-    Plots.draw("population", {
-      kind: charts.discrete ? "whole" : "population",
-      numbers: [x, ...levels],
-      label: `The population with its 50% and 90% bands, from ${Plots.short(x[0])} to ${Plots.short(x.at(-1))}`,
-      words: (i) => `At ${told(x[i])}: ${what} ${told(levels[2][i])}, ${bands(levels.map((level) => level[i]))}.`,
-      begin: highest(levels[2]),
-    });
-  }
-
-  function drawPace() {
-    const { time, per_minute: perMinute } = charts.pace;
-    if (!time.length) return;
-    Plots.draw("pace", {
-      kind: "pace",
-      numbers: [time, perMinute],
-      label: `Answers a minute, ${Plots.short(perMinute.at(-1))} at the end`,
-      words: (i) => `Until ${new Date(time[i] * 1000).toLocaleTimeString()}: ${told(perMinute[i])} answers a minute.`,
-    });
-  }
-
-  function draw() {
-    part("charts").hidden = charts.answers === 0;
-    for (const name of ["png", "copy"]) part(name).hidden = charts.answers === 0;
-    if (charts.answers === 0) return;
-    drawTrajectories();
-    drawQuestions();
-    drawDensities();
-    drawPopulation();
-    drawPace();
-  }
-
-  function duration(minutes) {
-    if (minutes < 90) return `${Math.max(1, Math.round(minutes))} minutes`;
-    if (minutes < 2880) return `${Math.round(minutes / 60)} hours`;
-    return `${count(Math.round(minutes / 1440))} days`;
-  }
-
-  function sayNeeded() {
-    const name = part("target-parameter").value;
-    const step = Number(part("target").value);
-    const { sd, more } = plan[name];
-    const width = `± ${Plots.short(Number((NORMAL_90 * sd[step]).toPrecision(3)))}`;
-    const needed = Number(more[step].toPrecision(2));
-    const pace = charts?.pace.per_minute.at(-1) ?? 0;
-    const time = needed && pace > 0 ? `, ${duration(needed / pace)} at the present pace` : "";
-    const few = step ? "takes few more answers" : "is what is known now";
-    const answers = needed ? `takes about ${count(needed)} more answers${time}` : few;
-    part("needed").textContent = `${name} to within ${width} (90% sure) ${answers}.`;
-    part("target").setAttribute("aria-valuetext", width);
-  }
-
-  async function look() {
-    const [words, numbers] = await Promise.all([get(`${base}/findings.json`), get(`${base}/charts.json`)]);
-    const findings = await words.json();
-    charts = await numbers.json();
-    // Made by this server, which escapes what anybody wrote.
-    for (const name of ["summary", "details"]) part(name).innerHTML = findings[name];
-    draw();
-    if (charts.answers >= 1 && charts.answers > 1.1 * planned) {
-      planned = charts.answers;
-      try {
-        plan = await (await get(`${base}/precision.json`)).json();
-        part("precision").hidden = false;
-      } catch {
-        part("precision").hidden = true;
-      }
-    }
-    if (plan) sayNeeded();
-  }
-
-  let spoken = 0;
-  function say(text, atOnce) {
-    part("shown").textContent = text;
-    if (!atOnce && Date.now() - spoken < SPOKEN) return;
-    spoken = Date.now();
-    part("spoken").textContent = text;
-  }
-
-  let over = false;
-  let looking = false;
-  let again = false;
-  async function lookSoon() {
-    again = true;
-    if (looking) return;
-    looking = true;
-    while (again) {
-      again = false;
-      try {
-        await look();
-        if (over)
-          say(`The collection is closed: these are its last numbers, of ${count(charts.answers)} answers.`, true);
-        else
-          say(
-            `Live: follows the answers as they come, ${count(charts.answers)} at ${new Date().toLocaleTimeString()}.`,
-          );
-      } catch {
-        say("The server did not answer; the page shows what it knew before.", true);
-      }
-      await new Promise((done) => setTimeout(done, AT_LEAST));
-      if (document.hidden) await new Promise((done) => addEventListener("visibilitychange", done, { once: true }));
-    }
-    looking = false;
-  }
-
-  const stream = new EventSource(`/v1/collections/${id}/posterior/stream`);
-  stream.addEventListener("posterior", lookSoon);
-  stream.addEventListener("state", (event) => {
-    const { state } = JSON.parse(event.data);
-    over = state === "closed"; // comes last, once every answer is learnt
-    if (over) stream.close();
-    const changed = part("state").textContent !== state;
-    part("state").textContent = state;
-    part("respond")?.toggleAttribute("hidden", state !== "open");
-    if (over || changed) lookSoon();
+/** @type {(name: string, answers: number, line: Trajectory) => void} */
+function drawTrajectory(name, newest, line) {
+  const from = line.answers.findIndex((n) => n > 0);
+  if (from < 0) return;
+  const [low, middle, high] = [line.q05, line.q50, line.q95].map((level) => short(level.at(-1)));
+  draw(`trajectory-${name}`, {
+    kind: "trajectory",
+    lines: [line.answers.slice(from), ...LEVELS.map((level) => line[level].slice(from))],
+    label: `${name} after ${count(newest)} answers: median ${middle}, 90% band from ${low} to ${high}`,
+    words: (point) => {
+      const i = from + point;
+      return (
+        `After ${count(line.answers[i] ?? NaN)} answers: mean ${told(line.mean[i])}, median ${told(line.q50[i])}, ` +
+        `${bands(line, i)}.`
+      );
+    },
   });
-  stream.addEventListener("error", () => {
-    const ended = stream.readyState === EventSource.CLOSED;
-    say(ended ? "The stream has ended: load the page again." : "The connection is lost; trying again.", true);
+}
+
+/** @param {Charts["questions"]} questions */
+function drawQuestions({ answers, edges }) {
+  if (!answers.length) return;
+  /** @param {number} i */
+  const asked = (i) =>
+    edges
+      .flatMap((line) => line.at(i) ?? [])
+      .map(short)
+      .join(", ");
+  draw("questions", {
+    kind: "questions",
+    lines: [answers, ...edges],
+    label: `Thresholds of the questions, the newest at ${asked(-1)}`,
+    words: (i) => `After ${count(answers[i] ?? NaN)} answers: a question with thresholds at ${asked(i)}.`,
   });
+}
 
-  for (const name of ["target", "target-parameter"]) part(name).addEventListener("input", sayNeeded);
+/** @param {number[]} line */
+const highest = (line) => line.indexOf(Math.max(...line));
 
-  part("copy").addEventListener("click", async () => {
+/** @type {(name: string, density: Charts["densities"][string]) => void} */
+function drawDensity(name, { x, density }) {
+  const top = highest(density);
+  /** @param {number} i */
+  const share = (i) => (density[i] ?? NaN) / (density[top] ?? NaN);
+  draw(`density-${name}`, {
+    kind: "density",
+    lines: [x, density],
+    label: `Density of ${name}, highest at ${short(x[top])}`,
+    words: (i) => `${name} = ${told(x[i])}: ${percent(share(i))} of the highest density.`,
+    begin: top,
+  });
+}
+
+/** @type {(population: Population, discrete: boolean) => void} */
+function drawPopulation(population, discrete) {
+  const { x, q50 } = population;
+  const what = discrete ? "share of the people" : "density";
+  draw("population", {
+    kind: discrete ? "whole" : "population",
+    lines: [x, ...LEVELS.map((level) => population[level])],
+    label: `The population with its 50% and 90% bands, from ${short(x[0])} to ${short(x.at(-1))}`,
+    words: (i) => `At ${told(x[i])}: ${what} ${told(q50[i])}, ${bands(population, i)}.`,
+    begin: highest(q50),
+  });
+}
+
+/** @param {Charts["pace"]} pace */
+function drawPace({ time, per_minute: perMinute }) {
+  if (!time.length) return;
+  /** @param {number} i */
+  const until = (i) => new Date((time[i] ?? NaN) * 1000).toLocaleTimeString();
+  draw("pace", {
+    kind: "pace",
+    lines: [time, perMinute],
+    label: `Answers a minute, ${short(perMinute.at(-1))} at the end`,
+    words: (i) => `Until ${until(i)}: ${told(perMinute[i])} answers a minute.`,
+  });
+}
+
+/** @param {Charts} charts */
+function drawAll({ answers, parameters, questions, densities, population, discrete, pace }) {
+  for (const name of ["charts", "png", "copy"]) part(name).hidden = answers === 0;
+  if (answers === 0) return;
+  for (const [name, line] of Object.entries(parameters)) drawTrajectory(name, answers, line);
+  drawQuestions(questions);
+  for (const [name, density] of Object.entries(densities)) drawDensity(name, density);
+  part("population").closest("figure")?.toggleAttribute("hidden", !population);
+  if (population) drawPopulation(population, discrete);
+  drawPace(pace);
+}
+
+/** @param {number} minutes */
+function duration(minutes) {
+  if (minutes < 90) return `${Math.max(1, Math.round(minutes))} minutes`;
+  if (minutes < 2880) return `${Math.round(minutes / 60)} hours`;
+  return `${count(Math.round(minutes / 1440))} days`;
+}
+
+function sayNeeded() {
+  const name = parameter.value;
+  const step = Number(target.value);
+  const [sd, more] = [plan?.[name]?.sd[step], plan?.[name]?.more[step]];
+  if (sd === undefined || more === undefined) return;
+  const width = `± ${short(Number((NORMAL_90 * sd).toPrecision(3)))}`;
+  const needed = Number(more.toPrecision(2));
+  const pace = charts?.pace.per_minute.at(-1) ?? 0;
+  const time = needed && pace > 0 ? `, ${duration(needed / pace)} at the present pace` : "";
+  const few = step ? "takes few more answers" : "is what is known now";
+  const answers = needed ? `takes about ${count(needed)} more answers${time}` : few;
+  part("needed").textContent = `${name} to within ${width} (90% sure) ${answers}.`;
+  target.setAttribute("aria-valuetext", width);
+}
+
+async function look() {
+  const [words, numbers] = await Promise.all([get(`${base}/findings.json`), get(`${base}/charts.json`)]);
+  /** @type {Record<string, string>} */
+  const findings = await words.json();
+  /** @type {Charts} */
+  const newest = await numbers.json();
+  charts = newest;
+  // Made by this server, which escapes what anybody wrote.
+  for (const name of ["summary", "details"]) part(name).innerHTML = findings[name] ?? "";
+  drawAll(newest);
+  if (newest.answers >= 1 && newest.answers > 1.1 * planned) {
+    planned = newest.answers;
     try {
-      await navigator.clipboard.writeText(part("citation").textContent);
-      say("The citation is copied.", true);
+      plan = await (await get(`${base}/precision.json`)).json();
+      part("precision").hidden = false;
     } catch {
-      // not over plain http from another machine, nor if the person says no
-      getSelection().selectAllChildren(part("citation"));
-      say("The citation is selected: copy it.", true);
+      part("precision").hidden = true;
     }
-  });
+  }
+  sayNeeded();
+  return newest.answers;
+}
 
-  part("png").addEventListener("click", () => {
-    const heading = `${live.dataset.name}, ${count(charts.answers)} answers, ${charts.updated_at.slice(0, 10)}`;
-    Plots.picture(heading).toBlob((content) => {
-      const link = document.createElement("a");
-      link.href = URL.createObjectURL(content);
-      link.download = `${id}.png`;
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-    });
+let spoken = 0;
+/** @type {(text: string, atOnce?: boolean) => void} */
+function say(text, atOnce = false) {
+  part("shown").textContent = text;
+  if (!atOnce && Date.now() - spoken < SPOKEN) return;
+  spoken = Date.now();
+  part("spoken").textContent = text;
+}
+
+let over = false;
+let looking = false;
+let again = false;
+async function lookSoon() {
+  again = true;
+  if (looking) return;
+  looking = true;
+  while (again) {
+    again = false;
+    try {
+      const answers = count(await look());
+      if (over) say(`The collection is closed: these are its last numbers, of ${answers} answers.`, true);
+      else say(`Live: follows the answers as they come, ${answers} at ${new Date().toLocaleTimeString()}.`);
+    } catch {
+      say("The server did not answer; the page shows what it knew before.", true);
+    }
+    await new Promise((done) => setTimeout(done, AT_LEAST));
+    if (document.hidden) await new Promise((done) => addEventListener("visibilitychange", done, { once: true }));
+  }
+  looking = false;
+}
+
+const stream = new EventSource(`/v1/collections/${id}/posterior/stream`);
+stream.addEventListener("posterior", lookSoon);
+stream.addEventListener("state", (event) => {
+  /** @type {{ state: string }} */
+  const { state } = JSON.parse(event.data);
+  over = state === "closed"; // comes last, once every answer is learnt
+  if (over) stream.close();
+  const changed = part("state").textContent !== state;
+  part("state").textContent = state;
+  document.getElementById("respond")?.toggleAttribute("hidden", state !== "open");
+  if (over || changed) lookSoon();
+});
+stream.addEventListener("error", () => {
+  const ended = stream.readyState === EventSource.CLOSED;
+  say(ended ? "The stream has ended: load the page again." : "The connection is lost; trying again.", true);
+});
+
+for (const input of [target, parameter]) input.addEventListener("input", sayNeeded);
+
+part("copy").addEventListener("click", async () => {
+  try {
+    await navigator.clipboard.writeText(part("citation").textContent ?? "");
+    say("The citation is copied.", true);
+  } catch {
+    // not over plain http from another machine, nor if the person says no
+    getSelection()?.selectAllChildren(part("citation"));
+    say("The citation is selected: copy it.", true);
+  }
+});
+
+part("png").addEventListener("click", () => {
+  if (!charts) return;
+  const heading = `${title}, ${count(charts.answers)} answers, ${charts.updated_at.slice(0, 10)}`;
+  picture(heading).toBlob((content) => {
+    if (!content) return;
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(content);
+    link.download = `${id}.png`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   });
-})();
+});

@@ -1,40 +1,43 @@
 // The form for a new collection: advice that follows what is filled in.
-"use strict";
 
-(() => {
-  const WAIT = 400; // milliseconds after the last key
-  const form = document.getElementById("new");
-  const place = document.getElementById("advice");
-  let newest = 0;
+import { control, part } from "./page.js";
 
-  async function advise(wait) {
-    const mine = ++newest;
-    await new Promise((done) => setTimeout(done, wait));
-    if (mine !== newest) return;
-    place.setAttribute("aria-busy", "true");
-    const fields = new URLSearchParams(new FormData(form));
-    fields.delete("name"); // the advice is not about it, and addresses are bounded
-    try {
-      const reply = await fetch(`/new/advice?${fields}`, { cache: "no-store" });
-      const text = await reply.text();
-      if (mine === newest) place.innerHTML = reply.ok ? text : ""; // made by this server, which escapes
-    } finally {
-      place.removeAttribute("aria-busy");
-    }
+const WAIT = 400; // milliseconds after the last key
+const form = control("new", HTMLFormElement);
+const family = control("family", HTMLSelectElement);
+const place = part("advice");
+let newest = 0;
+
+/** @param {number} wait */
+async function advise(wait) {
+  const mine = ++newest;
+  await new Promise((done) => setTimeout(done, wait));
+  if (mine !== newest) return;
+  place.setAttribute("aria-busy", "true");
+  const fields = new URLSearchParams([...new FormData(form)].map(([name, value]) => [name, String(value)]));
+  fields.delete("name"); // the advice is not about it, and addresses are bounded
+  try {
+    const reply = await fetch(`/new/advice?${fields}`, { cache: "no-store" });
+    const text = await reply.text();
+    if (mine === newest) place.innerHTML = reply.ok ? text : ""; // made by this server, which escapes
+  } finally {
+    place.removeAttribute("aria-busy");
   }
+}
 
-  // A family's priors are those of its own parameters.
-  function choosePriors() {
-    for (const prior of form.querySelectorAll("[data-families]")) {
-      const own = prior.dataset.families.split(" ").includes(form.elements.family.value);
-      prior.hidden = !own;
-      prior.querySelector("input").disabled = !own;
-      prior.querySelector(".of").hidden = true;
-    }
+// A family's priors are those of its own parameters.
+function choosePriors() {
+  /** @type {NodeListOf<HTMLElement>} */
+  const priors = form.querySelectorAll("[data-families]");
+  for (const prior of priors) {
+    const own = prior.dataset.families?.split(" ").includes(family.value) ?? false;
+    prior.hidden = !own;
+    prior.querySelector("input")?.toggleAttribute("disabled", !own);
+    prior.querySelector(".of")?.setAttribute("hidden", "");
   }
+}
 
-  form.elements.family.addEventListener("input", choosePriors);
-  form.addEventListener("input", () => advise(WAIT));
-  choosePriors();
-  advise(0);
-})();
+family.addEventListener("input", choosePriors);
+form.addEventListener("input", () => advise(WAIT));
+choosePriors();
+advise(0);
