@@ -1,17 +1,22 @@
 """Discrete Gaussian noise on a lattice: clip to an interval, round to a level, add the noise, clip again."""
 
+import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from types import MappingProxyType
+from typing import Any, ClassVar, Self
 
 from dither_client.errors import InvalidEpsilon, InvalidQuery
-from dither_client.mechanisms.epsilon import epsilon_text, json_epsilon, wire_epsilon
+from dither_client.mechanisms.epsilon import MICRO, epsilon_text, json_epsilon, wire_epsilon
 from dither_client.mechanisms.gaussian_epsilon import clipped_law, gaussian_epsilon
-from dither_client.mechanisms.interval import IntervalQuery
-from dither_client.mechanisms.query import Transform, check_epsilon, common_fields
+from dither_client.mechanisms.interval import INTERVAL, IntervalQuery
+from dither_client.mechanisms.query import EXACT, Schema, Transform, check_epsilon, common_fields
 from dither_client.mechanisms.sampling import RandBelow, discrete_gaussian
 
 __all__ = ["Gaussian"]
+
+_FIELDS = struct.Struct(">ddd")
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -24,7 +29,12 @@ class Gaussian(IntervalQuery):
     """
 
     mechanism: ClassVar[str] = "gaussian"
-    fields: ClassVar[tuple[str, ...]] = ("low", "high", "levels", "rho")
+    number: ClassVar[int] = 2
+    asks: ClassVar[str] = "On which point of an interval, with discrete Gaussian noise. Answers are `0..levels`."
+    fields: ClassVar[Mapping[str, Schema]] = MappingProxyType(
+        {**INTERVAL, "rho": {**EXACT, "description": "ρ of zero-concentrated privacy, the exact decimal."}}
+    )
+    costs: ClassVar[str] = "The pure ε of the clipped noise, or more: what it costs."
 
     low: float
     high: float
@@ -62,6 +72,18 @@ class Gaussian(IntervalQuery):
 
     def on(self, low: float, high: float, transform: Transform) -> "Gaussian":
         return Gaussian(low, high, self.levels, self.rho, self.epsilon, transform)
+
+    def with_levels(self, levels: int) -> "Gaussian":
+        epsilon = gaussian_epsilon(levels, self.rho)
+        return Gaussian(self.low, self.high, levels, self.rho, epsilon, self.transform)
+
+    def pack(self) -> bytes:
+        return _FIELDS.pack(self.low, self.high, float(self.rho * MICRO))
+
+    @classmethod
+    def unpack(cls, packed: bytes, n_answers: int, epsilon: Fraction, transform: Transform) -> Self:
+        low, high, micro_rho = _FIELDS.unpack(packed)
+        return cls(low, high, n_answers - 1, Fraction(int(micro_rho), MICRO), epsilon, transform)
 
     def noise(self, randbelow: RandBelow) -> int:
         return discrete_gaussian(self.levels**2 * self.rho.denominator, 2 * self.rho.numerator, randbelow)

@@ -1,12 +1,14 @@
 """The papers' mechanism on a lattice: clip to an interval, round to a level, add discrete Laplace noise, clip again."""
 
 import math
+import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
-from dither_client.mechanisms.interval import IntervalQuery
-from dither_client.mechanisms.query import Transform, check_epsilon, common_fields
+from dither_client.mechanisms.interval import INTERVAL, IntervalQuery
+from dither_client.mechanisms.query import Schema, Transform, check_epsilon, common_fields
 from dither_client.mechanisms.sampling import RandBelow, discrete_laplace
 
 __all__ = ["Laplace"]
@@ -20,7 +22,9 @@ class Laplace(IntervalQuery):
     """
 
     mechanism: ClassVar[str] = "laplace"
-    fields: ClassVar[tuple[str, ...]] = ("low", "high", "levels")
+    number: ClassVar[int] = 0
+    asks: ClassVar[str] = "On which point of an interval, with discrete Laplace noise. Answers are `0..levels`."
+    fields: ClassVar[Mapping[str, Schema]] = INTERVAL
 
     low: float
     high: float
@@ -47,6 +51,14 @@ class Laplace(IntervalQuery):
 
     def on(self, low: float, high: float, transform: Transform) -> "Laplace":
         return Laplace(low, high, self.levels, self.epsilon, transform)
+
+    def with_levels(self, levels: int) -> "Laplace":
+        return Laplace(self.low, self.high, levels, self.epsilon, self.transform)
+
+    @classmethod
+    def unpack(cls, packed: bytes, n_answers: int, epsilon: Fraction, transform: Transform) -> Self:
+        low, high = struct.unpack(">dd", packed)
+        return cls(low, high, n_answers - 1, epsilon, transform)
 
     def noise(self, randbelow: RandBelow) -> int:
         return discrete_laplace(self.epsilon.numerator, self.epsilon.denominator * self.levels, randbelow)

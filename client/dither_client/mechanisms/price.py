@@ -11,13 +11,9 @@ from fractions import Fraction
 from dither_client.errors import BadResponse, InvalidEpsilon, InvalidQuery, OverCap
 from dither_client.mechanisms.epsilon import epsilon_text, listed
 from dither_client.mechanisms.query import Query
+from dither_client.mechanisms.registry import QUERY_TYPES
 
 __all__ = ["Price"]
-
-_BESIDE = {"randomized_response": ("laplace",), "staircase": ("randomized_response", "laplace")}
-"""What else a collection of some mechanism asks: to find its range, to compare families, and to check its family."""
-_AT_ONE_CUT = "laplace"
-"""It is asked beside others at one level alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +98,9 @@ class Price:
         if query.transform != self.transform:
             raise _refused(f"its transform is {query.transform}, and the terms say {self.transform}")
         n_edges = query.n_cells - 1
-        own = query.mechanism == self.mechanism
-        beside = query.mechanism in _BESIDE.get(self.mechanism, ())
-        if not own and not (beside and (query.mechanism != _AT_ONE_CUT or n_edges == 1)):
+        kind = QUERY_TYPES.get(self.mechanism)
+        beside = kind.beside.get(query.mechanism, 0) if kind else 0
+        if query.mechanism != self.mechanism and n_edges > beside:
             raise _refused("its mechanism is not the one that the terms say")
         if query.rho is not None and (self.rho is None or query.rho > self.rho):
             said = "none" if self.rho is None else f"ρ = {epsilon_text(self.rho)}"

@@ -9,27 +9,43 @@ import json
 import math
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, Literal
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal, Self, get_args
 
 from dither_client.errors import InvalidEpsilon, InvalidQuery, InvalidValue
 from dither_client.forgetting import forgetful
 from dither_client.mechanisms.epsilon import json_epsilon, wire_epsilon
 from dither_client.mechanisms.sampling import RandBelow, system_randbelow
 
-__all__ = ["MAX_CELLS", "MAX_EPSILON", "Query", "Transform", "check_value"]
+__all__ = ["MAX_CELLS", "MAX_EPSILON", "Query", "Schema", "Transform", "check_value"]
 
 Transform = Literal["identity", "log"]
+
+Schema = Mapping[str, Any]
+"""The JSON schema of a field."""
 
 MAX_CELLS = 1_024
 """A query with more levels or cells than this is refused as too fine."""
 
 MAX_EPSILON = 50
 """A query with a larger ε is refused: beyond it an answer hides nothing."""
+
+EXACT: Schema = MappingProxyType({"type": ["integer", "number"], "exclusiveMinimum": 0, "maximum": MAX_EPSILON})
+"""The schema of an amount of privacy: the JSON number writes the exact decimal."""
+CUTS: Schema = MappingProxyType(
+    {
+        "type": "array",
+        "items": {"type": "number"},
+        "minItems": 1,
+        "maxItems": MAX_CELLS - 1,
+        "description": "Increasing, on the transformed scale.",
+    }
+)
 
 
 class Query(ABC):
@@ -39,8 +55,22 @@ class Query(ABC):
     """
 
     mechanism: ClassVar[str]
-    fields: ClassVar[tuple[str, ...]]
-    """The names of the fields beside `epsilon` and `transform`, as on the wire."""
+    """Its name on the wire and in tables."""
+    number: ClassVar[int]
+    """What it is called in packed queries: one byte, which no other mechanism has ever had."""
+    asks: ClassVar[str]
+    """What is asked, and which answers there are: the description in OpenAPI."""
+    fields: ClassVar[Mapping[str, Schema]]
+    """The fields beside `epsilon` and `transform`, as on the wire, each with its schema."""
+    costs: ClassVar[str] = "The JSON number writes the exact decimal."
+    """What `epsilon` is: its description in OpenAPI."""
+    beside: ClassVar[Mapping[str, int]] = MappingProxyType({})
+    """What else a collection of this mechanism asks: other mechanisms, with the most edges that they may have then.
+
+    To find the collection's range, to compare families, and to check its family.
+    """
+    merges: ClassVar[bool] = False
+    """Whether cells may be left out: `with_edges` takes fewer edges than the query has."""
 
     epsilon: Fraction
     transform: Transform
@@ -79,6 +109,33 @@ class Query(ABC):
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
         """The query as the JSON object of the wire format."""
+
+    @abstractmethod
+    def pack(self) -> bytes:
+        """The query's own fields as bytes, in one way only; what `unpack` is given beside them need not be in it."""
+
+    @classmethod
+    @abstractmethod
+    def unpack(cls, packed: bytes, n_answers: int, epsilon: Fraction, transform: Transform) -> Self:
+        """The query with these answers, ε and transform whose own fields `pack` packed."""
+
+    @abstractmethod
+    def with_edges(self, edges: Sequence[float], transform: Transform) -> "Query":
+        """The same question cut at these increasing edges. Raises `InvalidQuery` if it cannot be."""
+
+    def height(self, answer: int) -> float:
+        """How high an answer says that the value is, from 0 to 1: most mechanisms' answers are ordered as cells are."""
+        return answer / (self.n_answers - 1)
+
+    @classmethod
+    def schema(cls) -> dict[str, Schema]:
+        """The schema of each field of the query's JSON."""
+        return {
+            "mechanism": {"enum": [cls.mechanism]},
+            **cls.fields,
+            "epsilon": {**EXACT, "description": cls.costs},
+            "transform": {"enum": get_args(Transform)},
+        }
 
     @forgetful
     def cell(self, value: float) -> int:

@@ -1,15 +1,19 @@
 """Randomised response over cells: answer the number of one's own cell, or now and then that of another."""
 
 import math
-from collections.abc import Sequence
+import struct
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from types import MappingProxyType
+from typing import Any, ClassVar, Self
 
 from dither_client.errors import InvalidQuery
 from dither_client.mechanisms.query import (
+    CUTS,
     MAX_CELLS,
     Query,
+    Schema,
     Transform,
     check_coordinate,
     check_epsilon,
@@ -31,7 +35,13 @@ class RandomizedResponse(Query):
     """
 
     mechanism: ClassVar[str] = "randomized_response"
-    fields: ClassVar[tuple[str, ...]] = ("cuts",)
+    number: ClassVar[int] = 1
+    asks: ClassVar[str] = (
+        "In which cell, by randomised response. Answers are `0..len(cuts)`: how many cuts lie strictly below."
+    )
+    fields: ClassVar[Mapping[str, Schema]] = MappingProxyType({"cuts": CUTS})
+    beside: ClassVar[Mapping[str, int]] = MappingProxyType({"laplace": 1})
+    merges: ClassVar[bool] = True
 
     cuts: tuple[float, ...]
     epsilon: Fraction
@@ -73,3 +83,13 @@ class RandomizedResponse(Query):
 
     def to_json(self) -> dict[str, Any]:
         return {"cuts": list(self.cuts), **common_fields(self)}
+
+    def pack(self) -> bytes:
+        return struct.pack(f">{len(self.cuts)}d", *self.cuts)
+
+    @classmethod
+    def unpack(cls, packed: bytes, n_answers: int, epsilon: Fraction, transform: Transform) -> Self:
+        return cls(struct.unpack(f">{n_answers - 1}d", packed), epsilon, transform)
+
+    def with_edges(self, edges: Sequence[float], transform: Transform) -> "RandomizedResponse":
+        return RandomizedResponse(edges, self.epsilon, transform)

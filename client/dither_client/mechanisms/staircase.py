@@ -6,17 +6,23 @@ cells are subset selection (Ye & Barg 2018).
 """
 
 import math
+import struct
 from bisect import bisect_right
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Any, ClassVar
+from statistics import mean
+from types import MappingProxyType
+from typing import Any, ClassVar, Self
 
 from dither_client.errors import InvalidQuery
 from dither_client.mechanisms.query import (
+    CUTS,
+    MAX_CELLS,
     Query,
+    Schema,
     Transform,
     check_coordinate,
     check_epsilon,
@@ -34,6 +40,9 @@ MAX_SETS = 64
 MAX_WEIGHT = 1_000_000
 """A staircase query with a larger weight is refused."""
 
+_ANSWER = struct.Struct(">IQ")
+"""A weight, and a set: bit `k` is 1 if cell `k` is in it."""
+
 
 @dataclass(frozen=True, init=False, eq=False)
 class Staircase(Query):
@@ -46,7 +55,30 @@ class Staircase(Query):
     """
 
     mechanism: ClassVar[str] = "staircase"
-    fields: ClassVar[tuple[str, ...]] = ("cuts", "sets", "weights")
+    number: ClassVar[int] = 3
+    asks: ClassVar[str] = (
+        "One of some sets of cells, likelier one that holds the own cell. Answers are `0..len(sets) - 1`."
+    )
+    fields: ClassVar[Mapping[str, Schema]] = MappingProxyType(
+        {
+            "cuts": {**CUTS, "maxItems": MAX_SETS - 1},
+            "sets": {
+                "type": "array",
+                "items": {"type": "array", "items": {"type": "integer"}},
+                "minItems": 2,
+                "maxItems": MAX_SETS,
+                "description": "The cells of each answer, from 0.",
+            },
+            "weights": {
+                "type": "array",
+                "items": {"type": "integer"},
+                "minItems": 2,
+                "maxItems": MAX_SETS,
+                "description": "One for each set, such that those that hold a cell have one sum.",
+            },
+        }
+    )
+    beside: ClassVar[Mapping[str, int]] = MappingProxyType({"randomized_response": MAX_CELLS, "laplace": 1})
 
     cuts: tuple[float, ...]
     sets: tuple[tuple[int, ...], ...]
@@ -112,6 +144,26 @@ class Staircase(Query):
     def to_json(self) -> dict[str, Any]:
         sets = [list(some) for some in self.sets]
         return {"cuts": list(self.cuts), "sets": sets, "weights": list(self.weights), **common_fields(self)}
+
+    def pack(self) -> bytes:
+        pairs = zip(self.weights, self.sets, strict=True)
+        answers = b"".join(_ANSWER.pack(weight, sum(1 << cell for cell in some)) for weight, some in pairs)
+        return answers + struct.pack(f">{len(self.cuts)}d", *self.cuts)
+
+    @classmethod
+    def unpack(cls, packed: bytes, n_answers: int, epsilon: Fraction, transform: Transform) -> Self:
+        start = n_answers * _ANSWER.size
+        answers = list(_ANSWER.iter_unpack(packed[:start]))
+        sets = [[cell for cell in range(bits.bit_length()) if bits >> cell & 1] for _, bits in answers]
+        cuts = struct.unpack(f">{(len(packed) - start) // 8}d", packed[start:])
+        return cls(cuts, sets, [weight for weight, _ in answers], epsilon, transform)
+
+    def with_edges(self, edges: Sequence[float], transform: Transform) -> "Staircase":
+        return Staircase(edges, self.sets, self.weights, self.epsilon, transform)
+
+    def height(self, answer: int) -> float:
+        """By the mean of the answer's cells."""
+        return mean(self.sets[answer]) / (self.n_cells - 1)
 
     def _coverage(self, cell: int) -> int:
         return sum(weight for some, weight in zip(self.sets, self.weights, strict=True) if cell in some)

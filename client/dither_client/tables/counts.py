@@ -14,7 +14,7 @@ ignored. Parquet needs the extra `tables`.
 
 import csv
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from os import PathLike
@@ -26,7 +26,7 @@ from dither_client.errors import InvalidQuery, InvalidTable
 from dither_client.extras import require_extra
 from dither_client.mechanisms.epsilon import epsilon_text
 from dither_client.mechanisms.member_counts import Asked, MemberCounts, MemberTable
-from dither_client.mechanisms.query import Query
+from dither_client.mechanisms.query import EXACT, Query, Schema
 from dither_client.mechanisms.registry import QUERY_TYPES, parse_query
 
 __all__ = ["COUNT_COLUMNS", "CountTable", "counts_rows", "read_counts", "read_table", "write_table"]
@@ -35,12 +35,18 @@ COUNT_COLUMNS = ("mechanism", "low", "high", "levels", "cuts", "epsilon", "trans
 
 _EXTRA_CELLS = "\0"
 """The key under which a row's cells beyond the last column are read; no column can have this name."""
-_OPTIONAL_COLUMNS = ("sets", "weights", "rho", "size")
-"""Columns that are written only if a query has such a field, and read as blank if they are missing."""
+_FIELDS: Mapping[str, Schema] = {
+    **{name: schema for kind in QUERY_TYPES.values() for name, schema in kind.fields.items()},
+    "size": {"type": "integer"},
+}
+"""Every field that a query of some mechanism has, or what institutions are asked."""
+_OPTIONAL_COLUMNS = tuple(name for name in _FIELDS if name not in COUNT_COLUMNS)
+"""Written only where a query has such a field; blank where they are missing."""
 
-_INTEGERS = ("levels", "answer", "count", "answers", "size")
+_INTEGERS = ("answer", "count", "answers", *(name for name, schema in _FIELDS.items() if schema["type"] == "integer"))
 _TEXTS = (
-    "mechanism", "cuts", "sets", "weights", "epsilon", "rho", "transform", "query_id", "purpose", "received_at", "at"
+    "mechanism", "epsilon", "transform", "query_id", "purpose", "received_at", "at",
+    *(name for name, schema in _FIELDS.items() if schema["type"] == "array" or schema["type"] == EXACT["type"]),
 )  # fmt: skip
 
 _MAX_INTEGER = 2**53
@@ -136,16 +142,14 @@ def _cells(asked: Asked) -> dict[str, Any]:
     fields["epsilon"] = epsilon_text(asked.epsilon)
     if asked.rho is not None:
         fields["rho"] = epsilon_text(asked.rho)
-    for name in ("cuts", "weights"):
-        if name in fields:
-            fields[name] = _blank_separated(fields[name])
-    if "sets" in fields:
-        fields["sets"] = "|".join(map(_blank_separated, fields["sets"]))
-    return fields
+    return {name: _listed(value) if isinstance(value, list) else value for name, value in fields.items()}
 
 
-def _blank_separated(numbers: Iterable[float]) -> str:
-    return " ".join(map(repr, numbers))
+def _listed(values: Sequence[Any]) -> str:
+    """Numbers separated by blanks, or lists of them by `|`."""
+    if isinstance(values[0], list):
+        return "|".join(map(_listed, values))
+    return " ".join(map(repr, values))
 
 
 def is_parquet(path: Path) -> bool:
@@ -209,7 +213,7 @@ def _read_query(row: Mapping[str, Any]) -> Query:
     if kind is None:
         raise InvalidTable(f"mechanism must be one of {', '.join([*QUERY_TYPES, MemberCounts.mechanism])}")
     _check_blank(row, kind.mechanism, kind.fields)
-    fields = {name: _READERS[name](row, name) for name in kind.fields}
+    fields = {name: _read_field(row, name, schema) for name, schema in kind.fields.items()}
     epsilon, transform = _read_number(row, "epsilon"), _cell(row, "transform")
     return parse_query({"mechanism": mechanism, **fields, "epsilon": epsilon, "transform": transform})
 
@@ -222,8 +226,8 @@ def _read_members(row: Mapping[str, Any]) -> MemberCounts:
     return MemberCounts(cuts, _read_integer(row, "size"), _read_number(row, "epsilon"), _cell(row, "transform"))
 
 
-def _check_blank(row: Mapping[str, Any], mechanism: str, fields: Sequence[str]) -> None:
-    for column in _READERS:
+def _check_blank(row: Mapping[str, Any], mechanism: str, fields: Iterable[str]) -> None:
+    for column in _FIELDS:
         if column not in fields and _cell(row, column) is not None:
             raise InvalidTable(f"{column} must be blank for {mechanism}")
 
@@ -267,12 +271,18 @@ def _read_cuts(row: Mapping[str, Any], column: str) -> list[Decimal]:
     return [_number(cut, column) for cut in str(_cell(row, column) or "").split()]
 
 
-def _read_sets(row: Mapping[str, Any], column: str) -> list[list[int]]:
-    return [_whole_numbers(some, column) for some in str(_cell(row, column) or "").split("|")]
-
-
-def _read_weights(row: Mapping[str, Any], column: str) -> list[int]:
-    return _whole_numbers(str(_cell(row, column) or ""), column)
+def _read_field(row: Mapping[str, Any], column: str, schema: Schema) -> Any:
+    """The field of a query with this schema: a number, a whole one, or a list of either or of lists."""
+    if schema["type"] == "integer":
+        return _read_integer(row, column)
+    if schema["type"] != "array":
+        return _read_number(row, column)
+    text, items = str(_cell(row, column) or ""), schema["items"]["type"]
+    if items == "number":
+        return _read_cuts(row, column)
+    return (
+        [_whole_numbers(some, column) for some in text.split("|")] if items == "array" else _whole_numbers(text, column)
+    )
 
 
 def _whole_numbers(text: str, column: str) -> list[int]:
@@ -280,15 +290,3 @@ def _whole_numbers(text: str, column: str) -> list[int]:
     if not all(word.isascii() and word.isdigit() and len(word) <= _MAX_DIGITS for word in words):
         raise InvalidTable(f"{column} must hold whole numbers")
     return [int(word) for word in words]
-
-
-_READERS: dict[str, Callable[[Mapping[str, Any], str], Any]] = {
-    "low": _read_number,
-    "high": _read_number,
-    "levels": _read_integer,
-    "cuts": _read_cuts,
-    "sets": _read_sets,
-    "weights": _read_weights,
-    "rho": _read_number,
-    "size": _read_integer,
-}

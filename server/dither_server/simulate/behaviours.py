@@ -1,18 +1,17 @@
 """How respondents differ from the ideal: who drops out, answers twice, answers late, or lies.
 
-Cells are in the order of the values, and so are answers; those of `staircase` go by the mean of their cells. "High" is
+Cells are in the order of the values, and answers have a height (`Query.height`). "High" is
 the upper half of either: with one threshold, what lies above it. Drop-outs by value and by answer are what no design
 can mend (the posterior's mean of `mu` moves): they are here so that this can be seen.
 """
 
 from dataclasses import dataclass, fields
-from statistics import mean
 from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from dither_client import Query, Staircase
+from dither_client import Query
 
 __all__ = ["Behaviours", "DropOutBy", "InvalidBehaviour", "Roles", "draw_roles", "poisoned_answer"]
 
@@ -64,7 +63,7 @@ class Roles:
             return True
         if self.drop_out_by == "value":
             return 2 * cell > query.n_cells - 1
-        return _is_high(answer, query)
+        return query.height(answer) > 1 / 2
 
 
 def draw_roles(rng: np.random.Generator, behaviours: Behaviours, size: int) -> Roles:
@@ -76,12 +75,4 @@ def draw_roles(rng: np.random.Generator, behaviours: Behaviours, size: int) -> R
 
 def poisoned_answer(query: Query) -> int:
     """What a poisoner sends: the highest answer."""
-    if isinstance(query, Staircase):
-        return max(range(query.n_answers), key=lambda answer: (mean(query.sets[answer]), answer))
-    return query.n_answers - 1
-
-
-def _is_high(answer: int, query: Query) -> bool:
-    if isinstance(query, Staircase):
-        return 2 * mean(query.sets[answer]) > query.n_cells - 1
-    return 2 * answer > query.n_answers - 1
+    return max(range(query.n_answers), key=lambda answer: (query.height(answer), answer))

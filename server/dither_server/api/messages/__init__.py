@@ -37,7 +37,6 @@ from dither_server.api.messages.posteriors import (
     QueriesReply,
 )
 from dither_server.api.messages.quality import QualityReply
-from dither_server.api.messages.queries import GaussianQuery, LaplaceQuery, RandomizedResponseQuery, StaircaseQuery
 
 __all__ = [
     "MAX_COUNT",
@@ -45,23 +44,19 @@ __all__ = [
     "BatchBody",
     "BatchReply",
     "BatchReplyItem",
-    "GaussianQuery",
     "HistoryReply",
     "InvitationsBody",
     "InvitationsReply",
     "InvitationsTally",
     "KeyList",
     "KeyReply",
-    "LaplaceQuery",
     "MemberCountsBody",
     "MemberCountsReply",
     "ParticlesReply",
     "QualityReply",
     "QueriesReply",
-    "RandomizedResponseQuery",
     "ReceiptReply",
     "ResponseBody",
-    "StaircaseQuery",
     "StateBody",
     "StatusReply",
     "TermsList",

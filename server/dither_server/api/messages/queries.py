@@ -1,10 +1,15 @@
-"""The questions that are asked."""
+"""The questions that are asked: a model of each mechanism, made of the fields that its query declares."""
 
-from typing import Literal
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, create_model
 
-__all__ = ["EXAMPLE_QUERY", "GaussianQuery", "LaplaceQuery", "Query", "RandomizedResponseQuery", "StaircaseQuery"]
+from dither_client.mechanisms.query import Schema
+from dither_client.mechanisms.registry import QUERY_TYPES
+
+__all__ = ["EXAMPLE_QUERY", "Query"]
 
 EXAMPLE_QUERY = {
     "mechanism": "laplace",
@@ -15,50 +20,37 @@ EXAMPLE_QUERY = {
     "transform": "log",
 }
 
-
-class LaplaceQuery(BaseModel):
-    """On which point of an interval, with discrete Laplace noise. Answers are `0..levels`."""
-
-    mechanism: Literal["laplace"]
-    low: float = Field(description="On the transformed scale.")
-    high: float
-    levels: int = Field(ge=1, le=1024)
-    epsilon: int | float = Field(gt=0, le=50, description="The JSON number writes the exact decimal.")
-    transform: Literal["identity", "log"]
-
-
-class RandomizedResponseQuery(BaseModel):
-    """In which cell, by randomised response. Answers are `0..len(cuts)`: how many cuts lie strictly below."""
-
-    mechanism: Literal["randomized_response"]
-    cuts: list[float] = Field(min_length=1, max_length=1023, description="Increasing, on the transformed scale.")
-    epsilon: int | float = Field(gt=0, le=50, description="The JSON number writes the exact decimal.")
-    transform: Literal["identity", "log"]
+_KEYWORDS = {
+    "minimum": "ge",
+    "maximum": "le",
+    "exclusiveMinimum": "gt",
+    "minItems": "min_length",
+    "maxItems": "max_length",
+    "description": "description",
+}
+"""What Pydantic calls the keywords of JSON Schema."""
 
 
-class StaircaseQuery(BaseModel):
-    """One of some sets of cells, likelier one that holds the own cell. Answers are `0..len(sets) - 1`."""
+def _type(schema: Schema) -> Any:
+    if "enum" in schema:
+        return Literal[tuple(schema["enum"])]
+    if schema["type"] == "array":
+        return list[_type(schema["items"])]  # type: ignore[misc]
+    return {"integer": int, "number": float}.get(str(schema["type"]), int | float)
 
-    mechanism: Literal["staircase"]
-    cuts: list[float] = Field(min_length=1, max_length=63, description="Increasing, on the transformed scale.")
-    sets: list[list[int]] = Field(min_length=2, max_length=64, description="The cells of each answer, from 0.")
-    weights: list[int] = Field(
-        min_length=2, max_length=64, description="One for each set, such that those that hold a cell have one sum."
+
+def _field(schema: Schema) -> Any:
+    return _type(schema), Field(**{_KEYWORDS[name]: value for name, value in schema.items() if name in _KEYWORDS})
+
+
+_MODELS: tuple[type[BaseModel], ...] = tuple(
+    create_model(
+        f"{kind.__name__}Query", __doc__=kind.asks, **{name: _field(schema) for name, schema in kind.schema().items()}
     )
-    epsilon: int | float = Field(gt=0, le=50, description="The JSON number writes the exact decimal.")
-    transform: Literal["identity", "log"]
+    for kind in QUERY_TYPES.values()
+)
 
-
-class GaussianQuery(BaseModel):
-    """On which point of an interval, with discrete Gaussian noise. Answers are `0..levels`."""
-
-    mechanism: Literal["gaussian"]
-    low: float = Field(description="On the transformed scale.")
-    high: float
-    levels: int = Field(ge=1, le=1024)
-    rho: int | float = Field(gt=0, le=50, description="ρ of zero-concentrated privacy, the exact decimal.")
-    epsilon: int | float = Field(gt=0, le=50, description="The pure ε of the clipped noise, or more: what it costs.")
-    transform: Literal["identity", "log"]
-
-
-Query = LaplaceQuery | RandomizedResponseQuery | StaircaseQuery | GaussianQuery
+if TYPE_CHECKING:
+    Query: TypeAlias = BaseModel
+else:
+    Query = reduce(or_, _MODELS)
