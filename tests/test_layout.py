@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from dither_client.mechanisms.registry import QUERY_TYPES
 from testing.patience import PATIENCE
 from testing.repository import ROOT
 
@@ -21,6 +22,10 @@ MAY_IMPORT = {
     "dither_server": {"dither_client", "dither_estimator", "dither_server", "dither_migrations"},
 }
 MOST_AT_A_ROOT = 12
+OF_MECHANISMS = ("dither_client.mechanisms", "dither_estimator.mechanisms", "dither_estimator.design")
+"""The folders in which code may depend on which mechanism a query is of."""
+APART = ("dither_client.conformance", "dither_papers")
+"""A server that knows nothing of the client, and studies with mechanisms of their own."""
 
 HOMES = {package: next(ROOT.glob(f"*/{package}")).parent for package in [*MAY_IMPORT, "dither_migrations"]}
 """The folder on the path that each package is in."""
@@ -110,6 +115,24 @@ def stated(folder: str) -> set[str]:
     return set(re.findall(r"`(\w+)`", names))
 
 
+def asking_which_mechanism(tree: ast.AST) -> Iterator[str]:
+    """Where code asks which mechanism a query is of: by its class, or by the name of the mechanism."""
+    classes = {base.__name__ for kind in QUERY_TYPES.values() for base in kind.__mro__} - {"Query", "ABC", "object"}
+    for node in ast.walk(tree):
+        named: Iterable[ast.AST] = ()
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "issubclass"):
+            named = ast.walk(node.args[1])
+        elif isinstance(node, ast.MatchClass):
+            named = ast.walk(node.cls)
+        elif isinstance(node, ast.Compare):
+            named = [part for side in (node.left, *node.comparators) for part in ast.walk(side)]
+        for part in named:
+            by_class = isinstance(part, ast.Name | ast.Attribute) and ast.unparse(part).rpartition(".")[2] in classes
+            by_name = isinstance(part, ast.Constant) and part.value in QUERY_TYPES
+            if by_class or by_name:
+                yield ast.unparse(node)
+
+
 def test_modules_import_each_other_in_no_circle() -> None:
     """Imports that are written inside functions count as well."""
     assert circle({name: used_by(name) for name in MODULES}) == []
@@ -125,6 +148,29 @@ def test_folders_import_each_other_in_no_circle() -> None:
 
 def test_a_circle_is_found() -> None:
     assert circle({"a": {"b"}, "b": {"c"}, "c": {"a"}}) != []
+
+
+def test_nobody_else_asks_which_mechanism_a_query_is_of() -> None:
+    """What depends on the mechanism is an attribute of its query, or of its design."""
+    others = [name for name in MODULES if not name.startswith((*OF_MECHANISMS, *APART))]
+    found = {name: [*asking_which_mechanism(parse(MODULES[name]))] for name in others}
+    assert {name: tests for name, tests in found.items() if tests} == {}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "isinstance(query, Staircase)",
+        "isinstance(query, dither_client.Laplace | Gaussian)",
+        "isinstance(query, (str, IntervalQuery))",
+        "type(query) is RandomizedResponse",
+        "match query:\n    case Gaussian(): pass",
+        "query.mechanism == 'gaussian'",
+        "mechanism in ('laplace', 'gaussian')",
+    ],
+)
+def test_such_a_test_is_found(code: str) -> None:
+    assert [*asking_which_mechanism(ast.parse(code))]
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
-from dither_client import IntervalQuery, InvalidQuery, Query, Transform
+from dither_client import InvalidQuery, Query, Transform
 from dither_client.posterior.wire import Misfit, MisfitLook
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.likelihood.counts import Counts, total_answers
@@ -81,9 +81,9 @@ def check_questions(
     family: Family,
     theta: FloatArray,
     weights: FloatArray,
-    one_level: IntervalQuery,
+    one_level: Query,
     transform: Transform,
-) -> tuple[IntervalQuery, ...]:
+) -> tuple[Query, ...]:
     """The check questions, equally likely ones, given particles: `theta` (n, d) and `weights` (n,), which sum to 1.
 
     Each is `one_level` on an interval of its own: thresholds at the quantiles Φ(z), z = ±0.3 and ±1.5, of the
@@ -93,7 +93,7 @@ def check_questions(
     """
     member = _mean_member(family, theta, weights)
     *cuts, low, high = family.quantiles(member[None], ndtr([*_POINTS, -1.0, 1.0]))[0].tolist()
-    questions: list[IntervalQuery] = []
+    questions: list[Query] = []
     for cut in cuts:
         try:
             questions.append(threshold(_rounded(family, cut, (high - low) / 2), one_level, transform))

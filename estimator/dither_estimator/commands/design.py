@@ -6,16 +6,17 @@ from typing import Annotated
 import typer
 from threadpoolctl import threadpool_limits
 
-from dither_client import IntervalQuery, Query, Staircase
+from dither_client import Query
 from dither_client.commands._shared import Json, print_json, print_table, working
 from dither_client.mechanisms.epsilon import epsilon_text, wire_epsilon
 from dither_client.mechanisms.query import check_epsilon
 from dither_estimator.commands._parameters import parse_theta
 from dither_estimator.design.advice import advice
 from dither_estimator.design.design import Design, DesignError, Mechanism, optimal_design
-from dither_estimator.design.gaussian import largest_epsilon
 from dither_estimator.design.goal import parse_goal
+from dither_estimator.design.registry import MECHANISMS, STATING_RHO
 from dither_estimator.families import find_family
+from dither_estimator.mechanisms.lattice import on_interval
 
 __all__ = ["app"]
 
@@ -72,10 +73,11 @@ def _privacy(
         raise DesignError("give either --epsilon or --rho")
     if epsilon is not None:
         return check_epsilon(epsilon), None
-    if mechanism != "gaussian":
-        raise DesignError("--rho goes with --mechanism gaussian alone: give --epsilon")
+    bounds = MECHANISMS[mechanism].rho_bounds
+    if bounds is None:
+        raise DesignError(f"--rho goes with --mechanism {' or '.join(STATING_RHO)} alone: give --epsilon")
     amount = wire_epsilon(rho or "", "rho")
-    return check_epsilon(largest_epsilon(amount, levels)), amount
+    return check_epsilon(bounds.largest_epsilon(amount, levels)), amount
 
 
 def _print(found: Design) -> None:
@@ -83,9 +85,9 @@ def _print(found: Design) -> None:
     rows = [(f"{weight:.1%}", *_described(query)) for query, weight in zip(found.queries, found.weights, strict=True)]
     print_table(["weight", "answers", "cut at"], rows)
     for query in found.queries:
-        if isinstance(query, Staircase):
+        if answers := MECHANISMS[found.mechanism].answer_table(query):
             typer.echo("")
-            print_table(["answer", "weight", "its cells, numbered from 0"], _answers(query))
+            print_table(["answer", "weight", "its cells, numbered from 0"], answers)
     typer.echo("")
     variances = zip(found.family.names, found.variances, strict=True)
     print_table(
@@ -115,13 +117,8 @@ def _weighed(found: Design) -> str:
     return " + ".join(f"{times}the variance of {name}" for times, name in parts)
 
 
-def _answers(query: Staircase) -> list[tuple[int, int, str]]:
-    pairs = zip(query.sets, query.weights, strict=True)
-    return [(answer, weight, " ".join(map(str, some))) for answer, (some, weight) in enumerate(pairs)]
-
-
 def _described(query: Query) -> tuple[str, str]:
     edges = " ".join(f"{edge:.5g}" for edge in query.edges)
-    if isinstance(query, IntervalQuery) and query.levels > 1:
+    if on_interval(query):
         edges += f" (interval {query.low:.5g} to {query.high:.5g})"
     return str(query.n_answers), edges

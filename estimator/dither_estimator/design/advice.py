@@ -1,10 +1,8 @@
 """One line on what the best of the other mechanisms would save or cost."""
 
-from typing import get_args
-
 from dither_client import InvalidQuery
 from dither_estimator.design.design import Design, DesignError, optimal_design
-from dither_estimator.design.optimum import Mechanism
+from dither_estimator.design.registry import MECHANISMS, Mechanism
 
 __all__ = ["advice", "other_mechanism"]
 
@@ -15,10 +13,10 @@ _ALIKE = 1.005
 def other_mechanism(design: Design) -> Design | None:
     """The best design of another mechanism for the same member, ε and goal, its levels or cells free.
 
-    Of mechanisms that are alike, the one that comes first in `Mechanism`, the simpler one. None if no other has a
+    Of mechanisms that are alike, the one that comes first in `MECHANISMS`, the simpler one. None if no other has a
     design there.
     """
-    others: list[Mechanism] = [mechanism for mechanism in get_args(Mechanism) if mechanism != design.mechanism]
+    others = [mechanism for mechanism in MECHANISMS if mechanism != design.mechanism]
     designs = [found for other in others if (found := _design(design, other)) is not None]
     enough = _ALIKE * min((other.criterion for other in designs), default=0.0)
     return next((other for other in designs if other.criterion <= enough), None)

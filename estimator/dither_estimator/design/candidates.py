@@ -1,6 +1,7 @@
 """What the solver has to know of a mechanism: which queries there are, and which is the best for given weights."""
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Protocol
 
 from dither_client import Query, Transform
@@ -8,7 +9,7 @@ from dither_estimator.design.atom import Atom
 from dither_estimator.design.member import Member
 from dither_estimator.families import FloatArray
 
-__all__ = ["Candidates", "Questions"]
+__all__ = ["Candidates", "HasCandidates", "Questions"]
 
 
 class Questions(Protocol):
@@ -40,3 +41,10 @@ class Candidates(Questions, Protocol):
 
     def informations(self, atoms: Sequence[Atom]) -> FloatArray:
         """The information of each atom, shape (n, d, d)."""
+
+
+class HasCandidates(Protocol):
+    """A mechanism whose designs are mixtures. Hashable."""
+
+    def candidates(self, member: Member, epsilon: Fraction, levels: int | None, rho: Fraction | None) -> Candidates:
+        """Every query, of `levels` levels and at `rho` if given."""

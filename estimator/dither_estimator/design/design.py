@@ -20,16 +20,11 @@ from dither_client import Query, Transform
 from dither_estimator.design.goal import Goal
 from dither_estimator.design.limit import privacy_limit
 from dither_estimator.design.member import Member
-from dither_estimator.design.optimum import DesignError, Mechanism, solution
-from dither_estimator.design.staircase import staircase_solution
+from dither_estimator.design.optimum import DesignError
+from dither_estimator.design.registry import MECHANISMS, Mechanism
 from dither_estimator.families import Family, FloatArray
 
-__all__ = ["MANY_CELLS", "MAX_LEVELS", "Design", "DesignError", "Mechanism", "optimal_design"]
-
-MANY_CELLS: tuple[Mechanism, ...] = ("randomized_response", "staircase")
-"""Mechanisms whose designs choose their number of cells."""
-MAX_LEVELS = {"laplace": 1_023, "randomized_response": 63, "gaussian": 128}
-"""The most levels (of `randomized_response`: cuts) that a design can be asked for; `staircase` has none."""
+__all__ = ["Design", "DesignError", "Mechanism", "optimal_design"]
 
 _FINE = 2.0**-20
 """Coordinates at θ are multiples of this share of the spread: dyadic, and the design to all the digits that matter."""
@@ -69,7 +64,7 @@ class Design:
     gap: float
     """No mixture of queries of this mechanism has a criterion lower by more than this (the equivalence theorem).
 
-    For `staircase`, no mechanism at all has (the limit's certificate, on fine cells).
+    Where a design is one query, no mechanism at all has (the limit's certificate, on fine cells).
     """
     rho: Fraction | None = None
     """As asked for, of `gaussian` queries; None if they follow from ε."""
@@ -154,18 +149,16 @@ def optimal_design(
     member = Member(family, _checked(family, theta))
     if not 0 < member.spread < math.inf:
         raise DesignError("theta lies where floating point cannot tell its values apart")
-    if levels is not None and mechanism not in MAX_LEVELS:
+    kind = MECHANISMS[mechanism]
+    if levels is not None and kind.most_levels is None:
         raise DesignError(f"a design of {mechanism} queries chooses its cells and answers itself: leave levels out")
-    if levels is not None and not 1 <= levels <= MAX_LEVELS[mechanism]:
-        raise DesignError(f"a design of {mechanism} queries can have 1 to {MAX_LEVELS[mechanism]:,} levels")
+    if levels is not None and kind.most_levels is not None and not 1 <= levels <= kind.most_levels:
+        raise DesignError(f"a design of {mechanism} queries can have 1 to {kind.most_levels:,} levels")
     base, location, scale = member.standardised
     if not (np.diag(base.information) > 0).all():
         raise DesignError(_BEYOND)
     try:
-        if mechanism == "staircase":
-            found = staircase_solution(base, epsilon, goal)
-        else:
-            found = solution(base, mechanism, epsilon, goal, levels, rho)
+        found = kind.solved(base, epsilon, goal, levels, rho)
     except np.linalg.LinAlgError:
         raise DesignError(_BEYOND) from None
     if not found.gap <= _LARGEST_GAP * found.criterion:

@@ -5,11 +5,14 @@ At a given ε each query has the largest ρ that its number of levels allows; at
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from dither_client import Gaussian, gaussian_epsilon, gaussian_rho
-from dither_estimator.design.laplace import LaplaceCandidates
+from dither_estimator.design.laplace import LaplaceCandidates, LaplaceDesign
+from dither_estimator.design.mechanism import RhoBounds
+from dither_estimator.design.member import Member
 
-__all__ = ["GAUSSIAN_LEVELS", "GaussianCandidates", "gaussian_question", "largest_epsilon", "largest_rho"]
+__all__ = ["GAUSSIAN_LEVELS", "GaussianCandidates", "GaussianDesign"]
 
 GAUSSIAN_LEVELS = (1, 2, 3, 4)
 """The numbers of levels that a design may choose from.
@@ -19,7 +22,7 @@ more levels go on to tell more, by 6% at the most, but at a larger ε.
 """
 
 
-def gaussian_question(levels: int, epsilon: Fraction, rho: Fraction | None) -> Gaussian:
+def _question(levels: int, epsilon: Fraction, rho: Fraction | None) -> Gaussian:
     """A query with that many levels, on any interval; its ε follows from `rho` if that is given.
 
     Raises `InvalidQuery` if there is none.
@@ -29,12 +32,12 @@ def gaussian_question(levels: int, epsilon: Fraction, rho: Fraction | None) -> G
     return Gaussian(0.0, 1.0, levels, gaussian_rho(levels, epsilon), epsilon)
 
 
-def largest_epsilon(rho: Fraction, levels: int | None) -> Fraction:
+def _largest_epsilon(rho: Fraction, levels: int | None) -> Fraction:
     """The ε that no question at ρ goes beyond, with `levels` levels if given. Raises `InvalidQuery`."""
     return max(gaussian_epsilon(count, rho) for count in (GAUSSIAN_LEVELS if levels is None else (levels,)))
 
 
-def largest_rho(epsilon: Fraction, levels: int | None) -> Fraction:
+def _largest_rho(epsilon: Fraction, levels: int | None) -> Fraction:
     """The ρ that no question at ε goes beyond, with `levels` levels if given. Raises `InvalidQuery`."""
     return max(gaussian_rho(count, epsilon) for count in (GAUSSIAN_LEVELS if levels is None else (levels,)))
 
@@ -48,4 +51,20 @@ class GaussianCandidates(LaplaceCandidates):
 
     def question(self, levels: int) -> Gaussian:
         """A query with that many levels, on any interval."""
-        return gaussian_question(levels, self.epsilon, self.rho)
+        return _question(levels, self.epsilon, self.rho)
+
+
+class GaussianDesign(LaplaceDesign):
+    """`gaussian`, at a given ε or at a given ρ."""
+
+    name: ClassVar[str] = Gaussian.mechanism
+    most_levels: ClassVar[int | None] = 128
+    rho_bounds: ClassVar[RhoBounds | None] = RhoBounds(_largest_epsilon, _largest_rho)
+
+    def candidates(
+        self, member: Member, epsilon: Fraction, levels: int | None, rho: Fraction | None
+    ) -> GaussianCandidates:
+        return GaussianCandidates(member, epsilon, GAUSSIAN_LEVELS if levels is None else (levels,), rho)
+
+    def question(self, n_edges: int, epsilon: Fraction, rho: Fraction | None) -> Gaussian:
+        return _question(n_edges, epsilon, rho)

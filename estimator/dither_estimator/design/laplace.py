@@ -11,18 +11,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
 from dither_client import IntervalQuery, Laplace, Query, Transform
 from dither_estimator.design.atom import Atom
+from dither_estimator.design.mechanism import MixtureDesign
 from dither_estimator.design.member import Member
 from dither_estimator.families import FloatArray
 from dither_estimator.mechanisms.channels import channel_of
 from dither_estimator.mechanisms.information import channel_information
 from dither_estimator.mechanisms.lattice import threshold
 
-__all__ = ["LaplaceCandidates", "useful_levels"]
+__all__ = ["PAPER_LEVELS", "LaplaceCandidates", "LaplaceDesign", "useful_levels"]
+
+PAPER_LEVELS = 64
+"""At this many levels the mechanism is the papers' clipped Laplace to within anything that can be measured."""
 
 _CENTRES = np.linspace(-3.0, 3.0, 49)
 _SEEDS = np.array([-1.6, -0.6, 0.0, 0.6, 1.6])
@@ -159,3 +164,36 @@ class LaplaceCandidates:
             else:
                 step, ratio = step / 2, math.sqrt(ratio)
         return gain, self._atom(levels, centre, half)
+
+
+class LaplaceDesign(MixtureDesign):
+    """`laplace`, and what other mechanisms on intervals share with it."""
+
+    name: ClassVar[str] = Laplace.mechanism
+    most_levels: ClassVar[int | None] = 1_023
+    on_intervals: ClassVar[bool] = True
+
+    def candidates(
+        self, member: Member, epsilon: Fraction, levels: int | None, rho: Fraction | None
+    ) -> LaplaceCandidates:
+        return LaplaceCandidates(member, epsilon, useful_levels(epsilon) if levels is None else (levels,))
+
+    def question(self, n_edges: int, epsilon: Fraction, rho: Fraction | None) -> IntervalQuery:
+        return Laplace(0.0, 1.0, n_edges, epsilon)
+
+    def check_question(self, epsilon: Fraction, rho: Fraction | None) -> Query:
+        return self.question(1, epsilon, rho)
+
+    def fixed_question(
+        self,
+        low: float,
+        high: float,
+        levels: int | None,
+        epsilon: Fraction,
+        rho: Fraction | None,
+        transform: Transform,
+    ) -> Query:
+        return self.question(levels or PAPER_LEVELS, epsilon, rho).on(low, high, transform)
+
+    def sizes(self, epsilon: Fraction) -> tuple[int, ...]:
+        return (1,) if epsilon < 3 else (1, 2, 4)

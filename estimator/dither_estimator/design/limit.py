@@ -27,6 +27,7 @@ from dither_estimator.design.goal import Goal
 from dither_estimator.design.limit_lp import least_prices
 from dither_estimator.design.member import Member, Mirror
 from dither_estimator.design.optimum import solution
+from dither_estimator.design.randomized_response import RandomizedResponseDesign
 from dither_estimator.families import FloatArray
 from dither_estimator.mechanisms.information import cell_moments
 
@@ -125,7 +126,7 @@ class _Programme:
     @classmethod
     def of(cls, member: Member, epsilon: Fraction, goal: Goal, others: tuple[float, ...]) -> "_Programme":
         """Fine cells of the member, cut also at `others`, and where the best randomised response is: none is better."""
-        response = solution(member, "randomized_response", epsilon, goal, None)
+        response = solution(member, RandomizedResponseDesign(), epsilon, goal, None)
         cuts = np.unique([x for atom in response.atoms for x in atom.position])
         edges = _distinct(member, np.concatenate([member.points(_GRID), cuts, others]))
         cells, slopes = cell_moments(member.family, member.theta, edges[np.newaxis])

@@ -3,23 +3,17 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Literal
 
 import numpy as np
 
 from dither_estimator.design.atom import Atom
-from dither_estimator.design.candidates import Candidates, Questions
-from dither_estimator.design.gaussian import GAUSSIAN_LEVELS, GaussianCandidates
+from dither_estimator.design.candidates import HasCandidates, Questions
 from dither_estimator.design.goal import Goal
-from dither_estimator.design.laplace import LaplaceCandidates, useful_levels
 from dither_estimator.design.member import Member
-from dither_estimator.design.randomized_response import USEFUL_CUTS, RandomizedResponseCandidates
 from dither_estimator.design.solver import Mixture, solve
 from dither_estimator.families import FloatArray
 
-__all__ = ["DesignError", "Mechanism", "Solution", "solution", "variances"]
-
-Mechanism = Literal["laplace", "randomized_response", "staircase", "gaussian"]
+__all__ = ["DesignError", "Solution", "solution", "variances"]
 
 _SINGULAR = 1e-5
 """A direction with less than this share of the best known one's information counts as not identified."""
@@ -47,7 +41,7 @@ class Solution:
 @lru_cache(maxsize=1024)
 def solution(
     member: Member,
-    mechanism: Mechanism,
+    mechanism: HasCandidates,
     epsilon: Fraction,
     goal: Goal,
     levels: int | None,
@@ -55,9 +49,9 @@ def solution(
 ) -> Solution:
     """The optimal mixture for a member, of queries with `levels` levels or cuts if given. Raises `DesignError`.
 
-    With `rho`, `gaussian` queries have that ρ in place of the largest that ε allows.
+    With `rho`, queries have that ρ in place of the largest that ε allows.
     """
-    candidates = _candidates(member, mechanism, epsilon, levels, rho)
+    candidates = mechanism.candidates(member, epsilon, levels, rho)
     if not candidates.seeds(candidates.shapes[-1]):
         raise DesignError(f"a member of the family {member.family.name} has too few values for {levels} cuts")
     weights = member.weights(goal)
@@ -74,16 +68,6 @@ def solution(
         criterion=criterion,
         gap=max(0.0, criterion - mixture.bound),
     )
-
-
-def _candidates(
-    member: Member, mechanism: Mechanism, epsilon: Fraction, levels: int | None, rho: Fraction | None
-) -> Candidates:
-    if mechanism == "gaussian":
-        return GaussianCandidates(member, epsilon, GAUSSIAN_LEVELS if levels is None else (levels,), rho)
-    if mechanism == "laplace":
-        return LaplaceCandidates(member, epsilon, useful_levels(epsilon) if levels is None else (levels,))
-    return RandomizedResponseCandidates(member, epsilon, USEFUL_CUTS if levels is None else (levels,))
 
 
 def _atoms(mixture: Mixture, member: Member) -> dict[Atom, float]:

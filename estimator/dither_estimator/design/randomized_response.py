@@ -10,17 +10,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
 from dither_client import Query, RandomizedResponse, Transform
 from dither_estimator.design.atom import Atom
+from dither_estimator.design.mechanism import MixtureDesign
 from dither_estimator.design.member import Member
 from dither_estimator.families import FloatArray
 from dither_estimator.mechanisms.channels import channel_of
 from dither_estimator.mechanisms.information import cell_moments, channel_information
 
-__all__ = ["USEFUL_CUTS", "RandomizedResponseCandidates"]
+__all__ = ["USEFUL_CUTS", "RandomizedResponseCandidates", "RandomizedResponseDesign"]
 
 USEFUL_CUTS = tuple(range(1, 32))
 """The numbers of cuts that a design may choose from: at most 32 cells."""
@@ -154,6 +156,34 @@ class RandomizedResponseCandidates:
         for chosen in reversed(choices):
             path.append(int(chosen[path[-1]]))
         return self._scale(count) * float(value[0]), points[np.arange(count), path[:0:-1]]
+
+
+class RandomizedResponseDesign(MixtureDesign):
+    """`randomized_response`."""
+
+    name: ClassVar[str] = RandomizedResponse.mechanism
+    most_levels: ClassVar[int | None] = 63
+    many_cells: ClassVar[bool] = True
+
+    def candidates(
+        self, member: Member, epsilon: Fraction, levels: int | None, rho: Fraction | None
+    ) -> RandomizedResponseCandidates:
+        return RandomizedResponseCandidates(member, epsilon, USEFUL_CUTS if levels is None else (levels,))
+
+    def question(self, n_edges: int, epsilon: Fraction, rho: Fraction | None) -> Query:
+        return RandomizedResponse(range(n_edges), epsilon)
+
+    def fixed_question(
+        self,
+        low: float,
+        high: float,
+        levels: int | None,
+        epsilon: Fraction,
+        rho: Fraction | None,
+        transform: Transform,
+    ) -> Query:
+        cuts = [(low + high) / 2] if levels == 1 else np.linspace(low, high, levels or 2).tolist()
+        return RandomizedResponse(cuts, epsilon, transform)
 
 
 def _root(slope: FloatArray) -> FloatArray:

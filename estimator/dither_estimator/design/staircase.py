@@ -10,23 +10,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from dither_client import Query, Staircase, Transform
+from dither_client import Query, RandomizedResponse, Staircase, Transform
 from dither_estimator.design.atom import Atom
 from dither_estimator.design.convex import Criterion
 from dither_estimator.design.goal import Goal
 from dither_estimator.design.limit import LEAST_EPSILON, BestMechanism, Patterns, best_mechanism
+from dither_estimator.design.mechanism import MechanismDesign
 from dither_estimator.design.member import Member
 from dither_estimator.design.optimum import DesignError, Solution, solution, variances
+from dither_estimator.design.randomized_response import RandomizedResponseDesign
 from dither_estimator.design.staircase_scheme import Scheme
 from dither_estimator.design.staircase_weights import whole_weights
 from dither_estimator.families import FloatArray
 
-__all__ = ["MOST_ANSWERS", "staircase_solution", "staircase_with_cuts"]
+__all__ = ["MOST_ANSWERS", "StaircaseDesign", "staircase_solution"]
 
 MOST_ANSWERS = 32
 """The most answers, and the most cells, of a query that a design chooses."""
@@ -87,7 +90,7 @@ def staircase_solution(member: Member, epsilon: Fraction, goal: Goal) -> Solutio
     )
 
 
-def staircase_with_cuts(member: Member, query: Staircase, cuts: FloatArray, criterion: Criterion) -> Staircase:
+def _with_cuts(member: Member, query: Staircase, cuts: FloatArray, criterion: Criterion) -> Staircase:
     """A query with these increasing cuts (as many as `query` has) and good sets for them: of `query`, or intervals.
 
     And their complements. Of cuts that coincide one is left. Takes some tens of milliseconds, and certifies nothing.
@@ -109,6 +112,32 @@ def staircase_with_cuts(member: Member, query: Staircase, cuts: FloatArray, crit
     return Staircase(scheme.cuts.tolist(), chosen, weights, query.epsilon)
 
 
+class StaircaseDesign(MechanismDesign):
+    """`staircase`: one query, whose cells and answers the design chooses."""
+
+    name: ClassVar[str] = Staircase.mechanism
+    many_cells: ClassVar[bool] = True
+    one_query: ClassVar[bool] = True
+
+    def solved(
+        self, member: Member, epsilon: Fraction, goal: Goal, levels: int | None, rho: Fraction | None
+    ) -> Solution:
+        return staircase_solution(member, epsilon, goal)
+
+    def question(self, n_edges: int, epsilon: Fraction, rho: Fraction | None) -> Query:
+        return RandomizedResponse(range(n_edges), epsilon)
+
+    def refitted(self, member: Member, query: Query, cuts: FloatArray, criterion: Criterion) -> Query:
+        """Its sets are those of the query and the intervals, and their complements."""
+        assert isinstance(query, Staircase)
+        return _with_cuts(member, query, cuts, criterion)
+
+    def answer_table(self, query: Query) -> list[tuple[int, int, str]]:
+        assert isinstance(query, Staircase)
+        pairs = zip(query.sets, query.weights, strict=True)
+        return [(answer, weight, " ".join(map(str, some))) for answer, (some, weight) in enumerate(pairs)]
+
+
 def _scheme(member: Member, epsilon: Fraction, goal: Goal, best: BestMechanism) -> Scheme:
     """The simplest scheme that comes near the limit, or the best one within `MOST_ANSWERS`."""
     enough = (1 + _ECONOMY) * best.limit.criterion
@@ -127,7 +156,7 @@ def _scheme(member: Member, epsilon: Fraction, goal: Goal, best: BestMechanism) 
 
 def _response(member: Member, epsilon: Fraction, goal: Goal, best: BestMechanism) -> Scheme | None:
     """The best randomised response, if that is one query."""
-    atoms = solution(member, "randomized_response", epsilon, goal, None).atoms
+    atoms = solution(member, RandomizedResponseDesign(), epsilon, goal, None).atoms
     if len(atoms) > 1:
         return None
     cuts = np.array(atoms[0].position)

@@ -2,7 +2,7 @@
 
 The queries go to the points with the same probability below, as they do whenever they are asked of another member
 (`transport`). There each cut finds its best place nearby, on the scale of standard normal quantiles, and the mixture
-its best weights; a staircase query first chooses its sets anew, among its own, the intervals and their complements. How
+its best weights; where a design is one query, that is first fitted to its new place (`MechanismDesign.refitted`). How
 many queries and cuts there are stays: that changes little with the shape, and takes a hundred times as long to find.
 """
 
@@ -12,15 +12,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from dither_client import IntervalQuery, Query, Staircase
+from dither_client import Query
 from dither_estimator.design.convex import Criterion, best_weights, mix
 from dither_estimator.design.design import Design
+from dither_estimator.design.mechanism import MechanismDesign
 from dither_estimator.design.member import Member
-from dither_estimator.design.staircase import staircase_with_cuts
+from dither_estimator.design.registry import MECHANISMS
 from dither_estimator.families import FloatArray
 from dither_estimator.mechanisms.channels import channel_of
 from dither_estimator.mechanisms.information import channel_information
-from dither_estimator.mechanisms.lattice import interval_addresses, query_at, rebuilt, rounded
+from dither_estimator.mechanisms.lattice import interval_addresses, on_interval, query_at, rebuilt, rounded
 from dither_estimator.mechanisms.quantile_map import points_above, share_below
 
 __all__ = ["carried"]
@@ -90,13 +91,15 @@ class _Carrier:
     """Takes the design's queries to the member; of a symmetric member a piece stands for its mirror image too."""
 
     design: Design
+    kind: MechanismDesign
     member: Member
     criterion: Criterion
 
     @classmethod
     def to(cls, design: Design, theta: tuple[float, ...]) -> "_Carrier":
         member = Member(design.family, theta)
-        return cls(design, member, Criterion.of(member.weights(design.goal), member.information[np.newaxis]))
+        kind = MECHANISMS[design.mechanism]
+        return cls(design, kind, member, Criterion.of(member.weights(design.goal), member.information[np.newaxis]))
 
     def folded(self) -> tuple[list[_Piece], FloatArray]:
         """The design's queries where the member has the same probabilities, without mirror images, and weights."""
@@ -105,7 +108,7 @@ class _Carrier:
         pieces: dict[tuple[float, ...], _Piece] = {}
         for query, weight in zip(self.design.queries, self.design.weights, strict=True):
             piece = self._piece(query, ndtri(share_below(family, home, np.asarray(query.edges))))
-            if self.member.mirror is not None and piece.z.sum() < 0 and not isinstance(query, Staircase):
+            if self.member.mirror is not None and piece.z.sum() < 0 and not self.kind.one_query:
                 piece = piece.mirrored
             key = (float(query.n_answers), *np.round(piece.z, 4).tolist())
             pieces[key], weights[key] = piece, weights.get(key, 0.0) + weight
@@ -113,12 +116,12 @@ class _Carrier:
 
     def _piece(self, query: Query, z: FloatArray) -> _Piece:
         z = np.clip(z, -_RIM, _RIM)
-        if isinstance(query, Staircase):
+        if self.kind.one_query:
             if self.member.mirror is not None:
                 z = (z - z[::-1]) / 2
-            query = staircase_with_cuts(self.member, query, self._edges(query, z[np.newaxis])[0], self.criterion)
+            query = self.kind.refitted(self.member, query, self._edges(query, z[np.newaxis])[0], self.criterion)
             z = ndtri(self.member.family.cdf(np.array([self.member.theta]), np.asarray(query.edges))[0])
-        return _Piece(query, z[[0, -1]] if isinstance(query, IntervalQuery) and len(z) > 1 else z)
+        return _Piece(query, z[[0, -1]] if on_interval(query) else z)
 
     def _points(self, z: FloatArray) -> FloatArray:
         points = points_above(self.member.family, np.array([self.member.theta]), ndtr(z.ravel()))
@@ -128,7 +131,7 @@ class _Carrier:
     def _edges(self, question: Query, z: FloatArray) -> FloatArray:
         """The edges of queries cut at `z` (n, k), shape (n, edges)."""
         points = self._points(z)
-        if isinstance(question, IntervalQuery) and question.levels > 1:
+        if on_interval(question):
             return np.linspace(points[:, 0], points[:, 1], question.levels, axis=1)
         return np.floor(points) + 0.5 if self.member.family.discrete else points
 
@@ -169,23 +172,23 @@ class _Carrier:
         """
         z, k = piece.z, len(piece.z)
         ways = np.concatenate([np.ones((1, k)), np.linspace(-1, 1, k)[np.newaxis], np.eye(k)]) if k > 1 else np.eye(1)
-        if self.member.mirror is not None and isinstance(piece.question, Staircase):
+        if self.member.mirror is not None and self.kind.one_query:
             ways = ways - ways[:, ::-1]
         moves = z + step * np.concatenate([np.zeros((1, k)), ways, -ways])
-        if isinstance(piece.question, IntervalQuery) and k == 2:
+        if on_interval(piece.question):
             moves = np.concatenate([moves, [[z[0], z[0] + _CLOSED], [z[1] - _CLOSED, z[1]]]])
         kept: FloatArray = moves[(np.diff(moves, axis=1) > 0).all(axis=1) & (np.abs(moves) <= _RIM).all(axis=1)]
         return kept if len(kept) else z[np.newaxis]
 
     def queries(self, piece: _Piece) -> list[Query]:
         """The query at dyadic edges, with its mirror image if that is another one."""
-        alone = self.member.mirror is None or piece.symmetric or isinstance(piece.question, Staircase)
+        alone = self.member.mirror is None or piece.symmetric or self.kind.one_query
         return [self._query(piece)] if alone else [self._query(piece), self._query(piece.mirrored)]
 
     def _query(self, piece: _Piece) -> Query:
         edges = self._edges(piece.question, piece.z[np.newaxis])[0]
         fine = _FINE * self.member.spread
-        if isinstance(piece.question, IntervalQuery) and piece.question.levels > 1:
+        if on_interval(piece.question):
             at = interval_addresses(piece.question.levels, edges[:1], edges[-1:], np.array([fine]), _FINE_BITS)
             return query_at(piece.question, at[0], self.design.transform)
         if not self.member.family.discrete:

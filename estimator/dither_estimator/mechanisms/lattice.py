@@ -9,14 +9,13 @@ too fine for floating point at the location.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 
-from dither_client import IntervalQuery, InvalidQuery, Query, RandomizedResponse, Staircase, Transform
+from dither_client import IntervalQuery, Query, Transform
 from dither_estimator.families import FloatArray
 
 __all__ = [
@@ -25,13 +24,15 @@ __all__ = [
     "addresses",
     "edges_at",
     "interval_addresses",
+    "on_interval",
     "power_of_two",
     "query_at",
     "rebuilt",
     "rounded",
     "threshold",
     "with_bits",
-    "with_edges",
+    "with_fewer_levels",
+    "with_levels_of",
 ]
 
 _FINE = 1_024
@@ -44,6 +45,8 @@ BITS_OF_WIDE = 4
 _BITS_OF_NARROW = 2
 _NARROWEST = 1 / 8
 """An interval between edges that have fallen together is so many steps wide."""
+_ENOUGH = 16
+"""More levels on the same interval tell the same of where it should lie."""
 
 Address = tuple[float, float]
 """Where a query lies on the lattice: its centre, and the distance between its levels (of cuts: the unit of length)."""
@@ -152,51 +155,42 @@ def edges_at(standard: Query, at: Sequence[Address], judged: Query | None = None
 def query_at(standard: Query, at: Address, transform: Transform) -> Query:
     """The query at an address. Raises `InvalidQuery` where floating point cannot hold it."""
     centre, unit = at
+    if standard.n_cells == 2:
+        return threshold(centre, standard, transform)
     if isinstance(standard, IntervalQuery):
-        if standard.levels == 1:
-            return threshold(centre, standard, transform)
         half = unit * standard.levels / 2
         return standard.on(centre - half, centre + half, transform)
-    if isinstance(standard, RandomizedResponse) and len(standard.cuts) == 1:
-        return _single_cut(centre, standard.epsilon, transform)
-    cuts = [centre] if standard.n_cells == 2 else (centre + unit * _frame(standard).offsets).tolist()
-    if isinstance(standard, RandomizedResponse):
-        return RandomizedResponse(cuts, standard.epsilon, transform)
-    if isinstance(standard, Staircase):
-        return Staircase(cuts, standard.sets, standard.weights, standard.epsilon, transform)
-    raise TypeError(f"no lattice for {type(standard).__name__}")
+    return standard.with_edges((centre + unit * _frame(standard).offsets).tolist(), transform)
 
 
 @lru_cache(maxsize=1 << 16)
-def threshold(cut: float, question: IntervalQuery, transform: Transform) -> IntervalQuery:
-    """`question`, of one level, with this dyadic cut, `j 2^k` with j odd: `low` and `high` are `(j ± 1) 2^k`."""
-    if cut == 0:
-        return question.on(-1.0, 1.0, transform)
-    numerator, denominator = cut.as_integer_ratio()
-    unit = (numerator & -numerator) / denominator
-    return question.on(cut - unit, cut + unit, transform)
+def threshold(cut: float, question: Query, transform: Transform) -> Query:
+    """`question`, of two cells, with this dyadic cut."""
+    return question.with_edges((cut,), transform)
 
 
-def with_edges(question: IntervalQuery, edges: Sequence[float], transform: Transform) -> IntervalQuery:
-    """`question` with these dyadic, equally spaced edges. Raises `InvalidQuery` unless each level has one."""
-    if len(edges) != question.levels:
-        raise InvalidQuery(f"{question.levels} levels have as many edges, not {len(edges)}")
-    if question.levels == 1:
-        return threshold(edges[0], question, transform)
-    rung = edges[1] - edges[0]
-    low = edges[0] - rung / 2
-    return question.on(low, low + rung * question.levels, transform)
+def rebuilt(question: Query, edges: Sequence[float], transform: Transform) -> Query:
+    """`question` with these dyadic edges. Raises `InvalidQuery` where it cannot have them."""
+    return threshold(edges[0], question, transform) if len(edges) == 1 else question.with_edges(edges, transform)
 
 
-def rebuilt(question: Query, cuts: Sequence[float], transform: Transform) -> Query:
-    """A query of the question's kind with these dyadic edges. Raises `InvalidQuery` where it cannot have them."""
-    if isinstance(question, RandomizedResponse):
-        return RandomizedResponse(cuts, question.epsilon, transform)
-    if isinstance(question, Staircase):
-        return Staircase(cuts, question.sets, question.weights, question.epsilon, transform)
-    if not isinstance(question, IntervalQuery):
-        raise TypeError(f"no lattice for {type(question).__name__}")
-    return with_edges(question, cuts, transform)
+@lru_cache(maxsize=4096)
+def with_fewer_levels(question: Query) -> Query:
+    """What to judge a question by: of many levels, the same with 16 on the same interval, with as much noise for it."""
+    return question.with_levels(_ENOUGH) if on_interval(question) and question.levels > _ENOUGH else question
+
+
+def with_levels_of(question: Query, judged: Query) -> Query:
+    """`question` on the interval of `judged`, which is of its kind and has fewer levels, with dyadic edges."""
+    if not on_interval(question) or not on_interval(judged) or judged.levels == question.levels:
+        return judged
+    unit = with_bits(np.array((judged.high - judged.low) / question.levels), BITS_OF_WIDE)
+    return query_at(question, ((judged.low + judged.high) / 2, float(unit)), judged.transform)
+
+
+def on_interval(question: Query) -> TypeGuard[IntervalQuery]:
+    """Whether a question's edges are evenly spaced, so that the first and the last say where it lies."""
+    return isinstance(question, IntervalQuery) and question.levels > 1
 
 
 def rounded(values: FloatArray, steps: FloatArray) -> FloatArray:
@@ -207,8 +201,3 @@ def rounded(values: FloatArray, steps: FloatArray) -> FloatArray:
     steps = np.maximum(steps, np.ldexp(1.0, magnitudes - _BITS))
     points: FloatArray = np.rint(values / steps) * steps
     return points
-
-
-@lru_cache(maxsize=1 << 16)
-def _single_cut(cut: float, epsilon: Fraction, transform: Transform) -> RandomizedResponse:
-    return RandomizedResponse((cut,), epsilon, transform)

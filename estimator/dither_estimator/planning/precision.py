@@ -20,8 +20,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri, rel_entr
 
-from dither_estimator.design.design import MANY_CELLS, Design, DesignError, optimal_design
+from dither_estimator.design.design import Design, DesignError, optimal_design
 from dither_estimator.design.member import Member
+from dither_estimator.design.registry import MECHANISMS
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.priors.prior import Prior
 from dither_estimator.specification.specification import Specification
@@ -150,7 +151,7 @@ def answers_to_find(prior: Prior, design: Design) -> FloatArray:
     if family.location_scale:
         settling[:2] = _SETTLING_OF_LOCATION, _SETTLING_OF_SCALE
     most = max(_told(np.asarray(query.channel())) for query in design.queries)
-    waste = _WASTE_OF_MANY_CELLS if design.mechanism in MANY_CELLS else _WASTE
+    waste = _WASTE_OF_MANY_CELLS if MECHANISMS[design.mechanism].many_cells else _WASTE
     return (nats + settling) * waste / (most * (1.0 + _LESS_WASTE * most))
 
 

@@ -14,12 +14,19 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import ndtr
 
-from dither_client import IntervalQuery, InvalidQuery, Query, RandomizedResponse, Transform
-from dither_estimator.design.design import Mechanism
-from dither_estimator.design.interval_questions import ON_INTERVALS, interval_question, with_fewer_levels
+from dither_client import InvalidQuery, Query, Transform
+from dither_estimator.design.mechanism import MechanismDesign
+from dither_estimator.design.registry import MECHANISMS, Mechanism
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.mechanisms.channels import Channel, channel_of
-from dither_estimator.mechanisms.lattice import BITS_OF_WIDE, query_at, rounded, with_bits, with_edges
+from dither_estimator.mechanisms.lattice import (
+    BITS_OF_WIDE,
+    rebuilt,
+    rounded,
+    with_bits,
+    with_fewer_levels,
+    with_levels_of,
+)
 from dither_estimator.particles.system import ParticleSystem, systematic_resample
 
 __all__ = [
@@ -59,7 +66,7 @@ def most_discriminating(
 ) -> Query | None:
     """The question that tells the families of `systems` best apart, on the first one's scale and lattice.
 
-    It is at ε, or if that is given (for `gaussian` alone) at ρ. None where there is no question of so many `levels`
+    It is at ε, or if that is given at ρ. None where there is no question of so many `levels`
     that would.
     """
     families = [system.prior.family for system in systems]
@@ -68,13 +75,12 @@ def most_discriminating(
         for system in systems
     ]
     cuts = candidate_cuts(families, members)
-    best, most = None, 0.0
-    for size in (levels,) if levels is not None else _sizes(mechanism, epsilon):
-        interval = interval_question(mechanism, size, epsilon, rho)
-        judged = None if interval is None else with_fewer_levels(interval)
-        assert judged is None or isinstance(judged, IntervalQuery)
-        edges = candidate_edges(cuts, mechanism, judged.levels if judged else size)
-        query = _first(edges, judged, epsilon, transform)
+    kind, best, most = MECHANISMS[mechanism], None, 0.0
+    for size in (levels,) if levels is not None else kind.sizes(epsilon):
+        question = kind.question(size, epsilon, rho)
+        judged = with_fewer_levels(question)
+        edges = candidate_edges(cuts, kind, judged.n_cells - 1)
+        query = _first(edges, judged, transform)
         if query is None:
             continue
         points, places = np.unique(edges, return_inverse=True)
@@ -84,9 +90,8 @@ def most_discriminating(
         power = discriminating_power(below[:, places.reshape(edges.shape).T], channel_of(query))
         place = int(np.argmax(power))
         if power[place] > most:
-            best, most = _first(edges[place:], judged, epsilon, transform), float(power[place])
-            if interval is not None and isinstance(best, IntervalQuery):
-                best = _with_levels(interval, best)
+            found, most = _first(edges[place:], judged, transform), float(power[place])
+            best = None if found is None else with_levels_of(question, found)
     return best
 
 
@@ -118,7 +123,7 @@ def candidate_cuts(families: Sequence[Family], members: Sequence[FloatArray]) ->
     return sorted(cuts)
 
 
-def candidate_edges(cuts: Sequence[float], mechanism: Mechanism, size: int) -> FloatArray:
+def candidate_edges(cuts: Sequence[float], kind: MechanismDesign, size: int) -> FloatArray:
     """The edges of questions of `size` edges, among `cuts` or, on intervals, spread evenly over them: (q, size)."""
     points = np.array(cuts)
     if size == 1:
@@ -128,7 +133,7 @@ def candidate_edges(cuts: Sequence[float], mechanism: Mechanism, size: int) -> F
     first, last = np.triu_indices(len(ends), 1)
     start, end = ends[first, None], ends[last, None]
     edges: FloatArray
-    if mechanism not in ON_INTERVALS:
+    if not kind.on_intervals:
         edges = points[np.round(start + (end - start) * np.arange(size) / (size - 1)).astype(int)]
         return edges[(np.diff(edges, axis=1) > 0).all(axis=1)]
     rung = with_bits((points[end] - points[start]) / (size - 1), BITS_OF_WIDE)
@@ -136,34 +141,11 @@ def candidate_edges(cuts: Sequence[float], mechanism: Mechanism, size: int) -> F
     return edges
 
 
-def _with_levels(interval: IntervalQuery, judged: IntervalQuery) -> IntervalQuery:
-    """The question of all levels on the interval of `judged`, which has fewer, with dyadic edges."""
-    if judged.levels == interval.levels:
-        return judged
-    unit = with_bits(np.array((judged.high - judged.low) / interval.levels), BITS_OF_WIDE)
-    query = query_at(interval, ((judged.low + judged.high) / 2, float(unit)), judged.transform)
-    assert isinstance(query, IntervalQuery)
-    return query
-
-
-def _sizes(mechanism: Mechanism, epsilon: Fraction) -> tuple[int, ...]:
-    """How many edges may be the best: more than two cells need less noise than low ε has."""
-    if mechanism in ON_INTERVALS:
-        return (1,) if epsilon < 3 else (1, 2, 4)
-    return (1, 2) if epsilon < 3 else (1, 2, 4, 8)
-
-
-def _first(edges: FloatArray, interval: IntervalQuery | None, epsilon: Fraction, transform: Transform) -> Query | None:
+def _first(edges: FloatArray, question: Query, transform: Transform) -> Query | None:
     """The question of the first row that floating point can hold."""
     for row in edges.tolist():
         try:
-            return _query(row, interval, epsilon, transform)
+            return rebuilt(question, row, transform)
         except InvalidQuery:
             continue
     return None
-
-
-def _query(edges: Sequence[float], interval: IntervalQuery | None, epsilon: Fraction, transform: Transform) -> Query:
-    if interval is None:
-        return RandomizedResponse(edges, epsilon, transform)
-    return with_edges(interval, edges, transform)

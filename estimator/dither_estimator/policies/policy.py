@@ -10,13 +10,13 @@ from typing import Protocol
 
 import numpy as np
 
-from dither_client import InvalidQuery, Query, RandomizedResponse
-from dither_estimator.design.design import MANY_CELLS, DesignError, Mechanism, optimal_design
+from dither_client import InvalidQuery, Query
+from dither_estimator.design.design import DesignError, Mechanism, optimal_design
 from dither_estimator.design.goal import Goal
-from dither_estimator.design.interval_questions import interval_question, with_fewer_levels
+from dither_estimator.design.registry import MECHANISMS
 from dither_estimator.design.transfer import carried
 from dither_estimator.families import Family, FloatArray
-from dither_estimator.mechanisms.lattice import threshold
+from dither_estimator.mechanisms.lattice import threshold, with_fewer_levels
 from dither_estimator.particles.system import ParticleSystem, systematic_resample
 from dither_estimator.policies.transport import Offers, anchor, offers
 from dither_estimator.policies.variance_reduction import Predictions, choose_batch, with_normal_scores
@@ -161,15 +161,15 @@ def _single_cuts(spec: Specification, members: FloatArray, epsilon: Fraction) ->
     For a posterior so narrow, against its location, that floating point holds no interval of a design.
     """
     cuts = np.unique(spec.family.quantiles(members, np.array([0.5]))[:, 0]).tolist()
-    one_level = interval_question(spec.mechanism, 1, epsilon, spec.rho)
-    if one_level is not None:
-        return tuple(threshold(cut, one_level, spec.transform) for cut in cuts)
-    return tuple(RandomizedResponse((cut,), epsilon, spec.transform) for cut in cuts)
+    question = MECHANISMS[spec.mechanism].question(1, epsilon, spec.rho)
+    return tuple(threshold(cut, question, spec.transform) for cut in cuts)
 
 
 def _probes(spec: Specification, home: FloatArray, epsilon: Fraction) -> tuple[Query, ...]:
     """Single cuts for mechanisms whose designs have many cells: the first questions need no more."""
-    if spec.mechanism not in MANY_CELLS or spec.levels is not None:
+    kind = MECHANISMS[spec.mechanism]
+    if not kind.many_cells or spec.levels is not None:
         return ()
+    question = kind.question(1, epsilon, spec.rho)
     cuts = np.unique(spec.family.quantiles(home[None], _PROBES)[0])
-    return tuple(RandomizedResponse((cut,), epsilon) for cut in cuts.tolist())
+    return tuple(threshold(cut, question, "identity") for cut in cuts.tolist())

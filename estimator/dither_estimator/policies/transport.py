@@ -11,8 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from dither_client import IntervalQuery, Query, Staircase, Transform
-from dither_estimator.design.interval_questions import with_fewer_levels
+from dither_client import IntervalQuery, Query, Transform
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.mechanisms.channels import Cells, channel_of
 from dither_estimator.mechanisms.lattice import (
@@ -20,10 +19,12 @@ from dither_estimator.mechanisms.lattice import (
     addresses,
     edges_at,
     interval_addresses,
+    on_interval,
     power_of_two,
     query_at,
     rebuilt,
     rounded,
+    with_fewer_levels,
 )
 from dither_estimator.mechanisms.quantile_map import points_above, share_below
 
@@ -106,7 +107,7 @@ def offers(
 def _carried_edges(question: Query, whole_numbers: bool) -> FloatArray:
     """Those that go where the other member has the same probability: of an interval the first and the last."""
     edges = np.asarray(question.edges)
-    if not isinstance(question, IntervalQuery) or question.levels == 1:
+    if not on_interval(question):
         return edges
     return _amid_whole_numbers(question) if whole_numbers else edges[[0, -1]]
 
@@ -152,15 +153,15 @@ def _placed(
 
     Where cuts have fallen together, so have their cells, and the channel is another one.
     """
-    if isinstance(question, IntervalQuery) and question.levels > 1:
+    if on_interval(question):
         return [_at(question, interval_addresses(question.levels, points[:, 0], points[:, 1], steps), transform)]
     cuts = np.floor(points) + 0.5 if family.discrete else rounded(points, steps[:, np.newaxis])
     by_number: dict[int, dict[tuple[float, ...], None]] = {}
     for row in cuts.tolist():
         distinct = tuple(sorted(set(row)))
         by_number.setdefault(len(distinct), {})[distinct] = None
-    if isinstance(question, Staircase):  # its sets need every cell
-        by_number = {number: rows for number, rows in by_number.items() if number == len(question.cuts)}
+    if not question.merges:
+        by_number = {number: rows for number, rows in by_number.items() if number == question.n_cells - 1}
     return [_offers(question, list(rows), transform) for rows in by_number.values()]
 
 

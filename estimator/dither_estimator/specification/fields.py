@@ -14,13 +14,12 @@ from dither_client.mechanisms.epsilon import epsilon_text, wire_epsilon
 from dither_client.mechanisms.member_counts import MAX_CUTS
 from dither_client.mechanisms.query import MAX_EPSILON
 from dither_estimator.checks.goodness_of_fit import MisfitCheck
-from dither_estimator.design.design import Mechanism
-from dither_estimator.design.gaussian import largest_epsilon
+from dither_estimator.design.laplace import PAPER_LEVELS
+from dither_estimator.design.registry import MECHANISMS, STATING_RHO, Mechanism
 from dither_estimator.families import Family, find_family
 from dither_estimator.priors.prior import Prior, parse_prior
 
 __all__ = [
-    "PAPER_LEVELS",
     "Policy",
     "SpecificationError",
     "epsilon_of",
@@ -48,9 +47,6 @@ DEFAULT_DISCRIMINATE = 0.3
 
 MAX_CHOICES = 16
 """The most ε a collection can leave to its respondents' choice: each has questions of its own."""
-
-PAPER_LEVELS = 64
-"""At this many levels the mechanism is the papers' clipped Laplace to within anything that can be measured."""
 
 
 class SpecificationError(ValueError):
@@ -114,16 +110,18 @@ def read_rho(data: Mapping[str, Any], mechanism: Mechanism) -> Fraction | None:
     """ρ, if it is given in place of ε; raises `InvalidEpsilon` for what is no positive decimal."""
     if data.get("rho") is None:
         return None
-    if mechanism != "gaussian":
-        raise SpecificationError("rho goes with the mechanism gaussian alone: give epsilon")
+    if mechanism not in STATING_RHO:
+        raise SpecificationError(f"rho goes with the mechanism {' or '.join(STATING_RHO)} alone: give epsilon")
     if data.get("epsilon") is not None or data.get("epsilon_choices") is not None:
         raise SpecificationError("give either epsilon or rho, and epsilon_choices with epsilon alone")
     return wire_epsilon(data["rho"], "rho")
 
 
-def epsilon_of(rho: Fraction, levels: int | None) -> Fraction:
-    """The largest ε of a question with this ρ, of so many levels if they are given."""
-    epsilon = largest_epsilon(rho, levels)
+def epsilon_of(mechanism: Mechanism, rho: Fraction, levels: int | None) -> Fraction:
+    """The largest ε of a question of a mechanism that states ρ, with this one, of so many levels if they are given."""
+    bounds = MECHANISMS[mechanism].rho_bounds
+    assert bounds is not None
+    epsilon = bounds.largest_epsilon(rho, levels)
     if epsilon > MAX_EPSILON:
         raise SpecificationError(
             f"rho must be smaller: its epsilon, {epsilon_text(epsilon)}, would be above {MAX_EPSILON}"

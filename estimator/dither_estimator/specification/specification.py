@@ -3,21 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, get_args
+from typing import Any
 
-import numpy as np
-
-from dither_client import DitherError, IntervalQuery, InvalidQuery, Laplace, Query, RandomizedResponse, Transform
+from dither_client import DitherError, InvalidQuery, Query, Transform
 from dither_client.mechanisms.query import MAX_CELLS
 from dither_estimator.checks.goodness_of_fit import MisfitCheck
-from dither_estimator.design.design import DesignError, Mechanism, optimal_design
-from dither_estimator.design.gaussian import largest_rho
+from dither_estimator.design.design import DesignError, optimal_design
 from dither_estimator.design.goal import Goal, InvalidGoal, parse_goal
-from dither_estimator.design.interval_questions import interval_question
+from dither_estimator.design.registry import MECHANISMS, Mechanism
 from dither_estimator.families import Family
 from dither_estimator.priors.prior import InvalidPrior, Prior
 from dither_estimator.specification.fields import (
-    PAPER_LEVELS,
     Policy,
     SpecificationError,
     epsilon_of,
@@ -86,33 +82,33 @@ class Specification:
         if self.policy.interval is None:
             return None
         low, high = self.policy.interval
-        question = interval_question(self.mechanism, self.levels or PAPER_LEVELS, epsilon, self.rho)
-        if question is not None:
-            return question.on(low, high, self.transform)
-        cuts = [(low + high) / 2] if self.levels == 1 else np.linspace(low, high, self.levels or 2).tolist()
-        return RandomizedResponse(cuts, epsilon, self.transform)
+        kind = MECHANISMS[self.mechanism]
+        return kind.fixed_question(low, high, self.levels, epsilon, self.rho, self.transform)
 
-    def check_question(self, epsilon: Fraction) -> IntervalQuery:
-        """What a check question at ε is: one level of the mechanism, of `laplace` where that asks for a cell."""
-        return interval_question(self.mechanism, 1, epsilon, self.rho) or Laplace(-1.0, 1.0, 1, epsilon)
+    def check_question(self, epsilon: Fraction) -> Query:
+        """What a check question at ε is, to be asked `with_edges`: it has one."""
+        return MECHANISMS[self.mechanism].check_question(epsilon, self.rho)
 
     @property
     def largest_rho(self) -> Fraction | None:
         """The ρ of zero-concentrated differential privacy that no question goes beyond; None if none is stated."""
-        if self.mechanism != "gaussian" or self.rho is not None:
+        bounds = MECHANISMS[self.mechanism].rho_bounds
+        if bounds is None or self.rho is not None:
             return self.rho
         levels = only_levels(self.levels, self.policy)
         # Beside what it is told to ask, a collection asks single thresholds.
-        return max(largest_rho(epsilon, count) for epsilon in self.epsilon_choices for count in (levels, 1))
+        return max(bounds.largest_rho(epsilon, count) for epsilon in self.epsilon_choices for count in (levels, 1))
 
     def _check_questions(self) -> None:
         """Raises `SpecificationError` or `InvalidQuery` unless the questions that are asked for can be made."""
-        if self.mechanism == "staircase" and self.policy.name == "fixed":
-            raise SpecificationError("policy must be adaptive or thompson for staircase, which asks about no interval")
-        if self.mechanism == "gaussian":
-            _ = self.largest_rho
+        _ = self.largest_rho
         for epsilon in self.epsilon_choices:
-            if self.fixed_query(epsilon) is not None or self.levels is None:
+            fixed = self.fixed_query(epsilon)
+            if fixed is None and self.policy.interval is not None:
+                raise SpecificationError(
+                    f"policy must be adaptive or thompson for {self.mechanism}, which asks about no interval"
+                )
+            if fixed is not None or self.levels is None:
                 continue
             try:
                 optimal_design(
@@ -139,12 +135,12 @@ class Specification:
         family = read_family(data.get("family"))
         transform = read_choice(f"transform of {family.name}", given(data, "transform", "identity"), family.transforms)
         try:
-            mechanism = read_choice("mechanism", given(data, "mechanism", "laplace"), get_args(Mechanism))
+            mechanism = read_choice("mechanism", given(data, "mechanism", "laplace"), tuple(MECHANISMS))
             prior = read_prior(family, transform, data)
             policy = read_policy(given(data, "policy", "adaptive"))
             levels = read_integer("levels", data.get("levels"), None, 1, MAX_CELLS - 1)
             rho = read_rho(data, mechanism)
-            epsilon = data.get("epsilon") if rho is None else epsilon_of(rho, only_levels(levels, policy))
+            epsilon = data.get("epsilon") if rho is None else epsilon_of(mechanism, rho, only_levels(levels, policy))
             specification = cls(
                 family=family,
                 transform=transform,

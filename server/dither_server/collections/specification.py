@@ -3,6 +3,7 @@
 The statistical fields are described here and judged by `Specification.from_json`.
 """
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -17,6 +18,8 @@ from pydantic import (
 )
 
 from dither_client.mechanisms.member_counts import MAX_CUTS
+from dither_estimator.design.mechanism import MechanismDesign
+from dither_estimator.design.registry import MECHANISMS
 from dither_estimator.specification.rivals import MAX_FAMILIES
 from dither_estimator.specification.specification import EXACT_FIELDS, Specification
 from dither_server.errors import InvalidBody
@@ -52,6 +55,18 @@ def _known(description: str, *examples: Any, **schema: Any) -> Any:
         field.update(schema)
 
     return Field(default=None, description=description, examples=list(examples), json_schema_extra=describe)
+
+
+def _listed(kinds: Iterable[MechanismDesign]) -> str:
+    return " or ".join(f"`{kind.name}`" for kind in kinds)
+
+
+_WITH_LEVELS = [kind for kind in MECHANISMS.values() if kind.most_levels is not None]
+_LEVELS = (
+    f"Levels of {_listed(kind for kind in _WITH_LEVELS if kind.on_intervals)}, cells less one of "
+    f"{_listed(kind for kind in _WITH_LEVELS if not kind.on_intervals)}; the design chooses if left out, as it must "
+    f"for {_listed(kind for kind in MECHANISMS.values() if kind.most_levels is None)}."
+)
 
 
 class CollectionSpec(BaseModel):
@@ -142,12 +157,11 @@ class CollectionSpec(BaseModel):
         "How answers are made private.",
         "laplace",
         type="string",
-        enum=["laplace", "randomized_response", "staircase", "gaussian"],
+        enum=list(MECHANISMS),
         default="laplace",
     )
     levels: Any = _known(
-        "Levels of `laplace` or `gaussian`, cells less one of `randomized_response`; the design chooses if left out, "
-        "as it must for `staircase`.",
+        _LEVELS,
         1,
         anyOf=[{"type": "integer", "minimum": 1, "maximum": 1023}, {"type": "null"}],
     )

@@ -88,7 +88,7 @@ def _around(spec: Specification) -> Iterator[tuple[Fraction, Specification]]:
             yield budget, _at(spec, budget)
         elif spec.rho is not None:
             try:
-                epsilon = epsilon_of(budget, spec.levels)
+                epsilon = epsilon_of(spec.mechanism, budget, spec.levels)
             except (SpecificationError, DitherError):
                 continue
             yield budget, replace(_at(spec, epsilon), rho=budget)

@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 from dither_client import Transform
 from dither_client.decimals import read_decimal
-from dither_estimator.design.design import Mechanism
+from dither_estimator.design.registry import MECHANISMS
 from dither_estimator.families import families
 from dither_estimator.specification.specification import SpecificationError
 from dither_server.collections.specification import Admission, Visibility
@@ -21,7 +21,7 @@ __all__ = ["CHOICES", "PARAMETERS", "RIVALS", "field_of", "specification_of", "w
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "family": tuple(families),
     "transform": get_args(Transform),
-    "mechanism": get_args(Mechanism),
+    "mechanism": tuple(MECHANISMS),
     "admission": get_args(Admission),
     "visibility": get_args(Visibility),
 }

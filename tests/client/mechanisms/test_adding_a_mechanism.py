@@ -1,27 +1,82 @@
-"""The example of docs/adding-a-mechanism.md: private, drawn as its channel says, on the wire, and learnt from."""
+"""The example of docs/adding-a-mechanism.md: private, drawn as its channel says, learnt from, and asked by a server.
 
+It is added as the page says to a copy of the client and the estimator; the server is as it is.
+"""
+
+import json
 import math
+import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from pathlib import Path
 from random import Random
 from types import MappingProxyType
 from typing import Any
 
+import httpx2
 import pytest
 from scipy.stats import chisquare
 
 from dither_client import InvalidQuery, Query, parse_query
 from dither_client.mechanisms import registry
 from dither_client.mechanisms.sampling import RandBelow
-from testing.reader import blocks
+from testing.reader import ROOT, TOKEN, Shell, blocks, reading
 
-MODULE, TRIAL = blocks("docs/adding-a-mechanism.md", "python")
+PAGE = "docs/adding-a-mechanism.md"
+MODULE, TRIAL, DESIGN = blocks(PAGE, "python")
+ENTRIES = dict(
+    zip(
+        ["client/dither_client/mechanisms/registry.py", "estimator/dither_estimator/design/registry.py"],
+        blocks(PAGE, "diff"),
+        strict=True,
+    )
+)
+MODULES = {
+    "client/dither_client/mechanisms/silence.py": MODULE,
+    "estimator/dither_estimator/design/silence.py": DESIGN,
+}
+
+ROUND_TRIP = """
+from dither_client.mechanisms.silence import Silence
+from dither_client.tables.counts import counts_rows, read_counts, write_table
+
+counts = {Silence(0.25, "0.5"): [3, 4, 5], Silence(-1, 1, "log"): [0, 1, 2]}
+for name in ("counts.csv", "counts.parquet"):
+    rows = counts_rows(counts)
+    write_table(name, rows, tuple(rows[0]))
+    assert read_counts(name) == counts
+"""
+
+
+def patched(text: str, diff: str) -> str:
+    """The text with a diff applied whose places are found by what is there."""
+    for hunk in diff.split("@@\n"):
+        lines = hunk.splitlines(keepends=True)
+        old = "".join(line[1:] for line in lines if line[0] in " -")
+        assert text.count(old) == 1
+        text = text.replace(old, "".join(line[1:] for line in lines if line[0] in " +"))
+    return text
+
+
+@pytest.fixture
+def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
+    """Whoever has added the mechanism, beside a server that was started then."""
+    for package in ("client/dither_client", "estimator/dither_estimator"):
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
+    for name, module in MODULES.items():
+        (tmp_path / name).write_text(module, encoding="utf-8")
+    for name, diff in ENTRIES.items():
+        file = tmp_path / name
+        file.write_text(patched(file.read_text(encoding="utf-8"), diff), encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path / 'client'}:{tmp_path / 'estimator'}")
+    with reading(tmp_path) as shell:
+        yield shell
 
 
 @pytest.fixture
 def silence() -> Iterator[Any]:
-    """The class, in the table as the page says."""
+    """The class, in the client's table."""
     defined: dict[str, Any] = {"__name__": "silence"}
     exec(compile(MODULE, "silence.py", "exec"), defined)
     [name] = defined["__all__"]
@@ -63,15 +118,50 @@ def test_it_draws_what_its_channel_says(silence: Any, cell: int) -> None:
 def test_it_goes_over_the_wire(silence: Any) -> None:
     query = silence(6.25, Fraction("0.5"), "log")
     assert parse_query(query.to_json()) == query
+    assert silence.unpack(query.pack(), query.n_answers, query.epsilon, query.transform) == query
     with pytest.raises(InvalidQuery, match="exactly the fields cut, epsilon, transform"):
         parse_query({"mechanism": "silence", "epsilon": 1})
 
 
-def test_the_estimator_learns_from_it(silence: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """At five standard deviations; the trial draws from the system's generator, so one run in a million fails."""
-    names: dict[str, Any] = {"Silence": silence}
-    exec(compile(TRIAL, "trial.py", "exec"), names)
-    mean, sd = map(float, capsys.readouterr().out.split(" ± "))
-    assert abs(names["mu"].mean - 50) < 5 * names["mu"].sd
+def got(shell: Shell) -> Callable[[str], Any]:
+    """The JSON of the server at a path, as the admin sees it."""
+
+    def get(path: str) -> Any:
+        reply = httpx2.get(f"{shell.url}{path}", headers={"Authorization": f"Bearer {TOKEN}"})
+        assert reply.status_code == 200, reply.text
+        return reply.json()
+
+    return get
+
+
+def test_a_server_asks_it_and_everything_knows_it(reader: Shell) -> None:
+    """Statistics at five standard deviations: one run in a million fails. Its answers are drawn without a seed."""
+    mean, sd = map(float, reader.run_python(TRIAL).split(" ± "))
+    assert abs(mean - 50) < 5 * sd + 0.1
     assert 0.2 < sd < 3
-    assert mean == pytest.approx(names["mu"].mean, abs=0.05)
+    reader.run_python(ROUND_TRIP)
+
+    [commands] = blocks(PAGE, "bash")
+    design, simulate = commands.strip().splitlines()
+    assert "no mixture of silence queries is better" in reader.run(design)
+    outcome = json.loads(reader.run(simulate))
+    assert outcome["answers"] == 200
+
+    get = got(reader)
+    [terms] = get("/v1/collections")["collections"]
+    assert terms["mechanism"] == "silence"
+    posterior = get(f"/v1/collections/{terms['id']}/posterior")
+    mu = posterior["posterior"]["mu"]
+    assert posterior["answers"] == 200
+    assert abs(mu["mean"] - 50) < 5 * mu["sd"]
+    asked = get(f"/v1/collections/{terms['id']}/queries")["queries"]
+    assert {item["query"]["mechanism"] for item in asked} == {"silence"}
+    assert get("/openapi.json")["components"]["schemas"]["SilenceQuery"]["properties"]["cut"]["type"] == "number"
+
+
+def test_a_part_that_is_forgotten_is_missed(reader: Shell) -> None:
+    """Without its entry in the estimator's table nobody can make a collection that asks it."""
+    file = reader.folder / "estimator/dither_estimator/design/registry.py"
+    file.write_text((ROOT / "estimator/dither_estimator/design/registry.py").read_text(encoding="utf-8"))
+    with pytest.raises(AssertionError, match="'silence' is not one of"):
+        reader.run("dither design --epsilon 1 --mechanism silence")

@@ -195,10 +195,10 @@ def test_check_questions_of_the_normal_lie_at_m_and_z_s() -> None:
     theta, weights = particles(2)
     mu, sigma = weights @ theta[:, 0], np.exp(weights @ np.log(theta[:, 1]))
     questions = check_questions(NORMAL, theta, weights, Laplace(0, 1, 1, "0.5"), "log")
-    cuts = [(query.low + query.high) / 2 for query in questions]
+    cuts = [cut for query in questions for cut in query.edges]
     assert np.abs(np.array(cuts) - (mu + sigma * np.array([-1.5, -0.3, 0.3, 1.5]))).max() <= 0.0751 * sigma
     for query, cut in zip(questions, cuts, strict=True):
-        assert (query.levels, query.epsilon, query.transform) == (1, Fraction(1, 2), "log")
+        assert (query.n_cells, query.epsilon, query.transform) == (2, Fraction(1, 2), "log")
         assert cut % 0.25 == 0
 
 

@@ -117,7 +117,7 @@ def brute_force(family: Family, theta: FloatArray, mechanism: str, epsilon: Frac
 def design(
     family: Family, theta: FloatArray, mechanism: str, epsilon: Fraction, goal: str = "all", levels: int | None = None
 ) -> Design:
-    return optimal_design(family, theta, mechanism, epsilon, parse_goal(goal, family), levels)  # type: ignore[arg-type]
+    return optimal_design(family, theta, mechanism, epsilon, parse_goal(goal, family), levels)
 
 
 def check(name: str, mechanism: str, epsilon: Fraction, theta: Sequence[float] = (), goal: str = "all") -> None:

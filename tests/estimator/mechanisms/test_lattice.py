@@ -86,6 +86,7 @@ def test_rounding_costs_little_information(standard: Query) -> None:
 @given(st.floats(allow_nan=False, allow_infinity=False, width=32))
 def test_every_dyadic_threshold_is_a_valid_query(cut: float) -> None:
     query = threshold(cut, ONE_LEVEL, "log")
+    assert isinstance(query, Laplace)
     assert query.low < cut < query.high or cut == 0
     assert math.isclose(query.edges[0], cut, abs_tol=0)
 

@@ -1,0 +1,25 @@
+"""Every mechanism that collections can ask, by its name in a specification; the simpler one comes first."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from dither_estimator.design.gaussian import GaussianDesign
+from dither_estimator.design.laplace import LaplaceDesign
+from dither_estimator.design.mechanism import MechanismDesign
+from dither_estimator.design.randomized_response import RandomizedResponseDesign
+from dither_estimator.design.staircase import StaircaseDesign
+
+__all__ = ["MECHANISMS", "STATING_RHO", "Mechanism"]
+
+MECHANISMS: Mapping[str, MechanismDesign] = MappingProxyType(
+    {kind.name: kind for kind in (LaplaceDesign(), RandomizedResponseDesign(), StaircaseDesign(), GaussianDesign())}
+)
+
+STATING_RHO = tuple(name for name, kind in MECHANISMS.items() if kind.rho_bounds)
+"""The mechanisms whose ρ can be given in place of ε."""
+
+if TYPE_CHECKING:
+    Mechanism: TypeAlias = str
+else:
+    Mechanism = Literal[tuple(MECHANISMS)]
