@@ -21,7 +21,9 @@ from scipy.stats import chisquare
 from dither_client import InvalidQuery, Query, parse_query
 from dither_client.mechanisms import registry
 from dither_client.mechanisms.sampling import RandBelow
-from testing.reader import ROOT, TOKEN, Shell, blocks, reading
+from testing.reader import Shell, blocks, reading
+from testing.repository import ROOT
+from testing.servers.defaults import ADMIN_TOKEN
 
 PAGE = "docs/adding-a-mechanism.md"
 MODULE, TRIAL, DESIGN = blocks(PAGE, "python")
@@ -127,7 +129,7 @@ def got(shell: Shell) -> Callable[[str], Any]:
     """The JSON of the server at a path, as the admin sees it."""
 
     def get(path: str) -> Any:
-        reply = httpx2.get(f"{shell.url}{path}", headers={"Authorization": f"Bearer {TOKEN}"})
+        reply = httpx2.get(f"{shell.url}{path}", headers={"Authorization": f"Bearer {ADMIN_TOKEN}"})
         assert reply.status_code == 200, reply.text
         return reply.json()
 
