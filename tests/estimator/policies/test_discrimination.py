@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dither_client import Laplace, Query, RandomizedResponse
+from dither_estimator.design.registry import MECHANISMS
 from dither_estimator.families import Family, families
 from dither_estimator.families.rescaled import Rescaled
 from dither_estimator.mechanisms.channels import channel_of
@@ -109,7 +110,7 @@ def test_of_many_levels_the_choice_is_nearly_the_best_of_a_fine_grid(levels: int
 def test_given_levels_are_kept_and_every_edge_is_dyadic(mechanism: Any, levels: int) -> None:
     members = _members([50, 50])
     cuts = candidate_cuts(RIVALS[:2], members)
-    edges = candidate_edges(cuts, mechanism, levels)
+    edges = candidate_edges(cuts, MECHANISMS[mechanism], levels)
     assert edges.shape[1] == levels
     assert np.array_equal(np.round(edges * 2**30), edges * 2**30)
     asked = most_discriminating(np.random.default_rng(1), _systems(members), mechanism, levels, Fraction(1), "log")
