@@ -15,7 +15,7 @@ WAGES = "wage\n" + "".join(f"{200 + 7 * (i % 150)}\n" for i in range(600))
 SPEC = {"name": "Wages", "family": "normal", "transform": "log", "range": [100, 2000], "epsilon": 1, "particles": 200}
 
 ELSEWHERE = {
-    "pip install 'dither[cli]'": "what is installed is what is tested",
+    "pip install '.[cli]'": "what is installed is what is tested",
     "dither reproduce all --runs full --out results --jobs 2": "hours; every study has a test of its own",
     "dither reproduce truncation-table-1 --data incomes.csv": "a test of the studies reads a file of incomes",
     "dither reproduce war-logs-states --data entries.csv": "a test of the studies reads a file of entries",

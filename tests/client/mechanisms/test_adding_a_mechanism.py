@@ -25,12 +25,11 @@ from testing.reader import Shell, blocks, reading
 from testing.repository import ROOT
 from testing.servers.defaults import ADMIN_TOKEN
 
-PAGE = "docs/adding-a-mechanism.md"
-MODULE, TRIAL, DESIGN = blocks(PAGE, "python")
+MODULE, TRIAL, DESIGN = blocks("docs/adding-a-mechanism.md", "python")
 ENTRIES = dict(
     zip(
         ["client/dither_client/mechanisms/registry.py", "estimator/dither_estimator/design/registry.py"],
-        blocks(PAGE, "diff"),
+        blocks("docs/adding-a-mechanism.md", "diff"),
         strict=True,
     )
 )
@@ -143,7 +142,7 @@ def test_a_server_asks_it_and_everything_knows_it(reader: Shell) -> None:
     assert 0.2 < sd < 3
     reader.run_python(ROUND_TRIP)
 
-    [commands] = blocks(PAGE, "bash")
+    [commands] = blocks("docs/adding-a-mechanism.md", "bash")
     design, simulate = commands.strip().splitlines()
     assert "no mixture of silence queries is better" in reader.run(design)
     outcome = json.loads(reader.run(simulate))

@@ -23,9 +23,18 @@ main()
 """
 
 
-@pytest.mark.parametrize("part", ["Owner", "Writer", "Poller", "Membership", "Tally"])
-def test_the_process_ends_with_it(sqlite_url: str, part: str) -> None:
-    code = DYING.format(module=part.lower(), part=part)
+@pytest.mark.parametrize(
+    ("module", "part"),
+    [
+        ("owner.thread", "Owner"),
+        ("answers.writer", "Writer"),
+        ("service.poller", "Poller"),
+        ("replicas.membership", "Membership"),
+        ("answers.tally", "Tally"),
+    ],
+)
+def test_the_process_ends_with_it(sqlite_url: str, module: str, part: str) -> None:
+    code = DYING.format(module=module, part=part)
     command = [sys.executable, "-c", code, "serve", "--port", str(free_port()), "--database", sqlite_url]
     variables = os.environ | {"DITHER_ADMIN_TOKEN": "the-admin-token", "DITHER_SECRET": "secret of the tests"}
     done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=PATIENCE, check=False)
