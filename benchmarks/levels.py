@@ -177,7 +177,7 @@ def _named(levels: int | None) -> str:
 def _run(epsilon: str, policy: str, levels: int | None, seed: int) -> tuple[float, int]:
     """The posterior's standard deviation of μ, and how many distinct questions were asked."""
     posterior = _simulated(epsilon, policy, levels, seed, _RESPONDENTS)[1].posterior
-    return posterior["posterior"]["mu"]["sd"], posterior["queries"]
+    return posterior.posterior["mu"].sd, posterior.queries
 
 
 def _searched(epsilons: Sequence[str]) -> Iterator[tuple[object, ...]]:

@@ -7,10 +7,10 @@ posterior, over a grid of centres and widths.
 import numpy as np
 
 from dither_client import IntervalQuery
-from dither_estimator.mechanisms.channels import Cells, channel_of
+from dither_estimator.design.registry import MECHANISMS
 from dither_estimator.families import FloatArray
-from dither_estimator.design.interval_questions import interval_question
 from dither_estimator.learning.learner import Learner
+from dither_estimator.mechanisms.channels import Cells, channel_of
 from dither_estimator.particles.system import systematic_resample
 from dither_estimator.policies.variance_reduction import Predictions, with_normal_scores
 from dither_estimator.specification.specification import Specification
@@ -42,7 +42,7 @@ def worth_in_search(learner: Learner) -> tuple[float, float]:
 
 def _reductions(spec: Specification, theta: FloatArray, levels: int, places: FloatArray) -> FloatArray:
     """Of intervals of so many levels at some centres and widths (n, 2), shape (n,)."""
-    question = interval_question(spec.mechanism, levels, spec.epsilon, spec.rho)
+    question = MECHANISMS[spec.mechanism].question(levels, spec.epsilon, spec.rho)
     assert question is not None
     offsets = (np.arange(levels) - (levels - 1) / 2) / levels
     cells = Cells(channel_of(question), places[:, 0] + offsets[:, np.newaxis] * places[:, 1])

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.levels_search import worth_in_search
 from populations import interview, specification
 
 from benchmarks.levels import MEMBERS, MOST_LEVELS, asked_and_design, possible, worth
+from benchmarks.levels_search import worth_in_search
 from dither_client import IntervalQuery, Query
 from dither_estimator.learning.learner import Learner
 from dither_estimator.mechanisms.lattice import Address, query_at
