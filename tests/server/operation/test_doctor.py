@@ -230,10 +230,10 @@ class _Other(BaseHTTPRequestHandler):
 
 
 def test_a_server_that_is_away_or_another_programs_is_seen(examine: Examine) -> None:
-    assert "not reached" in examine("--url", f"http://127.0.0.1:{free_port()}")["server"]["found"]
+    assert "cannot be reached" in examine("--url", f"http://127.0.0.1:{free_port()}")["server"]["found"]
     with listening(ThreadingHTTPServer(("127.0.0.1", 0), _Other)) as url:
         assert "not a Dither server" in examine("--url", url)["server"]["found"]
-        assert "insist on https" in examine("--url", "http://survey.invalid")["https"]["advice"]
+        assert "require https" in examine("--url", "http://survey.invalid")["https"]["advice"]
     assert state(examine("--url", "https://survey.invalid"), "server") == "mend"
 
 
@@ -263,7 +263,7 @@ def test_a_full_or_slow_disk_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_an_old_python_and_old_packages_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "_OLDEST", (9, 9))
+    monkeypatch.setattr(machine, "_MIN_PYTHON", (9, 9))
     assert [one.state for one in examine_python()] == ["mend"]
     monkeypatch.setattr(machine, "version", lambda name: "0.0.1" if name == "numpy" else version(name))
     found = {one.check: one for one in examine_packages()}
