@@ -81,7 +81,7 @@ def _copy(url: str, answers: int) -> float:
     """Rows a second of `COPY` from a client into the same table, with its index and constraints; undone in the end."""
     with psycopg.connect(url) as database:
         rows = database.execute(
-            "SELECT collection, query, answer, received_at FROM answers LIMIT %s", (answers,)
+            "SELECT collection, query, answer, received_at, retry_hash FROM answers LIMIT %s", (answers,)
         ).fetchall()
         new = sorted(
             (one[0], time.time_ns().to_bytes(12, "big") + i.to_bytes(8, "big"), *one[1:]) for i, one in enumerate(rows)
@@ -89,7 +89,7 @@ def _copy(url: str, answers: int) -> float:
         began = time.perf_counter()
         for at in range(0, len(new), _BATCH):
             with database.cursor().copy("COPY answers FROM STDIN (FORMAT BINARY)") as copy:
-                copy.set_types(["int4", "bytea", "int4", "int2", "int8"])
+                copy.set_types(["int4", "bytea", "int4", "int2", "int8", "bytea"])
                 for row in new[at : at + _BATCH]:
                     copy.write_row(row)
         rate = len(new) / (time.perf_counter() - began)

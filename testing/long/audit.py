@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 from types import MappingProxyType
 
@@ -135,7 +136,7 @@ class Verdict:
 
 
 def audit(
-    query: Query, answers: int, values: Sequence[float] = (), ledger: Callable[[], LedgerProtocol] = MemoryLedger
+    query: Query, answers: int, values: Sequence[float] = (), ledger: Callable[[], LedgerProtocol] | None = None
 ) -> Verdict:
     """Has the client answer `query` so often for each value, each time with the ledger of a new respondent.
 
@@ -143,6 +144,7 @@ def audit(
     probability below `FALSE_ALARMS`.
     """
     values = values or values_of(query)
+    ledger = ledger or partial(MemoryLedger, query.epsilon)  # which allows this answer, whatever it costs
     turns = [k for k in range(len(values)) for _ in range(answers)]
     random.shuffle(turns)
     with asking(query) as server:

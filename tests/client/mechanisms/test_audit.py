@@ -36,6 +36,11 @@ def test_every_mechanism_is_audited() -> None:
 
 
 @pytest.mark.parametrize("mechanism", sorted(QUESTIONS))
+def test_questions_above_the_usual_price_are_audited_too(mechanism: str) -> None:
+    assert audit(QUESTIONS[mechanism](Fraction(3)), 4).charged > 2
+
+
+@pytest.mark.parametrize("mechanism", sorted(QUESTIONS))
 def test_the_client_keeps_its_promise(mechanism: str) -> None:
     """And the audit is not blind: it shows a part of ε = 1, but for a chance of less than 1e-4."""
     query = QUESTIONS[mechanism](ONE)
