@@ -1,5 +1,24 @@
-// What `dither.d.ts` declares is what the module is: checked with the types, and never run.
+// What `dither.d.ts` declares is what the modules are: checked with the types, and never run. Not by way of `dither.js`,
+// whose types are the very declarations.
 
-import * as dither from "../../client/dither_client/web/dither.js";
+import * as client from "../../client/dither_client/web/client.js";
+import * as epsilon from "../../client/dither_client/web/epsilon.js";
+import * as errors from "../../client/dither_client/web/errors.js";
+import * as json from "../../client/dither_client/web/json.js";
+import * as ledger from "../../client/dither_client/web/ledger.js";
+import * as messages from "../../client/dither_client/web/messages.js";
+import * as queries from "../../client/dither_client/web/queries.js";
+import * as sampling from "../../client/dither_client/web/sampling.js";
+import * as words from "../../client/dither_client/web/words.js";
 
-export const declared: typeof import("../../client/dither_client/web/dither.d.ts") = dither;
+export const declared: typeof import("../../client/dither_client/web/dither.d.ts") = {
+  ...client,
+  ...epsilon,
+  ...errors,
+  ...json,
+  ...ledger,
+  ...messages,
+  ...queries,
+  ...sampling,
+  ...words,
+};
