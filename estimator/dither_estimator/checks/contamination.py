@@ -21,6 +21,7 @@ from dither_client.posterior.wire import PoisonBound
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.likelihood.counts import Counts
 from dither_estimator.mechanisms.channels import QueryGroup, group_queries
+from dither_estimator.particles.moments import Moments, weighted_mean
 
 __all__ = ["POISON_SHARE", "Survey", "poison_bound"]
 
@@ -85,9 +86,11 @@ class Survey:
     @classmethod
     def of_posterior(cls, family: Family, counts: Counts, coordinates: FloatArray, weights: FloatArray) -> "Survey":
         """The mean of a posterior: z has unit covariance, and a prior helps to hold it where the answers do not."""
-        centre = coordinates[0] + weights @ (coordinates - coordinates[0])
-        survey = cls._of(family, counts, centre, _factor(coordinates - centre, weights))
-        d = len(centre)
+        moments = Moments.of(coordinates, weights)
+        scale, correlation = moments.standardised()
+        factor = scale[:, None] * np.linalg.cholesky(correlation).astype(float)
+        survey = cls._of(family, counts, moments.mean, factor)
+        d = len(scale)
         # A prior counts only for what the Monte Carlo error of a covariance could not feign.
         trusted = max(0.0, 1 - 3 * float(np.sqrt(2 * weights @ weights)))
         information = survey._look(np.zeros((1, d))).information[0]
@@ -129,7 +132,7 @@ class Survey:
         every = slice(None, None, -(-len(coordinates) // _SUBSAMPLE))
         theta = self.family.constrain(coordinates[every] - self.origin)
         weights = weights[every] / weights[every].sum()
-        centred = (theta - weights @ theta) * weights[:, None]
+        centred = (theta - weighted_mean(theta, weights)) * weights[:, None]
         raised = np.zeros((2, theta.shape[1]))
         for group, answers in zip(self.groups, self.weights, strict=True):
             p = group.probabilities(self.family, theta)
@@ -268,12 +271,3 @@ def _solve(matrices: FloatArray, vectors: FloatArray) -> FloatArray:
     ridge = _RIDGE * np.eye(matrices.shape[-1])
     solved = np.linalg.solve(np.where(usable, matrices, 0.0) + ridge, vectors[..., None])
     return solved[..., 0].astype(float)
-
-
-def _factor(centred: FloatArray, weights: FloatArray) -> FloatArray:
-    """A lower triangular factor of the covariance of weighted particles (n, d) about 0."""
-    covariance = (centred * weights[:, None]).T @ centred
-    scale: FloatArray = np.sqrt(np.maximum(np.diag(covariance), 1e-150))
-    correlation: FloatArray = covariance / np.outer(scale, scale) + _RIDGE * np.eye(len(scale))
-    factor: FloatArray = np.linalg.cholesky(correlation).astype(float)
-    return scale[:, None] * factor

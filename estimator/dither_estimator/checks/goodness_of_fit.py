@@ -21,6 +21,7 @@ from dither_estimator.families import Family, FloatArray
 from dither_estimator.likelihood.counts import Counts, total_answers
 from dither_estimator.mechanisms.channels import group_queries
 from dither_estimator.mechanisms.lattice import rounded, threshold
+from dither_estimator.particles.moments import weighted_mean
 
 __all__ = ["Look", "MisfitCheck", "check_questions", "misfit_p_value", "misfit_report"]
 
@@ -141,7 +142,7 @@ def _misfit(
 
 def _mean_member(family: Family, theta: FloatArray, weights: FloatArray) -> FloatArray:
     """The member at the posterior mean of the unconstrained coordinates, shape (d,)."""
-    return family.constrain((weights @ family.unconstrain(theta))[None])[0]
+    return family.constrain(weighted_mean(family.unconstrain(theta), weights)[None])[0]
 
 
 def _rounded(family: Family, cut: float, scale: float) -> float:

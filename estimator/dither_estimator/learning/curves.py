@@ -8,6 +8,7 @@ from dither_client import Transform
 from dither_client.posterior.wire import QUANTILES
 from dither_estimator.families import Family, FloatArray, Parameter
 from dither_estimator.learning.summary import weighted_quantiles
+from dither_estimator.particles.moments import weighted_mean
 
 __all__ = ["Curve", "PopulationCurve", "parameter_density", "population_curve", "population_quantiles"]
 
@@ -52,7 +53,7 @@ def parameter_density(parameter: Parameter, values: FloatArray, weights: FloatAr
     values, weights = _fewer(values[:, np.newaxis], weights)
     coordinate = parameter.unconstrain(values[:, 0])
     low, first, third, high = weighted_quantiles(coordinate, weights, [0.001, 0.25, 0.75, 0.999])
-    deviation = float(np.sqrt(weights @ (coordinate - weights @ coordinate) ** 2))
+    deviation = float(np.sqrt(weights @ (coordinate - weighted_mean(coordinate, weights)) ** 2))
     spread = min(deviation, (third - first) / 1.349) or deviation or abs(low) or 1.0
     bandwidth = 0.9 * spread * (1.0 / np.sum(weights**2)) ** -0.2
     at = np.linspace(low - 2 * bandwidth, high + 2 * bandwidth, _POINTS)

@@ -16,12 +16,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dither_estimator.families import FloatArray
 from dither_estimator.likelihood.counts import Counts, total_answers
 from dither_estimator.likelihood.institutions import Members, without_members
+from dither_estimator.particles.moments import Moments
 from dither_estimator.particles.system import ParticleSystem, init, update
 
-__all__ = ["HEARD_AT", "LONG_MOVE", "Mark", "SecondOpinion", "Steering"]
+__all__ = ["HEARD_AT", "LONG_MOVE", "SecondOpinion", "Steering"]
 
 HEARD_AT = 1e-6
 """The chance that the second opinion is heard at any time although the posterior is right, at most."""
@@ -31,30 +31,6 @@ LONG_MOVE = 1.6
 posterior of two parameters so far in 0.2% of epochs, an eighth more in 1e-5: `exp(-d² / (2 f / (1 + f)))`."""
 _FIRST_REVIEW = 100
 """Answers after which a second opinion is reviewed first, and with fewer of which no posterior is doubted."""
-
-
-@dataclass(frozen=True)
-class Mark:
-    """Where the posterior was at the beginning of an epoch, in unconstrained coordinates."""
-
-    mean: FloatArray
-    """Shape (d,)."""
-    covariance: FloatArray
-    """Shape (d, d)."""
-
-    @classmethod
-    def of(cls, system: ParticleSystem) -> "Mark":
-        """The place and the width of a particle system."""
-        mean = system.weights @ system.coordinates
-        centred = system.coordinates - mean
-        return cls(mean, (centred * system.weights[:, None]).T @ centred)
-
-    def distance(self, mean: FloatArray) -> float:
-        """From here to `mean`, in standard deviations (Mahalanobis)."""
-        scale = np.sqrt(np.maximum(np.diag(self.covariance), 1e-150))
-        correlation = self.covariance / np.outer(scale, scale) + 1e-9 * np.eye(len(scale))
-        moved = (mean - self.mean) / scale
-        return float(np.sqrt(moved @ np.linalg.solve(correlation, moved)))
 
 
 @dataclass(frozen=True)
@@ -80,7 +56,8 @@ class SecondOpinion:
 class Steering:
     """The state between epochs."""
 
-    mark: Mark | None = None
+    mark: Moments | None = None
+    """Where the posterior was at the beginning of an epoch, in unconstrained coordinates."""
     second: SecondOpinion | None = None
 
     @property
@@ -100,7 +77,7 @@ class Steering:
 
     def reviewed(self, rng: np.random.Generator, posterior: ParticleSystem) -> "Steering":
         """After an epoch: doubts the posterior, hears the second opinion, or lets it go."""
-        mark = Mark.of(posterior)
+        mark = Moments.of(posterior.coordinates, posterior.weights)
         if self.second is not None:
             return Steering(mark, _reviewed(self.second, posterior))
         known = total_answers(posterior.counts) >= _FIRST_REVIEW

@@ -11,10 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dither_client import parse_query
-from dither_estimator.learning.second_opinion import Mark, SecondOpinion, Steering
+from dither_estimator.learning.second_opinion import SecondOpinion, Steering
 from dither_estimator.likelihood.counts import Counts, check_counts
 from dither_estimator.likelihood.institutions import MemberCount, Members
 from dither_estimator.particles.evidence import Evidence
+from dither_estimator.particles.moments import Moments
 from dither_estimator.particles.system import ParticleSystem
 from dither_estimator.priors.prior import Prior
 from dither_estimator.specification.specification import Specification
@@ -112,7 +113,7 @@ def _read(specification: Specification, header: Mapping[str, Any], arrays: _Arra
 
     counts = table("counts")
     numbers = zip(priors, header["log_evidence"], header["moves"], strict=True)
-    mark = Mark(arrays["mark_mean"], arrays["mark_covariance"]) if "mark_mean" in arrays else None
+    mark = Moments(arrays["mark_mean"], arrays["mark_covariance"]) if "mark_mean" in arrays else None
     second = None
     if header.get("second") is not None:
         base, heard, review_at, lead, log_evidence = header["second"]

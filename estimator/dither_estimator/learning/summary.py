@@ -11,6 +11,7 @@ from dither_client.mechanisms.epsilon import epsilon_text
 from dither_client.posterior.wire import QUANTILES, Misfit, ParameterSummary, PoisonBound, PosteriorReply, to_json
 from dither_estimator.checks.competing_families import Comparison
 from dither_estimator.families import FloatArray
+from dither_estimator.particles.moments import Moments
 
 __all__ = ["Posterior", "summarise", "weighted_quantiles"]
 
@@ -69,20 +70,17 @@ def summarise(
     names: tuple[str, ...], theta: FloatArray, weights: FloatArray
 ) -> tuple[dict[str, ParameterSummary], FloatArray]:
     """A summary of each parameter, and the covariance, of particles (n, d) with normalised weights (n,)."""
-    # About one of them: far from 0, the rounding of the weights' sum would be wider than a narrow posterior.
-    mean = theta[0] + weights @ (theta - theta[0])
-    centred = theta - mean
-    covariance: FloatArray = (centred * weights[:, None]).T @ centred
+    moments = Moments.of(theta, weights)
     quantiles = [weighted_quantiles(column, weights, list(QUANTILES.values())) for column in theta.T]
     summaries = {
         name: ParameterSummary(
-            mean=float(mean[j]),
-            sd=float(np.sqrt(covariance[j, j])),
+            mean=float(moments.mean[j]),
+            sd=float(moments.sd[j]),
             **dict(zip(QUANTILES, quantiles[j].tolist(), strict=True)),
         )
         for j, name in enumerate(names)
     }
-    return summaries, covariance
+    return summaries, moments.covariance
 
 
 def weighted_quantiles(values: FloatArray, weights: FloatArray, levels: list[float]) -> FloatArray:

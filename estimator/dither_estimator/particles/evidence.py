@@ -12,6 +12,7 @@ import numpy as np
 
 from dither_estimator.families import FloatArray
 from dither_estimator.likelihood.table import CountLikelihood
+from dither_estimator.particles.moments import Moments
 from dither_estimator.particles.student_t import MultivariateT
 from dither_estimator.particles.system import ParticleSystem, log_sum_exp
 
@@ -58,11 +59,9 @@ def _draws(rng: np.random.Generator, system: ParticleSystem, by_prior: int) -> t
     The last `by_prior` are draws from the prior.
     """
     size, d = system.coordinates.shape
-    mean = system.weights @ system.coordinates
-    scale = np.sqrt(system.weights @ (system.coordinates - mean) ** 2) + 1e-12 * np.abs(mean) + 1e-150
-    standard = (system.coordinates - mean) / scale
-    shape = (standard * system.weights[:, None]).T @ standard + 1e-9 * np.eye(d)
-    fitted = MultivariateT(shape, _TAIL)
+    found = Moments.of(system.coordinates, system.weights)
+    mean, scale = found.mean, found.sd + 1e-12 * np.abs(found.mean) + 1e-150
+    fitted = MultivariateT(found.covariance / scale / scale[:, None] + 1e-9 * np.eye(d), _TAIL)
     drawn = fitted.sample(rng, size - by_prior)
     coordinates = np.concatenate([mean + scale * drawn, system.prior.sample(rng, by_prior)])
     log_fitted = fitted.log_density((coordinates - mean) / scale) - np.log(scale).sum()

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from dither_estimator.families import FloatArray
+from dither_estimator.particles.moments import Moments
 
 __all__ = ["TAIL", "LogDensity", "Moved", "Proposal", "move"]
 
@@ -45,15 +46,11 @@ class Proposal:
 
         Tails that are far outside are drawn in, so that proposals are as wide as the body of the posterior.
         """
-        coordinates = _drawn_in(coordinates, weights)
-        # About one of them: far from 0, the rounding of the weights' sum would be wider than a narrow posterior.
-        mean = coordinates[0] + weights @ (coordinates - coordinates[0])
-        centred = coordinates - mean
-        covariance = (centred * weights[:, None]).T @ centred
+        body = Moments.of(_drawn_in(coordinates, weights), weights)
         # Where all particles are equal: as far apart as floating point can tell.
-        spread = np.diag(covariance) * 1e-8 + np.spacing(mean) ** 2 + 1e-300
-        factor: FloatArray = np.linalg.cholesky(covariance + np.diag(spread)).astype(float)
-        return cls(mean, factor)
+        spread = np.diag(body.covariance) * 1e-8 + np.spacing(body.mean) ** 2 + 1e-300
+        factor: FloatArray = np.linalg.cholesky(body.covariance + np.diag(spread)).astype(float)
+        return cls(body.mean, factor)
 
     def independent(self, rng: np.random.Generator, size: int) -> FloatArray:
         """Draws of a multivariate Student t with these moments' location and scale, shape (size, d)."""

@@ -27,6 +27,7 @@ from dither_estimator.mechanisms.lattice import (
     with_fewer_levels,
 )
 from dither_estimator.mechanisms.quantile_map import points_above, share_below
+from dither_estimator.particles.moments import Moments
 
 __all__ = ["Offers", "anchor", "offers"]
 
@@ -64,8 +65,8 @@ def anchor(family: Family, coordinates: FloatArray, weights: FloatArray) -> Floa
     if not family.shapes:
         return family.standard
     base = family.unconstrain(family.standard[None])
-    mean = weights @ coordinates
-    sd = np.sqrt(weights @ (coordinates - mean) ** 2)
+    moments = Moments.of(coordinates, weights)
+    mean, sd = moments.mean, moments.sd
     step = np.full(len(mean), _SHAPE_STEP)
     if family.discrete and (sd < _KNOWN).all():
         step = _whole_number_steps(family, mean, sd)

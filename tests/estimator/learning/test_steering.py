@@ -10,7 +10,8 @@ from populations import PAPER_PRIOR, answer, interview, specification
 
 from dither_estimator.learning import second_opinion as steering
 from dither_estimator.learning.learner import Learner
-from dither_estimator.learning.second_opinion import HEARD_AT, Mark, SecondOpinion, Steering
+from dither_estimator.learning.second_opinion import HEARD_AT, SecondOpinion, Steering
+from dither_estimator.particles.moments import Moments
 from dither_estimator.particles.system import init, update
 
 SIGMA = 10**0.5
@@ -135,7 +136,7 @@ def test_a_snapshot_of_the_version_before_is_resumed() -> None:
 
 
 def test_distance_is_in_standard_deviations() -> None:
-    mark = Mark(np.array([1.0, -2.0]), np.array([[4.0, 3.0], [3.0, 9.0]]))
+    mark = Moments(np.array([1.0, -2.0]), np.array([[4.0, 3.0], [3.0, 9.0]]))
     moved = np.array([2.0, 5.0])
     expected = np.sqrt(moved @ np.linalg.solve(mark.covariance, moved))
     assert mark.distance(mark.mean + moved) == pytest.approx(expected)

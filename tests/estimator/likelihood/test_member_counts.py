@@ -11,9 +11,10 @@ from scipy.special import gammaln, logsumexp
 from dither_client import Laplace, Query
 from dither_estimator.families import FloatArray, families
 from dither_estimator.learning.learner import Learner
-from dither_estimator.learning.second_opinion import Mark, SecondOpinion, Steering
+from dither_estimator.learning.second_opinion import SecondOpinion, Steering
 from dither_estimator.likelihood.institutions import MemberCount, log_probability, merge_members, without_members
 from dither_estimator.likelihood.table import CountLikelihood
+from dither_estimator.particles.moments import Moments
 from dither_estimator.particles.system import init, update
 from dither_estimator.priors.prior import parse_prior
 from dither_estimator.specification.specification import Specification
@@ -144,7 +145,7 @@ def test_a_second_opinion_learns_members_too_and_no_doubt_comes_of_them() -> Non
     rng = np.random.default_rng(1)
     prior = parse_prior(families["normal"], PRIOR)
     system = init(rng, prior, 200)
-    steering = Steering(Mark.of(system), SecondOpinion(system, 0.0, False, 100, 0.0))
+    steering = Steering(Moments.of(system.coordinates, system.weights), SecondOpinion(system, 0.0, False, 100, 0.0))
     members = {MemberCount(0.0, 200, Fraction(1), 140): 1}
     learnt = steering.learnt(rng, {}, members)
     assert learnt.mark is None
