@@ -143,7 +143,7 @@ def test_a_value_in_place_of_the_id_is_not_sent(server: FakeServer, answer: Answ
 def test_options_are_checked_before_anyone_is_asked(server: FakeServer, answer: Answer) -> None:
     check_refusal(answer("laplace", VALUE, "--max-epsilon", "much"), 2, "epsilon must be")
     check_refusal(answer("laplace", VALUE, "--url", "http://example.org"), 2, "must begin with https")
-    check_refusal(answer("lap/lace", VALUE), 2, "a collection's id has only")
+    check_refusal(answer("lap/lace", VALUE), 2, "a collection's id may contain only")
     check_refusal(
         answer("laplace", VALUE, "--ledger", "/nowhere/ledger"), 1, "the ledger /nowhere/ledger cannot be used"
     )
@@ -172,7 +172,7 @@ def test_without_a_value_and_without_a_terminal(server: FakeServer, answer: Answ
     assert (status, out) == (2, "")
     assert "The randomized one" in err
     assert "ε = 0.5; you have spent 0 and allow 10 in total" in err
-    assert "give - to read the value from standard input" in err
+    assert "give - to read it from standard input" in err
     assert [request.path for request in server.requests] == ["/v1/collections/randomized"], "no ticket was asked for"
 
 

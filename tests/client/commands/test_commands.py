@@ -118,10 +118,10 @@ def test_version(dither: Dither) -> None:
         (["posterior", "laplace", "--plto", "x"], "No such option: --plto. Did you mean --plot?"),
         (["collection", "shw", "x"], "No such command 'shw'. Did you mean 'show'"),
         (["token", "create", "king"], "'king' is not one of 'admin', 'analyst', 'gateway'"),
-        (["posterior", "a/b"], "a collection's id has only letters"),
+        (["posterior", "a/b"], "a collection's id may contain only letters"),
         (["posterior", "nothing"], "there is no such collection"),
         (["posterior", "laplace", "--url", "http://example.org"], "must begin with https"),
-        (["posterior", "laplace", "--token", "a b"], "a token has only printable"),
+        (["posterior", "laplace", "--token", "a b"], "a token may contain only printable"),
         (["export", "laplace"], "say what to save"),
         (["export", "laplace", "--counts", "counts.txt"], "must end in .csv or .parquet"),
         (
