@@ -83,7 +83,7 @@ def test_a_server_that_is_gone_ends_the_stream_with_an_error(server: FakeServer,
     server.failures += [None, Failure(), Failure(), Failure(), Failure()]
     updates = analyst.stream("laplace")
     assert next(updates).answers == 1234
-    with pytest.raises(Unreachable, match="do not come again"):
+    with pytest.raises(Unreachable, match="events have stopped"):
         next(updates)
 
 
