@@ -13,6 +13,8 @@ __all__ = ["SchemaRefused", "newest_revision", "upgrade_database"]
 
 _LOCK = 0x64697468
 """The key of the advisory lock under which PostgreSQL is migrated ("dith")."""
+_LONGEST_PAUSE = 60
+"""Seconds after which PostgreSQL gives up a migration whose process does nothing any more."""
 
 
 class SchemaRefused(Exception):
@@ -30,6 +32,8 @@ def upgrade_database(engine: Engine) -> None:
         if connection.dialect.name == "postgresql":
             # Other processes' migrations, and this one on large tables, may take longer than any request may.
             connection.execute(text("SET LOCAL statement_timeout = 0"))
+            # Between two statements a busy machine may need longer than a request's transaction may rest.
+            connection.execute(text(f"SET LOCAL idle_in_transaction_session_timeout = '{_LONGEST_PAUSE}s'"))
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
         current = MigrationContext.configure(connection).get_current_revision()
         _check(connection, script, current)

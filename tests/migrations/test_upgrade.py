@@ -1,3 +1,4 @@
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -31,6 +32,19 @@ def test_a_fresh_database_gets_the_newest_schema(engine: Engine) -> None:
     upgrade_database(writing(engine))
     assert revision(engine) == newest_revision() == "0009"
     assert set(inspect(engine).get_table_names()) == {*schema.metadata.tables, "alembic_version"}
+
+
+def test_a_busy_machine_may_pause_between_two_statements(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For longer than PostgreSQL lets a request's transaction rest, which is three seconds."""
+    upgrade = command.upgrade
+
+    def pause(config: Any, target: str) -> None:
+        time.sleep(4)
+        upgrade(config, target)
+
+    monkeypatch.setattr(command, "upgrade", pause)
+    upgrade_database(writing(engine))
+    assert revision(engine) == newest_revision()
 
 
 def test_the_migrated_schema_is_the_one_the_server_uses(engine: Engine) -> None:
