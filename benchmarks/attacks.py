@@ -38,7 +38,7 @@ _SHARES = (0.01, 0.05, 0.1)
 _SEEDS = 4
 _FAMILY = families["normal"]
 _FRAME = (0.01, 3.0)
-"""Of the plot; what lies outside is drawn at its edge."""
+"""The limits of the plot; what lies outside is drawn at its edge."""
 _Answers = tuple[npt.NDArray[np.float64], int]
 """For each cell the cumulative probabilities of the answers, and what a poisoner answers."""
 
@@ -66,7 +66,7 @@ class _Row:
     share: float
     attack: str
     shift: float
-    """Of the mean over seeds, in units of the true σ; with its standard error, and the mean of the reported bounds."""
+    """The mean over seeds in units of the true σ, its standard error, and the mean of the reported bounds."""
     error: float
     bound: float
 

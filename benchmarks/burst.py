@@ -50,7 +50,7 @@ class _Burst:
     """What came of one population."""
 
     sds: tuple[float, float]
-    """Of μ and σ."""
+    """The posterior sds of μ and σ."""
     seconds: float = 0.0
     ticket_q99: float = 0.0
     later_rate: float = 0.0

@@ -26,7 +26,7 @@ from scipy import stats
 from threadpoolctl import threadpool_limits
 
 from dither_client import Query
-from dither_client.mechanisms.registry import QUERY_TYPES
+from dither_estimator.design.registry import MECHANISMS
 from dither_estimator.families import FloatArray
 from dither_estimator.learning.learner import Learner
 from dither_estimator.likelihood.counts import check_counts
@@ -80,20 +80,20 @@ def main(arguments: Sequence[str]) -> None:
     """Prints the table; the arguments are those of the command."""
     draws = int(arguments[0]) if arguments else _DRAWS
     chunk = Memory(arguments[1] if len(arguments) > 1 else None, verbose=0).cache(_chunk)
-    tests = sum(2 * (len(prior) + 1) for prior in MODELS.values()) * len(QUERY_TYPES) * len(_EPSILONS)
+    tests = sum(2 * (len(prior) + 1) for prior in MODELS.values()) * len(MECHANISMS) * len(_EPSILONS)
     title = f"Calibration: {draws} draws from each prior, {_ANSWERS} answers, {_PARTICLES} particles"
     print(
         f"\nEach figure is the smallest p-value of a family's parameters and its likelihood. Of all {tests} p-values a"
         f"\nright estimator has any below {FALSE_ALARMS / tests:.1e} once in {1 / FALSE_ALARMS:,.0f} times."
     )
-    columns = ("family", *(f"{mechanism}, ε = {epsilon}" for mechanism, epsilon in product(QUERY_TYPES, _EPSILONS)))
+    columns = ("family", *(f"{mechanism}, ε = {epsilon}" for mechanism, epsilon in product(MECHANISMS, _EPSILONS)))
     print_table(title, columns, _rows(draws, chunk))
 
 
 def _rows(draws: int, chunk: _Chunk) -> Iterator[tuple[object, ...]]:
     for family, prior in MODELS.items():
         row: list[object] = [family]
-        for mechanism, epsilon in product(QUERY_TYPES, _EPSILONS):
+        for mechanism, epsilon in product(MECHANISMS, _EPSILONS):
             fields = {"family": family, "mechanism": mechanism, "epsilon": epsilon, "particles": _PARTICLES}
             each = pvalues(_in_parallel({**fields, "prior": prior}, draws, chunk))
             print(family, mechanism, epsilon, *(f"{p:.2g}" for p in each.ravel()), file=sys.stderr, flush=True)
@@ -112,7 +112,7 @@ def _chunk(fields: Mapping[str, Any], seeds: Sequence[int]) -> FloatArray:
 
 
 def pvalues(ranks: FloatArray) -> FloatArray:
-    """Of the uniform law of each column of `ranks` (draws, k): as it is and folded at 1/2, shape (k, 2)."""
+    """P-values of the test that each column of `ranks` (draws, k) is uniform, plain and folded at 1/2: shape (k, 2)."""
     both = [(column, np.abs(2 * column - 1)) for column in ranks.T]
     return np.array([[stats.kstest(some, "uniform").pvalue for some in pair] for pair in both])
 

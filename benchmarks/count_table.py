@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from dither_client.tables.counts import counts_rows, read_counts, write_table
+from dither_client.tables.counts import counts_rows, read_table, write_table
 from dither_estimator.families import Family, families
 from dither_estimator.learning.learner import Learner
 from dither_estimator.specification.specification import Specification
@@ -84,7 +84,7 @@ def _least(work: Callable[[], object]) -> float:
 
 def _learn(specification: Specification, table: Path) -> None:
     learner = Learner(specification, 1)
-    learner.learn_counts(read_counts(table))
+    learner.learn_counts(read_table(table).queries)
     learner.posterior()
 
 

@@ -5,7 +5,7 @@
 Each step the owner says what to ask; so many respondents each hold a value of the population and answer one of these
 questions. Given the question their answers are independent, so their counts are multinomial, and are drawn as such from
 the exact channel. The counts are added to the `counts` table of an SQLite database in one transaction a step, and the
-server's own keeper learns from there what it lacks and chooses the next questions. The first steps are smaller: nobody
+server's own learner learns from there what it lacks and chooses the next questions. The first steps are smaller: nobody
 would ask 100,000 people before anything is known.
 """
 
@@ -37,7 +37,7 @@ from dither_server.database.engine import make_engine, upgrade, writing
 from dither_server.database.reads import Store
 from dither_server.database.schema import collections, counts
 from dither_server.metrics import Metrics
-from dither_server.owner.collection_learner import Keeper
+from dither_server.owner.collection_learner import CollectionLearner
 from dither_server.tickets.packing import pack_query, unpack_query
 from testing.tables import print_table
 
@@ -60,7 +60,7 @@ class _Day:
     times: Counter[str] = field(default_factory=Counter)
     """By part: respondents, counting, learning."""
     slowest: float = 0.0
-    """Of the steps, without the respondents' part."""
+    """Seconds of the slowest step, without the respondents' part."""
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -69,13 +69,13 @@ def main(arguments: Sequence[str]) -> None:
     step = int(arguments[1]) if len(arguments) > 1 else _STEP
     columns = ("answers", "mu", "sigma", "asymptotic sd: mu, sigma", "sds off: mu, sigma")
     with threadpool_limits(1), tempfile.TemporaryDirectory() as folder:
-        day, keeper, path = _Day(), _keeper(Path(folder)), Path(folder) / "day.sqlite"
-        print_table(f"Day: {total:,} answers, N(50, 10), ε = 1", columns, _rows(day, keeper, path, total, step))
-        _print_costs(day, keeper, path)
+        day, learner, path = _Day(), _new_learner(Path(folder)), Path(folder) / "day.sqlite"
+        print_table(f"Day: {total:,} answers, N(50, 10), ε = 1", columns, _rows(day, learner, path, total, step))
+        _print_costs(day, learner, path)
 
 
-def _keeper(folder: Path) -> Keeper:
-    """The server's keeper of a new collection in a new database."""
+def _new_learner(folder: Path) -> CollectionLearner:
+    """The server's learner of a new collection in a new database."""
     engine = make_engine(f"sqlite:///{folder / 'day.sqlite'}")
     upgrade(engine)
     row = {"id": "day", "specification": json.dumps(_SPEC), "state": "open", "created_at": 0}
@@ -84,11 +84,11 @@ def _keeper(folder: Path) -> Keeper:
     store = Store(engine)
     writer = Writer(engine, Ingest(), Metrics(), lambda stored: None)
     collection = Collections(engine, store, writer, time.time, "day").numbered(1)
-    return Keeper(collection, store, Institutions(engine), time.time)
+    return CollectionLearner(collection, store, Institutions(engine), time.time)
 
 
-def _rows(day: _Day, keeper: Keeper, path: Path, total: int, step: int) -> Iterator[tuple[str, ...]]:
-    spec = keeper.collection.specification
+def _rows(day: _Day, learner: CollectionLearner, path: Path, total: int, step: int) -> Iterator[tuple[str, ...]]:
+    spec = learner.collection.specification
     rng = np.random.default_rng(1)
     numbers: dict[Query, int] = {}
     variances = _variances(spec)
@@ -96,7 +96,7 @@ def _rows(day: _Day, keeper: Keeper, path: Path, total: int, step: int) -> Itera
     shown = 10_000
     while day.answers < total:
         began = time.perf_counter()
-        published = keeper.publish()
+        published = learner.publish()
         questions = [unpack_query(question.packed) for question in published.pools[spec.epsilon]]
         asked = time.perf_counter()
         size = min(step, max(len(questions), day.answers // 12), total - day.answers)
@@ -107,7 +107,7 @@ def _rows(day: _Day, keeper: Keeper, path: Path, total: int, step: int) -> Itera
             numbers |= {new[packed]: number for packed, number in number_queries(connection, new).items()}
             add_counts(connection, 0, _tally(table, numbers))
         counted = time.perf_counter()
-        keeper.catch_up()
+        learner.catch_up()
         learnt = time.perf_counter()
         day.answers, day.steps = day.answers + size, day.steps + 1
         day.times.update(
@@ -120,7 +120,7 @@ def _rows(day: _Day, keeper: Keeper, path: Path, total: int, step: int) -> Itera
         day.slowest = max(day.slowest, learnt - answered + asked - began)
         if day.answers >= min(shown, total):
             shown *= 10
-            yield _row(keeper, variances)
+            yield _row(learner, variances)
     engine.dispose()
 
 
@@ -151,26 +151,26 @@ def _tally(
 
 
 def _variances(spec: Specification) -> FloatArray:
-    """Of the best questions at the truth, per respondent."""
+    """The variances per respondent that the best questions at the truth attain."""
     design = optimal_design(spec.family, _TRUTH, spec.mechanism, spec.epsilon, spec.goal, spec.levels)
     return np.array(design.variances, dtype=float)
 
 
-def _row(keeper: Keeper, variances: FloatArray) -> tuple[str, ...]:
-    posterior = keeper.publish().posterior.posterior
+def _row(learner: CollectionLearner, variances: FloatArray) -> tuple[str, ...]:
+    posterior = learner.publish().posterior.posterior
     found = [posterior[name] for name in ("mu", "sigma")]
-    limits = np.sqrt(variances / keeper.answers)
+    limits = np.sqrt(variances / learner.answers)
     shown = [f"{one.mean:.5f} ± {one.sd:.5f}" for one in found]
     off = [(one.mean - true) / one.sd for one, true in zip(found, _TRUTH, strict=True)]
-    return f"{keeper.answers:,}", *shown, ", ".join(f"{x:.5f}" for x in limits), ", ".join(f"{x:+.1f}" for x in off)
+    return f"{learner.answers:,}", *shown, ", ".join(f"{x:.5f}" for x in limits), ", ".join(f"{x:+.1f}" for x in off)
 
 
-def _print_costs(day: _Day, keeper: Keeper, path: Path) -> None:
+def _print_costs(day: _Day, learner: CollectionLearner, path: Path) -> None:
     engine = make_engine(f"sqlite:///{path}")
     with engine.connect() as connection:
         rows, kept = connection.execute(select(func.count(), func.sum(counts.c.count))).one()
     engine.dispose()
-    assert kept == keeper.answers == day.answers, "every answer is counted and learnt once"
+    assert kept == learner.answers == day.answers, "every answer is counted and learnt once"
     own = day.times["counting"] + day.times["learning"]
     columns = (
         "steps",
@@ -181,7 +181,7 @@ def _print_costs(day: _Day, keeper: Keeper, path: Path) -> None:
     seconds = [f"{part:.1f}" for part in day.times.values()]
     row = (f"{day.steps:,}", *seconds, f"{day.answers / own:,.0f}", f"{day.slowest:.2f}")
     print_table("Day: time", columns, [row])
-    size, snapshot = sum(part.stat().st_size for part in path.parent.iterdir()), len(keeper.snapshot())
+    size, snapshot = sum(part.stat().st_size for part in path.parent.iterdir()), len(learner.snapshot())
     columns = ("count rows", "database, KiB", "snapshot, KiB", "bytes an answer")
     row = (f"{rows:,}", f"{size / 1024:,.0f}", f"{snapshot / 1024:,.0f}", f"{(size + snapshot) / day.answers:.4f}")
     print_table("Day: what is kept", columns, [row])

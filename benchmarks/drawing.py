@@ -3,8 +3,8 @@
     python -m benchmarks.drawing [ANSWERS [SECONDS]]
 
 One by one, `Learner.ask` learns what is pending and renews the pool when it is due, so now and then a caller waits for
-that. A server draws from a pool that is already there, as `Owner.draw` does, and waits only for the interpreter, which
-the estimator's thread may hold: the second table has how long after it was due a question was drawn.
+that. A server draws from a pool that is already there, as `Learners.draw` does, and waits only for the interpreter,
+which the estimator's thread may hold: the second table has how long after it was due a question was drawn.
 """
 
 import sys
@@ -22,9 +22,9 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.calibration import MODELS
 from dither_client import Query
-from dither_client.mechanisms.registry import QUERY_TYPES
 from dither_estimator.design.design import optimal_design
 from dither_estimator.design.goal import parse_goal
+from dither_estimator.design.registry import MECHANISMS
 from dither_estimator.families import FloatArray, find_family
 from dither_estimator.learning.learner import Learner
 from dither_estimator.particles.system import init, update
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str]) -> None:
     """Prints the tables; the arguments are the answers of the first and the seconds of each row of the second."""
     answers = int(arguments[0]) if arguments else _ANSWERS
     seconds = float(arguments[1]) if len(arguments) > 1 else _SECONDS
-    each = [f"{mechanism}: 99%; largest, ms" for mechanism in QUERY_TYPES]
+    each = [f"{mechanism}: 99%; largest, ms" for mechanism in MECHANISMS]
     columns = ("family", "median, µs, at most", "above 1 ms, at most", *each)
     with threadpool_limits(1):
         print_table(f"Drawing: {answers:,} asked one by one, ε = {_EPSILON}", columns, _rows_one_by_one(answers))
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str]) -> None:
 
 def _rows_one_by_one(answers: int) -> Iterator[tuple[object, ...]]:
     for family in MODELS:
-        times = [1e3 * _asking(_specification(family, mechanism), answers) for mechanism in QUERY_TYPES]
+        times = [1e3 * _asking(_specification(family, mechanism), answers) for mechanism in MECHANISMS]
         found = [_percentiles(some) for some in times]
         median = max(median for median, _, _ in found)
         share = max(float((some > 1).mean()) for some in times)

@@ -32,7 +32,7 @@ class _Measured:
     queries: int
     moves: int
     state_bytes: int
-    """Of the snapshot: all that is remembered of the answers."""
+    """The size of the snapshot, which is all that is remembered of the answers."""
     peak_mebibytes: float
 
 

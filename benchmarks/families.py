@@ -29,11 +29,11 @@ _CANNOT_TELL = "cannot tell yet"
 @dataclass(frozen=True)
 class _Found:
     log_ratio: float
-    """Of the evidences, lognormal over normal, in nats."""
+    """The log ratio of the evidences, lognormal over normal, in nats."""
     error: float
     cannot_tell: bool
     sds: tuple[float, float]
-    """Of μ and σ."""
+    """The posterior sds of μ and σ."""
     questions: int
 
 

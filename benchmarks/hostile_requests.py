@@ -10,8 +10,10 @@ __all__ = ["Attack", "attacks", "routes"]
 
 _SIZES = (4_000, 16_000, 64_000)
 _LARGE = (256_000, 16 * 1024 * 1024 - 1)
-"""Of respondents' own calls, which take large bodies, or did."""
+"""Bytes of bodies for respondents' own calls, which accept large ones, or did."""
 _RESPONDENTS = ("tickets", "responses", "batch")
+_ENDLESS = 1_000_000
+"""Bytes around a body: more than the server reads at once, before which it bounds nothing but the time."""
 _TICKET = "1." + "A" * 72 + "." + "B" * 43
 """As long as most tickets are, and not genuine."""
 _HEAD = 15_000
@@ -57,6 +59,8 @@ def attacks(every: list[tuple[str, str]], collection: str) -> Iterator[Attack]:
                 yield Attack(f"{method} {path}", f"{what}, {len(body):,} bytes", _request(method, target, body))
             for size in (16_000, 64_000):
                 yield Attack(f"{method} {path}", f"chunks of one byte, {size:,}", _crumbs(method, target, size))
+            for what, chunks in _around(_ENDLESS):
+                yield Attack(f"{method} {path}", f"{what}, {_ENDLESS:,} bytes", _chunked(method, target, chunks))
 
 
 def _filled(path: str, collection: str) -> str:
@@ -140,5 +144,16 @@ def _request(method: str, path: str, body: bytes, **headers: str) -> bytes:
 
 
 def _crumbs(method: str, path: str, size: int) -> bytes:
+    return _chunked(method, path, b"1\r\n \r\n" * size + b"0\r\n\r\n")
+
+
+def _around(size: int) -> Iterator[tuple[str, bytes]]:
+    """Chunks of which nearly all bytes are not the body's, and that do not end."""
+    yield "a trailer without an end", b"2\r\n{}\r\n0\r\nx: " + b"a" * size
+    yield "trailers without an end", b"2\r\n{}\r\n0\r\n" + _repeated(b"x: " + b"a" * 995 + b"\r\n", size)
+    yield "a chunk's extension without an end", b"2;" + b"a" * size
+
+
+def _chunked(method: str, path: str, chunks: bytes) -> bytes:
     head = f"{method} {path} HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n"
-    return head.encode() + b"1\r\n \r\n" * size + b"0\r\n\r\n"
+    return head.encode() + chunks

@@ -48,9 +48,9 @@ _FEW_VALUES = {"bernoulli": 1, "poisson": 5, "negative_binomial": 12}
 _LEVELS = (2, 3, 5, 9, 16, 40, 63, 128, 256)
 _EPSILONS = ("1", "5")
 _SPREAD = 0.003
-"""Of the particles, in the unit of the worst known coordinate."""
+"""The sd of the particles in the coordinate that is known worst."""
 _SEEDS = 100
-"""Of so many runs the ratio of two medians is known to about 6% (standard error), of 20 runs to 12% only."""
+"""With this many runs, the ratio of two medians has a standard error of about 6%; with 20 runs, of 12%."""
 _RESPONDENTS = 1_000
 _SEARCHES = 20
 _SEARCHED = (30, 100, 200, 400)
@@ -102,7 +102,7 @@ def worth(design: Design, asked: Sequence[Query]) -> float:
     `tr(W M⁻¹ F M⁻¹) / tr(W M⁻¹)`, F the mean information of the questions: by the equivalence theorem no question of
     the mechanism with as many levels has more than 1.
     """
-    weights = Member(design.family, design.theta).weights(design.goal)
+    weights = np.diag(Member(design.family, design.theta).aim(design.goal))
     inverse = np.linalg.inv(design.information)
     mean: FloatArray = np.mean([information(design.family, design.theta, query) for query in asked], axis=0)
     return float(np.diag(inverse @ mean @ inverse) @ weights) / design.criterion

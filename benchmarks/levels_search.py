@@ -41,7 +41,7 @@ def worth_in_search(learner: Learner) -> tuple[float, float]:
 
 
 def _reductions(spec: Specification, theta: FloatArray, levels: int, places: FloatArray) -> FloatArray:
-    """Of intervals of so many levels at some centres and widths (n, 2), shape (n,)."""
+    """The variance reductions by questions with `levels` levels at these centres and widths (n, 2): shape (n,)."""
     question = MECHANISMS[spec.mechanism].question(levels, spec.epsilon, spec.rho)
     assert question is not None
     offsets = (np.arange(levels) - (levels - 1) / 2) / levels

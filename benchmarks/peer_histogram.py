@@ -5,16 +5,17 @@
 Each person answers once at ε = 1. The histogram has 32 bins of equal width over a range that is fixed beforehand, by
 optimised unary encoding, the best of the package for so many bins, with its estimates projected on the probabilities;
 values beyond the range go into the end bins. Its mean and sd are those of the bins' middles, its quantiles are
-interpolated. Dither learns a normal distribution, told the same range, with its defaults, but for the mechanism. Errors
-are root mean squares over the seeds, in sd of the population; the last column is the largest distance between estimated
-and true distribution function. Makes a virtual environment for the peer in `benchmarks/.peer` on first use.
+interpolated. Dither learns a normal distribution, told the same range, with its defaults, but for the mechanism; and
+then without a family, told the same range. Errors are root mean squares over the seeds, in sd of the population; the
+last column is the largest distance between estimated and true distribution function. Makes a virtual environment for
+the peer in `benchmarks/.peer` on first use.
 """
 
 import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -25,7 +26,8 @@ from scipy import optimize, stats
 from threadpoolctl import threadpool_limits
 
 from benchmarks.peers import peer_python
-from dither_estimator.learning.learner import Learner
+from dither_estimator.learning.learners import new_learner
+from dither_estimator.learning.population import DistributionPopulation, Population
 from dither_estimator.specification.specification import Specification
 from dither_server.simulate.behaviours import Behaviours, draw_roles
 from dither_server.simulate.in_process import simulate_in_process
@@ -74,7 +76,7 @@ class Findings:
     cdf: Callable[[Floats], Floats]
 
     def errors(self, truth: "Findings") -> Floats:
-        """Of the mean, the sd, the quantiles, and of the distribution function the largest, in sd of the population."""
+        """Errors of mean, sd and quantiles in sds of the population, and the largest of the distribution function."""
         grid = np.linspace(truth.mean - 5 * truth.sd, truth.mean + 5 * truth.sd, 2001)
         apart = np.abs(self.cdf(grid) - truth.cdf(grid)).max()
         near = [self.mean - truth.mean, self.sd - truth.sd, *(self.quantiles - truth.quantiles)]
@@ -101,7 +103,11 @@ def _rows(seeds: int, respondents: int) -> Iterator[Sequence[object]]:
         values = [people.draw(rng, respondents) for rng in rngs]
         found = {
             "histogram": _histograms(values, limits),
-            **{f"Dither, `{mechanism}`": _posteriors(values, limits, mechanism) for mechanism in MECHANISMS},
+            **{
+                f"Dither, `{mechanism}`": _posteriors(values, limits, {"family": "normal", "mechanism": mechanism})
+                for mechanism in MECHANISMS
+            },
+            "Dither, no family": _posteriors(values, limits, {}),
         }
         for name, all_findings in found.items():
             errors = np.array([findings.errors(people.truth()) for findings in all_findings])
@@ -134,9 +140,9 @@ def _histogram(shares: Floats, edges: Floats) -> Findings:
     return Findings(mean, sd, quantiles, lambda x: np.interp(x, edges, below))
 
 
-def _posteriors(values: Sequence[Floats], limits: tuple[float, float], mechanism: str) -> list[Findings]:
+def _posteriors(values: Sequence[Floats], limits: tuple[float, float], fields: Mapping[str, str]) -> list[Findings]:
     """What Dither makes of each run."""
-    spec = Specification.from_json({"family": "normal", "epsilon": 1, "range": list(limits), "mechanism": mechanism})
+    spec = Specification.from_json({"epsilon": 1, "range": list(limits), **fields})
     with threadpool_limits(1):
         return [_posterior(spec, run, seed) for seed, run in enumerate(values)]
 
@@ -144,10 +150,23 @@ def _posteriors(values: Sequence[Floats], limits: tuple[float, float], mechanism
 def _posterior(spec: Specification, values: Floats, seed: int) -> Findings:
     noise, learning, coming = np.random.SeedSequence(seed).spawn(3)
     roles = draw_roles(np.random.default_rng(coming), Behaviours(), len(values))
-    outcome = simulate_in_process(Learner(spec, learning), values, roles, np.random.default_rng(noise))
+    learner = new_learner(spec, learning)
+    outcome = simulate_in_process(learner, values, roles, np.random.default_rng(noise))
+    if spec.nonparametric:
+        population = learner.posterior().population
+        assert isinstance(population, DistributionPopulation)
+        return _distribution(population)
     found = outcome.posterior.posterior
     member = stats.norm(found["mu"].mean, found["sigma"].mean)
     return Findings(member.mean(), member.std(), member.ppf(PROBABILITIES), member.cdf)
+
+
+def _distribution(population: Population) -> Findings:
+    """The posterior means of a distribution without a family; its sd is that of the mean distribution."""
+    levels = (np.arange(2_000) + 0.5) / 2_000
+    points = population.points(levels)
+    quantiles = population.quantile(np.array(PROBABILITIES)).mean
+    return Findings(points.mean(), points.std(), quantiles, lambda x: population.cdf(x).mean)
 
 
 if __name__ == "__main__":

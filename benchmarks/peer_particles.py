@@ -66,7 +66,7 @@ class _Exact:
     medians: FloatArray
     figures: FloatArray
     sds: FloatArray
-    """Of what the figures are means of."""
+    """The posterior sds of the quantities whose means `figures` are."""
 
     @classmethod
     def about(cls, learner: Learner) -> "_Exact":
@@ -91,7 +91,7 @@ class _Exact:
         return cls(medians, figures, np.concatenate([sds, np.sqrt(shares * (1 - shares))]))
 
     def errors(self, figures: FloatArray) -> FloatArray:
-        """Of somebody's figures, in standard deviations."""
+        """The errors of one implementation's figures, in standard deviations."""
         errors: FloatArray = (figures - self.figures) / self.sds
         return errors
 

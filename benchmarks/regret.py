@@ -35,7 +35,7 @@ _SEEDS = 100
 _SMOOTH = 21
 """Questions whose efficiencies are averaged."""
 _NODES = 12
-"""Of the quadrature over μ, and over log σ."""
+"""The nodes of the quadrature over μ, and over log σ."""
 _PLACES = (0.0, 0.5, 1.0, 1.5)
 """Where the search for the best single cut begins."""
 

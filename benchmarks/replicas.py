@@ -69,7 +69,7 @@ class _Watch:
 
     @property
     def locks(self) -> Counter[tuple[str, str, str | None]]:
-        """Of them, waits for rows or tables that another holds."""
+        """The waits among them for rows or tables that another session holds."""
         return Counter({what: count for what, count in self.seen.items() if what[0] == "Lock"})
 
 

@@ -86,12 +86,13 @@ class Run:
 class Variances(Adaptive):
     """`Adaptive` with the variances alone, whatever part of them the tails have."""
 
-    def _aims(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _aims(self, theta: FloatArray, coordinates: FloatArray) -> tuple[FloatArray, FloatArray]:
+        values = theta if self.specification.family.location_scale else coordinates
         return values, self.specification.goal.vector(self.specification.family)
 
 
 class MutualInformation(Adaptive):
-    """Of the candidates of `Adaptive`, the question whose answer is expected to tell most of θ, in nats."""
+    """The candidate of `Adaptive` whose answer is expected to give most information about θ, in nats."""
 
     def pool(
         self, rng: np.random.Generator, particles: ParticleSystem, size: int, repeats: float, epsilon: Fraction
@@ -249,7 +250,7 @@ def run(fields: dict[str, Any], rule: str, respondents: int, seed: int, truth: F
         outstanding = OUTSTANDING if "outstanding" in rule else 0
         queries, answers = _interview(learner, values, uniforms, outstanding, np.random.default_rng(for_pools))
         theta, chances = learner.particles()
-        weights = Member(family, best.theta).weights(spec.goal)
+        weights = np.diag(Member(family, best.theta).aim(spec.goal))
         told = {query: information(family, truth, query) for query in set(queries)}
         asked = np.array([told[query] for query in queries])
         scores = {query: _scores(family, truth, query) for query in told}

@@ -41,9 +41,9 @@ class Costs:
     batch_answer: float = 15.2e-6
     bulk_ticket: float = 5.6e-6
     database_answer: float = 30e-6
-    """Of PostgreSQL, for an answer in a transaction of up to 64."""
+    """Core seconds of PostgreSQL for an answer in a transaction of up to 64."""
     learning: float = 1 / 21
-    """The share of a core for a busy collection: its owner rests for twenty times as long as it learns (`owner.py`)."""
+    """The share of a core for a busy collection: its owner rests for at least twenty times as long as it learns."""
     idle: float = 0.013
     """The share of a core that a replica takes for its polls, its beats and its clock."""
     publication: float = 3_228.0

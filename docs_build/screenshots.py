@@ -18,6 +18,21 @@ _LOW = {"viewport": {"width": 1100, "height": 1500}, "device_scale_factor": 0.75
 _NARROW = {"color_scheme": "dark", "viewport": {"width": 360, "height": 1050}}
 
 
+_WORDS = {
+    "question": "How much did you earn last week, before tax?",
+    "unit": "$",
+    "period_of_value": "per week",
+    "minimum": 0,
+    "maximum": 100_000,
+    "decimals": 2,
+    "organisation": "The statistical office of Exampleland",
+    "contact": "survey@example.org",
+    "privacy_url": "https://example.org/privacy",
+    "thank_you": "Thank you for taking part. The results are published in May.",
+}
+"""What respondents read."""
+
+
 def main() -> None:
     """Takes them all."""
     chromium = find_chromium()
@@ -58,15 +73,14 @@ def _settled(page: Page) -> None:
 
 
 def _answered(browser: Browser, survey: Survey, options: Mapping[str, Any]) -> Page:
-    """The page of a respondent who has let Ada's device answer, and has answered."""
-    path = f"/collections/{survey.create()}/answer"
+    """The page of a respondent who has answered."""
+    path = f"/collections/{survey.create(**_WORDS)}/answer"
     page = _open(browser, survey, path, options)
-    page.get_by_role("button", name="Let Ada's device answer").click()
-    page.get_by_label("Your number").fill("512")
+    page.get_by_label("Your number").fill("512.50 $")
     page.get_by_label("I agree").check()
     page.get_by_role("button", name="Send one answer").click()
     expect(page.locator("#result")).to_be_visible()
-    page.locator("#example").evaluate("heading => heading.scrollIntoView()")
+    page.evaluate("scrollTo(0, 0)")
     return page
 
 
@@ -74,12 +88,13 @@ def _filled_in(browser: Browser, survey: Survey) -> Page:
     page = _open(browser, survey, "/sign-in?next=/new", _WIDE)
     page.get_by_label("Token").fill(ADMIN_TOKEN)
     page.get_by_role("button", name="Sign in").click()
-    page.get_by_label("What it is about").fill("Weekly wages")
+    page.get_by_label("Title shown to respondents").fill("Weekly wages")
+    page.get_by_label("Family of distributions").select_option("normal")
     page.get_by_label("Scale", exact=True).select_option("log")
-    for name, text in {"From": "100", "to": "2000", "How many people you expect": "5000"}.items():
+    for name, text in {"From": "100", "to": "2000", "Expected number of respondents": "5000"}.items():
         page.get_by_label(name, exact=True).fill(text)
-    page.get_by_text("What to learn, and whether").click()
-    page.get_by_label("Share of the people who check").fill("0.2")
+    page.get_by_text("Goal, model checks").click()
+    page.get_by_label("Share of the answers that check").fill("0.2")
     page.get_by_label("logistic of the logarithm").check()
     expect(page.locator("#advice")).to_contain_text("tell the 2 families apart")
     page.evaluate("scrollTo(0, 0)")

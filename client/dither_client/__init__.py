@@ -25,6 +25,7 @@ from dither_client.ledger.protocol import Charge, LedgerProtocol
 from dither_client.ledger.sqlite import Ledger
 from dither_client.mechanisms.gaussian import Gaussian
 from dither_client.mechanisms.gaussian_epsilon import gaussian_epsilon, gaussian_rho
+from dither_client.mechanisms.grouped_randomized_response import GroupedRandomizedResponse
 from dither_client.mechanisms.interval import IntervalQuery
 from dither_client.mechanisms.laplace import Laplace
 from dither_client.mechanisms.member_counts import MemberCounts
@@ -48,6 +49,7 @@ __all__ = [
     "Client",
     "DitherError",
     "Gaussian",
+    "GroupedRandomizedResponse",
     "InstitutionCounts",
     "IntervalQuery",
     "InvalidAddress",

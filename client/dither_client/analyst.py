@@ -18,7 +18,7 @@ from dither_client.protocol.respondent import Retry
 from dither_client.transport.json_api import Api
 from dither_client.transport.watching import watch
 
-__all__ = ["Analyst", "AnsweredQuery", "InstitutionCounts"]
+__all__ = ["Analyst", "AnsweredQuery", "InstitutionCounts", "read_posterior"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,7 @@ class Analyst:
 
     def posterior(self, collection_id: str) -> Posterior:
         """The current posterior."""
-        data = self._api.get(collection_path(collection_id, "posterior"))
-        return parse_posterior(collection_id, data, lambda: self.particles(collection_id))
+        return read_posterior(self._api, collection_id, self._api.get(collection_path(collection_id, "posterior")))
 
     def stream(self, collection_id: str) -> Iterator[Posterior]:
         """The current posterior, and then each new one that the server announces.
@@ -77,11 +76,11 @@ class Analyst:
         for _, data in watch(self._api, collection_id):
             if data != shown:
                 shown = data
-                yield parse_posterior(collection_id, data, lambda: self.particles(collection_id))
+                yield read_posterior(self._api, collection_id, data)
 
     def particles(self, collection_id: str) -> Particles:
         """The current weighted particles."""
-        return parse_particles(self._api.get(collection_path(collection_id, "posterior", "particles")))
+        return _particles(self._api, collection_id)
 
     def history(self, collection_id: str) -> list[dict[str, Any]]:
         """The posterior over time, oldest first: each entry has `answers`, `at`, `posterior`, `ess` and `query`."""
@@ -117,6 +116,15 @@ class Analyst:
 
     def close(self) -> None:
         self._api.close()
+
+
+def read_posterior(api: Api, collection_id: str, data: dict[str, Any]) -> Posterior:
+    """The posterior whose JSON is `data`; it fetches its particles when they are needed. Raises `BadResponse`."""
+    return parse_posterior(collection_id, data, lambda: _particles(api, collection_id))
+
+
+def _particles(api: Api, collection_id: str) -> Particles:
+    return parse_particles(api.get(collection_path(collection_id, "posterior", "particles")))
 
 
 def _items(data: dict[str, Any], name: str) -> list[dict[str, Any]]:

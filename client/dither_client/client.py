@@ -44,7 +44,7 @@ class _Respondent:
     def _answer(
         self,
         collection: str,
-        value: float,
+        value: float | str,
         max_epsilon: Fraction | None,
         epsilon: _Epsilon | None,
         invitation: str | None,
@@ -126,7 +126,7 @@ class Client(_Respondent):
     def answer(
         self,
         collection_id: str,
-        value: float,
+        value: float | str,
         max_epsilon: Fraction | None = None,
         epsilon: _Epsilon | None = None,
         invitation: str | None = None,
@@ -136,14 +136,15 @@ class Client(_Respondent):
         The collection's terms are fetched once and kept in the ledger. A question that costs more than the terms said,
         or that is of another kind, is refused.
 
+        - `value`: a number within the bounds of `terms(collection_id)`, or the text of one of its categories.
         - `max_epsilon`: refuses a collection that costs more.
         - `epsilon`: the ε to be asked at, where the terms have `epsilon_choices`; it must not depend on the value. By
           default the collection's own ε.
         - `invitation`: the code, where the terms' `admission` is `invite`. If the call fails, another call with the
           same code and the same ledger continues where it stopped.
 
-        Raises `InvalidAddress`, `InvalidEpsilon` and `InvalidValue` before anything is sent (`InvalidEpsilon` also once
-        the terms are known), `InvalidQuery`, `LedgerError` and `ServerError`.
+        Raises `InvalidAddress`, `InvalidEpsilon` and `InvalidValue` before anything is sent (the last two also once the
+        terms are known), `InvalidQuery`, `LedgerError` and `ServerError`.
         """
         return self._driver.run(self._answer(collection_id, value, max_epsilon, epsilon, invitation))
 
@@ -208,7 +209,7 @@ class AsyncClient(_Respondent):
     async def answer(
         self,
         collection_id: str,
-        value: float,
+        value: float | str,
         max_epsilon: Fraction | None = None,
         epsilon: _Epsilon | None = None,
         invitation: str | None = None,

@@ -45,7 +45,7 @@ class InvalidEpsilon(DitherError, ValueError):
 
 
 class InvalidValue(DitherError, ValueError):
-    """The respondent's value is not a number that can be asked about; the text never repeats it."""
+    """The respondent's value is not one that can be asked about, or not within bounds; the text never repeats it."""
 
 
 class InvalidQuery(DitherError, ValueError):

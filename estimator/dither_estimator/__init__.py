@@ -1,4 +1,4 @@
-"""The statistics of Dither: families, likelihood, information, designs, particles. Pure: no I/O, seeded."""
+"""The statistics of Dither: families, likelihood, information, designs and particles. No I/O; randomness passed in."""
 
 from dither_client.extras import require_extra
 

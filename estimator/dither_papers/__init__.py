@@ -1,7 +1,7 @@
-"""The papers' own methods and experiments, run by `dither reproduce`: a leaf, which nothing else imports.
+"""The papers' own methods and experiments, run by `dither reproduce`. Nothing else imports this package.
 
-Each folder is one method or family of methods, written from its paper; `studies` runs them at the papers' settings and
-compares what comes out with what was printed. It may import `dither_estimator` and `dither_client`.
+Each folder implements one method or family of methods from its paper. `studies` runs them at the papers' settings and
+compares the results with those printed. May import `dither_estimator` and `dither_client`.
 """
 
 from dither_client.extras import require_extra

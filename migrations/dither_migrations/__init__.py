@@ -1,4 +1,4 @@
-"""The database's schema, as Alembic migrations that an installed server runs by itself."""
+"""The database schema as Alembic migrations, which an installed server runs by itself."""
 
 from dither_client.extras import require_extra
 

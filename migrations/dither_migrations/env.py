@@ -1,4 +1,4 @@
-"""Run by Alembic: migrates over the connection that `upgrade_database` holds, in the transaction it began."""
+"""Run by Alembic: migrates over the connection that `upgrade_database` holds, in the transaction that it began."""
 
 from alembic import context
 

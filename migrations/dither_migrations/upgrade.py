@@ -1,4 +1,4 @@
-"""Brings a database to the newest schema."""
+"""Upgrades a database to the newest schema."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,30 +11,30 @@ from sqlalchemy import Connection, Engine, inspect, text
 
 __all__ = ["SchemaRefused", "newest_revision", "upgrade_database"]
 
-_LOCK = 0x64697468
-"""The key of the advisory lock under which PostgreSQL is migrated ("dith")."""
-_LONGEST_PAUSE = 60
-"""Seconds after which PostgreSQL gives up a migration whose process does nothing any more."""
+_ADVISORY_LOCK_KEY = 0x64697468
+"""The key of PostgreSQL's advisory lock for migrations ("dith")."""
+_MAX_PAUSE_SECONDS = 60
+"""Seconds after which PostgreSQL aborts a migration whose process has become idle."""
 
 
 class SchemaRefused(Exception):
-    """The database was made by a newer version, or by another program; the text is one sentence."""
+    """The database was made by a newer version or by another program; the message is one sentence."""
 
 
 def upgrade_database(engine: Engine) -> None:
-    """Runs the migrations that are missing, all in one transaction; processes that start together take turns.
+    """Run the missing migrations in one transaction; processes that start at the same time take turns.
 
-    `engine` must begin SQLite's transactions with `BEGIN IMMEDIATE`. Raises `SchemaRefused`, changing nothing.
+    `engine` must begin SQLite's transactions with `BEGIN IMMEDIATE`. Raises `SchemaRefused` and changes nothing.
     """
     config = _config()
     script = ScriptDirectory.from_config(config)
     with engine.connect() as connection, _foreign_keys_unenforced(connection), connection.begin():
         if connection.dialect.name == "postgresql":
-            # Other processes' migrations, and this one on large tables, may take longer than any request may.
+            # Waiting for another process's migration, or migrating large tables, may take longer than any request.
             connection.execute(text("SET LOCAL statement_timeout = 0"))
-            # Between two statements a busy machine may need longer than a request's transaction may rest.
-            connection.execute(text(f"SET LOCAL idle_in_transaction_session_timeout = '{_LONGEST_PAUSE}s'"))
-            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+            # On a busy machine the pause between two statements may exceed what a request's transaction is allowed.
+            connection.execute(text(f"SET LOCAL idle_in_transaction_session_timeout = '{_MAX_PAUSE_SECONDS}s'"))
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_LOCK_KEY})
         current = MigrationContext.configure(connection).get_current_revision()
         _check(connection, script, current)
         if current != script.get_current_head():
@@ -44,7 +44,7 @@ def upgrade_database(engine: Engine) -> None:
 
 
 def newest_revision() -> str | None:
-    """The revision that `upgrade_database` leads to."""
+    """The revision to which `upgrade_database` leads."""
     return ScriptDirectory.from_config(_config()).get_current_head()
 
 
@@ -57,7 +57,7 @@ def _config() -> Config:
 
 @contextmanager
 def _foreign_keys_unenforced(connection: Connection) -> Iterator[None]:
-    """On SQLite a table that others refer to can be written anew only so, and only from outside a transaction."""
+    """Suspend SQLite's foreign keys, to rebuild referenced tables; this must be done outside a transaction."""
     if connection.dialect.name != "sqlite":
         yield
         return
@@ -71,7 +71,7 @@ def _foreign_keys_unenforced(connection: Connection) -> Iterator[None]:
 
 
 def _check_foreign_keys(connection: Connection) -> None:
-    """Raises `RuntimeError` if, on SQLite, a migration has left a row that refers to none."""
+    """Raises `RuntimeError` if, on SQLite, a migration has left a row with a dangling reference."""
     if connection.dialect.name == "sqlite" and connection.execute(text("PRAGMA foreign_key_check")).first():
         raise RuntimeError("a migration broke a foreign key")
 

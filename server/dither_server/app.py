@@ -4,10 +4,13 @@ import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any, cast
 
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from dither_server.api import (
@@ -38,6 +41,19 @@ _BUSY_CALLS = (*responses.BUSY_CALLS, *tickets.BUSY_CALLS)
 _DESCRIPTION = "Learn the distribution of a sensitive number in a population without anyone giving theirs away."
 
 
+class _Application(FastAPI):
+    """FastAPI behind this server's middleware, which answers the busy calls without it.
+
+    `FastAPI.add_middleware` would put the framework's own around it, through which every answer would pass.
+    """
+
+    front: ASGIApp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["app"] = self
+        await self.front(scope, receive, send)
+
+
 def create_app(settings: Settings, clock: Clock = time.time) -> FastAPI:
     """Creates the application that `settings` describe; it opens its database when it starts.
 
@@ -57,7 +73,7 @@ def create_app(settings: Settings, clock: Clock = time.time) -> FastAPI:
         finally:
             await run_in_threadpool(service.stop)
 
-    app = FastAPI(
+    app = _Application(
         title="Dither",
         description=_DESCRIPTION,
         lifespan=lifespan,
@@ -70,7 +86,6 @@ def create_app(settings: Settings, clock: Clock = time.time) -> FastAPI:
         generate_unique_id_function=lambda route: route.name,
     )
     app.state.stopping = stopping
-    _add_middleware(app, settings, metrics)
     add_problem_handlers(app, problem_page)
     add_busy_routes(app, _BUSY_CALLS)
     for routes in (
@@ -91,20 +106,23 @@ def create_app(settings: Settings, clock: Clock = time.time) -> FastAPI:
         routes.add_routes(app)
     models = (*collections.MODELS, *invitations.MODELS, *member_counts.MODELS, *tokens.MODELS)
     add_openapi(app, _BUSY_CALLS, models)
+    app.front = _surround(partial(FastAPI.__call__, app), settings, metrics)
     return app
 
 
-def _add_middleware(app: FastAPI, settings: Settings, metrics: Metrics) -> None:
-    """Adds only the middleware that the settings need; the one added last sees a request first."""
-    app.add_middleware(Shortcut, calls=_BUSY_CALLS)
+def _surround(app: ASGIApp, settings: Settings, metrics: Metrics) -> ASGIApp:
+    """`app` inside the middleware that the settings need."""
+    app = Shortcut(app, _BUSY_CALLS)
     if settings.cors_origins:
-        app.add_middleware(
-            CORSMiddleware,
+        app = CORSMiddleware(
+            app,
             allow_origins=list(settings.cors_origins),
             allow_methods=["GET", "POST"],
             allow_headers=["Authorization", "Content-Type"],
             expose_headers=["Retry-After", "X-Request-ID"],
         )
-    app.add_middleware(Observer, metrics=metrics)
+    app = Observer(app, metrics)
     if settings.trusted_proxies:
-        app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(settings.trusted_proxies))
+        # uvicorn has types of its own for the same protocol.
+        app = cast(ASGIApp, ProxyHeadersMiddleware(cast(Any, app), trusted_hosts=list(settings.trusted_proxies)))
+    return app

@@ -251,8 +251,8 @@ class TooManyTickets(TryLater):
 
     default = "Too many tickets were requested: ask again later."
 
-    def __init__(self, detail: str | None = None, seconds: int = 1) -> None:
-        super().__init__(detail)
+    def __init__(self, seconds: int = 1) -> None:
+        super().__init__()
         self.retry_after = seconds
 
 

@@ -21,7 +21,7 @@ __all__ = ["log_formatter", "request_id", "set_up_logs"]
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 """The id of the current request; threads that work on the request inherit the context."""
 
-_OURS = ("dither_client", "dither_estimator", "dither_migrations", "dither_server")
+_OWN_PACKAGES = ("dither_client", "dither_estimator", "dither_migrations", "dither_server")
 
 
 def set_up_logs(settings: Settings) -> None:
@@ -32,7 +32,7 @@ def set_up_logs(settings: Settings) -> None:
     root.handlers = [handler]
     # Libraries may log anything below warnings, contents of requests among it.
     root.setLevel(logging.ERROR if settings.log_level == "error" else logging.WARNING)
-    for package in _OURS:
+    for package in _OWN_PACKAGES:
         logging.getLogger(package).setLevel(settings.log_level.upper())
     logging.getLogger(LOGGER).setLevel(logging.INFO)
 

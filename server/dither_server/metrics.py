@@ -28,9 +28,9 @@ __all__ = ["MAX_SERIES", "Metrics"]
 MAX_SERIES = 100
 """The largest number of collections that have series of their own."""
 
-_LATENCIES = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
-_LONG = (0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60)
-_SIZES = (1, 4, 16, 64, 256, 1024, 4096, 16384)
+_LATENCY_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
+_DURATION_BUCKETS = (0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60)
+_SIZE_BUCKETS = (1, 4, 16, 64, 256, 1024, 4096, 16384)
 
 _Clock = Callable[[], float]
 
@@ -94,17 +94,17 @@ class _Learners(Collector):
             owned, learnt = set(self._owned.values()), dict(self._learnt)
             waiting = list(self._waiting.values())
         now = self._clock()
-        yield _gauge(
+        yield GaugeMetricFamily(
             "dither_unlearnt_answers",
             "Answers that this process has committed and still has to learn.",
             sum(count for count, _ in waiting),
         )
-        yield _gauge(
+        yield GaugeMetricFamily(
             "dither_learning_lag_seconds",
             "Seconds for which the oldest committed answer has waited to be learnt; 0 if none waits.",
             max((now - since for _, since in waiting), default=0.0),
         )
-        yield _gauge(
+        yield GaugeMetricFamily(
             "dither_owned_collections", "Collections whose particle system this process runs.", float(len(owned))
         )
         yield _by_collection(
@@ -145,13 +145,20 @@ class Metrics:
             "dither_ready", "1 if answers can be stored and learnt, as /readyz says.", registry=self._registry
         )
         self._requests = self._histogram(
-            "dither_request_seconds", "Time to answer a request, by call and status.", _LATENCIES, ("call", "status")
+            "dither_request_seconds",
+            "Time to answer a request, by call and status.",
+            _LATENCY_BUCKETS,
+            ("call", "status"),
         )
         self._answers = Counter("dither_answers_total", "Answers by outcome.", ("outcome",), registry=self._registry)
         self._tickets = Counter("dither_tickets_total", "Tickets issued.", registry=self._registry)
-        self._commit_seconds = self._histogram("dither_commit_seconds", "Time of a transaction of answers.", _LATENCIES)
-        self._commit_rows = self._histogram("dither_commit_rows", "Answers in a transaction.", _SIZES)
-        self._updates = self._histogram("dither_learning_seconds", "Time to learn new answers, moves included.", _LONG)
+        self._commit_seconds = self._histogram(
+            "dither_commit_seconds", "Time of a transaction of answers.", _LATENCY_BUCKETS
+        )
+        self._commit_rows = self._histogram("dither_commit_rows", "Answers in a transaction.", _SIZE_BUCKETS)
+        self._updates = self._histogram(
+            "dither_learning_seconds", "Time to learn new answers, moves included.", _DURATION_BUCKETS
+        )
         self._moves = Counter(
             "dither_particle_moves_total", "Times that all particles of a collection moved.", registry=self._registry
         )
@@ -218,10 +225,6 @@ class Metrics:
 
     def _histogram(self, name: str, text: str, buckets: tuple[float, ...], labels: tuple[str, ...] = ()) -> Histogram:
         return Histogram(name, text, labels, buckets=buckets, registry=self._registry)
-
-
-def _gauge(name: str, text: str, value: float) -> Metric:
-    return GaugeMetricFamily(name, text, value=value)
 
 
 def _by_collection(name: str, text: str, values: Mapping[str, float]) -> Metric:

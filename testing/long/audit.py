@@ -28,6 +28,7 @@ from scipy.stats import beta
 from dither_client import Client, Gaussian, Laplace, MemoryLedger, Query, RandomizedResponse, Staircase, parse_query
 from dither_client.ledger.protocol import LedgerProtocol
 from dither_client.mechanisms.gaussian_epsilon import gaussian_epsilon
+from dither_client.mechanisms.grouped_randomized_response import GroupedRandomizedResponse
 from dither_client.mechanisms.sampling import RandBelow, discrete_laplace
 from testing.servers.question_server import asking
 from testing.tables import print_table
@@ -38,7 +39,7 @@ __all__ = [
 ]  # fmt: skip
 
 FALSE_ALARMS = 1e-6
-"""Of one audit: the chance that a client that keeps its promise is accused."""
+"""The probability that one audit accuses a client that keeps its promise."""
 
 _ANSWERS = 4_000
 """For each value."""
@@ -73,12 +74,17 @@ def _gaussian(epsilon: Fraction) -> Query:
     return Gaussian(0, 4, 4, rho, gaussian_epsilon(4, rho))
 
 
+def _grouped_randomized_response(epsilon: Fraction) -> Query:
+    return GroupedRandomizedResponse([[0, 3], [1], [2, 4]], epsilon)
+
+
 QUESTIONS: Mapping[str, Callable[[Fraction], Query]] = MappingProxyType(
     {
         "laplace": _laplace,
         "randomized_response": _randomized_response,
         "staircase": _staircase,
         "gaussian": _gaussian,
+        "grouped_randomized_response": _grouped_randomized_response,
     }
 )
 """A question of each mechanism, few enough answers that every set of them is looked at."""
@@ -88,7 +94,12 @@ FINE = Laplace(0, 64, 64, "0.1")
 
 
 def values_of(query: Query) -> list[float]:
-    """Far below and far above every edge, at the first edge (a tie) and just above it, and in the middle."""
+    """Far below and far above every edge, at the first edge (a tie) and just above it, and in the middle.
+
+    Of categories every one.
+    """
+    if isinstance(query, GroupedRandomizedResponse):
+        return [float(category) for category in range(query.n_cells)]
     first, middle = query.edges[0], query.edges[len(query.edges) // 2]
     return [-1e9, first, math.nextafter(first, math.inf), math.nextafter(middle, math.inf), 1e9]
 

@@ -41,7 +41,7 @@ _SPEC = {"name": "Fuzz", "family": "normal", "epsilon": 1, "range": [-5, 5], "pa
 _DOCUMENTED = ("not_a_server_error", "status_code_conformance", "content_type_conformance")
 _SHAPES = ("response_schema_conformance", "response_headers_conformance", "unsupported_method", "ignored_auth")
 _CUTS = [-1, 0, 1]
-"""Of institutions' members."""
+"""The cuts at which institutions count their members."""
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,19 @@ from urllib.parse import parse_qs, urlsplit
 
 from testing.servers.listening import listening
 
-__all__ = ["GAUSSIAN", "LAPLACE", "RANDOMIZED", "Failure", "FakeServer", "Recorded"]
+__all__ = ["CATEGORIES", "GAUSSIAN", "GROUPED", "LAPLACE", "RANDOMIZED", "Failure", "FakeServer", "Recorded"]
 
 LAPLACE = {"mechanism": "laplace", "low": 0.0, "high": 1.0, "levels": 4, "epsilon": 1, "transform": "identity"}
 GAUSSIAN = {**LAPLACE, "mechanism": "gaussian", "rho": 0.25, "epsilon": 0.75}
 RANDOMIZED = {"mechanism": "randomized_response", "cuts": [-0.5, 0.5], "epsilon": 0.5, "transform": "identity"}
+
+GROUPED = {
+    "mechanism": "grouped_randomized_response",
+    "groups": [[0, 2], [1]],
+    "epsilon": 1,
+    "transform": "identity",
+}
+CATEGORIES = ["never", "weekly", "3"]
 
 
 @dataclass(frozen=True)
@@ -182,6 +190,7 @@ class FakeServer:
             "goal": "all",
             "policy": "adaptive",
             "levels": None,
+            "categories": CATEGORIES if "groups" in query else None,
             "state": self.state,
             "answers": len(self.answers) // 2,
             "created_at": "2026-01-01T00:00:00Z",

@@ -95,7 +95,7 @@ class Site:
         """What the owner has published."""
         assert self.client.portal is not None
         published: Published = self.client.portal.call(
-            self.service.owner.published, self.service.collections.get(collection)
+            self.service.learners.published, self.service.collections.get(collection)
         )
         return published
 

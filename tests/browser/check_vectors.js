@@ -6,7 +6,8 @@ import { Client, Ledger, decodeJson, epsilonText, parseMicro, parseQuery, parseT
 import { leastMicroEpsilon } from "/web/gaussian_law.js";
 import { parseAddress } from "/web/http.js";
 import { parseProblem, parseReceipt, parseTerms } from "/web/messages.js";
-import { checkKept, checkQuestion, priceOf } from "/web/price.js";
+import { checkKept, checkQuestion, numberOf, priceOf } from "/web/price.js";
+import { readTyped, written } from "/web/typed.js";
 
 /**
  * @typedef {object} Step one request of a flow
@@ -37,6 +38,9 @@ import { checkKept, checkQuestion, priceOf } from "/web/price.js";
  * @property {{ terms: string, ticket: string, epsilon: string | null, error: string | null, reason: string | null }[]} prices
  * @property {{ url: string, server: string | null }[]} addresses
  * @property {{ told: string, now: string, reason: string | null }[]} raised
+ * @property {{ terms: string, value: number | string, number: number | null, reason: string | null }[]} values
+ * @property {{ text: string, decimals: number | null, value: number | null, other: number | null, reason: string | null }[]} typed
+ * @property {{ value: number, text: string }[]} written
  * @property {{ json: string, micro: number | null, reason: string | null }[]} epsilons
  * @property {{ text?: string, hex?: string, repeat?: [string, number][], read: boolean }[]} texts
  * @property {{ below: string, bytes: string, drawn: string[] }[]} uniform
@@ -200,6 +204,25 @@ async function checkPrices(vectors, expect) {
   }
 }
 
+/** @type {(vectors: Vectors, expect: Expect) => Promise<void>} */
+async function checkValues(vectors, expect) {
+  for (const { terms, value, number, reason } of vectors.values) {
+    const { found, error } = await outcome(() => numberOf(priceOf(parseTerms(decodeJson(terms))), value));
+    expect(`value ${value} with ${terms}`, [found, error?.message ?? null], [number, reason]);
+  }
+  for (const { text, decimals, value, other, reason } of vectors.typed) {
+    const { found, error } = await outcome(() => readTyped(text, decimals));
+    expect(
+      `typed ${text}, ${decimals} decimals`,
+      [found?.value ?? null, found?.other ?? null, error?.message ?? null],
+      [value, other, reason],
+    );
+  }
+  for (const { value, text } of vectors.written) {
+    expect(`written ${value}`, written(value), text);
+  }
+}
+
 /** A flow's requests, replies and ledger, with a network and a generator that follow its script. */
 class Rehearsal {
   #server = "https://server.example";
@@ -314,6 +337,7 @@ export async function check(vectors) {
   await checkTexts(vectors, expect);
   await checkMessages(vectors, expect);
   await checkPrices(vectors, expect);
+  await checkValues(vectors, expect);
   for (const flow of vectors.flows) {
     await new Rehearsal(flow, expect).play();
   }

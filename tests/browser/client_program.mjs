@@ -194,7 +194,8 @@ const text = readFileSync(0, "utf8").trim();
 try {
   const ledger = new FolderLedger(values.ledger, values["max-epsilon"]);
   const client = new Client(values.url, { ledger });
-  const value = text === "" ? Number.NaN : Number(text);
+  const number = Number(text);
+  const value = text === "" ? Number.NaN : Number.isNaN(number) ? text : number;
   const { receipt } = await client.answer(collection, value, { invitation: values.invitation ?? null });
   console.log(receipt);
 } catch (error) {

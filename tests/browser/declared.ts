@@ -7,8 +7,10 @@ import * as errors from "../../client/dither_client/web/errors.js";
 import * as json from "../../client/dither_client/web/json.js";
 import * as ledger from "../../client/dither_client/web/ledger.js";
 import * as messages from "../../client/dither_client/web/messages.js";
+import * as price from "../../client/dither_client/web/price.js";
 import * as queries from "../../client/dither_client/web/queries.js";
 import * as sampling from "../../client/dither_client/web/sampling.js";
+import * as typed from "../../client/dither_client/web/typed.js";
 import * as words from "../../client/dither_client/web/words.js";
 
 export const declared: typeof import("../../client/dither_client/web/dither.d.ts") = {
@@ -18,7 +20,9 @@ export const declared: typeof import("../../client/dither_client/web/dither.d.ts
   ...json,
   ...ledger,
   ...messages,
+  ...price,
   ...queries,
   ...sampling,
+  ...typed,
   ...words,
 };

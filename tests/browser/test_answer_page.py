@@ -75,7 +75,7 @@ def test_an_answer_is_counted_and_shown_and_a_second_visit_is_refused(open_page:
     result = page.locator("#result")
     expect(result.get_by_role("heading", name="Your answer was counted")).to_be_focused()
     expect(result).to_contain_text("Is your value above")
-    expect(result).to_contain_text(re.compile(r"with a probability of 73%; whoever is .+, with 27%"))
+    expect(result).to_contain_text(re.compile(r"probability is 73% for a value .+, and 27% for a value"))
     expect(page.locator("#receipt")).to_have_text(re.compile(r"[0-9a-f]{32}"))
     expect(page.locator("#charges")).to_contain_text("sent")
     expect(page.locator("#spent")).to_contain_text("ε = 1 of 10")
@@ -294,9 +294,13 @@ def test_what_is_missing_is_said_beside_where_it_belongs(open_page: OpenPage, si
     page = open_page()
     tickets = sent_to(page, "/tickets")
     visit(page, site, site.create())
-    for wrong in ("", "12,5", "1 000", "abc", "1e999", "NaN"):
+    for wrong, says in {
+        "": "Write your number first.",
+        " ": "Write your number first.",
+        **dict.fromkeys(("12,5,0", "1 00", "abc", "1e999", "NaN"), "Your number must be a finite number, such as 42"),
+    }.items():
         agree_and_send(page, wrong)
-        expect(page.get_by_role("alert")).to_contain_text("Write your number with a point")
+        expect(page.get_by_role("alert")).to_contain_text(says)
         expect(page.get_by_label("Your number")).to_be_focused()
     page.get_by_label("I agree").uncheck()
     page.get_by_label("Your number").fill(VALUE)
@@ -307,6 +311,116 @@ def test_what_is_missing_is_said_beside_where_it_belongs(open_page: OpenPage, si
     assert tickets == []
 
 
+SPENDING = {
+    "name": "Food spending",
+    "question": "How much did you spend on food last week?",
+    "unit": "€",
+    "period_of_value": "per week",
+    "minimum": 0,
+    "maximum": 10_000,
+    "decimals": 2,
+    "organisation": "The statistical office of Exampleland",
+    "contact": "survey@example.org",
+    "privacy_url": "https://example.org/privacy",
+    "thank_you": "Thank you! The results are published in May.",
+    "mechanism": "randomized_response",
+}
+"""A survey as a statistical office would ask it."""
+
+
+def test_a_value_out_of_bounds_is_refused_before_any_request(open_page: OpenPage, site: WebSite) -> None:
+    """Not even the terms are asked for: a refusal cannot be told from somebody who reads the page."""
+    collection = site.create(**SPENDING)
+    page = open_page()
+    visit(page, site, collection)
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    for typed, says in {
+        "-5": "Your number must be from 0 to 10,000 here: please check it. Nothing was sent.",
+        "12.3456": "Your number must have at most 2 decimals. Nothing was sent.",
+        "1000000000": "Your number must be from 0 to 10,000 here",
+    }.items():
+        agree_and_send(page, typed)
+        expect(page.get_by_role("alert")).to_contain_text(says)
+        expect(page.get_by_label("Your number")).to_be_focused()
+    assert requests == []
+    assert page.evaluate(STORED) == []
+    assert violations(page) == []
+    agree_and_send(page, "9.999,50 €")  # the refusals were of what was typed
+    expect(page.locator("#thanks")).to_be_visible()
+    assert site.answers(collection) == 1
+
+
+def test_what_could_mean_two_numbers_is_told_as_it_is_typed(open_page: OpenPage, site: WebSite) -> None:
+    page = open_page()
+    visit(page, site, site.create())
+    understood = page.locator("#understood")
+    for typed, says in {
+        "1,250": "Understood as 1250, not as 1.25.",
+        "1.250": "Understood as 1.25, not as 1250.",
+        "−999.999": "Understood as −999.999, not as −999999.",
+        "1,250.50": "",
+        "1.250,00": "",
+        "120 €": "",
+        "12,5": "",
+        "abc": "",
+    }.items():
+        page.get_by_label("Your number").fill(typed)
+        expect(understood).to_have_text(says)
+    page.goto(site.page(site.create(**SPENDING)))
+    page.get_by_label("Your number").fill("1.250")
+    expect(understood).to_have_text("Understood as 1250, not as 1.25.")  # for three decimals there is no place
+    assert violations(page) == []
+    agree_and_send(page, "1.250")
+    expect(page.locator("#result")).to_be_visible()
+    assert "1250" not in page.content()
+
+
+def test_a_survey_has_its_words_where_they_belong(open_page: OpenPage, site: WebSite) -> None:
+    """The question is the first thing after the title; numbers afterwards have no more decimals than the field."""
+    page = open_page()
+    visit(page, site, site.create(**SPENDING))
+    expect(page.locator("h1 + #ask")).to_have_text("How much did you spend on food last week?")
+    expect(page.get_by_role("form", name="How much did you spend on food last week?")).to_be_visible()
+    field = page.get_by_label("Your number")
+    expect(field).to_have_accessible_description(re.compile("€ per week From 0 to 10,000, with up to 2 decimals."))
+    who = page.get_by_role("region", name="Who asks")
+    expect(who).to_contain_text("The statistical office of Exampleland")
+    expect(who).to_contain_text("Contact: survey@example.org")
+    expect(who.get_by_role("link")).to_have_attribute("href", "https://example.org/privacy")
+    expect(page.locator("#thanks")).to_be_hidden()
+    agree_and_send(page, "120,50 €")
+    expect(page.locator("#thanks")).to_be_visible()
+    expect(page.locator("#thanks")).to_have_text("Thank you! The results are published in May.")
+    numbers = re.findall(r"[0-9][0-9,.]*", page.locator("#question").inner_text())
+    assert numbers
+    assert all(re.fullmatch(r"[0-9,]+(\.[0-9]{1,2})?", number.rstrip(".,")) for number in numbers), numbers
+
+
+WORDS = """
+async ([text, decimals]) => {
+  const { decodeJson, parseQuery, questionText } = await import("/web/dither.js");
+  return questionText(parseQuery(decodeJson(text)), [], decimals);
+}
+"""
+
+
+def test_cuts_are_shown_so_that_values_with_so_many_decimals_lie_where_it_says(
+    open_page: OpenPage, site: WebSite
+) -> None:
+    """Rounded down: of whole numbers, exactly those above 12 are above 12.703125."""
+    page = open_page()
+    page.goto(site.page(site.create()))
+    cuts = {"mechanism": "randomized_response", "cuts": [-0.25, 12.703125, 1234.5], "epsilon": 1}
+    for decimals, words in {
+        None: "up to −0.25; above −0.25 and up to 12.703; above 12.703 and up to 1234.5; above 1234.5",
+        0: "up to −1; above −1 and up to 12; above 12 and up to 1,234; above 1,234",
+        1: "up to −0.3; above −0.3 and up to 12.7; above 12.7 and up to 1,234.5; above 1,234.5",
+        6: "up to −0.25; above −0.25 and up to 12.703125; above 12.703125 and up to 1,234.5; above 1,234.5",
+    }.items():
+        assert page.evaluate(WORDS, [json.dumps(cuts), decimals]).endswith(f"lie: {words}?")
+
+
 def test_the_keyboard_is_enough(open_page: OpenPage, site: WebSite) -> None:
     collection = site.create()
     page = open_page()
@@ -314,7 +428,8 @@ def test_the_keyboard_is_enough(open_page: OpenPage, site: WebSite) -> None:
     page.get_by_role("button", name="Let Ada's device answer").focus()
     page.keyboard.press("Enter")
     expect(page.locator("#tried")).to_contain_text("of 20")
-    for key in ("Tab", *"-12.5", "Tab", "Space", "Tab", "Enter"):
+    page.get_by_label("Your number").focus()
+    for key in (*"-12.5", "Tab", "Space", "Tab", "Enter"):
         page.keyboard.press(key)
     expect(page.get_by_role("heading", name="Your answer was counted")).to_be_focused()
     assert site.answers(collection) == 1
@@ -340,6 +455,7 @@ def test_an_example_lies_as_often_as_it_says(open_page: OpenPage, site: WebSite)
         ({"color_scheme": "dark"}, {"epsilon_choices": [0.5, 1], "transform": "log", "range": [10, 1000]}),
         ({"viewport": {"width": 360, "height": 640}}, {"mechanism": "staircase", "admission": "invite"}),
         ({"viewport": {"width": 360, "height": 640}, "color_scheme": "dark"}, {"mechanism": "gaussian"}),
+        ({"viewport": {"width": 360, "height": 640}, "color_scheme": "dark"}, SPENDING | {"decimals": 4}),
     ],
 )
 def test_the_page_fits_and_axe_finds_nothing(

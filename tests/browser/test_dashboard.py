@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import httpx2
@@ -38,15 +39,15 @@ def sign_in(page: Page, survey: Survey, following: str) -> None:
     page.wait_for_url(f"{survey.url}{following}")
 
 
-def wait_learnt(page: Page, answers: int) -> None:
+def wait_learnt(page: Page, answers: int, number: str = "mu") -> None:
     """Until words and charts have so many answers."""
     expect(page.locator(f'[data-answers="{answers}"]')).to_be_visible()
-    expect(page.get_by_role("slider", name=f"mu after {answers:,} answers")).to_be_visible()
+    expect(page.get_by_role("slider", name=f"{number} after {answers:,} answers")).to_be_visible()
 
 
 def band(page: Page, parameter: str) -> float:
     """The width of the 90% band that the chart says it shows."""
-    label = page.locator(f"#trajectory-{parameter}").get_attribute("aria-label") or ""
+    label = page.locator(f'[id="trajectory-{parameter}"]').get_attribute("aria-label") or ""
     found = re.search(r"from (\S+) to (\S+)$", label)
     assert found, label
     return float(found[2]) - float(found[1])
@@ -62,7 +63,7 @@ def test_charts_follow_the_answers_and_show_the_apis_numbers(survey: Survey, ope
     page.on("console", lambda message: troubles.append(message.text))
     page.on("pageerror", lambda error: troubles.append(str(error)))
     sign_in(page, survey, f"/collections/{collection}")
-    expect(page.get_by_text("What was assumed before any answer.")).to_be_visible()
+    expect(page.get_by_text("The prior, before any answer.")).to_be_visible()
     survey.arrive(collection, 200)
     wait_learnt(page, 200)
     charts = ("trajectory-mu", "trajectory-sigma", "questions", "population", "density-mu", "pace")
@@ -87,6 +88,50 @@ def told(page: Page, chart: str) -> str:
     words = page.locator(f"#{chart}").get_attribute("aria-valuetext") or ""
     assert page.locator(f"#{chart}-reading").inner_text() == words
     return words
+
+
+def density_band(page: Page) -> float:
+    """The area of the 90% band of the population's density, as the chart says it at every tenth of its points."""
+    chart, points = page.locator("#population"), []
+    chart.press("Home")
+    for _ in range(int(chart.get_attribute("aria-valuemax") or 0) // 10):
+        found = re.match(r"At (\S+): density .* 90% (\S+) to (\S+)\.$", told(page, "population"))
+        assert found
+        points.append((float(found[1]), float(found[3]) - float(found[2])))
+        chart.press("PageUp")
+    chart.blur()
+    return sum((b - a) * (v + w) / 2 for (a, v), (b, w) in pairwise(points))
+
+
+def test_without_a_family_the_population_gets_clearer_while_answers_come(survey: Survey, open_page: OpenPage) -> None:
+    """On a page that is loaded once and follows one stream.
+
+    From 200 answers to 2,000 each band becomes a quarter to a half as wide, and the logarithm of that varies by 0.15 at
+    most: that one is no narrower comes less than once in a million.
+    """
+    collection, page, requests, troubles = survey.create(family=None, epsilon=4), open_page(), list[str](), list[str]()
+    page.on("console", lambda message: troubles.append(message.text))
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.on("request", lambda request: requests.append(request.url))
+    sign_in(page, survey, f"/collections/{collection}")
+    expect(page.get_by_text("The prior, before any answer.")).to_be_visible()
+    survey.arrive(collection, 200)
+    wait_learnt(page, 200, "quantile 0.5")
+    before = picture(page, "population")
+    wide = [density_band(page), *(band(page, f"quantile_{level}") for level in ("0.1", "0.5", "0.9"))]
+    survey.arrive(collection, 1_800)
+    wait_learnt(page, 2_000, "quantile 0.5")
+    assert picture(page, "population") != before
+    now = [density_band(page), *(band(page, f"quantile_{level}") for level in ("0.1", "0.5", "0.9"))]
+    assert all(narrow < old for narrow, old in zip(now, wide, strict=True))
+    posterior = survey.call("GET", f"/collections/{collection}/posterior")
+    median = posterior["quantiles"]["0.5"]
+    assert (posterior["answers"], posterior["posterior"]) == (2_000, {})
+    assert now[2] == pytest.approx(median["q95"] - median["q05"], rel=1e-2)
+    expect(page.locator("#summary")).to_contain_text("Half of the people have ")
+    assert requests.count(page.url) == 1
+    assert len([url for url in requests if url.endswith("/stream")]) == 1
+    assert troubles == []
 
 
 @pytest.mark.parametrize("width", [360, 1200])
@@ -115,7 +160,7 @@ def test_charts_are_read_with_keys_and_pointer(survey: Survey, answered: str, op
     expect(chart).to_have_attribute("aria-valuetext", re.compile(f"^After {newest['answers']:,} answers: "))
     for name, along, words in (
         ("questions", 0.3, r"After \d+ answers: a question with thresholds at [\d., -]+\."),
-        ("pace", 0.3, r"Until [\d:]+ [AP]M: [\d.K]+ answers a minute\."),
+        ("pace", 0.3, r"Until [\d:]+ [AP]M: [\d.K]+ answers per minute\."),
         ("population", 0.8, r"At [\d.]+: density [\d.e-]+, 50% [\d.e-]+ to [\d.e-]+, 90% [\d.e-]+ to [\d.e-]+\."),
         ("density-sigma", 0.9, r"sigma = [\d.]+: \d+% of the highest density\."),
     ):
@@ -154,7 +199,9 @@ def test_the_page_of_a_collection_that_fills_up_ends_by_itself(survey: Survey, o
     page.goto(f"{survey.url}/collections/{collection}")
     expect(page.get_by_role("link", name="Answer it yourself")).to_be_visible()
     survey.arrive(collection, 300)
-    expect(page.locator("#shown")).to_have_text("The collection is closed: these are its last numbers, of 300 answers.")
+    expect(page.locator("#shown")).to_have_text(
+        "The collection is closed: these are its final results, from 300 answers."
+    )
     expect(page.locator("#state")).to_have_text("closed")
     expect(page.get_by_role("link", name="Answer it yourself")).to_be_hidden()
     page.wait_for_timeout(4_000)  # a browser that is not told to stop connects again after three seconds
@@ -165,7 +212,7 @@ def test_a_slider_says_how_many_more_answers(survey: Survey, answered: str, open
     page, sizes = open_page(), list[int]()
     page.on("response", lambda response: sizes.append(int(response.headers.get("content-length", 0))))
     page.goto(f"{survey.url}/collections/{answered}")
-    needed, slider = page.locator("#needed"), page.get_by_label("as well as this")
+    needed, slider = page.locator("#needed"), page.get_by_label("Target precision")
     expect(needed).to_contain_text("more answers")
     assert 60_000 < sum(sizes) < 300_000  # everything that the page is made of
     slider.focus()
@@ -174,8 +221,8 @@ def test_a_slider_says_how_many_more_answers(survey: Survey, answered: str, open
     plan = httpx2.get(f"{survey.url}/collections/{answered}/precision.json", timeout=PATIENCE).json()
     assert most == pytest.approx(plan["mu"]["more"][-1], rel=0.05)
     slider.press("Home")
-    expect(needed).to_contain_text("is what is known now")
-    page.get_by_label("To know").select_option("sigma")
+    expect(needed).to_contain_text("is already known")
+    page.get_by_label("Parameter to estimate").select_option("sigma")
     expect(needed).to_contain_text("sigma to within")
 
 
@@ -203,24 +250,24 @@ def test_an_admin_does_everything_with_the_keyboard(survey: Survey, open_page: O
     page = open_page()
     page.goto(f"{survey.url}/new")
     page.keyboard.press("Tab")
-    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
     page.get_by_label("Token").focus()
     page.keyboard.type(ADMIN_TOKEN)
     page.keyboard.press("Enter")
     page.wait_for_url("**/new")
-    page.get_by_label("What it is about, for people").focus()
-    for text in ("Monthly rent", "Tab", "Tab", "l", "Tab", "300", "Tab", "3000"):
+    page.get_by_label("Title shown to respondents").focus()
+    for text in ("Monthly rent", "Tab", "nor", "Tab", "l", "Tab", "300", "Tab", "3000"):
         (page.keyboard.press if text == "Tab" else page.keyboard.type)(text)
     expect(page.get_by_text("1,000 people give")).to_be_visible()
     expect(page.locator("#advice table")).to_contain_text("sd of sigma")
     page.get_by_label("Who may answer").select_option("invite")
     assert violations(page) == []
-    page.get_by_label("What it is about, for people").press("Enter")
+    page.get_by_label("Title shown to respondents").press("Enter")
     page.wait_for_url("**/collections/*")
     expect(page.get_by_role("heading", name="Monthly rent", level=1)).to_be_visible()
-    page.get_by_label("How many new ones").fill("2")
-    page.get_by_label("How many new ones").press("Enter")
-    codes = page.get_by_label("Codes, one on a line").input_value().split()
+    page.get_by_label("Number of new invitations").fill("2")
+    page.get_by_label("Number of new invitations").press("Enter")
+    codes = page.get_by_label("Codes, one per line").input_value().split()
     assert len({*codes}) == 2
     assert violations(page) == []
     collection = page.url.split("/")[-2]
@@ -228,13 +275,13 @@ def test_an_admin_does_everything_with_the_keyboard(survey: Survey, open_page: O
         page.get_by_role("button", name=name).press("Enter")
         expect(page.get_by_text(f"The collection is {state}.")).to_be_visible()
         assert survey.call("GET", f"/collections/{collection}")["state"] == state
-    page.get_by_text("Close for good").press("Enter")
+    page.get_by_text("Close permanently").press("Enter")
     page.get_by_role("button", name="Close Monthly rent").press("Enter")
-    expect(page.get_by_text("The collection is closed, for good.")).to_be_visible()
+    expect(page.get_by_text("The collection is permanently closed.")).to_be_visible()
     page.get_by_role("button", name="Sign out").press("Enter")
     expect(page.get_by_role("link", name="Sign in")).to_be_visible()
     page.goto(f"{survey.url}/collections/{collection}")
-    expect(page.get_by_text("The posterior is for analysts")).to_be_visible()
+    expect(page.get_by_text("Only analysts can read the posterior")).to_be_visible()
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 360), ("dark", 1200)])
@@ -248,7 +295,7 @@ def test_the_whole_form_fits_and_takes_a_family_to_compare(
     page.get_by_label("Family of distributions").select_option("gamma")
     expect(page.get_by_label("shape of")).to_be_visible()
     expect(page.get_by_label("sigma of")).to_be_hidden()
-    page.get_by_label("What it is about").fill("Rent")
+    page.get_by_label("Title shown to respondents").fill("Rent")
     page.get_by_label("shape of").fill("lognorm, s=1, loc=-1")
     page.get_by_label("scale of").fill("lognorm, s=1")
     with page.expect_request("**/new/advice?*") as asked:

@@ -112,6 +112,9 @@ def test_a_client_that_differs_fails_every_list(
     broken["addresses"][0]["server"] += "x"
     broken["prices"][0]["error"] = "OverCap"
     broken["raised"][-1]["reason"] = None
+    broken["values"][-1]["reason"] = None
+    broken["typed"][0]["value"] += 1
+    broken["written"][-1]["text"] += "1"
     broken["epsilons"][0]["micro"] += 1
     broken["texts"][-1]["read"] = False
     broken["uniform"][-1]["drawn"][-1] += "1"
@@ -132,6 +135,9 @@ def test_a_client_that_differs_fails_every_list(
             "price",
             "address",
             "raised",
+            "value",
+            "typed",
+            "written",
             "epsilon",
             "reading",
             "gaussian",

@@ -1,14 +1,16 @@
 """What analysts read, and the objects they read it into."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dither_client import Analyst, BadResponse, InvalidAddress, Laplace, MissingExtra, Particles, Problem, Retry
-from dither_client.posterior.posterior import parse_particles, parse_posterior, poison_sentence
-from dither_client.posterior.wire import PoisonBound
+from dither_client.posterior.posterior import parse_particles, parse_posterior
+from dither_client.posterior.sentences import poison_lines
+from dither_client.posterior.wire import Bands, DistributionSummary, PoisonBound
 from testing.servers.fake_server import ANALYST, POSTERIOR, Failure, FakeServer, problem
 
 
@@ -119,7 +121,7 @@ def test_a_poison_bound_that_is_none(poison: Any) -> None:
     ],
 )
 def test_the_sentence_on_poison(shift: Any, sentence: str) -> None:
-    assert poison_sentence(PoisonBound(0.01, shift)) == f"If 1% of the answers were adversarial, {sentence}"
+    assert poison_lines(PoisonBound(0.01, shift)) == [f"If 1% of the answers were adversarial, {sentence}"]
 
 
 def test_a_frame(analyst: Analyst) -> None:
@@ -147,6 +149,12 @@ def test_a_plot(analyst: Analyst, tmp_path: Path) -> None:
     assert [axes.get_xlabel() for axes in figure.axes] == ["mu", "sigma"]
     figure.savefig(tmp_path / "posterior.png")
     assert (tmp_path / "posterior.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_plot_begins_with_the_population_where_its_distribution_is_known(analyst: Analyst) -> None:
+    bands = Bands(*[(0.1, 0.5, 0.9)] * 6)
+    known = replace(analyst.posterior("laplace"), distribution=DistributionSummary((20.0, 50.0, 80.0), bands, bands))
+    assert [axes.get_xlabel() for axes in known.plot().axes] == ["value", "mu", "sigma"]
 
 
 def test_extras_that_are_missing(analyst: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:

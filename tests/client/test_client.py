@@ -29,7 +29,7 @@ from dither_client import (
     parse_query,
 )
 from testing.patience import PATIENCE
-from testing.servers.fake_server import LAPLACE, Failure, FakeServer, problem
+from testing.servers.fake_server import CATEGORIES, GROUPED, LAPLACE, Failure, FakeServer, problem
 
 Caller = Callable[..., Any]
 
@@ -74,10 +74,26 @@ def test_terms(call: Caller) -> None:
 
 
 def test_bad_values_reach_nobody(server: FakeServer, call: Caller) -> None:
-    for bad in (float("nan"), float("-inf"), "12", None):
+    for bad in (float("nan"), float("-inf"), None):
         with pytest.raises(InvalidValue):
             call(MemoryLedger(), "answer", "laplace", bad)
     assert server.requests == []
+    with pytest.raises(InvalidValue):
+        call(MemoryLedger(), "answer", "laplace", "12")
+    assert [request.method for request in server.requests] == ["GET"], "a text may be a category, as the terms say"
+
+
+def test_a_category_is_answered_by_its_text(server: FakeServer, call: Caller) -> None:
+    server.questions["cycling"] = GROUPED
+    assert call(MemoryLedger(), "terms", "cycling").categories == tuple(CATEGORIES)
+    receipt = call(MemoryLedger(), "answer", "cycling", "weekly")
+    assert server.answers["cycling-1"] == receipt.answer in (0, 1)
+    for bad in ("Weekly", "", 3.0):
+        with pytest.raises(InvalidValue, match="one of the collection's categories: never, weekly, 3") as caught:
+            call(MemoryLedger(), "answer", "cycling", bad)
+        assert repr(bad) not in str(caught.value)
+    assert len(server.sent_to("/v1/collections/cycling/tickets")) == 1
+    assert not any(b"weekly" in request.body for request in server.requests)
 
 
 @pytest.mark.parametrize("late", [False, True])

@@ -206,7 +206,7 @@ def test_the_command(server: FakeServer, tmp_path: Path, monkeypatch: pytest.Mon
     def broken(*_: object, **__: object) -> Any:
         raise Broken
 
-    monkeypatch.setattr("dither_client.protocol.respondent.price_flow", broken)
+    monkeypatch.setattr("dither_client.protocol.respondent.check_told", broken)
     monkeypatch.setattr("dither_client.commands.answer.read_input", lambda _: str(VALUE).encode())
     arguments = ["answer", "laplace", *typed, "--url", server.url, "--ledger", str(tmp_path / "ledger.sqlite")]
     error = caught(lambda: run(arguments))

@@ -26,12 +26,17 @@ def demo(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_demonstration_finds_the_truth_and_draws_it(tmp_path: Path) -> None:
-    """The posterior mean lies within five sds of the best fit: about one false alarm in 1e6 for each parameter."""
+    """The median is within six sds of the truth, parameters within five of the best fit: a false alarm in 1e6 each."""
     (tmp_path / "dither.sqlite").write_text("left by an earlier one")
     (tmp_path / "mine.txt").write_text("not the demonstration's")
     done = demo(tmp_path, "--respondents", "3000")
     assert done.returncode == 0, done.stderr
     assert "3,000 answers acknowledged, 3,000 rows, 3,000 counted, 3,000 in the posterior: all equal." in done.stdout
+    [row] = re.findall(r"^50% have .*$", done.stdout, flags=re.MULTILINE)
+    _, mean, sd, low, high, truth = (float(number.replace(",", "")) for number in re.findall(r"[\d,]+", row))
+    assert abs(mean - truth) < 6 * sd
+    assert low < mean < high
+    assert "Half of the people have" in done.stdout
     for name in ("mu", "sigma"):
         [row] = re.findall(rf"^{name} .*$", done.stdout, flags=re.MULTILINE)
         mean, sd, low, high, fit, raw = map(float, re.findall(r"-?\d+\.\d+", row))
@@ -43,7 +48,7 @@ def test_the_demonstration_finds_the_truth_and_draws_it(tmp_path: Path) -> None:
     assert "dither serve" in done.stdout
     height, width, *_ = imread(tmp_path / "dither-demo.png").shape
     assert height > 600
-    assert width > 800
+    assert width > 1200
     assert (tmp_path / "mine.txt").exists()
 
 

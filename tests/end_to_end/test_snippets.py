@@ -86,7 +86,7 @@ def test_the_commands_of_analysts_work_as_written(shell: Shell) -> None:
     for line in lines(blocks("docs/analysts.md", "bash")):
         before = f"export DITHER_TOKEN={gateway['token']}; " if line.startswith("dither share") else ""
         shell.run(before + own(shell, line, collection), typed="y\n")
-    [families] = blocks("docs/analysts.md", "json")
+    *_, families = blocks("docs/analysts.md", "json")
     (shell.folder / "families.json").write_text(families)
     assert json.loads(shell.run("dither collection create families.json --json"))["family"] == "normal"
 
@@ -120,8 +120,10 @@ def test_the_commands_of_the_other_pages_work_as_written(shell: Shell) -> None:
     counts = "mechanism,low,high,levels,cuts,epsilon,transform,answer,count\nlaplace,6,7,1,,1,log,1,30\n"
     (shell.folder / "counts.csv").write_text(counts)
     (shell.folder / "collection.json").write_text(json.dumps(SPEC))
+    (shell.folder / "wages.csv").write_text(WAGES)
     found = [*blocks("docs/limits.md", "bash"), *blocks("docs/papers.md", "bash"), *blocks("docs/scale.md", "bash")]
-    assert len(lines(found)) >= 5
+    found += blocks("docs/statistics.md", "bash")
+    assert len(lines(found)) >= 7
     for line in lines(found):
         for large, small in SMALLER.items():
             line = line.replace(large, small)

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from dither_client import Laplace, Query, RandomizedResponse
+from dither_client.mechanisms.grouped_randomized_response import GroupedRandomizedResponse
 
 __all__ = ["EXACT_CHANNELS", "Interval", "exact_channel", "exponential", "largest_ratio"]
 
@@ -124,9 +125,19 @@ def _gaussian(query: Any) -> list[list[Interval]]:
     ]
 
 
+def _grouped_randomized_response(query: GroupedRandomizedResponse) -> list[list[Interval]]:
+    """An answer is `e^ε` times as probable from the categories of its group as from any other."""
+    own = exponential(query.epsilon)
+    total = own + Interval.of(len(query.groups) - 1)
+    return [
+        [(own if category in group else ONE) / total for group in query.groups] for category in range(query.n_cells)
+    ]
+
+
 EXACT_CHANNELS: Mapping[str, Callable[..., list[list[Interval]]]] = MappingProxyType(
     {
         "gaussian": _gaussian,
+        "grouped_randomized_response": _grouped_randomized_response,
         "laplace": _laplace,
         "randomized_response": _randomized_response,
         "staircase": _staircase,

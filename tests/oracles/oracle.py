@@ -18,7 +18,7 @@ from scipy import optimize, stats
 from scipy_families import ORACLES, Oracle
 
 from dither_client import Query
-from dither_client.mechanisms.registry import QUERY_TYPES
+from dither_estimator.design.registry import MECHANISMS
 
 __all__ = ["Quadrature", "answer_probabilities", "answer_probability", "laws", "quadrature", "random_table"]
 
@@ -164,7 +164,7 @@ def random_table(
     points = np.unique(np.asarray(law.ppf(np.linspace(0.02, 0.98, 40)), dtype=float))
     if float(law.cdf(points[-1])) - float(law.cdf(np.nextafter(points[-1], -np.inf))) > 0:  # whole numbers
         points = np.arange(points[0] - 2, max(points[-1], points[0] + 6) + 1) + 0.5
-    kinds = list(QUERY_TYPES)
+    kinds = list(MECHANISMS)
     queries: dict[Query, None] = {}
     while len(queries) < questions:
         epsilon = Fraction(str(rng.choice(["0.5", "1", "2", "5"])))

@@ -8,6 +8,7 @@ from types import MappingProxyType
 import numpy as np
 
 from dither_client import Laplace, Query, RandomizedResponse, parse_query
+from dither_client.mechanisms.grouped_randomized_response import MAX_CATEGORIES, GroupedRandomizedResponse
 from dither_estimator.families import FloatArray
 
 __all__ = ["QUESTIONS", "random_question"]
@@ -30,9 +31,17 @@ def _gaussian(points: list[float], epsilon: Fraction) -> Query:
     return parse_query({"mechanism": "gaussian", **fields, "epsilon": law.gaussian_epsilon(levels, rho)})
 
 
+def _grouped_randomized_response(points: list[float], epsilon: Fraction) -> Query:
+    """As many categories as cells between the points, 64 at most: most groups have two, and one or two have one."""
+    categories = min(len(points) + 1, MAX_CATEGORIES)
+    groups = categories // 2 + 1
+    return GroupedRandomizedResponse.of_labels([category % groups for category in range(categories)], epsilon)
+
+
 QUESTIONS: Mapping[str, Callable[[list[float], Fraction], Query]] = MappingProxyType(
     {
         "gaussian": _gaussian,
+        "grouped_randomized_response": _grouped_randomized_response,
         "laplace": lambda points, epsilon: Laplace(points[0], points[-1], len(points) - 1, epsilon),
         "randomized_response": lambda points, epsilon: RandomizedResponse(points, epsilon),
         "staircase": _staircase,

@@ -23,7 +23,7 @@ class Oracle:
     thetas: Sequence[tuple[float, ...]]
     """Members to test."""
     supports: Sequence[Support] = ()
-    """Of the parameters, in their order; all are positive unless it is given."""
+    """The supports of the parameters, in order; all are positive unless this is given."""
 
     def constrain(self, coordinates: Sequence[FloatArray]) -> list[FloatArray]:
         """Parameters from coordinates on the line: the exponential of a positive one's, the logistic of a share's."""

@@ -35,6 +35,7 @@ _FIELDS = {
     "gaussian": {"low", "high", "levels", "rho"},
     "randomized_response": {"cuts"},
     "staircase": {"cuts", "sets", "weights"},
+    "grouped_randomized_response": {"groups"},
 }
 
 
@@ -79,12 +80,35 @@ def read_terms(body: str | bytes) -> dict[str, Any]:
     choices = terms.get("epsilon_choices")
     if not isinstance(choices, list | None):
         raise Refused("BadResponse")
+    categories = terms.get("categories")
+    if categories is not None:
+        proper = isinstance(categories, list) and all(
+            isinstance(text, str) and text.isprintable() for text in categories
+        )
+        if not proper or not 2 <= len(categories) == len(set(categories)) <= 64:
+            raise Refused("BadResponse")
+    _check_survey(terms)
     try:
         for amount in (terms.get("epsilon"), *(choices or []), *([] if terms.get("rho") is None else [terms["rho"]])):
             micro(amount)
     except Refused:
         raise Refused("BadResponse") from None
     return terms
+
+
+def _check_survey(terms: dict[str, Any]) -> None:
+    """What is said to the respondent beside ε: every part may be left out."""
+    words = ("question", "unit", "period_of_value", "organisation", "contact", "thank_you")
+    bounds: list[Any] = [terms[name] for name in ("minimum", "maximum") if terms.get(name) is not None]
+    decimals, address = terms.get("decimals"), terms.get("privacy_url")
+    sound = (
+        all(isinstance(terms.get(name), str | None) for name in words),
+        all(type(bound) in (int, Decimal) for bound in bounds) and bounds == sorted(set(bounds)),
+        decimals is None or (type(decimals) is int and 0 <= decimals <= 6),
+        address is None or (isinstance(address, str) and re.fullmatch("https://[!-~]{1,492}", address)),
+    )
+    if not all(sound):
+        raise Refused("BadResponse")
 
 
 def read(body: str | bytes) -> Any:
@@ -162,6 +186,8 @@ def check(query: dict[str, Any]) -> dict[str, Any]:
     require(query["epsilon"] <= 50_000_000)
     if "levels" in query:
         _check_interval(query)
+    elif "groups" in query:
+        _check_groups(query)
     else:
         _check_cuts(query, 63 if mechanism == "staircase" else 1_023)
     if mechanism == "gaussian":
@@ -209,6 +235,16 @@ def _check_sets(sets: Any, weights: Any, cells: int) -> None:
     require(math.gcd(*weights) == 1, len({_coverage(sets, weights, k) for k in range(cells)}) == 1)
 
 
+def _check_groups(query: dict[str, Any]) -> None:
+    groups = query["groups"]
+    require(query["transform"] == "identity", isinstance(groups, list) and 2 <= len(groups) <= 64)
+    require(all(isinstance(group, list) and group and all(type(k) is int for k in group) for group in groups))
+    require(all(a < b for group in groups for a, b in pairwise(group)), all(a[0] < b[0] for a, b in pairwise(groups)))
+    numbers = sorted(k for group in groups for k in group)
+    require(numbers == list(range(len(numbers))), len(numbers) <= 64)
+    query["edges"] = [k + 0.5 for k in numbers[:-1]]
+
+
 def _coverage(sets: list[list[int]], weights: list[int], k: int) -> int:
     return sum(v for some, v in zip(sets, weights, strict=True) if k in some)
 
@@ -252,11 +288,17 @@ def check_price(terms: dict[str, Any], query: dict[str, Any], chosen: int | None
     )
     if "rho" in query:
         require(terms.get("rho") is not None and query["rho"] <= micro(terms["rho"]))
+    require(not terms.get("categories") or edges + 1 == len(terms["categories"]))
     require(terms.get("levels") is None or edges <= terms["levels"])
 
 
 def check_raised(told: dict[str, Any], now: dict[str, Any]) -> None:
-    """A server's terms never say a higher ε than they said before."""
+    """A server's terms never say a higher ε than they said before, nor other categories, nor other bounds."""
+    kept, says = ((terms.get("minimum"), terms.get("maximum")) for terms in (told, now))
+    if kept not in ((None, None), says):
+        raise Refused("BadResponse")
+    if (told.get("categories") or []) != (now.get("categories") or []):
+        raise Refused("BadResponse")
     for most in (False, True):
         before, after = (
             max(micro(e) for e in [terms["epsilon"], *((terms.get("epsilon_choices") or []) if most else [])])
@@ -285,6 +327,9 @@ def channel(query: dict[str, Any]) -> list[list[float]]:
         case "randomized_response":
             total = math.exp(epsilon) + len(cells) - 1
             return [[(math.exp(epsilon) if s == k else 1.0) / total for s in cells] for k in cells]
+        case "grouped_randomized_response":
+            total = math.exp(epsilon) + len(query["groups"]) - 1
+            return [[(math.exp(epsilon) if k in group else 1.0) / total for group in query["groups"]] for k in cells]
         case "staircase":
             sets, weights = query["sets"], query["weights"]
             total = sum(weights) + math.expm1(epsilon) * _coverage(sets, weights, 0)
@@ -334,6 +379,9 @@ def sample(query: dict[str, Any], k: int, uniform: Uniform) -> int:
         if mechanism == "randomized_response":
             y = uniform(last + 1)
             own = y == k
+        elif mechanism == "grouped_randomized_response":
+            y = uniform(len(query["groups"]))
+            own = k in query["groups"][y]
         else:
             point = uniform(sum(query["weights"]))
             y = next(y for y, so_far in enumerate(accumulate(query["weights"])) if so_far > point)

@@ -10,6 +10,7 @@ import http.client
 import json
 import math
 import os
+import re
 import secrets
 import sys
 import tempfile
@@ -103,11 +104,11 @@ def again(exchange: Exchange, method: str, path: str, body: bytes, first: float)
 
 
 def answer(
-    exchange: Exchange, ledger: Ledger, collection: str, value: float, draw: Uniform,
+    exchange: Exchange, ledger: Ledger, collection: str, value: float | str, draw: Uniform,
     invitation: str | None = None, first: float = 0.5,
 ) -> str:  # fmt: skip
     """The receipt."""
-    if not math.isfinite(value):
+    if not isinstance(value, str) and not math.isfinite(value):
         raise Refused("InvalidValue")
     path = f"/v1/collections/{collection}"
     entry = ledger.get(collection, "entry")
@@ -115,10 +116,12 @@ def answer(
         terms = ledger.get(collection, "terms")
         if terms is None:
             said = read_terms(expect(again(exchange, "GET", path, b"", first), 200))
-            kept = {name: said.get(name) for name in ("mechanism", "transform", "levels")}
+            kept = {name: said.get(name) for name in ("mechanism", "transform", "levels", "categories")}
             kept |= {name: said.get(name) and str(said[name]) for name in ("epsilon", "rho")}
+            kept |= {name: said.get(name) for name in ("minimum", "maximum")}
             kept["epsilon_choices"] = said.get("epsilon_choices") and list(map(str, said["epsilon_choices"]))
             terms = ledger.put(collection, "terms", kept)
+        number(terms, value)
         asked: dict[str, str] = {}
         if invitation is not None:
             key = ledger.put(collection, "retry_key", secrets.token_urlsafe(24))
@@ -133,7 +136,8 @@ def answer(
     drawn = ledger.get(collection, "drawn")
     if drawn is None:
         began = time.monotonic()
-        drawn = {"answer": sample(entry["query"], cell(entry["query"], value), draw)}
+        own = cell(entry["query"], number(ledger.get(collection, "terms") or {}, value))
+        drawn = {"answer": sample(entry["query"], own, draw)}
         time.sleep(max(0.0, 0.005 - (time.monotonic() - began)))
         drawn["retry_key"] = secrets.token_urlsafe(24)
         drawn = ledger.put(collection, "drawn", drawn)
@@ -148,6 +152,19 @@ def answer(
         ledger.put(collection, "expired", True)
         raise Refused("AlreadyAnswered" if name == "already-answered" else "AnswerExpired")
     raise Refused("Problem")
+
+
+def number(terms: dict[str, Any], value: float | str) -> float:
+    """The value, which lies within the bounds, or the number of its category."""
+    categories = terms.get("categories")
+    if categories and value in categories:
+        return float(categories.index(value))
+    if categories or isinstance(value, str):
+        raise Refused("InvalidValue")
+    low, high = terms.get("minimum"), terms.get("maximum")
+    if (low is not None and value < low) or (high is not None and value > high):
+        raise Refused("InvalidValue")
+    return value
 
 
 def expect(reply: Reply, status: int) -> bytes:
@@ -205,7 +222,8 @@ def main() -> int:
     parser.add_argument("value", choices=["-"])
     given = parser.parse_args()
     try:
-        value = float(sys.stdin.readline())
+        text = sys.stdin.readline().strip()
+        value: float | str = float(text) if re.fullmatch("[-+]?[0-9.]+([eE][-+]?[0-9]+)?", text) else text
         ledger = Ledger(given.ledger, given.max_epsilon)
         print(answer(over_http(given.url), ledger, given.id, value, uniform(os.urandom), given.invitation))
     except ValueError:

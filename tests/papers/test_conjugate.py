@@ -191,7 +191,7 @@ def test_a_truncated_sample_stays_within(family: ConjugateFamily) -> None:
 
 
 def test_data_far_from_the_truncation_are_refused() -> None:
-    with pytest.raises(RuntimeError, match="next to nothing"):
+    with pytest.raises(RuntimeError, match="next to no mass"):
         one_posterior_sample(np.random.default_rng(0), BETA, np.array([[0.0, 1e6]]), 1_000_000, 1.0)
 
 

@@ -58,7 +58,7 @@ def test_the_seed_and_the_name_matter_and_nothing_else() -> None:
 @pytest.mark.slow
 def test_the_number_of_jobs_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     """In processes from the second run on, whose results come back in any order."""
-    monkeypatch.setattr(runner, "_WORTHWHILE", 0.0)
+    monkeypatch.setattr(runner, "_PARALLEL_FROM_SECONDS", 0.0)
     real = find_study("ubapp-figure-7")
     assert run_study(real, 2, jobs=2).by_cell == run_study(real, 2, jobs=1).by_cell
 

@@ -37,7 +37,7 @@ class Quadrature:
     sd: FloatArray
 
     def pvalues(self, theta: FloatArray) -> list[float]:
-        """Of μ and log σ of independent draws (n, 2)."""
+        """P-values for μ and log σ of independent draws (n, 2)."""
         draws = (theta[:, 0], np.log(theta[:, 1]))
         grids = (self.mu, self.log_sigma)
         return [

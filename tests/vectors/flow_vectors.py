@@ -14,6 +14,7 @@ __all__ = ["COLLECTION", "SERVER", "flows"]
 SERVER = "https://server.example"
 COLLECTION = "c"
 _VALUE = 41.5
+_CATEGORY = "monthly"
 _DRAWN = "*"
 """Stands for the retry key that the client has drawn."""
 
@@ -26,6 +27,9 @@ _TERMS: dict[str, Any] = {
 _QUESTION = {"mechanism": "laplace", "low": -16, "high": 136, "levels": 17, "epsilon": 1, "transform": "identity"}
 _CUTS = {"mechanism": "randomized_response", "cuts": [0, 20.5, 41.5, 64], "epsilon": 0.75, "transform": "identity"}
 _GAUSSIAN = {**_QUESTION, "mechanism": "gaussian", "levels": 4, "rho": 0.25, "epsilon": 0.75}
+
+_GROUPS = {"mechanism": "grouped_randomized_response", "groups": [[0, 2], [1]], "epsilon": 1}
+_CATEGORIES: dict[str, Any] = {"mechanism": "grouped_randomized_response", "categories": ["never", "monthly", "daily"]}
 
 _Reply = dict[str, Any] | str
 """A status and a body; `lost`, a connection that failed; or `killed`, the end of the program before any reply."""
@@ -75,19 +79,30 @@ _SCRIPTS: dict[str, list[list[_Reply]]] = {
     "no terms": [[_problem(404, "not-found")], [_reply(200, {**_TERMS, "epsilon": "1_0"})]],
     "randomised response": [[_terms(mechanism="randomized_response"), _ticket(query=_CUTS), _STORED]],
     "gaussian": [[_terms(mechanism="gaussian", rho=0.25), _ticket(query=_GAUSSIAN), _STORED]],
+    "a number where there are categories": [[_terms(**_CATEGORIES)]],
 }  # fmt: skip
+_SCRIPTS_OF_CATEGORIES: dict[str, list[list[_Reply]]] = {
+    "a category that was asked before": [[_terms(**_CATEGORIES), "killed"], [_ticket(query=_GROUPS), _STORED]],
+    "no such category": [[_terms(**{**_CATEGORIES, "categories": ["never", "daily"]})]],
+    "a category where there are none": [[_TOLD]],
+    "a category": [[_terms(**_CATEGORIES), _ticket(query=_GROUPS), _STORED], []],
+}
 
 
 def flows() -> Iterable[dict[str, Any]]:
     """The cases, as the Python client goes through them."""
-    for number, (name, script) in enumerate(_SCRIPTS.items()):
+    scripts: list[tuple[str, float | str, list[list[_Reply]]]] = [
+        (name, _VALUE, script) for name, script in _SCRIPTS.items()
+    ]
+    scripts += [(name, _CATEGORY, script) for name, script in _SCRIPTS_OF_CATEGORIES.items()]
+    for number, (name, value, script) in enumerate(scripts):
         ledger = MemoryLedger(max_epsilon="10")
         source = random.Random(number).randbytes(4096)
         taken = _Taken(source)
-        runs = [_run(ledger, replies, taken) for replies in script]
+        runs = [_run(ledger, value, replies, taken) for replies in script]
         yield {
             "name": name,
-            "value": _VALUE,
+            "value": value,
             "bytes": source[: taken.used].hex(),
             "runs": runs,
             "ledger": _stored(ledger),
@@ -106,9 +121,9 @@ class _Taken:
         return self._source[self.used - size : self.used]
 
 
-def _run(ledger: MemoryLedger, replies: list[_Reply], taken: _Taken) -> dict[str, Any]:
+def _run(ledger: MemoryLedger, value: float | str, replies: list[_Reply], taken: _Taken) -> dict[str, Any]:
     retry = Retry(attempts=6, first=0.0)
-    flow = answer_flow(SERVER, COLLECTION, _VALUE, ledger, randbelow=uniform(taken), retry=retry)
+    flow = answer_flow(SERVER, COLLECTION, value, ledger, randbelow=uniform(taken), retry=retry)
     steps: list[dict[str, Any]] = []
     outcome = "killed"
     script = iter(replies)

@@ -17,8 +17,9 @@ from flow_vectors import flows
 from message_vectors import problems, receipts, terms
 from price_vectors import price_vectors
 from profile_vectors import json_texts
+from typed_vectors import typed_vectors
 
-from dither_client import DitherError, MemoryLedger, Query, gaussian_epsilon, parse_query
+from dither_client import DitherError, GroupedRandomizedResponse, MemoryLedger, Query, gaussian_epsilon, parse_query
 from dither_client.errors import InvalidEpsilon
 from dither_client.mechanisms.epsilon import epsilon_text, micro_epsilon, wire_epsilon
 from dither_client.mechanisms.sampling import uniform
@@ -36,6 +37,7 @@ _STAIRCASE = (
     '"transform": "identity"}'
 )
 _GAUSSIAN = '{"mechanism": "gaussian", "low": 0, "high": 1, "levels": 4, "rho": 0.25, "epsilon": 0.75}'
+_GROUPS = '{"mechanism": "grouped_randomized_response", "groups": [[0, 3], [1], [2, 4]], "epsilon": 1.25}'
 
 _HONEST = [
     '{"mechanism": "laplace", "low": 6.0, "high": 6.5, "levels": 1, "epsilon": 1, "transform": "log"}',
@@ -56,6 +58,8 @@ _HONEST = [
     _GAUSSIAN,
     '{"mechanism": "gaussian", "low": -8, "high": 8, "levels": 1, "rho": 0.125, "epsilon": 2}',
     '{"mechanism": "gaussian", "low": 0, "high": 4, "levels": 9, "rho": 4.000001, "epsilon": 9.5, "transform": "log"}',
+    _GROUPS,
+    '{"mechanism": "grouped_randomized_response", "groups": [[0], [1]], "epsilon": 0.5, "transform": "identity"}',
 ]
 
 
@@ -77,6 +81,7 @@ def texts() -> dict[str, str]:
         "messages.json": {"terms": list(terms()), "receipts": list(receipts()), "problems": list(problems())},
         "flows.json": {"flows": list(flows())},
         "addresses.json": {"addresses": address_vectors()},
+        "typed.json": typed_vectors(),
     }
     return {name: _written(content) for name, content in files.items()}
 
@@ -101,7 +106,13 @@ def _cells(text: str) -> dict[str, Any]:
 
 
 def _values(query: Query) -> Iterable[float]:
-    """Extremes, and each edge with both neighbours; where a logarithm is in between, values that are farther off."""
+    """Extremes, and each edge with both neighbours; where a logarithm is in between, values that are farther off.
+
+    Of categories, their numbers.
+    """
+    if isinstance(query, GroupedRandomizedResponse):
+        yield from map(float, range(query.n_cells))
+        return
     yield from (0.0, -1.0, 1.0, -1e308, 1e308, 5e-324, 0.1)
     for edge in query.edges:
         if query.transform == "identity":
@@ -213,6 +224,17 @@ _CHANGES: list[tuple[str, list[tuple[str, str]]]] = [
         [
             ("epsilon", "0.5"), ("epsilon", "0.25"), ("rho", "0"), ("rho", "50.000001"), ("rho", "0.0000001"),
             ("rho", "-1"), ("rho", '"x"'), ("levels", "1025"), ("low", "1"), ("low", "NaN"), ("sigma", "1"),
+        ],
+    ),
+    (
+        _GROUPS,
+        [
+            ("groups", "[[0, 1]]"), ("groups", "[]"), ("groups", "[[0], []]"), ("groups", "[[1], [0]]"),
+            ("groups", "[[0, 2], [1, 2]]"), ("groups", "[[0], [2]]"), ("groups", "[[1], [2]]"), ("groups", '"01"'),
+            ("groups", "[[1, 0], [2]]"), ("groups", "[[0], [1.0]]"), ("groups", "[[0], [true]]"), ("groups", "[0, 1]"),
+            ("groups", "[[0, 0], [1]]"), ("groups", "[[-1, 0], [1]]"), ("groups", "null"), ("groups", '[[0], "1"]'),
+            ("groups", json.dumps([[i] for i in range(65)])), ("groups", json.dumps([[0], list(range(1, 65))])),
+            ("transform", '"log"'), ("epsilon", "51"), ("cuts", "[1]"),
         ],
     ),
 ]  # fmt: skip

@@ -23,13 +23,29 @@ _CHANGES = [
     ("id", '""'), ("id", '"é"'), ("id", '"a\\nb"'), ("rho", "0"), ("rho", '"x"'), ("epsilon_choices", "1"),
     ("epsilon_choices", "[0]"), ("epsilon_choices", '["x"]'), ("notice", "7"), ("max_answers", "1.5"),
     ("opens_at", "7"), ("epsilon", '1, "epsilon": 1'),
+    *(("categories", wrong) for wrong in ('["a"]', '["a", "a"]', '"ab"', "[1, 2]", '["a", "b\\n"]', '["a", null]')),
+    ("categories", json.dumps(list(map(str, range(65))))),
+    *((name, wrong) for name in ("question", "unit", "period_of_value", "thank_you") for wrong in ("7", '["x"]')),
+    *((name, wrong) for name in ("organisation", "contact") for wrong in ("7", "true")),
+    *((name, wrong) for name in ("minimum", "maximum") for wrong in ('"0"', "true", "[0]", '"1e5"')),
+    ("minimum", '5, "maximum": 5'), ("minimum", '5, "maximum": -5'), ("minimum", "1e400"),
+    *(("decimals", wrong) for wrong in ("-1", "7", "2.0", '"2"', "true")),
+    *(("privacy_url", wrong) for wrong in ('"http://a.example"', '"javascript:alert(1)"', '"https://"', '""', "7")),
+    *(("privacy_url", wrong) for wrong in ('"https://a b"', '"HTTPS://a"', '" https://a"', '"https://é.example"')),
+    ("privacy_url", '"https://' + "a" * 493 + '"'),
 ]  # fmt: skip
 
 _FINE = [
     ("epsilon", '"0.5"'), ("epsilon", "5e-1"), ("rho", "null"), ("rho", "0.25"), ("rho", '"0.25"'),
     ("epsilon_choices", "[0.5, 1]"), ("epsilon_choices", '["0.5", 1]'), ("notice", '"Mind."'), ("notice", "null"),
     ("max_answers", "100"), ("later", '{"unknown": [1]}'), ("name", '"two\\nlines"'), ("answers", "9007199254740993"),
-    ("answers", "null"),
+    ("answers", "null"), ("categories", "null"), ("categories", '["never", "é"]'),
+    ("categories", json.dumps(list(map(str, range(64))))),
+    ("question", '"How much?\\n"'), ("question", "null"), ("unit", '"€"'), ("period_of_value", '"per week"'),
+    ("minimum", '-0.0, "maximum": 1e5'), ("minimum", "null"), ("maximum", "1e300"), ("decimals", "0"),
+    ("decimals", "6"), ("decimals", "null"), ("organisation", '"An office"'), ("contact", '"a@b.example"'),
+    ("privacy_url", '"https://a.example/x?y=1#z"'), ("privacy_url", '"https://' + "a" * 492 + '"'),
+    ("thank_you", '"Thanks."'), ("thank_you", "null"),
 ]  # fmt: skip
 
 _RECEIPTS = [

@@ -20,6 +20,10 @@ _SETS = {"mechanism": "staircase", "cuts": [-1, 1], "sets": [[0, 2], [1]], "weig
 _NOISE = {"mechanism": "gaussian", "low": 0, "high": 1, "levels": 4, "rho": 0.25, "epsilon": 0.75}
 _CHOICES = {"epsilon_choices": [0.5, 1, 2]}
 _TENTH = {"epsilon": 0.1}
+_GROUPS = {"mechanism": "grouped_randomized_response", "groups": [[0, 2], [1]], "epsilon": 1}
+_CATEGORIES = {"mechanism": "grouped_randomized_response", "categories": ["a", "b", "c"]}
+_BOUNDS = {"minimum": 0, "maximum": 100.5}
+_OTHERS = {**_CATEGORIES, "categories": ["b", "a", "c"]}
 _PRICES: list[tuple[dict[str, Any], dict[str, Any], str | None]] = [
     ({}, {}, None), ({}, {"levels": 1}, None), ({}, {"levels": 1024}, None), ({"levels": 4}, {}, None),
     ({}, {"epsilon": 0.5}, None), ({"epsilon": "1.0"}, {"epsilon": "1"}, None), ({"levels": 64}, {"levels": 1}, None),
@@ -41,6 +45,9 @@ _PRICES: list[tuple[dict[str, Any], dict[str, Any], str | None]] = [
     ({"mechanism": "gaussian", "rho": 0.249999}, _NOISE, None), ({"mechanism": "gaussian"}, _NOISE, None),
     ({"mechanism": "gaussian", "rho": 0.25}, {"levels": 1}, None),
     ({"mechanism": "cauchy"}, {}, None), ({"mechanism": "constructor"}, {}, None),
+    (_CATEGORIES, _GROUPS, None), (_CATEGORIES, {**_GROUPS, "groups": [[0], [1]]}, None), (_CATEGORIES, {}, None),
+    (_CATEGORIES, {**_GROUPS, "epsilon": 2}, None), ({}, _GROUPS, None), (_CATEGORIES, {"levels": 1}, None),
+    ({"categories": ["a", "b"]}, {"levels": 1}, None), ({"categories": ["a", "b"]}, {}, None),
 ]  # fmt: skip
 """Terms, questions (unlike the usual ones by what is given) and the ε that was chosen."""
 
@@ -62,6 +69,9 @@ def _price(terms: dict[str, Any], query: dict[str, Any], chosen: str | None) -> 
 _RAISED: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({}, {}), (_TENTH, {}), ({}, _TENTH), (_TENTH, {"epsilon": 0.100001}), ({}, _CHOICES), (_CHOICES, {}),
     (_CHOICES, {"epsilon": 1, "epsilon_choices": [1, 3]}), (_CHOICES, {"epsilon": 2, "epsilon_choices": [1, 2]}),
+    (_CATEGORIES, _CATEGORIES), (_CATEGORIES, _OTHERS), ({}, _CATEGORIES), (_CATEGORIES, {}),
+    (_BOUNDS, _BOUNDS), (_BOUNDS, {"minimum": 0, "maximum": 50}), (_BOUNDS, {"minimum": 0}), (_BOUNDS, {}),
+    ({}, _BOUNDS), ({"minimum": 0}, {"minimum": 0.0}), ({"maximum": 7}, {"minimum": 7}),
 ]  # fmt: skip
 
 
@@ -76,9 +86,28 @@ def _raised(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
     return {"told": texts[0], "now": texts[1], "reason": reason}
 
 
+_VALUES: list[tuple[dict[str, Any], float | str]] = [
+    ({}, 0.0), ({}, -1e300), (_BOUNDS, 0.0), (_BOUNDS, 100.5), (_BOUNDS, 50.0), (_BOUNDS, -0.001), (_BOUNDS, 100.501),
+    (_BOUNDS, 1e9), (_BOUNDS, -5.0), ({"minimum": 0}, -5.0), ({"minimum": 0}, 1e300), ({"maximum": 100000}, 100000.5),
+    ({"maximum": 100000}, -1e300), ({"minimum": -1234.5, "maximum": "null"}, -1235.0),
+    ({"transform": "log", "minimum": 1e-7}, 0.0), (_CATEGORIES, "b"), (_CATEGORIES, "B"), (_CATEGORIES, 1.0),
+]  # fmt: skip
+"""Terms, and values of respondents."""
+
+
+def _value(terms: dict[str, Any], value: float | str) -> dict[str, Any]:
+    said = json.dumps(_TERMS | terms).replace('"null"', "null")
+    try:
+        number = parse_terms(decode_json(said.encode())).price.number_of(value)
+    except DitherError as error:
+        return {"terms": said, "value": value, "number": None, "reason": str(error)}
+    return {"terms": said, "value": value, "number": number, "reason": None}
+
+
 def price_vectors() -> dict[str, list[Any]]:
     """The lists of `prices.json`."""
     return {
         "prices": [_price(*case) for case in _PRICES],
         "raised": [_raised(before, after) for before, after in _RAISED],
+        "values": [_value(terms, value) for terms, value in _VALUES],
     }

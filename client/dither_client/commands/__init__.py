@@ -4,7 +4,7 @@ A command is loaded when it is called, so each needs only its own dependencies. 
 is its line in `dither --help`.
 
 May import: `addresses`, `admin`, `analyst`, `client`, `conformance`, `errors`, `extras`, `forgetting`, `ledger`,
-`mechanisms`, `posterior`, `protocol`, `tables`, `transport`.
+`mechanisms`, `posterior`, `protocol`, `tables`, `transport`, `typed_numbers`.
 """
 
 import sys

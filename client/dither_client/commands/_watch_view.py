@@ -6,7 +6,8 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from dither_client.posterior.posterior import Posterior, rounded
+from dither_client.posterior.posterior import Posterior
+from dither_client.posterior.sentences import rounded
 from dither_client.protocol.messages import printable
 
 __all__ = ["Pace", "View", "band", "line"]

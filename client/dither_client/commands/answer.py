@@ -19,11 +19,11 @@ from dither_client.commands._spending import (
     price,
     report,
 )
+from dither_client.commands._value import ask_value, introduce, read_value
 from dither_client.errors import InvalidQuery, Problem
 from dither_client.ledger.sqlite import Ledger
 from dither_client.mechanisms.epsilon import listed, wire_epsilon
 from dither_client.protocol.messages import Receipt
-from dither_client.tables.values import parse_value
 
 __all__ = ["app"]
 
@@ -77,33 +77,39 @@ def answer(
     if _MISPLACED_VALUE.fullmatch(collection):
         fail_usage(_USAGE)
     text = read_input("-").decode(errors="replace").strip() if value == "-" else value
-    number = None if text is None else parse_value(text)
     chosen = None if epsilon is None else wire_epsilon(epsilon)
     with Ledger(ledger, max_epsilon) as account, Client(url, account) as client:
         try:
-            if number is None:
-                receipt = _answer_when_asked(client, account, collection, chosen, invitation)
-            else:
-                receipt = client.answer(collection, number, epsilon=chosen, invitation=invitation)
+            receipt, thanks = client.send_stored(collection), None
+            if receipt is None:
+                receipt, thanks = _answer(client, account, collection, text, chosen, invitation)
         except InvalidQuery as error:
             fail(str(error), 1)
         except Problem as error:
             if error.name != "unauthorized":
                 raise
             fail("this collection is answered through an app or a site where you are known, not with dither answer", 2)
-        _report(client, receipt, as_json)
+        _report(client, receipt, thanks, as_json)
 
 
-def _answer_when_asked(
-    client: Client, account: Ledger, collection: str, chosen: Fraction | None, invitation: str | None
-) -> Receipt:
-    """Sends the answer that the ledger already holds; otherwise says what will happen and asks for the value."""
-    stored = client.send_stored(collection)
-    if stored is not None:
-        return stored
+def _answer(
+    client: Client,
+    account: Ledger,
+    collection: str,
+    text: str | None,
+    chosen: Fraction | None,
+    invitation: str | None,
+) -> tuple[Receipt, str | None]:
+    """Answers with the value that `text` writes; without one, says what will happen and asks for it.
+
+    Returns the receipt, and how the collection thanks for it.
+    """
     terms = client.terms(collection)
+    if text is not None:
+        value = read_value(terms, text)
+        return client.answer(collection, value, epsilon=chosen, invitation=invitation), terms.thank_you
     check_open(terms)
-    console.print(f"{terms.name}: your value stays on this machine; one noisy answer is sent.")
+    introduce(terms)
     if chosen is not None and chosen not in (terms.epsilon_choices or (terms.epsilon,)):
         fail(f"epsilon must be one of {listed(terms.epsilon_choices or (terms.epsilon,))} here", 2)
     if terms.notice is not None:
@@ -114,11 +120,10 @@ def _answer_when_asked(
         fail("there is no terminal to ask for the value: give - to read it from standard input", 2)
     if terms.admission == "invite" and invitation is None:
         invitation = getpass.getpass("Your invitation's code (it is not shown): ").strip()
-    number = parse_value(getpass.getpass("Your value (it is not shown): ").strip())
-    return client.answer(collection, number, asked_at, chosen, invitation)
+    return client.answer(collection, ask_value(terms), asked_at, chosen, invitation), terms.thank_you
 
 
-def _report(client: Client, receipt: Receipt, as_json: bool) -> None:
+def _report(client: Client, receipt: Receipt, thanks: str | None, as_json: bool) -> None:
     if as_json:
         print_json(
             {
@@ -134,3 +139,5 @@ def _report(client: Client, receipt: Receipt, as_json: bool) -> None:
         return
     typer.echo(f"Your answer was sent: {receipt.answer} of 0 to {receipt.query.n_answers - 1}.")
     report(client, receipt)
+    if thanks is not None:
+        typer.echo(thanks)

@@ -9,7 +9,8 @@ import typer
 from dither_client.analyst import Analyst, AnsweredQuery
 from dither_client.commands._shared import Json, Token, Url, console, fail, print_json, working
 from dither_client.mechanisms.member_counts import MemberTable, member_table
-from dither_client.tables.counts import counts_rows, is_parquet, write_table
+from dither_client.tables.counts import counts_rows, write_table
+from dither_client.tables.parquet import is_parquet
 
 __all__ = ["app"]
 

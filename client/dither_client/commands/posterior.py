@@ -6,11 +6,11 @@ from typing import Annotated
 import typer
 
 from dither_client.addresses import collection_path
+from dither_client.analyst import read_posterior
 from dither_client.commands._shared import Json, Token, Url, console, print_json
 from dither_client.errors import Problem
 from dither_client.extras import require_extra
-from dither_client.posterior.misfit import misfit_sentence
-from dither_client.posterior.posterior import parse_particles, parse_posterior
+from dither_client.posterior.sentences import misfit_sentence
 from dither_client.transport.json_api import Api
 
 __all__ = ["app"]
@@ -41,9 +41,7 @@ def posterior(
     with Api(url, token) as api:
         warnings = _warnings(api, collection)
         data = api.get(collection_path(collection, "posterior"))
-        current = parse_posterior(
-            collection, data, lambda: parse_particles(api.get(collection_path(collection, "posterior", "particles")))
-        )
+        current = read_posterior(api, collection, data)
         if plot is not None:
             current.plot().savefig(plot, dpi=150)
             console.print(f"The picture is in {plot}.")

@@ -4,16 +4,17 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.live import Live
 
 from dither_client.addresses import collection_path
+from dither_client.analyst import read_posterior
 from dither_client.commands._shared import Token, Url, print_json
 from dither_client.commands._watch_view import Pace, View, line
-from dither_client.posterior.posterior import Posterior, parse_particles, parse_posterior
+from dither_client.posterior.posterior import Posterior
 from dither_client.protocol.messages import parse_terms
 from dither_client.transport.json_api import Api
 from dither_client.transport.watching import watch as watch_collection
@@ -44,7 +45,7 @@ def watch(
                 print_json({"state": state, **data})
                 sys.stdout.flush()
             return
-        posteriors = ((state, _parsed(api, collection, data)) for state, data in updates)
+        posteriors = ((state, read_posterior(api, collection, data)) for state, data in updates)
         console = Console(highlight=False, markup=False)
         if console.is_terminal:
             _show_live(console, parse_terms(api.get(collection_path(collection))).name, posteriors)
@@ -60,9 +61,3 @@ def _show_live(console: Console, name: str, updates: Iterator[tuple[str, Posteri
             now = time.monotonic()
             pace.note(now, posterior.answers)
             live.update(view.picture(posterior, state, pace.per_minute(now)), refresh=True)
-
-
-def _parsed(api: Api, collection: str, data: dict[str, Any]) -> Posterior:
-    return parse_posterior(
-        collection, data, lambda: parse_particles(api.get(collection_path(collection, "posterior", "particles")))
-    )

@@ -2,7 +2,7 @@
 
 import json
 
-__all__ = ["BAD_JSON", "BAD_PRICES", "BAD_QUESTIONS", "CHOICES"]
+__all__ = ["BAD_JSON", "BAD_PRICES", "BAD_QUESTIONS"]
 
 _LAPLACE = {"mechanism": "laplace", "low": 0, "high": 1, "levels": 4, "epsilon": 1, "transform": "identity"}
 _CUTS = {"mechanism": "randomized_response", "cuts": [-0.5, 0.5], "epsilon": 1, "transform": "identity"}
@@ -42,8 +42,6 @@ BAD_PRICES: dict[str, tuple[dict[str, object], dict[str, object]]] = {
     "a ρ above the terms'": ({"mechanism": "gaussian", "rho": 0.2}, {**_GAUSSIAN}),
 }
 """Maps what is wrong to changes of the terms, and to a valid question that these terms do not allow."""
-
-CHOICES: dict[str, object] = {"epsilon": 1, "epsilon_choices": [0.5, 1]}
 
 BAD_JSON: dict[str, tuple[bytes, bytes]] = {
     "a name twice": (b"{", b'{"ticket": "x", "id": "x", "receipt": "x", '),

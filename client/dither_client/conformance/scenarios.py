@@ -18,6 +18,13 @@ Scenario = Callable[[HostileServer, Device], None]
 _KINDS = ("terms", "ticket", "answer")
 _NEXT = {"terms": "ticket", "ticket": "answer"}
 
+_CATEGORIES = ("apples", "pears", "plums", "figs", "dates", "olives", "limes")
+_GROUPS = [[0, 4], [1, 2, 6], [3, 5]]
+_OWN_GROUPS = {"dates": 0, "plums": 1, "figs": 2}
+"""In any other order of the groups two of these have another number; none has its category's."""
+_CERTAIN = 50
+"""An ε at which one answer in 10^21 is not one's own."""
+
 
 def _require(fact: bool, otherwise: str) -> None:
     if not fact:
@@ -56,10 +63,51 @@ def honest(server: HostileServer, device: Device) -> None:
 
 
 def bad_values(server: HostileServer, device: Device) -> None:
-    """A value that is not a finite number is refused before anything is sent"""
+    """A value that is neither a finite number nor a category is refused before a ticket is asked for"""
     for value in ("nan", "inf", "-1e999", "much", ""):
         _require(not device.run(server, value=value), f"it exited with status 0 for the value {value!r}")
-        _require(not server.seen, f"it sent something before it refused the value {value!r}")
+        _require(not server.of("ticket"), f"it asked for a ticket before it refused the value {value!r}")
+
+
+def out_of_bounds(server: HostileServer, device: Device) -> None:
+    """A value outside the terms' minimum and maximum is refused before a ticket is asked for; one on them is not"""
+    server.terms |= {"minimum": -5, "maximum": 100}
+    for value in ("-5.5", "100.25", "1000000000"):
+        _require(not device.run(server, value=value), f"it exited with status 0 for the value {value} out of bounds")
+        _require(not server.of("ticket"), "it asked for a ticket before it refused a value out of bounds")
+    _answers(server, device, value="100")
+
+
+def _ask_about_categories(server: HostileServer) -> None:
+    mechanism = {"mechanism": "grouped_randomized_response", "transform": "identity", "epsilon": _CERTAIN}
+    server.terms |= {**mechanism, "family": "categorical", "categories": list(_CATEGORIES)}
+    server.question = {**mechanism, "groups": _GROUPS}
+
+
+def categories(server: HostileServer, device: Device) -> None:
+    """The answer is the number of the group that holds one's category, in the order of the question"""
+    _ask_about_categories(server)
+    for category, group in _OWN_GROUPS.items():
+        server.forget()
+        _answers(server, device, collection=category[::-1], value=category, options=["--max-epsilon", "1000"])
+        _require(list(server.stored.values()) == [group], "its answer at ε = 50 is not its category's group")
+        texts = [f"{seen.path} {seen.headers}".encode() + seen.body for seen in server.seen]
+        _require(not any(category.encode() in text for text in texts), "a request contains the category")
+
+
+def unknown_categories(server: HostileServer, device: Device) -> None:
+    """Where the terms have categories, any other text is refused before a ticket is asked for, and any number"""
+    _ask_about_categories(server)
+    for value in ("grapes", "2"):
+        _require(not device.run(server, value=value), f"it exited with status 0 for the value {value!r}")
+        _require(not server.of("ticket"), f"it asked for a ticket before it refused the value {value!r}")
+
+
+def other_categories(server: HostileServer, device: Device) -> None:
+    """A question about fewer categories than the terms have is refused"""
+    _ask_about_categories(server)
+    server.question["groups"] = [[0, 4], [1, 2], [3, 5]]
+    _refuses(server, device, "a question about fewer categories", value="dates", options=["--max-epsilon", "1000"])
 
 
 def lost_replies(server: HostileServer, device: Device) -> None:
@@ -262,8 +310,9 @@ def not_final(server: HostileServer, device: Device) -> None:
 
 def _all() -> Mapping[str, Scenario]:
     plain: tuple[Any, ...] = (
-        honest, bad_values, lost_replies, server_errors, retry_after, slow_replies, redirects, trackers, caps,
-        charged_first, killed_with_invitation, own_retry_key, two_at_once, restored, not_final,
+        honest, bad_values, out_of_bounds, categories, unknown_categories, other_categories, lost_replies,
+        server_errors, retry_after, slow_replies, redirects, trackers, caps, charged_first, killed_with_invitation,
+        own_retry_key, two_at_once, restored, not_final,
     )  # fmt: skip
     found: dict[str, Scenario] = {scenario.__name__.replace("_", "-"): scenario for scenario in plain}
     found |= {f"killed-at-{kind}": killed_at(kind) for kind in _KINDS}

@@ -2,7 +2,7 @@
 
 `query.py` is what they share: a partition of the line into cells, and a channel from a cell to an answer. `registry.py`
 names every mechanism once; `epsilon.py` reads ε exactly, `sampling.py` draws in integers from the system's randomness,
-and `price.py` holds a question to the terms of its collection.
+and `price.py` holds a question and a value to the terms of their collection.
 
-May import: `decimals`, `errors`, `forgetting`.
+May import: `decimals`, `errors`, `forgetting`, `typed_numbers`.
 """

@@ -22,7 +22,7 @@ MICRO = 1_000_000
 """Micro-ε in one ε."""
 
 _MAX_EXPONENT = 999 + MAX_TEXT
-"""Of a number in the protocol's grammar, written as whole digits times a power of ten."""
+"""The largest exponent of a number in the protocol's grammar, written as whole digits times a power of ten."""
 
 
 def parse_epsilon(value: str | int | float | Decimal | Fraction, name: str = "epsilon") -> Fraction:

@@ -48,10 +48,10 @@ class Gaussian(IntervalQuery):
     ) -> None:
         self._set_interval(low, high, levels, transform)
         try:
-            object.__setattr__(self, "rho", wire_epsilon(rho, "rho"))
+            vars(self).update(rho=wire_epsilon(rho, "rho"))
         except InvalidEpsilon as error:
             raise InvalidQuery(str(error)) from None
-        object.__setattr__(self, "epsilon", check_epsilon(epsilon))
+        vars(self).update(epsilon=check_epsilon(epsilon))
         least = gaussian_epsilon(self.levels, self.rho)
         if self.epsilon < least:
             raise InvalidQuery(

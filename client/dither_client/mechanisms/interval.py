@@ -41,10 +41,12 @@ class IntervalQuery(Query):
 
     def _set_interval(self, low: Any, high: Any, levels: Any, transform: Any) -> None:
         """Raises `InvalidQuery`."""
-        object.__setattr__(self, "levels", check_levels(levels))
-        object.__setattr__(self, "low", check_coordinate("low", low))
-        object.__setattr__(self, "high", check_coordinate("high", high))
-        object.__setattr__(self, "transform", check_transform(transform))
+        vars(self).update(
+            levels=check_levels(levels),
+            low=check_coordinate("low", low),
+            high=check_coordinate("high", high),
+            transform=check_transform(transform),
+        )
         if self.low >= self.high:
             raise InvalidQuery("low must be below high")
         if not math.isfinite(self.high - self.low):

@@ -33,7 +33,7 @@ class Laplace(IntervalQuery):
     transform: Transform
 
     def __init__(self, low: float, high: float, levels: int, epsilon: Any, transform: Any = "identity") -> None:
-        object.__setattr__(self, "epsilon", check_epsilon(epsilon))
+        vars(self).update(epsilon=check_epsilon(epsilon))
         self._set_interval(low, high, levels, transform)
 
     def channel(self) -> list[list[float]]:

@@ -17,9 +17,8 @@ from dither_client.mechanisms.epsilon import json_epsilon
 from dither_client.mechanisms.query import (
     Query,
     Transform,
-    check_coordinate,
+    check_cuts,
     check_epsilon,
-    check_increasing,
     check_transform,
     check_value,
 )
@@ -50,14 +49,10 @@ class MemberCounts:
     def __init__(self, cuts: Sequence[float], size: int, epsilon: Any, transform: Any = "identity") -> None:
         if isinstance(cuts, str) or not isinstance(cuts, Sequence) or not 1 <= len(cuts) <= MAX_CUTS:
             raise InvalidQuery(f"cuts must be a list of 1 to {MAX_CUTS} numbers")
-        checked = tuple(check_coordinate("cuts", cut) for cut in cuts)
-        check_increasing("cuts", checked)
+        checked = check_cuts(cuts)
         if isinstance(size, bool) or not isinstance(size, int) or not len(cuts) <= size <= MAX_MEMBERS:
             raise InvalidQuery(f"there must be {len(cuts)} to {MAX_MEMBERS} members, at least one for each cut")
-        object.__setattr__(self, "cuts", checked)
-        object.__setattr__(self, "size", size)
-        object.__setattr__(self, "epsilon", check_epsilon(epsilon))
-        object.__setattr__(self, "transform", check_transform(transform))
+        vars(self).update(cuts=checked, size=size, epsilon=check_epsilon(epsilon), transform=check_transform(transform))
 
     @property
     def groups(self) -> tuple[int, ...]:

@@ -1,6 +1,6 @@
-"""What a collection's terms promise of its questions: the most that an answer costs, and which questions there may be.
+"""A collection's price: the most that an answer may cost, and which questions may be asked, according to its terms.
 
-The terms of a collection never change, so the first that a device was told are the price for good. A server that says
+The terms of a collection never change, so the first ones that a device sees are its price for good. A server that says
 one ε and asks at another is refused before anything is spent.
 """
 
@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dither_client.errors import BadResponse, InvalidEpsilon, InvalidQuery, OverCap
+from dither_client.errors import BadResponse, InvalidEpsilon, InvalidQuery, InvalidValue, OverCap
+from dither_client.forgetting import forgetful
+from dither_client.mechanisms.bounds import ANYTHING, Bounds
 from dither_client.mechanisms.epsilon import epsilon_text, listed
-from dither_client.mechanisms.query import Query
+from dither_client.mechanisms.query import Query, check_value
 from dither_client.mechanisms.registry import QUERY_TYPES
 
 __all__ = ["Price"]
@@ -18,23 +20,28 @@ __all__ = ["Price"]
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """The terms as far as a question has to keep to them."""
+    """The part of the terms that limits questions."""
 
     mechanism: str
     transform: str
     epsilon: Fraction
-    """Of everyone who does not choose."""
+    """The ε for everyone who does not choose."""
     choices: tuple[Fraction, ...] = ()
-    """What respondents choose from; empty if there is no choice."""
+    """The values of ε that respondents choose from; empty if there is no choice."""
     rho: Fraction | None = None
     levels: int | None = None
-    """The most levels or cuts of a question; None where the server chooses. Cuts that fall together are one."""
+    """The most levels or cuts of a question; None if the server chooses. Cuts that coincide count once."""
+    categories: tuple[str, ...] = ()
+    """The texts of the categories, one of which is the value; empty where the value is a number."""
+    bounds: Bounds = ANYTHING
+    """What a value that is a number is held to."""
 
     @staticmethod
     def from_json(data: Mapping[str, object]) -> "Price":
-        """What `to_json` wrote; raises `ValueError` and the like for anything else."""
-        rho, choices = data["rho"], data["choices"]
+        """Reads what `to_json` wrote; raises `ValueError` and the like for anything else."""
+        rho, choices, categories = data["rho"], data["choices"], data.get("categories", [])
         assert isinstance(choices, list)
+        assert isinstance(categories, list)
         return Price(
             str(data["mechanism"]),
             str(data["transform"]),
@@ -42,6 +49,8 @@ class Price:
             tuple(map(Fraction, choices)),
             None if rho is None else Fraction(str(rho)),
             data["levels"] if isinstance(data["levels"], int) else None,
+            tuple(map(str, categories)),
+            Bounds(_number(data.get("minimum")), _number(data.get("maximum"))),
         )
 
     def to_json(self) -> dict[str, object]:
@@ -53,10 +62,26 @@ class Price:
             "choices": list(map(epsilon_text, self.choices)),
             "rho": None if self.rho is None else epsilon_text(self.rho),
             "levels": self.levels,
+            **({"categories": list(self.categories)} if self.categories else {}),
+            **({} if self.bounds == ANYTHING else {"minimum": self.bounds.minimum, "maximum": self.bounds.maximum}),
         }
 
+    @forgetful
+    def number_of(self, value: float | str) -> float:
+        """The value as the number that questions are about, which is that of its category where there are some.
+
+        Raises `InvalidValue`, with a text that never repeats the value.
+        """
+        if not self.categories:
+            number = check_value(value)
+            self.bounds.check(number)
+            return number
+        if value not in self.categories:
+            raise InvalidValue(f"the value must be one of the collection's categories: {', '.join(self.categories)}")
+        return float(self.categories.index(str(value)))
+
     def at(self, chosen: Fraction | None) -> Fraction:
-        """The most that an answer costs whose ε is `chosen`, or left to the collection.
+        """The most that an answer costs at the ε `chosen`; None means no choice.
 
         Raises `InvalidEpsilon` for an ε that the terms do not offer.
         """
@@ -73,16 +98,23 @@ class Price:
         return max((self.epsilon, *self.choices))
 
     def check_kept(self, now: "Price") -> None:
-        """Raises `BadResponse` if the server says a higher ε `now` than it did when this was its price."""
+        """Raises `BadResponse` if the price `now` has a higher ε than this one, other categories or other bounds.
+
+        A price without bounds may come from a version that kept none, and stays without.
+        """
         for said, says in ((self.epsilon, now.epsilon), (self.most, now.most)):
             if says > said:
                 raise BadResponse(
                     "the server has raised the price of this collection, which never changes: its terms said "
                     f"ε = {epsilon_text(said)} and now say ε = {epsilon_text(says)}"
                 )
+        if now.categories != self.categories:
+            raise BadResponse("the server has changed the categories of this collection, which never change")
+        if self.bounds not in (ANYTHING, now.bounds):
+            raise BadResponse("the server has changed the bounds of this collection, which never change")
 
     def check(self, query: Query, chosen: Fraction | None = None) -> None:
-        """Raises `OverCap` for a question that costs more than the terms say, `InvalidQuery` for one they rule out."""
+        """Raises `OverCap` for a question above this price, and `InvalidQuery` for one that the terms rule out."""
         asked, most = query.epsilon, self.at(chosen)
         whose = "the collection's terms say" if chosen is None else "you chose"
         if asked > most:
@@ -105,8 +137,14 @@ class Price:
         if query.rho is not None and (self.rho is None or query.rho > self.rho):
             said = "none" if self.rho is None else f"ρ = {epsilon_text(self.rho)}"
             raise _refused(f"it states ρ = {epsilon_text(query.rho)}, and the terms say {said}")
+        if self.categories and query.n_cells != len(self.categories):
+            raise _refused(f"it has {query.n_cells} categories, and the terms list {len(self.categories)}")
         if self.levels is not None and n_edges > self.levels:
             raise _refused(f"it has {n_edges} edges between its cells, and the terms say {self.levels} at most")
+
+
+def _number(stored: object) -> float | None:
+    return None if stored is None else float(str(stored))
 
 
 def _refused(reason: str) -> InvalidQuery:

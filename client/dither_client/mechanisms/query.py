@@ -218,10 +218,12 @@ def check_coordinate(name: str, value: Any) -> float:
     return number + 0.0  # -0.0 and 0.0 are one coordinate with one name
 
 
-def check_increasing(name: str, values: Sequence[float]) -> None:
-    """Raises `InvalidQuery` unless `values` increase strictly."""
-    if any(low >= high for low, high in pairwise(values)):
-        raise InvalidQuery(f"{name} must increase strictly")
+def check_cuts(cuts: Sequence[Any]) -> tuple[float, ...]:
+    """Finite cuts that increase strictly. Raises `InvalidQuery`."""
+    checked = tuple(check_coordinate("cuts", cut) for cut in cuts)
+    if any(low >= high for low, high in pairwise(checked)):
+        raise InvalidQuery("cuts must increase strictly")
+    return checked
 
 
 def common_fields(query: Query) -> dict[str, Any]:

@@ -15,15 +15,21 @@ from dither_client.mechanisms.query import (
     Query,
     Schema,
     Transform,
-    check_coordinate,
+    check_cuts,
     check_epsilon,
-    check_increasing,
     check_transform,
     common_fields,
 )
-from dither_client.mechanisms.sampling import RandBelow, bernoulli_exp, system_randbelow
+from dither_client.mechanisms.sampling import RandBelow, randomized_response, system_randbelow
 
-__all__ = ["RandomizedResponse"]
+__all__ = ["RandomizedResponse", "randomized_channel"]
+
+
+def randomized_channel(size: int, epsilon: Fraction) -> list[list[float]]:
+    """`Q[own][answer]` of randomised response over so many."""
+    other = math.exp(-epsilon)
+    total = 1.0 + (size - 1) * other
+    return [[(1.0 if own == answer else other) / total for answer in range(size)] for own in range(size)]
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -52,11 +58,7 @@ class RandomizedResponse(Query):
             raise InvalidQuery("cuts must be a list of numbers")
         if not 1 <= len(cuts) < MAX_CELLS:
             raise InvalidQuery(f"there must be 1 to {MAX_CELLS - 1} cuts, not {len(cuts)}")
-        checked = tuple(check_coordinate("cuts", cut) for cut in cuts)
-        check_increasing("cuts", checked)
-        object.__setattr__(self, "cuts", checked)
-        object.__setattr__(self, "epsilon", check_epsilon(epsilon))
-        object.__setattr__(self, "transform", check_transform(transform))
+        vars(self).update(cuts=check_cuts(cuts), epsilon=check_epsilon(epsilon), transform=check_transform(transform))
 
     @property
     def edges(self) -> tuple[float, ...]:
@@ -67,19 +69,10 @@ class RandomizedResponse(Query):
         return len(self.cuts) + 1
 
     def channel(self) -> list[list[float]]:
-        other = math.exp(-self.epsilon)
-        total = 1.0 + (self.n_answers - 1) * other
-        return [
-            [(1.0 if cell == answer else other) / total for answer in range(self.n_answers)]
-            for cell in range(self.n_answers)
-        ]
+        return randomized_channel(self.n_answers, self.epsilon)
 
     def sample(self, cell: int, randbelow: RandBelow = system_randbelow) -> int:
-        # Rejection from the uniform: accept one's own cell always, another one with probability exp(-ε).
-        while True:
-            proposal = randbelow(self.n_answers)
-            if bernoulli_exp(self.epsilon.numerator, self.epsilon.denominator, randbelow) or proposal == cell:
-                return proposal
+        return randomized_response(cell, self.n_answers, self.epsilon, randbelow)
 
     def to_json(self) -> dict[str, Any]:
         return {"cuts": list(self.cuts), **common_fields(self)}

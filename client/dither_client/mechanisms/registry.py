@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 from dither_client.errors import InvalidQuery
 from dither_client.mechanisms.gaussian import Gaussian
+from dither_client.mechanisms.grouped_randomized_response import GroupedRandomizedResponse
 from dither_client.mechanisms.laplace import Laplace
 from dither_client.mechanisms.member_counts import Asked, MemberCounts
 from dither_client.mechanisms.query import Query
@@ -14,7 +15,7 @@ from dither_client.mechanisms.staircase import Staircase
 __all__ = ["QUERY_TYPES", "parse_asked", "parse_query"]
 
 QUERY_TYPES: Mapping[str, type[Query]] = MappingProxyType(
-    {kind.mechanism: kind for kind in (Laplace, RandomizedResponse, Staircase, Gaussian)}
+    {kind.mechanism: kind for kind in (Laplace, RandomizedResponse, Staircase, Gaussian, GroupedRandomizedResponse)}
 )
 """The mechanisms that respondents are asked through."""
 

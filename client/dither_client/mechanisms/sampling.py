@@ -7,8 +7,17 @@ Nothing here touches floating point, so the distributions are exact and no low-o
 import math
 import os
 from collections.abc import Callable
+from fractions import Fraction
 
-__all__ = ["RandBelow", "bernoulli_exp", "discrete_gaussian", "discrete_laplace", "system_randbelow", "uniform"]
+__all__ = [
+    "RandBelow",
+    "bernoulli_exp",
+    "discrete_gaussian",
+    "discrete_laplace",
+    "randomized_response",
+    "system_randbelow",
+    "uniform",
+]
 
 RandBelow = Callable[[int], int]
 """Uniform on `0..n-1` for an integer `n >= 1`."""
@@ -51,6 +60,15 @@ def _bernoulli_exp_unit(numerator: int, denominator: int, randbelow: RandBelow) 
     while randbelow(denominator * k) < numerator:
         k += 1
     return k % 2 == 1
+
+
+def randomized_response(own: int, size: int, epsilon: Fraction, randbelow: RandBelow) -> int:
+    """One of `0..size-1`: `own` with a probability that is `exp(epsilon)` times that of each other one."""
+    # Rejection from the uniform: accept one's own always, another one with probability exp(-ε).
+    while True:
+        proposal = randbelow(size)
+        if bernoulli_exp(epsilon.numerator, epsilon.denominator, randbelow) or proposal == own:
+            return proposal
 
 
 def discrete_laplace(numerator: int, denominator: int, randbelow: RandBelow) -> int:

@@ -24,9 +24,8 @@ from dither_client.mechanisms.query import (
     Query,
     Schema,
     Transform,
-    check_coordinate,
+    check_cuts,
     check_epsilon,
-    check_increasing,
     check_transform,
     common_fields,
 )
@@ -99,13 +98,13 @@ class Staircase(Query):
                 raise InvalidQuery(f"{name} must be a list")
         if not 1 <= len(cuts) < MAX_SETS:
             raise InvalidQuery(f"there must be 1 to {MAX_SETS - 1} cuts, not {len(cuts)}")
-        checked = tuple(check_coordinate("cuts", cut) for cut in cuts)
-        check_increasing("cuts", checked)
-        object.__setattr__(self, "cuts", checked)
-        object.__setattr__(self, "sets", _check_sets(sets, len(cuts) + 1))
-        object.__setattr__(self, "weights", _check_weights(weights, len(sets)))
-        object.__setattr__(self, "epsilon", check_epsilon(epsilon))
-        object.__setattr__(self, "transform", check_transform(transform))
+        vars(self).update(
+            cuts=check_cuts(cuts),
+            sets=_check_sets(sets, len(cuts) + 1),
+            weights=_check_weights(weights, len(sets)),
+            epsilon=check_epsilon(epsilon),
+            transform=check_transform(transform),
+        )
         if len({self._coverage(cell) for cell in range(self.n_cells)}) > 1:
             raise InvalidQuery("the weights of the sets that hold a cell must have the same sum for every cell")
 

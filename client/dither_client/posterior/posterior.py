@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any
 from dither_client.errors import BadResponse
 from dither_client.extras import require_extra
 from dither_client.mechanisms.epsilon import by_epsilon_lines, wire_epsilon
-from dither_client.posterior.comparison import comparison_lines
+from dither_client.posterior.population import quantile_at, share_at
+from dither_client.posterior.sentences import comparison_lines, poison_lines, population_lines, rounded
 from dither_client.posterior.wire import (
     QUANTILES,
+    DistributionSummary,
     FamilyEvidence,
     Misfit,
+    ParameterSummary,
     PoisonBound,
     PosteriorReply,
     from_json,
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
     from xarray import DataTree
 
-__all__ = ["Particles", "Posterior", "parse_particles", "parse_posterior", "poison_sentence", "rounded"]
+__all__ = ["Particles", "Posterior", "parse_particles", "parse_posterior"]
 
 _OLDER: dict[str, Any] = {"answers_by_epsilon": {}, "institutions": 0, "misfit": None, "poison": None}
 """What a server says that is too old to say it."""
@@ -76,9 +79,11 @@ class Posterior:
     """The posterior after `answers` answers.
 
     `summaries[parameter]` has the mean, the sd and the quantiles q05 to q95; `covariance` is in the order of
-    `parameters`; `log_evidence` is in nats. Where several families are compared, `families` has the evidence of each,
-    and `verdict` names the one that is preferred or says "cannot tell yet". `particles()` fetches the weighted
-    particles once, when something first needs them, so they may rest on a few answers more.
+    `parameters`. Without a family, the first says the same of some quantiles of the population, such as
+    `quantile_0.5`, or of the shares of categories, and `covariance` is empty. `log_evidence` is in nats. Where several
+    families are compared, `families` has the evidence of each, and `verdict` names the one that is preferred or says
+    "cannot tell yet". `particles()` fetches the weighted particles once, when something first needs them, so they may
+    rest on a few answers more.
     """
 
     collection: str
@@ -86,7 +91,7 @@ class Posterior:
     covariance: list[list[float]]
     answers: int
     ess: float
-    log_evidence: float
+    log_evidence: float | None
     updated_at: str
     particles: Callable[[], Particles]
     answers_by_epsilon: dict[Fraction, int] = field(default_factory=dict)
@@ -100,6 +105,18 @@ class Posterior:
     """What the misfit check has found; None without one."""
     members: int = 0
     """How many members of institutions were counted."""
+    quantiles: dict[float, ParameterSummary] = field(default_factory=dict)
+    """Quantiles of the population by level, in the values' own units; empty from a server that does not give them."""
+    above: dict[float, ParameterSummary] = field(default_factory=dict)
+    """The shares of the population above the values that the collection's goal names."""
+    mean_value: ParameterSummary | None = None
+    """The mean of the population's values; None where it does not exist."""
+    distribution: DistributionSummary | None = None
+    """The population's distribution at some points; None where floating point cannot hold it."""
+    atoms: dict[float, ParameterSummary] = field(default_factory=dict)
+    """The share of the population at each declared atom."""
+    categories: dict[str, ParameterSummary] = field(default_factory=dict)
+    """The share of the population in each category."""
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -133,6 +150,29 @@ class Posterior:
         low, high = (1 - level) / 2, (1 + level) / 2
         return {name: (self._quantile(name, low), self._quantile(name, high)) for name in self.parameters}
 
+    def quantile(self, level: float) -> ParameterSummary:
+        """The value at or below which a share `level` of the population lies, in the values' own units.
+
+        Exact at the levels of `quantiles`, else by interpolation of `distribution`. Raises `ValueError` if the
+        posterior cannot tell.
+        """
+        if not 0 < level < 1:
+            raise ValueError("the level of a quantile must be above 0 and below 1")
+        return self.quantiles[level] if level in self.quantiles else quantile_at(self._known_distribution(), level)
+
+    def cdf(self, x: float) -> ParameterSummary:
+        """The share of the population at or below `x`, by interpolation of `distribution`. Raises `ValueError`."""
+        return share_at(self._known_distribution(), x)
+
+    def share_above(self, x: float) -> ParameterSummary:
+        """The share of the population above `x`: exact where the goal names it, else as `cdf`. Raises `ValueError`."""
+        if x in self.above:
+            return self.above[x]
+        below = self.cdf(x)
+        return ParameterSummary(
+            1 - below.mean, below.sd, 1 - below.q95, 1 - below.q75, 1 - below.q50, 1 - below.q25, 1 - below.q05
+        )
+
     def to_frame(self) -> "DataFrame":
         """A pandas DataFrame of the summaries, a row for each parameter. Raises `MissingExtra`."""
         require_extra("tables", "pandas")
@@ -150,7 +190,7 @@ class Posterior:
         return arviz_base.from_dict({"posterior": {name: numpy.array([column]) for name, column in draws.items()}})
 
     def plot(self) -> "Figure":
-        """A matplotlib Figure of each parameter's particles, mean and 90% interval. Raises `MissingExtra`."""
+        """A matplotlib Figure of the population's distribution and of each parameter. Raises `MissingExtra`."""
         require_extra("plot", "matplotlib")
         from dither_client.posterior.plots import plot_posterior
 
@@ -181,10 +221,16 @@ class Posterior:
     def _remarks(self) -> list[str]:
         """What there is to say beside the parameters, a line each."""
         return [
-            *([] if self.poison is None else [poison_sentence(self.poison)]),
+            *(population_lines(self.quantiles, self.distribution, self.atoms, self.above) if self.answers else []),
+            *([] if self.poison is None else poison_lines(self.poison)),
             *by_epsilon_lines(self.answers_by_epsilon),
             *([] if self.verdict is None else comparison_lines(self.families, self.verdict)),
         ]
+
+    def _known_distribution(self) -> DistributionSummary:
+        if self.distribution is None:
+            raise ValueError("the posterior is still too wide for a distribution, or the server too old to give one")
+        return self.distribution
 
     def _quantile(self, parameter: str, probability: float) -> float:
         for name, known in QUANTILES.items():
@@ -204,7 +250,7 @@ def parse_posterior(collection: str, data: Any, particles: Callable[[], Particle
         raise BadResponse("the server's posterior is not one that this version can read") from None
     return Posterior(
         collection=collection,
-        summaries=to_json(reply.posterior),
+        summaries=to_json(reply.posterior or reply.categories or _named(reply.quantiles)),
         covariance=to_json(reply.covariance),
         answers=reply.answers,
         ess=reply.ess,
@@ -217,21 +263,22 @@ def parse_posterior(collection: str, data: Any, particles: Callable[[], Particle
         verdict=reply.verdict,
         poison=reply.poison if says_poison else None,
         misfit=reply.misfit,
+        quantiles=_by_number(reply.quantiles),
+        above=_by_number(reply.above),
+        mean_value=reply.mean_value,
+        distribution=reply.distribution,
+        atoms=_by_number(reply.atoms),
+        categories=dict(reply.categories or {}),
     )
 
 
-def poison_sentence(poison: PoisonBound) -> str:
-    """What a bound means, in a sentence."""
-    amounts = [
-        f"{name} {'by' if i else 'could be off by'} {_amount(x)}" for i, (name, x) in enumerate(poison.shift.items())
-    ]
-    listed = " and ".join([", ".join(amounts[:-1]), amounts[-1]] if len(amounts) > 1 else amounts)
-    return f"If {100 * poison.share:g}% of the answers were adversarial, {listed}."
+def _named(quantiles: dict[str, ParameterSummary] | None) -> dict[str, ParameterSummary]:
+    """Quantiles by the names that their draws have among the particles."""
+    return {f"quantile_{level}": summary for level, summary in (quantiles or {}).items()}
 
 
-def _amount(bound: float | None) -> str:
-    """Two digits, without an exponent up to a million."""
-    return "any amount" if bound is None else rounded(bound, 2)
+def _by_number(summaries: dict[str, ParameterSummary] | None) -> dict[float, ParameterSummary]:
+    return {float(name): summary for name, summary in (summaries or {}).items()}
 
 
 def parse_particles(data: Any) -> Particles:
@@ -247,8 +294,3 @@ def parse_particles(data: Any) -> Particles:
     if not particles.values or len(particles.values) != len(particles.weights):
         raise BadResponse("the server's particles and weights do not belong together")
     return particles
-
-
-def rounded(number: float, digits: int) -> str:
-    """The number to so many digits, with an exponent only where there would be many zeros."""
-    return f"{float(f'{number:.{digits}g}'):g}"

@@ -1,16 +1,20 @@
 """The JSON of a posterior: the one definition of its names, its nesting and its types.
 
-The estimator fills these in, the server sends and stores them, and derives its OpenAPI and the reference from them;
-clients read them. What is below a field is its description there.
+The estimator fills these in; the server sends and stores them, and derives its OpenAPI and the reference from them;
+clients read them. The text below a field is its description in these documents.
 """
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
+from statistics import NormalDist
 from typing import Any
 
 from dither_client.posterior.dataclass_json import from_json, to_json
 
 __all__ = [
     "QUANTILES",
+    "Bands",
+    "DistributionSummary",
     "FamilyEvidence",
     "Misfit",
     "MisfitLook",
@@ -25,14 +29,11 @@ QUANTILES = {"q05": 0.05, "q25": 0.25, "q50": 0.5, "q75": 0.75, "q95": 0.95}
 """The quantiles that a summary gives, by the names of its fields."""
 
 _DESCRIBED: Any = {"use_attribute_docstrings": True}
-"""What pydantic is told of each class, where there is pydantic."""
+"""Pydantic's configuration of each class, used if pydantic is installed."""
 
 
-def _none(value: object) -> bool:
-    return value is None
-
-
-_LEFT_OUT_IF_NONE = {"exclude_if": _none}
+_NORMAL = NormalDist()
+_LEFT_OUT_IF_NONE = {"exclude_if": lambda value: value is None}
 
 
 def _example(value: Any) -> dict[str, Any]:
@@ -41,7 +42,7 @@ def _example(value: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class ParameterSummary:
-    """Of one parameter's posterior."""
+    """A summary of the posterior of one number."""
 
     __pydantic_config__ = _DESCRIBED
 
@@ -53,6 +54,51 @@ class ParameterSummary:
     q75: float
     q95: float
 
+    def interval(self, level: float = 0.9) -> tuple[float, float]:
+        """The central interval that holds `level` of the posterior: exact for 0.5 and 0.9, else by interpolation.
+
+        The interpolation is linear in the normal score. Raises `ValueError`.
+        """
+        if not 0 < level < 1:
+            raise ValueError("the level of an interval must be above 0 and below 1")
+        return self._quantile((1 - level) / 2), self._quantile((1 + level) / 2)
+
+    def _quantile(self, probability: float) -> float:
+        scores = [_NORMAL.inv_cdf(known) for known in QUANTILES.values()]
+        values = [getattr(self, name) for name in QUANTILES]
+        score = _NORMAL.inv_cdf(probability)
+        right = min(max(bisect_left(scores, score), 1), len(scores) - 1)
+        share = (score - scores[right - 1]) / (scores[right] - scores[right - 1])
+        return float(values[right - 1] + share * (values[right] - values[right - 1]))
+
+
+@dataclass(frozen=True, slots=True)
+class Bands:
+    """The posterior of a curve, point by point."""
+
+    __pydantic_config__ = _DESCRIBED
+
+    mean: tuple[float, ...]
+    q05: tuple[float, ...]
+    q25: tuple[float, ...]
+    q50: tuple[float, ...]
+    q75: tuple[float, ...]
+    q95: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DistributionSummary:
+    """The posterior of the population's distribution, at points that hold all but a thousandth of it."""
+
+    __pydantic_config__ = _DESCRIBED
+
+    x: tuple[float, ...]
+    """At most 257 increasing values, in the values' own units."""
+    cdf: Bands
+    """The share of the population at or below each point."""
+    density: Bands
+    """The density, atoms excepted; of integers, the probability of each."""
+
 
 @dataclass(frozen=True, slots=True)
 class MisfitLook:
@@ -62,41 +108,45 @@ class MisfitLook:
 
     check_answers: int
     answers: int
-    """Learnt by then."""
+    """The number of answers learnt by then."""
     p_value: float = field(metadata=_example(0.412))
     alpha: float = field(metadata=_example(0.016666666666666666))
-    """An alarm if the p-value is not above this."""
+    """The look raises an alarm if the p-value is at most this."""
 
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """What the misfit check has found."""
+    """The result of the goodness-of-fit check."""
 
     __pydantic_config__ = _DESCRIBED
 
     family: str = field(metadata=_example("normal"))
     check_answers: int
-    """Answers that are never learnt."""
+    """The number of answers used for checking, which are never learnt."""
     looks: tuple[MisfitLook, ...]
     alarm: bool
     next_look: int | None = field(metadata=_example(5000))
     """The number of check answers of the next look."""
 
 
+NO_FAMILY = "nonparametric"
+"""What a distribution without a family is called beside families."""
+
+
 @dataclass(frozen=True, slots=True)
 class FamilyEvidence:
-    """How well one of several families explains the answers."""
+    """How well one of several families, or a distribution without one, explains the answers."""
 
     __pydantic_config__ = _DESCRIBED
 
     family: str
     transform: str
     log_evidence: float
-    """Of the answers in the order in which they came, in nats."""
+    """The log evidence of the answers in the order in which they came, in nats."""
     mc_error: float
     """Monte Carlo standard error of `log_evidence`."""
     probability: float
-    """Of this family, all weighing the same before the answers."""
+    """The posterior probability of this family, if all are equally probable a priori."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +157,7 @@ class PoisonBound:
 
     share: float = field(metadata=_example(0.01))
     shift: dict[str, float | None]
-    """In the parameter's own units; null where there is no bound."""
+    """The largest shift of each parameter, in its own units; null if there is no bound."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,25 +169,39 @@ class PosteriorReply:
     posterior: dict[str, ParameterSummary]
     covariance: tuple[tuple[float, ...], ...]
     answers: int
-    """Learnt so far."""
+    """The number of answers learnt so far."""
     answers_by_epsilon: dict[str, int] = field(metadata=_example({"0.5": 310, "2": 894}))
-    """How many of them came at each ε."""
+    """How many of the answers came at each ε."""
     institutions: int
-    """How many of them have shared counts of their members that are learnt."""
+    """The number of institutions whose counts are learnt."""
     members: int = 0
-    """How many members those counted."""
+    """The number of members that those institutions counted."""
     ess: float
     """Effective sample size of the particles."""
-    log_evidence: float
+    log_evidence: float | None
+    """Of the family; null without one."""
     particles: int
     moves: int
     queries: int
-    """Distinct questions answered."""
+    """The number of distinct questions answered."""
     poison: PoisonBound
     misfit: Misfit | None
     """Null where `misfit_check` is off."""
     families: tuple[FamilyEvidence, ...] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
-    """If several are compared."""
+    """The evidence of each family, if several compete; without a family, of none and of those that might do."""
     verdict: str | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
-    """If several are compared: which is preferred, or `cannot tell yet`."""
+    """The preferred family, `none of these`, or `cannot tell yet`, where families are compared."""
+    quantiles: dict[str, ParameterSummary] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
+    """Quantiles of the population, in the values' own units, by level: 0.05 to 0.95 and those of the goal. A quantile
+    that floating point cannot hold is left out."""
+    above: dict[str, ParameterSummary] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
+    """The share of the population above each value that the goal names."""
+    mean_value: ParameterSummary | None = None
+    """The mean of the population's values; null where it does not exist, or rests on the outermost thousandth."""
+    distribution: DistributionSummary | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
+    """The population's distribution; left out where floating point cannot hold it."""
+    atoms: dict[str, ParameterSummary] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
+    """The share of the population at each declared atom."""
+    categories: dict[str, ParameterSummary] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
+    """The share of the population in each category."""
     updated_at: str = field(metadata=_example("2026-01-31T12:00:00.000Z"))

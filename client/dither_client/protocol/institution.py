@@ -11,7 +11,6 @@ from dither_client.forgetting import forgetful_flow
 from dither_client.ledger.protocol import Entry, LedgerProtocol, find_entry
 from dither_client.mechanisms.member_counts import MemberCounts
 from dither_client.mechanisms.query import check_value
-from dither_client.mechanisms.sampling import RandBelow, system_randbelow
 from dither_client.protocol.messages import Shared, parse_problem, parse_receipt
 from dither_client.protocol.respondent import JSON_HEADERS, Flow, Retry, Send, Sleep, check_told, exchange, price_flow
 from dither_client.strict_json import decode_json
@@ -32,7 +31,6 @@ def share_flow(
     token: str | None,
     retry: Retry,
     max_epsilon: Fraction | None = None,
-    randbelow: RandBelow = system_randbelow,
     settle: float = 0.0,
 ) -> Flow[Shared]:
     """Shares noisy counts of the `values` of an institution's members, from the terms to the receipt.
@@ -47,18 +45,20 @@ def share_flow(
         raise InvalidAddress(_NO_TOKEN_MESSAGE)
     entry = find_entry(ledger, server, collection)
     if entry is None:
-        _, terms = yield from price_flow(server, collection, ledger, retry)
+        price, terms = yield from price_flow(server, collection, ledger, retry)
         if terms.member_cuts is None:
             raise InvalidQuery("this collection takes answers only from single respondents: it has no member_cuts")
         question = MemberCounts(terms.member_cuts, len(values), terms.epsilon, terms.transform)
         check_told(question.epsilon, max_epsilon)
+        for value in values:
+            price.bounds.check(value)
         entry = ledger.charge(server, collection, _BY_TOKEN, question)
     if not isinstance(entry.query, MemberCounts):
         raise LedgerError("the ledger has a single respondent's answer to this collection: use another ledger")
     if entry.state == "charged":
-        counts = entry.query.count(values, randbelow)
+        counts = entry.query.count(values)
         began = time.perf_counter()
-        drawn = entry.query.randomise(counts, randbelow)
+        drawn = entry.query.randomise(counts)
         del values, counts
         if settle > 0:  # the time that drawing takes would reveal something about the noise
             yield Sleep(max(0.0, settle - (time.perf_counter() - began)))

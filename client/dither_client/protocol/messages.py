@@ -1,17 +1,21 @@
 """Strict parsing of the server's messages: terms, tickets, receipts and problem documents."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeVar
 
 from dither_client.errors import BadResponse, InvalidEpsilon, InvalidQuery, Problem
+from dither_client.mechanisms.bounds import Bounds
 from dither_client.mechanisms.epsilon import wire_epsilon
+from dither_client.mechanisms.grouped_randomized_response import MAX_CATEGORIES
 from dither_client.mechanisms.member_counts import MemberCounts
 from dither_client.mechanisms.price import Price
 from dither_client.mechanisms.query import Query, check_coordinate
 from dither_client.mechanisms.registry import parse_query
 from dither_client.strict_json import decode_json
+from dither_client.typed_numbers import MAX_DECIMALS
 
 __all__ = [
     "Receipt",
@@ -28,6 +32,7 @@ __all__ = [
 _T = TypeVar("_T")
 
 _MAX_TOKEN = 65_536
+_HTTPS = re.compile(r"https://[!-~]{1,492}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +64,38 @@ class Terms:
     """The number of levels or cuts of every question that has more than one; None if the server chooses."""
     member_cuts: tuple[float, ...] | None = None
     """The cuts at which institutions count their members, on the transformed scale; None if they are not asked."""
+    categories: tuple[str, ...] = ()
+    """The texts of the categories, one of which is the value; empty where the value is a number."""
+    question: str | None = None
+    """The words that ask for the value. The question that a ticket has is another one, about the value."""
+    unit: str | None = None
+    period_of_value: str | None = None
+    """What the value is of, such as `per week`."""
+    minimum: float | None = None
+    """The least value that there can be, in the values' own units; None for no bound."""
+    maximum: float | None = None
+    decimals: int | None = None
+    """How many decimals the value may be typed with, and is shown with; None for any."""
+    organisation: str | None = None
+    contact: str | None = None
+    privacy_url: str | None = None
+    """Where the organisation says what it does with answers: an address that begins with https."""
+    thank_you: str | None = None
+    """What to say once the answer is sent."""
 
     @property
     def price(self) -> Price:
         """What the terms promise about every question."""
-        return Price(self.mechanism, self.transform, self.epsilon, self.epsilon_choices, self.rho, self.levels)
+        return Price(
+            self.mechanism,
+            self.transform,
+            self.epsilon,
+            self.epsilon_choices,
+            self.rho,
+            self.levels,
+            self.categories,
+            Bounds(self.minimum, self.maximum),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +139,7 @@ def parse_terms(data: object) -> Terms:
         rho = None if terms.get("rho") is None else wire_epsilon(terms["rho"], "rho")
     except InvalidEpsilon:
         raise BadResponse("the server's terms lack a valid rho") from None
+    bounds = _bounds(terms)
     return Terms(
         id=_token(terms, "id"),
         name=_text(terms, "name"),
@@ -127,6 +160,17 @@ def parse_terms(data: object) -> Terms:
         rho=rho,
         levels=_optional(terms, "levels", _count),
         member_cuts=_optional(terms, "member_cuts", _coordinates),
+        categories=_optional(terms, "categories", _categories) or (),
+        question=_optional(terms, "question", _text),
+        unit=_optional(terms, "unit", _text),
+        period_of_value=_optional(terms, "period_of_value", _text),
+        minimum=bounds.minimum,
+        maximum=bounds.maximum,
+        decimals=_optional(terms, "decimals", _decimals),
+        organisation=_optional(terms, "organisation", _text),
+        contact=_optional(terms, "contact", _text),
+        privacy_url=_optional(terms, "privacy_url", _https),
+        thank_you=_optional(terms, "thank_you", _text),
     )
 
 
@@ -190,10 +234,45 @@ def _list(data: dict[str, Any], name: str) -> list[Any]:
 
 
 def _coordinates(data: dict[str, Any], name: str) -> tuple[float, ...]:
+    return tuple(_coordinate({name: value}, name) for value in _list(data, name))
+
+
+def _categories(data: dict[str, Any], name: str) -> tuple[str, ...]:
+    """Texts that are compared with the value and so are taken as they are, or refused."""
+    values = _list(data, name)
+    proper = all(isinstance(value, str) and value == printable(value) for value in values)
+    if not (proper and 2 <= len(values) <= MAX_CATEGORIES and len(set(values)) == len(values)):
+        raise BadResponse(f"the server's response lacks proper {name!r}")
+    return tuple(values)
+
+
+def _coordinate(data: dict[str, Any], name: str) -> float:
     try:
-        return tuple(check_coordinate(name, value) for value in _list(data, name))
+        return check_coordinate(name, data[name])
     except InvalidQuery:
         raise BadResponse(f"the server's response lacks a proper {name!r}") from None
+
+
+def _bounds(data: dict[str, Any]) -> Bounds:
+    minimum, maximum = (_optional(data, name, _coordinate) for name in ("minimum", "maximum"))
+    if minimum is not None and maximum is not None and minimum >= maximum:
+        raise BadResponse("the server's terms have a minimum that is not below their maximum")
+    return Bounds(minimum, maximum)
+
+
+def _decimals(data: dict[str, Any], name: str) -> int:
+    decimals = _count(data, name)
+    if decimals > MAX_DECIMALS:
+        raise BadResponse(f"the server's response lacks a proper {name!r}")
+    return decimals
+
+
+def _https(data: dict[str, Any], name: str) -> str:
+    """An address that a person may follow, and so may be of no other scheme."""
+    address = _token(data, name)
+    if not _HTTPS.fullmatch(address):
+        raise BadResponse(f"the server's response lacks a proper {name!r}")
+    return address
 
 
 def _count(data: dict[str, Any], name: str) -> int:

@@ -15,7 +15,7 @@ import random
 import re
 import time
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Generic, NamedTuple, TypeVar
 
@@ -203,13 +203,14 @@ def price_flow(
 ) -> Flow[tuple[Price, Terms]]:
     """Returns the price that the ledger keeps from the first terms it saw, and the terms, fetched unless given.
 
-    Raises `BadResponse` if the server has raised its price, `InvalidAddress`, `LedgerError` and `ServerError`.
+    The terms have the bounds of that price, so that a server cannot hold a value to others later. Raises `BadResponse`
+    if the server has raised its price, `InvalidAddress`, `LedgerError` and `ServerError`.
     """
     if terms is None:
         terms = yield from terms_flow(collection, retry)
     price = ledger.keep_price(server, collection, terms.price)
     price.check_kept(terms.price)
-    return price, terms
+    return price, replace(terms, minimum=price.bounds.minimum, maximum=price.bounds.maximum)
 
 
 def check_told(price: Fraction, told: Fraction | None) -> None:
@@ -223,7 +224,7 @@ def check_told(price: Fraction, told: Fraction | None) -> None:
 def answer_flow(
     server: str,
     collection: str,
-    value: float,
+    value: float | str,
     ledger: LedgerProtocol,
     retry: Retry = _RETRY,
     randbelow: RandBelow = system_randbelow,
@@ -234,6 +235,8 @@ def answer_flow(
     terms: Terms | None = None,
 ) -> Flow[Receipt]:
     """Answers a collection privately for a respondent who holds `value`, from the ticket to the receipt.
+
+    The value is a number within the collection's bounds, or the text of one of its categories.
 
     The value is checked before anything else, ε is charged before noise is drawn, and the answer is stored before it is
     sent. An interrupted flow continues from the ledger's state: a stored answer is sent unchanged and `value` is not
@@ -252,7 +255,8 @@ def answer_flow(
 
     Raises `InvalidValue`, `InvalidAddress`, `InvalidEpsilon`, `InvalidQuery`, `LedgerError` and `ServerError`.
     """
-    check_value(value)
+    if not isinstance(value, str):
+        check_value(value)
     path = collection_path(collection, "tickets")
     entry = find_entry(ledger, server, collection)
     if entry is None:
@@ -260,6 +264,7 @@ def answer_flow(
         if price is None or terms is not None:
             price, _ = yield from price_flow(server, collection, ledger, retry, terms)
         check_told(price.at(epsilon), max_epsilon)
+        price.number_of(value)
         asked: dict[str, object] = {} if epsilon is None else {"epsilon": json_epsilon(epsilon)}
         if admission.invitation is not None:
             asked |= {"invitation": admission.invitation, "retry_key": ledger.retry_key(server, collection)}
@@ -270,7 +275,8 @@ def answer_flow(
         raise LedgerError("the ledger has an institution's counts for this collection: use another ledger")
     if entry.state == "charged":
         began = time.perf_counter()
-        answer = entry.query.answer(value, randbelow)
+        kept = ledger.price(server, collection)
+        answer = entry.query.answer(check_value(value) if kept is None else kept.number_of(value), randbelow)
         del value
         if settle > 0:
             floor = settle * max(1.0, entry.query.n_cells / SETTLE_CELLS)

@@ -23,13 +23,13 @@ from typing import Any
 
 from dither_client.decimals import read_decimal
 from dither_client.errors import InvalidQuery, InvalidTable
-from dither_client.extras import require_extra
 from dither_client.mechanisms.epsilon import epsilon_text
 from dither_client.mechanisms.member_counts import Asked, MemberCounts, MemberTable
 from dither_client.mechanisms.query import EXACT, Query, Schema
 from dither_client.mechanisms.registry import QUERY_TYPES, parse_query
+from dither_client.tables.parquet import is_parquet, read_parquet
 
-__all__ = ["COUNT_COLUMNS", "CountTable", "counts_rows", "read_counts", "read_table", "write_table"]
+__all__ = ["COUNT_COLUMNS", "CountTable", "counts_rows", "read_table", "write_table"]
 
 COUNT_COLUMNS = ("mechanism", "low", "high", "levels", "cuts", "epsilon", "transform", "answer", "count")
 
@@ -109,14 +109,6 @@ def read_table(path: str | PathLike[str]) -> CountTable:
     return table
 
 
-def read_counts(path: str | PathLike[str]) -> dict[Query, list[int]]:
-    """The queries of `read_table`. Also raises `InvalidTable` for a table that has institutions' counts."""
-    table = read_table(path)
-    if table.members:
-        raise InvalidTable(f"{Path(path).name} has institutions' counts beside single answers")
-    return table.queries
-
-
 def counts_rows(counts: Mapping[Query, Sequence[int]], members: MemberTable | None = None) -> list[dict[str, Any]]:
     """The rows of a count table.
 
@@ -152,16 +144,6 @@ def _listed(values: Sequence[Any]) -> str:
     return " ".join(map(repr, values))
 
 
-def is_parquet(path: Path) -> bool:
-    """Whether the path of a table ends in .parquet rather than .csv. Raises `InvalidTable` and `MissingExtra`."""
-    ending = path.suffix.lower()
-    if ending not in (".csv", ".parquet"):
-        raise InvalidTable(f"{path.name} must end in .csv or .parquet")
-    if ending == ".parquet":
-        require_extra("tables", "pyarrow")
-    return ending == ".parquet"
-
-
 def _write_parquet(path: Path, table: list[dict[str, Any]], columns: Sequence[str]) -> None:
     import pyarrow
     from pyarrow import parquet
@@ -174,9 +156,9 @@ def _write_parquet(path: Path, table: list[dict[str, Any]], columns: Sequence[st
 def _read_rows(path: Path) -> Iterator[Mapping[str, Any]]:
     """The rows of a table. Raises `InvalidTable` if it lacks any of `COUNT_COLUMNS`."""
     if is_parquet(path):
-        rows, columns = _read_parquet(path)
-        _check_columns(path, columns)
-        yield from rows
+        table = read_parquet(path)
+        _check_columns(path, table.column_names)
+        yield from table.to_pylist()
         return
     with path.open(encoding="utf-8-sig", newline="") as file:
         try:
@@ -187,18 +169,6 @@ def _read_rows(path: Path) -> Iterator[Mapping[str, Any]]:
             raise InvalidTable(f"{path.name} is not UTF-8 text") from None
         except csv.Error as error:
             raise InvalidTable(f"{path.name} is not a CSV file: {error}") from None
-
-
-def _read_parquet(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
-    import pyarrow
-    from pyarrow import parquet
-
-    try:
-        with path.open("rb") as file:
-            table = parquet.ParquetFile(file).read()  # `read_table` would import pandas
-    except pyarrow.ArrowInvalid:
-        raise InvalidTable(f"{path.name} is not a Parquet file") from None
-    return table.to_pylist(), table.column_names
 
 
 def _check_columns(path: Path, columns: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""Reads respondents' values: one number, one number per line, or a column of a table. No error repeats the input."""
+"""Reads columns of values: one number per line, or a column of a table. No error repeats the input."""
 
 import csv
 import math
@@ -7,12 +7,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from dither_client.errors import InvalidTable, InvalidValue
-from dither_client.extras import require_extra
-from dither_client.mechanisms.query import check_value
+from dither_client.errors import InvalidTable
 from dither_client.tables.file_errors import file_trouble
+from dither_client.tables.parquet import is_parquet, read_parquet
 
-__all__ = ["is_number", "parse_value", "read_column", "read_lines"]
+__all__ = ["is_number", "read_column", "read_lines"]
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
@@ -20,13 +19,6 @@ _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 def is_number(text: str) -> bool:
     """Whether `text` writes a finite number, such as 42 or -3.5e2, and nothing else."""
     return _NUMBER.fullmatch(text) is not None and math.isfinite(float(text))
-
-
-def parse_value(text: str) -> float:
-    """The number that `text` writes. Raises `InvalidValue`."""
-    if not is_number(text):
-        raise InvalidValue("the value must be a finite number, such as 42 or -3.5")
-    return check_value(float(text))
 
 
 def read_lines(name: str, content: bytes) -> list[float]:
@@ -42,10 +34,7 @@ def read_lines(name: str, content: bytes) -> list[float]:
 
 def read_column(path: Path, column: str) -> list[float]:
     """The numbers in a column of a .csv or .parquet file. Raises `InvalidTable` and `MissingExtra`."""
-    ending = path.suffix.lower()
-    if ending not in (".csv", ".parquet"):
-        raise InvalidTable(f"{path.name} must end in .csv or .parquet")
-    read = _read_csv if ending == ".csv" else _read_parquet
+    read = _read_parquet if is_parquet(path) else _read_csv
     try:
         cells = read(path, column)
     except OSError as error:
@@ -79,18 +68,9 @@ def _read_csv(path: Path, column: str) -> list[str]:
 
 
 def _read_parquet(path: Path, column: str) -> list[Any]:
-    require_extra("tables", "pyarrow")
     import pyarrow
-    from pyarrow import parquet
 
-    with path.open("rb") as file:
-        try:
-            if column not in parquet.read_schema(file).names:
-                raise InvalidTable(f"{path.name} has no column {column}")
-            file.seek(0)
-            cells = parquet.read_table(file, columns=[column]).column(0)
-        except pyarrow.ArrowException:
-            raise InvalidTable(f"{path.name} is not a Parquet file") from None
+    cells = read_parquet(path, [column]).column(0)
     if not any(kind(cells.type) for kind in (pyarrow.types.is_integer, pyarrow.types.is_floating)):
         raise InvalidTable(f"the column {column} of {path.name} must hold numbers")
     found: list[Any] = cells.to_pylist()

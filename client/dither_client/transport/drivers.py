@@ -97,13 +97,10 @@ class AsyncDriver:
         address: Address,
         timeout: float,
         transport: httpx2.AsyncBaseTransport | None = None,
-        headers: Mapping[str, str] | None = None,
-        max_body: int = _MAX_BODY,
     ) -> None:
         self._base = address.base
         self._seconds = _READS_PER_RESPONSE * timeout
-        self._max_body = max_body
-        self._http = httpx2.AsyncClient(transport=transport, **_options(address, timeout, headers))
+        self._http = httpx2.AsyncClient(transport=transport, **_options(address, timeout))
 
     async def run(self, flow: Flow[_T]) -> _T:
         """The flow's result, or whatever it raises."""
@@ -128,7 +125,7 @@ class AsyncDriver:
                 asyncio.timeout(self._seconds),
                 self._http.stream(send.method, self._base + send.path, content=content, headers=headers) as response,
             ):
-                body = _Body(response, self._max_body)
+                body = _Body(response, _MAX_BODY)
                 async for part in response.aiter_bytes():
                     body.add(part)
         except (httpx2.RequestError, TimeoutError) as error:
@@ -158,7 +155,7 @@ class _Body:
         return b"".join(self._parts)
 
 
-def _options(address: Address, timeout: float, headers: Mapping[str, str] | None) -> dict[str, Any]:
+def _options(address: Address, timeout: float, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
     """The arguments for httpx2's clients. A server on this machine is not behind the environment's proxy."""
     return {
         "timeout": timeout,

@@ -28,12 +28,11 @@ class Api:
         self,
         url: str,
         token: str | None = None,
-        timeout: float = _TIMEOUT,
         retry: Retry | None = None,
         transport: httpx2.BaseTransport | None = None,
     ) -> None:
         headers = {"authorization": f"Bearer {_check_token(token)}"} if token else None
-        self._driver = Driver(parse_address(url), timeout, transport, headers, _MAX_BODY)
+        self._driver = Driver(parse_address(url), _TIMEOUT, transport, headers, _MAX_BODY)
         self._retry = retry or Retry()
 
     def __enter__(self) -> "Api":

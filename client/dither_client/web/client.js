@@ -1,6 +1,6 @@
 /**
- * A respondent's client of one server, in a browser. The value enters `answer`, and only an answer drawn from the
- * question's channel leaves: no request, stored entry or error ever holds the value.
+ * A respondent's client for one server, in a browser. The value enters `answer`, and only an answer drawn from the
+ * question's channel leaves: no request, stored entry or error ever contains the value.
  */
 
 /** @import { AnswerOptions, ClientLedger, Entry, Epsilon, Price, Retry, Terms } from "./dither.d.ts" */
@@ -19,19 +19,20 @@ import { collectionPath, exchange, originOf, parseAddress, sleep } from "./http.
 import { decodeJson } from "./json.js";
 import { Ledger } from "./ledger.js";
 import { parseProblem, parseReceipt, parseTerms, parseTicket } from "./messages.js";
-import { checkKept, checkQuestion, priceAt, priceOf } from "./price.js";
+import { boundsOf, checkKept, checkQuestion, numberOf, priceAt, priceOf } from "./price.js";
 import { checkValue } from "./query.js";
 
 const TOO_LATE = ["ticket-expired", "collection-closed", "collection-full"];
+const LATE = "your answer came too late; no new answer is drawn, and its charge stands";
 const SECRET = /^[!-~]{1,128}$/;
-const SETTLE = 0.005; // seconds from the beginning of drawing: how long that takes depends on the noise
-const MANY_CELLS = 8; // from so many cells on drawing takes longer, and so does waiting
+const SETTLE = 0.005; // seconds from the start of drawing, whose time depends on the noise, to the next step
+const SETTLE_CELLS = 8; // the largest number of cells for which `SETTLE` is enough: with more, drawing takes longer
 
 export class Client {
   #retry;
 
   /**
-   * `url` is https, or on this machine; `retry` may have `attempts`, `first` and `longest`, the last two in seconds.
+   * `url` is https, or http on this machine; `retry` may have `attempts`, `first` and `longest`, the last two in seconds.
    *
    * @param {string} url
    * @param {{ ledger?: ClientLedger, retry?: Retry }} options
@@ -44,7 +45,7 @@ export class Client {
   }
 
   /**
-   * What the collection is and which ε it costs, which the ledger keeps: its price cannot rise any more. Throws
+   * Fetches a collection's terms, and keeps their price in the ledger, after which it can no longer rise. Throws
    * `InvalidAddress`, `LedgerError` and `ServerError`.
    *
    * @param {string} collection
@@ -55,36 +56,42 @@ export class Client {
   }
 
   /**
-   * Answers privately, or sends the answer that the ledger holds. The terms are the price: they are fetched once and
-   * kept in the ledger, and a question that costs more or is of another kind is refused; so is a collection that costs
-   * more than `maxEpsilon`, what the respondent was told. `epsilon` is what the respondent chose where the terms leave a choice, without
-   * regard to the value; `invitation` is the code where `admission` is `invite`. Resolves to the entry, with its
-   * `query`, `answer` and `receipt`. Throws `InvalidValue`, `InvalidAddress` and `InvalidEpsilon` before anything is
-   * sent, `InvalidQuery`, `LedgerError` and `ServerError`.
+   * Answers privately, or sends the answer that the ledger holds.
+   *
+   * The terms are the price: they are fetched once and kept in the ledger, and a question that costs more or is of
+   * another kind is refused. So is a collection that costs more than `maxEpsilon`, the ε that the respondent was told.
+   * `epsilon` is the respondent's choice, made independently of the value, if the terms offer one; `invitation` is the
+   * code, if `admission` is `invite`. Resolves to the entry, with its `query`, `answer` and `receipt`. Throws
+   * `InvalidValue`, `InvalidAddress` and `InvalidEpsilon` before anything is sent, `InvalidQuery`, `LedgerError` and
+   * `ServerError`.
    *
    * @param {string} collection
-   * @param {number} value
+   * @param {number | string} value a number within the terms' bounds, or the text of one of the collection's categories
    * @param {AnswerOptions} options
    */
   async answer(collection, value, { maxEpsilon = null, epsilon = null, invitation = null } = {}) {
-    checkValue(value);
+    if (typeof value !== "string") {
+      checkValue(value);
+    }
     const path = collectionPath(collection, "tickets");
     const [told, chosen] = [micro(maxEpsilon), micro(epsilon)];
     if (invitation !== null && !SECRET.test(invitation)) {
-      throw new InvalidAddress("an invitation has only printable ASCII characters and no blanks, at most 128");
+      throw new InvalidAddress("an invitation may contain only printable ASCII characters, no blanks, at most 128");
     }
     let entry = await this.find(collection);
     if (entry === null) {
       const price = await this.#price(collection);
       checkTold(priceAt(price, chosen), told);
+      numberOf(price, value);
       const { ticket, query } = await this.#ticket(path, collection, chosen, invitation);
       checkQuestion(price, query, chosen);
       entry = await this.ledger.charge(this.server, collection, ticket, query);
     }
     if (entry.state === "charged") {
+      const kept = await this.ledger.price(this.server, collection);
       const began = performance.now();
-      const answer = entry.query.answer(value);
-      const floor = SETTLE * Math.max(1, entry.query.nCells / MANY_CELLS);
+      const answer = entry.query.answer(kept === null ? checkValue(value) : numberOf(kept, value));
+      const floor = SETTLE * Math.max(1, entry.query.nCells / SETTLE_CELLS);
       await sleep(Math.max(0, floor - (performance.now() - began) / 1000));
       entry = await this.ledger.draw(entry.server, collection, answer);
     }
@@ -101,7 +108,7 @@ export class Client {
     return entry === null || entry.state === "charged" ? null : this.#send(entry);
   }
 
-  /** Sends every stored answer to this server: a Map from collection to entry or error. Throws `Unreachable`. */
+  /** Sends all stored answers to this server; resolves to a Map from collection to entry or error. Throws `Unreachable`. */
   async resume() {
     /** @type {Map<string, Entry | DitherError>} */
     const outcomes = new Map();
@@ -119,7 +126,7 @@ export class Client {
   }
 
   /**
-   * The ledger's entry, or null; for a server with a path, also one from when paths were not told apart.
+   * The ledger's entry, or null; for a server with a path, also an entry made before ledgers distinguished paths.
    *
    * @param {string} collection
    */
@@ -129,7 +136,11 @@ export class Client {
     return entry === null && origin !== this.server ? this.ledger.find(origin, collection) : entry;
   }
 
-  /** @type {(collection: string) => Promise<{ terms: Terms, price: Price }>} */
+  /**
+   * The terms, with the bounds of the kept price, so that a server cannot hold a value to others later.
+   *
+   * @type {(collection: string) => Promise<{ terms: Terms, price: Price }>}
+   */
   async #told(collection) {
     const response = await this.#exchange("GET", collectionPath(collection));
     if (response.status !== 200) {
@@ -138,7 +149,7 @@ export class Client {
     const terms = parseTerms(decodeJson(response.body));
     const price = await this.ledger.keepPrice(this.server, collection, priceOf(terms));
     checkKept(price, terms);
-    return { terms, price };
+    return { terms: { ...terms, ...boundsOf(price) }, price };
   }
 
   /** @type {(collection: string) => Promise<Price>} */
@@ -167,19 +178,17 @@ export class Client {
   }
 
   /**
-   * Sends the stored answer of a drawn entry: always the same bytes.
+   * Sends the stored answer of a drawn entry, always as the same bytes.
    *
    * @param {Entry} entry
    */
   async #send(entry) {
     const { server, collection, ticket, answer, retryKey, state } = entry;
     if (state === "sent") {
-      throw new AlreadyAnswered("this collection already has your answer, and takes one only", entry.receipt);
+      throw new AlreadyAnswered("this collection already has your answer and takes only one", entry.receipt);
     }
     if (state === "expired") {
-      throw new AnswerExpired(
-        "an answer to this collection came too late; it is not drawn again and its charge stands",
-      );
+      throw new AnswerExpired(LATE);
     }
     if (answer === null || retryKey === null) {
       throw new LedgerError("the ledger has no answer to send to this collection");
@@ -192,11 +201,10 @@ export class Client {
     const problem = parseProblem(response.status, response.body);
     if (TOO_LATE.includes(problem.reason)) {
       await this.ledger.markExpired(server, collection);
-      const late = "the answer came too late, it is not drawn again and its charge stands";
-      throw new AnswerExpired(`${late}: ${problem.message}`);
+      throw new AnswerExpired(`${LATE}: ${problem.message}`);
     }
     if (problem.reason === "already-answered") {
-      // A ledger that was restored from a copy drew twice; the answer that the server has is the one that counts.
+      // A ledger that was restored from a copy has drawn a second answer; the one that the server has counts.
       await this.ledger.markExpired(server, collection);
       throw new AlreadyAnswered("the server already has another answer to this ticket");
     }

@@ -10,7 +10,22 @@ import { bernoulliExp, systemRandbelow } from "./sampling.js";
 const MAX_SETS = 64;
 const MAX_WEIGHT = 1_000_000;
 
-/** One's own cell with probability `e^ε / (e^ε + J - 1)`, each other one of the J cells with `1 / (e^ε + J - 1)`. */
+/**
+ * Draws one of `0..size-1`: a uniform proposal is accepted if it is one's own, and otherwise with probability `exp(-ε)`.
+ *
+ * @type {(own: number, size: number, microEpsilon: number, randbelow: RandBelow) => number}
+ */
+export function randomizedResponse(own, size, microEpsilon, randbelow) {
+  const [numerator, denominator] = rational(microEpsilon);
+  for (;;) {
+    const proposal = Number(randbelow(BigInt(size)));
+    if (bernoulliExp(numerator, denominator, randbelow) || proposal === own) {
+      return proposal;
+    }
+  }
+}
+
+/** Answers with one's own cell with probability `e^ε / (e^ε + J - 1)`, with each other cell with `1 / (e^ε + J - 1)`. */
 export class RandomizedResponse extends Query {
   static fields = ["cuts"];
 
@@ -37,19 +52,11 @@ export class RandomizedResponse extends Query {
   }
 
   /**
-   * A uniform proposal is accepted if it is one's own cell, and otherwise with probability `exp(-ε)`.
-   *
    * @param {number} cell
    * @param {RandBelow} randbelow
    */
   sample(cell, randbelow = systemRandbelow) {
-    const [numerator, denominator] = rational(this.microEpsilon);
-    for (;;) {
-      const proposal = Number(randbelow(BigInt(this.nAnswers)));
-      if (bernoulliExp(numerator, denominator, randbelow) || proposal === cell) {
-        return proposal;
-      }
-    }
+    return randomizedResponse(cell, this.nAnswers, this.microEpsilon, randbelow);
   }
 
   fields() {
@@ -58,8 +65,8 @@ export class RandomizedResponse extends Query {
 }
 
 /**
- * Answer `y` stands for the cells in `sets[y]`: with `V = Σ weights` and `c` the weight of the sets that hold a cell,
- * the same for every cell, its probability is `weights[y] / (V + (e^ε - 1) c)`, times `e^ε` if one's own cell is in it.
+ * Answer `y` stands for the cells in `sets[y]`. Its probability is `weights[y] / (V + (e^ε - 1) c)`, times `e^ε` if one's
+ * own cell is in the set, where `V = Σ weights` and `c` is the weight of the sets that hold a cell, equal for all cells.
  */
 export class Staircase extends Query {
   static fields = ["cuts", "sets", "weights"];
@@ -109,7 +116,7 @@ export class Staircase extends Query {
   }
 
   /**
-   * A proposal by weight is accepted if it holds one's own cell, and otherwise with probability `exp(-ε)`.
+   * Draws an answer: a proposal by weight is accepted if it holds the own cell, otherwise with probability `exp(-ε)`.
    *
    * @param {number} cell
    * @param {RandBelow} randbelow

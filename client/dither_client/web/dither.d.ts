@@ -1,9 +1,9 @@
-/** Types of `dither.js`. ε in `micro…` is an integer of millionths; elsewhere it is a decimal, such as `"0.5"`. */
+/** Types of `dither.js`. Names with `micro` hold integers of millionths; elsewhere ε is a decimal, such as `"0.5"`. */
 
 /** ε as a person writes it; a number stands for the shortest decimal that prints it. */
 export type Epsilon = string | number;
 
-export type Mechanism = "laplace" | "randomized_response" | "staircase" | "gaussian";
+export type Mechanism = "laplace" | "randomized_response" | "staircase" | "gaussian" | "grouped_randomized_response";
 
 export type Transform = "identity" | "log";
 
@@ -14,7 +14,7 @@ export interface Query {
   readonly mechanism: Mechanism;
   readonly transform: Transform;
   readonly microEpsilon: number;
-  /** ρ of zero-concentrated differential privacy, where the mechanism states one. */
+  /** ρ of zero-concentrated differential privacy, if the mechanism states one. */
   readonly microRho: number | null;
   /** The cell edges, on the transformed scale: cell `k` holds the values with exactly `k` edges strictly below them. */
   readonly edges: readonly number[];
@@ -23,11 +23,11 @@ export interface Query {
   readonly nAnswers: number;
   /** The cell of a value on its own scale; a tie goes down. Throws `InvalidValue`. */
   cell(value: number): number;
-  /** The chance of `answer` for whoever is in `cell`. */
+  /** The probability of `answer` for a value in `cell`. */
   probability(cell: number, answer: number): number;
-  /** An answer for whoever is in `cell`, drawn exactly. */
+  /** Draws an answer for a value in `cell`, exactly. */
   sample(cell: number, randbelow?: RandBelow): number;
-  /** The private answer of whoever holds `value`. */
+  /** Draws the private answer of somebody who holds `value`. */
   answer(value: number, randbelow?: RandBelow): number;
   toJSON(): Record<string, unknown>;
 }
@@ -39,13 +39,31 @@ export interface Terms {
   transform: string;
   mechanism: string;
   microEpsilon: number;
-  /** What respondents choose from before they ask for a ticket; empty if `microEpsilon` is for everyone. */
+  /** The values that respondents choose from before they ask for a ticket; empty without a choice. */
   microEpsilonChoices: number[];
   microRho: number | null;
-  /** Levels or cuts of every question that has more than one; null where the server chooses. */
+  /** Levels or cuts of every question that has more than one; null if the server chooses. */
   levels: number | null;
+  /** The texts of the categories, one of which is the value; empty where the value is a number. */
+  categories: string[];
+  /** The words that ask for the value. The question that a ticket has is another one, about the value. */
+  question: string | null;
+  unit: string | null;
+  /** What the value is of, such as `per week`. */
+  periodOfValue: string | null;
+  /** The least value that there can be, in the values' own units; null for no bound. */
+  minimum: number | null;
+  maximum: number | null;
+  /** How many decimals the value may be typed with, and is shown with; null for any. */
+  decimals: number | null;
+  organisation: string | null;
+  contact: string | null;
+  /** An address that begins with https. */
+  privacyUrl: string | null;
+  /** What to say once the answer is sent. */
+  thankYou: string | null;
   state: string;
-  /** How many are stored; null where that is for those who may read the posterior. */
+  /** How many are stored; null if only those who may read the posterior may know it. */
   answers: number | null;
   opensAt: string | null;
   closesAt: string | null;
@@ -53,7 +71,7 @@ export interface Terms {
   admission: string;
   visibility: string;
   advice: string | null;
-  /** What a respondent has to know before choosing an ε. */
+  /** What a respondent must be told before choosing an ε. */
   notice: string | null;
 }
 
@@ -65,7 +83,7 @@ export interface Ticket {
 
 export type State = "charged" | "drawn" | "sent" | "expired";
 
-/** One collection's question and answer. `answer` and `retryKey` are null until drawn, `receipt` until it is sent. */
+/** A collection's question and answer. `answer` and `retryKey` are null until drawn, `receipt` until sent. */
 export interface Entry {
   server: string;
   collection: string;
@@ -73,7 +91,7 @@ export interface Entry {
   ticket: string;
   query: Query;
   answer: number | null;
-  /** Sent with the answer: it shows the server that a repeat comes from whoever sent it first. */
+  /** Sent with the answer: it proves to the server that a repeat comes from the first sender. */
   retryKey: string | null;
   receipt: string | null;
 }
@@ -87,27 +105,35 @@ export interface Charge {
   rho: string | null;
 }
 
-/** What terms promise of a collection's questions. */
+/** What the terms promise about a collection's questions. */
 export type Price = Pick<
   Terms,
-  "mechanism" | "transform" | "microEpsilon" | "microEpsilonChoices" | "microRho" | "levels"
+  | "mechanism"
+  | "transform"
+  | "microEpsilon"
+  | "microEpsilonChoices"
+  | "microRho"
+  | "levels"
+  | "categories"
+  | "minimum"
+  | "maximum"
 >;
 
 export interface LedgerOptions {
-  /** The database's name in this origin; `"dither"` unless given. */
+  /** The database's name in this origin; `"dither"` by default. */
   name?: string;
-  /** What may be spent in all. Without it the caps are 10 in all, 5 on any one server and 2 for any one answer. */
+  /** The cap on the total. Without it the caps are 10 in total, 5 on any one server and 2 for any one answer. */
   maxEpsilon?: Epsilon | null;
-  /** What may be spent on any one server. */
+  /** The cap on any one server. */
   maxEpsilonPerServer?: Epsilon | null;
-  /** What any one answer may cost. */
+  /** The cap on any one answer. */
   maxEpsilonPerAnswer?: Epsilon | null;
 }
 
 /** ε spent, and answers until they are sent, in this browser's database. Every method rejects with `LedgerError`. */
 export class Ledger {
   constructor(options?: LedgerOptions);
-  /** What may be spent in all. */
+  /** The cap on the total. */
   readonly maxEpsilon: string;
   find(server: string, collection: string): Promise<Entry | null>;
   charge(server: string, collection: string, ticket: string, query: Query): Promise<Entry>;
@@ -115,7 +141,7 @@ export class Ledger {
   markSent(server: string, collection: string, receipt: string): Promise<Entry>;
   markExpired(server: string, collection: string): Promise<Entry>;
   retryKey(server: string, collection: string): Promise<string>;
-  /** What the first terms said that this ledger was told. */
+  /** The price in the first terms that this ledger saw. */
   price(server: string, collection: string): Promise<Price | null>;
   keepPrice(server: string, collection: string, told: Price): Promise<Price>;
   unsent(server: string): Promise<Entry[]>;
@@ -124,7 +150,7 @@ export class Ledger {
   close(): Promise<void>;
 }
 
-/** What a client needs of a ledger. */
+/** The part of a ledger that a client needs. */
 export type ClientLedger = Pick<
   Ledger,
   "find" | "charge" | "draw" | "markSent" | "markExpired" | "retryKey" | "price" | "keepPrice" | "unsent"
@@ -139,25 +165,25 @@ export interface Retry {
 }
 
 export interface AnswerOptions {
-  /** What the respondent was told; a collection that costs more is refused. The terms are the price in any case. */
+  /** The ε that the respondent was told; a collection that costs more is refused. The terms are the price in any case. */
   maxEpsilon?: Epsilon | null;
-  /** What the respondent chose, without regard to the value, where the terms leave a choice. */
+  /** The respondent's choice, made independently of the value, if the terms offer one. */
   epsilon?: Epsilon | null;
-  /** The code, where `admission` is `invite`. */
+  /** The code, if `admission` is `invite`. */
   invitation?: string | null;
 }
 
 export class Client {
   /** `url` is https, or http on this machine. Throws `InvalidAddress`. */
   constructor(url: string, options?: { ledger?: ClientLedger; retry?: Retry });
-  /** The server's address in its one spelling, by which the ledger knows it. */
+  /** The server's canonical address, which identifies it in the ledger. */
   readonly server: string;
   readonly ledger: ClientLedger;
   terms(collection: string): Promise<Terms>;
   /** The ledger's entry for a collection of this server. */
   find(collection: string): Promise<Entry | null>;
-  /** Answers privately, or sends the answer that the ledger holds. */
-  answer(collection: string, value: number, options?: AnswerOptions): Promise<Entry>;
+  /** Answers privately, or sends the answer that the ledger holds; a value may be the text of a category. */
+  answer(collection: string, value: number | string, options?: AnswerOptions): Promise<Entry>;
   /** Sends the answer that the ledger holds; null if it holds none. */
   sendStored(collection: string): Promise<Entry | null>;
   /** Sends every stored answer to this server. */
@@ -185,31 +211,53 @@ export class Problem extends ServerError {
   constructor(status: number, type: string, detail: string);
   readonly status: number;
   readonly type: string;
-  /** The cause alone, such as `ticket-expired`. */
+  /** The last part of `type`, such as `ticket-expired`. */
   readonly reason: string;
 }
 
-/** Strict JSON: objects become Maps, and numbers keep the text that wrote them. Throws `BadResponse`. */
+/** Parses strict JSON: objects become Maps, and numbers keep their text. Throws `BadResponse`. */
 export function decodeJson(text: string | Uint8Array): unknown;
-/** A reply to a request for a ticket, decoded. Throws `BadResponse` and `InvalidQuery`. */
+/** The ticket in a decoded reply. Throws `BadResponse` and `InvalidQuery`. */
 export function parseTicket(data: unknown): Ticket;
-/** A question, decoded. Throws `InvalidQuery` for what no honest server would ask. */
+/** The question in decoded JSON. Throws `InvalidQuery` for one that no honest server would ask. */
 export function parseQuery(data: unknown): Query;
 /** Micro-ε of a decimal of at most six places. Throws `InvalidEpsilon`. */
 export function parseMicro(value: unknown, name?: string): bigint;
 export function epsilonText(micro: number | bigint): string;
+
+/** The number that a text is understood as; `other` is the other one that it could mean, null if there is none. */
+export interface Typed {
+  value: number;
+  other: number | null;
+}
+/** The number in a text such as `1,250` or `120 €`, with at most so many decimals. Throws `InvalidValue`. */
+export function readTyped(text: string, decimals?: number | null): Typed;
+/** Returns a value within the terms' bounds, before anything is asked for. Throws `InvalidValue`. */
+export function checkBounds(bounds: Pick<Terms, "minimum" | "maximum">, value: number): number;
+/** The number with a comma between thousands and a decimal point. */
+export function written(value: number): string;
 
 /** A source of uniform integers that takes its bytes from `fill`. */
 export function uniform(fill: (bytes: Uint8Array) => void): RandBelow;
 /** The browser's cryptographic generator. */
 export const systemRandbelow: RandBelow;
 
-/** The question in words, to be shown after the answer was sent. */
-export function questionText(query: Query): string;
-export function answerText(query: Query, answer: number): string;
-/** Who would most likely, and who least likely, have sent this answer. */
-export function odds(query: Query, answer: number): [Odds, Odds];
-/** Whoever they are, they send an answer with this probability. */
+/** The question in words, to be shown after the answer was sent; `categories` and `decimals` are those of the terms. */
+export function questionText(query: Query, categories?: readonly string[], decimals?: number | null): string;
+export function answerText(
+  query: Query,
+  answer: number,
+  categories?: readonly string[],
+  decimals?: number | null,
+): string;
+/** Which values send this answer with the highest, and which with the lowest probability. */
+export function odds(
+  query: Query,
+  answer: number,
+  categories?: readonly string[],
+  decimals?: number | null,
+): [Odds, Odds];
+/** The values `who`, in words such as `above 500`, send an answer with this probability. */
 export interface Odds {
   who: string;
   probability: number;

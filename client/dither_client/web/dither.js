@@ -1,6 +1,6 @@
 /**
  * Answers the questions of a Dither server privately, in a browser: the value stays on the device, and what is sent is
- * drawn with exact noise. No dependencies; `dither.d.ts` has the types.
+ * drawn with exact noise. It has no dependencies; the types are in `dither.d.ts`.
  */
 
 export { Client } from "./client.js";
@@ -23,6 +23,8 @@ export {
 export { decodeJson } from "./json.js";
 export { Ledger } from "./ledger.js";
 export { parseTicket } from "./messages.js";
+export { checkBounds } from "./price.js";
 export { parseQuery } from "./queries.js";
 export { systemRandbelow, uniform } from "./sampling.js";
+export { readTyped, written } from "./typed.js";
 export { answerText, odds, questionText } from "./words.js";

@@ -8,8 +8,7 @@ export const MICRO = 1_000_000;
 const MAX_TEXT = 64;
 
 /**
- * Micro-ε of the decimal that `value` writes: a JSON number, a decimal string, or a number, which stands for the
- * shortest decimal that prints it. Throws `InvalidEpsilon` unless it is above 0 and has at most six decimals.
+ * Micro-ε of a JSON number, a decimal string, or a number, which stands for the shortest decimal that prints it. Throws `InvalidEpsilon` unless it is above 0 and has at most six decimals.
  *
  * @param {unknown} value
  */
@@ -70,7 +69,7 @@ export function epsilonText(micro) {
 }
 
 /**
- * The rational that `micro` millionths are, as `[numerator, denominator]` in lowest terms.
+ * `micro` millionths as a rational `[numerator, denominator]` in lowest terms.
  *
  * @param {number} micro
  * @returns {[bigint, bigint]}

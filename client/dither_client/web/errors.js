@@ -1,5 +1,5 @@
 /**
- * Everything that the module throws on purpose, named as in the Python client. No text of these ever holds a value.
+ * The errors that the module throws on purpose, named as in the Python client. Their messages never contain a value.
  *
  *     DitherError
  *     ├── InvalidEpsilon    ε is not a positive decimal
@@ -38,7 +38,7 @@ export class OverCap extends LedgerError {}
 
 export class AlreadyAnswered extends LedgerError {
   /**
-   * `receipt` is that of the answer, or null if the ledger does not hold it.
+   * `receipt` is the receipt of the answer, or null if the ledger does not have it.
    *
    * @param {string} message
    * @param {string | null} receipt
@@ -57,7 +57,7 @@ export class Unreachable extends ServerError {}
 
 export class BadResponse extends ServerError {}
 
-/** `status` is the HTTP status, `type` the URI that names the cause, `reason` the cause alone: `ticket-expired`. */
+/** `status` is the HTTP status, `type` the URI that names the cause, `reason` its last part, such as `ticket-expired`. */
 export class Problem extends ServerError {
   /**
    * @param {number} status

@@ -1,6 +1,6 @@
 /**
- * The law of the clipped discrete Gaussian, `P(Z = z)` proportional to `exp(-a z²)` with `a = ρ / levels²`, in integers
- * of 2^-320 that are rounded outwards: a bound is a pair `[lower, upper]`.
+ * The distribution of the clipped discrete Gaussian, `P(Z = z)` proportional to `exp(-a z²)` with `a = ρ / levels²`, in
+ * integer multiples of 2^-320, rounded outwards: bounds are pairs `[lower, upper]`.
  *
  * The pure ε of the clipped answers is `log(P(Z ≥ 0) / P(Z ≥ levels))`: the end answers attain it.
  */
@@ -13,17 +13,17 @@ const BITS = 320n;
 const ONE = 1n << BITS;
 const EXPONENTIAL_ERROR = 1n << 32n;
 const MICRO = 1_000_000n;
-const MOST = 100_000_000n; // micro-ε: no question with ρ of at most 50 and at most 1,024 levels has more
-const STEEP = 52; // terms: at rates of 1/16 and more the next weight is below exp(-169)
+const MAX_MICRO_EPSILON = 100_000_000n; // of any question with ρ of at most 50 and at most 1,024 levels
+const STEEP_TERMS = 52; // at rates of 1/16 and more, the next weight is below exp(-169)
 
 /**
- * The least micro-ε that is surely no less than the pure ε of `levels` levels at `microRho`.
+ * The smallest micro-ε that is provably at least the pure ε of `levels` levels at `microRho`.
  *
  * @type {(levels: number, microRho: number) => number}
  */
 export function leastMicroEpsilon(levels, microRho) {
   const { first, last } = tailBounds(levels, microRho);
-  let [low, high] = [0n, MOST];
+  let [low, high] = [0n, MAX_MICRO_EPSILON];
   while (high - low > 1n) {
     const middle = (low + high) / 2n;
     const [, decay] = exponential(middle, MICRO);
@@ -37,7 +37,7 @@ export function leastMicroEpsilon(levels, microRho) {
 }
 
 /**
- * `tails[d]` is `P(Z ≥ d)` for `d = 0..levels`, `inner[d]` is `P(Z = d)` for `d = 0..levels - 1`.
+ * The probabilities of the noise: `tails[d]` is `P(Z ≥ d)` for `d = 0..levels`, `inner[d]` is `P(Z = d)` for `d < levels`.
  *
  * @type {(levels: number, microRho: number) => { tails: number[], inner: number[] }}
  */
@@ -49,8 +49,8 @@ export function clippedLaw(levels, microRho) {
 }
 
 /**
- * Bounds of `T(d) = Σ_{z ≥ d} exp(-a z²)` for `d = 0..levels`, of the first and the last of them, of `exp(-a z²)` for
- * `z = 0..levels - 1`, and of the sum over all z.
+ * Bounds on `T(d) = Σ_{z ≥ d} exp(-a z²)` for `d = 0..levels`, on the first and the last of these, on `exp(-a z²)` for
+ * `z = 0..levels - 1`, and on the sum over all z.
  *
  * @type {(levels: number, microRho: number) => { tails: Bounds[], first: Bounds, last: Bounds, inner: Bounds[], total: Bounds }}
  */
@@ -60,7 +60,7 @@ function tailBounds(levels, microRho) {
   const total = totalBounds(...rate);
   const inner = weights(...rate, levels);
   /** @type {Bounds} */
-  const first = [(total[0] + ONE) / 2n, (total[1] + ONE + 1n) / 2n]; // the weights are symmetric, that of 0 is 1
+  const first = [(total[0] + ONE) / 2n, (total[1] + ONE + 1n) / 2n]; // the weights are symmetric, and that of 0 is 1
   let last = first;
   const tails = [first];
   for (const [lower, upper] of inner) {
@@ -80,15 +80,15 @@ function totalBounds(numerator, denominator) {
     return [lower, upper + (upper >> 224n) + 1n];
   }
   let [lower, upper, last] = [0n, 0n, 0n];
-  for (const weight of weights(numerator, denominator, STEEP + 1).slice(1)) {
+  for (const weight of weights(numerator, denominator, STEEP_TERMS + 1).slice(1)) {
     [lower, upper, last] = [lower + weight[0], upper + weight[1], weight[1]];
   }
-  // Weights fall faster than by halves from there on: the rest is below the last one.
+  // From there on each weight is below half of the previous one, so the rest is below the last one.
   return [ONE + 2n * lower, ONE + 2n * (upper + last)];
 }
 
 /**
- * `exp(-a z²)` for `z = 0, …, count - 1`, each from the one before by the factor `exp(-a (2z + 1))`.
+ * `exp(-a z²)` for `z = 0, …, count - 1`, each computed from the previous one by the factor `exp(-a (2z + 1))`.
  *
  * @type {(numerator: bigint, denominator: bigint, count: number) => Bounds[]}
  */
@@ -116,8 +116,8 @@ function timesUp(first, second) {
 }
 
 /**
- * `exp(-x)` for a rational `x >= 0`. Taylor's series at `x / 2^k`, at most 1/256, errs by fewer than 64 units; each of
- * the `k` squarings at most doubles that and adds two units, and `k` is below 20.
+ * Bounds on `exp(-x)` for a rational `x >= 0`. Taylor's series at `x / 2^k`, at most 1/256, has an error below 64 units;
+ * each of the `k` squarings at most doubles that and adds two units, and `k` is below 20.
  *
  * @type {(numerator: bigint, denominator: bigint) => Bounds}
  */
@@ -138,7 +138,7 @@ function exponential(numerator, denominator) {
 }
 
 /**
- * π by Machin's formula, `16 arctan(1/5) - 4 arctan(1/239)`: 300 terms err by less than a unit each.
+ * Bounds on π by Machin's formula, `16 arctan(1/5) - 4 arctan(1/239)`: each of 300 terms has an error below one unit.
  *
  * @returns {Bounds}
  */

@@ -1,4 +1,4 @@
-/** Requests to one server: https, or http on this very machine; at most a megabyte of a response; the same bytes again. */
+/** Requests to one server, over https or to this machine, repeated unchanged; responses of at most a megabyte. */
 
 /** @import { Retry } from "./dither.d.ts" */
 
@@ -12,7 +12,7 @@ const MAX_BODY = 1 << 20;
 const TIMEOUT = 120_000;
 
 /**
- * The server without its path, as ledgers knew it when paths were not told apart.
+ * The server without its path, as it is in entries made before ledgers distinguished paths.
  *
  * @param {string} server
  */
@@ -21,8 +21,8 @@ export function originOf(server) {
 }
 
 /**
- * What the ledger knows a server by and paths are appended to. One server has one spelling: the host in lower case and
- * ASCII, without a dot at its end, no port where it is the scheme's own, and a path without slashes at its end.
+ * The address that identifies a server in the ledger and precedes every path. A server has one spelling: the host in
+ * lower case and ASCII without a final dot, no port if it is the scheme's default, and a path without final slashes.
  *
  * @param {string} url
  */
@@ -44,28 +44,28 @@ export function parseAddress(url) {
     throw new InvalidAddress("the server's URL must be of the form https://HOST[:PORT][/PATH]");
   }
   if (parsed.protocol === "http:" && !LOOPBACK.test(parsed.hostname)) {
-    throw new InvalidAddress("the server's URL must begin with https; http is for a server on this machine alone");
+    throw new InvalidAddress("the server's URL must begin with https; http is only for a server on this machine");
   }
   return parsed.origin + path;
 }
 
 /**
- * The path of a collection, or of what is below it. Throws `InvalidAddress` for what cannot be an id.
+ * The path of a collection, or of a resource below it. Throws `InvalidAddress` if `collection` cannot be an id.
  *
  * @param {string} collection
  * @param {string[]} rest
  */
 export function collectionPath(collection, ...rest) {
   if (typeof collection !== "string" || !ID.test(collection)) {
-    throw new InvalidAddress("a collection's id has only letters, digits, - and _");
+    throw new InvalidAddress("a collection's id may contain only letters, digits, - and _");
   }
   return ["/v1/collections", collection, ...rest].join("/");
 }
 
 /**
- * `{status, body}` of a request that may be repeated: again after a failed connection, a status of 500 or above, or
- * 429. The wait before attempt n + 1 is drawn from `[1/2, 1] first 2^(n-1)` seconds, lengthened by Retry-After, and
- * never above `longest`. Throws `Unreachable`.
+ * Makes a request, and repeats it after a failed connection, a status of 500 or above, or 429. The wait before attempt
+ * n + 1 is uniform on `[1/2, 1] first 2^(n-1)` seconds; Retry-After may lengthen it, but it never exceeds `longest`.
+ * Resolves to `{status, body}`. Throws `Unreachable`.
  *
  * @param {string} method
  * @param {string} url
@@ -116,8 +116,8 @@ async function once(method, url, body) {
       signal: AbortSignal.timeout(TIMEOUT),
     });
     const asked = response.headers.get("retry-after") ?? "";
-    const retryAfter = /^[0-9]+$/.test(asked) ? Number(asked) : 0; // the other form is a date, and no clock is consulted
-    const status = response.type === "opaqueredirect" ? 300 : response.status; // not followed, whatever it says
+    const retryAfter = /^[0-9]+$/.test(asked) ? Number(asked) : 0; // it may also be a date, which is ignored: the clock is never read
+    const status = response.type === "opaqueredirect" ? 300 : response.status; // redirects are never followed
     return { status, retryAfter, body: await bounded(response) };
   } catch (error) {
     if (error instanceof BadResponse) {
@@ -128,7 +128,7 @@ async function once(method, url, body) {
 }
 
 /**
- * The body's bytes; reading ends at a megabyte, after unpacking.
+ * The bytes of the body. Throws `BadResponse` if there are more than a megabyte after decompression.
  *
  * @param {Response} response
  */

@@ -1,4 +1,4 @@
-/** The mechanisms on a lattice: clip to an interval, round to one of its points, add integer noise, clip again. */
+/** The mechanisms on a lattice: they clip to an interval, round to one of its points, add integer noise and clip again. */
 
 /** @import { Asked } from "./query.js" */
 /** @import { Mechanism, RandBelow } from "./dither.d.ts" */
@@ -30,7 +30,7 @@ export class IntervalQuery extends Query {
   }
 
   /**
-   * The answer of whoever is in `cell`: moved by the noise, and clipped.
+   * The answer for `cell`: the cell moved by the noise, and clipped.
    *
    * @type {(cell: number, noise: bigint) => number}
    */
@@ -75,7 +75,7 @@ function checkLevels(levels) {
   return levels.value;
 }
 
-/** Noise `P(Z = z)` proportional to `exp(-ε |z| / levels)`. */
+/** Adds noise with `P(Z = z)` proportional to `exp(-ε |z| / levels)`. */
 export class Laplace extends IntervalQuery {
   static fields = ["low", "high", "levels"];
 
@@ -102,8 +102,8 @@ export class Laplace extends IntervalQuery {
 }
 
 /**
- * Noise `P(Z = z)` proportional to `exp(-z² / (2σ²))`, σ² = levels² / (2ρ). The answer is clipped, so it has a pure ε,
- * which is what it costs: a question that states less is refused.
+ * Adds noise with `P(Z = z)` proportional to `exp(-z² / (2σ²))`, σ² = levels² / (2ρ). The answer is clipped, so it has a
+ * pure ε, which is its cost: a question that states less is refused.
  */
 export class Gaussian extends IntervalQuery {
   static fields = ["low", "high", "levels", "rho"];

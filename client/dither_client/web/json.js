@@ -1,18 +1,18 @@
 /**
- * Strict JSON, the profile of the protocol: one text has one value, the same as to the Python client, or is refused.
- * Numbers keep the text that wrote them: an ε is a decimal, and never passes through a float.
+ * Strict JSON, the profile of the protocol: a text has one value, the same as for the Python client, or is refused.
+ * Numbers keep their text, so that ε is an exact decimal and never a float.
  */
 
 import { BadResponse } from "./errors.js";
 
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|-?[0-9][0-9.eE+-]*|:/g;
 const NUMBER = /^(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]{1,3}))?$/;
-const UTF_8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }); // a mark is kept, and is no JSON
+const UTF_8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }); // a byte order mark is kept, and is then refused
 const MAX_NUMBER = 64;
 const MAX_WHOLE = (1n << 128n) - 1n;
 const MAX_DEPTH = 32;
 
-/** @typedef {{ written: number, found: number }} Names how many the text writes, and how many are in its value */
+/** @typedef {{ written: number, found: number }} Names the number of names in the text, and in its value */
 
 /** A number as it was written. */
 export class JsonNumber {
@@ -32,22 +32,22 @@ export class JsonNumber {
 }
 
 /**
- * The parts of a number in the protocol's one grammar: `{sign, whole, fraction, exponent}`, as texts. Throws
- * `RangeError` for another text, a longer one, and one beyond a double.
+ * The parts of a number in the protocol's grammar, as texts: `{sign, whole, fraction, exponent}`. Throws `RangeError` for
+ * a text that is not in the grammar, too long, or beyond a double.
  *
  * @param {string} text
  */
 export function numberParts(text) {
   const parts = text.length <= MAX_NUMBER ? NUMBER.exec(text) : null;
   if (parts === null || !Number.isFinite(Number(text))) {
-    throw new RangeError("no number of the protocol");
+    throw new RangeError("not a number of the protocol");
   }
   const [, sign = "", whole = "", fraction = "", exponent = "0"] = parts;
   return { sign, whole, fraction, exponent };
 }
 
 /**
- * The value that a text, or its bytes, writes: objects are Maps, numbers `JsonNumber`s. Throws `BadResponse`.
+ * The value of a JSON text or its bytes: objects are Maps, and numbers `JsonNumber`s. Throws `BadResponse`.
  *
  * @param {string | Uint8Array} body
  * @returns {unknown}
@@ -55,12 +55,12 @@ export function numberParts(text) {
 export function decodeJson(body) {
   try {
     const text = typeof body === "string" ? body : UTF_8.decode(body);
-    JSON.parse(text); // the text is JSON, or this throws: so the tokens below are its strings, numbers and colons
+    JSON.parse(text); // throws unless the text is JSON, so the tokens below are its strings, numbers and colons
     const names = { written: 0, found: 0 };
     const value = JSON.parse(text.replace(TOKEN, (token) => tagged(token, names)));
     const read = untagged(value, MAX_DEPTH, names);
     if (names.found !== names.written) {
-      throw new RangeError("a name twice: each has a colon, and an object keeps the last");
+      throw new RangeError("a repeated name: every name has a colon, but an object keeps only the last");
     }
     return read;
   } catch {
@@ -86,7 +86,7 @@ function untagged(value, room, names) {
     return value;
   }
   if (room === 0) {
-    throw new RangeError("too many lists and objects inside each other");
+    throw new RangeError("nested too deeply");
   }
   if (Array.isArray(value)) {
     return value.map((item) => untagged(item, room - 1, names));
@@ -97,7 +97,7 @@ function untagged(value, room, names) {
 }
 
 /**
- * A text without half of a surrogate pair.
+ * Returns `text` unless it has half of a surrogate pair.
  *
  * @param {string} text
  */

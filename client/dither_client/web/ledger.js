@@ -1,11 +1,11 @@
 /**
- * The respondent's ledger in the browser's own database, of this origin and this profile: every ε spent, and every
- * answer until the server has it.
+ * The respondent's ledger in the browser's database for this origin and profile: every ε spent, and every answer until
+ * the server has it.
  *
- * An entry is made before noise is drawn and never removed, one for each collection of each server. Its state is
- * `charged` (ticket and question are stored, ε is spent), then `drawn` (the answer is stored, for good, with the key
- * that it is sent with), then `sent` (the receipt is stored) or `expired` (the answer came too late; the charge stands).
- * Every call is one transaction, also between tabs, and returns once that is stored.
+ * Each collection of each server has at most one entry, which is created before noise is drawn and never removed. Its
+ * state is `charged` (ticket and question are stored, ε is spent), then `drawn` (the answer is stored for good, with the
+ * key that it is sent with), then `sent` (the receipt is stored) or `expired` (the answer came too late; the charge
+ * stands). Every call is one transaction, even between tabs, and resolves once that is stored.
  */
 
 /** @import { Charge, Entry, Epsilon, LedgerOptions, Price, Query, State } from "./dither.d.ts" */
@@ -16,13 +16,13 @@ import { originOf } from "./http.js";
 import { decodeJson } from "./json.js";
 import { parseQuery } from "./queries.js";
 
-const [TOTAL, PER_SERVER, PER_ANSWER] = ["10", "5", "2"]; // unless a respondent sets a total
+const [TOTAL, PER_SERVER, PER_ANSWER] = ["10", "5", "2"]; // the caps unless the respondent sets a total
 const ALLOW_MORE = "set maxEpsilon to allow more";
 const BY_COLLECTION = "one_entry_for_a_collection";
 const [ENTRIES, RETRY_KEYS, PRICES] = ["entries", "retry_keys", "prices"];
 
 /**
- * @typedef {object} Row an entry as it is stored
+ * @typedef {object} Row a stored entry
  * @property {string} server
  * @property {string} collection
  * @property {State} state
@@ -44,9 +44,8 @@ export class Ledger {
   #perAnswer;
 
   /**
-   * `maxEpsilon` caps what may be spent in all, `maxEpsilonPerServer` on any one server, `maxEpsilonPerAnswer` what one
-   * answer may cost; they are of this object. Without `maxEpsilon` they are 10, 5 and 2; beside it, one that is left
-   * out is no cap.
+   * The caps of this object: `maxEpsilon` on the total, `maxEpsilonPerServer` on any one server, `maxEpsilonPerAnswer` on
+   * one answer. Without `maxEpsilon`, they are 10, 5 and 2; with it, those that are left out are not capped.
    *
    * @param {LedgerOptions} options
    */
@@ -58,7 +57,7 @@ export class Ledger {
     this.#perAnswer = cap(maxEpsilonPerAnswer ?? perAnswer, "maxEpsilonPerAnswer");
   }
 
-  /** What may be spent in all, as a decimal. */
+  /** The cap on the total, as a decimal. */
   get maxEpsilon() {
     return epsilonText(this.#total);
   }
@@ -76,7 +75,7 @@ export class Ledger {
   }
 
   /**
-   * Spends the question's ε and stores ticket and question. If there is an entry, returns that and spends nothing.
+   * Spends the question's ε and stores ticket and question. If there is an entry already, returns it and spends nothing.
    *
    * @type {(server: string, collection: string, ticket: string, query: Query) => Promise<Entry>}
    */
@@ -106,7 +105,7 @@ export class Ledger {
   }
 
   /**
-   * Stores the answer of a charged entry with a new retry key, and returns the entry as it was stored first.
+   * Stores the answer of a charged entry with a new retry key; an entry that has an answer already is left as it is.
    *
    * @type {(server: string, collection: string, answer: number) => Promise<Entry>}
    */
@@ -124,7 +123,7 @@ export class Ledger {
   }
 
   /**
-   * The answer of a drawn entry can never be sent.
+   * Records that the answer of a drawn entry can no longer be stored by the server.
    *
    * @type {(server: string, collection: string) => Promise<Entry>}
    */
@@ -133,7 +132,7 @@ export class Ledger {
   }
 
   /**
-   * What a ticket for an invitation is asked for with: random, and the same whenever it is asked for again.
+   * The retry key for redeeming an invitation: random, and the same every time.
    *
    * @type {(server: string, collection: string) => Promise<string>}
    */
@@ -150,7 +149,7 @@ export class Ledger {
   }
 
   /**
-   * The price of a collection that was kept, or null.
+   * The price that was kept for a collection, or null.
    *
    * @type {(server: string, collection: string) => Promise<Price | null>}
    */
@@ -161,7 +160,7 @@ export class Ledger {
   }
 
   /**
-   * Keeps what the terms say, and returns what was kept first: a price never changes.
+   * Keeps a collection's price unless one is kept already, and returns the kept one: a price never changes.
    *
    * @type {(server: string, collection: string, told: Price) => Promise<Price>}
    */
@@ -188,7 +187,7 @@ export class Ledger {
   }
 
   /**
-   * Every charge, oldest first, amounts as decimals.
+   * Every charge, oldest first, with amounts as decimals.
    *
    * @type {() => Promise<Charge[]>}
    */
@@ -206,7 +205,7 @@ export class Ledger {
   }
 
   /**
-   * ε spent in all, or on one server, as a decimal.
+   * The total ε spent, or that on one server, as a decimal.
    *
    * @type {(server?: string | null) => Promise<string>}
    */
@@ -238,7 +237,7 @@ export class Ledger {
   }
 
   /**
-   * Changes an entry that is in the state `before`; leaves any other as it is.
+   * Changes an entry that is in the state `before`, and leaves any other as it is.
    *
    * @type {(server: string, collection: string, before: State, change: Partial<Row>) => Promise<Entry>}
    */
@@ -265,7 +264,7 @@ export class Ledger {
     try {
       this.#database ??= open(this.#name);
       const database = await this.#database;
-      // Strict: an answer that is reported as stored survives the loss of power.
+      // Strict: an answer that is reported as stored survives a power cut.
       const transaction = database.transaction([ENTRIES, RETRY_KEYS, PRICES], mode, { durability: "strict" });
       /** @type {Promise<void>} */
       const ended = new Promise((resolve, reject) => {
@@ -306,7 +305,7 @@ function undo(transaction) {
   };
 }
 
-/** A key that nobody guesses. */
+/** A random key that cannot be guessed. */
 function newRetryKey() {
   return btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(24))))
     .replaceAll("+", "-")
@@ -324,7 +323,7 @@ async function open(name) {
       request.result.createObjectStore(RETRY_KEYS, { keyPath: ["server", "collection"] });
     }
     if (oldVersion < 2) {
-      // What the first terms said that this ledger was told: no question may cost more.
+      // The price in the first terms that this ledger saw: no question may cost more.
       request.result.createObjectStore(PRICES, { keyPath: ["server", "collection"] });
     }
     if (oldVersion > 0 && request.transaction) {
@@ -337,7 +336,7 @@ async function open(name) {
 }
 
 /**
- * What an answer is sent with, and sent again with: those that wait to be sent get one, too.
+ * Gives a retry key to every stored answer that is not sent yet.
  *
  * @param {IDBObjectStore} entries
  */
@@ -380,7 +379,7 @@ function opened(row) {
   try {
     return { server, collection, state, ticket, answer, retryKey, receipt, query: parseQuery(decodeJson(row.query)) };
   } catch {
-    throw new LedgerError("the ledger holds a question that this version cannot read");
+    throw new LedgerError("the ledger holds a query that this version cannot read");
   }
 }
 

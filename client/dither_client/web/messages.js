@@ -1,19 +1,23 @@
-/** What the server says, read strictly: terms, tickets, receipts and problem documents. */
+/** Strict parsing of the server's messages: terms, tickets, receipts and problem documents. */
 
 /** @import { Terms, Ticket } from "./dither.d.ts" */
 
 import { parseMicro } from "./epsilon.js";
 import { BadResponse, InvalidEpsilon, InvalidQuery, Problem } from "./errors.js";
+import { MAX_CATEGORIES } from "./groups.js";
 import { JsonNumber, decodeJson } from "./json.js";
 import { parseQuery } from "./queries.js";
+import { checkCoordinate } from "./query.js";
+import { MAX_DECIMALS } from "./typed.js";
 
 const MAX_TOKEN = 65_536;
 const MAX_TEXT = 500;
+const HTTPS = /^https:\/\/[!-~]{1,492}$/;
 
 /** @typedef {Map<string, unknown>} JsonObject */
 
 /**
- * What a respondent should know of a collection before answering. ε is in micro-ε. Throws `BadResponse`.
+ * Reads a collection's terms; ε is in micro-ε. Throws `BadResponse`.
  *
  * @param {unknown} data
  * @returns {Terms}
@@ -32,6 +36,16 @@ export function parseTerms(data) {
     microEpsilonChoices: (optional("epsilon_choices", list) ?? []).map((choice) => amount(choice, "epsilon")),
     microRho: optional("rho", (from, name) => amount(from.get(name), name)),
     levels: optional("levels", count),
+    categories: optional("categories", categories) ?? [],
+    question: optional("question", text),
+    unit: optional("unit", text),
+    periodOfValue: optional("period_of_value", text),
+    ...bounds(optional("minimum", coordinate), optional("maximum", coordinate)),
+    decimals: optional("decimals", decimals),
+    organisation: optional("organisation", text),
+    contact: optional("contact", text),
+    privacyUrl: optional("privacy_url", https),
+    thankYou: optional("thank_you", text),
     state: text(terms, "state"),
     answers: optional("answers", count),
     opensAt: optional("opens_at", text),
@@ -45,7 +59,7 @@ export function parseTerms(data) {
 }
 
 /**
- * Throws `BadResponse`, and `InvalidQuery` for a question that an honest server would not ask.
+ * Reads a ticket. Throws `BadResponse`, and `InvalidQuery` for a question that an honest server would not ask.
  *
  * @param {unknown} data
  * @returns {Ticket}
@@ -64,7 +78,7 @@ export function parseTicket(data) {
 }
 
 /**
- * Throws `BadResponse`.
+ * Reads the receipt of an answer. Throws `BadResponse`.
  *
  * @param {unknown} data
  */
@@ -73,7 +87,7 @@ export function parseReceipt(data) {
 }
 
 /**
- * The refusal that `body` documents; one without a proper document has the type `about:blank`.
+ * Reads a problem document; a refusal without a valid one has the type `about:blank`.
  *
  * @param {number} status
  * @param {Uint8Array} body
@@ -96,7 +110,7 @@ function object(data, name) {
 }
 
 /**
- * One line that a page can show: no control characters, nothing that changes the direction of what follows.
+ * A text as one line for a page, without control characters and characters that change the direction of writing.
  *
  * @type {(data: JsonObject, name: string) => string}
  */
@@ -105,11 +119,32 @@ function text(data, name) {
   if (typeof value !== "string") {
     throw new BadResponse(`the server's response lacks the text '${name}'`);
   }
+  return printable(value);
+}
+
+/** @param {string} value */
+function printable(value) {
   return value.slice(0, MAX_TEXT).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, " ");
 }
 
 /**
- * A text that is sent back or stored as it is: printable ASCII.
+ * Texts that are compared with the value and so are taken as they are, or refused.
+ *
+ * @type {(data: JsonObject, name: string) => string[]}
+ */
+function categories(data, name) {
+  const values = list(data, name);
+  /** @type {(value: unknown) => value is string} */
+  const isProper = (value) => typeof value === "string" && value === printable(value);
+  const proper = values.every(isProper) ? values : [];
+  if (!(2 <= proper.length && proper.length <= MAX_CATEGORIES && new Set(proper).size === proper.length)) {
+    throw new BadResponse(`the server's response lacks proper '${name}'`);
+  }
+  return proper;
+}
+
+/**
+ * A text that is sent back or stored unchanged, and so must be printable ASCII.
  *
  * @type {(data: JsonObject, name: string) => string}
  */
@@ -130,6 +165,45 @@ function list(data, name) {
   return value;
 }
 
+/** @type {(minimum: number | null, maximum: number | null) => { minimum: number | null, maximum: number | null }} */
+function bounds(minimum, maximum) {
+  if (minimum !== null && maximum !== null && minimum >= maximum) {
+    throw new BadResponse("the server's terms have a minimum that is not below their maximum");
+  }
+  return { minimum, maximum };
+}
+
+/** @type {(data: JsonObject, name: string) => number} */
+function coordinate(data, name) {
+  try {
+    return checkCoordinate(name, data.get(name));
+  } catch {
+    throw new BadResponse(`the server's response lacks a proper '${name}'`);
+  }
+}
+
+/** @type {(data: JsonObject, name: string) => number} */
+function decimals(data, name) {
+  const most = count(data, name);
+  if (most > MAX_DECIMALS) {
+    throw new BadResponse(`the server's response lacks a proper '${name}'`);
+  }
+  return most;
+}
+
+/**
+ * An address that a person may follow, and so may be of no other scheme.
+ *
+ * @type {(data: JsonObject, name: string) => string}
+ */
+function https(data, name) {
+  const address = token(data, name);
+  if (!HTTPS.test(address)) {
+    throw new BadResponse(`the server's response lacks a proper '${name}'`);
+  }
+  return address;
+}
+
 /** @type {(data: JsonObject, name: string) => number} */
 function count(data, name) {
   const value = data.get(name);
@@ -144,6 +218,6 @@ function amount(value, name) {
   try {
     return Number(parseMicro(value, name));
   } catch (error) {
-    throw error instanceof InvalidEpsilon ? new BadResponse(`the server's terms lack a proper ${name}`) : error;
+    throw error instanceof InvalidEpsilon ? new BadResponse(`the server's terms lack a valid ${name}`) : error;
   }
 }

@@ -1,31 +1,93 @@
 /**
- * What a collection's terms promise of its questions: the most that an answer costs, and which questions there may be.
- * Terms never change, so the first that a device was told are the price for good.
+ * A collection's price: the most that an answer may cost, and which questions may be asked, according to its terms. Terms
+ * never change, so the first ones that a device sees are its price for good.
  */
 
 /** @import { Price, Query, Terms } from "./dither.d.ts" */
 
 import { epsilonText } from "./epsilon.js";
-import { BadResponse, InvalidEpsilon, InvalidQuery, OverCap } from "./errors.js";
+import { BadResponse, InvalidEpsilon, InvalidQuery, InvalidValue, OverCap } from "./errors.js";
+import { checkValue } from "./query.js";
+import { written } from "./typed.js";
 
-/** What else a collection of some mechanism asks: to find its range, to compare families, to check its family. */
+/** The other mechanisms that a collection may ask with: to find its range, compare families or check its family. */
 /** @type {Record<string, string[]>} */
 const BESIDE = { randomized_response: ["laplace"], staircase: ["randomized_response", "laplace"] };
-const AT_ONE_CUT = "laplace"; // asked beside others at one level alone
+const AT_ONE_CUT = "laplace"; // as another mechanism, only with one level
 
 /**
- * The terms as far as a question has to keep to them: a plain object, to be stored as it is.
+ * The price in the terms: a plain object, which can be stored.
  *
  * @param {Price} terms
  * @returns {Price}
  */
-export function priceOf({ mechanism, transform, microEpsilon, microEpsilonChoices, microRho, levels }) {
-  return { mechanism, transform, microEpsilon, microEpsilonChoices, microRho, levels };
+export function priceOf(terms) {
+  const { mechanism, transform, microEpsilon, microEpsilonChoices, microRho, levels, categories } = terms;
+  return { mechanism, transform, microEpsilon, microEpsilonChoices, microRho, levels, categories, ...boundsOf(terms) };
 }
 
 /**
- * The most that an answer costs whose micro-ε is `chosen`, null where it is left to the collection. Throws
- * `InvalidEpsilon`.
+ * The value as the number that questions are about, which is that of its category where there are some. Throws
+ * `InvalidValue`, whose message never repeats it.
+ *
+ * @param {Price} price
+ * @param {number | string} value
+ */
+export function numberOf(price, value) {
+  const categories = categoriesOf(price);
+  if (categories.length === 0) {
+    return checkBounds(price, checkValue(value));
+  }
+  const number = typeof value === "string" ? categories.indexOf(value) : -1;
+  if (number < 0) {
+    throw new InvalidValue(`the value must be one of the collection's categories: ${categories.join(", ")}`);
+  }
+  return number;
+}
+
+/**
+ * Returns a value within the bounds. Throws `InvalidValue`, whose message never repeats it.
+ *
+ * @param {Pick<Price, "minimum" | "maximum">} bounds
+ * @param {number} value
+ */
+export function checkBounds(bounds, value) {
+  const { minimum, maximum } = boundsOf(bounds);
+  if ((minimum !== null && value < minimum) || (maximum !== null && value > maximum)) {
+    throw new InvalidValue(`the value must be ${boundsText(minimum, maximum)} here: please check it`);
+  }
+  return value;
+}
+
+/** @type {(minimum: number | null, maximum: number | null) => string} */
+function boundsText(minimum, maximum) {
+  if (minimum === null) {
+    return maximum === null ? "" : `at most ${written(maximum)}`;
+  }
+  return maximum === null ? `at least ${written(minimum)}` : `from ${written(minimum)} to ${written(maximum)}`;
+}
+
+/**
+ * The bounds of a price; none in one that was stored by an earlier version.
+ *
+ * @param {Pick<Price, "minimum" | "maximum">} price
+ */
+export function boundsOf({ minimum, maximum }) {
+  return { minimum: minimum ?? null, maximum: maximum ?? null };
+}
+
+/**
+ * The categories of a price; none in one that was stored by an earlier version.
+ *
+ * @param {Price} price
+ */
+function categoriesOf({ categories }) {
+  return categories ?? [];
+}
+
+/**
+ * The most that an answer costs at the micro-ε `chosen`; null means no choice. Throws `InvalidEpsilon` for a micro-ε that
+ * the terms do not offer.
  *
  * @param {Price} price
  * @param {number | null} chosen
@@ -39,7 +101,8 @@ export function priceAt({ microEpsilon, microEpsilonChoices }, chosen) {
 }
 
 /**
- * Throws `BadResponse` if the server now says a higher ε than when `price` was told.
+ * Throws `BadResponse` if the terms now have a higher ε than `price`, other categories or other bounds. A price without
+ * bounds may come from a version that kept none, and stays without.
  *
  * @param {Price} price
  * @param {Terms} terms
@@ -54,6 +117,14 @@ export function checkKept(price, terms) {
       );
     }
   }
+  if (JSON.stringify(categoriesOf(terms)) !== JSON.stringify(categoriesOf(price))) {
+    throw new BadResponse("the server has changed the categories of this collection, which never change");
+  }
+  const [kept, now] = [boundsOf(price), boundsOf(terms)];
+  const unbounded = kept.minimum === null && kept.maximum === null;
+  if (!unbounded && (kept.minimum !== now.minimum || kept.maximum !== now.maximum)) {
+    throw new BadResponse("the server has changed the bounds of this collection, which never change");
+  }
 }
 
 /** @param {Price} price */
@@ -67,7 +138,7 @@ function largestEpsilon({ microEpsilon, microEpsilonChoices }) {
 }
 
 /**
- * Throws `OverCap` for a question that costs more than the terms say, `InvalidQuery` for one that they rule out.
+ * Throws `OverCap` for a question that costs more than the price, and `InvalidQuery` for one that the terms rule out.
  *
  * @param {Price} price
  * @param {Query} query
@@ -92,7 +163,9 @@ export function checkQuestion(price, query, chosen) {
  * @param {Price} price
  * @param {Query} query
  */
-function checkKind({ mechanism, transform, microRho, levels }, query) {
+function checkKind(price, query) {
+  const { mechanism, transform, microRho, levels } = price;
+  const { length } = categoriesOf(price);
   if (query.transform !== transform) {
     throw refused(`its transform is ${query.transform}, and the terms say ${transform}`);
   }
@@ -104,6 +177,9 @@ function checkKind({ mechanism, transform, microRho, levels }, query) {
   if (query.microRho !== null && (microRho === null || query.microRho > microRho)) {
     const said = microRho === null ? "none" : `ρ = ${epsilonText(microRho)}`;
     throw refused(`it states ρ = ${epsilonText(query.microRho)}, and the terms say ${said}`);
+  }
+  if (length > 0 && query.nCells !== length) {
+    throw refused(`it has ${query.nCells} categories, and the terms list ${length}`);
   }
   if (levels !== null && edges > levels) {
     throw refused(`it has ${edges} edges between its cells, and the terms say ${levels} at most`);

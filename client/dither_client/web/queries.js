@@ -1,13 +1,14 @@
-/** The question that a server asks, read as strictly as the Python client reads it. */
+/** Parsing of questions, as strict as in the Python client. */
 
 /** @import { Query } from "./dither.d.ts" */
 
 import { RandomizedResponse, Staircase } from "./cuts.js";
 import { InvalidQuery } from "./errors.js";
+import { GroupedRandomizedResponse } from "./groups.js";
 import { Gaussian, Laplace } from "./intervals.js";
 import { JsonNumber } from "./json.js";
 
-/** @typedef {typeof Laplace | typeof RandomizedResponse | typeof Staircase | typeof Gaussian} Kind */
+/** @typedef {typeof Laplace | typeof RandomizedResponse | typeof Staircase | typeof Gaussian | typeof GroupedRandomizedResponse} Kind */
 
 /** @type {[unknown, Kind][]} */
 const NAMED = [
@@ -15,11 +16,12 @@ const NAMED = [
   ["randomized_response", RandomizedResponse],
   ["staircase", Staircase],
   ["gaussian", Gaussian],
+  ["grouped_randomized_response", GroupedRandomizedResponse],
 ];
 const KINDS = new Map(NAMED);
 
 /**
- * The question that decoded JSON describes. Throws `InvalidQuery` for what no honest server would ask.
+ * The question in decoded JSON. Throws `InvalidQuery` for one that no honest server would ask.
  *
  * @param {unknown} data
  * @returns {Query}

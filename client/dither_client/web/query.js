@@ -1,4 +1,4 @@
-/** What every question has: cells of the line, and a channel from the cell that a value lies in to an answer. */
+/** The base of all questions: cells of the line, and a channel from the cell of a value to an answer. */
 
 /** @import { Mechanism, Query as AnyQuery, RandBelow, Transform } from "./dither.d.ts" */
 
@@ -11,7 +11,7 @@ export const MAX_CELLS = 1024;
 const MAX_EPSILON = 50;
 
 /**
- * @typedef {object} Asked what every question says, once it is checked
+ * @typedef {object} Asked the checked fields that every question has
  * @property {number[]} edges
  * @property {number} microEpsilon
  * @property {Transform} transform
@@ -20,7 +20,7 @@ const MAX_EPSILON = 50;
 /**
  * One question at one ε. `edges` increase strictly, on the transformed scale: cell `k` holds the values with exactly
  * `k` edges strictly below them. Each mechanism also has `nAnswers`, `probability(cell, answer)`, `sample(cell,
- * randbelow)` and `fields()`, its own part of the JSON.
+ * randbelow)` and `fields()`, its own fields of the JSON.
  */
 export class Query {
   /**
@@ -60,7 +60,7 @@ export class Query {
   }
 
   /**
-   * The private answer of whoever holds `value`.
+   * Draws the private answer of somebody who holds `value`.
    *
    * @this {AnyQuery}
    * @param {number} value
@@ -76,7 +76,7 @@ export class Query {
    * @this {Query & { fields(): Record<string, unknown> }}
    */
   toJSON() {
-    const epsilon = this.microEpsilon / MICRO; // at most eight digits: it is written as the decimal that it was
+    const epsilon = this.microEpsilon / MICRO; // at most eight digits, so it is written as the same decimal
     return { mechanism: this.mechanism, ...this.fields(), epsilon, transform: this.transform };
   }
 }
@@ -90,7 +90,7 @@ function transformed(value, transform) {
 }
 
 /**
- * `value` if it is a finite number. Throws `InvalidValue`, with a text that never repeats it.
+ * Returns `value` if it is a finite number. Throws `InvalidValue`, whose message never repeats it.
  *
  * @param {unknown} value
  */
@@ -138,7 +138,7 @@ export function checkCoordinate(name, number) {
   if (!Number.isFinite(number.value)) {
     throw new InvalidQuery(`${name} must be finite`);
   }
-  return number.value + 0; // -0 and 0 are one coordinate
+  return number.value + 0; // -0 and 0 are the same coordinate
 }
 
 /** @type {(number: unknown, low: number, high: number, complaint: string) => number} */

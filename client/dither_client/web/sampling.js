@@ -9,8 +9,8 @@
 /** @import { RandBelow } from "./dither.d.ts" */
 
 /**
- * A `randbelow` that takes its bytes from `fill(bytes)`: as many as the bits of `n` need, the first one the highest. Bits
- * beyond those of `n` are dropped at the lower end, and what is not below `n` is drawn again.
+ * A `randbelow` that takes its bytes from `fill(bytes)`: as many as the bits of `n` need, highest first. Surplus bits at
+ * the lower end are dropped, and a number that is not below `n` is drawn again.
  *
  * @param {(bytes: Uint8Array<ArrayBuffer>) => void} fill
  * @returns {RandBelow}
@@ -32,7 +32,7 @@ export function uniform(fill) {
 export const systemRandbelow = uniform((bytes) => crypto.getRandomValues(bytes));
 
 /**
- * True with probability exactly `exp(-numerator / denominator)`, for any rational ≥ 0.
+ * True with probability exactly `exp(-numerator / denominator)`, for a rational that is at least 0.
  *
  * @type {(numerator: bigint, denominator: bigint, randbelow: RandBelow) => boolean}
  */
@@ -46,7 +46,7 @@ export function bernoulliExp(numerator, denominator, randbelow) {
 }
 
 /**
- * `bernoulliExp` for a rational in [0, 1], by the alternating series of exp.
+ * Does what `bernoulliExp` does for a rational in [0, 1], by the alternating series of exp.
  *
  * @type {(numerator: bigint, denominator: bigint, randbelow: RandBelow) => boolean}
  */

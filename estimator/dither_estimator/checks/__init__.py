@@ -1,4 +1,4 @@
-"""Is it true? Goodness of fit, completion of a misfit, how far contamination can pull, and competing families.
+"""Checks of the model: goodness of fit, completion, the effect of contamination, and competing families.
 
-May import: `dither_client`, `families`, `likelihood`, `mechanisms`, `particles`.
+May import: `dither_client`, `families`, `likelihood`, `mechanisms`, `nonparametric`, `particles`, `priors`.
 """

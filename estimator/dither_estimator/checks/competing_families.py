@@ -1,4 +1,4 @@
-"""Which family holds: evidence, probabilities under equal weights beforehand, and when it is too early to tell."""
+"""Which family holds: evidence, posterior probabilities under equal prior weights, and when it is too early to tell."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,30 +6,31 @@ from dataclasses import dataclass
 import numpy as np
 
 from dither_client import Transform
-from dither_client.posterior.wire import FamilyEvidence
+from dither_client.posterior.wire import NO_FAMILY, FamilyEvidence
 from dither_estimator.families import FloatArray
 from dither_estimator.particles.evidence import Evidence
 
-__all__ = ["CANNOT_TELL", "Comparison", "compare"]
+__all__ = ["CANNOT_TELL", "NONE_OF_THESE", "Comparison", "compare"]
 
 CANNOT_TELL = "cannot tell yet"
+NONE_OF_THESE = "none of these"
 
-_SURE = 0.95
-"""A family is preferred when its probability is above this, with the Monte Carlo errors against it."""
-_ERRORS = 2.0
+_PREFERRED_ABOVE = 0.95
+"""A family is preferred if its probability exceeds this even with the Monte Carlo errors held against it."""
+_STANDARD_ERRORS = 2.0
 """How many standard errors of each log ratio are held against the leading family."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Families in the order in which they were given, and which of them is preferred, in words."""
+    """Families in the order in which they were given, and in words which of them is preferred."""
 
     families: tuple[FamilyEvidence, ...]
     verdict: str
 
 
 def compare(names: Sequence[tuple[str, Transform]], evidences: Sequence[Evidence]) -> Comparison:
-    """The comparison of families, each with a name and a transform, that weighed the same before the answers."""
+    """Compare families, each given by name and transform, under equal prior weights; `NO_FAMILY` may be one."""
     logs = np.array([evidence.log for evidence in evidences])
     errors = np.array([evidence.error for evidence in evidences])
     probabilities = np.exp(logs - np.logaddexp.reduce(logs))
@@ -40,9 +41,9 @@ def compare(names: Sequence[tuple[str, Transform]], evidences: Sequence[Evidence
 
 def _verdict(names: Sequence[tuple[str, Transform]], logs: FloatArray, errors: FloatArray) -> str:
     leader = int(np.argmax(logs))
-    against = logs - logs[leader] + _ERRORS * np.hypot(errors, errors[leader])
+    against = logs - logs[leader] + _STANDARD_ERRORS * np.hypot(errors, errors[leader])
     against[leader] = 0.0
-    if np.exp(-np.logaddexp.reduce(against)) <= _SURE:
+    if np.exp(-np.logaddexp.reduce(against)) <= _PREFERRED_ABOVE:
         return CANNOT_TELL
     family, transform = names[leader]
-    return f"{family} with transform {transform}"
+    return NONE_OF_THESE if family == NO_FAMILY else f"{family} with transform {transform}"

@@ -1,13 +1,13 @@
-"""Whether completion depends on the question: a test that may be looked at as often as one likes.
+"""A test of whether completion depends on the question, valid however often one looks at it.
 
 The posterior is right if the chance that a ticket is answered does not depend on the answer, and so not on the value.
-If those above a threshold drop out more often, questions with a high threshold are completed more often than those with
-a low one. Questions follow the posterior, and completion changes with the hour, so only tickets of one period are
-compared with each other (Mantel & Haenszel 1959; for several groups Mantel 1963, Birch 1965): given how many tickets of
-a period were completed, each of its questions has a share of them by chance alone.
+If people above a threshold drop out more often, questions with a high threshold are completed more often than those
+with a low one. Questions follow the posterior and completion varies with the hour, so tickets are compared only within
+a period (Mantel & Haenszel 1959; for several groups Mantel 1963, Birch 1965): given how many of a period's tickets were
+completed, chance alone determines each question's share of them.
 
-Whether an answer that is still out will come says nothing here: what is completed is defined by a time limit that has
-passed for all of the tickets.
+Answers that may still arrive do not matter here: a ticket counts as completed if it was answered within a time limit
+that has passed for all tickets.
 """
 
 from collections.abc import Sequence
@@ -22,45 +22,45 @@ from dither_estimator.families import FloatArray
 __all__ = ["ALPHA", "CompletionLook", "Slice", "completion_looks"]
 
 ALPHA = 0.01
-"""The chance of an alarm at any look, ever, although completion does not depend on the question."""
+"""The probability of a false alarm over all looks."""
 _FIRST_LOOK = 250
 """Tickets at the first look; each later one has twice as many."""
-_GROUPS = 6
-_LEAST = 10
-"""Completed tickets, and others, that each group has on average."""
+_MAX_GROUPS = 6
+_MIN_PER_GROUP = 10
+"""The fewest completed tickets, and the fewest others, per group on average."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Tickets of one period for questions at one place."""
+    """Tickets of one period for questions with one place."""
 
     period: int
     place: float
-    """By which questions are put in order: the middle of a question's edges."""
+    """The middle of a question's edges, by which questions are ordered."""
     tickets: int
     completed: int
 
 
 @dataclass(frozen=True, slots=True)
 class CompletionLook:
-    """One look at the tickets up to the end of a period."""
+    """One interim look at all tickets up to the end of a period."""
 
     tickets: int
     p_value: float
     alpha: float
-    """An alarm if the p-value is not above this."""
+    """The look's significance level: an alarm if the p-value does not exceed it."""
 
     @property
     def alarm(self) -> bool:
-        """Whether completion depends on the question."""
+        """Whether this look finds that completion depends on the question."""
         return self.p_value <= self.alpha
 
 
 def completion_looks(slices: Sequence[Slice]) -> list[CompletionLook]:
-    """All looks that are due: at the end of the periods by which there are 250, 500, 1,000, … tickets.
+    """All looks that are due: at the ends of the periods by which 250, 500, 1,000, … tickets were issued.
 
-    Which tickets a look is at does not depend on how many were completed, and never changes, so looking again finds the
-    same. Look k = 1, 2, … has the level `ALPHA / (k (k + 1))`; these add up to `ALPHA`.
+    The tickets of a look do not depend on how many were completed and never change, so repeating a look gives the same
+    result. Look k = 1, 2, … has the level `ALPHA / (k (k + 1))`; the levels sum to `ALPHA`.
     """
     periods = sorted({one.period for one in slices})
     issued = dict.fromkeys(periods, 0)
@@ -80,11 +80,11 @@ def completion_looks(slices: Sequence[Slice]) -> list[CompletionLook]:
 
 
 def _p_value(slices: Sequence[Slice]) -> float:
-    """Of the generalised Mantel-Haenszel test over groups of neighbouring questions; 1 where too few dropped out."""
+    """The p-value of the generalised Mantel-Haenszel test on groups of adjacent questions; 1 if too few dropped out."""
     tickets = np.array([one.tickets for one in slices], dtype=float)
     completed = np.array([one.completed for one in slices], dtype=float)
     scarce = min(completed.sum(), (tickets - completed).sum())
-    groups = min(_GROUPS, int(scarce // _LEAST))
+    groups = min(_MAX_GROUPS, int(scarce // _MIN_PER_GROUP))
     if groups < 2:
         return 1.0
     group = _grouped(np.array([one.place for one in slices]), tickets, groups)
@@ -97,7 +97,7 @@ def _p_value(slices: Sequence[Slice]) -> float:
 
 
 def _grouped(places: FloatArray, tickets: FloatArray, groups: int) -> npt.NDArray[np.intp]:
-    """The group of each slice: questions in the order of their places, about as many tickets in each group."""
+    """The group of each slice; groups are of consecutive places and of about equal numbers of tickets."""
     _, which = np.unique(places, return_inverse=True)
     weight = np.bincount(which, weights=tickets)
     middle = (np.cumsum(weight) - weight / 2) / weight.sum()
@@ -106,9 +106,10 @@ def _grouped(places: FloatArray, tickets: FloatArray, groups: int) -> npt.NDArra
 
 
 def _mantel_haenszel(n: FloatArray, x: FloatArray) -> float:
-    """`n` tickets, `x` completed, shape (periods, groups): the p-value of the chi-squared test with groups - 1 degrees.
+    """The p-value of the chi-squared test with groups - 1 degrees of freedom.
 
-    Given both margins of a period's table the counts are multivariate hypergeometric, and periods are independent.
+    `n` tickets and `x` completed have shape (periods, groups). Given both margins of a period's table the counts are
+    multivariate hypergeometric, and periods are independent.
     """
     totals, done = n.sum(axis=1), x.sum(axis=1)
     n, x, totals, done = (part[totals > 1] for part in (n, x, totals, done))

@@ -1,15 +1,15 @@
-"""How far adversarial answers can move the estimate: the worst influence that a share of the answers can have.
+"""How far contamination can move the estimate: the largest influence of a given share of adversarial answers.
 
-A poisoner is asked like anyone else, and answers what moves a parameter most. Let `p_s` be the law of the answers to a
-question at θ, `w` the question's share of all answers, `u_s = ∂ log p_s` the score, `M = Σ w F` the mean information of
-the questions that were asked. A small share f moves the estimate of parameter j by at most
+An adversary is asked like anyone else and gives the answer that moves a parameter most. Let `p_s` be the distribution
+of the answers to a question at θ, `w` the question's share of all answers, `u_s = ∂ log p_s` the score, and `M = Σ w F`
+the mean information of the questions that were asked. A small share f moves the estimate of parameter j by at most
 `f Σ w max_s e_jᵀ M⁻¹ u_s`: the influence function of a maximum-likelihood estimate (Hampel et al. 1986, *Robust
-Statistics*, section 4.2) under the worst contamination. Where ε is small the shift is not, so the moved estimate itself
-is solved for: the maximum of the expected log-likelihood under the contaminated law.
+Statistics*, section 4.2) under the worst contamination. Where ε is small the shift is large, so the shifted estimate
+itself is computed: the maximum of the expected log-likelihood under the contaminated distribution.
 
-A posterior that is still wide, since the prior has a part in it, moves as its particles say: `Survey.influence`.
+While the posterior is wide and the prior still matters, the shift follows from the particles: `Survey.influence`.
 
-The bound is conditional on the questions that were asked: poison also steers which are asked next.
+The bound is conditional on the questions that were asked: adversarial answers also affect which are asked next.
 """
 
 from collections.abc import Sequence
@@ -26,25 +26,25 @@ from dither_estimator.particles.moments import Moments, weighted_mean
 __all__ = ["POISON_SHARE", "Survey", "poison_bound"]
 
 POISON_SHARE = 0.01
-"""The share of the answers that is taken to be adversarial."""
+"""The share of the answers that is assumed to be adversarial."""
 
-_ROUNDS = 3
-"""How often poisoners choose their answers: first for the estimate as it is, then for the one that they have moved. The
-choices can go to and fro; the worst counts."""
-_LOST = 1e-4
-"""An estimate about which the answers say so much less than about the one at hand is held by nothing."""
-_STEPS = 40
-_PRECISION = 1e-3
-"""Relative, of a shift."""
+_MAX_ROUNDS = 3
+"""How often the adversary chooses its answers: first for the honest estimate, then for the estimate it has shifted. The
+choices may alternate; the worst shift counts."""
+_MIN_INFORMATION_SHARE = 1e-4
+"""If the information at a shifted estimate falls to this share of what it was, nothing bounds the shift."""
+_MAX_STEPS = 40
+_SHIFT_TOLERANCE = 1e-3
+"""Relative precision of a shift."""
 _RIDGE = 1e-9
 _SUBSAMPLE = 256
-"""About so many particles, where they stand for a posterior that is still wide."""
+"""The approximate number of particles that represent a wide posterior."""
 
 
 def poison_bound(
     family: Family, counts: Counts, coordinates: FloatArray, weights: FloatArray, share: float = POISON_SHARE
 ) -> PoisonBound:
-    """The bound for a posterior: unconstrained `coordinates` (n, d), normalised `weights` (n,)."""
+    """The bound for a posterior of unconstrained `coordinates` (n, d) with normalised `weights` (n,)."""
     largest = np.full(len(family.parameters), np.inf)
     if counts:
         with np.errstate(all="ignore"):
@@ -59,39 +59,33 @@ def poison_bound(
 
 @dataclass(frozen=True)
 class Survey:
-    """An estimate and the questions that it rests on.
+    """An estimate and the questions on which it is based.
 
-    Estimates are written as `z`, with coordinates `centre + factor z`; `z = 0` is the one at hand.
+    Estimates are written as `z`, with coordinates `centre + factor z`; the current estimate is `z = 0`.
     """
 
     family: Family
     groups: Sequence[QueryGroup]
     weights: Sequence[FloatArray]
-    """How many answers each question has, one array (q,) for each group."""
+    """The number of answers to each question, one array (q,) per group."""
     origin: FloatArray
-    """What was taken off the questions' edges and off the coordinates, (d,)."""
+    """Subtracted from the questions' edges and from the coordinates, shape (d,)."""
     centre: FloatArray
-    """Unconstrained coordinates, (d,)."""
+    """The current estimate in unconstrained coordinates, shape (d,)."""
     factor: FloatArray
-    """Shape (d, d)."""
+    """Maps `z` to coordinates, shape (d, d)."""
     prior_precision: FloatArray
-    """Of z, (d, d): what is known without the answers."""
-
-    @classmethod
-    def of_member(cls, family: Family, counts: Counts, member: FloatArray) -> "Survey":
-        """The maximum-likelihood estimate `member` (d,) of answers that follow its law."""
-        centre = family.unconstrain(member[None])[0]
-        return cls._of(family, counts, centre, np.eye(len(centre)))
+    """The prior's precision matrix of `z`, shape (d, d)."""
 
     @classmethod
     def of_posterior(cls, family: Family, counts: Counts, coordinates: FloatArray, weights: FloatArray) -> "Survey":
-        """The mean of a posterior: z has unit covariance, and a prior helps to hold it where the answers do not."""
+        """The survey of a posterior mean: z has unit covariance, and the prior contributes what the answers do not."""
         moments = Moments.of(coordinates, weights)
         scale, correlation = moments.standardised()
         factor = scale[:, None] * np.linalg.cholesky(correlation).astype(float)
         survey = cls._of(family, counts, moments.mean, factor)
         d = len(scale)
-        # A prior counts only for what the Monte Carlo error of a covariance could not feign.
+        # The prior's part counts only as far as it exceeds the Monte Carlo error of the covariance.
         trusted = max(0.0, 1 - 3 * float(np.sqrt(2 * weights @ weights)))
         information = survey._look(np.zeros((1, d))).information[0]
         if not np.isfinite(information).all():
@@ -105,17 +99,17 @@ class Survey:
         origin = np.zeros_like(centre)
         groups = group_queries(counts)
         if family.location_scale:
-            # Shifts are the same about 0, and far from it floating point could not tell them.
+            # Shifts do not depend on the location, and far from 0 rounding would hide them.
             origin[0] = centre[0]
             groups = [replace(group, edges=group.edges - origin[0]) for group in groups]
         weights = [totals[list(group.indices)] for group in groups]
         return cls(family, groups, weights, origin, centre - origin, factor, np.zeros_like(factor))
 
     def shifts(self, share: float) -> FloatArray:
-        """The lowest and the highest shift of each parameter, shape (2, 2, d), infinite where nothing holds it.
+        """The lowest and the highest shift of each parameter, shape (2, 2, d); infinite where nothing bounds it.
 
-        First when poisoners bring a share to an honest sample like this one; then when that share of these answers is
-        theirs, and is taken out.
+        First for a share of adversarial answers that is added to an honest sample like this one, then for a sample of
+        which that share is adversarial and is removed.
         """
         d = len(self.centre)
         moved = self._moved(np.concatenate([-self.factor, self.factor] * 2), share)
@@ -126,8 +120,8 @@ class Survey:
     def influence(self, coordinates: FloatArray, weights: FloatArray, share: float) -> FloatArray:
         """The largest shift of each posterior mean to first order in the share, (d,), for `coordinates` (n, d).
 
-        An answer adds `log p_s(θ)` to the log-posterior, so it moves the mean of θ by its covariance with that: this
-        holds for a posterior of any form, as long as the shift is small against its width.
+        An answer adds `log p_s(θ)` to the log-posterior, so it moves the mean of θ by their covariance. This holds for
+        a posterior of any shape as long as the shift is small compared with its width.
         """
         every = slice(None, None, -(-len(coordinates) // _SUBSAMPLE))
         theta = self.family.constrain(coordinates[every] - self.origin)
@@ -148,15 +142,15 @@ class Survey:
         return _Look.at(self, z)
 
     def _moved(self, aims: FloatArray, share: float) -> FloatArray:
-        """Estimates z (m, d), each as far along its aim (m, d) as poison brings it; NaN where there is none.
+        """Estimates z (m, d), each moved as far along its aim (m, d) as contamination can; NaN where there is none.
 
-        In the first half poison is added, in the second it is taken out.
+        In the first half adversarial answers are added, in the second half they are removed.
         """
         z = best = np.zeros_like(aims)
         half = len(aims) // 2
         now = honest = self._look(z)
         laws: list[FloatArray] = []
-        for _ in range(_ROUNDS):
+        for _ in range(_MAX_ROUNDS):
             influence = _solve(now.information + self.prior_precision, aims)
             before, laws = laws, []
             for p, scores in zip(honest.probabilities, now.scores, strict=True):
@@ -166,19 +160,19 @@ class Survey:
             if before and all(map(np.array_equal, before, laws)):
                 break
             z, now = self._estimate(np.nan_to_num(z), laws)
-            lost = self._held(now) < _LOST * self._held(honest)
+            lost = self._held(now) < _MIN_INFORMATION_SHARE * self._held(honest)
             z = np.where(lost[:, None], np.nan, z)
-            # Where there is no estimate, none is worse.
+            # NaN means that nothing bounds the shift, which is the worst case.
             worse = ~(((z - best) * aims).sum(axis=1) <= 0)
             best = np.where(worse[:, None], z, best)
         return best
 
     def _held(self, look: "_Look") -> FloatArray:
-        """The precision in the least certain direction, (m,)."""
+        """The precision in the least certain direction, shape (m,)."""
         return np.linalg.eigvalsh(np.nan_to_num(look.information + self.prior_precision))[:, 0]
 
     def _estimate(self, z: FloatArray, laws: Sequence[FloatArray]) -> tuple[FloatArray, "_Look"]:
-        """The maxima of the expected log-posterior under `laws` (m, s, q), from `z` (m, d): Fisher scoring.
+        """Maxima of the expected log-posterior under `laws` (m, s, q), by Fisher scoring from `z` (m, d).
 
         NaN where it does not converge.
         """
@@ -186,10 +180,10 @@ class Survey:
         height = self._height(z, now, laws)
         length = np.ones(len(z))
         done = np.zeros(len(z), dtype=bool)
-        for _ in range(_STEPS):
+        for _ in range(_MAX_STEPS):
             slope = now.gradient(laws, self.weights) - z @ self.prior_precision
             step = _solve(now.information + self.prior_precision, slope)
-            done |= np.linalg.norm(step, axis=1) <= _PRECISION * np.linalg.norm(z, axis=1) + 1e-9
+            done |= np.linalg.norm(step, axis=1) <= _SHIFT_TOLERANCE * np.linalg.norm(z, axis=1) + 1e-9
             if done.all():
                 break
             proposed = np.where(done[:, None], z, z + length[:, None] * step)
@@ -205,7 +199,7 @@ class Survey:
         return np.where(done[:, None], z, np.nan), now
 
     def _height(self, z: FloatArray, look: "_Look", laws: Sequence[FloatArray]) -> FloatArray:
-        """The expected log-posterior, (m,)."""
+        """The expected log-posterior, shape (m,)."""
         total: FloatArray = -0.5 * ((z @ self.prior_precision) * z).sum(axis=1)
         for law, p, weights in zip(laws, look.probabilities, self.weights, strict=True):
             total += (law * np.log(p) * weights).sum(axis=(1, 2))
@@ -214,12 +208,12 @@ class Survey:
 
 @dataclass(frozen=True)
 class _Look:
-    """The answers' laws at some estimates: for each group probabilities (m, s, q) and scores (m, s, q, d) in z."""
+    """Answer distributions at given estimates: per group, probabilities (m, s, q) and scores (m, s, q, d) in z."""
 
     probabilities: list[FloatArray]
     scores: list[FloatArray]
     information: FloatArray
-    """Of all answers, (m, d, d)."""
+    """The information of all answers, shape (m, d, d)."""
 
     @classmethod
     def at(cls, survey: Survey, z: FloatArray) -> "_Look":
@@ -242,13 +236,13 @@ class _Look:
         return cls(probabilities, scores, information)
 
     def gradient(self, laws: Sequence[FloatArray], weights: Sequence[FloatArray]) -> FloatArray:
-        """Of the expected log-likelihood under `laws`, (m, d)."""
+        """The gradient of the expected log-likelihood under `laws`, shape (m, d)."""
         parts = zip(laws, self.scores, weights, strict=True)
         return np.sum([((law * w)[..., None] * u).sum(axis=(1, 2)) for law, u, w in parts], axis=0)
 
 
 def _with_highest(p: FloatArray, value: FloatArray, share: float) -> FloatArray:
-    """The law of the answers when a share is the answer of the highest value at each question, (m, s, q)."""
+    """Answer distributions (m, s, q) in which `share` of each question's answers is the one of highest value."""
     law = (1 - share) * p
     best = np.argmax(value, axis=1, keepdims=True)
     np.put_along_axis(law, best, np.take_along_axis(law, best, axis=1) + share, axis=1)
@@ -256,7 +250,7 @@ def _with_highest(p: FloatArray, value: FloatArray, share: float) -> FloatArray:
 
 
 def _without_lowest(p: FloatArray, value: FloatArray, share: float) -> FloatArray:
-    """The law that is left when a share is taken out at each question, the answers of the lowest value first."""
+    """Answer distributions after `share` of each question's answers is removed, those of lowest value first."""
     order = np.argsort(value, axis=1)
     held = np.take_along_axis(p, order, axis=1)
     before = np.cumsum(held, axis=1) - held
@@ -266,7 +260,7 @@ def _without_lowest(p: FloatArray, value: FloatArray, share: float) -> FloatArra
 
 
 def _solve(matrices: FloatArray, vectors: FloatArray) -> FloatArray:
-    """`matrices⁻¹ vectors`, (m, d), of positive semi-definite (m, d, d); a singular one gives a huge result."""
+    """`matrices⁻¹ vectors`, (m, d), for positive semi-definite (m, d, d); a singular matrix gives a huge result."""
     usable = np.isfinite(matrices).all(axis=(1, 2), keepdims=True)
     ridge = _RIDGE * np.eye(matrices.shape[-1])
     solved = np.linalg.solve(np.where(usable, matrices, 0.0) + ridge, vectors[..., None])

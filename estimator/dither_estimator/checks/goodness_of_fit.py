@@ -1,10 +1,10 @@
-"""The misfit check: does the family hold at all, judged by answers that nobody has learnt.
+"""The goodness-of-fit check: whether the family fits at all, judged by answers that were held out.
 
-Two thresholds fit any two-parameter family, and p-values on answers that the posterior has learnt are not uniform. So
-an independent coin makes some respondents' questions *check questions*, at four points of the member that the posterior
-has in mind. Their answers have a count table of their own, and neither the posterior nor any question depends on it.
-Given θ and the questions they are therefore independent of the posterior, and replicates of them under posterior draws
-have, over the prior, exactly their law.
+Two thresholds fit any two-parameter family, and p-values from answers that the posterior has learnt are not uniform.
+Therefore an independent coin gives some respondents a *check question*, at one of four points of the posterior's mean
+member. The answers are counted in a table of their own, on which neither the posterior nor any question depends. Given
+θ and the questions they are thus independent of the posterior, and replicates under posterior draws have, averaged over
+the prior, exactly the same distribution.
 """
 
 import math
@@ -26,48 +26,50 @@ from dither_estimator.particles.moments import weighted_mean
 __all__ = ["Look", "MisfitCheck", "check_questions", "misfit_p_value", "misfit_report"]
 
 _ALPHA = 0.05
+"""The false-alarm rate over all looks."""
 _POINTS = np.array([-1.5, -0.3, 0.3, 1.5])
-"""Where check questions are asked, as standard normal quantiles."""
+"""Standard normal quantiles at which check questions are asked."""
 _REPLICATES = 999
-_RIM = 1e-12
-_BLOCK = 1 << 18
+_MIN_PROBABILITY = 1e-12
+_BLOCK_SIZE = 1 << 18
+"""The most probabilities that are computed at once."""
 
 
 @dataclass(frozen=True)
 class Look:
-    """One look at the check answers. Made once and never again."""
+    """One interim look at the check answers, made once."""
 
     planned: int
-    """The number of check answers at which it was due."""
+    """The number of check answers at which the look was due."""
     check_answers: int
-    """How many there were when it was made."""
+    """The number of check answers when the look was made."""
     answers: int
-    """How many others had been learnt by then."""
+    """The number of other answers that had been learnt by then."""
     p_value: float
 
 
 @dataclass(frozen=True)
 class MisfitCheck:
-    """How often, and when: fixed before the first answer."""
+    """How many respondents get check questions and when to look; fixed before the first answer."""
 
     share: float
-    """The chance that a respondent gets a check question, above 0 and at most 0.5."""
+    """The probability that a respondent gets a check question, above 0 and at most 0.5."""
     looks: tuple[int, ...]
-    """The numbers of check answers at which to look, increasing."""
+    """The increasing numbers of check answers at which to look."""
 
     @property
     def alpha(self) -> float:
-        """The false-alarm rate of one look; over all of them it is at most 5% (Bonferroni)."""
+        """The false-alarm rate of one look; over all looks it is at most 5% (Bonferroni)."""
         return _ALPHA / len(self.looks)
 
     def due(self, check_answers: int, made: Sequence[Look]) -> int | None:
-        """The look that is to be made at so many check answers: of those passed by since the last one, the last."""
+        """The look to make now: the last one due since the previous look, or None."""
         last = made[-1].planned if made else 0
         return max((look for look in self.looks if last < look <= check_answers), default=None)
 
 
 def misfit_report(check: MisfitCheck, family: Family, check_answers: int, made: Sequence[Look]) -> Misfit:
-    """What is told of the check: an alarm is a p-value of at most `alpha` at any look."""
+    """What is published about the check. An alarm is a p-value of at most `alpha` at any look."""
     last = made[-1].planned if made else 0
     return Misfit(
         family=family.name,
@@ -85,12 +87,12 @@ def check_questions(
     one_level: Query,
     transform: Transform,
 ) -> tuple[Query, ...]:
-    """The check questions, equally likely ones, given particles: `theta` (n, d) and `weights` (n,), which sum to 1.
+    """The check questions, all equally likely, for particles `theta` (n, d) with normalised `weights` (n,).
 
-    Each is `one_level` on an interval of its own: thresholds at the quantiles Φ(z), z = ±0.3 and ±1.5, of the
-    posterior's mean member: `m + z s` for the normal. They are rounded to about a tenth of the scale, so that there are
-    few; those of whole numbers lie halfway between two.
-    Those that floating point cannot hold are left out.
+    Each is `one_level` on an interval of its own, with its threshold at a quantile Φ(z), z = ±0.3 or ±1.5, of the
+    posterior's mean member: `m + z s` for the normal. Thresholds are rounded to about a tenth of the scale, so that
+    there are few distinct questions; for integer values they lie halfway between two. Thresholds that floating point
+    cannot represent are left out.
     """
     member = _mean_member(family, theta, weights)
     *cuts, low, high = family.quantiles(member[None], ndtr([*_POINTS, -1.0, 1.0]))[0].tolist()
@@ -106,17 +108,17 @@ def check_questions(
 def misfit_p_value(
     rng: np.random.Generator, family: Family, theta: FloatArray, weights: FloatArray, counts: Counts
 ) -> float:
-    """The rank, of 1,000, of the check answers' misfit among replicates under 999 draws from the posterior.
+    """The p-value: the rank of the check answers' misfit among replicates under 999 draws from the posterior.
 
-    `theta` (n, d) and normalised `weights` (n,) are the posterior of the other answers, `counts` those of check
-    questions. `T = Σ_z (Σ (y - p̄))² / Σ p̄ (1 - p̄)`, the inner sums over the answers `y` to questions near z, p̄ the
-    posterior mean of the probability of 1. At which z a question was issued is not kept, so it counts for the z that
-    is nearest to it under this posterior; as replicates count for the same one, the p-value is uniform on
-    1/1000, …, 1 all the same. Ties are broken at random. Raises `ValueError` if there are no answers, or a question is
-    none of the check's.
+    `theta` (n, d) and normalised `weights` (n,) are the posterior given the other answers; `counts` are those of check
+    questions. The statistic is `T = Σ_z (Σ (y - p̄))² / Σ p̄ (1 - p̄)`, where the inner sums run over the answers `y`
+    to questions near z and p̄ is the posterior mean of the probability of 1. The z for which a question was issued is
+    not stored, so a question counts for the nearest z under this posterior. Replicates count for the same z, so the
+    p-value is still uniform on 1/1000, …, 1. Ties are broken at random. Raises `ValueError` if there are no answers or
+    if a question is not a check question.
     """
     if not total_answers(counts) or any(query.n_answers != 2 for query in counts):
-        raise ValueError("the misfit check needs answers to questions with two answers")
+        raise ValueError("the goodness-of-fit check needs answers to questions with two answers")
     queries = tuple(counts)
     totals = np.array([counts[query].sum() for query in queries])
     expected = _mean_probabilities(family, theta, weights, queries)
@@ -132,9 +134,9 @@ def misfit_p_value(
 def _misfit(
     ones: npt.NDArray[np.int64], totals: npt.NDArray[np.int64], expected: FloatArray, near: npt.NDArray[np.bool_]
 ) -> FloatArray:
-    """T, shape (n,), of answers of 1 to q questions, shape (n, q); `near` (z, q) says which are near which z."""
+    """T, shape (n,), for the numbers `ones` (n, q) of answers 1; `near` (z, q) says which question is near which z."""
     variances = near @ (totals * expected * (1 - expected))
-    # Whole numbers are added before anything is subtracted, so that equal answers have equal T to the last digit.
+    # Integers are summed before anything is subtracted, so that equal answers have exactly equal T.
     excess = ones @ near.T.astype(np.int64) - near @ (totals * expected)
     asked = variances > 0
     return (excess[:, asked] ** 2 / variances[asked]).sum(axis=1)
@@ -152,13 +154,13 @@ def _rounded(family: Family, cut: float, scale: float) -> float:
         return math.floor(cut / step) * step + 0.5
     if family.location_scale:
         return round(cut / step) * step
-    return float(rounded(np.array(cut), np.array(step)))  # finer close to 0: a cut at the very end asks nothing
+    return float(rounded(np.array(cut), np.array(step)))  # finer close to 0, where a cut at the end would tell nothing
 
 
 def _nearest(family: Family, member: FloatArray, queries: Sequence[Query]) -> npt.NDArray[np.bool_]:
-    """Which of the points each query is nearest to under `member`, shape (z, q)."""
+    """Which of the points is nearest to each query under `member`, shape (z, q)."""
     below = family.cdf(member[None], np.array([query.edges[0] for query in queries]))[0]
-    distance = np.abs(ndtri(np.clip(below, _RIM, 1 - _RIM)) - _POINTS[:, None])
+    distance = np.abs(ndtri(np.clip(below, _MIN_PROBABILITY, 1 - _MIN_PROBABILITY)) - _POINTS[:, None])
     return np.arange(len(_POINTS))[:, None] == distance.argmin(axis=0)
 
 
@@ -167,14 +169,14 @@ def _probabilities(family: Family, theta: FloatArray, queries: Sequence[Query]) 
     probabilities = np.empty((len(theta), len(queries)))
     for group in group_queries(queries):
         probabilities[:, list(group.indices)] = group.probabilities(family, theta)[:, 1]
-    return np.clip(probabilities, _RIM, 1 - _RIM, out=probabilities)
+    return np.clip(probabilities, _MIN_PROBABILITY, 1 - _MIN_PROBABILITY, out=probabilities)
 
 
 def _mean_probabilities(family: Family, theta: FloatArray, weights: FloatArray, queries: Sequence[Query]) -> FloatArray:
     """The posterior mean of `P(1 | θ, query)`, shape (q,)."""
-    size = max(1, _BLOCK // len(queries))
+    size = max(1, _BLOCK_SIZE // len(queries))
     parts = [
         weights[start : start + size] @ _probabilities(family, theta[start : start + size], queries)
         for start in range(0, len(theta), size)
     ]
-    return np.clip(np.sum(parts, axis=0), _RIM, 1 - _RIM)
+    return np.clip(np.sum(parts, axis=0), _MIN_PROBABILITY, 1 - _MIN_PROBABILITY)

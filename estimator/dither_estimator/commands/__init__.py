@@ -1,4 +1,5 @@
-"""The estimator's commands of `dither`, found through the entry points of the group `dither.commands`.
+"""The estimator's `dither` commands, found through the entry points of the group `dither.commands`.
 
-May import: `design`, `dither_client`, `families`, `learning`, `likelihood`, `mechanisms`, `planning`, `specification`.
+May import: `design`, `dither_client`, `families`, `learning`, `likelihood`, `mechanisms`, `nonparametric`, `planning`,
+`specification`.
 """

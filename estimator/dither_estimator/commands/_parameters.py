@@ -1,4 +1,4 @@
-"""What commands take on the line of a family's parameters: `mu=50,sigma=3`."""
+"""Parsing of a family's parameters on the command line: `mu=50,sigma=3`."""
 
 from dither_estimator.design.design import DesignError
 from dither_estimator.families import Family
@@ -7,7 +7,7 @@ __all__ = ["parse_numbers", "parse_theta"]
 
 
 def parse_theta(text: str | None, family: Family) -> list[float]:
-    """The member that `mu=50,sigma=3` names, in the order of the parameters; the standard one for None.
+    """The member written as `mu=50,sigma=3`, in the order of the parameters; the standard member for None.
 
     Raises `DesignError`.
     """
@@ -21,7 +21,7 @@ def parse_theta(text: str | None, family: Family) -> list[float]:
 
 
 def parse_numbers(text: str, allowed: str) -> dict[str, float]:
-    """The numbers of a text such as `mu=0.5,sigma=0.3` by their names. Raises `DesignError`, which says `allowed`."""
+    """Parse numbers by name, such as `mu=0.5,sigma=0.3`. Raises `DesignError` with the message `allowed`."""
     numbers: dict[str, float] = {}
     for part in text.split(","):
         name, _, number = (piece.strip() for piece in part.partition("="))

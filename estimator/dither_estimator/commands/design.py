@@ -10,6 +10,7 @@ from dither_client import Query
 from dither_client.commands._shared import Json, print_json, print_table, working
 from dither_client.mechanisms.epsilon import epsilon_text, wire_epsilon
 from dither_client.mechanisms.query import check_epsilon
+from dither_estimator.commands import _without_family as without_family
 from dither_estimator.commands._parameters import parse_theta
 from dither_estimator.design.advice import advice
 from dither_estimator.design.design import Design, DesignError, Mechanism, optimal_design
@@ -17,10 +18,13 @@ from dither_estimator.design.goal import parse_goal
 from dither_estimator.design.registry import MECHANISMS, STATING_RHO
 from dither_estimator.families import find_family
 from dither_estimator.mechanisms.lattice import on_interval
+from dither_estimator.specification.fields import NONPARAMETRIC
 
 __all__ = ["app"]
 
 app = typer.Typer(add_completion=False)
+
+_EITHER = "give either --epsilon or --rho"
 
 
 @app.command()
@@ -28,30 +32,70 @@ def design(
     epsilon: Annotated[
         str | None, typer.Option(help="The privacy of each answer, at most six decimals.", show_default=False)
     ] = None,
-    family: Annotated[str, typer.Option(help="The family of distributions.")] = "normal",
-    goal: Annotated[str, typer.Option(help="all, a parameter's name, or weights such as mu=1,sigma=2.")] = "all",
-    mechanism: Annotated[Mechanism, typer.Option(help="How answers are made private.")] = "laplace",
+    family: Annotated[str, typer.Option(help="The family of distributions, or nonparametric: none.")] = "normal",
+    goal: Annotated[
+        str,
+        typer.Option(
+            help="all, a parameter's name, weights such as mu=1,sigma=2, distribution, quantiles=0.5,0.9 or above=1000."
+        ),
+    ] = "all",
+    mechanism: Annotated[
+        Mechanism | None,
+        typer.Option(
+            help="How answers are made private.", show_default="laplace; without a family randomized_response"
+        ),
+    ] = None,
     rho: Annotated[
         str | None,
-        typer.Option(help="Of gaussian, instead of --epsilon: ρ of zero-concentrated privacy.", show_default=False),
+        typer.Option(help="For gaussian, instead of --epsilon: ρ of zero-concentrated privacy.", show_default=False),
     ] = None,
     levels: Annotated[
         int | None,
-        typer.Option(help="Levels of laplace or gaussian, cuts of randomized_response; chosen unless given."),
+        typer.Option(help="Levels of laplace or gaussian, cuts of randomized_response; the design chooses by default."),
     ] = None,
     theta: Annotated[
-        str | None, typer.Option(help="The member to design for, such as mu=50,sigma=3; the standard one unless given.")
+        str | None,
+        typer.Option(help="The member to design for, such as mu=50,sigma=3; the standard member by default."),
     ] = None,
+    data: without_family.Data = None,
+    column: without_family.Column = None,
+    population: without_family.Population = None,
+    transform: without_family.Scale = None,
+    minimum: without_family.Minimum = None,
+    maximum: without_family.Maximum = None,
+    atoms: without_family.Atoms = None,
+    respondents: without_family.Respondents = None,
     as_json: Json = False,
 ) -> None:
     """Find the mixture of questions that needs the fewest respondents, with its certificate.
 
-    The criterion weighs the variances of the parameters themselves in location-scale families (normal, laplace,
-    logistic, gumbel, student_t:DF), and of their logarithms, or the logit of a probability, in all others; the field
-    criterion_of says which. The variances shown are always those of the parameters themselves.
+    The criterion weights the variances of the parameters themselves in location-scale families (normal, laplace,
+    logistic, gumbel, student_t:DF), and in all others those of their logarithms, or of the logit of a probability; the
+    field criterion_of says which. The variances shown are always those of the parameters themselves.
+
+    A goal may also be about the population's distribution: its quantiles, the shares above some values, or all of it.
 
     For example: dither design --epsilon 1 --goal all --mechanism randomized_response
+
+    Without a family, it shows how near the questions that a collection asks after so many answers of a given population
+    come to the limit. The criterion is then the mean variance of the distribution function, times respondents.
+
+    For example: dither design --family nonparametric --goal distribution --epsilon 1 --data wages.csv --column wage
     """
+    people = without_family.PeopleOptions(data, column, population, transform, minimum, maximum, atoms, respondents)
+    if family == NONPARAMETRIC.name:
+        asked = {"epsilon": epsilon, "goal": goal, "mechanism": mechanism, "rho": rho, "levels": levels}
+        if (epsilon is None) == (rho is None):
+            raise DesignError(_EITHER)
+        with threadpool_limits(1, user_api="blas"), working("Looking for the best mechanism"):
+            certificate = without_family.certify(people, theta, asked)
+        if as_json:
+            print_json(certificate.to_json())
+        else:
+            without_family.print_certificate(certificate)
+        return
+    people.refuse()
+    mechanism = mechanism or "laplace"
     kind = find_family(family)
     member = parse_theta(theta, kind)
     privacy, zero_concentrated = _privacy(epsilon, rho, mechanism, levels)
@@ -68,14 +112,14 @@ def design(
 def _privacy(
     epsilon: str | None, rho: str | None, mechanism: Mechanism, levels: int | None
 ) -> tuple[Fraction, Fraction | None]:
-    """ε, and ρ if that is given in its place."""
+    """Return ε, and ρ if it is given instead."""
     if (epsilon is None) == (rho is None):
-        raise DesignError("give either --epsilon or --rho")
+        raise DesignError(_EITHER)
     if epsilon is not None:
         return check_epsilon(epsilon), None
     bounds = MECHANISMS[mechanism].rho_bounds
     if bounds is None:
-        raise DesignError(f"--rho goes with --mechanism {' or '.join(STATING_RHO)} alone: give --epsilon")
+        raise DesignError(f"--rho is for --mechanism {' or '.join(STATING_RHO)} only: give --epsilon")
     amount = wire_epsilon(rho or "", "rho")
     return check_epsilon(bounds.largest_epsilon(amount, levels)), amount
 
@@ -112,7 +156,7 @@ def _print_rho(found: Design) -> None:
 
 
 def _weighed(found: Design) -> str:
-    """What the criterion is, in words: `the variance of log shape + 2 × the variance of log scale`."""
+    """The criterion in words: `the variance of log shape + 2 × the variance of log scale`."""
     parts = [(f"{weight:g} × " if weight != 1 else "", name) for name, weight in found.criterion_of.items()]
     return " + ".join(f"{times}the variance of {name}" for times, name in parts)
 

@@ -8,10 +8,9 @@ from threadpoolctl import threadpool_limits
 
 from dither_client.commands._shared import Json, print_json, print_table, read_object, working
 from dither_client.mechanisms.epsilon import by_epsilon_lines
-from dither_client.posterior.comparison import comparison_lines
-from dither_client.posterior.posterior import poison_sentence
+from dither_client.posterior.sentences import comparison_lines, poison_lines, population_lines
 from dither_client.tables.counts import read_table
-from dither_estimator.learning.learner import Learner
+from dither_estimator.learning.learners import new_learner
 from dither_estimator.learning.summary import Posterior
 from dither_estimator.likelihood.institutions import members_of
 from dither_estimator.specification.specification import Specification, SpecificationError
@@ -38,7 +37,7 @@ def estimate(
     if transforms - {specification.transform}:
         raise SpecificationError(f"the table has queries whose transform is not {specification.transform}")
     with threadpool_limits(1, user_api="blas"), working("Learning the table"):
-        learner = Learner(specification, seed)
+        learner = new_learner(specification, seed)
         learner.learn_counts(table.queries)
         learner.learn_members(members_of(table.members))
         posterior = learner.posterior()
@@ -52,16 +51,30 @@ def _print(posterior: Posterior) -> None:
     rows = [
         (name, *(f"{x:.6g}" for x in (s.mean, s.sd, s.q05, s.q50, s.q95))) for name, s in posterior.parameters.items()
     ]
-    print_table(["", "mean", "sd", "5%", "50%", "95%"], rows)
+    if rows:
+        print_table(["", "mean", "sd", "5%", "50%", "95%"], rows)
+    described = posterior.described(posterior.reply())
+    if described.categories:
+        print_table(
+            ["category", "share", "sd", "5%", "50%", "95%"],
+            [
+                (name, *(f"{x:.4g}" for x in (s.mean, s.sd, s.q05, s.q50, s.q95)))
+                for name, s in described.categories.items()
+            ],
+        )
+    for line in population_lines(described.quantiles, described.distribution, described.atoms, described.above):
+        typer.echo(line)
     for line in by_epsilon_lines(posterior.answers_by_epsilon):
         typer.echo(line)
     if posterior.members:
         typer.echo(f"counts of {posterior.members:,} members of institutions")
+    evidence = "" if posterior.log_evidence is None else f"log evidence {posterior.log_evidence:.2f}; "
     typer.echo(
-        f"{posterior.answers:,} answers to {posterior.queries:,} queries; log evidence {posterior.log_evidence:.2f}; "
+        f"{posterior.answers:,} answers to {posterior.queries:,} queries; {evidence}"
         f"effective sample size {posterior.ess:.0f} of {posterior.particles:,}"
     )
     if posterior.comparison is not None:
         for line in comparison_lines(posterior.comparison.families, posterior.comparison.verdict):
             typer.echo(line)
-    typer.echo(poison_sentence(posterior.poison))
+    for line in poison_lines(posterior.poison):
+        typer.echo(line)

@@ -1,4 +1,4 @@
-"""Find how many respondents a precision needs, or which precision a number of them gives."""
+"""Find how many respondents a precision needs, or what precision a number of respondents gives."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -13,9 +13,14 @@ from dither_client.commands._shared import Json, fail, print_json, print_table, 
 from dither_client.mechanisms.epsilon import epsilon_text
 from dither_estimator.commands._parameters import parse_numbers, parse_theta
 from dither_estimator.design.design import DesignError, Mechanism
-from dither_estimator.families import Family
+from dither_estimator.design.goal import Goal
 from dither_estimator.planning.goal import cheapest_goal
-from dither_estimator.planning.precision import MAX_RESPONDENTS, precision_of_answers, precision_of_values
+from dither_estimator.planning.precision import (
+    MAX_RESPONDENTS,
+    precise_names,
+    precision_of_answers,
+    precision_of_values,
+)
 from dither_estimator.specification.specification import Specification
 
 __all__ = ["app"]
@@ -30,14 +35,15 @@ _BEST = "best"
 def plan(
     epsilon: Annotated[str, typer.Option(help="ε of one answer, or several such as 0.5,1,2,5: a row for each.")],
     sd: Annotated[
-        str | None, typer.Option(help="The posterior standard deviations to reach, such as mu=0.5,sigma=0.3.")
+        str | None,
+        typer.Option(help="The posterior standard deviations to reach, such as mu=0.5,sigma=0.3 or quantile_0.5=0.4."),
     ] = None,
     respondents: Annotated[
-        int | None, typer.Option(min=1, max=MAX_RESPONDENTS, help="How many there are, instead of --sd.")
+        int | None, typer.Option(min=1, max=MAX_RESPONDENTS, help="The number of respondents, instead of --sd.")
     ] = None,
     confidence: Annotated[
         float | None,
-        typer.Option(help="With which probability to reach it, 0.5 to 0.9999.", show_default="on average"),
+        typer.Option(help="The probability of reaching it, 0.5 to 0.9999.", show_default="on average"),
     ] = None,
     family: Annotated[str, typer.Option(help="The family of distributions.")] = "normal",
     theta: Annotated[
@@ -54,13 +60,16 @@ def plan(
     goal: Annotated[
         str,
         typer.Option(
-            help="The collection's goal: all, weights such as mu=1,sigma=0.1, or best: the cheapest for --sd."
+            help="The collection's goal: all, weights such as mu=1,sigma=0.1, distribution, quantiles=0.5, above=1000, "
+            "or best: the cheapest for --sd."
         ),
     ] = "all",
     mechanism: Annotated[Mechanism, typer.Option(help="How answers are made private.")] = "laplace",
     as_json: Json = False,
 ) -> None:
     """Find how many respondents bring the posterior's standard deviations down to --sd, or what --respondents give.
+
+    Beside the parameters, --sd may name what --goal asks for: quantile_0.5, above_1000, distribution.
 
     The figures are those of a collection with this family, --range, --goal and --mechanism, and the policy adaptive.
 
@@ -71,14 +80,14 @@ def plan(
     if confidence is not None and not _CONFIDENCES[0] <= confidence <= _CONFIDENCES[1]:
         fail(f"confidence must be from {_CONFIDENCES[0]} to {_CONFIDENCES[1]}", 2)
     if goal == _BEST and sd is None:
-        fail("goal best needs --sd: it is the goal with which that takes the fewest respondents", 2)
+        fail("goal best needs --sd: best is the goal that reaches it with the fewest respondents", 2)
     fields: dict[str, object] = {"family": family, "transform": transform, "mechanism": mechanism}
     fields["goal"] = "all" if goal == _BEST else goal
     if value_range is not None:
         fields["range"] = value_range.split(",")
     specs = [Specification.from_json({**fields, "epsilon": text.strip()}) for text in epsilon.split(",")]
     member = parse_theta(theta, specs[0].family)
-    targets = None if sd is None else _parse_targets(sd, specs[0].family)
+    targets = None if sd is None else _parse_targets(sd, precise_names(specs[0]))
     with threadpool_limits(1, user_api="blas"), working("Finding how many it takes"):
         if goal == _BEST and targets is not None:
             specs = [replace(spec, goal=cheapest_goal(spec, member, targets, confidence)) for spec in specs]
@@ -86,13 +95,13 @@ def plan(
     if as_json:
         print_json(rows[0] if len(rows) == 1 else {"rows": rows})
     else:
-        _print(rows, confidence)
+        _print(rows, [spec.goal for spec in specs], confidence)
 
 
-def _parse_targets(text: str, family: Family) -> dict[str, float]:
-    allowed = f"sd must be such as {family.names[0]}=0.5, a number above 0 for any of {', '.join(family.names)}"
+def _parse_targets(text: str, names: Sequence[str]) -> dict[str, float]:
+    allowed = f"sd must be such as {names[0]}=0.5, a number above 0 for any of {', '.join(names)}"
     targets = parse_numbers(text, allowed)
-    if not set(targets) <= set(family.names) or not all(0 < target < math.inf for target in targets.values()):
+    if not set(targets) <= set(names) or not all(0 < target < math.inf for target in targets.values()):
         raise DesignError(allowed)
     return targets
 
@@ -104,13 +113,14 @@ def _row(
     respondents: int | None,
     confidence: float | None,
 ) -> dict[str, Any]:
-    answers, values = precision_of_answers(spec, theta), precision_of_values(spec.family, theta)
+    answers, values = precision_of_answers(spec, theta), precision_of_values(spec.family, theta, spec.goal)
     number = respondents or answers.respondents(targets or {}, confidence)
     sds = answers.sd(number, confidence)
-    known = {name: sd for name, sd in sds.items() if sd is not None}
+    wanted = precise_names(spec)[0 if spec.goal.of_parameters else len(spec.family.names) :]
+    known = {name: sd for name in wanted if (sd := sds[name]) is not None}
     if not known:
         raise DesignError(
-            f"{number:,} respondents are too few at epsilon {epsilon_text(spec.epsilon)} to say how precise they are; "
+            f"{number:,} respondents are too few at epsilon {epsilon_text(spec.epsilon)} to predict a precision; "
             f"give at least {answers.least:,}"
         )
     without = values.respondents(targets or known, confidence)
@@ -121,11 +131,11 @@ def _row(
         "price_of_privacy": number / without,
         "sd": sds,
         "mechanism": spec.mechanism,
-        "goal": dict(spec.goal.weights),
+        "goal": spec.goal.to_json(),
     }
 
 
-def _print(rows: Sequence[Mapping[str, Any]], confidence: float | None) -> None:
+def _print(rows: Sequence[Mapping[str, Any]], goals: Sequence[Goal], confidence: float | None) -> None:
     names = list(rows[0]["sd"])
     print_table(
         ["ε", "respondents", "without privacy", "price", *(f"sd of {name}" for name in names)],
@@ -140,14 +150,13 @@ def _print(rows: Sequence[Mapping[str, Any]], confidence: float | None) -> None:
             for row in rows
         ],
     )
-    goals: dict[str, list[str]] = {}
-    for row in rows:
-        goal = ",".join(f"{name}={weight:g}" for name, weight in row["goal"].items())
-        goals.setdefault(goal, []).append(epsilon_text(row["epsilon"]))
+    by_goal: dict[str, list[str]] = {}
+    for row, goal in zip(rows, goals, strict=True):
+        by_goal.setdefault(str(goal), []).append(epsilon_text(row["epsilon"]))
     reached = "on average" if confidence is None else f"with probability {confidence:g}"
     typer.echo(
-        f"\nposterior standard deviations reached {reached}; price: respondents for each one without privacy\n"
+        f"\nposterior standard deviations reached {reached}; price: respondents per respondent without privacy\n"
         f"mechanism {rows[0]['mechanism']}"
     )
-    for goal, epsilons in goals.items():
-        typer.echo(f"goal {goal}" + (f" at ε = {', '.join(epsilons)}" if len(goals) > 1 else ""))
+    for text, epsilons in by_goal.items():
+        typer.echo(f"goal {text}" + (f" at ε = {', '.join(epsilons)}" if len(by_goal) > 1 else ""))

@@ -1,4 +1,4 @@
-"""One line on what the best of the other mechanisms would save or cost."""
+"""Advice: what the best of the other mechanisms would save or cost, in one line."""
 
 from dither_client import InvalidQuery
 from dither_estimator.design.design import Design, DesignError, optimal_design
@@ -6,24 +6,24 @@ from dither_estimator.design.registry import MECHANISMS, Mechanism
 
 __all__ = ["advice", "other_mechanism"]
 
-_ALIKE = 1.005
-"""Criteria that differ by less than this factor are told as equal."""
+_EQUAL_WITHIN = 1.005
+"""Criteria that differ by less than this factor count as equal."""
 
 
 def other_mechanism(design: Design) -> Design | None:
-    """The best design of another mechanism for the same member, ε and goal, its levels or cells free.
+    """The best design of another mechanism for the same member, ε and goal, with its levels or cells free.
 
-    Of mechanisms that are alike, the one that comes first in `MECHANISMS`, the simpler one. None if no other has a
+    Among nearly equal mechanisms, the first in `MECHANISMS`, which is the simplest. None if no other mechanism has a
     design there.
     """
     others = [mechanism for mechanism in MECHANISMS if mechanism != design.mechanism]
     designs = [found for other in others if (found := _design(design, other)) is not None]
-    enough = _ALIKE * min((other.criterion for other in designs), default=0.0)
+    enough = _EQUAL_WITHIN * min((other.criterion for other in designs), default=0.0)
     return next((other for other in designs if other.criterion <= enough), None)
 
 
 def _design(design: Design, mechanism: Mechanism) -> Design | None:
-    """None where the mechanism has none, as `gaussian` at the smallest ε."""
+    """The design of a mechanism; None if there is none, as for `gaussian` at the smallest ε."""
     try:
         return optimal_design(
             design.family, design.theta, mechanism, design.epsilon, design.goal, transform=design.transform
@@ -33,7 +33,7 @@ def _design(design: Design, mechanism: Mechanism) -> Design | None:
 
 
 def advice(design: Design) -> str | None:
-    """How many respondents the best other mechanism would need for the same precision, compared with this design.
+    """How many respondents the best other mechanism needs for the same precision, relative to this design.
 
     None if no other mechanism has a design there.
     """
@@ -43,7 +43,7 @@ def advice(design: Design) -> str | None:
     ratio = other.criterion / design.criterion
     if ratio < 0.995:
         amount = f"{1 - ratio:.0%} fewer respondents"
-    elif ratio < _ALIKE:
+    elif ratio < _EQUAL_WITHIN:
         amount = "as many respondents"
     elif ratio < 2:
         amount = f"{ratio - 1:.0%} more respondents"

@@ -1,4 +1,4 @@
-"""What a design is made of: atoms, queries in the coordinates of one member and without their ε."""
+"""Atoms, of which designs consist: queries in the coordinates of one member, without their ε."""
 
 import math
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ __all__ = ["Atom"]
 
 @dataclass(frozen=True, order=True)
 class Atom:
-    """A query without its ε: `shape` is its number of levels or of cuts, `position` its coordinates, increasing."""
+    """A query without its ε: `shape` is its number of levels or of cuts, `position` its increasing coordinates."""
 
     shape: int
     position: tuple[float, ...]
@@ -18,11 +18,11 @@ class Atom:
         return Atom(self.shape, tuple(2 * centre - x for x in reversed(self.position)))
 
     def moved(self, location: float, scale: float) -> "Atom":
-        """The atom in other units."""
+        """The atom after a change of location and scale."""
         return Atom(self.shape, tuple(location + scale * x for x in self.position))
 
     def distance(self, other: "Atom") -> float:
-        """The largest difference of two coordinates; infinite between shapes."""
+        """The largest difference between coordinates; infinite if the shapes differ."""
         if self.shape != other.shape:
             return math.inf
         return max(abs(x - y) for x, y in zip(self.position, other.position, strict=True))

@@ -1,4 +1,4 @@
-"""What the solver has to know of a mechanism: which queries there are, and which is the best for given weights."""
+"""What the solver needs to know about a mechanism: its queries, and the best of them for given weights."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -13,30 +13,30 @@ __all__ = ["Candidates", "HasCandidates", "Questions"]
 
 
 class Questions(Protocol):
-    """What a design needs once it is found."""
+    """What is needed of candidates once a design is found."""
 
     def query(self, atom: Atom, transform: Transform) -> Query:
-        """The query that an atom stands for."""
+        """The query that an atom represents."""
 
 
 class Candidates(Questions, Protocol):
-    """All queries of one mechanism at one ε for one member, of the allowed shapes."""
+    """All queries of one mechanism with the allowed shapes, at one ε, for one member."""
 
     @property
     def member(self) -> Member:
-        """The member that the queries are for."""
+        """The member for which the queries are."""
 
     @property
     def shapes(self) -> tuple[int, ...]:
         """The allowed shapes, increasing."""
 
     def seeds(self, most: int) -> list[Atom]:
-        """A few atoms of shapes up to `most` whose mixture is regular, to start from."""
+        """A few atoms of shapes up to `most`, with a regular mixture, from which to start."""
 
     def best(self, slope: FloatArray, most: int) -> list[tuple[float, Atom]]:
-        """The largest `tr(W F)` and its atom, then those of other shapes that come near it, in falling order.
+        """The largest `tr(W F)` with its atom, then near-best atoms of other shapes, in decreasing order.
 
-        `slope`: `W`, shape (d, d), positive semi-definite. `most`: the largest shape allowed.
+        `slope` is `W`, shape (d, d), positive semi-definite; `most` is the largest shape allowed.
         """
 
     def informations(self, atoms: Sequence[Atom]) -> FloatArray:
@@ -47,4 +47,4 @@ class HasCandidates(Protocol):
     """A mechanism whose designs are mixtures. Hashable."""
 
     def candidates(self, member: Member, epsilon: Fraction, levels: int | None, rho: Fraction | None) -> Candidates:
-        """Every query, of `levels` levels and at `rho` if given."""
+        """Every query with `levels` levels, if given, and ρ, if given."""

@@ -1,8 +1,8 @@
 """The convex part of a design: the best weights on given queries, and what their information is worth.
 
 A mixture that asks query `i` with probability `w_i` has information `M = Σ w_i F_i` per respondent. A design minimises
-the weighted sum of variances `φ(M) = Σ_j g_j (M⁻¹)_jj = tr(G M⁻¹)`, which is convex in `w` (A-optimality; the
-c-optimality of one parameter is its limit). With `W = M⁻¹ G M⁻¹`, the derivative towards a query with information `F`
+the goal's variances `φ(M) = tr(G M⁻¹)`, which is convex in `w` (A-optimality; the c-optimality of one parameter, or of
+one function of them, is its limit). With `W = M⁻¹ G M⁻¹`, the derivative towards a query with information `F`
 is `φ - tr(W F)`, so a design is optimal exactly if no query has `tr(W F) > φ` (the general equivalence theorem: Kiefer
 & Wolfowitz 1960; Pukelsheim, Optimal Design of Experiments, chapter 7).
 """
@@ -10,8 +10,8 @@ is `φ - tr(W F)`, so a design is optimal exactly if no query has `tr(W F) > φ`
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
+from dither_estimator.design.interior_point import Factorised, centre, longest_step
 from dither_estimator.families import FloatArray
 
 __all__ = ["Criterion", "best_weights", "minimise", "mix"]
@@ -19,7 +19,7 @@ __all__ = ["Criterion", "best_weights", "minimise", "mix"]
 _RIDGE = 1e-7
 _STEPS = 60
 _TOLERANCE = 1e-9
-_JITTER = 1e-14
+_STEP_SHARE = 0.99
 _POLISHES = 30
 _LEVEL = 2e-7
 """By so little may a query's slope be above the mean, relatively."""
@@ -29,34 +29,32 @@ _LEVEL = 2e-7
 class Criterion:
     """`φ` with a ridge, `tr(G (M + δR)⁻¹)`: finite for singular `M`, and never above `φ(M)`.
 
-    `weights`: the diagonal of G, shape (d,). `ridge`: `δR`, shape (d, d), positive definite.
+    `aim`: G, shape (d, d), positive semi-definite. `ridge`: `δR`, shape (d, d), positive definite.
     """
 
-    weights: FloatArray
+    aim: FloatArray
     ridge: FloatArray
 
     @classmethod
-    def of(cls, weights: FloatArray, informations: FloatArray) -> "Criterion":
+    def of(cls, aim: FloatArray, informations: FloatArray) -> "Criterion":
         """The criterion whose ridge is a tiny share of the mean of `informations` (n, d, d), which must be regular."""
-        return cls(weights, _RIDGE * informations.mean(axis=0))
+        return cls(aim, _RIDGE * informations.mean(axis=0))
 
     def value(self, matrix: FloatArray) -> float:
         """`φ` at the information `M` (d, d)."""
-        return float(np.diag(self._inverse(matrix)) @ self.weights)
+        return float(np.sum(self._inverse(matrix) * self.aim))
 
     def slope(self, matrix: FloatArray) -> FloatArray:
         """`W = M⁻¹ G M⁻¹` (d, d): minus the derivative of `φ` at `M`."""
         inverse = self._inverse(matrix)
-        slope: FloatArray = (inverse * self.weights) @ inverse
-        return slope
+        return np.asarray(inverse @ self.aim @ inverse)
 
     def curvature(self, matrix: FloatArray) -> FloatArray:
         """`K` (d², k) with `vec(E)ᵀ K Kᵀ vec(E)` the second derivative of `φ` at `M` along a symmetric `E`."""
         inverse, slope = self._inverse(matrix), self.slope(matrix)
         values, vectors = np.linalg.eigh(np.kron(slope, inverse) + np.kron(inverse, slope))
         used = values > 1e-14 * values[-1]
-        root: FloatArray = vectors[:, used] * np.sqrt(values[used])
-        return root
+        return vectors[:, used] * np.sqrt(values[used])
 
     def bound(self, matrix: FloatArray, best: float) -> float:
         """What no mixture can go below, if `best` is the largest `tr(W F)` of any query, with `W` the slope at `M`.
@@ -69,14 +67,12 @@ class Criterion:
         total = matrix + self.ridge
         scale = 1.0 / np.sqrt(np.diag(total))
         scales = np.outer(scale, scale)
-        inverse: FloatArray = np.linalg.inv(total * scales) * scales
-        return inverse
+        return np.linalg.inv(total * scales) * scales
 
 
 def mix(weights: FloatArray, informations: FloatArray) -> FloatArray:
     """`Σ w_i F_i` (d, d)."""
-    matrix: FloatArray = np.tensordot(weights, informations, 1)
-    return matrix
+    return np.tensordot(weights, informations, 1)
 
 
 def best_weights(criterion: Criterion, informations: FloatArray) -> FloatArray:
@@ -85,7 +81,7 @@ def best_weights(criterion: Criterion, informations: FloatArray) -> FloatArray:
     Queries that the optimum leaves out keep weights near 0.
     """
     n = len(informations)
-    weights, _ = minimise(criterion, informations, np.ones((1, n)), np.full(n, 1.0 / n), _TOLERANCE)
+    weights = minimise(criterion, informations, np.ones((1, n)), np.full(n, 1.0 / n), _TOLERANCE)
     return _polished(criterion, informations, weights / weights.sum())
 
 
@@ -106,31 +102,31 @@ def _polished(criterion: Criterion, informations: FloatArray, weights: FloatArra
 
 def minimise(
     criterion: Criterion, informations: FloatArray, constraints: FloatArray, start: FloatArray, tolerance: float
-) -> tuple[FloatArray, FloatArray]:
-    """The `w ≥ 0` that minimise the criterion of `Σ w_i F_i` subject to `A w = A start`, and the multipliers of that.
+) -> FloatArray:
+    """The `w ≥ 0` (n,) that minimise the criterion of `Σ w_i F_i` subject to `A w = A start`.
 
     `informations`: shape (n, d, d). `constraints`: `A`, shape (m, n). `start`: positive, shape (n,). `tolerance`: the
-    relative gap to stop at. Mehrotra's predictor and corrector (Nocedal & Wright, algorithm 14.3); as the criterion's
-    second derivative has rank `d²` at most, a step solves `m + d²` equations, however many weights there are.
-    Returns `w` (n,) and `λ` (m,) with `Aᵀ λ ≥ tr(W F)`, up to the tolerance.
+    relative gap to stop at. As the criterion's second derivative has rank `d²` at most, a step solves `m + d²`
+    equations, however many weights there are.
     """
     weights, vectors = start, informations.reshape(len(start), -1)
     slack = criterion.value(mix(weights, informations)) / (len(start) * weights)
-    multipliers = np.zeros(len(constraints))
     for _ in range(_STEPS):
         matrix = mix(weights, informations)
-        complementarity = float(weights @ slack) / len(weights)
-        if complementarity * len(weights) < tolerance * criterion.value(matrix):
+        mean = float(weights @ slack) / len(weights)
+        if mean * len(weights) < tolerance * criterion.value(matrix):
             break
         rows = np.concatenate([constraints, (vectors @ criterion.curvature(matrix)).T])
         newton = _Newton.of(weights, slack, vectors @ criterion.slope(matrix).ravel(), rows, len(constraints))
-        step, slack_step, _ = newton.towards(np.zeros_like(weights))
-        reached = float((weights + _room(weights, step) * step) @ (slack + _room(slack, slack_step) * slack_step))
-        centre = complementarity * min(1.0, reached / (complementarity * len(weights))) ** 3
-        step, slack_step, multipliers = newton.towards(centre - step * slack_step)
-        weights = weights + _room(weights, step) * step
-        slack = slack + _room(slack, slack_step) * slack_step
-    return weights, multipliers
+        step, slack_step = newton.towards(np.zeros_like(weights))
+        left = float(_moved(weights, step) @ _moved(slack, slack_step)) / (mean * len(weights))
+        step, slack_step = newton.towards(centre(mean, left) - step * slack_step)
+        weights, slack = _moved(weights, step), _moved(slack, slack_step)
+    return weights
+
+
+def _moved(position: FloatArray, step: FloatArray) -> FloatArray:
+    return position + longest_step(position, step, _STEP_SHARE) * step
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,29 +138,17 @@ class _Newton:
     gains: FloatArray
     rows: FloatArray
     """Constraints, then roots of the second derivative, shape (m + k, n)."""
-    constraints: int
-    scale: FloatArray
-    factor: tuple[FloatArray, bool]
+    system: Factorised
 
     @classmethod
     def of(cls, weights: FloatArray, slack: FloatArray, gains: FloatArray, rows: FloatArray, m: int) -> "_Newton":
         system = (rows * (weights / slack)) @ rows.T
         system[range(m, len(rows)), range(m, len(rows))] += 1.0
-        diagonal = np.diag(system)
-        scale = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-        factor = cho_factor(system * np.outer(scale, scale) + _JITTER * np.eye(len(rows)))
-        return cls(weights, slack, gains, rows, m, scale, factor)
+        return cls(weights, slack, gains, rows, Factorised.of(system))
 
-    def towards(self, products: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Steps of weights and slack after which, to first order, `w s` equals `products`; and the multipliers."""
+    def towards(self, products: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Steps of weights and slack after which, to first order, `w s` equals `products`."""
         pull = self.gains + products / self.weights
         ratio = self.weights / self.slack
-        solved = self.scale * cho_solve(self.factor, self.scale * (self.rows @ (ratio * pull)))
-        step = ratio * (pull - solved @ self.rows)
-        return step, products / self.weights - self.slack - step / ratio, solved[: self.constraints]
-
-
-def _room(position: FloatArray, step: FloatArray) -> float:
-    """The longest step, at most 1, that keeps `position` positive."""
-    falling = step < 0
-    return min(1.0, 0.99 * float((-position[falling] / step[falling]).min())) if falling.any() else 1.0
+        step = ratio * (pull - self.system.solve(self.rows @ (ratio * pull)) @ self.rows)
+        return step, products / self.weights - self.slack - step / ratio

@@ -6,17 +6,17 @@ columns vary by at most `e^ε`: `e^-ε q_k ≤ Q[x, k] ≤ q_k`. The programme i
 subject to `max_S Σ_x S_x (V_kx - λ_x) ≤ 0` for each `k`, over all `S` in `{e^-ε, 1}^n`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
+from dither_estimator.design.interior_point import Factorised, centre, longest_step
 from dither_estimator.families import FloatArray
 
 __all__ = ["least_prices"]
 
 _STEPS = 80
-_JITTER = 1e-14
+_STEP_SHARE = 0.995
 
 
 def least_prices(
@@ -25,8 +25,8 @@ def least_prices(
     """The prices `λ` (n,) that solve the dual; `q` (K,) and `r` (K, n) of the best channel, `Q = low q + (1 - low) r`.
 
     `values`: `V`, shape (K, n), of order 1 / n. `fold`: shape (n, m), which of m prices a cell has, 1 or 0 (mirrored
-    cells share one). `low`: `e^-ε`. `tolerance`: of `Σ λ`. Mehrotra's predictor and corrector (Nocedal & Wright,
-    algorithm 14.3) with `0 ≤ r ≤ q`; everything but the m prices is eliminated, so a step takes `K n m` operations.
+    cells share one). `low`: `e^-ε`. `tolerance`: of `Σ λ`. An interior-point method with
+    `0 ≤ r ≤ q`; everything but the m prices is eliminated, so a step takes `K n m` operations.
     """
     point = _Point.start(values, fold, low)
     for _ in range(_STEPS):
@@ -34,10 +34,9 @@ def least_prices(
             break
         equations = _Equations.of(point)
         ahead = equations.step(0.0, 0.0)
-        primal, dual = point.reach(ahead)
-        moved = point.moved(ahead, primal, dual)
-        centre = point.gap / (2 * values.size) * min(1.0, moved.gap / point.gap) ** 3
-        step = equations.step(centre - ahead.r * ahead.u, centre - ahead.s * ahead.v)
+        left = point.moved(ahead, *point.reach(ahead)).gap / point.gap
+        target = centre(point.gap / (2 * values.size), left)
+        step = equations.step(target - ahead.r * ahead.u, target - ahead.s * ahead.v)
         point = point.moved(step, *point.reach(step))
     return fold @ point.prices, point.q, point.r
 
@@ -92,27 +91,24 @@ class _Point:
     @property
     def imbalance(self) -> FloatArray:
         """What `low Σ_x (V - λ) + Σ_x v`, shape (K,), is short of 0."""
-        short: FloatArray = -(self.low * self.surplus.sum(axis=1) + self.v.sum(axis=1))
-        return short
+        return -(self.low * self.surplus.sum(axis=1) + self.v.sum(axis=1))
 
     def reach(self, step: _Step) -> tuple[float, float]:
         """The longest steps, at most 1, that keep the channel's part and the multipliers' part positive."""
         return (
-            min(_room(self.r, step.r), _room(self.s, step.s)),
-            min(_room(self.u, step.u), _room(self.v, step.v)),
+            min(_longest(self.r, step.r), _longest(self.s, step.s)),
+            min(_longest(self.u, step.u), _longest(self.v, step.v)),
         )
 
     def moved(self, step: _Step, primal: float, dual: float) -> "_Point":
         """The point after a step of these two lengths."""
-        return _Point(
-            self.values,
-            self.fold,
-            self.low,
-            self.prices + dual * step.prices,
-            self.q + primal * step.q,
-            self.r + primal * step.r,
-            self.u + dual * step.u,
-            self.v + dual * step.v,
+        return replace(
+            self,
+            prices=self.prices + dual * step.prices,
+            q=self.q + primal * step.q,
+            r=self.r + primal * step.r,
+            u=self.u + dual * step.u,
+            v=self.v + dual * step.v,
         )
 
 
@@ -129,8 +125,7 @@ class _Equations:
     """How `q_k` answers to pressure on it, inverted, shape (K,)."""
     supply: FloatArray
     """`Q` gained in each price's cells by a unit of `q_k`, shape (K, m)."""
-    scale: FloatArray
-    factor: tuple[FloatArray, bool]
+    system: Factorised
 
     @classmethod
     def of(cls, point: _Point) -> "_Equations":
@@ -142,9 +137,7 @@ class _Equations:
         supply = (point.low + high * share) @ point.fold
         system = (supply / weight[:, np.newaxis]).T @ supply
         system += np.diag(high**2 * ((1.0 / curb).sum(axis=0) @ point.fold))
-        scale = 1.0 / np.sqrt(np.diag(system))
-        factor = cho_factor(system * np.outer(scale, scale) + _JITTER * np.eye(len(scale)))
-        return cls(point, curb, share, weight, supply, scale, factor)
+        return cls(point, curb, share, weight, supply, Factorised.of(system))
 
     def step(self, lower: FloatArray | float, upper: FloatArray | float) -> _Step:
         """The step after which, to first order, `u r = lower` and `v s = upper`."""
@@ -154,14 +147,12 @@ class _Equations:
         push = (self.share * pull + upper_pull).sum(axis=1) - p.imbalance
         short = p.fold.sum(axis=0) - p.fold.T @ (p.low * p.q.sum() + high * p.r.sum(axis=0))
         right = self.supply.T @ (push / self.weight) + high * ((pull / self.curb).sum(axis=0) @ p.fold) - short
-        prices = self.scale * cho_solve(self.factor, self.scale * right)
+        prices = self.system.solve(right)
         q = (push - self.supply @ prices) / self.weight
         r = self.share * q[:, np.newaxis] + (pull - high * (p.fold @ prices)) / self.curb
         s = q[:, np.newaxis] - r
         return _Step(prices, q, r, s, lower_pull - p.u / p.r * r, upper_pull - p.v / p.s * s)
 
 
-def _room(position: FloatArray, step: FloatArray) -> float:
-    """The longest step, at most 1, that keeps `position` positive."""
-    falling = step < 0
-    return min(1.0, 0.995 * float((-position[falling] / step[falling]).min())) if falling.any() else 1.0
+def _longest(position: FloatArray, step: FloatArray) -> float:
+    return longest_step(position, step, _STEP_SHARE)

@@ -1,4 +1,4 @@
-"""What designs, policies and specifications have to know of a mechanism, each of which is in `registry.MECHANISMS`."""
+"""What designs, policies and specifications need to know about a mechanism; all are in `registry.MECHANISMS`."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -18,45 +18,47 @@ __all__ = ["MechanismDesign", "MixtureDesign", "RhoBounds"]
 
 
 class RhoBounds(NamedTuple):
-    """Between ε and ρ of a mechanism's questions, of so many levels if they are given. Both raise `InvalidQuery`."""
+    """Conversions between ε and ρ of a mechanism's questions, for given levels or all. Both raise `InvalidQuery`."""
 
     largest_epsilon: Callable[[Fraction, int | None], Fraction]
-    """The ε that no question at ρ goes beyond."""
+    """The largest ε of a question with this ρ."""
     largest_rho: Callable[[Fraction, int | None], Fraction]
-    """The ρ that no question at ε goes beyond."""
+    """The largest ρ of a question with this ε."""
 
 
 @dataclass(frozen=True)
 class MechanismDesign(ABC):
-    """A mechanism, as far as questions are chosen. `levels` is a number of levels, or of cuts."""
+    """A mechanism from the point of view of choosing questions. `levels` is a number of levels or of cuts."""
 
     name: ClassVar[str]
     most_levels: ClassVar[int | None] = None
-    """The most levels that a design can be asked for; None where it always chooses."""
+    """The most levels that can be requested of a design; None if the design always chooses."""
     on_intervals: ClassVar[bool] = False
     """Whether the edges of a question are evenly spaced."""
     many_cells: ClassVar[bool] = False
-    """Whether designs have many cells: the first questions need no more than one cut then."""
+    """Whether designs have many cells, in which case the first questions need only one cut."""
     one_query: ClassVar[bool] = False
-    """Whether a design is one query, `refitted` where it is carried, and its own mirror image if the member is."""
+    """Whether a design is a single query, `refitted` when it is carried over, and symmetric for a symmetric member."""
+    asks_without_family: ClassVar[bool] = True
+    """Whether there are questions about a distribution that has no family."""
     rho_bounds: ClassVar[RhoBounds | None] = None
-    """None where questions state no ρ."""
+    """None if questions state no ρ."""
 
     @abstractmethod
     def solved(
         self, member: Member, epsilon: Fraction, goal: Goal, levels: int | None, rho: Fraction | None
     ) -> Solution:
-        """The optimal design for a member, of queries with `levels` levels and at `rho` if given. Cached.
+        """The optimal design for a member, with `levels` levels and ρ if given. Cached.
 
         Raises `DesignError`.
         """
 
     @abstractmethod
     def question(self, n_edges: int, epsilon: Fraction, rho: Fraction | None) -> Query:
-        """A question with so many edges, to be asked `with_edges`; its ε follows from `rho` if that is given."""
+        """A template for questions with this many edges, used `with_edges`; its ε follows from `rho` if given."""
 
     def check_question(self, epsilon: Fraction, rho: Fraction | None) -> Query:
-        """A question with one edge for the goodness-of-fit check, to be asked `with_edges`."""
+        """A template with one edge for questions of the goodness-of-fit check, used `with_edges`."""
         return Laplace(-1.0, 1.0, 1, epsilon)
 
     def fixed_question(
@@ -68,22 +70,22 @@ class MechanismDesign(ABC):
         rho: Fraction | None,
         transform: Transform,
     ) -> Query | None:
-        """The question about an interval that policy `fixed` asks; None if there is none. Raises `InvalidQuery`."""
+        """The question about an interval that the policy `fixed` asks; None if there is none. Raises `InvalidQuery`."""
         return None
 
     def sizes(self, epsilon: Fraction) -> tuple[int, ...]:
-        """How many edges a question that tells families apart may have: low ε has too much noise for many."""
+        """The numbers of edges of questions that tell families apart: at low ε there is too much noise for many."""
         return (1, 2) if epsilon < 3 else (1, 2, 4, 8)
 
     def refitted(self, member: Member, query: Query, cuts: FloatArray, criterion: Criterion) -> Query:
-        """The query with these increasing cuts (as many as it has), and otherwise as is best for the member.
+        """The query with these increasing cuts (as many as it has), otherwise optimised for the member.
 
-        Raises `InvalidQuery`, and `LinAlgError` where nothing is told.
+        Raises `InvalidQuery`, or `LinAlgError` if it would carry no information.
         """
         return query
 
     def answer_table(self, query: Query) -> list[tuple[int, int, str]]:
-        """For people: the number of each answer, its weight and its cells; empty where answers are cells."""
+        """For display: each answer's number, weight and cells; empty if answers are cells."""
         return []
 
 
@@ -92,7 +94,7 @@ class MixtureDesign(MechanismDesign):
 
     @abstractmethod
     def candidates(self, member: Member, epsilon: Fraction, levels: int | None, rho: Fraction | None) -> Candidates:
-        """Every query, of `levels` levels and at `rho` if given."""
+        """Every query with `levels` levels, if given, and ρ, if given."""
 
     def solved(
         self, member: Member, epsilon: Fraction, goal: Goal, levels: int | None, rho: Fraction | None

@@ -1,52 +1,55 @@
-"""The member of a family that a design is for: where its probability lies, and whether it is symmetric."""
+"""The member of a family for which a design is made: where its probability lies, and whether it is symmetric."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from scipy.special import ndtr
 
 from dither_estimator.design.atom import Atom
+from dither_estimator.design.functionals import functionals
 from dither_estimator.design.goal import Goal
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.mechanisms.information import answer_information, cell_moments
 
-__all__ = ["Member", "Mirror"]
+__all__ = ["Member", "Mirror", "Standardised"]
 
-_FINE = np.linspace(-3.8, 3.8, 153)
+_FINE_GRID = np.linspace(-3.8, 3.8, 153)
+_SYMMETRIC_WITHIN = 1e-7
 
 
 @dataclass(frozen=True)
 class Mirror:
-    """A symmetry of a member: the reflection about `centre` changes the sign of the odd parameters' scores alone."""
+    """A symmetry of a member: reflection about `centre` only changes the sign of the odd parameters' scores."""
 
     centre: float
     parity: tuple[float, ...]
     """-1 for odd parameters (location), 1 for even ones (scale, shape)."""
 
     def symmetrised(self, informations: FloatArray) -> FloatArray:
-        """The mean of each information (n, d, d) and that of the mirror image: none between odd and even parameters."""
-        mean: FloatArray = informations * (1.0 + np.outer(self.parity, self.parity)) / 2
-        return mean
+        """Each information (n, d, d) averaged with its mirror image's: 0 between odd and even parameters."""
+        return informations * (1.0 + np.outer(self.parity, self.parity)) / 2
 
 
 @dataclass(frozen=True)
 class Member:
-    """One member θ of a family. `theta` is a tuple, so that a member is a key."""
+    """One member θ of a family. `theta` is a tuple, so that members are hashable."""
 
     family: Family
     theta: tuple[float, ...]
+    lopsided: bool = False
+    """Whether the goal is not symmetric, so that designs cannot be assumed to be."""
 
     def points(self, z: FloatArray) -> FloatArray:
-        """Where to cut: the quantiles at the probabilities `Φ(z)`, strictly increasing; for the standard normal, `z`.
+        """Candidate cuts: the quantiles at probabilities `Φ(z)`, strictly increasing; for the standard normal, `z`.
 
-        If values are whole numbers, half a step above them, fewer than asked.
+        For integer values they lie half a unit higher, and there may be fewer.
         """
         quantiles = np.unique(self.family.quantiles(self._row, ndtr(z))[0])
         if not self.family.discrete:
             return quantiles
-        if len(quantiles) == 1:  # nearly every value is the same one: whatever cut tells others from it
+        if len(quantiles) == 1:  # nearly all values are equal: cut wherever that separates any others
             cuts = quantiles[0] + np.array([-0.5, 0.5])
             cdf = self.family.cdf(self._row, cuts)[0]
             if (inside := (cdf > 0) & (cdf < 1)).any():
@@ -54,7 +57,7 @@ class Member:
         return quantiles + 0.5
 
     def rounded(self, atom: Atom, share: float) -> Atom:
-        """The atom at dyadic coordinates: multiples of `share` of the spread, and finer near the end of a half-line."""
+        """The atom at dyadic coordinates: multiples of `share` of the spread, finer near the end of a half-line."""
         unit = share * self.spread
         if self._positive:
             units = [
@@ -66,9 +69,9 @@ class Member:
 
     @cached_property
     def spread(self) -> float:
-        """The unit of length of the member's designs: the power of two next below its interquartile range.
+        """The unit of length of the member's designs: the largest power of two up to its interquartile range.
 
-        0 where floating point cannot tell the quartiles apart.
+        0 if floating point cannot distinguish the quartiles.
         """
         low, high = self.family.quantiles(self._row, np.array([0.25, 0.75]))[0]
         width = max(high - low, 1.0) if self.family.discrete else float(high - low)
@@ -76,26 +79,35 @@ class Member:
 
     @cached_property
     def information(self) -> FloatArray:
-        """What a value itself would tell of θ, shape (d, d), from fine cells."""
-        cells, slopes = cell_moments(self.family, self.theta, self.points(_FINE)[np.newaxis])
-        matrix: FloatArray = answer_information(cells, slopes.swapaxes(1, 2))[0]
-        return matrix
+        """The information about θ in a value itself, shape (d, d), computed on fine cells."""
+        cells, slopes = cell_moments(self.family, self.theta, self.points(_FINE_GRID)[np.newaxis])
+        return answer_information(cells, slopes.swapaxes(1, 2))[0]
 
-    @property
-    def standardised(self) -> tuple["Member", float, float]:
-        """The member to design for, and the location and scale that take its coordinates to this one's."""
+    def standardised(self, goal: Goal) -> "Standardised":
+        """The member to design for, with the goal there, and how both map to this member's."""
         if not self.family.location_scale:
-            return self, 0.0, 1.0
-        return Member(self.family, tuple(self.family.standard.tolist())), self.theta[0], self.theta[1]
+            return Standardised(self.suiting(goal), goal, 0.0, 1.0, 1.0)
+        location, scale = self.theta
+        base = Member(self.family, tuple(self.family.standard.tolist()))
+        moved = goal.with_cuts([(cut - location) / scale for cut in goal.cuts])
+        return Standardised(base.suiting(moved), moved, location, scale, 1.0 if goal.of_shares else scale**2)
+
+    def suiting(self, goal: Goal) -> "Member":
+        """This member, without its symmetry if the goal does not share it."""
+        if self.mirror is None or goal.of_parameters:
+            return self
+        aim = self.aim(goal)
+        off = np.abs(aim - self.mirror.symmetrised(aim)).max()
+        return replace(self, lopsided=True) if off > _SYMMETRIC_WITHIN * np.abs(aim).max() else self
 
     @cached_property
     def mirror(self) -> Mirror | None:
-        """The member's symmetry, if it has one: every design may be taken to have it too."""
-        if self.family.discrete:
+        """The member's symmetry, or None; if there is one, every design may be assumed to share it."""
+        if self.family.discrete or self.lopsided:
             return None
         centre = float(self.family.quantiles(self._row, np.array([0.5]))[0, 0])
         centre = 0.0 if abs(centre) < 1e-12 * self.spread else centre
-        offsets = self.points(_FINE[_FINE > 0]) - centre
+        offsets = self.points(_FINE_GRID[_FINE_GRID > 0]) - centre
         cdf = self.family.cdf(self._row, np.concatenate([centre - offsets, centre + offsets]))[0]
         slopes = self.family.cdf_gradient(self._row, np.concatenate([centre - offsets, centre + offsets]))[0]
         left, right = slopes[: len(offsets)], slopes[len(offsets) :]
@@ -105,19 +117,29 @@ class Member:
             return None
         return Mirror(centre, tuple(np.where(odd, -1.0, 1.0).tolist()))
 
-    def weights(self, goal: Goal) -> FloatArray:
-        """What the criterion weighs the variances by, shape (d,).
+    def aim(self, goal: Goal) -> FloatArray:
+        """`G` of the criterion `tr(G V)` of estimates with covariance `V`, shape (d, d).
 
-        The goal's weights belong to raw variances in location-scale families, in the others to the variances of the
-        unconstrained coordinates (the logarithm of a positive parameter), by the delta method.
+        In location-scale families the goal's weights apply to the variances of the parameters; in others to those of
+        the unconstrained coordinates (the logarithm of a positive parameter), converted by the delta method.
+        Raises `LinAlgError` if a share is so near to 0 or 1 that floating point cannot tell how it changes.
         """
+        if not goal.of_parameters:
+            found: FloatArray = np.sum(
+                [f.weight * f.slopes for f in functionals(goal, self.family, self.theta)], axis=0
+            )
+            if not (np.isfinite(found).all() and np.trace(found) > 0):
+                raise np.linalg.LinAlgError("the goal does not depend on the parameters here")
+            return found
+        return np.diag(self._weights(goal))
+
+    def _weights(self, goal: Goal) -> FloatArray:
         vector = goal.vector(self.family)
         if self.family.location_scale:
             return vector
         coordinates = self.family.unconstrain(self._row)[0]
         jacobians = [p.log_jacobian(coordinates[[j]])[0] for j, p in enumerate(self.family.parameters)]
-        weighted: FloatArray = vector * np.exp(-2.0 * np.array(jacobians))
-        return weighted
+        return vector * np.exp(-2.0 * np.array(jacobians))
 
     @property
     def _row(self) -> FloatArray:
@@ -126,3 +148,16 @@ class Member:
     @cached_property
     def _positive(self) -> bool:
         return bool(self.family.cdf(self._row, np.zeros(1))[0, 0] == 0)
+
+
+@dataclass(frozen=True)
+class Standardised:
+    """A member to design for, in whose coordinates a design is found once and then moved."""
+
+    member: Member
+    goal: Goal
+    location: float
+    scale: float
+    """A point `x` of `member` lies at `location + scale x`."""
+    factor: float
+    """A criterion there, times this, is the original one."""

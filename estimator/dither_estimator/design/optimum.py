@@ -1,4 +1,4 @@
-"""The optimal mixture for one member of a family, cached: what designs and limits are made from."""
+"""The optimal mixture for one member of a family, cached; designs and limits are based on it."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,19 +15,19 @@ from dither_estimator.families import FloatArray
 
 __all__ = ["DesignError", "Solution", "solution", "variances"]
 
-_SINGULAR = 1e-5
-"""A direction with less than this share of the best known one's information counts as not identified."""
-_ROUNDED = 1e-11
-"""With less than this share it may owe all of it to rounding."""
+_MIN_IDENTIFIED_SHARE = 1e-5
+"""A direction with less than this share of the best-known direction's information counts as not identified."""
+_MIN_SIGNIFICANT_SHARE = 1e-11
+"""With less than this share, the information may be nothing but rounding error."""
 
 
 class DesignError(ValueError):
-    """There is no design of the kind that was asked for; the text says why in one sentence."""
+    """There is no design of the requested kind; the message says why in one sentence."""
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """A design in the coordinates of the member it was found for."""
+    """A design in the coordinates of the member for which it was found."""
 
     candidates: Questions
     atoms: tuple[Atom, ...]
@@ -49,15 +49,14 @@ def solution(
 ) -> Solution:
     """The optimal mixture for a member, of queries with `levels` levels or cuts if given. Raises `DesignError`.
 
-    With `rho`, queries have that ρ in place of the largest that ε allows.
+    With `rho`, queries have that ρ instead of the largest that ε allows.
     """
     candidates = mechanism.candidates(member, epsilon, levels, rho)
     if not candidates.seeds(candidates.shapes[-1]):
         raise DesignError(f"a member of the family {member.family.name} has too few values for {levels} cuts")
-    weights = member.weights(goal)
-    mixture = solve(candidates, weights)
-    found = variances(mixture.information, member.information, weights)
-    criterion = sum(w * v for w, v in zip(weights.tolist(), found, strict=True) if v is not None)
+    aim = member.aim(goal)
+    mixture = solve(candidates, aim)
+    found, criterion = variances(mixture.information, member.information, aim, goal)
     ordered = sorted(_atoms(mixture, member).items())
     return Solution(
         candidates=candidates,
@@ -71,7 +70,7 @@ def solution(
 
 
 def _atoms(mixture: Mixture, member: Member) -> dict[Atom, float]:
-    """The atoms with their weights; of a symmetric member, each and its mirror image with half of its weight."""
+    """The atoms with their weights; for a symmetric member the weight is shared with the mirror image."""
     weighted = dict(zip(mixture.atoms, mixture.weights.tolist(), strict=True))
     if member.mirror is None:
         return weighted
@@ -82,18 +81,24 @@ def _atoms(mixture: Mixture, member: Member) -> dict[Atom, float]:
     return atoms
 
 
-def variances(matrix: FloatArray, reference: FloatArray, weights: FloatArray) -> tuple[float | None, ...]:
-    """The diagonal of the inverse of the information `matrix` (d, d); None where it does not identify a parameter.
+def variances(
+    matrix: FloatArray, reference: FloatArray, aim: FloatArray, goal: Goal
+) -> tuple[tuple[float | None, ...], float]:
+    """The diagonal of the inverse of the information `matrix` (d, d), and the criterion `tr(aim matrix⁻¹)`.
 
-    `reference` (d, d): an information that gives the parameters their units. `weights` (d,): a direction with next to
-    no information counts as not identified for parameters of weight 0 alone.
+    None for parameters that it does not identify. `reference` (d, d) is an information that determines the parameters'
+    units. A direction with next to no information counts as not identified only for parameters that the goal leaves
+    out.
     """
     scale = 1.0 / np.sqrt(np.diag(reference))
     values, vectors = np.linalg.eigh(matrix * np.outer(scale, scale))
     squares = vectors**2
     found: list[float | None] = []
-    for j, weight in enumerate(weights):
-        known = values > (_ROUNDED if weight > 0 else _SINGULAR) * values[-1]
-        lost = weight == 0 and squares[j, ~known].sum() > _SINGULAR
+    for j in range(len(matrix)):
+        named = goal.of_parameters and aim[j, j] > 0
+        known = values > (_MIN_SIGNIFICANT_SHARE if named else _MIN_IDENTIFIED_SHARE) * values[-1]
+        lost = not named and squares[j, ~known].sum() > _MIN_IDENTIFIED_SHARE
         found.append(None if lost else float((squares[j, known] / values[known]).sum() * scale[j] ** 2))
-    return tuple(found)
+    known = values > _MIN_SIGNIFICANT_SHARE * values[-1]
+    root = scale[:, np.newaxis] * vectors[:, known]
+    return tuple(found), float((np.sum(root * (aim @ root), axis=0) / values[known]).sum())

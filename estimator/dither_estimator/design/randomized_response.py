@@ -1,8 +1,8 @@
-"""Candidate queries of `randomized_response`: how many cells, cut where.
+"""Candidate queries of `randomized_response`: the number of cells and the cuts between them.
 
 With `r = e^ε - 1` and J cells an answer has probability `(1 + r π_s) / (e^ε + J - 1)`, so a query's worth under the
-weight `W` is `tr(W F) = r² / (e^ε + J - 1) · Σ_s ∂π_sᵀ W ∂π_s / (1 + r π_s)`: a sum over cells. So the best cuts on a
-grid are found exactly, for every J at once, by dynamic programming over cells; finer grids around them do the rest.
+weight `W` is a sum over cells, `tr(W F) = r² / (e^ε + J - 1) · Σ_s ∂π_sᵀ W ∂π_s / (1 + r π_s)`. The best cuts on a grid
+are therefore found exactly, for all J at once, by dynamic programming; ever finer grids around them do the rest.
 """
 
 import math
@@ -25,21 +25,21 @@ from dither_estimator.mechanisms.information import cell_moments, channel_inform
 __all__ = ["USEFUL_CUTS", "RandomizedResponseCandidates", "RandomizedResponseDesign"]
 
 USEFUL_CUTS = tuple(range(1, 32))
-"""The numbers of cuts that a design may choose from: at most 32 cells."""
+"""The numbers of cuts from which a design may choose: at most 32 cells."""
 
 _GRID = np.linspace(-3.8, 3.8, 153)
-_SHIFTS = (-1.6, -0.6, 0.0, 0.6, 1.6)
-_NEAR = 0.99
-_MOST = 4
+_SEED_SHIFTS = (-1.6, -0.6, 0.0, 0.6, 1.6)
+_MIN_RELATIVE_GAIN = 0.99
+_MAX_REFINED = 4
 _ZOOMS = 10
 _WINDOW = np.arange(-2, 3)
-_APART = 0.6
-"""Cuts keep this share of the grid's spacing: cells with next to nothing in them are of no use, and hard to ask for."""
+_MIN_CUT_DISTANCE = 0.6
+"""The smallest distance between cuts in units of the grid's spacing: nearly empty cells are useless and hard to ask."""
 
 
 @dataclass(frozen=True)
 class RandomizedResponseCandidates:
-    """Every vector of `cuts` cuts, for each allowed number of cuts. See `Candidates`."""
+    """Every vector of cuts with each allowed number of cuts; implements `Candidates`."""
 
     member: Member
     epsilon: Fraction
@@ -47,21 +47,21 @@ class RandomizedResponseCandidates:
     """The allowed numbers of cuts, increasing."""
 
     def seeds(self, most: int) -> list[Atom]:
-        """Evenly spaced cuts, shifted, so that every parameter shows."""
+        """Evenly spaced cuts with several shifts, so that every parameter is identified."""
         allowed = [cuts for cuts in self.shapes if cuts <= most]
         starts = [self._grid[0][:count] for count in allowed[:1]]
         for count in {allowed[0], allowed[len(allowed) // 2], allowed[-1]}:
             even = np.linspace(-1.5, 1.5, count) if count > 1 else np.zeros(1)
-            starts += [self.member.points(even + shift) for shift in _SHIFTS]
+            starts += [self.member.points(even + shift) for shift in _SEED_SHIFTS]
         return [Atom(len(points), tuple(points.tolist())) for points in starts if len(points) in allowed]
 
     def best(self, slope: FloatArray, most: int) -> list[tuple[float, Atom]]:
-        """The best cuts for each number of cuts that comes near the best of all; exact on the grid, then refined."""
+        """The best cuts for each number of cuts that is nearly the best of all: exact on the grid, then refined."""
         coarse = self._programme(slope, most)
-        near = sorted(coarse, key=lambda pair: -pair[0])[:_MOST]
+        near = sorted(coarse, key=lambda pair: -pair[0])[:_MAX_REFINED]
         if self.member.family.discrete:
             return [(gain, Atom(len(cuts), tuple(cuts.tolist()))) for gain, cuts in near]
-        refined = [self._zoom(slope, cuts) for gain, cuts in near if gain >= _NEAR * near[0][0]]
+        refined = [self._zoom(slope, cuts) for gain, cuts in near if gain >= _MIN_RELATIVE_GAIN * near[0][0]]
         return sorted(refined, key=lambda pair: -pair[0])
 
     def informations(self, atoms: Sequence[Atom]) -> FloatArray:
@@ -73,7 +73,7 @@ class RandomizedResponseCandidates:
         return np.concatenate(rows)
 
     def query(self, atom: Atom, transform: Transform) -> Query:
-        """The query that an atom stands for."""
+        """The query that an atom represents."""
         return RandomizedResponse(atom.position, self.epsilon, transform)
 
     def _channel(self, cuts: int) -> FloatArray:
@@ -81,16 +81,16 @@ class RandomizedResponseCandidates:
 
     @cached_property
     def _grid(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The points cuts may take, the CDF at them and its gradient, between the ends 0 and 1 of the CDF."""
+        """Points at which cuts may lie, and the CDF and its gradient there; the CDF starts with 0 and ends with 1."""
         points = self.member.points(_GRID)
         cells, slopes = cell_moments(self.member.family, self.member.theta, points[np.newaxis])
         start = np.zeros((1, slopes.shape[-1]))
         return points, np.append(0.0, np.cumsum(cells[0])), np.concatenate([start, np.cumsum(slopes[0], axis=0)])
 
     def _cell_worth(self, root: FloatArray, cdf: FloatArray, gradient: FloatArray) -> FloatArray:
-        """`∂πᵀ W ∂π r / (1 + r π)` of the cell between each two points `[..., i, j]`, -∞ where it has no probability.
+        """`∂πᵀ W ∂π r / (1 + r π)` of the cell between points `[..., i, j]`; -∞ if the cell has no probability.
 
-        `root`: `L` with `W = L Lᵀ`. Both `cdf` (..., 2, m) and `gradient` (..., 2, m, d) hold lower and upper ends.
+        `root` is `L` with `W = L Lᵀ`. `cdf` (..., 2, m) and `gradient` (..., 2, m, d) contain lower and upper ends.
         """
         cells = cdf[..., 1, np.newaxis, :] - cdf[..., 0, :, np.newaxis]
         scores = gradient @ root
@@ -105,7 +105,7 @@ class RandomizedResponseCandidates:
         return (1.0 - other) / (1.0 + cuts * other)
 
     def _programme(self, slope: FloatArray, most: int) -> list[tuple[float, FloatArray]]:
-        """The best cuts on the grid for each allowed number up to `most`, with their worth: longest paths."""
+        """The best cuts on the grid for each allowed number up to `most`, with their worth, found as longest paths."""
         points, cdf, gradient = self._grid
         worth = self._cell_worth(_root(slope), np.stack([cdf, cdf]), np.stack([gradient, gradient]))
         values, choices = [worth[0, :]], [np.zeros(len(cdf), dtype=int)]
@@ -123,19 +123,19 @@ class RandomizedResponseCandidates:
         return best
 
     def _zoom(self, slope: FloatArray, cuts: FloatArray) -> tuple[float, Atom]:
-        """Ever finer grids around the cuts, each solved by dynamic programming."""
+        """Refine the cuts on ever finer grids around them, each solved by dynamic programming."""
         points = self._grid[0]
         nearest = np.clip(np.searchsorted(points, cuts), 1, len(points) - 1)
         spacing = points[nearest] - points[nearest - 1]
         width, root, gain = spacing / 2, _root(slope), -np.inf
         for _ in range(_ZOOMS):
             near = cuts[:, np.newaxis] + width[:, np.newaxis] * _WINDOW
-            gain, cuts = self._local_programme(root, near, _APART * spacing[1:])
+            gain, cuts = self._local_programme(root, near, _MIN_CUT_DISTANCE * spacing[1:])
             width = width / 2
         return gain, Atom(len(cuts), tuple(cuts.tolist()))
 
     def _local_programme(self, root: FloatArray, points: FloatArray, apart: FloatArray) -> tuple[float, FloatArray]:
-        """The best cuts with cut `i` among `points[i]`, shape (cuts, m), each `apart[i]` above the one below it."""
+        """The best cuts with cut `i` among `points[i]`, shape (cuts, m), and gaps of at least `apart`."""
         count, m = points.shape
         member = np.array([self.member.theta])
         cdf = self.member.family.cdf(member, points.ravel())[0].reshape(count, m)
@@ -159,7 +159,7 @@ class RandomizedResponseCandidates:
 
 
 class RandomizedResponseDesign(MixtureDesign):
-    """`randomized_response`."""
+    """Designs of `randomized_response`."""
 
     name: ClassVar[str] = RandomizedResponse.mechanism
     most_levels: ClassVar[int | None] = 63
@@ -189,5 +189,4 @@ class RandomizedResponseDesign(MixtureDesign):
 def _root(slope: FloatArray) -> FloatArray:
     """`L` with `W = L Lᵀ`, for a positive semi-definite `W`."""
     values, vectors = np.linalg.eigh(slope)
-    root: FloatArray = vectors * np.sqrt(np.maximum(values, 0.0))
-    return root
+    return vectors * np.sqrt(np.maximum(values, 0.0))

@@ -1,4 +1,4 @@
-"""Every mechanism that collections can ask, by its name in a specification; the simpler one comes first."""
+"""All mechanisms that collections can use, by their names in a specification; simpler ones come first."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -17,7 +17,7 @@ MECHANISMS: Mapping[str, MechanismDesign] = MappingProxyType(
 )
 
 STATING_RHO = tuple(name for name, kind in MECHANISMS.items() if kind.rho_bounds)
-"""The mechanisms whose ρ can be given in place of ε."""
+"""The mechanisms for which ρ can be given instead of ε."""
 
 if TYPE_CHECKING:
     Mechanism: TypeAlias = str

@@ -1,8 +1,8 @@
-"""The staircase query that reaches the limit: the solution of the limit's own convex programme, made fit to be asked.
+"""The staircase query that reaches the limit: the solution of the limit's convex programme in a form that can be asked.
 
-The programme (`limit`) works on a hundred fine cells and spreads its weight over columns that differ by a cell or two.
-Cuts that lie close together become one, ever closer ones until little is lost; then sets that the criterion can do
-without go, cuts find their best places, and the weights become whole numbers that cover every cell equally.
+The programme (`limit`) works on about a hundred fine cells and spreads its weight over columns that differ by a cell or
+two. Cuts that lie close together are merged, at ever smaller distances until little is lost. Then sets that the
+criterion does not need are dropped, cuts are optimised, and the weights become integers that cover every cell equally.
 """
 
 import math
@@ -18,9 +18,10 @@ from scipy.special import ndtri
 
 from dither_client import Query, RandomizedResponse, Staircase, Transform
 from dither_estimator.design.atom import Atom
+from dither_estimator.design.columns import Patterns
 from dither_estimator.design.convex import Criterion
 from dither_estimator.design.goal import Goal
-from dither_estimator.design.limit import LEAST_EPSILON, BestMechanism, Patterns, best_mechanism
+from dither_estimator.design.limit import LEAST_EPSILON, BestMechanism, best_mechanism
 from dither_estimator.design.mechanism import MechanismDesign
 from dither_estimator.design.member import Member
 from dither_estimator.design.optimum import DesignError, Solution, solution, variances
@@ -34,18 +35,18 @@ __all__ = ["MOST_ANSWERS", "StaircaseDesign", "staircase_solution"]
 MOST_ANSWERS = 32
 """The most answers, and the most cells, of a query that a design chooses."""
 
-_RADII = (0.8, 0.5, 0.3, 0.25, 0.2, 0.16, 0.12, 0.06, 0.0)
-"""Cuts within these of each other, as quantiles of the standard normal, are tried as one."""
-_MOST_CUTS = 48
-"""With more cuts to begin with, `MOST_ANSWERS` is out of reach."""
-_ECONOMY = 6e-4
-"""Share of the criterion that may be given up for fewer cells and answers."""
-_ROUNDING = 1e-4
-"""Share of the criterion that may be given up for smaller weights."""
-_SLIGHT = 1e-4
+_MERGE_RADII = (0.8, 0.5, 0.3, 0.25, 0.2, 0.16, 0.12, 0.06, 0.0)
+"""Distances, in standard normal quantiles, within which cuts are merged; tried in this order."""
+_MAX_INITIAL_CUTS = 48
+"""With more initial cuts than this, `MOST_ANSWERS` is out of reach."""
+_SIMPLER_QUERY_COST = 6e-4
+"""The share of the criterion that may be given up for fewer cells and answers."""
+_SMALLER_WEIGHTS_COST = 1e-4
+"""The share of the criterion that may be given up for smaller weights."""
+_MIN_ANSWER_SHARE = 1e-4
 """Columns with a smaller share of the answers are left out at first."""
-_SELDOM = 1e-3
-"""Answers so much less likely than the likeliest are left out where there is no time to look."""
+_MIN_REFITTED_PROBABILITY = 1e-3
+"""When a query is refitted, answers less likely than this share of the likeliest are left out."""
 
 
 _Numbers = npt.NDArray[np.int64]
@@ -53,14 +54,14 @@ _Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class _Sets:
-    """The sets and weights of the query, whose cuts are an atom's position. See `Questions`."""
+    """The sets and weights of a query whose cuts are an atom's position; implements `Questions`."""
 
     sets: tuple[tuple[int, ...], ...]
     weights: tuple[int, ...]
     epsilon: Fraction
 
     def query(self, atom: Atom, transform: Transform) -> Query:
-        """The query that an atom stands for."""
+        """The query that an atom represents."""
         return Staircase(atom.position, self.sets, self.weights, self.epsilon, transform)
 
 
@@ -76,9 +77,7 @@ def staircase_solution(member: Member, epsilon: Fraction, goal: Goal) -> Solutio
     scheme, whole = _with_whole_weights(_scheme(member, solved, goal, best))
     pairs = sorted((tuple(np.flatnonzero(row).tolist()), v) for row, v in zip(scheme.patterns, whole, strict=True))
     information = share * scheme.information
-    found = variances(information, member.information, member.weights(goal))
-    weighted = zip(member.weights(goal).tolist(), found, strict=True)
-    criterion = sum(weight * v for weight, v in weighted if v is not None)
+    found, criterion = variances(information, member.information, member.aim(goal), goal)
     return Solution(
         candidates=_Sets(tuple(some for some, _ in pairs), tuple(v for _, v in pairs), epsilon),
         atoms=(Atom(len(scheme.cuts), tuple(scheme.cuts.tolist())),),
@@ -91,10 +90,11 @@ def staircase_solution(member: Member, epsilon: Fraction, goal: Goal) -> Solutio
 
 
 def _with_cuts(member: Member, query: Staircase, cuts: FloatArray, criterion: Criterion) -> Staircase:
-    """A query with these increasing cuts (as many as `query` has) and good sets for them: of `query`, or intervals.
+    """A query with these increasing cuts (as many as `query` has) and good sets for them.
 
-    And their complements. Of cuts that coincide one is left. Takes some tens of milliseconds, and certifies nothing.
-    Raises `InvalidQuery`, and `LinAlgError` where nothing is told.
+    Sets are chosen among those of `query`, the intervals, and all complements. Cuts that coincide are merged. It takes
+    some tens of milliseconds and certifies nothing. Raises `InvalidQuery`, or `LinAlgError` if the query would carry no
+    information.
     """
     cells, kept = len(cuts) + 1, np.append(np.flatnonzero(np.diff(cuts) > 0), len(cuts) - 1)
     own = np.array([np.isin(np.arange(cells), some) for some in query.sets])[:, np.append(kept, cells - 1)]
@@ -105,7 +105,7 @@ def _with_cuts(member: Member, query: Staircase, cuts: FloatArray, criterion: Cr
     sets = sets[sets.any(axis=1) & ~sets.all(axis=1)]
     scheme = Scheme(member, math.exp(-query.epsilon), criterion, cuts[kept], sets, np.ones(len(sets)))
     scheme = scheme.reweighted() or scheme
-    scheme = scheme.without(scheme.probable < _SELDOM * scheme.probable.max()) or scheme
+    scheme = scheme.without(scheme.probable < _MIN_REFITTED_PROBABILITY * scheme.probable.max()) or scheme
     scheme, whole = _with_whole_weights(scheme)
     pairs = [(tuple(np.flatnonzero(row).tolist()), v) for row, v in zip(scheme.patterns, whole, strict=True)]
     chosen, weights = zip(*sorted(pairs), strict=True)
@@ -113,9 +113,10 @@ def _with_cuts(member: Member, query: Staircase, cuts: FloatArray, criterion: Cr
 
 
 class StaircaseDesign(MechanismDesign):
-    """`staircase`: one query, whose cells and answers the design chooses."""
+    """Designs of `staircase`: one query, whose cells and answers the design chooses."""
 
     name: ClassVar[str] = Staircase.mechanism
+    asks_without_family: ClassVar[bool] = False
     many_cells: ClassVar[bool] = True
     one_query: ClassVar[bool] = True
 
@@ -128,7 +129,7 @@ class StaircaseDesign(MechanismDesign):
         return RandomizedResponse(range(n_edges), epsilon)
 
     def refitted(self, member: Member, query: Query, cuts: FloatArray, criterion: Criterion) -> Query:
-        """Its sets are those of the query and the intervals, and their complements."""
+        """The refitted query, whose sets are among those of `query`, the intervals, and their complements."""
         assert isinstance(query, Staircase)
         return _with_cuts(member, query, cuts, criterion)
 
@@ -139,8 +140,8 @@ class StaircaseDesign(MechanismDesign):
 
 
 def _scheme(member: Member, epsilon: Fraction, goal: Goal, best: BestMechanism) -> Scheme:
-    """The simplest scheme that comes near the limit, or the best one within `MOST_ANSWERS`."""
-    enough = (1 + _ECONOMY) * best.limit.criterion
+    """The simplest scheme close to the limit, or the best one within `MOST_ANSWERS`."""
+    enough = (1 + _SIMPLER_QUERY_COST) * best.limit.criterion
     found = _response(member, epsilon, goal, best)
     if found is not None and found.value <= enough:
         return found
@@ -155,7 +156,7 @@ def _scheme(member: Member, epsilon: Fraction, goal: Goal, best: BestMechanism) 
 
 
 def _response(member: Member, epsilon: Fraction, goal: Goal, best: BestMechanism) -> Scheme | None:
-    """The best randomised response, if that is one query."""
+    """The best randomised response if it is a single query; otherwise None."""
     atoms = solution(member, RandomizedResponseDesign(), epsilon, goal, None).atoms
     if len(atoms) > 1:
         return None
@@ -170,18 +171,18 @@ def _fits(scheme: Scheme) -> bool:
 
 
 def _starts(member: Member, epsilon: Fraction, best: BestMechanism) -> Iterator[Scheme]:
-    """Schemes on fewer and fewer cells merged, each set joined by its complement, so that weights exist."""
+    """Schemes on more and more cells, each set accompanied by its complement, so that feasible weights exist."""
     low = math.exp(-epsilon)
     shares = best.weights * np.where(best.patterns, 1.0, low).mean(axis=1)
-    patterns, shares = best.patterns[shares > _SLIGHT], shares[shares > _SLIGHT]
+    patterns, shares = best.patterns[shares > _MIN_ANSWER_SHARE], shares[shares > _MIN_ANSWER_SHARE]
     if member.mirror is not None:
         patterns, shares = np.concatenate([patterns, patterns[:, ::-1]]), np.concatenate([shares, shares]) / 2
     cells = -1
-    for radius in _RADII:
+    for radius in _MERGE_RADII:
         cuts, merged = _clustered(member, best.edges, patterns, shares, radius)
         merged = np.unique(np.concatenate([merged, ~merged]), axis=0)
         merged = merged[merged.any(axis=1) & ~merged.all(axis=1)]
-        if len(cuts) > max(cells, 0) and (cells < 0 or len(cuts) <= _MOST_CUTS):
+        if len(cuts) > max(cells, 0) and (cells < 0 or len(cuts) <= _MAX_INITIAL_CUTS):
             cells = len(cuts)
             scheme = Scheme(member, low, best.criterion, cuts, merged, np.ones(len(merged)))
             yield scheme.with_weights(scheme.weights)
@@ -190,7 +191,7 @@ def _starts(member: Member, epsilon: Fraction, best: BestMechanism) -> Iterator[
 def _clustered(
     member: Member, edges: FloatArray, patterns: Patterns, shares: FloatArray, radius: float
 ) -> tuple[FloatArray, Patterns]:
-    """Cuts (m,) for groups of edges within `radius` of the heaviest of each, and the patterns (N, m + 1) between."""
+    """Cuts (m,) for groups of edges within `radius` of the heaviest, and the patterns (N, m + 1) between them."""
     weight = shares @ (patterns[:, 1:] != patterns[:, :-1])
     used = np.flatnonzero(weight > 0)
     z = ndtri(np.clip(member.family.cdf(np.array([member.theta]), edges)[0], 1e-12, 1 - 1e-12))
@@ -208,7 +209,7 @@ def _clustered(
 
 
 def _groups(used: _Numbers, z: FloatArray, weight: FloatArray, radius: float) -> list[_Numbers]:
-    """The numbers of the edges `used`, each with the heaviest one near it."""
+    """Groups of the edges `used`, by index, each with the heaviest one near it."""
     groups: list[list[int]] = []
     for edge in sorted(used.tolist(), key=lambda number: -weight[number]):
         near = [group for group in groups if abs(z[group[0]] - z[edge]) <= radius]
@@ -228,7 +229,7 @@ def _position(member: Member, edges: FloatArray, weight: FloatArray) -> float:
 
 
 def _with_whole_weights(scheme: Scheme) -> tuple[Scheme, tuple[int, ...]]:
-    """The scheme at whole-numbered weights, the smallest that cost little. Raises `DesignError`."""
+    """The scheme with integer weights, the smallest that cost little. Raises `DesignError`."""
     best: tuple[Scheme, tuple[int, ...]] | None = None
     for some in (scheme, scheme.vertex()):
         orbits = some.orbits
@@ -237,8 +238,8 @@ def _with_whole_weights(scheme: Scheme) -> tuple[Scheme, tuple[int, ...]]:
             rounded = some.with_weights(np.array(whole, dtype=float))
             if best is None or rounded.value < best[0].value:
                 best = rounded, whole
-            if rounded.value <= (1 + _ROUNDING) * scheme.value:
+            if rounded.value <= (1 + _SMALLER_WEIGHTS_COST) * scheme.value:
                 return rounded, whole
     if best is None:
-        raise DesignError("no staircase query of moderate weights covers all cells equally here")
+        raise DesignError("no staircase query with moderate weights covers all cells equally here")
     return best

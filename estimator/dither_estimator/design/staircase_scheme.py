@@ -1,8 +1,8 @@
-"""A staircase mechanism being designed: where the cuts are, which sets of cells answers stand for, with what weights.
+"""A staircase mechanism under construction: its cuts, the sets of cells that its answers represent, and their weights.
 
-Coverage does not depend on the cuts, so cuts and weights are improved in turn: for given cuts the best weights solve a
-convex programme (`design_mixture`), for given weights the cuts are free but for their order. `scipy.optimize`, which
-no other mechanism needs, is imported only when a scheme is improved.
+Coverage does not depend on the cuts, so cuts and weights are improved in turn: given the cuts, the best weights solve a
+convex programme (`convex`); given the weights, the cuts are only constrained by their order. `scipy.optimize`, which no
+other mechanism needs, is imported only when a scheme is improved.
 """
 
 from dataclasses import dataclass, replace
@@ -11,8 +11,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from dither_estimator.design.columns import Patterns
 from dither_estimator.design.convex import Criterion, minimise, mix
-from dither_estimator.design.limit import Patterns
 from dither_estimator.design.member import Member
 from dither_estimator.families import FloatArray
 from dither_estimator.mechanisms.information import answer_information, cell_moments
@@ -20,21 +20,21 @@ from dither_estimator.mechanisms.information import answer_information, cell_mom
 __all__ = ["Scheme"]
 
 _TOLERANCE = 1e-6
-_SHARES = (0.02, 0.005, 0.001)
-_SELDOM = (0.3, 0.1, 0.03)
-_TURNS = 3
-_STEP = 3e-4
-"""Of central differences along the line, in spreads: CDFs' gradients have rounding errors of their own."""
-_TINY = 1e-12
-_REACH = 1.2
-"""Better cuts and fewer sets do not gain more than this factor."""
+_PRUNING_SHARES = (0.02, 0.005, 0.001)
+_SIMPLIFYING_SHARES = (0.3, 0.1, 0.03)
+_MAX_TURNS = 3
+_DIFFERENCE_STEP = 3e-4
+"""Step of central differences, in spreads; gradients of CDFs have rounding errors of their own."""
+_MIN_PROBABILITY = 1e-12
+_MAX_IMPROVEMENT = 1.2
+"""Better cuts and fewer sets improve the criterion by at most this factor."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scheme:
     """Sets of cells with real weights that cover all cells equally, for one member at one ε.
 
-    Of a symmetric member cuts are symmetric, and mirrored sets come in pairs of equal weight.
+    For a symmetric member the cuts are symmetric, and mirrored sets have equal weights.
     """
 
     member: Member
@@ -42,31 +42,30 @@ class Scheme:
     """`e^-ε`."""
     criterion: Criterion
     cuts: FloatArray
-    """Shape (n - 1,)."""
+    """The cuts, shape (n - 1,)."""
     patterns: Patterns
-    """The sets, distinct, none empty or full, shape (N, n)."""
+    """The sets, shape (N, n): distinct, none empty or full."""
     weights: FloatArray
-    """Of the sets, shape (N,): `Σ_y w_y S_yx = 1` with `S` in `{e^-ε, 1}`."""
+    """The weights of the sets, shape (N,): `Σ_y w_y S_yx = 1` with `S` in `{e^-ε, 1}`."""
 
     @cached_property
     def value(self) -> float:
-        """The criterion."""
+        """The value of the criterion."""
         return self.criterion.value(mix(self.weights, self._informations(self.cuts)))
 
     @property
     def information(self) -> FloatArray:
-        """Of one answer, shape (d, d)."""
+        """The information of one answer, shape (d, d)."""
         return mix(self.weights, self._informations(self.cuts))
 
     @property
     def probable(self) -> FloatArray:
-        """The mean probability of each answer, shape (N,)."""
-        shares: FloatArray = self.weights * self._columns.mean(axis=1)
-        return shares
+        """The mean probability of each answer over the cells, shape (N,)."""
+        return self.weights * self._columns.mean(axis=1)
 
     @cached_property
     def orbits(self) -> FloatArray:
-        """Shape (N, k), 1 where a set has one of k weights; mirror images have one between them."""
+        """Which of k weights each set has, shape (N, k) of 0 and 1; mirror images share one."""
         if self.member.mirror is None:
             return np.eye(len(self.patterns))
         names = [min(row.tobytes(), row[::-1].tobytes()) for row in self.patterns]
@@ -74,20 +73,20 @@ class Scheme:
         return np.eye(numbers.max() + 1)[numbers]
 
     def with_weights(self, weights: FloatArray) -> "Scheme":
-        """The scheme at weights (N,) that cover equally, up to a factor."""
+        """The scheme with weights (N,) that cover equally up to a factor."""
         return replace(self, weights=weights / (weights @ self._columns)[0])
 
     def improved(self, enough: float) -> "Scheme":
-        """Best weights, few sets and best cuts; sets may go as long as the criterion stays below `enough`.
+        """Optimise weights and cuts and drop sets, as long as the criterion stays below `enough`.
 
-        Only the weights if that is out of reach.
+        If that is out of reach, only the weights are optimised.
         """
         best = self.reweighted()
-        if best is None or best.value > _REACH * enough:
+        if best is None or best.value > _MAX_IMPROVEMENT * enough:
             return best or self
         if not self.member.family.discrete:
             best = best.pruned(enough)
-            for _ in range(_TURNS):
+            for _ in range(_MAX_TURNS):
                 before, moved = best, best.recut()
                 best = moved.reweighted() or moved
                 if before.value - best.value < 1e-5 * best.value:
@@ -96,19 +95,19 @@ class Scheme:
         return best if self.member.family.discrete else best._simplified(enough).recut()
 
     def reweighted(self) -> "Scheme | None":
-        """The best weights for these cuts and sets, every one of them positive; None if there are none."""
+        """The scheme with the best weights for its cuts and sets, all positive; None if there are none."""
         informations = np.einsum("yk,yij->kij", self.orbits, self._informations(self.cuts))
         constraints = self._constraints
         start = _interior(constraints)
         if start is None:
             return None
-        weights, _ = minimise(self.criterion, informations, constraints, start, _TOLERANCE)
+        weights = minimise(self.criterion, informations, constraints, start, _TOLERANCE)
         return self.with_weights(self.orbits @ weights)
 
     def pruned(self, enough: float) -> "Scheme":
-        """Without the sets that the criterion can do without, if it is to stay below `enough`."""
+        """Drop sets that are not needed for the criterion to stay below `enough`."""
         best = self
-        for share in _SHARES:
+        for share in _PRUNING_SHARES:
             if (fewer := best.without(best.probable < share * best.probable.max())) and fewer.value <= enough:
                 best = fewer
                 break
@@ -121,20 +120,20 @@ class Scheme:
         return best
 
     def _simplified(self, enough: float) -> "Scheme":
-        """Without sets that are seldom answered, if other cuts then bring the criterion below `enough`."""
-        for share in _SELDOM:
+        """Drop rarely given answers if other cuts then bring the criterion below `enough`."""
+        for share in _SIMPLIFYING_SHARES:
             fewer = self.without(self.probable < share * self.probable.max())
             if fewer and (moved := fewer.merged().recut()).value <= enough:
                 return moved
         return self
 
     def merged(self) -> "Scheme":
-        """Without the cuts that no set changes at."""
+        """Drop cuts at which no set changes."""
         change = (self.patterns[:, 1:] != self.patterns[:, :-1]).any(axis=0)
         return replace(self, cuts=self.cuts[change], patterns=self.patterns[:, np.append(True, change)])
 
     def recut(self) -> "Scheme":
-        """The best cuts near these for these weights."""
+        """The best cuts near the present ones, for the present weights."""
 
         def relative(free: FloatArray) -> tuple[float, FloatArray]:
             value, slopes = self._value_and_slopes(self._from_free(free))
@@ -151,7 +150,7 @@ class Scheme:
         return replace(self, cuts=cuts) if better else self
 
     def vertex(self) -> "Scheme":
-        """With no more sets than cells: the best weights if the criterion were linear, an extreme point."""
+        """The scheme with no more sets than cells: an extreme point, optimal if the criterion were linear."""
         from scipy.optimize import linprog
 
         slope = self.criterion.slope(self.information)
@@ -165,7 +164,7 @@ class Scheme:
         return replace(self, patterns=self.patterns[used], weights=weights[used]).with_weights(weights[used])
 
     def without(self, drop: npt.NDArray[np.bool_]) -> "Scheme | None":
-        """Without some sets, at the best weights of the others; None if there are no others, or no such weights."""
+        """Drop some sets and optimise the weights of the others; None if none are left or no weights are feasible."""
         if drop.all() or not drop.any():
             return None
         kept = replace(self, patterns=self.patterns[~drop], weights=self.weights[~drop])
@@ -176,7 +175,7 @@ class Scheme:
         return np.where(self.patterns, 1.0, self.low)
 
     def _informations(self, cuts: FloatArray) -> FloatArray:
-        """Of each answer for each unit of weight, shape (N, d, d)."""
+        """The information of each answer per unit of weight, shape (N, d, d)."""
         cells, slopes = cell_moments(self.member.family, self.member.theta, cuts[np.newaxis])
         columns = self._columns
         chances, gradients = columns @ cells[0], columns @ slopes[0]
@@ -184,21 +183,20 @@ class Scheme:
 
     @cached_property
     def _constraints(self) -> FloatArray:
-        """Equal coverage of all cells, and of their mean, in independent rows, shape (m, k)."""
+        """Equal coverage of all cells, and its total, in independent rows, shape (m, k)."""
         counts = self.patterns.T @ self.orbits
         _, sizes, rows = np.linalg.svd(np.diff(counts, axis=0), full_matrices=False)
         total = self._columns.mean(axis=1) @ self.orbits
         return np.concatenate([total[np.newaxis], rows[sizes > 1e-9 * max(1.0, sizes.max(initial=0.0))]])
 
     def _free(self, cuts: FloatArray) -> FloatArray:
-        """Coordinates free of order, in spreads: the first cut, logarithms of gaps; of half if symmetric."""
+        """Unconstrained coordinates of the cuts, in spreads: the first cut and log gaps; of one half if symmetric."""
         mirror, spread = self.member.mirror, self.member.spread
         if mirror is None:
             return np.append(cuts[0] / spread, np.log(np.diff(cuts) / spread))
         offsets = (cuts - mirror.centre) / spread
         outer = offsets[len(cuts) - len(cuts) // 2 :]
-        half: FloatArray = np.log(np.diff(outer, prepend=0.0))
-        return half
+        return np.log(np.diff(outer, prepend=0.0))
 
     def _from_free(self, free: FloatArray) -> FloatArray:
         mirror, spread = self.member.mirror, self.member.spread
@@ -209,24 +207,23 @@ class Scheme:
         return mirror.centre + spread * np.concatenate([-outer[::-1], middle, outer])
 
     def _free_slopes(self, free: FloatArray, slopes: FloatArray) -> FloatArray:
-        """Derivatives by the free coordinates, from those by the cuts (n - 1,)."""
+        """Derivatives by the unconstrained coordinates, from those by the cuts (n - 1,)."""
         if self.member.mirror is None:
             gaps = np.append(1.0, np.exp(free[1:]))
         else:
             gaps = np.exp(free)
             slopes = (slopes - slopes[::-1])[-len(free) :]
-        by_free: FloatArray = self.member.spread * gaps * np.cumsum(slopes[::-1])[::-1]
-        return by_free
+        return self.member.spread * gaps * np.cumsum(slopes[::-1])[::-1]
 
     def _value_and_slopes(self, cuts: FloatArray) -> tuple[float, FloatArray]:
         """The criterion at other cuts (n - 1,), and its derivatives by them."""
-        family, member, h = self.member.family, np.array([self.member.theta]), _STEP * self.member.spread
+        family, member, h = self.member.family, np.array([self.member.theta]), _DIFFERENCE_STEP * self.member.spread
         points = np.concatenate([cuts - h, cuts, cuts + h])
         below, at, above = family.cdf(member, points)[0].reshape(3, -1)
         low, mid, high = family.cdf_gradient(member, points)[0].reshape(3, len(cuts), -1)
         columns = self._columns
         steps = columns[:, :-1] - columns[:, 1:]
-        chances = np.maximum(columns[:, -1] + steps @ at, self.low * _TINY)
+        chances = np.maximum(columns[:, -1] + steps @ at, self.low * _MIN_PROBABILITY)
         gradients = steps @ mid
         means = gradients / chances[:, np.newaxis]
         matrix = (self.weights[:, np.newaxis] * gradients).T @ means
@@ -238,7 +235,7 @@ class Scheme:
 
 
 def _interior(constraints: FloatArray) -> FloatArray | None:
-    """Positive weights (k,) with `A w = (1, 0, …)`, the least of them as large as can be; None if there are none."""
+    """Positive weights (k,) with `A w = (1, 0, …)` whose minimum is as large as possible; None if there are none."""
     from scipy.optimize import linprog
 
     m, k = constraints.shape
@@ -247,5 +244,4 @@ def _interior(constraints: FloatArray) -> FloatArray | None:
     found = linprog(np.append(np.zeros(k), -1.0), A_eq=rows, b_eq=np.eye(m)[0], method="highs")
     if found.x is None or found.x[-1] < 1e-7 / shares.sum():
         return None
-    weights: FloatArray = found.x[:-1] + found.x[-1]
-    return weights
+    return found.x[:-1] + found.x[-1]

@@ -1,7 +1,7 @@
-"""Whole-numbered weights of sets of cells that cover every cell equally, near given weights that nearly do.
+"""Integer weights of sets of cells that cover every cell equally, close to given real weights.
 
-The weights with equal coverage are the null space of an integer matrix, found exactly in rationals. Its free
-coordinates are rounded to multiples of a common fraction; the others follow, and cover equally without error.
+The weights with equal coverage form the null space of an integer matrix, computed exactly in rationals. Its free
+coordinates are rounded to multiples of a common fraction; the others follow, so coverage is exactly equal.
 """
 
 import math
@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 
 from dither_client.mechanisms.staircase import MAX_WEIGHT
-from dither_estimator.design.limit import Patterns
+from dither_estimator.design.columns import Patterns
 from dither_estimator.families import FloatArray
 
 __all__ = ["whole_weights"]
@@ -22,10 +22,10 @@ _Row = list[Fraction]
 
 
 def whole_weights(patterns: Patterns, orbits: FloatArray, weights: FloatArray) -> Iterator[tuple[int, ...]]:
-    """Positive weights (N,) near those given, ever nearer, that cover every cell equally and have no common divisor.
+    """Positive integer weights (N,) without common divisor that cover every cell equally, ever closer to those given.
 
-    `patterns`: shape (N, n), where each set holds a cell. `orbits`: shape (N, k), 1 where a set has one of k weights.
-    `weights`: those, shape (k,), positive. None exceeds `MAX_WEIGHT`.
+    `patterns` (N, n) says which cells each set contains, `orbits` (N, k) which of the k positive `weights` (k,) it has.
+    No result exceeds `MAX_WEIGHT`.
     """
     heavy_first = np.argsort(-weights)
     counts = (patterns.T.astype(int) @ orbits.astype(int))[:, heavy_first]

@@ -1,4 +1,4 @@
-"""Families of distributions. Adding one is one small module and a line in `families`.
+"""Families of distributions. A new family is a small module and an entry in `families`.
 
 May import: `dither_client`.
 """
@@ -42,11 +42,11 @@ families: Mapping[str, Family] = MappingProxyType(
         )
     }
 )
-"""Every family by its name in a specification; `find_family` knows `student_t:DF` as well."""
+"""Every family by its name in a specification; `find_family` also accepts `student_t:DF`."""
 
 
 def find_family(name: object) -> Family:
-    """The family of that name; `student_t:4` is Student's t with 4 degrees of freedom. Raises `ValueError`."""
+    """Return the family with this name; `student_t:4` is Student's t with 4 degrees of freedom. Raises `ValueError`."""
     if isinstance(name, str) and name in families:
         return families[name]
     if isinstance(name, str) and name.startswith("student_t:"):

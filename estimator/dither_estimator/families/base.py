@@ -1,6 +1,6 @@
-"""What the estimator has to know of a population's law, and nothing else.
+"""What the estimator needs to know about a population's distribution.
 
-A family is a CDF that is evaluated at cell edges for many parameters at once, its derivatives, and the names and
+A family is a CDF, evaluated at cell edges for many parameter values at once, its derivatives, and the names and
 supports of its parameters.
 """
 
@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, logit
+from scipy.special import expit, logit, ndtr
 
 from dither_client import Transform
 
@@ -21,21 +21,26 @@ FloatArray = npt.NDArray[np.float64]
 
 
 PriorTerms = Mapping[str, Mapping[str, Any]]
-"""A prior as a specification writes it: for each parameter a named distribution with its numbers."""
+"""A prior as written in a specification: for each parameter, a named distribution and its numbers."""
 
-_STEP = 1e-5
-"""Step of differences in an unconstrained coordinate: the errors of rounding and of curvature are about equal."""
-_LEAST = 5e-324
+_DIFFERENCE_STEP = 1e-5
+"""Finite-difference step in an unconstrained coordinate; it balances the errors of rounding and of curvature."""
+_SMALLEST_POSITIVE = 5e-324
 _ROUNDING = 2.0**-53
-"""A draw that floating point has rounded to the end of its support stays inside by so little."""
+"""A draw that floating point rounded to the end of its support is moved inside by this much."""
+
+
+_SCORES = np.linspace(-8.0, 8.0, 321)
+MEAN_LEVELS = ndtr(_SCORES)
+"""Levels of quantiles whose sum with `MEAN_WEIGHTS` is the mean: the trapezoidal rule in the normal score."""
+MEAN_WEIGHTS = np.exp(-0.5 * _SCORES**2) / np.exp(-0.5 * _SCORES**2).sum()
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter's name and support, which fixes its unconstrained coordinate.
+    """A parameter's name and support; the support determines its unconstrained coordinate.
 
-    The coordinate is the parameter itself on the line, its logarithm if it is `"positive"`, its logit on the `"unit"`
-    interval.
+    The coordinate is the parameter itself if it is `"real"`, its logarithm if `"positive"`, its logit if `"unit"`.
     """
 
     name: str
@@ -48,7 +53,7 @@ class Parameter:
 
     @property
     def coordinate(self) -> str:
-        """What the unconstrained coordinate is called: `mu`, `log sigma`, `logit p`."""
+        """The name of the unconstrained coordinate: `mu`, `log sigma`, `logit p`."""
         return {"real": "", "positive": "log ", "unit": "logit "}[self.support] + self.name
 
     def constrain(self, coordinate: FloatArray) -> FloatArray:
@@ -58,14 +63,14 @@ class Parameter:
         return np.asarray(np.exp(coordinate) if self.support == "positive" else expit(coordinate))
 
     def unconstrain(self, value: FloatArray) -> FloatArray:
-        """The unconstrained coordinate of a parameter value, finite also at the ends of the support."""
+        """The unconstrained coordinate of a parameter value; finite even at the ends of the support."""
         if self.support == "real":
             return value
-        inside = np.clip(value, _LEAST, 1 - _ROUNDING if self.support == "unit" else None)
+        inside = np.clip(value, _SMALLEST_POSITIVE, 1 - _ROUNDING if self.support == "unit" else None)
         return np.asarray(np.log(inside) if self.support == "positive" else logit(inside))
 
     def log_jacobian(self, coordinate: FloatArray) -> FloatArray:
-        """`log |d parameter / d coordinate|`, to carry a density over to the coordinate."""
+        """`log |d parameter / d coordinate|`, which transforms a density to the coordinate."""
         if self.support == "real":
             return np.zeros_like(coordinate)
         if self.support == "positive":
@@ -75,19 +80,19 @@ class Parameter:
 
 
 class Family(ABC):
-    """A parametric family on the (transformed) line. `theta` has shape (n, d), one row a member."""
+    """A parametric family on the (transformed) line. `theta` has shape (n, d), one member per row."""
 
     name: ClassVar[str]
     parameters: ClassVar[tuple[Parameter, ...]]
     location_scale: ClassVar[bool] = False
     discrete: ClassVar[bool] = False
-    """Whether values are whole numbers; cuts then lie halfway between them."""
+    """Whether values are integers; cuts then lie halfway between them."""
     transforms: ClassVar[tuple[Transform, ...]] = ("identity",)
-    """On which scales the family can be used; `"log"` needs a family on the whole line."""
+    """Scales on which the family can be used; `"log"` needs a family on the whole line."""
 
     @property
     def shapes(self) -> tuple[int, ...]:
-        """Which parameters change the shape of the law, and are not mere locations and scales."""
+        """Indices of the parameters that change the distribution's shape rather than its location or scale."""
         return tuple(range(len(self.parameters)))
 
     @property
@@ -98,7 +103,7 @@ class Family(ABC):
     @property
     @abstractmethod
     def standard(self) -> FloatArray:
-        """The standard member, shape (d,)."""
+        """The parameters of the standard member, shape (d,)."""
 
     @abstractmethod
     def cdf(self, theta: FloatArray, edges: FloatArray) -> FloatArray:
@@ -108,29 +113,38 @@ class Family(ABC):
     def quantiles(self, theta: FloatArray, probabilities: FloatArray) -> FloatArray:
         """The least `x` with `F_θ(x) ≥ p`, shape (n, k), for `theta` (n, d) and `probabilities` (k,) inside (0, 1)."""
 
+    def mean(self, theta: FloatArray, transform: Transform) -> FloatArray:
+        """The mean of the values in their own units, shape (n,); infinite or NaN where it does not exist.
+
+        With transform `log` it is that of the exponentials. The default integrates the quantiles, for a mean that
+        exists.
+        """
+        values = self.quantiles(theta, MEAN_LEVELS)
+        return (np.exp(values) if transform == "log" else values) @ MEAN_WEIGHTS
+
     @abstractmethod
     def default_prior(self, transform: Transform) -> PriorTerms:
-        """A prior for those who know nothing: wide, with moments of every order."""
+        """A wide prior for use without prior knowledge; all its moments exist."""
 
     @abstractmethod
     def range_prior(self, low: float, high: float) -> PriorTerms:
         """A prior from a rough guess of where most values lie, on the transformed scale."""
 
     def cdf_gradient(self, theta: FloatArray, edges: FloatArray) -> FloatArray:
-        """`∂F_θ(e) / ∂θ`, shape (n, k, d): by central differences unless a family knows better, to about 1e-10."""
+        """`∂F_θ(e) / ∂θ`, shape (n, k, d). The default uses central differences, accurate to about 1e-10."""
         coordinates = self.unconstrain(theta)
         columns = []
         for j, parameter in enumerate(self.parameters):
             shift = np.zeros(theta.shape[1])
-            shift[j] = _STEP
+            shift[j] = _DIFFERENCE_STEP
             above, below = (self.cdf(self.constrain(coordinates + sign * shift), edges) for sign in (1, -1))
             slope = np.exp(parameter.log_jacobian(coordinates[:, j]))
-            columns.append((above - below) / (2 * _STEP * slope[:, None]))
+            columns.append((above - below) / (2 * _DIFFERENCE_STEP * slope[:, None]))
         return np.stack(columns, axis=-1)
 
     @abstractmethod
     def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:
-        """`size` independent draws from the member `theta`, shape (d,)."""
+        """`size` independent draws from the member `theta` of shape (d,)."""
 
     def constrain(self, coordinates: FloatArray) -> FloatArray:
         """`theta`, shape (n, d), from unconstrained coordinates of the same shape."""

@@ -11,7 +11,7 @@ __all__ = ["Bernoulli"]
 
 
 class Bernoulli(Family):
-    """Values 0 and 1; `p` is the share of ones."""
+    """Values 0 and 1; `p` is the probability of 1."""
 
     name: ClassVar[str] = "bernoulli"
     parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("p", "unit"),)
@@ -32,6 +32,9 @@ class Bernoulli(Family):
 
     def quantiles(self, theta: FloatArray, probabilities: FloatArray) -> FloatArray:
         return np.where(probabilities <= 1 - theta, 0.0, 1.0)
+
+    def mean(self, theta: FloatArray, transform: Transform) -> FloatArray:
+        return theta[:, 0]
 
     def default_prior(self, transform: Transform) -> PriorTerms:
         return {"p": {"dist": "beta", "a": 1.0, "b": 1.0}}

@@ -27,12 +27,15 @@ class Beta(Family):
     def quantiles(self, theta: FloatArray, probabilities: FloatArray) -> FloatArray:
         return np.asarray(betaincinv(theta[:, :1], theta[:, 1:2], probabilities), dtype=float)
 
+    def mean(self, theta: FloatArray, transform: Transform) -> FloatArray:
+        return theta[:, 0] / (theta[:, 0] + theta[:, 1])
+
     def default_prior(self, transform: Transform) -> PriorTerms:
         shape = {"dist": "lognorm", "s": 1.2, "scale": 2.0}
         return {"a": shape, "b": shape}
 
     def range_prior(self, low: float, high: float) -> PriorTerms:
-        """The centre of the range is taken for the mean, and its width for four standard deviations."""
+        """Reads the centre of the range as the mean and its width as four standard deviations."""
         mean = min(max((low + high) / 2, 0.02), 0.98)
         spread = min(max((high - low) / 4, 0.01), 0.45 * (mean * (1 - mean)) ** 0.5)
         size = mean * (1 - mean) / spread**2 - 1

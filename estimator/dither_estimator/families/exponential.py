@@ -11,7 +11,7 @@ __all__ = ["Exponential"]
 
 
 class Exponential(Family):
-    """`F(x) = 1 - exp(-x / scale)` for x > 0: waiting times without memory; `scale` is the mean."""
+    """`F(x) = 1 - exp(-x / scale)` for x > 0: memoryless waiting times; `scale` is the mean."""
 
     name: ClassVar[str] = "exponential"
     parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("scale", "positive"),)
@@ -29,6 +29,9 @@ class Exponential(Family):
 
     def quantiles(self, theta: FloatArray, probabilities: FloatArray) -> FloatArray:
         return -theta * np.log1p(-probabilities)
+
+    def mean(self, theta: FloatArray, transform: Transform) -> FloatArray:
+        return theta[:, 0]
 
     def default_prior(self, transform: Transform) -> PriorTerms:
         return {"scale": {"dist": "lognorm", "s": 4.0, "scale": 10.0}}

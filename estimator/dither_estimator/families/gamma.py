@@ -32,6 +32,9 @@ class Gamma(Family):
     def quantiles(self, theta: FloatArray, probabilities: FloatArray) -> FloatArray:
         return np.asarray(gammaincinv(theta[:, :1], probabilities) * theta[:, 1:2], dtype=float)
 
+    def mean(self, theta: FloatArray, transform: Transform) -> FloatArray:
+        return theta[:, 0] * theta[:, 1]
+
     def default_prior(self, transform: Transform) -> PriorTerms:
         return shape_scale_prior(shape=2.0, log_shape_sd=1.2, scale=10.0, log_scale_sd=4.0)
 

@@ -11,7 +11,7 @@ __all__ = ["LaplaceFamily"]
 
 
 class LaplaceFamily(LocationScale):
-    """Density `exp(-|x - mu| / sigma) / (2 sigma)`: a peak at mu, and tails heavier than the normal's."""
+    """Density `exp(-|x - mu| / sigma) / (2 sigma)`: peaked at mu, with heavier tails than the normal."""
 
     name: ClassVar[str] = "laplace"
 
@@ -24,6 +24,13 @@ class LaplaceFamily(LocationScale):
 
     def standard_quantiles(self, probabilities: FloatArray) -> FloatArray:
         return -np.sign(probabilities - 0.5) * np.log1p(-2 * np.abs(probabilities - 0.5))
+
+    @property
+    def standard_mean(self) -> float:
+        return 0.0
+
+    def standard_mgf(self, t: FloatArray) -> FloatArray:
+        return np.where(t < 1, 1 / (1 - np.where(t < 1, t, 0.5) ** 2), np.inf)
 
     def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:
         return rng.laplace(theta[0], theta[1], size)

@@ -1,4 +1,4 @@
-"""Location-scale families: one standard distribution function, moved and stretched."""
+"""Location-scale families: one standard distribution function, shifted and scaled."""
 
 from abc import abstractmethod
 from typing import ClassVar
@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from dither_client import Transform
-from dither_estimator.families.base import Family, FloatArray, Parameter, PriorTerms
+from dither_estimator.families.base import MEAN_LEVELS, MEAN_WEIGHTS, Family, FloatArray, Parameter, PriorTerms
 
 __all__ = ["LocationScale"]
 
@@ -33,17 +33,31 @@ class LocationScale(Family):
     def standard_quantiles(self, probabilities: FloatArray) -> FloatArray:
         """The inverse of G."""
 
+    @property
+    def standard_mean(self) -> float:
+        """The mean of G; NaN if it has none. The default integrates its quantiles."""
+        return float(self.standard_quantiles(MEAN_LEVELS) @ MEAN_WEIGHTS)
+
+    def standard_mgf(self, t: FloatArray) -> FloatArray:
+        """The mean of `exp(t z)` under G for t (n,) above 0, infinite where it does not exist; the default as above."""
+        return np.exp(np.outer(t, self.standard_quantiles(MEAN_LEVELS))) @ MEAN_WEIGHTS
+
     def quantiles(self, theta: FloatArray, probabilities: FloatArray) -> FloatArray:
         return theta[:, :1] + theta[:, 1:2] * self.standard_quantiles(probabilities)
 
+    def mean(self, theta: FloatArray, transform: Transform) -> FloatArray:
+        if transform == "log":
+            return np.exp(theta[:, 0]) * self.standard_mgf(theta[:, 1])
+        return theta[:, 0] + theta[:, 1] * self.standard_mean
+
     def default_prior(self, transform: Transform) -> PriorTerms:
-        """Covers `|mu|` up to 1e5 and scales from 0.1 to 1e5; for logarithms, every number that one would meet."""
+        """Covers `|mu|` up to 1e5 and scales from 0.1 to 1e5; on the log scale, any value met in practice."""
         if transform == "identity":
             return _prior(location=0.0, location_sd=1e5, scale=100.0, log_scale_sd=3.0)
         return _prior(location=0.0, location_sd=30.0, scale=1.0, log_scale_sd=1.5)
 
     def range_prior(self, low: float, high: float) -> PriorTerms:
-        """The range is read as about two scales either side of the centre."""
+        """Reads the range as about two scales on either side of the centre."""
         width = high - low
         return _prior(location=low + width / 2, location_sd=width / 2, scale=width / 4, log_scale_sd=1.0)
 
@@ -65,8 +79,8 @@ class LocationScale(Family):
 
 
 def _prior(location: float, location_sd: float, scale: float, log_scale_sd: float) -> PriorTerms:
-    # Every moment exists, so posterior variances do, whatever the answers say: the likelihood of clipped answers does
-    # not vanish as the scale grows.
+    # All moments of the prior exist, so the posterior variances do too, whatever the answers: the likelihood of clipped
+    # answers does not vanish as the scale grows.
     return {
         "mu": {"dist": "norm", "loc": location, "scale": location_sd},
         "sigma": {"dist": "lognorm", "s": log_scale_sd, "scale": scale},

@@ -1,4 +1,4 @@
-"""The logistic family, and with `transform` `"log"` the log-logistic."""
+"""The logistic family, which on the `"log"` scale is the log-logistic family."""
 
 from typing import ClassVar
 
@@ -24,6 +24,13 @@ class Logistic(LocationScale):
 
     def standard_quantiles(self, probabilities: FloatArray) -> FloatArray:
         return logit(probabilities)
+
+    @property
+    def standard_mean(self) -> float:
+        return 0.0
+
+    def standard_mgf(self, t: FloatArray) -> FloatArray:
+        return np.where(t < 1, 1 / np.sinc(np.where(t < 1, t, 0.5)), np.inf)
 
     def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:
         return rng.logistic(theta[0], theta[1], size)

@@ -12,7 +12,7 @@ __all__ = ["NegativeBinomial"]
 
 
 class NegativeBinomial(Family):
-    """Counts that vary more than Poisson's: mean `mean` and variance `mean + mean² / size`."""
+    """Counts with more variance than Poisson: mean `mean` and variance `mean + mean² / size`."""
 
     name: ClassVar[str] = "negative_binomial"
     parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("mean", "positive"), Parameter("size", "positive"))
@@ -32,7 +32,10 @@ class NegativeBinomial(Family):
         share = size / (size + mean)
         found = np.ceil(nbdtrik(probabilities, size, share))
         below = np.maximum(found - 1, 0.0)
-        return np.where(betainc(size, below + 1, share) >= probabilities, below, found)  # off by a rounding, at times
+        return np.where(betainc(size, below + 1, share) >= probabilities, below, found)  # rounding may have added 1
+
+    def mean(self, theta: FloatArray, transform: Transform) -> FloatArray:
+        return theta[:, 0]
 
     def default_prior(self, transform: Transform) -> PriorTerms:
         return {

@@ -1,4 +1,4 @@
-"""The normal family, and with `transform` `"log"` the lognormal."""
+"""The normal family, which on the `"log"` scale is the lognormal family."""
 
 from typing import ClassVar
 
@@ -12,7 +12,7 @@ __all__ = ["Normal"]
 
 
 class Normal(LocationScale):
-    """N(μ, σ²) with θ = (mu, sigma); with `transform` `"log"`, the lognormal of the same parameters."""
+    """N(μ, σ²) with θ = (mu, sigma); on the `"log"` scale, the lognormal with the same parameters."""
 
     name: ClassVar[str] = "normal"
 
@@ -24,6 +24,13 @@ class Normal(LocationScale):
 
     def standard_quantiles(self, probabilities: FloatArray) -> FloatArray:
         return ndtri(probabilities)
+
+    @property
+    def standard_mean(self) -> float:
+        return 0.0
+
+    def standard_mgf(self, t: FloatArray) -> FloatArray:
+        return np.exp(0.5 * t**2)
 
     def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:
         return rng.normal(theta[0], theta[1], size)

@@ -12,7 +12,7 @@ __all__ = ["Poisson"]
 
 
 class Poisson(Family):
-    """Counts of rare events; `rate` is the mean and the variance."""
+    """Counts of rare events; `rate` is both the mean and the variance."""
 
     name: ClassVar[str] = "poisson"
     parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("rate", "positive"),)
@@ -28,7 +28,10 @@ class Poisson(Family):
     def quantiles(self, theta: FloatArray, probabilities: FloatArray) -> FloatArray:
         found: FloatArray = np.ceil(pdtrik(probabilities, theta))
         below = np.maximum(found - 1, 0.0)
-        return np.where(pdtr(below, theta) >= probabilities, below, found)  # off by a rounding, at times
+        return np.where(pdtr(below, theta) >= probabilities, below, found)  # rounding may have added 1
+
+    def mean(self, theta: FloatArray, transform: Transform) -> FloatArray:
+        return theta[:, 0]
 
     def default_prior(self, transform: Transform) -> PriorTerms:
         return {"rate": {"dist": "lognorm", "s": 3.0, "scale": 5.0}}

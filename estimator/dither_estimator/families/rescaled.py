@@ -1,4 +1,4 @@
-"""A family that holds on one scale, asked on another: cells are mapped through the scale."""
+"""A family that holds on one scale while questions are asked on another; cell edges are mapped between them."""
 
 import numpy as np
 
@@ -9,10 +9,10 @@ __all__ = ["Rescaled", "on_scale"]
 
 
 class Rescaled(Family):
-    """`inner` holds for values on the scale `own`; cuts, quantiles and draws are on the other one, `asked`.
+    """`inner` describes values on the scale `own`; edges, quantiles and draws are on the other scale, `asked`.
 
-    Both scales increase, so `F(e) = F_inner(m(e))` with m from `asked` to `own`: `exp` from `log` to `identity`, and
-    from `identity` to `log` the logarithm, which is -∞ at and below 0. θ is that of `inner`.
+    Both scales increase, so `F(e) = F_inner(m(e))`, where m maps `asked` to `own`: `exp` from `log` to `identity`, and
+    the logarithm from `identity` to `log`, which is -∞ at and below 0. θ is that of `inner`.
     """
 
     def __init__(self, inner: Family, own: Transform) -> None:
@@ -32,21 +32,25 @@ class Rescaled(Family):
         return self.inner.standard
 
     def cdf(self, theta: FloatArray, edges: FloatArray) -> FloatArray:
-        with np.errstate(over="ignore"):  # cuts may lie exponentially far out
+        with np.errstate(over="ignore"):  # edges may lie exponentially far out
             return self.inner.cdf(theta, _mapped(edges, self.own))
 
     def cdf_gradient(self, theta: FloatArray, edges: FloatArray) -> FloatArray:
         return self.inner.cdf_gradient(theta, _mapped(edges, self.own))
 
     def quantiles(self, theta: FloatArray, probabilities: FloatArray) -> FloatArray:
-        """As of any family; -∞ where a value at or below 0 has no logarithm."""
+        """As in any family, but -∞ where a value at or below 0 has no logarithm."""
         return _mapped(self.inner.quantiles(theta, probabilities), self.asked)
+
+    def mean(self, theta: FloatArray, transform: Transform) -> FloatArray:
+        """As in any family; `transform` is that of `own`, whatever is given: values have the same mean on any scale."""
+        return self.inner.mean(theta, self.own)
 
     def default_prior(self, transform: Transform) -> PriorTerms:
         return self.inner.default_prior(self.own)
 
     def range_prior(self, low: float, high: float) -> PriorTerms:
-        """`low` and `high` are on the scale that is asked about."""
+        """`low` and `high` are on the scale of the questions, `asked`."""
         ends = _mapped(np.array([low, high]), self.own)
         return self.inner.range_prior(*ends.tolist())
 
@@ -55,11 +59,11 @@ class Rescaled(Family):
 
 
 def on_scale(family: Family, own: Transform, asked: Transform) -> Family:
-    """The family that holds on the scale `own`, for questions on the scale `asked`."""
+    """The family that holds on the scale `own`, with edges on the scale `asked`."""
     return family if own == asked else Rescaled(family, own)
 
 
 def _mapped(values: FloatArray, to: Transform) -> FloatArray:
-    """Values of the other scale on the scale `to`."""
+    """Maps values from the other scale to the scale `to`."""
     with np.errstate(divide="ignore", over="ignore"):
         return np.asarray(np.exp(values) if to == "identity" else np.log(np.maximum(values, 0.0)), dtype=float)

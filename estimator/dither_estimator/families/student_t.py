@@ -1,4 +1,4 @@
-"""Student's t family, of given or of unknown degrees of freedom."""
+"""Student's t family, with known or unknown degrees of freedom."""
 
 from typing import ClassVar
 
@@ -13,7 +13,7 @@ __all__ = ["StudentT", "StudentTGiven"]
 
 
 class StudentTGiven(LocationScale):
-    """t with location mu, scale sigma and `df` degrees of freedom, which are known."""
+    """Student's t with location mu, scale sigma and `df` known degrees of freedom."""
 
     def __init__(self, df: float) -> None:
         self.df = df
@@ -36,12 +36,19 @@ class StudentTGiven(LocationScale):
     def standard_quantiles(self, probabilities: FloatArray) -> FloatArray:
         return np.asarray(stdtrit(self.df, probabilities), dtype=float)
 
+    @property
+    def standard_mean(self) -> float:
+        return 0.0 if self.df > 1 else np.nan
+
+    def standard_mgf(self, t: FloatArray) -> FloatArray:
+        return np.full_like(t, np.inf)
+
     def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:
         return np.asarray(theta[0] + theta[1] * rng.standard_t(self.df, size), dtype=float)
 
 
 class StudentT(Family):
-    """t with location mu, scale sigma and unknown degrees of freedom `df`."""
+    """Student's t with location mu, scale sigma and unknown degrees of freedom `df`."""
 
     name: ClassVar[str] = "student_t"
     parameters: ClassVar[tuple[Parameter, ...]] = (*LocationScale.parameters, Parameter("df", "positive"))
@@ -60,6 +67,11 @@ class StudentT(Family):
 
     def quantiles(self, theta: FloatArray, probabilities: FloatArray) -> FloatArray:
         return np.asarray(theta[:, :1] + theta[:, 1:2] * stdtrit(theta[:, 2:3], probabilities), dtype=float)
+
+    def mean(self, theta: FloatArray, transform: Transform) -> FloatArray:
+        if transform == "log":
+            return np.full(len(theta), np.inf)
+        return np.where(theta[:, 2] > 1, theta[:, 0], np.nan)
 
     def default_prior(self, transform: Transform) -> PriorTerms:
         return {**StudentTGiven(5).default_prior(transform), "df": _DF_PRIOR}

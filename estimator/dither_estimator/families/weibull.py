@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 import numpy as np
+from scipy.special import gamma
 
 from dither_client import Transform
 from dither_estimator.families.base import Family, FloatArray, Parameter, PriorTerms
@@ -12,7 +13,7 @@ __all__ = ["Weibull"]
 
 
 class Weibull(Family):
-    """`F(x) = 1 - exp(-(x / scale)^shape)` for x > 0: lifetimes whose hazard grows (shape > 1) or falls."""
+    """`F(x) = 1 - exp(-(x / scale)^shape)` for x > 0: lifetimes with a hazard that rises (shape > 1) or falls."""
 
     name: ClassVar[str] = "weibull"
     parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("shape", "positive"), Parameter("scale", "positive"))
@@ -27,12 +28,15 @@ class Weibull(Family):
 
     def cdf(self, theta: FloatArray, edges: FloatArray) -> FloatArray:
         with np.errstate(divide="ignore", over="ignore"):
-            # In logarithms, since a power of a large shape would overflow to no purpose.
+            # Computed in logarithms because a power with a large exponent would overflow.
             exponent = theta[:, :1] * (np.log(np.maximum(edges, 0.0)) - np.log(theta[:, 1:2]))
             return np.asarray(-np.expm1(-np.exp(exponent)), dtype=float)
 
     def quantiles(self, theta: FloatArray, probabilities: FloatArray) -> FloatArray:
         return np.asarray(theta[:, 1:2] * (-np.log1p(-probabilities)) ** (1 / theta[:, :1]), dtype=float)
+
+    def mean(self, theta: FloatArray, transform: Transform) -> FloatArray:
+        return np.asarray(theta[:, 1] * gamma(1 + 1 / theta[:, 0]), dtype=float)
 
     def default_prior(self, transform: Transform) -> PriorTerms:
         return shape_scale_prior(shape=1.5, log_shape_sd=1.0, scale=10.0, log_scale_sd=4.0)

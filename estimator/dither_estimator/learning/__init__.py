@@ -1,4 +1,5 @@
-"""The learner: it asks, learns, checks and summarises. It is what a server holds for each collection.
+"""The learner, which asks, learns, checks and summarises. A server holds one for each collection.
 
-May import: `checks`, `dither_client`, `families`, `likelihood`, `particles`, `policies`, `priors`, `specification`.
+May import: `categorical`, `checks`, `design`, `dither_client`, `families`, `likelihood`, `mechanisms`, `nonparametric`,
+`particles`, `policies`, `priors`, `specification`.
 """

@@ -1,4 +1,4 @@
-"""A learner and its misfit check."""
+"""A learner with a goodness-of-fit check."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -16,20 +16,20 @@ from dither_estimator.specification.specification import Specification
 
 __all__ = ["CheckedLearner"]
 
-_RENEWAL = 1.05
-"""Check questions are chosen again when the answers learnt have grown by this factor."""
+_RENEWAL_FACTOR = 1.05
+"""Check questions are chosen again when the number of answers learnt has grown by this factor."""
 
 
 class CheckedLearner:
-    """Asks check questions by a coin of its own, and looks at their answers when a look is due.
+    """Asks check questions by a coin of its own and looks at their answers when a look is due.
 
-    `seed` makes everything reproducible, `outstanding` is as in `Learner`. The learner meets neither the check
-    questions nor the coin.
+    `seed` makes everything reproducible; `outstanding` is as in `Learner`. Neither the check questions nor the coin
+    affect the learner.
     """
 
     def __init__(self, specification: Specification, seed: int | np.random.SeedSequence, outstanding: int = 1) -> None:
         if specification.misfit_check is None:
-            raise ValueError("the specification has no misfit check")
+            raise ValueError("the specification has no goodness-of-fit check")
         seeds = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
         for_learner, for_check = seeds.spawn(2)
         self.specification = specification
@@ -45,16 +45,16 @@ class CheckedLearner:
 
     @property
     def answers(self) -> int:
-        """How many answers have come, check answers among them."""
+        """The number of answers, including check answers."""
         return self.learner.answers + self._check_answers
 
     @property
     def check_counts(self) -> Counts:
-        """The check answers, as a count table."""
+        """The check answers as a count table."""
         return check_counts(self._counts)
 
     def ask(self, epsilon: Fraction | None = None) -> Query:
-        """The next question, by the coin a check question; at ε as in `Learner.ask`."""
+        """The next question, which the coin may make a check question; at ε as in `Learner.ask`."""
         questions: tuple[Query, ...] = ()
         if self._rng.random() < self._check.share:
             questions = self._check_questions(self.specification.epsilon if epsilon is None else epsilon)
@@ -63,11 +63,11 @@ class CheckedLearner:
 
     @property
     def take(self) -> Callable[[Query, int], None]:
-        """What takes the answer to the question that was asked last, whenever it comes."""
+        """The function that takes the answer to the question asked last, whenever it arrives."""
         return self._check_answer if self._checking else self.learner.learn
 
     def learn(self, query: Query, answer: int) -> None:
-        """Takes the answer to the question that was asked last. Raises `ValueError` unless it is one."""
+        """Take the answer to the question asked last. Raises `ValueError` if it is not an answer to `query`."""
         self.take(query, answer)
 
     def _check_answer(self, query: Query, answer: int) -> None:
@@ -80,21 +80,21 @@ class CheckedLearner:
             self.looks.append(Look(due, self._check_answers, self.learner.answers, self.p_value()))
 
     def p_value(self) -> float:
-        """The p-value of a look at this moment. Raises `ValueError` without check answers."""
+        """The p-value of a look at this moment. Raises `ValueError` if there are no check answers."""
         return misfit_p_value(self._rng, self.specification.family, *self.learner.particles(), self.check_counts)
 
     def posterior(self) -> Posterior:
-        """The posterior of every answer but the check answers."""
+        """The posterior given all answers except the check answers."""
         return self.learner.posterior()
 
     def report(self) -> Misfit:
-        """What the check has found so far, as `misfit_report`."""
+        """What the check has found so far; see `misfit_report`."""
         return misfit_report(self._check, self.specification.family, self._check_answers, self.looks)
 
     def _check_questions(self, epsilon: Fraction) -> tuple[Query, ...]:
         if self.learner.answers >= self._renew_at:
             self._questions = {}
-            self._renew_at = max(self.learner.answers + 1, self.learner.answers * _RENEWAL)
+            self._renew_at = max(self.learner.answers + 1, self.learner.answers * _RENEWAL_FACTOR)
         if epsilon not in self._questions:
             spec, one_level = self.specification, self.specification.check_question(epsilon)
             particles = self.learner.particles()

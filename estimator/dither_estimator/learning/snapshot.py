@@ -24,29 +24,29 @@ __all__ = ["InvalidSnapshot", "State", "read_snapshot", "write_snapshot"]
 
 _VERSION = 3
 _WITHOUT_STEERING = 2
-"""The version before: nothing of a second opinion, else the same."""
+"""The previous version: without a second opinion, otherwise the same."""
 _Arrays = Mapping[str, npt.NDArray[Any]]
 
 
 class InvalidSnapshot(ValueError):
-    """A snapshot that this version cannot read, or of another specification; rebuild from the counts."""
+    """The snapshot has another version or belongs to another specification; rebuild the learner from the counts."""
 
 
 @dataclass(frozen=True)
 class State:
-    """What a learner is made of."""
+    """Everything that defines a learner's state."""
 
     systems: tuple[ParticleSystem, ...]
-    """The posterior, then its rivals in the specification's order; all with the same counts."""
+    """The posterior, then its rivals in the specification's order; all have the same counts."""
     evidences: tuple[Evidence, ...] | None
     steering: Steering
     review_at: int
     generator: Mapping[str, Any]
-    """State of the bit generator."""
+    """The state of the bit generator."""
 
 
 def write_snapshot(state: State) -> bytes:
-    """The state, for `read_snapshot`."""
+    """Encode the state for `read_snapshot`."""
     counts = state.systems[0].counts
     mark, second = state.steering.mark, state.steering.second
     header: dict[str, Any] = {
@@ -78,7 +78,7 @@ def write_snapshot(state: State) -> bytes:
 
 
 def read_snapshot(specification: Specification, content: bytes) -> State:
-    """The state that was written. Raises `InvalidSnapshot`."""
+    """Decode a state. Raises `InvalidSnapshot`."""
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             return _read(
@@ -93,11 +93,11 @@ def read_snapshot(specification: Specification, content: bytes) -> State:
 def _read(specification: Specification, header: Mapping[str, Any], arrays: _Arrays) -> State:
     priors = [specification.prior, *(rival.prior for rival in specification.rivals)]
     if header["version"] not in (_VERSION, _WITHOUT_STEERING):
-        raise InvalidSnapshot("the snapshot is of another version")
+        raise InvalidSnapshot("the snapshot has another version")
     if header["parameters"] != [list(prior.family.names) for prior in priors] or any(
         arrays[f"coordinates{i}"].shape != (specification.particles, len(prior.parts)) for i, prior in enumerate(priors)
     ):
-        raise InvalidSnapshot("the snapshot is of another specification")
+        raise InvalidSnapshot("the snapshot belongs to another specification")
     queries = [parse_query(query) for query in header["queries"]]
     ends = np.cumsum([query.n_answers for query in queries]).astype(int)
 

@@ -1,7 +1,7 @@
-"""Summaries of weighted particles: what an analyst reads."""
+"""Summaries of weighted particles, as analysts read them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -11,37 +11,45 @@ from dither_client.mechanisms.epsilon import epsilon_text
 from dither_client.posterior.wire import QUANTILES, Misfit, ParameterSummary, PoisonBound, PosteriorReply, to_json
 from dither_estimator.checks.competing_families import Comparison
 from dither_estimator.families import FloatArray
+from dither_estimator.learning.population import CategoryShares, Population, with_population
 from dither_estimator.particles.moments import Moments
 
 __all__ = ["Posterior", "summarise", "weighted_quantiles"]
 
-_THE_SERVERS = {"institutions", "misfit", "updated_at"}
-"""Fields of a reply that a count table says nothing of."""
+_SERVER_FIELDS = {"institutions", "misfit", "updated_at"}
+"""Fields of a reply that only a server can fill."""
 
 
 @dataclass(frozen=True)
 class Posterior:
-    """The posterior after `answers` answers."""
+    """Summaries of the posterior after `answers` answers."""
 
     parameters: Mapping[str, ParameterSummary]
     covariance: FloatArray
     answers: int
     ess: float
-    log_evidence: float
+    log_evidence: float | None
+    """None without a family."""
     particles: int
     moves: int
     queries: int
-    """How many distinct queries were answered."""
+    """The number of distinct queries that were answered."""
     answers_by_epsilon: Mapping[Fraction, int]
-    """How many answers came at each ε, zero where none did at an ε that may be chosen."""
+    """The number of answers at each ε, including 0 for choices of ε without answers."""
     poison: PoisonBound
+    population: Population | CategoryShares = field(repr=False)
+    """What it says about the population's distribution."""
     members: int = 0
-    """How many members of institutions were counted."""
+    """The number of members that institutions counted."""
+    levels: tuple[float, ...] = ()
+    """The levels of the quantiles that the goal names."""
+    above: tuple[float, ...] = ()
+    """The values, in their own units, of which the goal asks for the share of the people above."""
     comparison: Comparison | None = None
-    """Which family holds, where several are compared."""
+    """Which family holds; None if only one is considered."""
 
     def reply(self, *, institutions: int = 0, misfit: Misfit | None = None, updated_at: str = "") -> PosteriorReply:
-        """This posterior as it is sent, with what the server knows besides."""
+        """The reply to a request for this posterior, with what only the server knows, but without the population."""
         return PosteriorReply(
             posterior=dict(self.parameters),
             covariance=tuple(map(tuple, self.covariance.tolist())),
@@ -61,15 +69,20 @@ class Posterior:
             updated_at=updated_at,
         )
 
+    def described(self, reply: PosteriorReply) -> PosteriorReply:
+        """The reply with what this posterior says about the population."""
+        return with_population(reply, self.population, self.levels, self.above)
+
     def to_json(self) -> dict[str, Any]:
-        """The reply's JSON, without the fields that a server adds."""
-        return {name: value for name, value in to_json(self.reply()).items() if name not in _THE_SERVERS}
+        """The reply's JSON without the fields that only a server can fill."""
+        known = to_json(self.described(self.reply()))
+        return {name: value for name, value in known.items() if name not in _SERVER_FIELDS}
 
 
 def summarise(
     names: tuple[str, ...], theta: FloatArray, weights: FloatArray
 ) -> tuple[dict[str, ParameterSummary], FloatArray]:
-    """A summary of each parameter, and the covariance, of particles (n, d) with normalised weights (n,)."""
+    """A summary of each parameter and the covariance, for particles (n, d) with normalised weights (n,)."""
     moments = Moments.of(theta, weights)
     quantiles = [weighted_quantiles(column, weights, list(QUANTILES.values())) for column in theta.T]
     summaries = {

@@ -1,4 +1,4 @@
-"""The likelihood of everything that was answered: counts of answers by query, and counts that institutions sent.
+"""The likelihood of all data: counts of answers by query, and counts of members that institutions share.
 
 May import: `dither_client`, `families`, `mechanisms`.
 """

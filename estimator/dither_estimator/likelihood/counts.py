@@ -1,4 +1,4 @@
-"""Count tables: how often each query got each answer, all that the posterior needs of a history."""
+"""Count tables: how often each query got each answer, which is all that the posterior needs."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,11 +12,11 @@ from dither_client import Query
 __all__ = ["Counts", "answers_by_epsilon", "check_counts", "merge_counts", "total_answers"]
 
 Counts = Mapping[Query, npt.NDArray[np.int64]]
-"""`counts[query][answer]`, an array of `query.n_answers` counts for each query. Treated as immutable."""
+"""`counts[query][answer]`: an array of `query.n_answers` counts for each query. Treated as immutable."""
 
 
 def check_counts(table: Mapping[Query, Sequence[int] | npt.NDArray[np.int64]]) -> dict[Query, npt.NDArray[np.int64]]:
-    """`table` as `Counts`, without the queries that nobody answered. Raises `ValueError` for what cannot be counts."""
+    """`table` as `Counts`, without unanswered queries. Raises `ValueError` if it is not a table of counts."""
     checked = {}
     for query, row in table.items():
         counts = np.asarray(row)
@@ -38,7 +38,7 @@ def merge_counts(first: Counts, second: Counts) -> dict[Query, npt.NDArray[np.in
 
 
 def answers_by_epsilon(counts: Counts) -> Counter[Fraction]:
-    """How many answers a table holds at each ε."""
+    """The number of answers in a table at each ε."""
     answers: Counter[Fraction] = Counter()
     for query, row in counts.items():
         answers[query.epsilon] += int(row.sum())
@@ -46,5 +46,5 @@ def answers_by_epsilon(counts: Counts) -> Counter[Fraction]:
 
 
 def total_answers(counts: Counts) -> int:
-    """How many answers a table holds."""
+    """The number of answers in a table."""
     return sum(int(row.sum()) for row in counts.values())

@@ -1,8 +1,8 @@
-"""What institutions share: how many of their members lie above a cut, with noise; and its exact likelihood.
+"""Noisy counts that institutions share: how many of their members lie above a cut; and their exact likelihood.
 
-An institution holds the values of `n` members. Of them `K` lie above the cut, binomial given θ; it shares
-`S = clip(K + Z, 0, n)` with `P(Z = z) ∝ exp(-ε |z|)`, which is ε-private for each member, since one member moves `K` by
-at most 1. No sum over `K` is needed: `exp(ε K)` tilts a binomial law into another one.
+An institution holds the values of `n` members. The number `K` above the cut is binomial given θ; the institution shares
+`S = clip(K + Z, 0, n)` with `P(Z = z) ∝ exp(-ε |z|)`. This is ε-private for each member, since one member changes `K`
+by at most 1. No sum over `K` is needed, because `exp(ε K)` tilts one binomial distribution into another.
 """
 
 from collections import Counter
@@ -27,9 +27,9 @@ __all__ = [
     "without_members",
 ]
 
-_TINY = 1e-280
-"""Below this, an incomplete beta function is found by its logarithm."""
-_TERMS = 1_000
+_MIN_BETAINC = 1e-280
+"""Below this the incomplete beta function is computed through its logarithm."""
+_MAX_TERMS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ Members = Mapping[MemberCount, int]
 
 
 def members_of(table: MemberTable) -> Members:
-    """What a table of institutions' counts tells the estimator."""
+    """The counts of a table of institutions, as the estimator represents them."""
     return {
         MemberCount(question.cuts[0], question.size, question.epsilon, count): times
         for question, found in table.items()
@@ -56,7 +56,7 @@ def members_of(table: MemberTable) -> Members:
 
 
 def total_members(members: Members) -> int:
-    """How many members were counted."""
+    """The number of members counted."""
     return sum(member.size * times for member, times in members.items())
 
 
@@ -66,13 +66,13 @@ def merge_members(first: Members, second: Members) -> Members:
 
 
 def without_members(table: Members, known: Members) -> Members | None:
-    """What `table` has more than `known`; None if anywhere it has less."""
+    """The counts in `table` beyond those in `known`; None if `known` is not contained in it."""
     return None if Counter(known) - Counter(table) else Counter(table) - Counter(known)
 
 
 @dataclass(frozen=True)
 class MemberLikelihood:
-    """`Σ weight · log p(count | θ)`; weights may be fractions, as tempered counts are."""
+    """`Σ weight · log p(count | θ)`; weights of tempered counts may be fractional."""
 
     family: Family
     members: Sequence[MemberCount]
@@ -80,11 +80,11 @@ class MemberLikelihood:
 
     @classmethod
     def of(cls, family: Family, members: Members) -> "MemberLikelihood":
-        """The likelihood of a table."""
+        """The likelihood of a table of counts."""
         return cls(family, list(members), [float(count) for count in members.values()])
 
     def log_likelihood(self, theta: FloatArray) -> FloatArray:
-        """Shape (n,), for `theta` (n, d)."""
+        """The log-likelihood, shape (n,), for `theta` (n, d)."""
         total = np.zeros(len(theta))
         if not self.members:
             return total
@@ -97,10 +97,10 @@ class MemberLikelihood:
 
 
 def log_probability(below: FloatArray, size: int, epsilon: float, count: int) -> FloatArray:
-    """`log P(S = count)` if a member is below the cut with probability `below`, shape (n,).
+    """`log P(S = count)` if a member lies below the cut with probability `below`, shape (n,).
 
-    With `α = e^(-ε)`, `P(S = s) = (1-α)/(1+α) (E[α^(s-K); K ≤ s] + E[α^(K-s); K > s])` for `0 < s < n`, and the ends
-    have `E[α^K] / (1+α)` and `E[α^(n-K)] / (1+α)`. Exact up to rounding, a relative 1e-9 or so.
+    With `α = e^(-ε)`, `P(S = s) = (1-α)/(1+α) (E[α^(s-K); K ≤ s] + E[α^(K-s); K > s])` for `0 < s < n`; at the ends the
+    probabilities are `E[α^K] / (1+α)` and `E[α^(n-K)] / (1+α)`. Exact up to rounding, a relative error of about 1e-9.
     """
     above = 1.0 - below
     alpha = np.exp(-epsilon)
@@ -119,11 +119,11 @@ def log_probability(below: FloatArray, size: int, epsilon: float, count: int) ->
 
 
 def _log_betainc(a: int, b: int, x: FloatArray, rest: FloatArray) -> FloatArray:
-    """`log I_x(a, b)`, also where that is below every float; `rest` is `1 - x`."""
+    """`log I_x(a, b)`, even if `I_x(a, b)` underflows; `rest` is `1 - x`."""
     value = betainc(a, b, x)
     with np.errstate(divide="ignore"):
         found: FloatArray = np.log(value)
-    far = (value < _TINY) & (x > 0)
+    far = (value < _MIN_BETAINC) & (x > 0)
     if far.any():
         logs = a * np.log(x[far]) + b * np.log(rest[far]) - np.log(a) - betaln(a, b)
         found[far] = logs + np.log(_fraction(a, b, x[far]))
@@ -131,11 +131,11 @@ def _log_betainc(a: int, b: int, x: FloatArray, rest: FloatArray) -> FloatArray:
 
 
 def _fraction(a: int, b: int, x: FloatArray) -> FloatArray:
-    """`I_x(a, b) a B(a, b) / (x^a (1-x)^b)`, a continued fraction (DLMF 8.17.22) by Lentz's method; for small tails."""
+    """`I_x(a, b) a B(a, b) / (x^a (1-x)^b)` by the continued fraction DLMF 8.17.22 (Lentz's method), for tails."""
     c = np.ones_like(x)
     d = 1 / (1 - (a + b) * x / (a + 1))
     total = d
-    for m in range(1, _TERMS):
+    for m in range(1, _MAX_TERMS):
         before = total
         for numerator in (
             m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),

@@ -1,4 +1,4 @@
-"""The exact likelihood of a count table and of institutions' counts: no latent values."""
+"""The exact likelihood of a count table and of institutions' counts, without latent values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,31 +12,32 @@ from dither_estimator.mechanisms.channels import Channel, QueryGroup, group_quer
 
 __all__ = ["CountLikelihood"]
 
-_BLOCK = 1 << 18
-"""CDF values computed at once: blocks of 2 MiB stay in cache and let other threads run."""
+_BLOCK_SIZE = 1 << 18
+"""CDF values computed at once: blocks of 2 MiB stay in the cache and let other threads run."""
 
-_SCATTERED = 4
-"""Of many levels most answers never come: where one in so many came, the others' probabilities are not computed."""
+_SPARSE_DIVISOR = 4
+"""Most of many possible answers never occur: if at most one in this many did, only their probabilities are computed."""
 
 
 @dataclass(frozen=True)
 class CountLikelihood:
     """`log p(counts | θ) = Σ_{query, answer} counts · log p(answer | θ, query)` for one table of counts.
 
-    Counts may be fractions: a tempered table is one of them.
+    Counts of a tempered table may be fractional.
     """
 
     family: Family
     groups: Sequence[QueryGroup]
     counts: Sequence[FloatArray]
-    """One array (n_answers, q) for each group."""
+    """One array (n_answers, q) per group."""
     members: MemberLikelihood | None = field(default=None)
-    """Of institutions, if any shared counts."""
+    """The likelihood of institutions' counts, if any."""
 
     @classmethod
     def of(cls, family: Family, counts: Counts, members: Members | None = None) -> "CountLikelihood":
-        """The likelihood of a table, and of what institutions shared."""
-        # Where some answers of a channel never came, theirs lie together and are passed over.
+        """The likelihood of a table and of the counts that institutions shared."""
+        # Sorted so that queries without some answer are adjacent, and that answer's probability is not computed for
+        # them.
         table = dict(sorted(counts.items(), key=lambda item: bool(item[1][-1]) - bool(item[1][0])))
         rows = list(table.values())
         groups = group_queries(table)
@@ -44,13 +45,13 @@ class CountLikelihood:
         return cls(family, groups, [np.array([rows[i] for i in g.indices], dtype=float).T for g in groups], shared)
 
     def log_likelihood(self, theta: FloatArray) -> FloatArray:
-        """Shape (n,), for `theta` (n, d)."""
+        """The log-likelihood, shape (n,), for `theta` (n, d)."""
         total = np.zeros(len(theta)) if self.members is None else self.members.log_likelihood(theta)
         for group, counts in zip(self.groups, self.counts, strict=True):
-            if np.count_nonzero(counts) * _SCATTERED < counts.size:
+            if np.count_nonzero(counts) * _SPARSE_DIVISOR < counts.size:
                 _add_scattered(total, self.family, theta, group, counts)
                 continue
-            size = max(1, _BLOCK // max(1, group.edges.size))
+            size = max(1, _BLOCK_SIZE // max(1, group.edges.size))
             for start in range(0, len(theta), size):
                 block = slice(start, start + size)
                 cdf = self.family.cdf(theta[block], group.edges.ravel())
@@ -59,12 +60,11 @@ class CountLikelihood:
 
 
 def _log_likelihood(channel: Channel, cdf: FloatArray, counts: FloatArray) -> FloatArray:
-    """Shape (n,), from the CDF at the edges (n, n_cells - 1, q) and counts (n_answers, q)."""
+    """The log-likelihood, shape (n,), from the CDF at the edges (n, n_cells - 1, q) and counts (n_answers, q)."""
     if channel.steps.shape != (1, 2):
         shares = channel.probabilities(cdf)
         np.log(shares, out=shares)
-        dense: FloatArray = shares.reshape(len(shares), -1) @ counts.ravel()
-        return dense
+        return shares.reshape(len(shares), -1) @ counts.ravel()
     total = np.zeros(len(cdf))
     for answer, row in enumerate(counts):
         came = np.flatnonzero(row)
@@ -77,8 +77,8 @@ def _log_likelihood(channel: Channel, cdf: FloatArray, counts: FloatArray) -> Fl
 
 
 def _add_scattered(total: FloatArray, family: Family, theta: FloatArray, group: QueryGroup, counts: FloatArray) -> None:
-    """Adds the log-likelihood of counts (n_answers, q) to `total` (n,): question by question, of what came alone."""
-    size = max(1, _BLOCK // len(group.edges))
+    """Add the log-likelihood of sparse counts (n_answers, q) to `total` (n,), from the answers that occurred."""
+    size = max(1, _BLOCK_SIZE // len(group.edges))
     for edges, column in zip(group.edges.T, counts.T, strict=True):
         came = np.flatnonzero(column)
         for start in range(0, len(theta), size) if len(came) else ():

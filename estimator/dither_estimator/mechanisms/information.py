@@ -1,8 +1,8 @@
-"""Exact Fisher information of an answer: finite sums over answers, no Monte Carlo.
+"""Exact Fisher information of an answer: finite sums over answers, without Monte Carlo.
 
 For a query with cells `k`, channel `Q[k, s]` and cell probabilities `π_k(θ)`, an answer has probability
-`p_s = Σ_k π_k Q[k, s]`, and carries the information `F(θ) = Σ_s ∂p_s ∂p_sᵀ / p_s` about θ. All that is needed of the
-family is its CDF and the CDF's gradient at the cell edges.
+`p_s = Σ_k π_k Q[k, s]` and carries the information `F(θ) = Σ_s ∂p_s ∂p_sᵀ / p_s` about θ. The family contributes only
+its CDF and the CDF's gradient at the cell edges.
 """
 
 from collections.abc import Sequence
@@ -15,23 +15,22 @@ from dither_estimator.families import Family, FloatArray
 
 __all__ = ["answer_information", "cell_moments", "channel_information", "information"]
 
-_TINY = 1e-280
-"""An answer less likely than this carries nothing, and dividing by it would overflow."""
+_MIN_PROBABILITY = 1e-280
+"""Answers less likely than this are left out: they carry no information, and dividing by them would overflow."""
 
 
 def information(family: Family, theta: npt.ArrayLike, query: Query) -> FloatArray:
-    """The Fisher information of one answer to `query` about `theta` (d,): shape (d, d)."""
+    """The Fisher information of one answer to `query` about `theta` (d,), shape (d, d)."""
     edges = np.asarray(query.edges)[np.newaxis]
-    matrix: FloatArray = channel_information(family, theta, edges, query.channel())[0]
-    return matrix
+    return channel_information(family, theta, edges, query.channel())[0]
 
 
 def channel_information(
     family: Family, theta: npt.ArrayLike, edges: FloatArray, channel: FloatArray | Sequence[Sequence[float]]
 ) -> FloatArray:
-    """The information of many queries that share a channel, at one θ.
+    """The information of n queries that share a channel, at one θ, shape (n, d, d).
 
-    `edges`: shape (n, k), the cell edges of each query. `channel`: shape (k + 1, answers). Returns (n, d, d).
+    `edges` (n, k) are the cell edges of each query; `channel` has shape (k + 1, answers).
     """
     cells, slopes = cell_moments(family, theta, edges)
     matrix = np.asarray(channel)
@@ -51,7 +50,6 @@ def cell_moments(family: Family, theta: npt.ArrayLike, edges: FloatArray) -> tup
 
 def answer_information(probabilities: FloatArray, gradients: FloatArray) -> FloatArray:
     """`Σ_s ∂p_s ∂p_sᵀ / p_s`, shape (n, d, d), from `probabilities` (n, s) and `gradients` (n, d, s)."""
-    possible = probabilities > _TINY
+    possible = probabilities > _MIN_PROBABILITY
     inverse = np.where(possible, 1.0 / np.where(possible, probabilities, 1.0), 0.0)
-    matrix: FloatArray = (gradients * inverse[:, np.newaxis, :]) @ np.swapaxes(gradients, -1, -2)
-    return matrix
+    return (gradients * inverse[:, np.newaxis, :]) @ np.swapaxes(gradients, -1, -2)

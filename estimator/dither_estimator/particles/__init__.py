@@ -1,7 +1,7 @@
 """The particle system: a sequential Monte Carlo posterior over a family's parameters.
 
-`system.py` reweights and decides when to move, `metropolis.py` moves, `quasi_monte_carlo.py` redraws evenly, `start.py`
-covers what the first answers say, `evidence.py` integrates.
+`system` reweights and decides when to move; `metropolis` moves; `quasi_monte_carlo` redraws nearly normal posteriors;
+`start` bridges from a wide prior to the first answers; `evidence` integrates.
 
 May import: `families`, `likelihood`, `priors`.
 """

@@ -1,9 +1,9 @@
-"""The evidence of a family and its Monte Carlo error, by importance sampling from what the particles found.
+"""The evidence of a family and its Monte Carlo error, by importance sampling around the particles.
 
-The particle system's own product of mean weights carries the errors of all steps that it ever took. Once the posterior
-is known, the integral `∫ prior(θ) p(counts | θ) dθ` is better done afresh: over draws from a Student t fitted to the
-particles, a tenth of them from the prior, so that no weight can be large (the defensive mixture of Hesterberg 1995,
-*Weighted average importance sampling and defensive mixture distributions*). The draws themselves tell the error.
+The particle system's own product of mean weights accumulates the errors of all its steps. Once the posterior is known,
+the integral `∫ prior(θ) p(counts | θ) dθ` is better computed afresh, from draws of a Student t fitted to the particles.
+A tenth of the draws come from the prior, so that no weight can be large (the defensive mixture of Hesterberg 1995,
+*Weighted average importance sampling and defensive mixture distributions*). The weights also give the error.
 """
 
 from dataclasses import dataclass
@@ -18,27 +18,28 @@ from dither_estimator.particles.system import ParticleSystem, log_sum_exp
 
 __all__ = ["Evidence", "estimate_evidence"]
 
-_TAIL = 5
-_DEFENSIVE = 0.1
+_DEGREES_OF_FREEDOM = 5
+"""Degrees of freedom of the fitted Student t."""
+_PRIOR_SHARE = 0.1
 """The share of draws from the prior."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """`log p(counts)` for answers in one given order, and the standard error of that logarithm, in nats."""
+    """`log p(counts)` for answers in a given order, and the standard error of that logarithm, in nats."""
 
     log: float
     error: float
 
 
 def estimate_evidence(rng: np.random.Generator, system: ParticleSystem) -> Evidence:
-    """The evidence of all counts, from as many draws as there are particles; exactly 0 before the first answer.
+    """The evidence of all counts, from as many draws as there are particles; exactly 0 without counts.
 
     Raises `FloatingPointError` if the weights are not finite.
     """
     if not (system.counts or system.members):
         return Evidence(0.0, 0.0)
-    by_prior = round(_DEFENSIVE * len(system.coordinates))
+    by_prior = round(_PRIOR_SHARE * len(system.coordinates))
     coordinates, log_density = _draws(rng, system, by_prior)
     prior = system.prior
     given = CountLikelihood.of(prior.family, system.counts, system.members)
@@ -48,20 +49,20 @@ def estimate_evidence(rng: np.random.Generator, system: ParticleSystem) -> Evide
     if not np.isfinite(total):
         raise FloatingPointError("the evidence is not finite")
     shares = np.exp(log_weights - total)
-    # The two parts have fixed sizes, so that only what varies within each of them is an error.
+    # The two parts have fixed sizes, so only the variation within each part contributes to the error.
     variance = sum(len(part) * part.var(ddof=1) for part in (shares[:-by_prior], shares[-by_prior:]))
     return Evidence(total - float(np.log(len(shares))), float(np.sqrt(variance)))
 
 
 def _draws(rng: np.random.Generator, system: ParticleSystem, by_prior: int) -> tuple[FloatArray, FloatArray]:
-    """Unconstrained coordinates (n, d) of draws from the mixture, and its log density there (n,).
+    """Draws from the mixture, in unconstrained coordinates (n, d), and its log density there (n,).
 
     The last `by_prior` are draws from the prior.
     """
     size, d = system.coordinates.shape
     found = Moments.of(system.coordinates, system.weights)
     mean, scale = found.mean, found.sd + 1e-12 * np.abs(found.mean) + 1e-150
-    fitted = MultivariateT(found.covariance / scale / scale[:, None] + 1e-9 * np.eye(d), _TAIL)
+    fitted = MultivariateT(found.covariance / scale / scale[:, None] + 1e-9 * np.eye(d), _DEGREES_OF_FREEDOM)
     drawn = fitted.sample(rng, size - by_prior)
     coordinates = np.concatenate([mean + scale * drawn, system.prior.sample(rng, by_prior)])
     log_fitted = fitted.log_density((coordinates - mean) / scale) - np.log(scale).sum()

@@ -1,7 +1,7 @@
 """Means and covariances of weighted particles.
 
-Everything is computed about one of the particles: far from 0, the rounding of the weights' sum, or of the mean itself,
-would be wider than a narrow posterior.
+All values are taken relative to one of the particles: far from 0, rounding of the weights' sum, or of the mean itself,
+could exceed the width of a narrow posterior.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from dither_estimator.families import FloatArray
 
 __all__ = ["Moments", "weighted_mean"]
 
-_LEAST_VARIANCE = 1e-150
+_MIN_VARIANCE = 1e-150
 _RIDGE = 1e-9
 
 
@@ -33,16 +33,16 @@ class Moments:
 
     @property
     def sd(self) -> FloatArray:
-        """Standard deviations, (d,)."""
+        """Standard deviations, shape (d,)."""
         return np.sqrt(np.diag(self.covariance))
 
     def standardised(self) -> tuple[FloatArray, FloatArray]:
-        """Scales above 0, (d,), and a positive definite correlation matrix (d, d), whatever the particles."""
-        scale = np.sqrt(np.maximum(np.diag(self.covariance), _LEAST_VARIANCE))
+        """Positive scales (d,) and a positive definite correlation matrix (d, d), whatever the particles."""
+        scale = np.sqrt(np.maximum(np.diag(self.covariance), _MIN_VARIANCE))
         return scale, self.covariance / np.outer(scale, scale) + _RIDGE * np.eye(len(scale))
 
     def distance(self, point: FloatArray) -> float:
-        """From the mean to `point` (d,), in standard deviations (Mahalanobis)."""
+        """The Mahalanobis distance from the mean to `point` (d,)."""
         scale, correlation = self.standardised()
         apart = (point - self.mean) / scale
         return float(np.sqrt(apart @ np.linalg.solve(correlation, apart)))

@@ -1,8 +1,8 @@
-"""Fresh particles where the posterior is nearly normal: points spread evenly over a proposal, weighted for the target.
+"""Redrawing particles of a nearly normal posterior: points spread evenly over a proposal and weighted for the target.
 
-Importance sampling by randomised quasi-Monte Carlo (Owen 2013, *Monte Carlo theory, methods and examples*, chapter 17):
-points that keep their distance from each other give the means of a smooth posterior far more precisely than as many
-independent draws, and one evaluation of the target at all of them does for a move.
+Importance sampling by randomised quasi-Monte Carlo (Owen 2013, *Monte Carlo theory, methods and examples*, chapter 17).
+Evenly spread points give the means of a smooth posterior far more precisely than as many independent draws, and a move
+needs only one evaluation of the target at each.
 """
 
 from functools import lru_cache
@@ -15,16 +15,16 @@ from dither_estimator.particles.metropolis import TAIL, LogDensity, Moved, Propo
 
 __all__ = ["efficiency", "redraw"]
 
-_LEAST = 2.0**-53
-"""The normal quantile of 0 would be infinite."""
+_MIN_UNIFORM = 2.0**-53
+"""Lower bound on uniform draws: the normal quantile of 0 would be infinite."""
 
 
 def efficiency(proposal: Proposal, coordinates: FloatArray, log_target: FloatArray, weights: FloatArray) -> float:
-    """The share of the proposal's draws that would be effective, from particles (n, d) of the target.
+    """The share of the proposal's draws that would be effective, estimated from particles (n, d) of the target.
 
-    With `w` the ratio of the target to the proposal it is `(E w)² / E w²` under the proposal, which is
-    `1 / (E w · E 1/w)` under the target: it takes no evaluation, only `log_target` (n,) where the particles are. Where
-    the target is 0 on a part of the proposal it is too high by that part.
+    With `w` the ratio of target to proposal, it is `(E w)² / E w²` under the proposal, which equals `1 / (E w · E 1/w)`
+    under the target. It therefore needs no evaluation beyond `log_target` (n,) at the particles. If the target vanishes
+    on a part of the proposal, it is too high by that part.
     """
     log_ratio = log_target - proposal.log_density(coordinates)
     ratio = np.exp(np.maximum(log_ratio - log_ratio.max(), -700.0))
@@ -32,10 +32,10 @@ def efficiency(proposal: Proposal, coordinates: FloatArray, log_target: FloatArr
 
 
 def redraw(rng: np.random.Generator, log_target: LogDensity, proposal: Proposal, size: int) -> Moved:
-    """`size` points of the proposal's law, evenly spread, with the log-weights that make them the target's."""
+    """`size` evenly spread points of the proposal, with log-weights that make them represent the target."""
     d = len(proposal.mean)
     scale, lattice = _even(size, d)
-    normal = ndtri(np.maximum((lattice + rng.random(d)) % 1.0, _LEAST))
+    normal = ndtri(np.maximum((lattice + rng.random(d)) % 1.0, _MIN_UNIFORM))
     coordinates: FloatArray = proposal.mean + (normal / scale[:, None]) @ proposal.factor.T
     target = log_target(coordinates)
     log_weights = target - proposal.log_density(coordinates)
@@ -45,11 +45,11 @@ def redraw(rng: np.random.Generator, log_target: LogDensity, proposal: Proposal,
 
 @lru_cache(maxsize=16)
 def _even(size: int, d: int) -> tuple[FloatArray, FloatArray]:
-    """What normal draws are divided by for a Student t, (size,), and points evenly in the unit cube, (size, d).
+    """Divisors (size,) that make normal draws Student t draws, and evenly spread points (size, d) in the unit cube.
 
-    A Hammersley set: its first coordinate, of equal steps, has become the scale; the others are multiples of powers of
-    a generalised golden ratio (the R sequence of Roberts 2018), the positive root of `x^(d + 1) = x + 1`. Shuffled, for
-    whoever takes the first few.
+    A Hammersley set: its first coordinate, in equal steps, gives the divisors; the others are multiples of powers of a
+    generalised golden ratio (the R sequence of Roberts 2018), the positive root of `x^(d + 1) = x + 1`. The points are
+    shuffled, so that the first few are spread out as well.
     """
     number = np.random.default_rng(0).permutation(size)
     ratio = 2.0

@@ -1,4 +1,4 @@
-"""The multivariate Student t about 0. `scipy.stats` has it, too, but takes longer to import than a posterior takes."""
+"""The multivariate Student t about 0. Importing that of `scipy.stats` takes longer than learning a posterior."""
 
 from dataclasses import dataclass
 
@@ -12,10 +12,10 @@ __all__ = ["MultivariateT"]
 
 @dataclass(frozen=True, eq=False)
 class MultivariateT:
-    """With density proportional to `(1 + zᵀ S⁻¹ z / df)^(-(df + d) / 2)`."""
+    """The distribution with density proportional to `(1 + zᵀ S⁻¹ z / df)^(-(df + d) / 2)`."""
 
     shape: FloatArray
-    """`S`, shape (d, d), positive definite."""
+    """The scale matrix `S`, shape (d, d), positive definite."""
     df: float
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
@@ -25,10 +25,9 @@ class MultivariateT:
         return normal / spread[:, None]
 
     def log_density(self, z: FloatArray) -> FloatArray:
-        """Shape (n,), for `z` (n, d)."""
+        """The log density, shape (n,), at `z` (n, d)."""
         d, df = len(self.shape), self.df
         values, vectors = np.linalg.eigh(self.shape)
         distance = ((z @ vectors) ** 2 / values).sum(axis=1)
         constant = gammaln((df + d) / 2) - gammaln(df / 2) - (d * np.log(df * np.pi) + np.log(values).sum()) / 2
-        density: FloatArray = constant - (df + d) / 2 * np.log1p(distance / df)
-        return density
+        return constant - (df + d) / 2 * np.log1p(distance / df)

@@ -1,11 +1,11 @@
-"""The particle system: iterated batch importance sampling on θ alone, with one update for one answer or for a table.
+"""The particle system: iterated batch importance sampling on θ alone, updated with one answer or a whole table.
 
 Chopin 2002, *A sequential particle filter method for static models*; the marginal form of Algorithm 2 of Yıldırım 2024.
-Counts are applied by adaptive tempering: each step raises the exponent of the new counts as far as the effective sample
-size stays at half the particles, and moves them to the tempered posterior of the whole count table: drawn afresh and
-weighted where it is nearly normal (`redraws.py`), resampled and by Metropolis-Hastings steps where it is not
-(`moves.py`). When half is kept at exponent 1 at once, there is no move.
-A first table under a far too wide prior is tempered from elsewhere (`beginning.py`).
+Counts are applied by adaptive tempering. Each step raises the exponent of the new counts as far as the effective sample
+size stays at half the particles, then moves the particles to the tempered posterior of the whole count table. Where
+that is nearly normal they are redrawn and weighted (`quasi_monte_carlo`), elsewhere they are resampled and moved by
+Metropolis-Hastings steps (`metropolis`). If exponent 1 is reached at once, nothing moves. The first table under a far
+too wide prior is tempered from another distribution (`start`).
 """
 
 from dataclasses import dataclass, field, replace
@@ -24,7 +24,6 @@ from dither_estimator.priors.prior import Prior
 
 __all__ = [
     "ParticleSystem",
-    "UpdateInfo",
     "effective_sample_size",
     "init",
     "log_sum_exp",
@@ -32,14 +31,14 @@ __all__ = [
     "update",
 ]
 
-_KEEP = 0.5
-"""The share of the particles below which the effective sample size may not fall."""
-_NEAR = 0.7
-"""Where so many of as many draws from a proposal would be effective, particles are such draws."""
-_STATES = 8
-"""States that each chain of a move gives."""
-_FEW = 25
-"""A prior of which fewer particles than this are effective in the questions' place is too wide to begin from."""
+_MIN_ESS_SHARE = 0.5
+"""The effective sample size never falls below this share of the particles."""
+_MIN_EFFICIENCY = 0.7
+"""Particles are redrawn from a proposal if at least this share of its draws would be effective."""
+_STATES_PER_CHAIN = 8
+"""The number of states that each chain of a move contributes."""
+_MIN_OVERLAP = 25
+"""If fewer particles of a prior than this are effective around the questions, it is too wide to start from."""
 
 
 @dataclass(frozen=True)
@@ -48,18 +47,18 @@ class ParticleSystem:
 
     prior: Prior
     coordinates: FloatArray
-    """Unconstrained, shape (n, d)."""
+    """Unconstrained coordinates, shape (n, d)."""
     log_weights: FloatArray
-    """Normalised, shape (n,)."""
+    """Normalised log-weights, shape (n,)."""
     counts: Counts
     log_evidence: float
-    """`log p(counts)` for answers in one given order: no multinomial coefficients."""
+    """`log p(counts)` for answers in a given order, that is, without multinomial coefficients."""
     moves: int
-    """How many times all particles were moved or drawn afresh."""
+    """How often all particles were moved or redrawn."""
     log_posterior: FloatArray | None = None
-    """Log density of the posterior at each particle, up to a constant, shape (n,), where it is known from a move."""
+    """The log posterior density at each particle up to a constant, shape (n,); None unless known from a move."""
     members: Members = field(default_factory=dict)
-    """What institutions shared; the posterior is given these, too."""
+    """Counts shared by institutions, on which the posterior is conditioned as well."""
 
     @property
     def theta(self) -> FloatArray:
@@ -68,40 +67,28 @@ class ParticleSystem:
 
     @property
     def weights(self) -> FloatArray:
-        """Normalised, shape (n,)."""
-        weights: FloatArray = np.exp(self.log_weights)
-        return weights
-
-
-@dataclass(frozen=True)
-class UpdateInfo:
-    """What an update did: effective sample size after it; exponents reached; mean acceptance of each move."""
-
-    ess: float
-    exponents: tuple[float, ...]
-    acceptance: tuple[float, ...]
+        """Normalised weights, shape (n,)."""
+        return np.exp(self.log_weights)
 
 
 def init(rng: np.random.Generator, prior: Prior, n_particles: int) -> ParticleSystem:
-    """Independent draws from the prior, equally weighted."""
+    """Equally weighted independent draws from the prior."""
     log_weights = np.full(n_particles, -np.log(n_particles))
     return ParticleSystem(prior, prior.sample(rng, n_particles), log_weights, {}, 0.0, 0)
 
 
 def update(
     rng: np.random.Generator, state: ParticleSystem, new: Counts, members: Members | None = None
-) -> tuple[ParticleSystem, UpdateInfo]:
-    """The particle system given `new` counts, and `members`, as well.
+) -> ParticleSystem:
+    """The particle system given `new` counts and `members` in addition.
 
     Raises `FloatingPointError` if the weights are not finite.
     """
     target = None
     members = members or {}
     likelihood = CountLikelihood.of(state.prior.family, new, members)
-    exponents: list[float] = []
-    acceptance: list[float] = []
     exponent = 0.0
-    least = _KEEP * len(state.log_weights)
+    least = _MIN_ESS_SHARE * len(state.log_weights)
     state, beginning = _begun(rng, state, likelihood, new, members)
     while True:
         gain = likelihood.log_likelihood(state.theta)
@@ -111,34 +98,31 @@ def update(
         raised, evidence, ess = _normalised(state.log_weights + step * gain)
         if not ess >= least:
             step = _largest_step(state.log_weights, gain, step)
-            raised, evidence, ess = _normalised(state.log_weights + step * gain)
+            raised, evidence, _ = _normalised(state.log_weights + step * gain)
         exponent = 1.0 if step == 1.0 - exponent else exponent + step
-        exponents.append(exponent)
         state = _raised(state, raised, evidence, step * gain)
         if exponent == 1.0:
             break
         target = target or _TemperedTarget.of(state, new, members, beginning)
-        state, rate = _moved(rng, state, target.at(exponent))
-        acceptance.append(rate)
-    info = UpdateInfo(ess, tuple(exponents), tuple(acceptance))
+        state = _moved(rng, state, target.at(exponent))
     counts, shared = merge_counts(state.counts, new), merge_members(state.members, members)
-    return replace(state, counts=counts, members=shared), info
+    return replace(state, counts=counts, members=shared)
 
 
 def _begun(
     rng: np.random.Generator, state: ParticleSystem, likelihood: CountLikelihood, new: Counts, members: Members
 ) -> tuple[ParticleSystem, Beginning | None]:
-    """Particles of the mixture to begin from, if these are the prior's and it is too wide; else the state as it is."""
+    """Particles of the initial mixture if `state` is a prior that is too wide to start from; else `state` itself."""
     if state.counts or state.members:
         return state, None
     size = len(state.log_weights)
     unexplained = -likelihood.log_likelihood(state.theta).max()
-    if unexplained <= np.log(size):  # none explains the answers much better, of which there are few
+    if unexplained <= np.log(size):  # no other θ can explain the few answers much better
         return state, None
     near = questions_place(state.prior, new, members)
-    if near is None or _overlap(near, state) >= _FEW:
+    if near is None or _overlap(near, state) >= _MIN_OVERLAP:
         return state, None
-    # With draws of their own: particles that stay as they are need none.
+    # A generator of its own: if the particles stay as they are, `rng` must not have advanced.
     others = state.prior.family.constrain(near.sample(np.random.default_rng(0), size))
     if unexplained + likelihood.log_likelihood(others).max() <= np.log(size):
         return state, None
@@ -147,13 +131,13 @@ def _begun(
 
 
 def _overlap(near: Prior, state: ParticleSystem) -> float:
-    """How many particles are effective if they are weighted for the law `near`."""
+    """The effective sample size of the particles if they are weighted for the prior `near`."""
     log_weights = near.log_density(state.coordinates) - state.prior.log_density(state.coordinates)
     return effective_sample_size(log_weights) if np.isfinite(log_weights.max()) else 0.0
 
 
 def _normalised(log_weights: FloatArray) -> tuple[FloatArray, float, float]:
-    """Normalised log-weights, the logarithm of what their sum was, and the effective sample size."""
+    """Normalised log-weights, the logarithm of their former sum, and the effective sample size."""
     largest = log_weights.max()
     weights = np.exp(log_weights - largest)
     total = weights.sum()
@@ -172,30 +156,29 @@ def _raised(state: ParticleSystem, log_weights: FloatArray, log_factor: float, g
     )
 
 
-def _moved(rng: np.random.Generator, state: ParticleSystem, log_target: LogDensity) -> tuple[ParticleSystem, float]:
-    """Particles drawn afresh if a proposal is near enough to the posterior, states of chains if not."""
+def _moved(rng: np.random.Generator, state: ParticleSystem, log_target: LogDensity) -> ParticleSystem:
+    """Particles redrawn if a proposal is close enough to the posterior, otherwise states of Markov chains."""
     known = log_target(state.coordinates) if state.log_posterior is None else state.log_posterior
     size, weights = len(known), state.weights
     proposal = Proposal.fit(state.coordinates, weights)
     moved = None
-    if efficiency(proposal, state.coordinates, known, weights) >= _NEAR:
+    if efficiency(proposal, state.coordinates, known, weights) >= _MIN_EFFICIENCY:
         moved = redraw(rng, log_target, proposal, size)
-    if moved is None or not moved.rate >= _NEAR:
-        picked = systematic_resample(rng, weights, max(1, size // _STATES))
+    if moved is None or not moved.rate >= _MIN_EFFICIENCY:
+        picked = systematic_resample(rng, weights, max(1, size // _STATES_PER_CHAIN))
         moved = move(rng, log_target, state.coordinates[picked], known[picked], proposal, size)
-    particles = replace(
+    return replace(
         state,
         coordinates=moved.coordinates,
         log_weights=_normalised(moved.log_weights)[0],
         moves=state.moves + 1,
         log_posterior=moved.log_target,
     )
-    return particles, moved.rate
 
 
 def _largest_step(log_weights: FloatArray, gain: FloatArray, remaining: float) -> float:
-    """The largest step that keeps the effective sample size, to a relative 1e-3, where `remaining` does not."""
-    least = _KEEP * len(log_weights)
+    """The largest step, to a relative 1e-3, that keeps the effective sample size; `remaining` is too large."""
+    least = _MIN_ESS_SHARE * len(log_weights)
 
     def keeps(step: float) -> bool:
         return effective_sample_size(log_weights + step * gain) >= least
@@ -209,16 +192,16 @@ def _largest_step(log_weights: FloatArray, gain: FloatArray, remaining: float) -
 
 @dataclass(frozen=True)
 class _TemperedTarget:
-    """The posterior of `old` counts and of `new` ones raised to an exponent, over unconstrained coordinates."""
+    """The posterior given the old counts and the new ones raised to an exponent, over unconstrained coordinates."""
 
     prior: Prior
     union: CountLikelihood
     old: list[FloatArray]
     new: list[FloatArray]
     members: list[tuple[int, int]]
-    """How often each of the institutions' counts is among the old and among the new ones."""
+    """How often each count of an institution occurs among the old and among the new ones."""
     beginning: Beginning | None
-    """What the posterior is tempered from if that is not the prior."""
+    """The distribution from which the posterior is tempered, if not the prior."""
 
     @classmethod
     def of(cls, state: ParticleSystem, new: Counts, members: Members, beginning: Beginning | None) -> "_TemperedTarget":
@@ -236,7 +219,7 @@ class _TemperedTarget:
         )
 
     def at(self, exponent: float) -> LogDensity:
-        """The log density, up to a constant."""
+        """The log density at this exponent, up to a constant."""
         counts = [old + exponent * new for old, new in zip(self.old, self.new, strict=True)]
         family = self.prior.family
         shared = self.union.members
@@ -254,7 +237,7 @@ class _TemperedTarget:
 
 
 def effective_sample_size(log_weights: FloatArray) -> float:
-    """`(Σ w)² / Σ w²`, for weights with any common factor."""
+    """`(Σ w)² / Σ w²`, unaffected by a common factor of the weights."""
     weights = np.exp(log_weights - log_weights.max())
     return float(weights.sum() ** 2 / (weights @ weights))
 
@@ -266,7 +249,7 @@ def log_sum_exp(values: FloatArray) -> float:
 
 
 def systematic_resample(rng: np.random.Generator, weights: FloatArray, size: int) -> npt.NDArray[np.intp]:
-    """Indices of `size` draws whose numbers differ from `size · weights` by less than one, shape (size,)."""
+    """Indices (size,) of a systematic sample: each is drawn `size · weights` times, rounded up or down."""
     positions = (rng.random() + np.arange(size)) / size
     indices = np.searchsorted(np.cumsum(weights), positions)
     return np.minimum(indices, len(weights) - 1).astype(np.intp)

@@ -1,4 +1,4 @@
-"""How many respondents a precision takes, with privacy and without.
+"""How many respondents a given precision needs, with privacy and without.
 
-May import: `design`, `families`, `priors`, `specification`.
+May import: `design`, `families`, `policies`, `priors`, `specification`.
 """

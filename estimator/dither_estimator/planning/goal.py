@@ -1,4 +1,4 @@
-"""The goal with which a precision takes the fewest respondents."""
+"""The goal with which a given precision needs the fewest respondents."""
 
 import math
 from collections.abc import Mapping
@@ -13,16 +13,16 @@ from dither_estimator.specification.specification import Specification
 
 __all__ = ["cheapest_goal"]
 
-_WEIGHTS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
+_WEIGHT_GRID = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
 
 
 def cheapest_goal(
     specification: Specification, theta: npt.ArrayLike, targets: Mapping[str, float], confidence: float | None = None
 ) -> Goal:
-    """The weights with which `Precision.respondents(targets, confidence)` is least, in steps of half a decade.
+    """The goal weights that minimise `Precision.respondents(targets, confidence)`, on a grid of half decades.
 
-    Descent from equal weights, one parameter at a time; the number is nearly a convex function of their logarithms.
-    Every parameter keeps a weight: an estimate of a parameter that nothing is known of would be no estimate of another.
+    Coordinate descent from equal weights; the number is nearly a convex function of their logarithms. Every parameter
+    keeps a positive weight, because no parameter can be estimated if nothing is known about another.
     """
     names = specification.family.names
 
@@ -34,13 +34,13 @@ def cheapest_goal(
         except DesignError:
             return math.inf
 
-    best = (_WEIGHTS.index(1.0),) * len(names)
+    best = (_WEIGHT_GRID.index(1.0),) * len(names)
     least, improved = cost(best), len(names) > 1
     while improved:
         improved = False
         for j in range(1, len(names)):
             for step in (-1, 1):
-                while 0 <= best[j] + step < len(_WEIGHTS):
+                while 0 <= best[j] + step < len(_WEIGHT_GRID):
                     places = (*best[:j], best[j] + step, *best[j + 1 :])
                     if (number := cost(places)) >= least:
                         break
@@ -49,4 +49,4 @@ def cheapest_goal(
 
 
 def _goal(names: tuple[str, ...], places: tuple[int, ...]) -> Goal:
-    return Goal(tuple((name, _WEIGHTS[place]) for name, place in zip(names, places, strict=True)))
+    return Goal(tuple((name, _WEIGHT_GRID[place]) for name, place in zip(names, places, strict=True)))

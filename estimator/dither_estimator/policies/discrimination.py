@@ -1,10 +1,10 @@
 """Questions that tell families apart.
 
-Two thresholds fit any family of two parameters, so the questions that are best for θ say little about which family
-holds. A discriminating question is the one that says most of that, families weighted equally: the largest
-`Σ_f Σ_s cov(p_s, 1[family = f])² / p̄_s` over the mixture of families and of their posteriors, the expected reduction of
-the variances of the families' indicators. Asked again and again it makes the sequential T-optimal design of Atkinson &
-Fedorov 1975, *The design of experiments for discriminating between two rival models*.
+Two thresholds fit any two-parameter family, so the questions that are best for θ say little about which family holds. A
+discriminating question says the most about that, with the families weighted equally. It maximises
+`Σ_f Σ_s cov(p_s, 1[family = f])² / p̄_s` over the mixture of the families and their posteriors: the expected reduction
+of the variances of the families' indicators. Repeated, this gives the sequential T-optimal design of Atkinson & Fedorov
+1975, *The design of experiments for discriminating between two rival models*.
 """
 
 import math
@@ -37,21 +37,21 @@ __all__ = [
     "number_discriminating",
 ]
 
-_SUBSAMPLE = 400
-"""Particles of each family that judge the candidates."""
-_LEVELS = ndtr(np.linspace(-3.0, 3.0, 21))
-"""Candidates lie at these quantiles."""
-_MEMBERS = 8
-"""Of so many particles of each family."""
-_MOST_ENDS = 24
-_EDGES = 1_000
-"""Fewer ends of intervals do where each question has many cells, so that there are about so many edges in all."""
-_FAR = 2.0**50
-"""Farther out than so many steps, floating point has no lattice."""
+_JUDGING_PARTICLES = 400
+"""Particles of each family with which candidates are judged."""
+_CANDIDATE_PROBABILITIES = ndtr(np.linspace(-3.0, 3.0, 21))
+"""Probabilities at whose quantiles the candidates lie."""
+_CANDIDATE_PARTICLES = 8
+"""Particles of each family that contribute candidates."""
+_MAX_INTERVAL_ENDS = 24
+_MAX_EDGES = 1_000
+"""The approximate number of edges over all candidates: questions with many cells have fewer intervals."""
+_MAX_LATTICE_STEPS = 2.0**50
+"""Cuts lie fewer than this many lattice steps from 0; beyond that floating point cannot represent the lattice."""
 
 
 def number_discriminating(rng: np.random.Generator, share: float, size: int) -> int:
-    """How many of a pool of `size` questions are to discriminate: `share · size` on average, a coin for the rest."""
+    """How many of `size` questions discriminate: `share · size` on average, rounded at random."""
     return math.floor(share * size + rng.random()) if share > 0 else 0
 
 
@@ -64,14 +64,15 @@ def most_discriminating(
     transform: Transform,
     rho: Fraction | None = None,
 ) -> Query | None:
-    """The question that tells the families of `systems` best apart, on the first one's scale and lattice.
+    """The question that best tells the families of `systems` apart, on the first family's scale and lattice.
 
-    It is at ε, or if that is given at ρ. None where there is no question of so many `levels`
-    that would.
+    It has privacy ε, or ρ if given. None if no question with this number of `levels` tells them apart.
     """
     families = [system.prior.family for system in systems]
     members = [
-        system.theta[rng.permutation(systematic_resample(rng, system.weights, min(_SUBSAMPLE, len(system.weights))))]
+        system.theta[
+            rng.permutation(systematic_resample(rng, system.weights, min(_JUDGING_PARTICLES, len(system.weights))))
+        ]
         for system in systems
     ]
     cuts = candidate_cuts(families, members)
@@ -98,51 +99,48 @@ def most_discriminating(
 def discriminating_power(below: FloatArray, channel: Channel) -> FloatArray:
     """The score of each of q questions that share a channel, shape (q,).
 
-    `below`: the mean over each family's posterior of its CDF at the edges, shape (families, edges, q). With equal
-    weights, `cov(p_s, 1[family = f]) = (p̄_fs - p̄_s) / F` for F families, `p̄_fs` the mean over family f.
+    `below` is each family's posterior mean of its CDF at the edges, shape (families, edges, q). With equal weights,
+    `cov(p_s, 1[family = f]) = (p̄_fs - p̄_s) / F` for F families, where `p̄_fs` is the mean over family f.
     """
     by_family = channel.probabilities(below)
     mean = by_family.mean(axis=0)
     covariances = (by_family - mean) / len(below)
-    power: FloatArray = (covariances**2 / mean).sum(axis=(0, 1))
-    return power
+    return (covariances**2 / mean).sum(axis=(0, 1))
 
 
 def candidate_cuts(families: Sequence[Family], members: Sequence[FloatArray]) -> list[float]:
-    """Points of the lattice, increasing, over the whole range in which any of the families expects values.
+    """Increasing lattice points over the whole range in which any of the families expects values.
 
-    The first family's spread sets the lattice's step; if its values are whole numbers, cuts lie halfway between them.
+    The first family's spread sets the lattice step; for a discrete first family, cuts lie halfway between integers.
     """
     low, high = np.median(families[0].quantiles(members[0], ndtr(np.array([-1.0, 1.0]))), axis=0).tolist()
     step = 2.0 ** round(math.log2((high - low) / 20)) if 0 < high - low < np.inf else 2.0**-20
     cuts = set()
     for family, draws in zip(families, members, strict=True):
-        points = family.quantiles(draws[:_MEMBERS], _LEVELS).ravel()
-        points = points[np.abs(points) < _FAR * step]
+        points = family.quantiles(draws[:_CANDIDATE_PARTICLES], _CANDIDATE_PROBABILITIES).ravel()
+        points = points[np.abs(points) < _MAX_LATTICE_STEPS * step]
         cuts |= set((np.floor(points) + 0.5 if families[0].discrete else rounded(points, np.array(step))).tolist())
     return sorted(cuts)
 
 
 def candidate_edges(cuts: Sequence[float], kind: MechanismDesign, size: int) -> FloatArray:
-    """The edges of questions of `size` edges, among `cuts` or, on intervals, spread evenly over them: (q, size)."""
+    """The edges of q questions, shape (q, size): some of `cuts` or, on intervals, evenly spaced between two of them."""
     points = np.array(cuts)
     if size == 1:
         return points[:, None]
-    most = min(_MOST_ENDS, max(4, math.isqrt(2 * _EDGES // size)), len(points))
+    most = min(_MAX_INTERVAL_ENDS, max(4, math.isqrt(2 * _MAX_EDGES // size)), len(points))
     ends = np.linspace(0, len(points) - 1, most).round().astype(int)
     first, last = np.triu_indices(len(ends), 1)
     start, end = ends[first, None], ends[last, None]
-    edges: FloatArray
     if not kind.on_intervals:
         edges = points[np.round(start + (end - start) * np.arange(size) / (size - 1)).astype(int)]
         return edges[(np.diff(edges, axis=1) > 0).all(axis=1)]
     rung = with_bits((points[end] - points[start]) / (size - 1), BITS_OF_WIDE)
-    edges = points[start] + rung * np.arange(size)
-    return edges
+    return points[start] + rung * np.arange(size)
 
 
 def _first(edges: FloatArray, question: Query, transform: Transform) -> Query | None:
-    """The question of the first row that floating point can hold."""
+    """The question with the first row of edges that floating point can represent."""
     for row in edges.tolist():
         try:
             return rebuilt(question, row, transform)

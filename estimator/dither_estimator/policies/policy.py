@@ -1,6 +1,6 @@
-"""Which questions next: by expected variance reduction (`adaptive`), by posterior draws (`thompson`), or always one.
+"""Which questions to ask next: `adaptive` (expected variance reduction), `thompson` (posterior draws) or `fixed`.
 
-A policy turns the posterior's particles into a pool of questions, each to be asked of as many respondents as another.
+A policy turns the posterior's particles into a pool of questions, each asked of equally many respondents.
 """
 
 from dataclasses import dataclass
@@ -12,26 +12,31 @@ import numpy as np
 
 from dither_client import InvalidQuery, Query
 from dither_estimator.design.design import DesignError, Mechanism, optimal_design
-from dither_estimator.design.goal import Goal
+from dither_estimator.design.functionals import goal_at
+from dither_estimator.design.goal import DISTRIBUTION, Goal
 from dither_estimator.design.registry import MECHANISMS
 from dither_estimator.design.transfer import carried
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.mechanisms.lattice import threshold, with_fewer_levels
 from dither_estimator.particles.system import ParticleSystem, systematic_resample
+from dither_estimator.policies.aims import WHOLE_SHARE, aims
 from dither_estimator.policies.transport import Offers, anchor, offers
-from dither_estimator.policies.variance_reduction import Predictions, choose_batch, with_normal_scores
+from dither_estimator.policies.variance_reduction import Predictions, choose_batch
 from dither_estimator.specification.specification import Specification
 
 __all__ = ["Adaptive", "Fixed", "QuestionPolicy", "Thompson", "question_policy"]
 
-_SUBSAMPLE = 256
-"""Particles that judge the candidates."""
-_CANDIDATES = 32
-_EDGES = 1_000
-"""Fewer candidates do where each has many cells: so many edges in all, though at least `_FEWEST_DRAWS` draws."""
-_FEWEST_DRAWS = 8
-_PROBES = np.array([0.067, 0.227, 0.5, 0.773, 0.933])
-"""Single cuts at these quantiles join randomised response over many cells, for a posterior that is still wide."""
+_JUDGING_PARTICLES = 256
+"""Particles with which candidates are judged."""
+_MIN_CANDIDATES = 32
+_MAX_EDGES = 1_000
+"""The most edges over all candidates, which limits the number of draws if questions have many cells."""
+_MIN_DRAWS = 8
+_PROBE_PROBABILITIES = np.array([0.067, 0.227, 0.5, 0.773, 0.933])
+"""Quantiles of single cuts that supplement designs with many cells while the posterior is still wide."""
+
+_COARSE_SCORE, _FINE_SCORE = 1.0, 0.125
+"""The normal scores of shares are rounded to multiples of these: for designs, and for designs carried over to them."""
 
 
 class QuestionPolicy(Protocol):
@@ -40,7 +45,7 @@ class QuestionPolicy(Protocol):
     def pool(
         self, rng: np.random.Generator, particles: ParticleSystem, size: int, repeats: float, epsilon: Fraction
     ) -> tuple[Query, ...]:
-        """`size` questions at ε, in the order in which to ask them; each is asked of about `repeats` respondents."""
+        """`size` questions at ε in the order in which to ask them, each of about `repeats` respondents."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,7 @@ class Fixed:
 
 @dataclass(frozen=True)
 class Thompson:
-    """A question of the optimal mixture at one posterior draw: exploration and exploitation of Yıldırım 2024."""
+    """A random question of the design at each posterior draw: the exploration and exploitation of Yıldırım 2024."""
 
     specification: Specification
 
@@ -78,10 +83,9 @@ class Thompson:
 
 @dataclass(frozen=True)
 class Adaptive:
-    """Of many questions at posterior draws, those with the largest expected reduction of the goal's variances.
+    """The candidates at posterior draws with the largest expected reduction of the goal's variances.
 
-    The variances are of the parameters themselves in location-scale families, of their unconstrained coordinates in
-    others, and in equal parts of these and of their normal scores.
+    The variances (`aims`) and those of normal scores count equally.
     """
 
     specification: Specification
@@ -90,75 +94,91 @@ class Adaptive:
         self, rng: np.random.Generator, particles: ParticleSystem, size: int, repeats: float, epsilon: Fraction
     ) -> tuple[Query, ...]:
         family = self.specification.family
-        sample = systematic_resample(rng, particles.weights, min(_SUBSAMPLE, len(particles.log_weights)))
+        sample = systematic_resample(rng, particles.weights, min(_JUDGING_PARTICLES, len(particles.log_weights)))
         coordinates = particles.coordinates[sample]
         theta = family.constrain(coordinates)
         offered = self._candidates(particles, rng.permutation(theta), size, epsilon)
         if not offered:
             return _single_cuts(self.specification, theta[:size], epsilon)
-        values, weights = self._aims(theta if family.location_scale else coordinates)
+        values, weights = self._aims(theta, coordinates)
         chosen = choose_batch(Predictions.of(family, theta, values, offered), weights, size, repeats)
         places = [(some, column) for some in offered for column in range(some.edges.shape[1])]
         return tuple(some.query(column) for some, column in (places[i] for i in chosen))
 
-    def _aims(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """What to reduce the variances of, and their weights."""
-        return with_normal_scores(values, self.specification.goal.vector(self.specification.family))
+    def _aims(self, theta: FloatArray, coordinates: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The values (n, m) whose variances are to be reduced, and their weights (m,)."""
+        return aims(self.specification.goal, self.specification.family, theta, coordinates)
 
     def _candidates(self, particles: ParticleSystem, members: FloatArray, size: int, epsilon: Fraction) -> list[Offers]:
         spec = self.specification
         home, queries, _ = _questions(spec, particles, epsilon)
         questions = (*queries, *_probes(spec, home, epsilon))
         n_edges = sum(len(with_fewer_levels(query).edges) for query in questions)
-        n_draws = max(_FEWEST_DRAWS, min(-(-max(_CANDIDATES, 2 * size) // len(questions)), _EDGES // n_edges))
+        n_draws = max(_MIN_DRAWS, min(-(-max(_MIN_CANDIDATES, 2 * size) // len(questions)), _MAX_EDGES // n_edges))
         return offers(spec.family, home, questions, members[:n_draws], spec.transform)
 
 
 def question_policy(specification: Specification) -> QuestionPolicy:
-    """The policy that a specification names, with the first design it needs already made."""
+    """The policy that a specification names; its first designs are already computed."""
     if specification.policy.name == "fixed":
         return Fixed(specification)
     for epsilon in specification.epsilon_choices:
-        _designed(specification, specification.family.standard, epsilon)
+        _designed(specification, specification.family.standard, epsilon, specification.shares_below)
     return Thompson(specification) if specification.policy.name == "thompson" else Adaptive(specification)
 
 
 def _questions(
     spec: Specification, particles: ParticleSystem, epsilon: Fraction
 ) -> tuple[FloatArray, tuple[Query, ...], FloatArray]:
-    """The member whose design is asked from, (d,), the design's queries at ε, and their weights."""
+    """The member (d,) whose design is used, the design's queries at ε, and their weights."""
     home = anchor(spec.family, particles.coordinates, particles.weights)
+    below = np.empty(0)
+    if spec.goal.above:
+        below = particles.weights @ spec.family.cdf(particles.theta, np.array(spec.goal.cuts))
     try:
-        return home, *_designed(spec, home, epsilon)
-    except (DesignError, InvalidQuery, np.linalg.LinAlgError):  # of a shape that has none: too few values, say
-        return spec.family.standard, *_designed(spec, spec.family.standard, epsilon)
+        return home, *_designed(spec, home, epsilon, below)
+    except (DesignError, InvalidQuery, np.linalg.LinAlgError):  # this shape has no design: too few distinct values, say
+        return spec.family.standard, *_designed(spec, spec.family.standard, epsilon, below)
 
 
-def _designed(spec: Specification, home: FloatArray, epsilon: Fraction) -> tuple[tuple[Query, ...], FloatArray]:
-    return _cached_design(spec.family, tuple(home.tolist()), spec.mechanism, epsilon, spec.goal, spec.levels, spec.rho)
+def _designed(
+    spec: Specification, home: FloatArray, epsilon: Fraction, below: FloatArray
+) -> tuple[tuple[Query, ...], FloatArray]:
+    """The design for the goal, where the shares `below` (k,) lie below its values; beside it one for the whole."""
+    standard, theta = spec.family.standard, tuple(home.tolist())
+    first = goal_at(spec.goal, spec.family, standard, below, _COARSE_SCORE)
+    goal = goal_at(spec.goal, spec.family, home, below, _FINE_SCORE)
+    fields = spec.mechanism, epsilon, spec.levels, spec.rho
+    queries, weights = _cached_design(spec.family, theta, first, goal, *fields)
+    if goal.of_parameters or goal.distribution:
+        return queries, weights
+    others, rest = _cached_design(spec.family, theta, DISTRIBUTION, DISTRIBUTION, *fields)
+    share = WHOLE_SHARE / (1 + WHOLE_SHARE)
+    return (*queries, *others), np.concatenate([(1 - share) * weights, share * rest])
 
 
 @lru_cache(maxsize=1024)
 def _cached_design(
     family: Family,
     home: tuple[float, ...],
+    first: Goal,
+    goal: Goal,
     mechanism: Mechanism,
     epsilon: Fraction,
-    goal: Goal,
     levels: int | None,
     rho: Fraction | None,
 ) -> tuple[tuple[Query, ...], FloatArray]:
-    """The optimal design of the standard member; of others what is left of it when it is carried over, at once."""
-    design = optimal_design(family, family.standard, mechanism, epsilon, goal, levels, rho=rho)
-    if home != tuple(family.standard.tolist()):
-        return carried(design, home)
+    """The optimal design of the standard member for the goal `first`; for other members or goals carried over, fast."""
+    design = optimal_design(family, family.standard, mechanism, epsilon, first, levels, rho=rho)
+    if home != tuple(family.standard.tolist()) or goal != first:
+        return carried(design, home, goal)
     return design.queries, np.asarray(design.weights)
 
 
 def _single_cuts(spec: Specification, members: FloatArray, epsilon: Fraction) -> tuple[Query, ...]:
-    """One cut at the median of each member: the narrowest questions that there are.
+    """A single cut at the median of each member: the narrowest possible questions.
 
-    For a posterior so narrow, against its location, that floating point holds no interval of a design.
+    For a posterior so narrow, relative to its location, that floating point cannot represent a design's intervals.
     """
     cuts = np.unique(spec.family.quantiles(members, np.array([0.5]))[:, 0]).tolist()
     question = MECHANISMS[spec.mechanism].question(1, epsilon, spec.rho)
@@ -166,10 +186,10 @@ def _single_cuts(spec: Specification, members: FloatArray, epsilon: Fraction) ->
 
 
 def _probes(spec: Specification, home: FloatArray, epsilon: Fraction) -> tuple[Query, ...]:
-    """Single cuts for mechanisms whose designs have many cells: the first questions need no more."""
+    """Single cuts to supplement designs with many cells, which the first questions do not need."""
     kind = MECHANISMS[spec.mechanism]
     if not kind.many_cells or spec.levels is not None:
         return ()
     question = kind.question(1, epsilon, spec.rho)
-    cuts = np.unique(spec.family.quantiles(home[None], _PROBES)[0])
+    cuts = np.unique(spec.family.quantiles(home[None], _PROBE_PROBABILITIES)[0])
     return tuple(threshold(cut, question, "identity") for cut in cuts.tolist())

@@ -1,9 +1,9 @@
-"""When a pool of questions is renewed: after so many answers that better ones would be asked. And how many it has.
+"""How many questions a pool has, and after how many answers it is renewed.
 
-Renewing costs the estimator's time, not renewing costs information: questions that are best for the posterior of `n`
-answers are asked until `n (1 + f)`. Over the logarithm of n that wastes about `κ V f / 2` answers, `V` the variance per
-respondent in units of the scale and κ about 1, beside the `κ V` that adapting costs whatever is done. So the share f
-matters little once n is far above V, which is about `4 / C` with `C` the nats that an answer can tell.
+Renewing a pool costs computing time; not renewing it costs information, because questions that are best after `n`
+answers are asked until `n (1 + f)`. Per unit of log n that wastes about `κ V f / 2` answers, where `V` is the variance
+per respondent in units of the scale and κ is about 1; adapting itself costs `κ V` in any case. So the share f matters
+little once n is far above V, which is about `4 / C` where `C` is the most nats that an answer conveys.
 """
 
 import math
@@ -12,33 +12,33 @@ from functools import lru_cache
 
 __all__ = ["answers_until_renewal", "pool_size"]
 
-_LEAST_NATS = 0.3
-"""What the answers of one pool can tell in all, at the start."""
-_SHARE = 8
-"""Later the answers grow by one part in so many."""
-_MANY_NATS = 100.0
-_SHARE_OF_MANY = 4
-"""The same when the answers have told more than so many nats."""
-_FIRST_POOL = 64
-"""Hundreds may be asked before the first answer, and a few questions would leave gaps between them."""
-_LARGEST_POOL = 16
+_FIRST_POOL_NATS = 0.3
+"""The most nats that all answers of one pool convey at the start."""
+_RENEWAL_DIVISOR = 8
+"""Later a pool serves one answer per this many learnt."""
+_LATE_FROM_NATS = 100.0
+_LATE_RENEWAL_DIVISOR = 4
+"""The same once the answers may have conveyed `_LATE_FROM_NATS` nats."""
+_MAX_FIRST_POOL = 64
+"""The largest pool before the first answer: hundreds may be asked by then, and few questions would leave gaps."""
+_MAX_POOL = 16
 
 
 def answers_until_renewal(answers: int, epsilon: Fraction) -> int:
-    """How many answers a pool of questions at ε serves that is made after `answers`."""
+    """How many answers at ε a pool serves if it is made after `answers`."""
     told = _most_told(epsilon)
-    share = _SHARE if answers * told < _MANY_NATS else _SHARE_OF_MANY
-    return max(1, round(_LEAST_NATS / told), answers // share)
+    share = _RENEWAL_DIVISOR if answers * told < _LATE_FROM_NATS else _LATE_RENEWAL_DIVISOR
+    return max(1, round(_FIRST_POOL_NATS / told), answers // share)
 
 
 def pool_size(answers: int, outstanding: int) -> int:
-    """How many questions a pool has that is made after `answers`, where so many people have one at a time."""
-    return max(1, min(outstanding, _LARGEST_POOL if answers else _FIRST_POOL))
+    """How many questions a pool has if it is made after `answers` and `outstanding` people are asked at a time."""
+    return max(1, min(outstanding, _MAX_POOL if answers else _MAX_FIRST_POOL))
 
 
 @lru_cache(maxsize=1024)
 def _most_told(epsilon: Fraction) -> float:
-    """The nats that an answer tells at most: of a fair bit, by randomised response."""
+    """The most nats that an answer conveys: the mutual information of a fair bit and its randomised response."""
     truth = 1 / (1 + math.exp(-epsilon))
     tail = math.exp(-epsilon) * truth
     return math.log(2) + truth * math.log(truth) + tail * math.log(tail)

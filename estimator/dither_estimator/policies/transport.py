@@ -1,8 +1,8 @@
-"""Questions of one member of a family, asked of another: moved, and rounded to the lattice.
+"""Questions of one member's design transported to other members of the family and rounded to the lattice.
 
-In a location-scale family a question moves with the member (Theorem 3 of Yıldırım 2024). In any other the cuts go to
-the points at which the other member has the same probability below; what is lost by a change of shape is little, and
-designs are made afresh where the shape has changed much (`anchor`).
+In a location-scale family a question moves with the member (Theorem 3 of Yıldırım 2024). In any other family each cut
+moves to the point with the same probability below it. A change of shape loses little, and designs are recomputed when
+the shape has changed much (`anchor`).
 """
 
 from collections.abc import Callable, Sequence
@@ -31,73 +31,74 @@ from dither_estimator.particles.moments import Moments
 
 __all__ = ["Offers", "anchor", "offers"]
 
-_KNOWN = 0.5
-"""A shape is known when the standard deviation of its unconstrained coordinate is below this; until then the standard
-member's shape serves."""
+_KNOWN_SHAPE_SD = 0.5
+"""A shape counts as known if the standard deviation of its unconstrained coordinate is below this; until then the
+standard member's shape is used."""
 _SHAPE_STEP = 0.5
-"""Shapes are rounded to this step of the unconstrained coordinate, so that designs can be cached."""
-_FINEST_SHAPE = 2.0**-4
-"""The step where values are few whole numbers."""
-_MANY_VALUES = 16.0
-"""From so many between the 16% and the 84% quantile on, it matters little that values are whole numbers."""
-_COARSE = 0.3
-"""While the posterior is wide, locations of questions are rounded to a step of so many of the distances between its
-quartiles. That adds 1 or 2% to the mean square by which they miss, and halves the number of questions."""
-_FEW = 16
-"""Not so for more members than this: those are for many people at once, whose questions are to differ."""
-_RIM = 1e-6
+"""Shapes are rounded to multiples of this in the unconstrained coordinate, so that designs can be cached."""
+_MIN_SHAPE_STEP = 2.0**-4
+"""The finest such step, for discrete families with few values."""
+_CONTINUOUS_FROM_INTEGERS = 16.0
+"""With at least this many integers between the 16% and 84% quantiles, discreteness hardly matters."""
+_LOCATION_STEP = 0.3
+"""Locations of questions are rounded to this multiple of the interquartile range of the members' locations. That adds 1
+or 2% to the mean squared distance from the best location and halves the number of distinct questions."""
+_MAX_ROUNDED_MEMBERS = 16
+"""Not with more members than this: they are for many people at once, whose questions should differ."""
+_MIN_PROBABILITY = 1e-6
 _STRETCHES = np.concatenate([[1.0], np.geomspace(0.5, 2.0, 129)])
 
 
 @dataclass(frozen=True, eq=False)
 class Offers(Cells):
-    """One question, as it would be asked of several members: distinct cells, and a query once one is wanted.
+    """One question as asked of several members: the distinct cells, and a query on demand.
 
-    Of an interval with many levels the cells are those of fewer levels, by which it is judged.
+    An interval with many levels is represented by the cells of one with fewer levels, by which it is judged.
     """
 
     query: Callable[[int], Query]
-    """The query of a column of `edges`. Raises `InvalidQuery` where floating point cannot hold it."""
+    """Returns the query for a column of `edges`. Raises `InvalidQuery` if floating point cannot represent it."""
 
 
 def anchor(family: Family, coordinates: FloatArray, weights: FloatArray) -> FloatArray:
-    """The member whose optimal questions are asked, given particles: the standard one but for shapes that are known."""
+    """The member whose design is used, given particles: the standard member with those shapes that are known."""
     if not family.shapes:
         return family.standard
     base = family.unconstrain(family.standard[None])
     moments = Moments.of(coordinates, weights)
     mean, sd = moments.mean, moments.sd
     step = np.full(len(mean), _SHAPE_STEP)
-    if family.discrete and (sd < _KNOWN).all():
+    if family.discrete and (sd < _KNOWN_SHAPE_SD).all():
         step = _whole_number_steps(family, mean, sd)
     for j in family.shapes:
-        if sd[j] < _KNOWN:
+        if sd[j] < _KNOWN_SHAPE_SD:
             base[0, j] = np.rint(mean[j] / step[j]) * step[j]
-    member: FloatArray = family.constrain(base)[0]
-    return member
+    return family.constrain(base)[0]
 
 
 def _whole_number_steps(family: Family, mean: FloatArray, sd: FloatArray) -> FloatArray:
-    """To what shapes are rounded where values are whole numbers: finer while these are few, but not than is known.
+    """The steps to which shapes of discrete families are rounded: finer if values are few, but not finer than known.
 
-    Their designs change with each value that cells gain or lose.
+    The designs of discrete families change with each value that a cell gains or loses.
     """
     low, high = family.quantiles(family.constrain(mean[None]), np.array([0.16, 0.84]))[0]
-    if high - low >= _MANY_VALUES:
+    if high - low >= _CONTINUOUS_FROM_INTEGERS:
         return np.full(len(sd), _SHAPE_STEP)
-    return np.clip(np.exp2(np.floor(np.log2(np.maximum(sd, _FINEST_SHAPE)))), _FINEST_SHAPE, _SHAPE_STEP)
+    return np.clip(np.exp2(np.floor(np.log2(np.maximum(sd, _MIN_SHAPE_STEP)))), _MIN_SHAPE_STEP, _SHAPE_STEP)
 
 
 def offers(
     family: Family, home: FloatArray, questions: Sequence[Query], members: FloatArray, transform: Transform
 ) -> list[Offers]:
-    """The questions of the member `home` (d,), each as it would be asked of `members` (n, d)."""
+    """The questions of the member `home` (d,), each transported to `members` (n, d)."""
     if family.location_scale:
-        step = _COARSE * _spread(members[:, 0]) if len(members) <= _FEW else 0.0
+        step = _LOCATION_STEP * _spread(members[:, 0]) if len(members) <= _MAX_ROUNDED_MEMBERS else 0.0
         return [_moved(question, members, step, transform) for question in questions]
     edges = [_carried_edges(question, family.discrete) for question in questions]
     below = share_below(family, home, np.concatenate(edges))
-    points = points_above(family, members, np.concatenate([np.clip(below, _RIM, 1 - _RIM), [0.16, 0.84]]))
+    points = points_above(
+        family, members, np.concatenate([np.clip(below, _MIN_PROBABILITY, 1 - _MIN_PROBABILITY), [0.16, 0.84]])
+    )
     points = points[np.isfinite(points).all(axis=1)]
     steps = _steps(points[:, -1] - points[:, -2])
     ends = np.cumsum([len(some) for some in edges])
@@ -106,7 +107,7 @@ def offers(
 
 
 def _carried_edges(question: Query, whole_numbers: bool) -> FloatArray:
-    """Those that go where the other member has the same probability: of an interval the first and the last."""
+    """The edges that are mapped to the same probability in the other member; of an interval, the first and the last."""
     edges = np.asarray(question.edges)
     if not on_interval(question):
         return edges
@@ -115,9 +116,9 @@ def _carried_edges(question: Query, whole_numbers: bool) -> FloatArray:
 
 @lru_cache(maxsize=4096)
 def _amid_whole_numbers(question: IntervalQuery) -> FloatArray:
-    """The ends (2,) of the interval that has the same cells of whole numbers, and most room to either side.
+    """The ends (2,) of an interval whose cells hold the same integers, with the most room on either side.
 
-    A design may end anywhere between the places at which a cell gains or loses a number.
+    A design may end anywhere between the points at which a cell gains or loses an integer.
     """
     edges = np.asarray(question.edges)
     below = np.floor(edges)
@@ -128,12 +129,11 @@ def _amid_whole_numbers(question: IntervalQuery) -> FloatArray:
     best = int(np.argmax(highest - lowest))
     if highest[best] <= lowest[best]:
         return edges[[0, -1]]
-    ends: FloatArray = (lowest[best] + highest[best]) / 2 + widths[best] * offsets[[0, -1]]
-    return ends
+    return (lowest[best] + highest[best]) / 2 + widths[best] * offsets[[0, -1]]
 
 
 def _spread(locations: FloatArray) -> float:
-    """The distance between quartiles; 0 for fewer than four."""
+    """The interquartile range; 0 for fewer than four locations."""
     ordered, quarter = np.sort(locations), len(locations) // 4
     return float(ordered[-quarter] - ordered[quarter - 1]) if quarter else 0.0
 
@@ -150,9 +150,9 @@ def _at(question: Query, addresses: Sequence[Address], transform: Transform) -> 
 def _placed(
     family: Family, question: Query, points: FloatArray, steps: FloatArray, transform: Transform
 ) -> list[Offers]:
-    """Offers of the question's kind, with cuts near these points (n, k), or an interval from the first to the last.
+    """Offers of the question's kind with cuts near `points` (n, k), or on intervals from the first to the last point.
 
-    Where cuts have fallen together, so have their cells, and the channel is another one.
+    Where cuts coincide after rounding, their cells merge and the channel changes.
     """
     if on_interval(question):
         return [_at(question, interval_addresses(question.levels, points[:, 0], points[:, 1], steps), transform)]
@@ -174,5 +174,5 @@ def _offers(question: Query, rows: Sequence[tuple[float, ...]], transform: Trans
 
 
 def _steps(widths: FloatArray) -> FloatArray:
-    """The power of two nearest to a twentieth of each distance between the 16% and the 84% quantiles."""
+    """The power of two nearest to a twentieth of each distance between the 16% and 84% quantiles."""
     return power_of_two(np.where(widths > 0, widths, 2.0**-16) / 20)

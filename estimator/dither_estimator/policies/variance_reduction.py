@@ -1,13 +1,13 @@
-"""Expected variance reduction: what each candidate question is expected to take off the posterior's variances.
+"""Expected variance reduction: how much each candidate question is expected to reduce the posterior's variances.
 
-By the law of total variance, one answer to a query reduces the covariance of θ by `R = Σ_s c_s c_sᵀ / p̄_s` on average,
-with `c_s = cov(p_s(θ), θ)` and `p̄_s = E p_s(θ)` over the posterior: exact for the particles, for any family and
-channel, without derivatives. It is the particle form of the A-optimal criterion.
+By the law of total variance, one answer to a query reduces the covariance of θ on average by `R = Σ_s c_s c_sᵀ / p̄_s`,
+with `c_s = cov(p_s(θ), θ)` and `p̄_s = E p_s(θ)` over the posterior. This is exact for the particles, for any family
+and channel, and needs no derivatives. It is the particle form of the A-optimality criterion.
 
-Of several questions that are asked before any is answered, the later ones are chosen given the earlier by linear Bayes
-estimation: the best linear predictor of θ from the answers' indicators, whose means and covariances are those of the
-particles. Where the posterior is narrow that is the linear model of the A-optimal design; where it is wide, questions
-far apart hardly overlap, and a batch spreads over the posterior.
+When several questions are asked before any is answered, each is chosen given the earlier ones by linear Bayes
+estimation: the best linear predictor of θ from the answers' indicators, with the particles' means and covariances.
+Where the posterior is narrow, this is the linear model of the A-optimal design; where it is wide, distant questions
+hardly overlap and a batch spreads over the posterior.
 """
 
 from collections.abc import Sequence
@@ -23,30 +23,31 @@ from dither_estimator.mechanisms.channels import Cells
 
 __all__ = ["Predictions", "choose_batch", "with_normal_scores"]
 
-_TAIL = 10
-"""One particle in so many, at either end, is not counted to the body of a posterior."""
-_LEAST = 1e-9
-"""Variances of indicators, which are 1 at most, below this are rounding."""
+_TAIL_DIVISOR = 10
+"""One particle in this many, at either end, does not count as the body of the posterior."""
+_MIN_VARIANCE = 1e-9
+"""Lower bound on variances of indicators, which are at most 1: smaller ones are rounding errors."""
 
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """What equally weighted particles say of the answers to the candidate questions.
+    """What equally weighted particles predict about the answers to the candidate questions.
 
-    Each answer is a column, `(p_s(θ) - p̄_s) / √p̄_s`, so that the indicators of a question's answers have the covariance
-    `I` where it matters; of two answers one column, with the standard deviation of the indicator, says all.
+    Each answer is a column `(p_s(θ) - p̄_s) / √p̄_s`, so that the indicators of a question's answers have covariance
+    `I` in the relevant subspace. For two answers a single column, divided by the indicator's standard deviation,
+    suffices.
     """
 
     features: FloatArray
-    """Shape (n, m): n particles, m columns."""
+    """Shape (n, m) for n particles and m columns."""
     covariances: FloatArray
-    """Of the values with the columns, shape (d, m)."""
+    """Covariances of the values with the columns, shape (d, m)."""
     ends: tuple[int, ...]
-    """The columns of question i are `ends[i]` to `ends[i + 1]`."""
+    """Question i has the columns from `ends[i]` up to `ends[i + 1]`."""
 
     @classmethod
     def of(cls, family: Family, theta: FloatArray, values: FloatArray, questions: Sequence[Cells]) -> "Predictions":
-        """For particles `theta` (n, d). `values` (n, d) is what the variances are of: θ itself, or a function of it."""
+        """For particles `theta` (n, d); the variances to reduce are those of `values` (n, d), θ or a function of it."""
         columns, ends = [], [0]
         for channel, alike in groupby(questions, key=lambda cells: cells.channel):
             edges = np.concatenate([cells.edges for cells in alike], axis=1)
@@ -59,7 +60,7 @@ class Predictions:
 
 
 def _columns(cells: Cells, cdf: FloatArray) -> tuple[FloatArray, int]:
-    """The columns of questions that share a channel, question by question, and how many each has."""
+    """The columns of questions that share a channel, question by question, and their number per question."""
     n, (k, q) = len(cdf), cells.edges.shape
     mean = _means(cdf)
     means = cells.channel.probabilities(mean.reshape(1, k, q))[0]
@@ -72,24 +73,23 @@ def _columns(cells: Cells, cdf: FloatArray) -> tuple[FloatArray, int]:
 
 
 def _means(columns: FloatArray) -> FloatArray:
-    means: FloatArray = np.add.reduce(columns, axis=0) / len(columns)
-    return means
+    return np.add.reduce(columns, axis=0) / len(columns)
 
 
 def with_normal_scores(values: FloatArray, goal: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The values (n, d) of equally weighted particles and their normal scores, (n, 2 d), and weights for both (2 d,).
+    """The values (n, d) of equally weighted particles with their normal scores, (n, 2 d), and weights for both (2 d,).
 
-    While the population is still to be found, nearly all of a variance may be its tails', and a question about these
-    alone would always come first. The normal scores, `Φ⁻¹((rank - ½) / n)`, have a normal law whatever the tails; each
-    is weighted by its parameter's goal times the squared width of the posterior's body. Either criterion, with tails
-    and without, is divided by what it is now, so that the sum is of relative reductions. Of a normal posterior both are
-    the same.
+    While the population is still being found, nearly all of a variance may come from the tails, and a question about
+    them would always come first. The normal scores `Φ⁻¹((rank - ½) / n)` are normal whatever the tails; each is
+    weighted by its parameter's goal times the squared width of the posterior's body. The criteria with and without
+    tails are each divided by their present value, so that their sum is of relative reductions. For a normal posterior
+    they are equal.
     """
     n, d = values.shape
     order, columns = np.argsort(values, axis=0, kind="stable"), np.arange(d)
     scores = np.empty((n, d))
     scores[order, columns] = _normal_scores(n)[:, np.newaxis]
-    tail = n // _TAIL
+    tail = n // _TAIL_DIVISOR
     widths = values[order[-1 - tail], columns] - values[order[tail], columns]
     both = np.concatenate([values, scores], axis=1)
     weights = np.array([goal, goal * widths**2])
@@ -99,14 +99,13 @@ def with_normal_scores(values: FloatArray, goal: FloatArray) -> tuple[FloatArray
 
 @lru_cache(maxsize=8)
 def _normal_scores(n: int) -> FloatArray:
-    scores: FloatArray = ndtri((np.arange(n) + 0.5) / n)
-    return scores
+    return ndtri((np.arange(n) + 0.5) / n)
 
 
 def choose_batch(predictions: Predictions, goal: FloatArray, size: int, repeats: float) -> list[int]:
-    """Numbers of `size` questions, chosen one after the other, each the best given answers to the earlier ones.
+    """Indices of `size` questions, chosen one by one, each the best given answers to the earlier ones.
 
-    `goal` (d,): weights of the values' variances. `repeats`: how many respondents will be asked each question.
+    `goal` (d,) weights the values' variances. Each question will be asked of `repeats` respondents.
     """
     features, ends = predictions.features, predictions.ends
     covariances = np.sqrt(goal)[:, np.newaxis] * predictions.covariances
@@ -121,7 +120,7 @@ def choose_batch(predictions: Predictions, goal: FloatArray, size: int, repeats:
         if len(chosen) == size:
             return chosen
         own = slice(ends[best], ends[best + 1])
-        # Pivoted Cholesky: the covariance of all columns with the chosen ones, less what the earlier questions explain.
+        # Pivoted Cholesky: the covariance of all columns with the chosen ones, less what earlier questions explain.
         prior = features.T @ features[:, own] / len(features)
         left = prior - taken @ taken[own].T
         root = _inverse_root(left[own] + (np.eye(len(prior[own])) - prior[own]) / repeats)
@@ -131,7 +130,7 @@ def choose_batch(predictions: Predictions, goal: FloatArray, size: int, repeats:
 
 
 def _choose_single(features: FloatArray, covariances: FloatArray, size: int, repeats: float) -> list[int]:
-    """`choose_batch` where each question has one column: the same steps, on the values and the columns at once."""
+    """`choose_batch` for questions with one column each: the same steps, for values and columns at once."""
     d = len(covariances)
     if size == 1:
         return [int(np.einsum("ij,ij->j", covariances, covariances).argmax())]
@@ -143,11 +142,10 @@ def _choose_single(features: FloatArray, covariances: FloatArray, size: int, rep
         chosen.append(best)
         if len(chosen) == size:
             return chosen
-        explained = rows[d + best] / max(rows[d + best, best] + noise[best], _LEAST)
+        explained = rows[d + best] / max(rows[d + best, best] + noise[best], _MIN_VARIANCE)
         rows -= rows[:, best, np.newaxis] * explained
 
 
 def _inverse_root(matrix: FloatArray) -> FloatArray:
-    """`L` with `L Lᵀ` the inverse of a matrix that is positive definite, but perhaps for rounding."""
-    root: FloatArray = np.linalg.inv(np.linalg.cholesky(matrix + _LEAST * np.eye(len(matrix)))).T
-    return root
+    """`L` such that `L Lᵀ` is the inverse of a matrix that is positive definite up to rounding."""
+    return np.linalg.inv(np.linalg.cholesky(matrix + _MIN_VARIANCE * np.eye(len(matrix)))).T

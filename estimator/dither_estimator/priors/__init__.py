@@ -1,4 +1,4 @@
-"""Priors over a family's parameters: which distributions there are, the joint prior, and a rival's that matches it.
+"""Priors over a family's parameters: the available distributions, the joint prior, and matching priors for competitors.
 
 May import: `dither_client`, `families`.
 """

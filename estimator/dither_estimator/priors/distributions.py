@@ -1,7 +1,7 @@
-"""The distributions that priors name: every continuous one of `scipy.stats`, by its name and shapes there.
+"""The distributions that priors can name: every continuous distribution of `scipy.stats`, by its name and shapes there.
 
-Importing `scipy.stats` takes longer than learning a million answers. So the distributions that priors mostly name are
-written here, with SciPy's formulas and, from the same generator, its very draws; it is imported for the others alone.
+Importing `scipy.stats` takes longer than learning a million answers. The usual distributions are therefore implemented
+here, with SciPy's formulas and, given the same generator, identical draws; `scipy.stats` is imported only for others.
 """
 
 from abc import ABC, abstractmethod
@@ -20,7 +20,7 @@ __all__ = ["WRITTEN", "Law", "find_law", "find_shapes"]
 
 @dataclass(frozen=True)
 class Law(ABC):
-    """The distribution that `scipy.stats` calls `dist`, with these shapes, `loc` and `scale`."""
+    """The distribution that `scipy.stats` calls `dist`, with the given shapes, `loc` and `scale`."""
 
     dist: str
     numbers: Mapping[str, float]
@@ -28,11 +28,11 @@ class Law(ABC):
     @property
     @abstractmethod
     def support(self) -> tuple[float, float]:
-        """Its ends; NaN if the numbers make no distribution."""
+        """The two ends of the support; NaN if the numbers do not define a distribution."""
 
     @abstractmethod
     def quantiles(self, probabilities: FloatArray) -> FloatArray:
-        """Of probabilities inside (0, 1)."""
+        """Quantiles at `probabilities` inside (0, 1)."""
 
     @abstractmethod
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
@@ -40,11 +40,11 @@ class Law(ABC):
 
     @abstractmethod
     def log_density(self, x: FloatArray) -> FloatArray:
-        """At any `x`, -inf outside the support."""
+        """The log density at any `x`; -inf outside the support."""
 
 
 def find_shapes(dist: str) -> tuple[str, ...] | None:
-    """The names of a distribution's shape parameters; None if no continuous distribution is called that."""
+    """The names of a distribution's shape parameters; None if there is no continuous distribution with this name."""
     if dist in WRITTEN:
         return WRITTEN[dist].shapes
     from scipy import stats
@@ -56,7 +56,7 @@ def find_shapes(dist: str) -> tuple[str, ...] | None:
 
 
 def find_law(dist: str, numbers: Mapping[str, float]) -> Law:
-    """The distribution `dist`, for which `find_shapes` has found shapes, with all of them among `numbers`."""
+    """The distribution `dist`, a name known to `find_shapes`, with a value in `numbers` for each of its shapes."""
     return _WrittenLaw(dist, numbers) if dist in WRITTEN else _ScipyLaw(dist, numbers)
 
 
@@ -84,16 +84,16 @@ class _ScipyLaw(Law):
 
 @dataclass(frozen=True)
 class _Formulas:
-    """A distribution at location 0; at scale 1, too, but for its density. Shapes, which must be positive, come last."""
+    """Formulas at location 0 and scale 1; only `log_density` takes a scale. Shapes come last and must be positive."""
 
     log_density: Callable[..., FloatArray]
-    """At `x` in the support, and the scale."""
+    """Called with `x` in the support, the scale and the shapes."""
     quantiles: Callable[..., Any]
     sample: Callable[..., Any]
     shapes: tuple[str, ...] = ()
     support: tuple[float, float] = (0.0, np.inf)
     open: bool = False
-    """Whether the density is taken to be 0 at the ends, where its formula may have no value."""
+    """Whether the density is set to 0 at the ends, where its formula may be undefined."""
 
 
 class _WrittenLaw(Law):
@@ -231,4 +231,4 @@ WRITTEN: Mapping[str, _Formulas] = {
         support=(0.0, 1.0),
     ),
 }
-"""The distributions that are written here, by their names in `scipy.stats`."""
+"""The distributions implemented here, by their names in `scipy.stats`."""

@@ -1,10 +1,9 @@
-"""Priors that agree: for one family, what another family's prior says of the median and the spread of the values.
+"""Matching priors: a prior for one family that agrees with another family's about the values' median and spread.
 
-Evidence weighs a family together with its prior, so two families are compared fairly only if their priors say the same
-of what both have. Draws of the first family's prior are taken to members of the second with the same median and the
-same distance between the quartiles, on the second's own scale. Each parameter of the second then gets the law of its
-kind (normal on the line, lognormal above 0) with the median and the distance between the quartiles that these members
-have.
+Evidence judges a family together with its prior, so a comparison is fair only if the priors agree about quantities that
+both families have. Draws from the first family's prior are mapped to members of the second with the same median and
+interquartile range, on the second family's own scale. Each parameter of the second then gets a normal prior (if real)
+or a lognormal prior (if positive) with the median and interquartile range of these members.
 """
 
 from typing import Any
@@ -19,31 +18,31 @@ from dither_estimator.priors.prior import InvalidPrior, Prior, parse_prior
 __all__ = ["agreeing_prior"]
 
 _DRAWS = 400
-_LEAST = 40
-"""Fewer members of the second family than these say too little."""
+_MIN_MATCHED_MEMBERS = 40
+"""The fewest matched members of the second family from which a prior is computed."""
 _QUARTILES = np.array([0.25, 0.5, 0.75])
 _QUARTILE_DISTANCE = 1.3489795003921634
-"""Of the standard normal."""
-_ITERATIONS = 60
-_STEP = 1e-5
-_NEAR = 1e-6
-_FARTHEST = 50.0
-"""Logarithms of parameters beyond this are given up."""
+"""The interquartile range of the standard normal."""
+_MAX_ITERATIONS = 60
+_DIFFERENCE_STEP = 1e-5
+_MATCH_TOLERANCE = 1e-6
+_MAX_COORDINATE = 50.0
+"""Bound on the size of unconstrained coordinates; members beyond it are given up."""
 
 
 def agreeing_prior(first: Prior, first_transform: Transform, family: Family, transform: Transform) -> PriorTerms:
-    """The prior of `family` that agrees with `first`; each prior holds on its own family's scale.
+    """The prior of `family` that matches `first`; each prior holds on its own family's scale.
 
-    A family of one parameter has the median alone, a third parameter keeps its default prior. Raises `InvalidPrior`
-    where members with the same median and spread are too few.
+    A family of one parameter matches the median only; a third parameter keeps its default prior. Raises `InvalidPrior`
+    if too few members have a matching median and spread.
     """
     rng = np.random.default_rng(0)
     members = first.family.constrain(first.sample(rng, _DRAWS))
     quartiles = on_scale(first.family, first_transform, transform).quantiles(members, _QUARTILES)
     quartiles = quartiles[np.isfinite(quartiles).all(axis=1) & (quartiles[:, 0] < quartiles[:, 2])]
     theta = _matched_members(family, quartiles)
-    if len(theta) < _LEAST:
-        raise InvalidPrior(f"the family {family.name} has few members like those of the first: give it a prior")
+    if len(theta) < _MIN_MATCHED_MEMBERS:
+        raise InvalidPrior(f"too few members of family {family.name} match the first family's prior: give it a prior")
     terms: dict[str, Any] = dict(family.default_prior(transform))
     coordinates = family.unconstrain(theta)
     for column, parameter in zip(coordinates.T, family.parameters[:2], strict=False):
@@ -60,9 +59,9 @@ def agreeing_prior(first: Prior, first_transform: Transform, family: Family, tra
 
 
 def _recentre(family: Family, terms: dict[str, Any], median: float) -> None:
-    """Scales the prior of `scale` so that half of the members have a higher median than this.
+    """Rescale the prior of `scale` so that half of its members have a median above `median`.
 
-    The members' shape and scale go together, and the prior's are independent, so that the centre has moved.
+    Shape and scale are dependent among the matched members but independent in the prior, which shifts the centre.
     """
     prior = parse_prior(family, terms)
     members = family.constrain(prior.sample(np.random.default_rng(0), _DRAWS))
@@ -72,9 +71,9 @@ def _recentre(family: Family, terms: dict[str, Any], median: float) -> None:
 
 
 def _matched_members(family: Family, quartiles: FloatArray) -> FloatArray:
-    """Members (m, d) whose medians and distances between the quartiles are those of rows of `quartiles` (n, 3).
+    """Members (m, d) with the medians and interquartile ranges of the rows of `quartiles` (n, 3).
 
-    Less the rows to which no member belongs.
+    Rows that no member matches are left out.
     """
     spread = quartiles[:, 2] - quartiles[:, 0]
     theta = np.repeat(family.standard[None], len(quartiles), axis=0)
@@ -88,9 +87,9 @@ def _matched_members(family: Family, quartiles: FloatArray) -> FloatArray:
 
 
 def _solved(family: Family, theta: FloatArray, log_quartiles: FloatArray) -> FloatArray:
-    """For values above 0: Newton's method on the unconstrained coordinates of all rows at once, in steps of at most 1.
+    """Newton's method for positive values, on all rows' unconstrained coordinates at once, with steps of at most 1.
 
-    It works on the logarithms of the median and of the quartiles' distance relative to it.
+    It matches the logarithms of the median and of the interquartile range relative to the median.
     """
     d = min(2, theta.shape[1])
     wanted = _features(log_quartiles)[:, :d]
@@ -100,22 +99,22 @@ def _solved(family: Family, theta: FloatArray, log_quartiles: FloatArray) -> Flo
         found = family.quantiles(family.constrain(at), _QUARTILES)
         return _features(np.log(np.maximum(found, 1e-300)))[:, :d] - wanted
 
-    for _ in range(_ITERATIONS):
+    for _ in range(_MAX_ITERATIONS):
         now = misfit(coordinates)
-        if np.abs(now).max() < _NEAR:
+        if np.abs(now).max() < _MATCH_TOLERANCE:
             break
         slopes = np.empty((len(now), d, d))
         for j in range(d):
             shifted = coordinates.copy()
-            shifted[:, j] += _STEP
-            slopes[:, :, j] = (misfit(shifted) - now) / _STEP
+            shifted[:, j] += _DIFFERENCE_STEP
+            slopes[:, :, j] = (misfit(shifted) - now) / _DIFFERENCE_STEP
         step = np.linalg.solve(slopes + 1e-9 * np.eye(d), now[:, :, None])[:, :, 0]
-        coordinates[:, :d] = np.clip(coordinates[:, :d] - np.clip(step, -1.0, 1.0), -_FARTHEST, _FARTHEST)
-    return family.constrain(coordinates[(np.abs(misfit(coordinates)) < _NEAR).all(axis=1)])
+        coordinates[:, :d] = np.clip(coordinates[:, :d] - np.clip(step, -1.0, 1.0), -_MAX_COORDINATE, _MAX_COORDINATE)
+    return family.constrain(coordinates[(np.abs(misfit(coordinates)) < _MATCH_TOLERANCE).all(axis=1)])
 
 
 def _features(log_quartiles: FloatArray) -> FloatArray:
-    """The log of the median, and of the quartiles' distance over the median, shape (n, 2), from logs (n, 3)."""
+    """Logs of the median and of the interquartile range over the median, (n, 2), from log quartiles (n, 3)."""
     low, middle, high = log_quartiles.T
     distance = np.log(np.maximum(np.expm1(np.clip(high - low, 0.0, 500.0)), 1e-300)) + low - middle
     return np.column_stack([middle, distance])

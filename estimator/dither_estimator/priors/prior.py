@@ -1,4 +1,4 @@
-"""Priors: an independent named distribution for each parameter, on the parameter or on its square."""
+"""Priors: an independent named distribution for each parameter or for its square."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,22 +12,23 @@ from dither_estimator.priors.distributions import Law, find_law, find_shapes
 __all__ = ["InvalidPrior", "ParameterPrior", "Prior", "parse_prior"]
 
 
-_LARGEST = 1e100
-"""Beyond this, and so close together, squares and variances would be lost to floating point."""
-_FARTHEST = 1e150
-"""Beyond this, so would the square of a single draw."""
-_RARE = 1e-6
+_MAX_QUARTILE = 1e100
+"""Bound on the quartiles and on 1 / their distance: beyond it floating point loses squares and variances."""
+_MAX_DRAW = 1e150
+"""Bound on single draws: beyond it their squares overflow."""
+_DRAW_TAIL = 1e-6
+"""Tail probability of the quantiles that `_MAX_DRAW` bounds."""
 
 
 class InvalidPrior(ValueError):
-    """A prior that does not name a proper distribution on its parameter's support."""
+    """The prior does not name a proper distribution on its parameter's support."""
 
 
 @dataclass(frozen=True)
 class ParameterPrior:
-    """The law of one parameter, or of its square.
+    """The prior distribution of one parameter or of its square.
 
-    `of_variance` puts the law on the square, so that the parameter's density carries the factor `2 x`.
+    With `of_variance` the distribution is that of the square, so the parameter's density carries the factor `2 x`.
     """
 
     parameter: Parameter
@@ -40,11 +41,11 @@ class ParameterPrior:
         return np.sqrt(draws) if self.of_variance else draws
 
     def log_density(self, coordinate: FloatArray) -> FloatArray:
-        """The log density of the parameter's unconstrained coordinate, the change of variable included."""
+        """The log density of the parameter's unconstrained coordinate, including the change of variable."""
         value = self.parameter.constrain(coordinate)
         log_jacobian = self.parameter.log_jacobian(coordinate)
         if self.of_variance:
-            log_jacobian = log_jacobian + np.log(2) + coordinate  # of a positive parameter: its logarithm
+            log_jacobian = log_jacobian + np.log(2) + coordinate  # `coordinate` is log(parameter)
             with np.errstate(over="ignore"):
                 value = value**2
         return self.law.log_density(value) + log_jacobian
@@ -52,7 +53,7 @@ class ParameterPrior:
 
 @dataclass(frozen=True)
 class Prior:
-    """Independent priors of a family's parameters, in its order."""
+    """Independent priors of a family's parameters, in the family's order."""
 
     family: Family
     parts: tuple[ParameterPrior, ...]
@@ -70,9 +71,9 @@ class Prior:
 
 
 def parse_prior(family: Family, data: Mapping[str, Any]) -> Prior:
-    """The prior that a specification names: `{PARAM: {"dist": name, **parameters, "of": "variance"}}`.
+    """Parse a specification's prior: `{PARAM: {"dist": name, **parameters, "of": "variance"}}`.
 
-    Raises `InvalidPrior` with the fix.
+    Raises `InvalidPrior`, whose message says how to fix it.
     """
     if not isinstance(data, Mapping) or set(data) != set(family.names):
         raise InvalidPrior(f"prior must name exactly the parameters {', '.join(family.names)}")
@@ -98,18 +99,18 @@ def _parse_part(parameter: Parameter, data: Any) -> ParameterPrior:
     law = find_law(data["dist"], values)
     low, high = law.support
     if not low < high:
-        raise InvalidPrior(f"prior of {name}: these parameters make no distribution")
+        raise InvalidPrior(f"prior of {name}: these parameters do not define a distribution")
     if low < parameter.limits[0]:
         raise InvalidPrior(f"prior of {name}: the distribution must not reach below 0")
     if high > parameter.limits[1]:
         raise InvalidPrior(f"prior of {name}: the distribution must not reach above 1")
     with np.errstate(all="ignore"):
-        lowest, below, above, highest = law.quantiles(np.array([_RARE, 0.25, 0.75, 1 - _RARE])).tolist()
-    if not (max(abs(below), abs(above)) <= _LARGEST and above - below >= 1 / _LARGEST):
-        limits = f"between {-_LARGEST:g} and {_LARGEST:g}, at least {1 / _LARGEST:g} apart"
+        lowest, below, above, highest = law.quantiles(np.array([_DRAW_TAIL, 0.25, 0.75, 1 - _DRAW_TAIL])).tolist()
+    if not (max(abs(below), abs(above)) <= _MAX_QUARTILE and above - below >= 1 / _MAX_QUARTILE):
+        limits = f"between {-_MAX_QUARTILE:g} and {_MAX_QUARTILE:g}, at least {1 / _MAX_QUARTILE:g} apart"
         raise InvalidPrior(f"prior of {name}: the distribution's quartiles must lie {limits}")
-    if not max(abs(lowest), abs(highest)) <= _FARTHEST:
-        raise InvalidPrior(f"prior of {name}: of a million draws all but one or two must lie within ±{_FARTHEST:g}")
+    if not max(abs(lowest), abs(highest)) <= _MAX_DRAW:
+        raise InvalidPrior(f"prior of {name}: all but one or two of a million draws must lie within ±{_MAX_DRAW:g}")
     return ParameterPrior(parameter, law, of_variance)
 
 

@@ -1,4 +1,4 @@
-"""What a collection is: its family, prior, ε, goal, mechanism and policy, validated together and immutable.
+"""A collection's statistical choices: family, prior, ε, goal, mechanism and policy, validated together and immutable.
 
-May import: `checks`, `design`, `dither_client`, `families`, `priors`.
+May import: `checks`, `design`, `dither_client`, `families`, `nonparametric`, `priors`.
 """

@@ -1,6 +1,7 @@
-"""The fields of a specification, one by one: each reads what JSON says and raises `SpecificationError`."""
+"""The fields of a specification, one by one: each function reads one from JSON or raises `SpecificationError`."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -11,80 +12,211 @@ import numpy as np
 
 from dither_client import Transform
 from dither_client.mechanisms.epsilon import epsilon_text, wire_epsilon
+from dither_client.mechanisms.grouped_randomized_response import MAX_CATEGORIES, GroupedRandomizedResponse
 from dither_client.mechanisms.member_counts import MAX_CUTS
 from dither_client.mechanisms.query import MAX_EPSILON
 from dither_estimator.checks.goodness_of_fit import MisfitCheck
+from dither_estimator.design.goal import Goal, parse_goal
 from dither_estimator.design.laplace import PAPER_LEVELS
 from dither_estimator.design.registry import MECHANISMS, STATING_RHO, Mechanism
 from dither_estimator.families import Family, find_family
+from dither_estimator.families.categorical import Categorical
+from dither_estimator.families.nonparametric import Nonparametric
+from dither_estimator.nonparametric.support import LARGEST, Support
 from dither_estimator.priors.prior import Prior, parse_prior
 
 __all__ = [
+    "CATEGORICAL",
+    "NONPARAMETRIC",
     "Policy",
     "SpecificationError",
     "epsilon_of",
     "given",
     "only_levels",
+    "read_around",
+    "read_bounds",
+    "read_categories",
     "read_choice",
     "read_discriminate",
     "read_epsilon",
     "read_epsilon_choices",
     "read_family",
+    "read_goal",
     "read_integer",
     "read_member_cuts",
     "read_misfit_check",
     "read_policy",
     "read_prior",
     "read_rho",
+    "read_support",
+    "refuse_fields_of_families",
+    "refuse_fields_of_numbers",
 ]
+
+NONPARAMETRIC = Nonparametric()
+CATEGORICAL = Categorical()
+MAX_ATOMS = 16
+_MAX_LEVELS = 64
+"""Of questions about a distribution: each cell of each question is a row of what is computed."""
+_MIN_NUMBERS = 4_096
+"""Cuts are different numbers: at least so many lie between minimum and maximum."""
+_OF_FAMILIES = ("prior", "families", "misfit_check", "misfit_looks", "discriminate", "member_cuts")
+"""Fields that say something about a family."""
+
+_OF_NUMBERS = ("range", "minimum", "maximum", "atoms", "levels", "rho", "unit", "period_of_value", "decimals")
+"""Fields that say something about numbers, which categories are not."""
+MAX_CATEGORY = 100
+"""The most characters of a category's text."""
 
 DEFAULT_CHECK_SHARE = 0.2
 DEFAULT_LOOKS = (500, 5_000, 50_000)
-"""Numbers of check answers: at a share of 0.2 about a fifth of 2,500, 25,000 and 250,000 answers in all."""
+"""Numbers of check answers: at a share of 0.2, about 2,500, 25,000 and 250,000 answers in all."""
 MAX_LOOKS = 20
 MAX_LOOK = 1_000_000_000
 DEFAULT_DISCRIMINATE = 0.3
 
 MAX_CHOICES = 16
-"""The most ε a collection can leave to its respondents' choice: each has questions of its own."""
+"""The most values of ε that respondents may choose from: each has questions of its own."""
 
 
 class SpecificationError(ValueError):
-    """A specification that cannot be used; the text says in one sentence what is wrong and what is allowed."""
+    """A specification cannot be used; the message says in one sentence what is wrong and what is allowed."""
 
 
 @dataclass(frozen=True)
 class Policy:
-    """How questions are chosen: by expected variance reduction, by one posterior draw, or always the same interval."""
+    """How questions are chosen: by expected variance reduction, by posterior draws, or always on the same interval."""
 
     name: Literal["adaptive", "thompson", "fixed"]
     interval: tuple[float, float] | None = None
-    """`low` and `high` of `fixed`, on the transformed scale."""
+    """`low` and `high` of the policy `fixed`, on the transformed scale."""
 
 
 def given(data: Mapping[str, Any], field: str, default: str) -> Any:
-    """The field's value, also one that is false: only null stands for the default."""
+    """The field's value, even if falsy; only null or a missing field stands for the default."""
     value = data.get(field)
     return default if value is None else value
 
 
 def read_family(name: Any) -> Family:
-    """The family of that name."""
+    """The family with this name; `NONPARAMETRIC` if it is that, or if there is none, and `CATEGORICAL`."""
+    if name is None or name == NONPARAMETRIC.name:
+        return NONPARAMETRIC
+    if name == CATEGORICAL.name:
+        return CATEGORICAL
     try:
         return find_family(name)
+    except ValueError as error:
+        raise SpecificationError(f"{error}, or {NONPARAMETRIC.name} or {CATEGORICAL.name}") from None
+
+
+def read_support(data: Mapping[str, Any]) -> Support:
+    """Where the values of a distribution without a family lie, and the atoms among them; above 0 with `log`."""
+    transform = read_choice("transform", given(data, "transform", "identity"), NONPARAMETRIC.transforms)
+    atoms = () if data.get("atoms") is None else data["atoms"]
+    if not isinstance(atoms, list | tuple) or len(atoms) > MAX_ATOMS:
+        raise SpecificationError(f"atoms must be a list of at most {MAX_ATOMS} numbers")
+    return _support(data, {"minimum": 0.0} if transform == "log" else {}, atoms)
+
+
+def read_bounds(data: Mapping[str, Any]) -> Support:
+    """The bounds that devices hold values to where there is a family, which says by itself where values lie."""
+    if data.get("atoms") is not None:
+        raise SpecificationError("atoms cannot go with a family: leave family out, or leave atoms out")
+    return _support(data, {}, ())
+
+
+def _support(data: Mapping[str, Any], usual: Mapping[str, float], atoms: Sequence[Any]) -> Support:
+    limits = dict(usual)
+    limits |= {name: _finite(name, data[name]) for name in ("minimum", "maximum") if data.get(name) is not None}
+    low, high = limits.get("minimum", -math.inf), limits.get("maximum", math.inf)
+    if low < high < low + _MIN_NUMBERS * math.ulp(max(abs(low), abs(high))):
+        raise SpecificationError(f"minimum and maximum must be further apart: {_MIN_NUMBERS:,} numbers or more")
+    try:
+        return Support(**limits, atoms=tuple(sorted({_finite("each of atoms", atom) for atom in atoms})))
     except ValueError as error:
         raise SpecificationError(str(error)) from None
 
 
+def read_categories(data: Mapping[str, Any]) -> tuple[str, ...]:
+    """The texts of the categories, in the order in which they are numbered."""
+    values = data.get("categories")
+    if not isinstance(values, list | tuple) or not 2 <= len(values) <= MAX_CATEGORIES:
+        raise SpecificationError(f"categories must be a list of 2 to {MAX_CATEGORIES} texts")
+    for value in values:
+        if not isinstance(value, str) or not value.isprintable() or value != value.strip() or not value:
+            raise SpecificationError("each of categories must be a printable text without blanks around it")
+        if len(value) > MAX_CATEGORY:
+            raise SpecificationError(f"each of categories must have at most {MAX_CATEGORY} characters")
+    if len(set(values)) < len(values):
+        raise SpecificationError("categories must all be different")
+    return tuple(values)
+
+
+def refuse_fields_of_numbers(data: Mapping[str, Any]) -> None:
+    """Raises `SpecificationError` if a field or a value is given that categories cannot have."""
+    for name in (*_OF_FAMILIES, *_OF_NUMBERS):
+        if data.get(name) is not None and data[name] is not False:
+            raise SpecificationError(f"{name} cannot go with categories, which are no numbers: leave {name} out")
+    own = {
+        "transform": "identity",
+        "goal": "categories",
+        "policy": "adaptive",
+        "mechanism": GroupedRandomizedResponse.mechanism,
+    }
+    for name, only in own.items():
+        if given(data, name, only) not in (only, "all"):
+            raise SpecificationError(f"{name} must be {only} for categories, or be left out")
+
+
+def read_around(support: Support, limits: Any) -> tuple[float, float] | None:
+    """The `range` of most values of a distribution without a family, in their own units."""
+    if limits is None:
+        return None
+    low, high = _range("identity", limits)
+    if low < (-math.inf if support.minimum is None else support.minimum):
+        raise SpecificationError("range must not begin below minimum")
+    if high > (math.inf if support.maximum is None else support.maximum):
+        raise SpecificationError("range must not end above maximum")
+    return low, high
+
+
+def refuse_fields_of_families(data: Mapping[str, Any]) -> None:
+    """Raises `SpecificationError` if a field or a value is given that needs a family."""
+    for name in _OF_FAMILIES:
+        if data.get(name) is not None and data[name] is not False:
+            raise SpecificationError(f"{name} needs a family: give family, such as normal, or leave {name} out")
+    if given(data, "policy", "adaptive") == "thompson":
+        raise SpecificationError("policy must be adaptive or fixed:LOW:HIGH without a family")
+    read_integer("levels without a family", data.get("levels"), None, 1, _MAX_LEVELS)
+
+
+def read_goal(support: Support, goal: Any) -> Goal:
+    """The goal of a collection without a family. Raises `InvalidGoal` too."""
+    found = parse_goal("distribution" if goal is None else goal, NONPARAMETRIC)
+    low = -math.inf if support.minimum is None else support.minimum
+    high = math.inf if support.maximum is None else support.maximum
+    if not all(low <= value < high for value in found.values):
+        raise SpecificationError("the goal must ask for shares above values from minimum on, below maximum")
+    return found
+
+
+def _finite(name: str, value: Any) -> float:
+    number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+    if not number or not -LARGEST <= value <= LARGEST:
+        raise SpecificationError(f"{name} must be a number, at most {LARGEST:g} in size")
+    return float(value) + 0.0  # no -0.0
+
+
 def read_choice(field: str, value: Any, allowed: tuple[str, ...]) -> Any:
-    """The value, if it is one of `allowed`."""
+    """Return the value if it is one of `allowed`."""
     if value not in allowed:
         raise SpecificationError(f"{field} must be one of {', '.join(allowed)}")
     return value
 
 
 def read_epsilon(field: str, value: Any) -> Fraction:
-    """ε of one answer, at most `MAX_EPSILON`; raises `InvalidEpsilon` for what is no positive decimal."""
+    """Read ε of one answer, at most `MAX_EPSILON`; raises `InvalidEpsilon` unless it is a positive decimal."""
     if value is None:
         raise SpecificationError(f"{field} is required: a number above 0")
     epsilon = wire_epsilon(value, field)
@@ -94,7 +226,7 @@ def read_epsilon(field: str, value: Any) -> Fraction:
 
 
 def read_epsilon_choices(default: Any, values: Any) -> tuple[Fraction, ...]:
-    """What respondents may choose from, increasing, with the `default` among them."""
+    """The values of ε that respondents may choose from, increasing, including the `default`."""
     epsilon = read_epsilon("epsilon", default)
     if values is None:
         return (epsilon,)
@@ -102,23 +234,23 @@ def read_epsilon_choices(default: Any, values: Any) -> tuple[Fraction, ...]:
         raise SpecificationError(f"epsilon_choices must be a list of 1 to {MAX_CHOICES} numbers above 0")
     choices = tuple(sorted({read_epsilon("each of epsilon_choices", value) for value in values}))
     if epsilon not in choices:
-        raise SpecificationError("epsilon, which those who do not choose get, must be one of epsilon_choices")
+        raise SpecificationError("epsilon, the default for those who do not choose, must be one of epsilon_choices")
     return choices
 
 
 def read_rho(data: Mapping[str, Any], mechanism: Mechanism) -> Fraction | None:
-    """ρ, if it is given in place of ε; raises `InvalidEpsilon` for what is no positive decimal."""
+    """Read ρ if it is given instead of ε; raises `InvalidEpsilon` unless it is a positive decimal."""
     if data.get("rho") is None:
         return None
     if mechanism not in STATING_RHO:
-        raise SpecificationError(f"rho goes with the mechanism {' or '.join(STATING_RHO)} alone: give epsilon")
+        raise SpecificationError(f"rho is for the mechanism {' or '.join(STATING_RHO)} only: give epsilon")
     if data.get("epsilon") is not None or data.get("epsilon_choices") is not None:
-        raise SpecificationError("give either epsilon or rho, and epsilon_choices with epsilon alone")
+        raise SpecificationError("give either epsilon or rho, and epsilon_choices only with epsilon")
     return wire_epsilon(data["rho"], "rho")
 
 
 def epsilon_of(mechanism: Mechanism, rho: Fraction, levels: int | None) -> Fraction:
-    """The largest ε of a question of a mechanism that states ρ, with this one, of so many levels if they are given."""
+    """The largest ε of a question with this ρ, for a mechanism that states ρ, and with this many levels if given."""
     bounds = MECHANISMS[mechanism].rho_bounds
     assert bounds is not None
     epsilon = bounds.largest_epsilon(rho, levels)
@@ -130,12 +262,12 @@ def epsilon_of(mechanism: Mechanism, rho: Fraction, levels: int | None) -> Fract
 
 
 def only_levels(levels: int | None, policy: Policy) -> int | None:
-    """The number of levels of every question; None where the design chooses."""
+    """The number of levels of every question; None if the design chooses it."""
     return levels or (None if policy.interval is None else PAPER_LEVELS)
 
 
 def read_integer(field: str, value: Any, default: Any, low: int, high: int) -> Any:
-    """The integer from `low` to `high`; `default` if there is none."""
+    """An integer from `low` to `high`; `default` if the value is None."""
     if value is None:
         return default
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
@@ -144,7 +276,7 @@ def read_integer(field: str, value: Any, default: Any, low: int, high: int) -> A
 
 
 def read_policy(value: Any) -> Policy:
-    """The policy that a text such as `fixed:-1:1` names."""
+    """Read a policy such as `adaptive` or `fixed:-1:1`."""
     if value in ("adaptive", "thompson"):
         return Policy(value)
     parts = value.split(":") if isinstance(value, str) else []
@@ -159,13 +291,15 @@ def read_policy(value: Any) -> Policy:
 
 
 def read_misfit_check(family: Family, share: Any, looks: Any) -> MisfitCheck | None:
-    """The misfit check with that share of the respondents and those looks; None if there is none."""
+    """The goodness-of-fit check with this share of the respondents and these looks; None if there is no check."""
     if share is None or share is False:
         if looks is not None:
-            raise SpecificationError("misfit_looks is for collections with misfit_check")
+            raise SpecificationError("misfit_looks needs misfit_check")
         return None
     if family.name == "bernoulli":
-        raise SpecificationError("misfit_check is not for bernoulli, which fits every population of zeros and ones")
+        raise SpecificationError(
+            "misfit_check must be left out for bernoulli, which fits every population of zeros and ones"
+        )
     if share is True:
         share = DEFAULT_CHECK_SHARE
     if isinstance(share, str) or not isinstance(share, int | float | Decimal) or not 0 < share <= 0.5:
@@ -189,12 +323,12 @@ def _looks(values: Any) -> tuple[int, ...]:
 
 
 def read_member_cuts(transform: Transform, rho: Fraction | None, values: Any) -> tuple[float, ...] | None:
-    """Where institutions count their members, given in the values' own units, on the transformed scale."""
+    """Where institutions count their members: read in the values' own units, returned on the transformed scale."""
     if values is None:
         return None
     if rho is not None:
-        raise SpecificationError("member_cuts need epsilon: the counts of members have no rho")
-    wrong = SpecificationError(f"member_cuts must be a list of 1 to {MAX_CUTS} finite numbers that increase strictly")
+        raise SpecificationError("member_cuts needs epsilon: counts of members have no rho")
+    wrong = SpecificationError(f"member_cuts must be a list of 1 to {MAX_CUTS} strictly increasing finite numbers")
     if not isinstance(values, list | tuple) or not 1 <= len(values) <= MAX_CUTS:
         raise wrong
     if any(isinstance(x, bool) or not isinstance(x, int | float | Decimal) for x in values):
@@ -213,7 +347,7 @@ def read_member_cuts(transform: Transform, rho: Fraction | None, values: Any) ->
 
 
 def read_discriminate(data: Mapping[str, Any], policy: Policy) -> float:
-    """The share of the questions that are chosen to tell `families` apart; 0 without any."""
+    """The share of the questions that are chosen to tell the `families` apart; 0 if there is only one."""
     value = data.get("discriminate")
     if value is None:
         return 0.0 if data.get("families") is None or policy.name == "fixed" else DEFAULT_DISCRIMINATE
@@ -222,12 +356,12 @@ def read_discriminate(data: Mapping[str, Any], policy: Policy) -> float:
     if data.get("families") is None:
         raise SpecificationError("discriminate needs families to compare")
     if value > 0 and policy.name == "fixed":
-        raise SpecificationError("discriminate must be 0 with a fixed policy, which asks one question alone")
+        raise SpecificationError("discriminate must be 0 with a fixed policy, which always asks the same question")
     return float(value)
 
 
 def read_prior(family: Family, transform: Transform, data: Mapping[str, Any]) -> Prior:
-    """The prior that is given, that of the `range`, or the family's default. Raises `InvalidPrior` too."""
+    """The given prior, the prior for the given `range`, or the family's default. Raises `InvalidPrior` too."""
     prior, limits = data.get("prior"), data.get("range")
     if prior is not None and limits is not None:
         raise SpecificationError("give either prior or range, not both")

@@ -1,7 +1,7 @@
-"""Further families over the same answers: the field `families` of a specification.
+"""Competing families for the same answers: the field `families` of a specification.
 
-The first one's posterior chooses the questions for θ and has their scale; each other one, a rival, is evaluated at the
-same cuts, mapped to its own scale.
+The first family's posterior chooses the questions about θ and sets their scale. Each other family, a rival, is
+evaluated at the same cuts mapped to its own scale.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ class InvalidFamilies(ValueError):
 
 @dataclass(frozen=True)
 class Rival:
-    """A family that is compared with the first; `prior.family` is what it is on the scale that is asked about."""
+    """A family that competes with the first; `prior.family` expresses it on the scale of the questions."""
 
     transform: Transform
     """The scale on which the family holds."""
@@ -34,7 +34,7 @@ class Rival:
 
 
 def first_family(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The specification `data` with the fields of the first of its `families`, where it has any.
+    """The specification `data` with the fields of the first of its `families`, if it lists any.
 
     Raises `InvalidFamilies`.
     """
@@ -45,26 +45,26 @@ def first_family(data: Mapping[str, Any]) -> Mapping[str, Any]:
         raise InvalidFamilies(f"families must be a list of 2 to {MAX_FAMILIES} families to compare")
     for entry in entries:
         if not isinstance(entry, Mapping) or not {"family"} <= set(entry) <= set(_ENTRY):
-            raise InvalidFamilies("each of families must be an object with family and, if wanted, transform and prior")
+            raise InvalidFamilies("each of families must be an object with family and optionally transform and prior")
     first = {"transform": "identity", **{field: value for field, value in entries[0].items() if value is not None}}
     for field in _ENTRY:
         if data.get(field) is not None and data[field] != first.get(field):
-            raise InvalidFamilies(f"{field} must be left out or be that of the first of families")
+            raise InvalidFamilies(f"{field} must be left out or equal that of the first of families")
     return {**data, **first}
 
 
 def parse_rivals(data: Mapping[str, Any], prior: Prior, transform: Transform) -> tuple[Rival, ...]:
-    """The families after the first, which has this prior and transform.
+    """The families after the first, whose prior and transform are given.
 
-    A rival without a prior gets one that agrees with the first's (`agreement.py`); one of whole numbers gets that of
-    the `range`, or its default. Raises `InvalidFamilies`, `InvalidPrior`.
+    A rival without a prior gets one that matches the first's (`priors.matching`); a rival of integers gets the prior
+    for the `range` or its default. Raises `InvalidFamilies` or `InvalidPrior`.
     """
     rivals: list[Rival] = []
     seen = {(prior.family.name, transform)}
     for entry in (data.get("families") or ())[1:]:
         family, own = _family(entry)
         if (family.name, own) in seen:
-            raise InvalidFamilies(f"families has {family.name} with transform {own} twice")
+            raise InvalidFamilies(f"families lists {family.name} with transform {own} twice")
         seen.add((family.name, own))
         terms = entry.get("prior")
         if terms is None:

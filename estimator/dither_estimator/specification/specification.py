@@ -1,57 +1,80 @@
-"""The statistical part of a collection's specification: what is estimated, from which answers, asked how."""
+"""The statistical part of a collection's specification: what is estimated, from which answers, by which questions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from dither_client import DitherError, InvalidQuery, Query, Transform
+from dither_client.mechanisms.grouped_randomized_response import GroupedRandomizedResponse
 from dither_client.mechanisms.query import MAX_CELLS
 from dither_estimator.checks.goodness_of_fit import MisfitCheck
 from dither_estimator.design.design import DesignError, optimal_design
+from dither_estimator.design.functionals import goal_at
 from dither_estimator.design.goal import Goal, InvalidGoal, parse_goal
 from dither_estimator.design.registry import MECHANISMS, Mechanism
-from dither_estimator.families import Family
+from dither_estimator.families import Family, FloatArray
+from dither_estimator.nonparametric.support import ANYWHERE, Support
 from dither_estimator.priors.prior import InvalidPrior, Prior
 from dither_estimator.specification.fields import (
+    CATEGORICAL,
+    NONPARAMETRIC,
     Policy,
     SpecificationError,
     epsilon_of,
     given,
     only_levels,
+    read_around,
+    read_bounds,
+    read_categories,
     read_choice,
     read_discriminate,
     read_epsilon,
     read_epsilon_choices,
     read_family,
+    read_goal,
     read_integer,
     read_member_cuts,
     read_misfit_check,
     read_policy,
     read_prior,
     read_rho,
+    read_support,
+    refuse_fields_of_families,
+    refuse_fields_of_numbers,
 )
 from dither_estimator.specification.rivals import InvalidFamilies, Rival, first_family, parse_rivals
 
 __all__ = ["Policy", "Specification", "SpecificationError"]
 
-SERVICE_FIELDS = frozenset({"name", "opens_at", "closes_at", "max_answers", "keep_answers", "admission", "visibility"})
-"""Fields of a collection that the statistics have no use for."""
+SERVICE_FIELDS = frozenset({
+    "name", "question", "unit", "period_of_value", "decimals", "organisation", "contact", "privacy_url", "thank_you",
+    "opens_at", "closes_at", "max_answers", "keep_answers", "admission", "visibility",
+})  # fmt: skip
+"""Fields of a collection that the statistics do not use."""
 
 EXACT_FIELDS = frozenset({"epsilon", "epsilon_choices", "rho"})
-"""Fields whose numbers are the decimals that were written, and never pass through a float."""
+"""Fields whose numbers are exact decimals and never pass through a float."""
 
 _FIELDS = (
     "family", "transform", "prior", "range", "epsilon", "epsilon_choices", "rho", "goal", "policy", "mechanism",
     "levels", "particles", "misfit_check", "misfit_looks", "families", "discriminate", "member_cuts",
+    "minimum", "maximum", "atoms", "categories",
 )  # fmt: skip
 
 DEFAULT_PARTICLES = 1_000
+MAX_DRAWS = 10_000
+"""The most particles of a distribution without a family, each of which has the mass of every bin."""
+_PRIOR_DRAWS = 500
+_DEFAULT_LEVELS = 4
+"""Of questions about a distribution, where neither the specification nor the mechanism says how many."""
 
 
 @dataclass(frozen=True)
 class Specification:
-    """A validated specification; `from_json` makes it."""
+    """A validated specification, made by `from_json`."""
 
     family: Family
     transform: Transform
@@ -61,24 +84,56 @@ class Specification:
     policy: Policy
     mechanism: Mechanism
     levels: int | None
-    """Levels of `laplace`, cells less one of `randomized_response`; None leaves them to the design."""
+    """The levels of `laplace`, or the cells less one of `randomized_response`; None if the design chooses."""
     particles: int
     epsilon_choices: tuple[Fraction, ...]
-    """What respondents may choose from, increasing: `epsilon`, which those who do not choose get, and others."""
+    """The values of ε that respondents may choose from, increasing; `epsilon` is the default among them."""
     misfit_check: MisfitCheck | None
-    """None where there is none."""
+    """None if the collection has no goodness-of-fit check."""
     rivals: tuple[Rival, ...]
-    """Families that are compared with `family` over the same answers."""
+    """Families that compete with `family` to describe the same answers."""
     discriminate: float
     """The share of the questions that are chosen to tell the families apart; 0 without rivals."""
     rho: Fraction | None = None
-    """Of every question of `gaussian`, if it was given in place of ε, which is then the largest of any question."""
-
+    """ρ of every `gaussian` question, if given instead of ε; `epsilon` is then the largest ε of any question."""
     member_cuts: tuple[float, ...] | None = None
-    """Where institutions count their members, on the transformed scale; None if they are not asked."""
+    """Where institutions count their members, on the transformed scale; None if institutions are not asked."""
+    support: Support = ANYWHERE
+    """Between which public bounds values lie; of a distribution without a family, also its atoms."""
+    around: tuple[float, float] | None = None
+    """Where most values are expected, of a distribution without a family, in their own units."""
+    categories: tuple[str, ...] = ()
+    """The texts of the categories, of which each person has one; empty where people have numbers."""
+
+    @property
+    def nonparametric(self) -> bool:
+        """Whether there is no family: what is learnt is the distribution itself."""
+        return self.family is NONPARAMETRIC
+
+    @property
+    def shares_below(self) -> FloatArray:
+        """The share that the prior expects below each value of which the goal asks for the share above, shape (k,)."""
+        if not self.goal.above:
+            return np.empty(0)
+        theta = self.family.constrain(self.prior.sample(np.random.default_rng(0), _PRIOR_DRAWS))
+        return np.asarray(self.family.cdf(theta, np.array(self.goal.cuts)).mean(axis=0))
+
+    @property
+    def standard_goal(self) -> Goal:
+        """The goal as it would be in a population of the standard member, if the share above a value were the same."""
+        return goal_at(self.goal, self.family, self.family.standard, self.shares_below)
+
+    def template(self, epsilon: Fraction) -> Query:
+        """A query at ε of the mechanism and with the levels, if any were given, for questions about a distribution."""
+        return MECHANISMS[self.mechanism].question(self.levels or _DEFAULT_LEVELS, epsilon, self.rho)
+
+    @property
+    def parametric(self) -> bool:
+        """Whether what is learnt are the parameters of a family."""
+        return not self.nonparametric and not self.categories
 
     def fixed_query(self, epsilon: Fraction) -> Query | None:
-        """The question of policy `fixed` at ε, whose `levels` default to the papers' noise; None for other policies."""
+        """The question of policy `fixed` at ε, with the papers' `levels` by default; None for other policies."""
         if self.policy.interval is None:
             return None
         low, high = self.policy.interval
@@ -86,40 +141,63 @@ class Specification:
         return kind.fixed_question(low, high, self.levels, epsilon, self.rho, self.transform)
 
     def check_question(self, epsilon: Fraction) -> Query:
-        """What a check question at ε is, to be asked `with_edges`: it has one."""
+        """A template for check questions at ε, used `with_edges`; it has one edge."""
         return MECHANISMS[self.mechanism].check_question(epsilon, self.rho)
 
     @property
     def largest_rho(self) -> Fraction | None:
-        """The ρ of zero-concentrated differential privacy that no question goes beyond; None if none is stated."""
+        """The largest ρ (zero-concentrated differential privacy) of any question; None if the mechanism states none."""
+        return self._derived_rho()
+
+    def _derived_rho(self) -> Fraction | None:
+        """Computes `largest_rho`. Raises `InvalidQuery` if an ε is too small for any ρ."""
+        if self.categories:
+            return None
         bounds = MECHANISMS[self.mechanism].rho_bounds
         if bounds is None or self.rho is not None:
             return self.rho
         levels = only_levels(self.levels, self.policy)
-        # Beside what it is told to ask, a collection asks single thresholds.
+        # Besides the questions that the specification asks for, a collection asks single thresholds.
         return max(bounds.largest_rho(epsilon, count) for epsilon in self.epsilon_choices for count in (levels, 1))
 
+    def _check_rho(self) -> None:
+        """Raises `InvalidQuery` if an ε is too small for the mechanism to state a ρ."""
+        self._derived_rho()
+
     def _check_questions(self) -> None:
-        """Raises `SpecificationError` or `InvalidQuery` unless the questions that are asked for can be made."""
-        _ = self.largest_rho
+        """Raises `SpecificationError` or `InvalidQuery` unless every specified question can be made."""
+        if self.nonparametric and not MECHANISMS[self.mechanism].asks_without_family:
+            raise SpecificationError(
+                f"mechanism {self.mechanism} needs a family, for which its questions are made: leave mechanism out"
+            )
+        self._check_rho()
         for epsilon in self.epsilon_choices:
             fixed = self.fixed_query(epsilon)
             if fixed is None and self.policy.interval is not None:
                 raise SpecificationError(
-                    f"policy must be adaptive or thompson for {self.mechanism}, which asks about no interval"
+                    f"policy must be adaptive or thompson for {self.mechanism}, which does not ask about an interval"
                 )
             if fixed is not None or self.levels is None:
                 continue
+            if self.nonparametric:
+                self.template(epsilon)
+                continue
             try:
                 optimal_design(
-                    self.family, self.family.standard, self.mechanism, epsilon, self.goal, self.levels, rho=self.rho
+                    self.family,
+                    self.family.standard,
+                    self.mechanism,
+                    epsilon,
+                    self.standard_goal,
+                    self.levels,
+                    rho=self.rho,
                 )
             except (DesignError, InvalidQuery) as error:
                 raise SpecificationError(f"levels cannot be {self.levels} here: {error}") from None
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Specification":
-        """The specification that a JSON object describes; service fields are passed over.
+        """The specification that a JSON object describes; service fields are ignored.
 
         Raises `SpecificationError`.
         """
@@ -133,32 +211,87 @@ class Specification:
         except InvalidFamilies as error:
             raise SpecificationError(str(error)) from None
         family = read_family(data.get("family"))
-        transform = read_choice(f"transform of {family.name}", given(data, "transform", "identity"), family.transforms)
+        if family is CATEGORICAL:
+            return cls._of_categories(data)
+        if data.get("categories") is not None:
+            raise SpecificationError(f"categories need the family {CATEGORICAL.name}")
         try:
-            mechanism = read_choice("mechanism", given(data, "mechanism", "laplace"), tuple(MECHANISMS))
-            prior = read_prior(family, transform, data)
+            usual = "laplace" if family is not NONPARAMETRIC else "randomized_response"
+            mechanism = read_choice("mechanism", given(data, "mechanism", usual), tuple(MECHANISMS))
             policy = read_policy(given(data, "policy", "adaptive"))
             levels = read_integer("levels", data.get("levels"), None, 1, MAX_CELLS - 1)
             rho = read_rho(data, mechanism)
             epsilon = data.get("epsilon") if rho is None else epsilon_of(mechanism, rho, only_levels(levels, policy))
+            model = _without_family(data) if family is NONPARAMETRIC else _with_family(data, family, policy, rho)
             specification = cls(
                 family=family,
-                transform=transform,
-                prior=prior,
                 epsilon=read_epsilon("epsilon", epsilon),
-                goal=parse_goal(given(data, "goal", "all"), family),
                 policy=policy,
                 mechanism=mechanism,
                 levels=levels,
-                particles=read_integer("particles", data.get("particles"), DEFAULT_PARTICLES, 100, 1_000_000),
                 epsilon_choices=read_epsilon_choices(epsilon, data.get("epsilon_choices")),
-                misfit_check=read_misfit_check(family, data.get("misfit_check"), data.get("misfit_looks")),
-                rivals=parse_rivals(data, prior, transform),
-                discriminate=read_discriminate(data, policy),
                 rho=rho,
-                member_cuts=read_member_cuts(transform, rho, data.get("member_cuts")),
+                **model,
             )
             specification._check_questions()
         except (InvalidPrior, InvalidGoal, InvalidFamilies, DitherError) as error:
             raise SpecificationError(str(error)) from None
         return specification
+
+    @classmethod
+    def _of_categories(cls, data: Mapping[str, Any]) -> "Specification":
+        refuse_fields_of_numbers(data)
+        epsilon = data.get("epsilon")
+        try:
+            return cls(
+                family=CATEGORICAL,
+                transform="identity",
+                prior=Prior(CATEGORICAL, ()),
+                epsilon=read_epsilon("epsilon", epsilon),
+                goal=Goal(()),
+                policy=Policy("adaptive"),
+                mechanism=GroupedRandomizedResponse.mechanism,
+                levels=None,
+                particles=read_integer("particles", data.get("particles"), DEFAULT_PARTICLES, 100, MAX_DRAWS),
+                epsilon_choices=read_epsilon_choices(epsilon, data.get("epsilon_choices")),
+                misfit_check=None,
+                rivals=(),
+                discriminate=0.0,
+                categories=read_categories(data),
+            )
+        except DitherError as error:
+            raise SpecificationError(str(error)) from None
+
+
+def _with_family(data: Mapping[str, Any], family: Family, policy: Policy, rho: Fraction | None) -> dict[str, Any]:
+    """What is learnt of a family."""
+    transform = read_choice(f"transform of {family.name}", given(data, "transform", "identity"), family.transforms)
+    prior = read_prior(family, transform, data)
+    return {
+        "transform": transform,
+        "prior": prior,
+        "goal": parse_goal(given(data, "goal", "all"), family, transform),
+        "particles": read_integer("particles", data.get("particles"), DEFAULT_PARTICLES, 100, 1_000_000),
+        "misfit_check": read_misfit_check(family, data.get("misfit_check"), data.get("misfit_looks")),
+        "rivals": parse_rivals(data, prior, transform),
+        "discriminate": read_discriminate(data, policy),
+        "member_cuts": read_member_cuts(transform, rho, data.get("member_cuts")),
+        "support": read_bounds(data),
+    }
+
+
+def _without_family(data: Mapping[str, Any]) -> dict[str, Any]:
+    """What is learnt of a distribution itself, whose questions are in the values' own units."""
+    refuse_fields_of_families(data)
+    support = read_support(data)
+    return {
+        "transform": "identity",
+        "prior": Prior(NONPARAMETRIC, ()),
+        "goal": read_goal(support, data.get("goal")),
+        "particles": read_integer("particles", data.get("particles"), DEFAULT_PARTICLES, 100, MAX_DRAWS),
+        "misfit_check": None,
+        "rivals": (),
+        "discriminate": 0.0,
+        "support": support,
+        "around": read_around(support, data.get("range")),
+    }

@@ -1,9 +1,9 @@
-"""Bayes point estimates that a curator, who holds everyone's values, releases under ε-differential privacy.
+"""Bayes point estimates released under ε-differential privacy by a curator who holds everyone's values.
 
-Lakshminarayanan & Rojas, *A unified approach to differentially private Bayes point estimation*: UBaPP, the best
-estimator of all, and LBaPP, Laplace noise on the estimate without privacy. `problem.py` has their finite problem,
-`ubapp.py` the linear programme, `geometric.py` its solution for a count, `certificate.py` what no estimator can go
-below, `lbapp.py` the rival, `release.py` one estimate drawn exactly.
+Lakshminarayanan & Rojas, *A unified approach to differentially private Bayes point estimation*: UBaPP, the optimal
+estimator, and LBaPP, the Bayes estimate with Laplace noise. `problem` has their finite problem, `ubapp` the linear
+programme, `geometric` its solution for a count, `certificate` a lower bound for every estimator, `lbapp` the
+alternative, `release` exact sampling of one estimate.
 
 May import: `dither_client`, `dither_estimator`.
 """

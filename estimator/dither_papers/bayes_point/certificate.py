@@ -1,13 +1,13 @@
-"""What no ε-private estimator's risk can go below: prices of the linear programme, checked on every extreme ray.
+"""A lower bound on the risk of every ε-private estimator: prices of the linear programme, checked on all extreme rays.
 
-Each action of an estimator has a vector `p` of probabilities, one for each observation, in the cone of vectors whose
-neighbours differ by a factor of `e^ε` at most; together the vectors sum to 1. So for any prices `λ`
+Each action of an estimator has a vector `p` of probabilities, one per observation, in the cone of vectors whose
+neighbours differ by a factor of at most `e^ε`; together the vectors sum to 1. So for any prices `λ`
 
     risk = Σ_y λ_y + Σ_a (C(a, ·) - λ)·p_a ≥ Σ_y λ_y + t,   t = min over a and p of (C(a, ·) - λ)·p / w·p,
 
-with `w` the observations' probabilities, as `Σ_a w·p_a = 1`. For a chain the minimum over the `2^(n-1)` extreme rays
-takes n steps from the last observation back: whether a neighbour's probability is `e^ε` or `e^-ε` times as large
-depends on the sign of what it would bring.
+where `w` are the observations' probabilities, because `Σ_a w·p_a = 1`. For a chain the minimum over the `2^(n-1)`
+extreme rays takes n steps backwards from the last observation: whether a neighbour's probability is `e^ε` or `e^-ε`
+times as large depends on the sign of its contribution.
 """
 
 import numpy as np
@@ -17,14 +17,14 @@ from dither_papers.bayes_point.problem import Moments, PointProblem, chain, squa
 
 __all__ = ["excess", "lower_bound", "squared_lower_bound"]
 
-_STEPS = 100
-_SETTLED = 1e-15
+_MAX_STEPS = 100
+_TOLERANCE = 1e-15
 
 
 def excess(problem: PointProblem, prices: FloatArray, epsilon: float) -> FloatArray:
-    """For each action a value with the sign of its best ray: below 0 if the action would lower the risk. Shape (A,).
+    """For each action, a value with the sign of its best ray: negative if the action would lower the risk. Shape (A,).
 
-    The value is `(C(a, ·) - λ)·p / w·p` of that ray. Only for a chain.
+    The value is `(C(a, ·) - λ)·p / w·p` on that ray. Only for chains.
     """
     ratios = (problem.costs - prices) / problem.weights
     logs = np.log(problem.weights)
@@ -38,11 +38,11 @@ def excess(problem: PointProblem, prices: FloatArray, epsilon: float) -> FloatAr
 
 
 def lower_bound(problem: PointProblem, prices: FloatArray, epsilon: float) -> float:
-    """No ε-private estimator with the problem's actions has a lower risk, whatever the prices are. Only for a chain."""
+    """A lower bound, for any prices, on the risk of ε-private estimators with these actions. Only for chains."""
     shift = 0.0
-    for _ in range(_STEPS):  # Dinkelbach's iteration: the shift falls, and faster than linearly
+    for _ in range(_MAX_STEPS):  # Dinkelbach's iteration: the shift decreases superlinearly
         lowest = float(excess(problem, prices + shift * problem.weights, epsilon).min())
-        if lowest >= -_SETTLED:
+        if lowest >= -_TOLERANCE:
             break
         shift += lowest
     return float(prices.sum()) + shift + min(lowest, 0.0)
@@ -51,10 +51,10 @@ def lower_bound(problem: PointProblem, prices: FloatArray, epsilon: float) -> fl
 def squared_lower_bound(
     moments: Moments, prices: FloatArray, epsilon: float, low: float, high: float, points: int = 20_001
 ) -> float:
-    """No ε-private estimator with values in `[low, high]` has a lower mean squared error, for a count.
+    """A lower bound on the mean squared error of ε-private estimators with values in `[low, high]`, for a count.
 
-    Between two of `points` actions, a distance Δ apart, `C(a, ·)` is at least the chord less `m0 Δ²/4`; and the least
-    value over the rays is concave in C. So what holds at the points holds between them, less `Δ²/4`.
+    Between two of `points` actions at a distance Δ, `C(a, ·)` is at least the chord less `m0 Δ²/4`, and the minimum
+    over the rays is concave in C. The bound at the points therefore holds in between, less `Δ²/4`.
     """
     actions = np.linspace(low, high, points)
     problem = squared_problem(actions, moments, chain(len(prices)))

@@ -1,10 +1,10 @@
 """UBaPP for a count in closed form: the geometric mechanism and the posterior mean of θ given its answer.
 
 Ghosh, Roughgarden & Sundararajan (*Universally utility-maximizing privacy mechanisms*, 2009): for a count, two-sided
-geometric noise serves every prior and every loss that grows with the distance, once its answers are put to their best
-use. So the linear programme (11) of Lakshminarayanan & Rojas needs no solver here: K + 1 actions, the posterior means,
-are enough, and `certificate.py` proves it of a problem at hand. It is Dither's mechanism `laplace` with K levels on
-the count, and the estimate is what Dither does with an answer.
+geometric noise is optimal for every prior and every loss that increases with the distance, if its answers are used
+optimally. The linear programme (11) of Lakshminarayanan & Rojas thus needs no solver: K + 1 actions, the posterior
+means, suffice, which `certificate` proves for a given problem. The mechanism is Dither's `laplace` with K levels on the
+count, and the estimate is Dither's posterior mean.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ __all__ = ["geometric_channel", "geometric_estimator"]
 
 
 def geometric_channel(trials: int, epsilon: float) -> FloatArray:
-    """`P(answer s | count y)`, shape (trials + 1, trials + 1): noise `∝ e^(-ε|z|)`, then clipped to `0..trials`."""
+    """`P(answer s | count y)`, shape (trials + 1, trials + 1): noise `∝ e^(-ε|z|)`, clipped to `0..trials`."""
     count = np.arange(trials + 1)
     ratio = np.exp(-epsilon)
     channel = -np.expm1(-epsilon) / (1.0 + ratio) * ratio ** np.abs(count[:, np.newaxis] - count)
@@ -27,10 +27,10 @@ def geometric_channel(trials: int, epsilon: float) -> FloatArray:
 
 
 def geometric_estimator(moments: Moments, epsilon: float) -> tuple[FloatArray, float]:
-    """`E[θ | answer]` of the geometric mechanism, shape (K + 1,), and its mean squared error."""
+    """`E[θ | answer]` under the geometric mechanism, shape (K + 1,), and its mean squared error."""
     channel = geometric_channel(len(moments.zeroth) - 1, epsilon)
     shares, firsts = moments.zeroth @ channel, moments.first @ channel
     means = firsts / shares
-    # As deviations from E[θ | y], lest most digits cancel.
+    # Computed as deviations from E[θ | y] to avoid cancellation.
     wrong = (moments.means[:, np.newaxis] - means) ** 2
     return means, moments.bayes_risk + float((moments.zeroth[:, np.newaxis] * channel * wrong).sum())

@@ -1,8 +1,7 @@
-"""Without a curator: each person answers for themselves by randomised response, and the estimate is the exact posterior
-mean.
+"""The same estimate without a curator: everyone uses randomised response, and the estimate is the exact posterior mean.
 
-Each answer is ε-private by itself (local differential privacy), which asks for more than UBaPP does: nobody has to be
-trusted with the values. It is what Dither's service does with Bernoulli values.
+Each answer is ε-private by itself (local differential privacy), a stronger requirement than UBaPP's: nobody has to be
+trusted with the values. This is what Dither's service does with Bernoulli values.
 """
 
 import math
@@ -15,7 +14,7 @@ __all__ = ["local_moments"]
 
 
 def local_moments(trials: int, epsilon: float) -> Moments:
-    """The moments given the number of answers that say one, θ uniform; `bayes_risk` is the mean squared error.
+    """The moments given the number of answers 1, for uniform θ; `bayes_risk` is the mean squared error.
 
     Exact: Gauss–Legendre quadrature of a polynomial of degree `trials + 2`.
     """

@@ -1,9 +1,9 @@
 """A Bayes point estimate under ε-differential privacy as a finite problem (Lakshminarayanan & Rojas, section 4.1).
 
-An observation `y` is one of n values of a sufficient statistic, an action `a` an estimate that may be released. All
-that the data's law, the prior and the loss say is in the costs `C[a, y] = Σ_θ L(θ, a) P(y | θ) π(θ)`, the transpose of
-the paper's `Q diag(π) L` in (11). With squared loss these are `m2(y) - 2 a m1(y) + a² m0(y)`, with the moments
-`m_k(y) = ∫ θ^k P(y | θ) π(dθ)`: so the prior needs no grid, only three numbers for each y.
+An observation `y` is one of n values of a sufficient statistic; an action `a` is an estimate that may be released. The
+data's distribution, the prior and the loss enter only through the costs `C[a, y] = Σ_θ L(θ, a) P(y | θ) π(θ)`, the
+transpose of the paper's `Q diag(π) L` in (11). With squared loss these are `m2(y) - 2 a m1(y) + a² m0(y)` with the
+moments `m_k(y) = ∫ θ^k P(y | θ) π(dθ)`, so the prior needs no grid, only three numbers for each y.
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,11 +32,11 @@ __all__ = [
 ]
 
 Neighbours = Sequence[tuple[int, int]]
-"""Pairs of observations that can be those of two data sets which differ in one person."""
+"""Pairs of observations that can come from data sets differing in one person."""
 
 
 class InvalidProblem(ValueError):
-    """Costs, observations or neighbours that make no problem."""
+    """Costs, observations and neighbours do not define a problem."""
 
 
 class Moments(NamedTuple):
@@ -59,15 +59,15 @@ class Moments(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PointProblem:
-    """What to minimise, and between which observations the probabilities of an action may differ by `e^ε` at most."""
+    """Costs to minimise, and pairs of observations between which probabilities may differ by at most `e^ε`."""
 
     actions: FloatArray
     """The estimates that may be released, shape (A,) or (A, d)."""
     costs: FloatArray
-    """`C`, shape (A, n)."""
+    """The costs `C`, shape (A, n)."""
     neighbours: Neighbours
     weights: FloatArray
-    """The probability of each observation, shape (n,), all above 0, with sum 1."""
+    """The probability of each observation, shape (n,); all positive, with sum 1."""
 
     def __post_init__(self) -> None:
         n_actions, n = self.costs.shape
@@ -82,20 +82,20 @@ class PointProblem:
 
     @property
     def is_chain(self) -> bool:
-        """Whether each observation has the one before and the one after as its neighbours, as a count has."""
+        """Whether each observation's neighbours are the one before and the one after, as for a count."""
         pairs = {(min(pair), max(pair)) for pair in self.neighbours}
         return pairs == set(chain(self.costs.shape[1]))
 
     @cached_property
     def distances(self) -> FloatArray:
-        """In how many persons the data behind two observations differ at least, shape (n, n)."""
+        """The least number of persons in which data with two observations differ, shape (n, n)."""
         n = self.costs.shape[1]
         pairs = np.array(self.neighbours, dtype=np.int64).reshape(-1, 2)
         graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n, n))
         return shortest_path(graph.tocsr(), directed=False, unweighted=True)
 
     def only(self, actions: npt.NDArray[np.int64]) -> "PointProblem":
-        """The same with these actions alone, by number."""
+        """The same problem with only these actions, by index."""
         return PointProblem(self.actions[actions], self.costs[actions], self.neighbours, self.weights)
 
 
@@ -109,8 +109,8 @@ def finite_problem(
 ) -> PointProblem:
     """The problem (11) for any loss `L(θ_j, a_k)`, shape (T, A), with finitely many θ.
 
-    `likelihood`: the paper's `Q`, `P(y_i | θ_j)`, shape (n, T), columns with sum 1. `prior`: shape (T,), sum 1. Raises
-    `InvalidProblem`.
+    `likelihood` is the paper's `Q`, `P(y_i | θ_j)`, shape (n, T), with columns of sum 1; `prior` has shape (T,) and sum
+    1. Raises `InvalidProblem`.
     """
     _check_shares("likelihood", likelihood, axis=0)
     _check_shares("prior", prior, axis=0)
@@ -128,13 +128,13 @@ def squared_problem(actions: FloatArray, moments: Moments, neighbours: Neighbour
 
 
 def moments_of(theta: FloatArray, likelihood: FloatArray, prior: FloatArray) -> Moments:
-    """The moments of a prior on finitely many θ, shape (T,); `likelihood` as in `finite_problem`."""
+    """The moments for a prior on finitely many θ, shape (T,); `likelihood` as in `finite_problem`."""
     joint = likelihood * prior
     return Moments(joint.sum(axis=1), joint @ theta, joint @ theta**2)
 
 
 def count_moments(trials: int, a: float = 1.0, b: float = 1.0) -> Moments:
-    """Of the number of ones among Bernoulli trials with θ ~ Beta(a, b): exact, for the paper's section 5."""
+    """Exact moments for the number of ones in Bernoulli trials with θ ~ Beta(a, b), for the paper's section 5."""
     y = np.arange(trials + 1)
     zeroth = np.asarray(betabinom.pmf(y, trials, a, b), dtype=np.float64)
     first = zeroth * (a + y) / (a + b + trials)

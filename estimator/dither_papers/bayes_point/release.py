@@ -1,8 +1,8 @@
-"""One point estimate released under ε-differential privacy, drawn exactly.
+"""Exact release of one point estimate under ε-differential privacy.
 
-The probabilities of an estimator become integers, and everything that follows is exact: the ε of the released channel
-is that of these integers, found in arithmetic that rounds outwards, and an estimate is drawn with integers from the
-operating system's generator. Nothing depends on how a solver or floating point rounds.
+The probabilities of an estimator are converted to integers, and everything after that is exact: the ε of the released
+channel is that of these integers, computed with outward rounding, and an estimate is drawn with integers from the
+operating system's generator. Nothing depends on the rounding of a solver or of floating point.
 """
 
 import math
@@ -31,37 +31,37 @@ __all__ = [
     "verified_epsilon",
 ]
 
-_MARGINS = (1e-12, 1e-10, 1e-8, 1e-6, 1e-4)
-"""Shares of ε to leave to rounding; the first one that is enough is used."""
+_ROUNDING_MARGINS = (1e-12, 1e-10, 1e-8, 1e-6, 1e-4)
+"""Shares of ε reserved for rounding; the first that suffices is used."""
 
-_UP = Context(prec=60, rounding=ROUND_CEILING, Emin=-99_999, Emax=99_999)
+_ROUNDING_UP = Context(prec=60, rounding=ROUND_CEILING, Emin=-99_999, Emax=99_999)
 
 
 class UnverifiedEstimator(RuntimeError):
-    """No integers were found whose ε is at most what was asked for; nothing was released."""
+    """No integers were found with at most the requested ε; nothing was released."""
 
 
 @dataclass(frozen=True)
 class Release:
-    """An estimate, and the ε that it costs everyone in the data: what the curator has to charge."""
+    """An estimate, and the ε that it costs everyone in the data, which the curator must charge."""
 
     estimate: Any = field(repr=False)
     """One of the estimator's actions."""
     epsilon: Fraction
-    """In whole micro-ε, rounded up."""
+    """In integer micro-ε, rounded up."""
 
 
 @dataclass(frozen=True)
 class ExactEstimator:
-    """An estimator in integers: action `a` has the probability `weights[y][a] / Σ weights[y]` given observation y."""
+    """An estimator in integers: given observation y, action `a` has probability `weights[y][a] / Σ weights[y]`."""
 
     actions: tuple[Any, ...]
     weights: tuple[tuple[int, ...], ...] = field(repr=False)
     epsilon: Fraction
-    """`verified_epsilon` of the weights."""
+    """The `verified_epsilon` of the weights."""
 
     def release(self, observation: int, randbelow: RandBelow = system_randbelow) -> Release:
-        """One estimate for the observation, a number from 0. Each call spends ε again. Raises `InvalidProblem`."""
+        """Draw one estimate for an observation, numbered from 0. Each call spends ε again. Raises `InvalidProblem`."""
         if not isinstance(observation, int | np.integer) or not 0 <= observation < len(self.weights):
             raise InvalidProblem(f"the observation must be a whole number from 0 to {len(self.weights) - 1}")
         steps = list(accumulate(self.weights[observation]))
@@ -71,10 +71,10 @@ class ExactEstimator:
 def release_estimate(
     problem: PointProblem, observation: int, epsilon: Any, randbelow: RandBelow = system_randbelow
 ) -> Release:
-    """The curator's call: one estimate by UBaPP, the ε-private estimator of least risk, at a verified ε.
+    """Release one estimate by UBaPP, the ε-private estimator of least risk, at a verified ε. Called by the curator.
 
-    `observation`: which of the problem's observations the data have, from 0. `epsilon`: a decimal of at most six
-    places. Raises `InvalidEpsilon`, `InvalidProblem`, `UnsolvedProblem` and `UnverifiedEstimator`.
+    `observation` is the index of the data's observation in the problem; `epsilon` is a decimal of at most six places.
+    Raises `InvalidEpsilon`, `InvalidProblem`, `UnsolvedProblem` and `UnverifiedEstimator`.
     """
     asked = wire_epsilon(epsilon)
     solution = solve(problem, float(asked))
@@ -88,7 +88,7 @@ def exact_estimator(
 
     Raises `UnverifiedEstimator`.
     """
-    for margin in _MARGINS:
+    for margin in _ROUNDING_MARGINS:
         kept = private_channel(channel, problem.distances, float(epsilon) * (1.0 - margin))
         weights = _integers(kept)
         verified = verified_epsilon(weights, problem.neighbours)
@@ -98,7 +98,7 @@ def exact_estimator(
 
 
 def verified_epsilon(weights: Sequence[Sequence[int]], neighbours: Neighbours) -> Fraction | None:
-    """An upper bound of the ε of a channel in integers, in whole micro-ε; None if it has none.
+    """An upper bound on the ε of a channel in integers, in integer micro-ε; None if it is infinite.
 
     The largest ratio is an exact fraction; its logarithm is rounded up.
     """
@@ -113,12 +113,12 @@ def verified_epsilon(weights: Sequence[Sequence[int]], neighbours: Neighbours) -
                     largest = max(largest, Fraction(own * totals[other], compared * totals[y]))
     if largest == 1:
         return Fraction(0)
-    ratio = _UP.divide(Decimal(largest.numerator), Decimal(largest.denominator))
-    # `ln` is correctly rounded, to nearest whatever the context: the next number bounds it.
-    return Fraction(math.ceil(Fraction(ratio.ln(_UP).next_plus(_UP)) * MICRO), MICRO)
+    ratio = _ROUNDING_UP.divide(Decimal(largest.numerator), Decimal(largest.denominator))
+    # `ln` rounds correctly to nearest in any context, so the next larger number is an upper bound.
+    return Fraction(math.ceil(Fraction(ratio.ln(_ROUNDING_UP).next_plus(_ROUNDING_UP)) * MICRO), MICRO)
 
 
 def _integers(channel: FloatArray) -> tuple[tuple[int, ...], ...]:
-    """The floats of each column over their common denominator, a power of 2: exactly."""
+    """The floats of each column over their common denominator, a power of 2; exact."""
     rows = [[Fraction(float(p)) for p in column] for column in channel.T]
     return tuple(tuple(int(p * max(q.denominator for q in row)) for p in row) for row in rows)

@@ -1,7 +1,7 @@
 """UBaPP, the ε-private estimator of least Bayes risk: the linear programme (11) of Lakshminarayanan & Rojas.
 
-The constraints are between neighbours of the sufficient statistic alone. For a chain (a count) the programme is solved
-over a growing list of actions: the prices of the observations show which others would help (`certificate.py`), so
+The constraints are between neighbouring values of the sufficient statistic. For a chain (a count) the programme is
+solved over a growing list of actions: the prices of the observations show which others would help (`certificate`), so
 thousands of actions cost no more than a few dozen.
 """
 
@@ -20,12 +20,12 @@ from dither_papers.bayes_point.problem import InvalidProblem, PointProblem
 
 __all__ = ["Ubapp", "UnsolvedProblem", "private_channel", "solve", "solve_at_once"]
 
-_ROUNDS = 50
-_NEW = 40
-"""Actions that join the list in a round, at the most."""
+_MAX_ROUNDS = 50
+_MAX_NEW_ACTIONS = 40
+"""The most actions that join the list in one round."""
 _TOLERANCE = 1e-10
-_NOTHING = 1e-9
-"""An action that no observation gives more probability than this is left out: it is the solver's error."""
+_MIN_PROBABILITY = 1e-9
+"""An action with at most this probability under every observation is an error of the solver and is left out."""
 _MAX_EPSILON = 100.0
 
 
@@ -40,38 +40,38 @@ class Ubapp:
     actions: FloatArray
     """The estimates in use, shape (B,) or (B, d)."""
     channel: FloatArray
-    """The paper's `P`, `P(action | y)`, shape (B, n): sums 1, ratios at most `e^ε`, to floating point's precision."""
+    """`P(action | y)`, the paper's `P`, shape (B, n): sums 1, ratios at most `e^ε`, to floating-point precision."""
     risk: float
-    """`tr(Q diag(π) L P)`: the mean squared error, if that is the loss (Algorithm 1)."""
+    """`tr(Q diag(π) L P)`, which for squared loss is the mean squared error (Algorithm 1)."""
     prices: FloatArray
-    """The programme's multipliers of `Σ_a P(a | y) = 1`, shape (n,): see `certificate.py`."""
+    """The multipliers of `Σ_a P(a | y) = 1`, shape (n,); see `certificate`."""
 
 
 def solve(problem: PointProblem, epsilon: float) -> Ubapp:
-    """The best estimator with the problem's actions. Raises `InvalidProblem` for ε, and `UnsolvedProblem`."""
+    """The best estimator with the problem's actions. Raises `InvalidProblem` for a bad ε, and `UnsolvedProblem`."""
     _check(epsilon)
     if not problem.is_chain:
         return solve_at_once(problem, epsilon)
     n = problem.costs.shape[1]
-    # The best action for each answer of the geometric mechanism: nearly always most of the solution.
+    # The best action for each answer of the geometric mechanism, which is nearly always most of the solution.
     chosen = np.unique((problem.costs @ geometric_channel(n - 1, epsilon)).argmin(axis=0))
-    for _ in range(_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         solution = solve_at_once(problem.only(chosen), epsilon)
         gain = excess(problem, solution.prices, epsilon)
         better = np.setdiff1d(_valleys(gain), chosen)
         if not len(better):
             return solution
-        chosen = np.union1d(chosen, better[np.argsort(gain[better])[:_NEW]])
+        chosen = np.union1d(chosen, better[np.argsort(gain[better])[:_MAX_NEW_ACTIONS]])
     return solution
 
 
 def solve_at_once(problem: PointProblem, epsilon: float) -> Ubapp:
-    """`solve` with all of the actions in one programme, for any neighbours. Raises as `solve` does."""
+    """Like `solve`, but with all actions in one programme and for any neighbours. Raises the same errors."""
     _check(epsilon)
     n_actions, n = problem.costs.shape
     ratios, sums = _constraints(problem, epsilon)
     scale = np.abs(problem.costs).max() or 1.0
-    programme: Any = linprog  # its types know no sparse matrices
+    programme: Any = linprog  # its type stubs do not allow sparse matrices
     found = programme(
         problem.costs.ravel() / scale,
         A_ub=ratios,
@@ -84,16 +84,16 @@ def solve_at_once(problem: PointProblem, epsilon: float) -> Ubapp:
     if found.status != 0:
         raise UnsolvedProblem(f"the linear programme was not solved: {found.message}")
     raw = found.x.reshape(n_actions, n)
-    used = raw.max(axis=1) > _NOTHING
+    used = raw.max(axis=1) > _MIN_PROBABILITY
     channel = private_channel(raw[used], problem.distances, epsilon)
     risk = float((problem.costs[used] * channel).sum())
     return Ubapp(problem.actions[used], channel, risk, found.eqlin.marginals * scale)
 
 
 def private_channel(raw: FloatArray, distances: FloatArray, epsilon: float) -> FloatArray:
-    """The least channel above `raw`, shape (B, n), whose ratios between neighbours are at most `e^ε`, made to sum to 1.
+    """The smallest channel above `raw`, shape (B, n), with ratios of neighbours at most `e^ε`, rescaled to sum to 1.
 
-    That a solver kept its constraints to 1e-10 says little of ratios of small probabilities; here they are kept.
+    A solver's tolerance of 1e-10 on constraints says little about ratios of small probabilities; here they hold.
     """
     reach = np.exp(-epsilon * distances)
     raised = (np.maximum(raw, 0.0)[:, np.newaxis, :] * reach).max(axis=2)
@@ -101,7 +101,7 @@ def private_channel(raw: FloatArray, distances: FloatArray, epsilon: float) -> F
 
 
 def _constraints(problem: PointProblem, epsilon: float) -> tuple[csr_array, csr_array]:
-    """`e^-ε P(a | y) - P(a | y') ≤ 0` both ways for all neighbours, and the sums; `P(a | y)` is variable `a n + y`."""
+    """`e^-ε P(a | y) - P(a | y') ≤ 0` for all neighbours both ways, and the sums; variable `a n + y` is `P(a | y)`."""
     n_actions, n = problem.costs.shape
     pairs = np.array(problem.neighbours, dtype=np.int64).reshape(-1, 2)
     both = np.concatenate([pairs, pairs[:, ::-1]])
@@ -120,7 +120,7 @@ def _constraints(problem: PointProblem, epsilon: float) -> tuple[csr_array, csr_
 
 
 def _valleys(gain: FloatArray) -> npt.NDArray[np.int64]:
-    """Where the gain is below 0 and not above its neighbours': of a fine grid the best of each dip is enough."""
+    """Local minima of the gain that are negative: on a fine grid the best action of each dip is enough."""
     padded = np.pad(gain, 1, constant_values=np.inf)
     lowest = (gain <= padded[:-2]) & (gain <= padded[2:]) & (gain < -_TOLERANCE)
     return np.flatnonzero(lowest)

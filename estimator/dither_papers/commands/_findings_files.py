@@ -1,4 +1,4 @@
-"""What a study found, as files: the table in Markdown with the sentence, the table in CSV, the figure."""
+"""Writes a study's findings to files: the table with the sentence in Markdown, the table in CSV, and the figure."""
 
 import csv
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ __all__ = ["shown", "write_findings"]
 
 
 def shown(value: Scalar) -> str:
-    """A table's cell for people: four significant digits, and whole numbers as they are."""
+    """Format a table's cell for display: four significant digits; integers in full."""
     if not isinstance(value, float):
         return f"{value:,}" if isinstance(value, int) else value
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
@@ -21,7 +21,7 @@ def shown(value: Scalar) -> str:
 def write_findings(
     study: Study, findings: Findings, runs: int, asked: str, seed: int, folder: Path
 ) -> Mapping[str, Path]:
-    """Writes NAME.md, NAME.csv and NAME.png, and returns them by kind. `asked`: `--runs`. Raises `OSError`."""
+    """Write NAME.md, NAME.csv and NAME.png and return them by kind. `asked` is option `--runs`. Raises `OSError`."""
     smaller = ", which has larger cells, too" if study.larger else ""
     of = f"runs: {runs:,} of {study.full_runs:,} in full{smaller}"
     files = {"table": folder / f"{study.name}.md", "csv": folder / f"{study.name}.csv"}

@@ -1,4 +1,4 @@
-"""Finished runs of a study in a file, one JSON object a line, so that a long study can be stopped and taken up."""
+"""Finished runs of a study in a file, one JSON object per line, so that a long study can be interrupted and resumed."""
 
 import json
 from pathlib import Path
@@ -11,9 +11,9 @@ __all__ = ["KeptRuns"]
 
 
 class KeptRuns:
-    """The runs of one study with one seed in the file `path`, which may hold those of other seeds too.
+    """The runs of one study with one seed in the file `path`, which may also hold those of other seeds.
 
-    A line that was cut off when the process died is dropped. Raises `StudyError` for a file that is something else.
+    An incomplete last line, left by a process that died, is dropped. Raises `StudyError` if the file is something else.
     """
 
     def __init__(self, path: Path, seed: int) -> None:
@@ -22,7 +22,7 @@ class KeptRuns:
         self._read()
 
     def add(self, run: Run, result: RunResult) -> None:
-        """Appends a run; it is in the file when this returns."""
+        """Append a run; it is in the file when this returns."""
         line = json.dumps({"seed": self._seed, "run": run.number, "cell": run.cell.values, "result": result})
         with self._path.open("a", encoding="utf-8") as file:
             file.write(line + "\n")

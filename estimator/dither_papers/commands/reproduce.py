@@ -1,4 +1,4 @@
-"""Repeat an experiment of one of the papers, beside what Dither does on the same work."""
+"""Repeat an experiment of one of the papers, with Dither's results on the same task."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,9 +37,9 @@ def reproduce(
     list_studies: Annotated[bool, typer.Option("--list", help="List the studies and exit.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Repeat an experiment of one of the papers: table, figure, and what the paper reported and what was seen.
+    """Repeat an experiment of one of the papers: a table, a figure, and the paper's result beside the one found here.
 
-    Finished runs are kept in --out, so what was stopped, or asked for with fewer runs, is taken up where it was.
+    Finished runs are kept in --out, so an interrupted study, or one run with fewer --runs, continues where it stopped.
 
     For example: dither reproduce ubapp-figure-4 --out results
     """

@@ -1,4 +1,4 @@
-"""Data that make one posterior sample as costly as the worst case says (Foulds et al., supplement A)."""
+"""Data for which one posterior sample costs as much as in the worst case (Foulds et al., supplement A)."""
 
 import numpy as np
 from scipy.special import logsumexp
@@ -7,13 +7,14 @@ from dither_estimator.families import FloatArray
 
 __all__ = ["greedy_adversary", "local_cost"]
 
-_RULE = np.polynomial.legendre.leggauss(400)
+_QUADRATURE = np.polynomial.legendre.leggauss(400)
 
 
 def local_cost(successes: int, failures: int, least: float) -> float:
-    """The ε of one sample of the Beta posterior truncated to `[a_0, 1 - a_0]`, between the two data sets that a further
-    success or failure make of these: `max_p |logit p - log(Z(s + 1, f) / Z(s, f + 1))|`, attained at an end. The prior
-    is uniform.
+    """The ε of one sample from a Beta posterior truncated to `[a_0, 1 - a_0]`, with a uniform prior.
+
+    It is the ε between the two data sets that result from a further success and from a further failure:
+    `max_p |logit p - log(Z(s + 1, f) / Z(s, f + 1))|`, attained at an end of the interval.
     """
     top = float(np.log1p(-least) - np.log(least))
     difference = _log_mass(successes + 1, failures, least) - _log_mass(successes, failures + 1, least)
@@ -21,7 +22,7 @@ def local_cost(successes: int, failures: int, least: float) -> float:
 
 
 def greedy_adversary(least: float, steps: int) -> FloatArray:
-    """`local_cost` as an adversary adds the entry that raises it most, one after another, shape (steps + 1,)."""
+    """`local_cost` as an adversary adds, one by one, the entries that raise it most, shape (steps + 1,)."""
     successes = failures = 0
     found = [local_cost(0, 0, least)]
     for _ in range(steps):
@@ -32,8 +33,8 @@ def greedy_adversary(least: float, steps: int) -> FloatArray:
 
 
 def _log_mass(successes: int, failures: int, least: float) -> float:
-    """`log Z`, the integral of `p^s (1 - p)^f` over the interval, by Gauss–Legendre quadrature."""
-    nodes, weights = _RULE
+    """`log Z`, the log integral of `p^s (1 - p)^f` over the interval, by Gauss–Legendre quadrature."""
+    nodes, weights = _QUADRATURE
     p = 0.5 + (0.5 - least) * nodes
     logs = successes * np.log(p) + failures * np.log1p(-p)
     return float(logsumexp(logs, b=weights * (0.5 - least)))

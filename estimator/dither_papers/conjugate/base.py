@@ -1,4 +1,4 @@
-"""What a conjugate family is here: statistics, how far one person moves them, and posteriors at a temperature."""
+"""The interface of a conjugate family: statistics, their sensitivity, and posteriors at a temperature."""
 
 from abc import ABC, abstractmethod
 
@@ -15,46 +15,46 @@ Mask = npt.NDArray[np.bool_]
 class ConjugateFamily(ABC):
     """A likelihood `Pr(x | θ) = h(x) g(θ) exp(θᵀ S(x))` with a conjugate prior, on bounded data.
 
-    Two data sets are neighbours if they have the same size and differ in one entry, so their size is public. Arrays of
-    statistics have shape (R, d), of parameters (R, p), for R data sets at once.
+    Neighbouring data sets have the same size and differ in one entry, so the size is public. Arrays of statistics have
+    shape (R, d) and arrays of parameters (R, p), for R data sets at once.
     """
 
     @property
     @abstractmethod
     def statistics_sensitivity(self) -> float:
-        """`ΔS` of (17): the L1 distance that one entry can move the sum of the statistics."""
+        """`ΔS` of (17): the L1 distance by which one entry can change the sum of the statistics."""
 
     @property
     @abstractmethod
     def likelihood_sensitivity(self) -> float:
-        """`Δ log Pr(θ, X)` of (13), over the truncated space of parameters."""
+        """`Δ log Pr(θ, X)` of (13), over the truncated parameter space."""
 
     @abstractmethod
     def draw_statistics(self, rng: np.random.Generator, n: int, sets: int) -> FloatArray:
-        """`S(X)` of `sets` data sets of n entries from the member `truth`, shape (sets, d)."""
+        """`S(X)` for `sets` data sets of n entries each, drawn from the member `truth`, shape (sets, d)."""
 
     @abstractmethod
     def project(self, statistics: FloatArray, n: int) -> FloatArray:
-        """`proj` of (16): back into the space of statistics of n entries."""
+        """`proj` of (16): projection onto the space of statistics of n entries."""
 
     @abstractmethod
     def draw_posterior(
         self, rng: np.random.Generator, statistics: FloatArray, n: int, temperature: float
     ) -> FloatArray:
-        """One draw for each data set from the posterior (14) at a temperature, not truncated, shape (R, p)."""
+        """One draw per data set from the untruncated posterior (14) at a temperature, shape (R, p)."""
 
     @abstractmethod
     def posterior_mean(self, statistics: FloatArray, n: int) -> FloatArray:
-        """Of the posterior at temperature 1, not truncated, shape (R, p)."""
+        """The mean of the untruncated posterior at temperature 1, shape (R, p)."""
 
     @abstractmethod
     def within(self, theta: FloatArray) -> Mask:
-        """Whether parameters are in the truncated space, shape (R,)."""
+        """Whether parameters lie in the truncated space, shape (R,)."""
 
     @property
     @abstractmethod
     def truth(self) -> FloatArray:
-        """The member that data are drawn from, shape (p,)."""
+        """The member from which data are drawn, shape (p,)."""
 
     @property
     @abstractmethod

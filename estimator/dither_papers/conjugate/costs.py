@@ -1,4 +1,4 @@
-"""What posterior sampling costs in ε (Foulds et al., section 2.2, Table 1 and section 4.1)."""
+"""The ε that posterior sampling costs (Foulds et al., section 2.2, Table 1 and section 4.1)."""
 
 import math
 
@@ -11,24 +11,24 @@ def posterior_sample_cost(sensitivity: float) -> float:
 
 
 def posterior_sample_cost_bounded(bound: float) -> float:
-    """Theorem 3: one posterior sample is 4B-private if no log-likelihood exceeds B in size."""
+    """Theorem 3: one posterior sample is 4B-private if no log-likelihood exceeds B in absolute value."""
     return posterior_sample_cost(2.0 * bound)
 
 
 def temperature(sensitivity: float, epsilon: float) -> float:
-    """(10): at which a posterior sample is ε-private; 1 where the posterior itself costs no more than ε."""
+    """(10): the temperature at which a posterior sample is ε-private; 1 if the posterior itself costs at most ε."""
     return max(1.0, posterior_sample_cost(sensitivity) / epsilon)
 
 
 def scan_cost(sensitivity: float) -> float:
-    """A Gibbs pass that updates each `θ_l`, which belongs to entry l alone, exactly once (section 4.1)."""
+    """The cost of a Gibbs pass that updates each `θ_l`, which depends on entry l only, exactly once (section 4.1)."""
     return posterior_sample_cost(sensitivity)
 
 
 def random_scan_cost(sensitivity: float, share: float) -> float:
-    """A Gibbs pass that updates a random share `q = Q / N` of the `θ_l`: `log(1 + q (e^ε₀ - 1))`, `ε₀ = 2Δ`.
+    """The cost of a Gibbs pass over a random share `q = Q / N` of the `θ_l`: `log(1 + q (e^ε₀ - 1))`, `ε₀ = 2Δ`.
 
-    The paper has `4Δ Q / N`, which is its approximation for small Δ, and too low for large Δ: with q = 1/10 and Δ = 5
-    the cost is 7.7, not 2. Only while nobody sees which were updated: whoever does is told ε₀, whatever the share.
+    The paper's `4Δ Q / N` approximates this for small Δ and is too low for large Δ: with q = 1/10 and Δ = 5 the cost is
+    7.7, not 2. It holds only if nobody learns which were updated; otherwise the cost is ε₀, whatever the share.
     """
     return math.log1p(share * math.expm1(posterior_sample_cost(sensitivity)))

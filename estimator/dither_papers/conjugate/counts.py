@@ -1,4 +1,4 @@
-"""Families whose statistics are whole numbers: beta-Bernoulli, Dirichlet-multinomial, gamma-Poisson (Foulds et al.)."""
+"""Families with integer statistics: beta-Bernoulli, Dirichlet-multinomial, gamma-Poisson (Foulds et al.)."""
 
 import math
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ __all__ = ["BetaBernoulli", "DirichletMultinomial", "GammaPoisson"]
 
 @dataclass(frozen=True)
 class DirichletMultinomial(ConjugateFamily):
-    """Shares of K categories, a symmetric Dirichlet prior; every share is at least `least`, the paper's `a_0`."""
+    """Shares of K categories with a symmetric Dirichlet prior; every share is at least `least`, the paper's `a_0`."""
 
     shares: tuple[float, ...]
     least: float
@@ -27,14 +27,14 @@ class DirichletMultinomial(ConjugateFamily):
 
     @property
     def likelihood_sensitivity(self) -> float:
-        """(15), for K categories: `log((1 - (K - 1) a_0) / a_0)`."""
+        """(15) for K categories: `log((1 - (K - 1) a_0) / a_0)`."""
         return math.log((1.0 - (len(self.shares) - 1) * self.least) / self.least)
 
     def draw_statistics(self, rng: np.random.Generator, n: int, sets: int) -> FloatArray:
         return rng.multinomial(n, self.shares, sets).astype(np.float64)
 
     def project(self, statistics: FloatArray, n: int) -> FloatArray:
-        """Counts below 0 become 0; as in the paper, their sum need not be n."""
+        """Negative counts become 0; as in the paper, the sum need not be n."""
         return np.maximum(statistics, 0.0)
 
     def draw_posterior(
@@ -60,7 +60,7 @@ class DirichletMultinomial(ConjugateFamily):
 
 
 def BetaBernoulli(share: float, least: float, concentration: float = 1.0) -> DirichletMultinomial:
-    """Successes and failures, a Beta(c, c) prior, the success probability in `[a_0, 1 - a_0]`: two categories."""
+    """Successes and failures with a Beta(c, c) prior and success probability in `[a_0, 1 - a_0]`: two categories."""
     return DirichletMultinomial((share, 1.0 - share), least, concentration)
 
 
@@ -81,7 +81,7 @@ class GammaPoisson(ConjugateFamily):
 
     @property
     def likelihood_sensitivity(self) -> float:
-        """(13) is convex in `log λ`, so an end of the interval attains it; `h(x) = 1 / x!`."""
+        """(13) is convex in `log λ`, so its maximum is at an end of the interval; `h(x) = 1 / x!`."""
         x = np.arange(self.most + 1)
         found = 0.0
         for end in (self.low, self.high):

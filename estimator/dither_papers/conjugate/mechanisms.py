@@ -1,6 +1,6 @@
-"""The two ways of Foulds et al. to a private posterior: noisy statistics, and one posterior sample.
+"""The two private posteriors of Foulds et al.: from noisy statistics, and as one posterior sample.
 
-In floating point, for studies: a release has to draw exactly, as `dither_client.mechanisms.sampling` does.
+They use floating point and are for studies only: a release must draw exactly, like `dither_client.mechanisms.sampling`.
 """
 
 import numpy as np
@@ -11,13 +11,13 @@ from dither_papers.conjugate.costs import temperature
 
 __all__ = ["noisy_statistics", "one_posterior_sample"]
 
-_TRIES = 10_000
+_MAX_TRIES = 10_000
 
 
 def noisy_statistics(
     rng: np.random.Generator, family: ConjugateFamily, statistics: FloatArray, n: int, epsilon: float
 ) -> FloatArray:
-    """(16): the statistics, shape (R, d), with Laplace noise of scale `ΔS / ε` on each, projected."""
+    """(16): the statistics, shape (R, d), with Laplace noise of scale `ΔS / ε` on each, then projected."""
     noise = rng.laplace(0.0, family.statistics_sensitivity / epsilon, statistics.shape)
     return family.project(statistics + noise, n)
 
@@ -25,15 +25,15 @@ def noisy_statistics(
 def one_posterior_sample(
     rng: np.random.Generator, family: ConjugateFamily, statistics: FloatArray, n: int, epsilon: float
 ) -> FloatArray:
-    """OPS, (14): a draw for each data set from the truncated posterior at the temperature that makes it ε-private.
+    """OPS, (14): one draw per data set from the truncated posterior at the temperature that makes it ε-private.
 
-    By rejection. Raises `RuntimeError` if next to nothing of a posterior is within the truncation.
+    Drawn by rejection. Raises `RuntimeError` if a posterior has next to no mass in the truncated space.
     """
     heat = temperature(family.likelihood_sensitivity, epsilon)
     found = family.draw_posterior(rng, statistics, n, heat)
-    for _ in range(_TRIES):
+    for _ in range(_MAX_TRIES):
         outside = ~family.within(found)
         if not outside.any():
             return found
         found[outside] = family.draw_posterior(rng, statistics[outside], n, heat)
-    raise RuntimeError("next to nothing of the posterior is within the truncated space of parameters")
+    raise RuntimeError("the posterior has next to no mass in the truncated space of parameters")

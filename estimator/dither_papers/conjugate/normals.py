@@ -1,4 +1,4 @@
-"""Normal data on [-1, 1], with known and with unknown variance (Foulds et al.); values outside are clipped first."""
+"""Normal data on [-1, 1] with known or unknown variance (Foulds et al.); values outside are clipped first."""
 
 from dataclasses import dataclass
 
@@ -9,13 +9,13 @@ from dither_papers.conjugate.base import ConjugateFamily, Mask
 
 __all__ = ["NormalKnownVariance", "NormalUnknownVariance"]
 
-_AT_ONCE = 2_000_000
+_MAX_VALUES_AT_ONCE = 2_000_000
 
 
 def _draw_sums(rng: np.random.Generator, mean: float, sd: float, n: int, sets: int) -> FloatArray:
-    """`Σ x` and `Σ x²` of clipped values, shape (sets, 2), a bounded number of values at a time."""
+    """`Σ x` and `Σ x²` of clipped values, shape (sets, 2), computed with bounded memory."""
     sums = np.zeros((sets, 2))
-    step = max(1, _AT_ONCE // sets)
+    step = max(1, _MAX_VALUES_AT_ONCE // sets)
     for done in range(0, n, step):
         x = np.clip(rng.normal(mean, sd, (sets, min(step, n - done))), -1.0, 1.0)
         sums += np.stack([x.sum(axis=1), (x**2).sum(axis=1)], axis=1)
@@ -24,7 +24,7 @@ def _draw_sums(rng: np.random.Generator, mean: float, sd: float, n: int, sets: i
 
 @dataclass(frozen=True)
 class NormalKnownVariance(ConjugateFamily):
-    """The mean in `[-1, 1]`, prior N(0, prior_sd²). The statistic is the sum."""
+    """The mean in `[-1, 1]` with prior N(0, prior_sd²). The statistic is the sum."""
 
     mean: float
     sd: float
@@ -71,9 +71,9 @@ class NormalKnownVariance(ConjugateFamily):
 
 @dataclass(frozen=True)
 class NormalUnknownVariance(ConjugateFamily):
-    """Mean in `[-1, 1]` and variance of at least `least`: statistics `Σ x` and `Σ x²`, parameters (μ, σ²).
+    """The mean in `[-1, 1]` and a variance of at least `least`: statistics `Σ x` and `Σ x²`, parameters (μ, σ²).
 
-    Prior: `μ | σ² ~ N(0, σ² / strength)`, `σ² ~ InvGamma(shape, scale)`, as a density in μ and σ².
+    The prior is `μ | σ² ~ N(0, σ² / strength)`, `σ² ~ InvGamma(shape, scale)`, as a density in μ and σ².
     """
 
     mean: float
@@ -90,7 +90,7 @@ class NormalUnknownVariance(ConjugateFamily):
 
     @property
     def likelihood_sensitivity(self) -> float:
-        """As with known variance, the variance being the smallest one."""
+        """As with known variance, for the smallest variance allowed."""
         return 2.0 / self.least
 
     def draw_statistics(self, rng: np.random.Generator, n: int, sets: int) -> FloatArray:
@@ -104,11 +104,12 @@ class NormalUnknownVariance(ConjugateFamily):
         self, rng: np.random.Generator, statistics: FloatArray, n: int, temperature: float
     ) -> FloatArray:
         strength, centre, shape, scale = self._updated(statistics, n)
-        # (σ²)^-(shape + 3/2) exp(-(scale + strength (μ - centre)² / 2) / σ²), to the power 1 / temperature.
+        # The density is (σ²)^-(shape + 3/2) exp(-(scale + strength (μ - centre)² / 2) / σ²), to the power 1 /
+        # temperature.
         shape = (shape + 1.5) / temperature - 1.5
         if shape <= 0:
             raise ValueError(
-                "at this temperature the posterior of the variance is no distribution: more data are needed"
+                "at this temperature the posterior of the variance is not a proper distribution: more data are needed"
             )
         variance = scale / temperature / rng.standard_gamma(np.full(len(statistics), shape))
         mean = centre + np.sqrt(variance * temperature / strength) * rng.standard_normal(len(statistics))

@@ -1,4 +1,4 @@
-"""How well samples of the hidden Markov model predict entries that they have not seen."""
+"""How well samples of the hidden Markov model predict held-out entries."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ __all__ = ["log_likelihood", "mean_log_likelihood"]
 
 
 def log_likelihood(draw: Draw, records: Records, held_out: npt.NDArray[np.bool_]) -> float:
-    """Of the held-out entries, each region and time given the states before and after it in the sample."""
+    """The log-likelihood of the held-out entries, each given the sample's states before and after it."""
     logs = records.counts @ np.log(draw.emissions).T
     transitions, total = draw.transitions(), 0.0
     for r, t in np.argwhere(held_out).tolist():
@@ -29,7 +29,7 @@ def log_likelihood(draw: Draw, records: Records, held_out: npt.NDArray[np.bool_]
 
 
 def mean_log_likelihood(draws: Sequence[Draw], records: Records, held_out: npt.NDArray[np.bool_]) -> float:
-    """The logarithm of the mean likelihood over samples, for each feature of each held-out entry."""
+    """The log of the mean likelihood over samples, per feature of a held-out entry."""
     logs = [log_likelihood(draw, records, held_out) for draw in draws]
     entries = float(records.counts[held_out].sum())
     return float(logsumexp(logs) - np.log(len(logs))) / entries

@@ -1,4 +1,4 @@
-"""Log entries of several regions over time as counts: all that the naive-Bayes model needs of them."""
+"""Log entries of several regions over time as counts, which is all that the naive-Bayes model needs."""
 
 import csv
 import io
@@ -17,56 +17,57 @@ States = npt.NDArray[np.int64]
 
 
 class InvalidRecords(ValueError):
-    """A table of entries that cannot be counted; the text never repeats what is in it."""
+    """A table of entries cannot be counted; the message never repeats its content."""
 
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """`n_{r,t,d,j}` of supplement E: how many entries of region r and time t have outcome j in feature d."""
+    """`n_{r,t,d,j}` of supplement E: the number of entries of region r at time t with outcome j in feature d."""
 
     counts: FloatArray
-    """Shape (R, T, J): the features' outcomes one after the other, J of them in all."""
+    """Shape (R, T, J), where the J columns are the outcomes of all features in turn."""
     sizes: tuple[int, ...]
-    """The number of outcomes of each feature, with sum J."""
+    """The number of outcomes of each feature; the sum is J."""
 
     @property
     def slices(self) -> list[slice]:
-        """Where each feature's outcomes are."""
+        """The columns of each feature's outcomes."""
         ends = np.cumsum(self.sizes).tolist()
         return [slice(end - size, end) for end, size in zip(ends, self.sizes, strict=True)]
 
     def pooled(self, held_out: npt.NDArray[np.bool_]) -> "Records":
-        """All entries that are not held out, as those of one region at one time."""
+        """All entries that are not held out, pooled into one region at one time."""
         return Records(self.counts[~held_out].sum(axis=0)[np.newaxis, np.newaxis], self.sizes)
 
     def noisy(self, rng: np.random.Generator, epsilon: float) -> "Records":
-        """Counts with Laplace noise, projected: ε-private, each feature with its share of ε and L1 sensitivity 2."""
+        """Projected counts with Laplace noise: ε-private, split equally over the features, of L1 sensitivity 2 each."""
         scale = 2.0 * len(self.sizes) / epsilon
         return Records(np.maximum(self.counts + rng.laplace(0.0, scale, self.counts.shape), 0.0), self.sizes)
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A synthetic data set's shape."""
+    """The dimensions of a synthetic data set."""
 
     regions: int
     times: int
     states: int
     median: float
-    """Entries of a region at a time."""
+    """The median number of entries of a region at a time."""
     growth: float
-    """By what factor the entries of a region grow from the first time to the last."""
+    """The factor by which the entries of a region grow from the first time to the last."""
     sizes: tuple[int, ...] = (8, 20, 2, 2, 2)
-    """A coarse type, a fine category, and three sorts of casualties, or none."""
+    """A coarse type, a fine category, and three kinds of casualties (or none)."""
 
 
 IRAQ = Shape(6, 60, 2, 972.0, 1.5)
 AFGHANISTAN = Shape(6, 72, 3, 58.0, 30.0)
-"""Shapes as in the paper: five features, its median numbers of entries, two and three states. The rest is made up."""
+"""Dimensions as in the paper: five features, its median numbers of entries, two and three states. The rest is made
+up."""
 
 
 def synthetic(rng: np.random.Generator, shape: Shape) -> tuple[Records, States, FloatArray]:
-    """Records from the model of (47), their true states (R, T), and the true emissions (states, J).
+    """Records drawn from the model (47), their true states (R, T), and the true emissions (states, J).
 
     States last about a year; regions differ in size by a factor of about two.
     """
@@ -93,7 +94,7 @@ def _parts(emissions: FloatArray, sizes: Sequence[int]) -> list[FloatArray]:
 
 
 def parse_records(text: str) -> Records:
-    """Counts the entries of a CSV table: columns `region` and `time` (sorted as text), and one for each feature.
+    """Count the entries of a CSV table with columns `region` and `time` (sorted as text) and one for each feature.
 
     Raises `InvalidRecords`.
     """
@@ -121,5 +122,5 @@ def _numbered(values: Iterable[str]) -> list[int]:
 
 
 def digest(text: str) -> str:
-    """A name for a file's records, by which finished runs are known."""
+    """An identifier of a file's records, by which finished runs are recognised."""
     return f"file {crc32(text.encode()):08x}"

@@ -1,8 +1,8 @@
-"""Gibbs sampling of the naive-Bayes hidden Markov model (Foulds et al. (47) to (51)), at a temperature or not.
+"""Gibbs sampling of the naive-Bayes hidden Markov model (Foulds et al. (47) to (51)), with or without a temperature.
 
-Latent states are updated one by one from (48), emissions from (49). Noisy counts take the place of counts with no other
-change, and no further privacy cost. One posterior sample (OPS) raises every conditional to the power 1/T, (19), and
-truncates the emissions; its ε holds of the last sample if the chain has converged.
+Latent states are updated one by one from (48), emissions from (49). Noisy counts simply replace the counts, without
+further privacy cost. One posterior sample (OPS) raises every conditional to the power 1/T, (19), and truncates the
+emissions; its ε holds for the last sample if the chain has converged.
 """
 
 import math
@@ -27,7 +27,7 @@ BETA = 1.0
 
 @dataclass(frozen=True)
 class Truncation:
-    """OPS: emissions of at least `a_0 = 1 / (M K_d)` in a feature with K_d outcomes, at the temperature for ε."""
+    """OPS: emissions of at least `a_0 = 1 / (M K_d)` for a feature with K_d outcomes, at the temperature for ε."""
 
     multiplier: float
     epsilon: float
@@ -37,23 +37,23 @@ class Truncation:
         return 1.0 / (self.multiplier * size)
 
     def temperature(self, sizes: tuple[int, ...]) -> float:
-        """`T = 2Δ / ε`, with Δ the sum of (15) over the features of one entry."""
+        """`T = 2Δ / ε`, where Δ is the sum of (15) over the features of one entry."""
         ranges = [(1.0 - (size - 1) * self.least(size)) / self.least(size) for size in sizes]
         return temperature(sum(map(math.log, ranges)), self.epsilon)
 
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """A state of the chain."""
+    """A state of the Markov chain."""
 
     states: npt.NDArray[np.int64]
-    """Shape (R, T)."""
+    """Latent states, shape (R, T)."""
     emissions: FloatArray
-    """Shape (K, J): a distribution for each feature, one after the other."""
+    """Emission distributions of all features in turn, shape (K, J)."""
     n_states: int
 
     def transitions(self) -> Transitions:
-        """The counts of its transitions."""
+        """The counts of the transitions between its latent states."""
         return Transitions(self.states, self.n_states, ALPHA)
 
 
@@ -65,7 +65,7 @@ def gibbs(
     held_out: npt.NDArray[np.bool_] | None = None,
     truncation: Truncation | None = None,
 ) -> Iterator[Draw]:
-    """A draw after each iteration. Entries of `held_out` regions and times, shape (R, T), are not seen."""
+    """Yield a draw after each iteration. Entries at `held_out` regions and times, shape (R, T), are not used."""
     counts = records.counts if held_out is None else np.where(held_out[:, :, np.newaxis], 0.0, records.counts)
     heat = 1.0 if truncation is None else truncation.temperature(records.sizes)
     states = rng.integers(n_states, size=counts.shape[:2])
@@ -84,7 +84,7 @@ def _draw_emissions(
     heat: float,
     truncation: Truncation | None,
 ) -> FloatArray:
-    """(49), with exponents over the temperature."""
+    """(49), with exponents divided by the temperature."""
     sums = np.zeros_like(emissions)
     np.add.at(sums, states, records.counts)
     concentration = (sums + BETA - 1.0) / heat + 1.0
@@ -102,10 +102,10 @@ def _draw_emissions(
 def _draw_states(
     rng: np.random.Generator, states: npt.NDArray[np.int64], logs: FloatArray, heat: float
 ) -> npt.NDArray[np.int64]:
-    """(48) at every region and time in turn; `logs`: log-likelihoods, shape (R, T, K)."""
+    """(48) for every region and time in turn; `logs` are log-likelihoods, shape (R, T, K)."""
     n_states = logs.shape[2]
     transitions = Transitions(states, n_states, ALPHA)
-    # The largest of Gumbel variates plus logits has the probabilities of the logits.
+    # The argmax of logits plus Gumbel variates has the probabilities given by the logits.
     noise = rng.gumbel(size=logs.shape)
     found = states.copy()
     for row, own, gumbel in zip(found, logs, noise, strict=True):

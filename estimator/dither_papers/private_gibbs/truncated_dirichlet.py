@@ -1,4 +1,4 @@
-"""A move that leaves a Dirichlet distribution invariant whose components are all at least `a_0`."""
+"""A Markov move for a Dirichlet distribution truncated to components of at least `a_0`."""
 
 import numpy as np
 import numpy.typing as npt
@@ -8,16 +8,16 @@ from dither_estimator.families import FloatArray
 
 __all__ = ["truncated_dirichlet_move"]
 
-_NOTHING = 1e-12
+_MIN_MASS = 1e-12
 
 
 def truncated_dirichlet_move(
     rng: np.random.Generator, shares: FloatArray, concentration: FloatArray, least: float
 ) -> FloatArray:
-    """The next state of chains at `shares`, shape (K, J), each for the Dirichlet with its row of `concentration`.
+    """The next states of chains at `shares`, shape (K, J), each for the Dirichlet with its row of `concentration`.
 
-    A draw that is not truncated replaces a row if it is within: exact. Otherwise components change in pairs, whose
-    share of their sum is a truncated beta given the others.
+    A row is replaced by an untruncated draw if that is within the bounds, which is exact. Otherwise components change
+    in pairs; given the others, the first's share of a pair's sum is a truncated beta.
     """
     drawn = rng.standard_gamma(concentration)
     drawn /= drawn.sum(axis=1, keepdims=True)
@@ -44,8 +44,8 @@ def _pairs(rng: np.random.Generator, shares: FloatArray, concentration: FloatArr
 def _truncated_beta(
     rng: np.random.Generator, a: FloatArray, b: FloatArray, bound: npt.NDArray[np.float64]
 ) -> FloatArray:
-    """Beta(a, b) within `[bound, 1 - bound]`; where floating point holds no mass there, the nearer end."""
+    """Beta(a, b) within `[bound, 1 - bound]`; the nearer end where floating point finds no mass there."""
     low, high = betainc(a, b, bound), betainc(a, b, 1.0 - bound)
     drawn = betaincinv(a, b, low + rng.random(a.shape) * (high - low))
     nearer = np.where(a / (a + b) < 0.5, bound, 1.0 - bound)
-    return np.clip(np.where(high - low > _NOTHING, drawn, nearer), bound, 1.0 - bound)
+    return np.clip(np.where(high - low > _MIN_MASS, drawn, nearer), bound, 1.0 - bound)

@@ -1,4 +1,4 @@
-"""How well chains mix."""
+"""Measures of how well chains mix."""
 
 import numpy as np
 
@@ -6,12 +6,12 @@ from dither_estimator.families import FloatArray
 
 __all__ = ["autocorrelation", "integrated_autocorrelation_time"]
 
-_WINDOW = 5
-"""Lags are summed up to so many times the sum so far (Sokal 1997)."""
+_WINDOW_FACTOR = 5
+"""Lags are summed up to this multiple of the current estimate (Sokal 1997)."""
 
 
 def autocorrelation(states: FloatArray) -> FloatArray:
-    """Of chains of one law, `states` (iterations, C), averaged over them; at every lag up to half the length."""
+    """The autocorrelation of `states` (iterations, C), averaged over C equal chains, at lags up to half the length."""
     length = len(states)
     centred = states - states.mean()
     spectrum = np.abs(np.fft.rfft(centred, 2 * length, axis=0)) ** 2
@@ -20,7 +20,7 @@ def autocorrelation(states: FloatArray) -> FloatArray:
 
 
 def integrated_autocorrelation_time(states: FloatArray) -> float:
-    """`1 + 2 Σ ρ_k`: how many states are worth one independent draw."""
+    """`1 + 2 Σ ρ_k`: the number of states that are worth one independent draw."""
     times = 2 * np.cumsum(autocorrelation(states)) - 1
-    enough = np.arange(len(times)) >= _WINDOW * times
+    enough = np.arange(len(times)) >= _WINDOW_FACTOR * times
     return float(times[np.argmax(enough) if enough.any() else -1])

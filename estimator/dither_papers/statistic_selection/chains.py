@@ -1,6 +1,6 @@
-"""Markov chains for θ given an additive statistic with noise: Algorithms 4, 5 and 6, many chains side by side.
+"""Markov chains for θ given a noisy additive statistic: Algorithms 4, 5 and 6, with many chains in parallel.
 
-The prior is flat on `(0, upper)`; θ' is a random-walk proposal. Chain `c` has an observation `y_c` of its own.
+The prior is flat on `(0, upper)`; θ' is a random-walk proposal. Each chain `c` has its own observation `y_c`.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ LogDensity = Callable[[FloatArray], FloatArray]
 
 @dataclass(frozen=True)
 class Walk:
-    """Where chains start, (C,), how far they step (a standard deviation), where the prior ends, and for how long."""
+    """The starts of the chains (C,), the standard deviation of steps, the end of the prior, and the length."""
 
     start: FloatArray
     step: float
@@ -28,7 +28,7 @@ class Walk:
     iterations: int
 
     def propose(self, rng: np.random.Generator, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """θ', and 0 or minus infinity: the logarithm of the prior's ratio. Where that is infinite, θ' is θ."""
+        """θ' and the log ratio of the prior densities, 0 or minus infinity; if that is infinite, θ' is θ."""
         proposed = theta + self.step * rng.standard_normal(theta.shape)
         inside = (proposed > 0) & (proposed < self.upper)
         return np.where(inside, proposed, theta), np.where(inside, 0.0, -np.inf)
@@ -36,7 +36,7 @@ class Walk:
 
 @dataclass(frozen=True)
 class Additive:
-    """The average of `s` over `size` values, approximately normal (8), with Laplace noise of a scale; `y` (C,)."""
+    """The average of `s` over `size` values, about normal (8), with Laplace noise of this scale; `y` (C,)."""
 
     power: Power
     size: int
@@ -44,24 +44,24 @@ class Additive:
     y: FloatArray
 
     def draw(self, rng: np.random.Generator, theta: FloatArray, count: int) -> FloatArray:
-        """`count` draws of `U` for each chain's θ, (C, count)."""
+        """`count` draws of `U` for each chain's θ, shape (C, count)."""
         moments = self.power.moments(theta).of_average(self.size)
         normal = rng.standard_normal((len(theta), count))
         return np.asarray(moments.mean[:, None] + np.sqrt(moments.variance)[:, None] * normal)
 
     def log_f(self, u: FloatArray, theta: FloatArray) -> FloatArray:
-        """`log f_(S_n)(u | θ)`, (11), for `u` (C, N); without `log √(2π)`."""
+        """`log f_(S_n)(u | θ)`, (11), for `u` (C, N), up to `log √(2π)`."""
         moments = self.power.moments(theta).of_average(self.size)
         variance = moments.variance[:, None]
         return np.asarray(-0.5 * (u - moments.mean[:, None]) ** 2 / variance - 0.5 * np.log(variance))
 
     def log_g(self, u: FloatArray) -> FloatArray:
-        """`log g(y | u)` up to a constant, (C, N)."""
+        """`log g(y | u)` up to a constant, shape (C, N)."""
         return np.asarray(-np.abs(self.y[:, None] - u) / self.scale)
 
 
 def metropolis_chain(rng: np.random.Generator, log_likelihood: LogDensity, walk: Walk) -> FloatArray:
-    """Algorithm 4: Metropolis-Hastings on (15), where the likelihood is known. States, (iterations, C)."""
+    """Algorithm 4: Metropolis-Hastings on (15) with a known likelihood. Returns states (iterations, C)."""
     theta = walk.start
     current = log_likelihood(theta)
     states = np.empty((walk.iterations, len(theta)))
@@ -75,7 +75,7 @@ def metropolis_chain(rng: np.random.Generator, log_likelihood: LogDensity, walk:
 
 
 def pseudo_marginal_chain(rng: np.random.Generator, model: Additive, walk: Walk, draws: int) -> FloatArray:
-    """Algorithm 5 (PMMH): the likelihood (10) estimated by `draws` of `U`, kept until the next acceptance."""
+    """Algorithm 5 (PMMH): the likelihood (10), estimated from `draws` of `U`, is kept until the next acceptance."""
 
     def estimate(theta: FloatArray) -> FloatArray:
         return np.asarray(logsumexp(model.log_g(model.draw(rng, theta, draws)), axis=1))
@@ -84,10 +84,10 @@ def pseudo_marginal_chain(rng: np.random.Generator, model: Additive, walk: Walk,
 
 
 def averaged_ratio_chain(rng: np.random.Generator, model: Additive, walk: Walk, draws: int) -> FloatArray:
-    """Algorithm 6 (MHAAR): numerator and denominator from the same `draws` of `U`, of which one is the state's.
+    """Algorithm 6 (MHAAR): numerator and denominator use the same `draws` of `U`, one of which is the state's.
 
-    The proposal of `U` is its law at `(θ + θ') / 2`, symmetric in both. `U` is drawn anew by weight, also when the move
-    is refused.
+    `U` is proposed from its distribution at `(θ + θ') / 2`, which is symmetric in both. It is redrawn by weight even if
+    the move is rejected.
     """
     theta = walk.start
     rows = np.arange(len(theta))
@@ -108,6 +108,6 @@ def averaged_ratio_chain(rng: np.random.Generator, model: Additive, walk: Walk, 
 
 
 def pick(rng: np.random.Generator, logs: FloatArray) -> npt.NDArray[np.intp]:
-    """One index along the last axis with probability proportional to `exp(logs)`."""
+    """One index along the last axis, with probability proportional to `exp(logs)`."""
     steps = np.exp(logs - logs.max(axis=-1, keepdims=True)).cumsum(axis=-1)
     return (steps <= rng.random((*logs.shape[:-1], 1)) * steps[..., -1:]).sum(axis=-1)

@@ -1,4 +1,4 @@
-"""Posteriors of one parameter without Markov chains: likelihoods on a grid, with a flat prior between its ends."""
+"""Posteriors of one parameter without Markov chains: likelihoods on a grid, with a flat prior over its range."""
 
 import numpy as np
 from scipy.special import logsumexp, ndtri
@@ -20,7 +20,7 @@ def posterior_means(grid: FloatArray, log_likelihood: FloatArray) -> FloatArray:
 def sequence_log_likelihood(y: FloatArray, grid: FloatArray, power: float, scale: float) -> FloatArray:
     """`log p(y_1..y_n | θ)`, (14), shape (C, T), for releases `|X_i|^power + Laplace(scale)`, `y` (C, n).
 
-    Each value is summed out by a quadrature of N(0, θ), up to a constant.
+    Each value is integrated out by a quadrature of N(0, θ), up to a constant.
     """
     z = ndtri(0.5 + (np.arange(_QUANTILES) + 0.5) / (2 * _QUANTILES)) ** power
     found = np.empty((len(y), len(grid)))
@@ -33,7 +33,7 @@ def sequence_log_likelihood(y: FloatArray, grid: FloatArray, power: float, scale
 def simulated_log_likelihood(
     rng: np.random.Generator, y: FloatArray, grid: FloatArray, released: Released, size: int, bound: float, samples: int
 ) -> FloatArray:
-    """`log p(y | θ)`, (4), shape (C, T), from `samples` samples that all θ share; its error falls with their root."""
+    """`log p(y | θ)`, (4), shape (C, T), from `samples` samples shared by all θ; the error falls with their root."""
     z = np.sort(np.abs(rng.standard_normal((samples, size))), axis=1)
     found = np.empty((len(y), len(grid)))
     for t, theta in enumerate(grid):

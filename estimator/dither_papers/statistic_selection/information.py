@@ -1,4 +1,4 @@
-"""The Fisher information of what is shared, without Monte Carlo: section 3.1, Example 4, and Laplace noise exactly."""
+"""Fisher information of what is shared, without Monte Carlo: section 3.1, Example 4, and Laplace noise exactly."""
 
 from itertools import pairwise
 
@@ -22,12 +22,12 @@ __all__ = [
 _NODES = 400
 _QUANTILES = 1_000
 _POINTS = 2_001
-_REACH = -float(ndtri(1e-15))
-"""Standard deviations of the normal part, and as many scales of the noise again, that a quadrature reaches."""
+_QUADRATURE_RANGE = -float(ndtri(1e-15))
+"""Range of the quadrature in standard deviations of the normal part, and in scales of the noise."""
 
 
 def normal_information(mean_slopes: FloatArray, covariance: FloatArray, covariance_slopes: FloatArray) -> FloatArray:
-    """Of N(μ(θ), H(θ)), shape (p, p): `∂μᵀ H⁻¹ ∂μ + tr(H⁻¹ ∂H H⁻¹ ∂H) / 2` (section 3.1).
+    """The information in N(μ(θ), H(θ)), shape (p, p): `∂μᵀ H⁻¹ ∂μ + tr(H⁻¹ ∂H H⁻¹ ∂H) / 2` (section 3.1).
 
     `mean_slopes` (p, d), `covariance` (d, d), `covariance_slopes` (p, d, d).
     """
@@ -38,9 +38,9 @@ def normal_information(mean_slopes: FloatArray, covariance: FloatArray, covarian
 
 
 def gaussian_information(power: Power, theta: FloatArray, size: int, epsilon: float, bound: float) -> FloatArray:
-    """Of the average of `s` with noise N(0, A^2a / (n² ε²)), (9), at each θ; `epsilon` may be infinite.
+    """The information in the average of `s` with noise N(0, A^2a / (n² ε²)), (9), at each θ; `epsilon` may be infinite.
 
-    That noise is ε-Gaussian differentially private (Theorem 2), not ε-differentially private.
+    This noise is ε-Gaussian differentially private (Theorem 2), not ε-differentially private.
     """
     moments = power.moments(theta).of_average(size)
     noise = (power.sensitivity(bound) / (size * epsilon)) ** 2
@@ -48,9 +48,9 @@ def gaussian_information(power: Power, theta: FloatArray, size: int, epsilon: fl
 
 
 def laplace_information(power: Power, theta: FloatArray, size: int, epsilon: float, bound: float) -> FloatArray:
-    """Of the average of `s` with noise Laplace(A^a / (n ε)), at each θ: what Algorithm 1 estimates.
+    """The information in the average of `s` with noise Laplace(A^a / (n ε)), at each θ, which Algorithm 1 estimates.
 
-    `∫ (∂p/∂θ)² / p dy` by Gauss-Legendre quadrature on both sides of the mean, to a relative 1e-6 or better.
+    `∫ (∂p/∂θ)² / p dy` by Gauss-Legendre quadrature on both sides of the mean, to a relative error of at most 1e-6.
     """
     scale = power.sensitivity(bound) / (size * epsilon)
     moments = power.moments(theta).of_average(size)
@@ -60,7 +60,7 @@ def laplace_information(power: Power, theta: FloatArray, size: int, epsilon: flo
 def _by_quadrature(moments: Moments, scale: float) -> float:
     sd = float(np.sqrt(moments.variance))
     nodes, weights = roots_legendre(_NODES)
-    ends = [0.0, _REACH * sd, _REACH * (sd + 4 * scale)]
+    ends = [0.0, _QUADRATURE_RANGE * sd, _QUADRATURE_RANGE * (sd + 4 * scale)]
     total = 0.0
     for low, high in pairwise(ends):
         for side in (-1, 1):
@@ -73,9 +73,10 @@ def _by_quadrature(moments: Moments, scale: float) -> float:
 
 
 def sequence_information(power: float, theta: float, size: int, scale: float) -> float:
-    """Of `size` releases `|X_i|^power + Laplace(scale)`, X from N(0, θ): what Algorithm 3 estimates, to about 0.1%.
+    """The information in `size` releases `|X_i|^power + Laplace(scale)`, X from N(0, θ), to about 0.1%.
 
-    `p` and `∂p/∂θ` are averages over quantiles of `X`, with the score of `X` in the second.
+    Algorithm 3 estimates the same. `p` and `∂p/∂θ` are averages over quantiles of `X`, weighted by the score of `X` in
+    the latter.
     """
     z = ndtri(0.5 + (np.arange(_QUANTILES) + 0.5) / (2 * _QUANTILES))
     location, score = (z * theta**0.5) ** power, (z**2 - 1) / (2 * theta)
@@ -95,18 +96,18 @@ def randomised_responses(theta: FloatArray, size: int, epsilon: float) -> FloatA
 def average_of_noisy_values(theta: FloatArray, size: int, epsilon: float) -> FloatArray:
     """Example 4, `F_2`: the average of values with noise N(0, 1/ε²) on each, approximately normal.
 
-    The paper's formula lacks the factor 1/2 before `(1-2θ)²`, which its own section 3.1 has.
+    The paper's formula lacks the factor 1/2 of `(1-2θ)²` that follows from its section 3.1.
     """
     variance = (theta * (1 - theta) + epsilon**-2) / size
     return _of_normal(np.ones_like(theta), variance, (1 - 2 * theta) / size)
 
 
 def noisy_average(theta: FloatArray, size: int, epsilon: float) -> FloatArray:
-    """Example 4, `F_3`: the average with noise N(0, 1/(n² ε²)), with that factor likewise."""
+    """Example 4, `F_3`: the average with noise N(0, 1/(n² ε²)), with the same factor."""
     variance = (theta * (1 - theta) + epsilon**-2 / size) / size
     return _of_normal(np.ones_like(theta), variance, (1 - 2 * theta) / size)
 
 
 def _of_normal(mean_slope: FloatArray, variance: FloatArray, variance_slope: FloatArray) -> FloatArray:
-    """`normal_information` of one parameter and one statistic, at many θ."""
+    """`normal_information` for one parameter and one statistic, at many θ."""
     return np.asarray(mean_slope**2 / variance + 0.5 * (variance_slope / variance) ** 2)

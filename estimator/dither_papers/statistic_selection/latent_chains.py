@@ -1,6 +1,6 @@
-"""Markov chains for θ with every member's value latent: Algorithms 7 and 8, many chains side by side.
+"""Markov chains for θ with everyone's value latent: Algorithms 7 and 8, with many chains in parallel.
 
-The population is N(0, θ), written as `X = √θ Z` with Z standard normal (17); `|X|` is what statistics see.
+The population is N(0, θ), written as `X = √θ Z` with Z standard normal (17); statistics depend on `|X|`.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from dither_papers.statistic_selection.chains import Walk, pick
 __all__ = ["Released", "sample_chain", "sequence_chain"]
 
 Released = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
-"""Location and scale, each (R,), of what is released of sorted rows `|X|`, (R, n)."""
+"""Location and scale, each (R,), of what is released about sorted rows `|X|`, (R, n)."""
 
 
 def sample_chain(
@@ -27,9 +27,9 @@ def sample_chain(
     draws: int,
     renewed: int | None = None,
 ) -> FloatArray:
-    """Algorithm 7: MHAAR for (18), one release `y_c` of a sample of `size` for each chain. States, (iterations, C).
+    """Algorithm 7: MHAAR for (18), with one release `y_c` of a sample of `size` per chain. States (iterations, C).
 
-    `renewed`: how many of the sample's values a proposal draws anew, a random subset; all of them if left out.
+    `renewed` is the size of the random subset of the sample's values that a proposal redraws; all by default.
     """
     theta, chains = walk.start, len(walk.start)
     rows = np.arange(chains)
@@ -60,7 +60,7 @@ def sample_chain(
 def sequence_chain(
     rng: np.random.Generator, y: FloatArray, power: float, scale: float, walk: Walk, draws: int
 ) -> FloatArray:
-    """Algorithm 8: MHAAR for (19), with releases `Y_i = |X_i|^power + Laplace(scale)`, `y` (C, n). States."""
+    """Algorithm 8: MHAAR for (19), with releases `Y_i = |X_i|^power + Laplace(scale)`, `y` (C, n). Returns states."""
     theta = walk.start
     chains, size = y.shape
     z = np.abs(rng.standard_normal((chains, size)))

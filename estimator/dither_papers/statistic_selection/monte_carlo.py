@@ -1,9 +1,8 @@
-"""The Fisher information by Monte Carlo: Algorithms 1, 2 and 3, which are one, with different latent variables.
+"""Fisher information by Monte Carlo: Algorithms 1, 2 and 3, which differ only in their latent variables.
 
-Noise of `Y` given a latent variable is Laplace around a location with a scale. The score of `Y` is the latent
-variable's own score, averaged over latent draws from the population with weights `p(y | latent)` (Fisher's identity,
-section 3.2). The mean of its square over draws of `Y` is too large by about the variance of that average, of order
-`1 / inner`.
+Given a latent variable, `Y` is Laplace around a location with a scale. The score of `Y` is the average of the latent
+variable's score over draws from the population, weighted by `p(y | latent)` (Fisher's identity, section 3.2). The mean
+of its square over draws of `Y` is biased upwards by about the variance of that average, of order `1 / inner`.
 """
 
 from collections.abc import Callable
@@ -18,7 +17,7 @@ __all__ = ["Latents", "additive_latents", "monte_carlo_information", "sample_lat
 
 
 class Latents(NamedTuple):
-    """Draws from the population at one θ, each field of shape (size,)."""
+    """Draws of latent variables from the population at one θ; each field has shape (size,)."""
 
     location: FloatArray
     scale: FloatArray
@@ -30,7 +29,7 @@ DrawLatents = Callable[[np.random.Generator, int], Latents]
 
 
 def monte_carlo_information(rng: np.random.Generator, draw: DrawLatents, outer: int, inner: int) -> float:
-    """The information of `Y` about θ. `outer` and `inner` are the paper's N and M."""
+    """The information in `Y` about θ. `outer` and `inner` are the paper's N and M."""
     given = draw(rng, outer)
     released = given.location + given.scale * rng.laplace(size=outer)
     total = 0.0
@@ -43,7 +42,7 @@ def monte_carlo_information(rng: np.random.Generator, draw: DrawLatents, outer: 
 
 
 def additive_latents(power: Power, theta: float, size: int, scale: float) -> DrawLatents:
-    """Algorithm 1: `U = S_n(X)`, by the normal approximation (11)."""
+    """Algorithm 1: the latent variable is `U = S_n(X)`, by the normal approximation (11)."""
     moments = power.moments(np.asarray(theta)).of_average(size)
 
     def draw(rng: np.random.Generator, count: int) -> Latents:
@@ -56,7 +55,7 @@ def additive_latents(power: Power, theta: float, size: int, scale: float) -> Dra
 def sample_latents(
     theta: float, size: int, statistic: Callable[[FloatArray], tuple[FloatArray, FloatArray]], bound: float
 ) -> DrawLatents:
-    """Algorithm 2: the whole sample `X_1..X_n` of N(0, θ); `statistic` gives location and scale for sorted `|X|`."""
+    """Algorithm 2: the whole sample of N(0, θ) is latent; `statistic` gives location and scale for sorted `|X|`."""
 
     def draw(rng: np.random.Generator, count: int) -> Latents:
         x = np.abs(rng.standard_normal((count, size))) * np.sqrt(theta)
@@ -68,7 +67,7 @@ def sample_latents(
 
 
 def single_latents(power: float, theta: float, scale: float) -> DrawLatents:
-    """Algorithm 3: one `X` of N(0, θ) and `Y = |X|^power` with noise; n of them have n times the information."""
+    """Algorithm 3: one `X` of N(0, θ) is latent, `Y` is noisy `|X|^power`; n of them have n times the information."""
 
     def draw(rng: np.random.Generator, count: int) -> Latents:
         x = np.abs(rng.standard_normal(count)) * np.sqrt(theta)

@@ -1,4 +1,4 @@
-"""Populations with one parameter, and powers of their values as statistics: the paper's Examples 1 to 3."""
+"""One-parameter populations, and powers of their values as statistics: the paper's Examples 1 to 3."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ __all__ = ["Moments", "NormalMean", "NormalVariance", "Power", "UniformWidth"]
 
 
 class Moments(NamedTuple):
-    """Of `s(X)` at each θ, all of one shape: `μ_s`, `Σ_s` and their derivatives by θ."""
+    """Mean `μ_s` and variance `Σ_s` of `s(X)` at each θ and their derivatives by θ, all of one shape."""
 
     mean: FloatArray
     variance: FloatArray
@@ -21,7 +21,7 @@ class Moments(NamedTuple):
     variance_slope: FloatArray
 
     def of_average(self, size: int) -> "Moments":
-        """Those of the average of `s` over `size` values, (8): the variances divided."""
+        """The moments of the average of `s` over `size` values, (8): the variances are divided."""
         return Moments(self.mean, self.variance / size, self.mean_slope, self.variance_slope / size)
 
     def score(self, u: FloatArray) -> FloatArray:
@@ -33,21 +33,21 @@ class Moments(NamedTuple):
 
 @dataclass(frozen=True)
 class Power(ABC):
-    """The statistic `s(x) = |x|^a` (of `NormalMean`, `x^a`) of values within `bound` of 0."""
+    """The statistic `s(x) = |x|^a` (`x^a` for `NormalMean`) of values within `bound` of 0."""
 
     a: float
 
     def sensitivity(self, bound: float) -> float:
-        """By how much changing one value moves `s`: `A^a`."""
+        """The largest change of `s` by one value: `A^a`."""
         return float(bound**self.a)
 
     @abstractmethod
     def moments(self, theta: FloatArray) -> Moments:
-        """At each θ; the bound is taken to be so large that it does not matter."""
+        """Moments at each θ; the bound is assumed so large that it does not matter."""
 
 
 class NormalMean(Power):
-    """Example 1: N(θ, 1) within (0, A), `a` 1 or 3."""
+    """Example 1: N(θ, 1) within (0, A), with `a` 1 or 3."""
 
     def moments(self, theta: FloatArray) -> Moments:
         if self.a == 1:
@@ -81,6 +81,6 @@ class UniformWidth(Power):
 
 
 def _scaled(first: float, second: float, power: float, theta: FloatArray) -> Moments:
-    """Mean `first θ^power` and variance `second θ^(2 power)`."""
+    """Moments with mean `first θ^power` and variance `second θ^(2 power)`."""
     mean, variance = first * theta**power, second * theta ** (2 * power)
     return Moments(mean, variance, power * mean / theta, 2 * power * variance / theta)

@@ -1,7 +1,7 @@
-"""The maximum and the median with noise that follows their smooth sensitivity (section 5.4; Nissim et al. 2007).
+"""The maximum and the median with noise scaled to their smooth sensitivity (section 5.4; Nissim et al. 2007).
 
-Samples are sorted rows of values from 0 to `bound`. The median of an even number n is the value of rank n/2: with the
-average of the middle two, the formula for the smooth sensitivity would not hold.
+Samples are sorted rows of values from 0 to `bound`. For even n the median is the value of rank n/2; with the average of
+the middle two, the formula for the smooth sensitivity would not hold.
 """
 
 import numpy as np
@@ -17,17 +17,17 @@ __all__ = [
     "smooth_sensitivity_of_median",
 ]
 
-_REACH = 60.0
-_POINTS = 40_001
+_GRID_RANGE = 60.0
+_GRID_POINTS = 40_001
 
 
 def maximum(rows: FloatArray) -> FloatArray:
-    """Shape (R,), of sorted rows (R, n)."""
+    """The largest value of each of the sorted rows (R, n), shape (R,)."""
     return np.asarray(rows[:, -1])
 
 
 def median(rows: FloatArray) -> FloatArray:
-    """The value of rank `n/2`, rounded up, of sorted rows (R, n); shape (R,)."""
+    """The value of rank `n/2`, rounded up, of each of the sorted rows (R, n), shape (R,)."""
     return np.asarray(rows[:, _rank(rows) - 1])
 
 
@@ -50,7 +50,7 @@ def smooth_sensitivity_of_median(rows: FloatArray, bound: float, beta: float) ->
     ends = np.zeros((len(rows), size + 1)), np.full((len(rows), size + 1), bound)
     padded = np.concatenate([ends[0], rows, ends[1]], axis=1)
     at = m + size
-    """Where the median is in a padded row."""
+    """The position of the median in a padded row."""
     best = np.zeros(len(rows))
     for k in range(size + 1):
         if np.exp(-k * beta) * bound <= best.min():
@@ -61,17 +61,17 @@ def smooth_sensitivity_of_median(rows: FloatArray, bound: float, beta: float) ->
 
 
 def noise_rates(epsilon: float, delta: float) -> tuple[float, float]:
-    """α and β: noise Laplace(S / α), S being the β-smooth sensitivity, is (ε, δ)-private if ε and δ are below 1."""
+    """α and β such that noise Laplace(S / α), S the β-smooth sensitivity, is (ε, δ)-private if ε and δ are below 1."""
     return epsilon / 2, epsilon / (2 * np.log(2 / delta))
 
 
 def privacy_delta(epsilon: float, alpha: float, beta: float) -> float:
-    """The least δ for which noise of scale `S / α` is (ε, δ)-private, whatever the data: also where ε is above 1.
+    """The smallest δ for which noise of scale `S / α` is (ε, δ)-private for all data, also if ε is above 1.
 
-    Two neighbours' statistics differ by at most the smaller S, and their S by a factor of at most `e^β`. Found over a
-    grid of both, by the trapezoidal rule.
+    The statistics of two neighbouring data sets differ by at most the smaller S, and their S by a factor of at most
+    `e^β`. The maximum over a grid of both is computed by the trapezoidal rule.
     """
-    y = np.linspace(-_REACH, _REACH, _POINTS)
+    y = np.linspace(-_GRID_RANGE, _GRID_RANGE, _GRID_POINTS)
     p = 0.5 * np.exp(-np.abs(y))
     worst = 0.0
     for ratio in np.exp(beta * np.linspace(-1, 1, 9)):

@@ -1,8 +1,8 @@
-"""The papers' experiments, beside what Dither does on the same work: `dither reproduce`.
+"""The papers' experiments, with Dither's results on the same tasks: `dither reproduce`.
 
-A study is a `Study` (`study.py`) in a small module of its own, listed in `catalogue.py`. What it measures belongs to
-the library; the module says which cells there are, what one seeded run of one cell computes, and what table, figure and
-sentence the runs make together. Nothing here writes a file.
+A study is a `Study` (`study`) in a small module of its own, listed in `catalogue`. What it measures belongs to the
+library; its module defines the cells, what one seeded run of a cell computes, and the table, figure and sentence that
+summarise the runs. Nothing here writes a file.
 
 May import: `bayes_point`, `conjugate`, `dither_client`, `dither_estimator`, `private_gibbs`, `statistic_selection`,
 `truncation`.

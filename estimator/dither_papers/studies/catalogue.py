@@ -57,7 +57,7 @@ studies: tuple[Study, ...] = (
 
 
 def find_study(name: str) -> Study:
-    """Raises `StudyError`."""
+    """The study with this name. Raises `StudyError`."""
     by_name = {study.name: study for study in studies}
     if name not in by_name:
         close = get_close_matches(name, by_name)

@@ -1,4 +1,4 @@
-"""Foulds et al., supplement A: data chosen so that one posterior sample costs what the worst case says."""
+"""Foulds et al., supplement A: data chosen so that one posterior sample costs as much as in the worst case."""
 
 from typing import TYPE_CHECKING
 

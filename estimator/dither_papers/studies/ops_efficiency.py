@@ -1,4 +1,4 @@
-"""Foulds et al., Table 1 and Theorems 4 and 5: sensitivities, and the asymptotic relative efficiency, measured."""
+"""Foulds et al., Table 1 and Theorems 4 and 5: sensitivities, and the measured asymptotic relative efficiency."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ __all__ = ["STUDIES"]
 EPSILON = 1.0
 ENTRIES = 40_000
 BATCH = 50
-"""Data sets in one run."""
+"""Data sets per run."""
 FAMILIES: Mapping[str, ConjugateFamily] = {
     "beta-Bernoulli": BetaBernoulli(0.3, least=0.05),
     "Dirichlet-multinomial": DirichletMultinomial((0.3, 0.2, 0.5), least=0.05),

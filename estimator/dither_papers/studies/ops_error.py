@@ -1,7 +1,8 @@
-"""Foulds et al., Figure 2: the error of private posteriors of a success probability, as the data grow.
+"""Foulds et al., Figure 2: the error of private posteriors of a success probability as the data grow.
 
-The paper's part has the success probability 0.1, and the L1 error of one sample. The other part draws it from the prior
-(uniform), where a posterior must be right on average: the error of its mean, and how often its 90% interval covers.
+The paper's part has success probability 0.1 and the L1 error of one sample. The other part draws the probability from
+the uniform prior, under which a posterior must be right on average: the error of its mean, and how often its 90%
+interval covers.
 """
 
 from collections.abc import Sequence
@@ -34,7 +35,7 @@ MODEL = BetaBernoulli(0.1, least=0.05)
 SCALE = MODEL.statistics_sensitivity / EPSILON
 SIZES = (1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000)
 BATCH = 50
-"""Repeats in one run; the paper has 1,000 in all."""
+"""Repetitions per run; the paper has 1,000 in all."""
 
 SAMPLES = ("true posterior", "OPS", "Laplace", "exact", "Dither")
 POSTERIORS = ("Laplace", "exact", "Dither")
@@ -53,7 +54,7 @@ def _run(cell: Cell, rng: np.random.Generator) -> RunResult:
 
 
 def _exact(rng: np.random.Generator, counts: FloatArray, noisy: FloatArray, n: int) -> Sequence[NoisyCountPosterior]:
-    """The exact posteriors given the paper's noisy statistics, and given Dither's one count."""
+    """The exact posteriors given the paper's noisy statistics, and given Dither's single count."""
     released = draw_geometric(rng, counts[:, 0], n, EPSILON)
     noises = laplace_pair_noise(noisy, n, SCALE), geometric_noise(released, EPSILON)
     return [noisy_count_posterior(n, noise) for noise in noises]
@@ -74,7 +75,7 @@ def _one_samples(n: int, rng: np.random.Generator) -> RunResult:
 
 
 def _whole_posteriors(n: int, rng: np.random.Generator) -> RunResult:
-    """Squared errors of the means, and shares of central 90% intervals that cover."""
+    """Squared errors of the means, and the shares of central 90% intervals that cover."""
     p = rng.random(BATCH)
     ones = rng.binomial(n, p)
     counts = np.stack([ones, n - ones], axis=1).astype(np.float64)

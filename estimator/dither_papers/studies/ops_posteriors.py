@@ -23,7 +23,7 @@ __all__ = ["PAPER", "STUDIES"]
 
 PAPER = "Foulds et al."
 TRIALS, SUCCESSES = 20, 6
-"""0.3 of them, the paper's parameter."""
+"""The paper's parameter, 0.3 of the trials."""
 EPSILON = 1.0
 MODEL = BetaBernoulli(0.3, least=0.2)
 SCALE = MODEL.statistics_sensitivity / EPSILON
@@ -39,7 +39,7 @@ def _run(cell: Cell, rng: np.random.Generator) -> RunResult:
 
 
 def _densities(results: Results) -> dict[str, FloatArray]:
-    """Of θ after each release, shape (runs, POINTS), by what is made of it."""
+    """Posterior densities of θ for each release, shape (runs, POINTS), by method."""
     noisy, count = results.array("noisy", epsilon=EPSILON), results.array("count", epsilon=EPSILON)
     projected = MODEL.project(noisy, TRIALS)[:, :, np.newaxis]
     return {

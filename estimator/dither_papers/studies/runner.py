@@ -1,4 +1,4 @@
-"""Runs a study in parallel, seeded: the same results for any number of jobs, and in whatever pieces it is run."""
+"""Runs a study in parallel with seeds: the results depend neither on the number of jobs nor on interruptions."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,12 +15,12 @@ __all__ = ["RunKey", "generator_of", "key_of", "run_study"]
 RunKey = tuple[str, int]
 """`Cell.key` and the number of the run."""
 
-_WORTHWHILE = 10.0
-"""Seconds of work below which processes take longer to start than they save."""
+_PARALLEL_FROM_SECONDS = 10.0
+"""Seconds of work from which on starting processes pays off."""
 
 
 def key_of(run: Run) -> RunKey:
-    """What a run of a study is known by."""
+    """The key that identifies a run of a study."""
     return run.cell.key, run.number
 
 
@@ -37,10 +37,10 @@ def run_study(
     kept: Mapping[RunKey, RunResult] | None = None,
     finished: Callable[[Run, RunResult], None] = lambda run, result: None,
 ) -> Results:
-    """All runs of a study, `runs` of each random cell.
+    """All runs of a study, with `runs` of each random cell.
 
-    `kept`: results of an earlier call with this seed, which are not computed again. `finished` is called in this thread
-    as each new one arrives, in no particular order. `jobs`: processes, -1 for as many as there are cores.
+    `kept` are results of an earlier call with this seed, which are not recomputed. `finished` is called in this thread
+    as each new result arrives, in no particular order. `jobs` is the number of processes; -1 means one per core.
     """
     found = dict(kept or {})
     wanted = study.all_runs(runs)
@@ -54,10 +54,10 @@ def run_study(
 
 
 def _computed(study: Study, runs: Sequence[Run], seed: int, jobs: int) -> Iterator[tuple[Run, RunResult]]:
-    """The runs in any order: here for as long as all of them would not take long, then in processes."""
+    """The runs in any order: in this process while all of them would not take long, then in parallel."""
     start = time.monotonic()
     for done, run in enumerate(runs):
-        if jobs != 1 and done and (time.monotonic() - start) / done * len(runs) > _WORTHWHILE:
+        if jobs != 1 and done and (time.monotonic() - start) / done * len(runs) > _PARALLEL_FROM_SECONDS:
             tasks = (delayed(_one)(study.name, study.run, seed, rest) for rest in runs[done:])
             yield from Parallel(n_jobs=jobs, return_as="generator_unordered")(tasks)
             return

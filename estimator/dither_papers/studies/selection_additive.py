@@ -21,18 +21,17 @@ __all__ = ["STUDIES"]
 
 THETA, SIZE, BOUND = 2.0, 100, 10.0
 UPPER = 100.0
-"""The prior is flat up to here, θ being a variance of values within 10 of 0: a flat one without an end has no
-posterior."""
+"""The end of the flat prior on θ, the variance of values within 10 of 0; without an end there is no posterior."""
 EPSILONS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
 POWERS = (1, 2)
 NAMES = ("a = 1", "a = 2")
-"""Of |x| and x² in tables, whose columns have no bars."""
+"""|x| and x² in tables, whose columns cannot contain bars."""
 BATCH = 20
-"""Noisy observations of one run; each has a chain."""
+"""Noisy observations per run; each has a chain."""
 ITERATIONS = 4_000
-"""The paper has 100,000. The first quarter is left out."""
+"""The paper has 100,000. The first quarter is discarded."""
 DRAWS = 20
-"""Of Algorithm 5: the paper does not say how many."""
+"""Draws in Algorithm 5; the paper does not give its number."""
 GRID = np.linspace(UPPER / 4_000, UPPER, 4_000)
 
 

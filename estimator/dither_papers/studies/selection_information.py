@@ -26,7 +26,7 @@ PAPER = "Alparslan & Yıldırım"
 SIZE = 100
 POINTS = 60
 SHOWN = 8
-"""Values of θ in a table; the figure has all."""
+"""Values of θ in a table; the figure shows all."""
 
 
 @dataclass(frozen=True)

@@ -19,13 +19,13 @@ THETA, SIZE, BOUND, EPSILON, UPPER = 2.0, 100, 10.0, 5.0, 100.0
 PUBLISHED = {2: (44.03, 17.99), 5: (28.19, 17.10), 10: (21.11, 16.13), 20: (18.16, 15.44), 50: (15.32, 13.78)}
 PUBLISHED |= {100: (16.42, 15.86)}
 STEP = 0.25
-"""Of the random walk: the paper's is not given, and this brings MHAAR to the paper's times."""
+"""Step of the random walk: the paper does not give its own; this one brings MHAAR to the paper's times."""
 CHAINS, ITERATIONS, BURN_IN = 20, 5_000, 500
 CHAIN = {"PMMH": pseudo_marginal_chain, "MHAAR": averaged_ratio_chain}
 
 
 def _run(cell: Cell, rng: np.random.Generator) -> RunResult:
-    """One noisy observation, with chains of one law on it."""
+    """One noisy observation, with several equal chains on it."""
     scale = BOUND / (SIZE * EPSILON)
     x = np.minimum(np.abs(rng.standard_normal(SIZE)) * THETA**0.5, BOUND)
     y = np.full(CHAINS, x.mean() + rng.laplace(0.0, scale))

@@ -31,8 +31,8 @@ STATISTICS: dict[str, tuple[Callable[..., FloatArray], Callable[..., FloatArray]
 }
 PUBLISHED = {"median": 0.391, "maximum": 22.64}
 NOISES = {"as stated": 1.0, "as published": 2**-0.5}
-"""The scale of the noise that is added, of that which posteriors assume: the published program's generator took the
-scale for a standard deviation."""
+"""The ratio of the noise's scale to the one that posteriors assume: the published program's generator took the scale
+for a standard deviation."""
 STEPS = {"median": 0.6, "maximum": 4.0}
 BATCH, ITERATIONS, DRAWS = 10, 1_000, 10
 GRID = np.concatenate([np.linspace(0.05, 10, 80, endpoint=False), np.linspace(10, UPPER, 21)])
@@ -104,7 +104,7 @@ LAGS = 60
 
 
 def _run_information(cell: Cell, rng: np.random.Generator) -> RunResult:
-    """The information by Algorithm 2 at each θ, and one chain's autocorrelation."""
+    """The information by Algorithm 2 at each θ, and a chain's autocorrelation."""
     released = partial(_released, cell["statistic"])
     information = [
         monte_carlo_information(rng, sample_latents(theta, SIZE, released, BOUND), OUTER, INNER) for theta in THETAS

@@ -1,4 +1,4 @@
-"""Alparslan & Yıldırım, Figure 9: `|x|` against `x²` where every value is released by itself."""
+"""Alparslan & Yıldırım, Figure 9: `|x|` against `x²` if every value is released by itself."""
 
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ THETA, SIZE, BOUND, UPPER = 2.0, 100, 10.0, 100.0
 EPSILONS = (2.0, 5.0, 10.0, 20.0, 50.0)
 POWERS = (1, 2)
 NAMES = ("a = 1", "a = 2")
-"""Of |x| and x² in tables, whose columns have no bars."""
+"""|x| and x² in tables, whose columns cannot contain bars."""
 BATCH, ITERATIONS, DRAWS = 5, 1_000, 20
 OUTER, INNER = 200, 500
 GRID = np.geomspace(0.05, UPPER, 80)

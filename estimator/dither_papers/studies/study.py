@@ -1,4 +1,4 @@
-"""What a study is: cells, one seeded run of a cell, and the table, figure and sentence that the runs make."""
+"""The parts of a study: cells, one seeded run of a cell, and the table, figure and sentence that summarise the runs."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -17,14 +17,14 @@ __all__ = ["Cell", "Findings", "Results", "Row", "Run", "RunFunction", "RunResul
 Scalar = str | int | float
 
 RunResult = Mapping[str, Any]
-"""What a run found, by name: numbers, texts, and lists of them, as JSON has them."""
+"""What a run found, by name: numbers, texts and lists of them, as in JSON."""
 
 Row = Mapping[str, Any]
 """A row of a table: a `Scalar` by column. Numbers are unrounded; the printed table rounds them."""
 
 
 class StudyError(ValueError):
-    """There is no such study, or it cannot be run as asked."""
+    """The study does not exist or cannot be run as requested."""
 
 
 @dataclass(frozen=True)
@@ -33,14 +33,14 @@ class Cell:
 
     values: Mapping[str, Scalar]
     random: bool = True
-    """If not, one run is all that there is to see."""
+    """If false, all runs are equal and there is only one."""
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name]
 
     @property
     def key(self) -> str:
-        """The values as canonical JSON: what a stored run is known by."""
+        """The values as canonical JSON, which identifies stored runs."""
         return json.dumps(self.values, sort_keys=True)
 
 
@@ -53,39 +53,39 @@ class Run:
 
 
 RunFunction = Callable[[Cell, np.random.Generator], RunResult]
-"""One seeded run of a cell."""
+"""Computes one seeded run of a cell."""
 
 
 @dataclass(frozen=True)
 class Findings:
-    """What a study found."""
+    """The findings of a study."""
 
     rows: Sequence[Row]
-    """The table; every row has the same columns."""
+    """The table; all rows have the same columns."""
     sentence: str
-    """What the paper reported and what was seen."""
+    """What the paper reported and what was found."""
     draw: Callable[["Figure"], None]
     """Draws the paper's figure on an empty one."""
 
 
 @dataclass(frozen=True)
 class Results:
-    """Every run of every cell, in order."""
+    """All runs of all cells, in order."""
 
     by_cell: Mapping[str, Sequence[RunResult]] = field(repr=False)
-    """By `Cell.key`, as many as the cell has runs."""
+    """The results of each cell's runs, by `Cell.key`."""
 
     def of(self, **values: Scalar) -> Sequence[RunResult]:
         """The runs of the cell with exactly these values."""
         return self.by_cell[Cell(values).key]
 
     def only(self, **values: Scalar) -> RunResult:
-        """The run of a cell that has one."""
+        """The run of a cell that has only one."""
         [result] = self.of(**values)
         return result
 
     def array(self, name: str, **values: Scalar) -> FloatArray:
-        """What the runs of a cell found under a name, shape (runs, …)."""
+        """The results of a cell's runs under this name, shape (runs, …)."""
         return np.array([result[name] for result in self.of(**values)], dtype=np.float64)
 
 
@@ -93,33 +93,33 @@ class Results:
 class Study:
     """An experiment of a paper.
 
-    `run(cell, rng)` computes one run. Its generator depends on the seed, the study and the number of the run alone, so
-    that all cells can meet the same data in the same run; what it returns must be what JSON can hold.
+    `run(cell, rng)` computes one run. Its generator depends only on the seed, the study and the number of the run, so
+    that in a given run all cells can use the same data; the result must be representable in JSON.
     """
 
     name: str
     paper: str
     reproduces: str
-    """What of the paper, such as `Figure 2`, in a few words."""
+    """The part of the paper, in a few words, such as `Figure 2`."""
     runs: int
-    """Small: all of them together take seconds or minutes."""
+    """The default number of runs, small enough that all take seconds or minutes."""
     full_runs: int
-    """The paper's number."""
+    """The paper's number of runs."""
     cells: Sequence[Cell]
     run: RunFunction
     summarise: Callable[[Results], Findings]
     figure_size: tuple[float, float] = (7.0, 4.5)
-    """Inches."""
+    """Width and height in inches."""
     with_data: Callable[[str], "Study"] | None = None
-    """The same study on the data of a file, given its text, if it can take one. Raises `ValueError`."""
+    """Returns the same study on the data in the text of a file; None if it takes none. Raises `ValueError`."""
 
     larger: Sequence[Cell] = ()
-    """Cells that take too long for a first look: part of the study in full alone."""
+    """Cells that take too long for a first look; only in the full study."""
 
     def in_full(self) -> "Study":
         """The study with its larger cells."""
         return replace(self, cells=[*self.cells, *self.larger], larger=())
 
     def all_runs(self, runs: int) -> list[Run]:
-        """Every run of every cell, if those that are random have `runs` each."""
+        """All runs of all cells, with `runs` of each random one."""
         return [Run(cell, number) for number in range(runs) for cell in self.cells if cell.random or number == 0]

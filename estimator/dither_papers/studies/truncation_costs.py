@@ -1,4 +1,4 @@
-"""Yıldırım, section 3.1: what n answers cost: O(N n²) for Algorithm 2, beside Dither and online gradients."""
+"""Yıldırım, section 3.1: the cost of n answers, O(N n²) for Algorithm 2, with Dither and online gradients."""
 
 from collections.abc import Mapping, Sequence
 from time import process_time
@@ -37,7 +37,7 @@ def _cells(sizes: Mapping[str, tuple[int, ...]]) -> list[Cell]:
 
 
 def _run(cell: Cell, rng: np.random.Generator) -> RunResult:
-    """Processor time of asking, answering and learning; designs are made before."""
+    """The processor time of asking, answering and learning; designs are computed beforehand."""
     method, asked = cell["method"], setting(EPSILON)
     values = rng.normal(TRUTH[0], TRUTH[1], cell["n"])
     estimate(method, asked, rng, values[:5])

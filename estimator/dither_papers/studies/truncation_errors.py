@@ -1,8 +1,9 @@
-"""Yıldırım, Figure 2: the posterior means of many runs, of the paper's three methods and of Dither's.
+"""Yıldırım, Figure 2: posterior means over many runs of the paper's three methods and of Dither's.
 
-Also on the same people: the questions and noise of the paper with the particles of Dither (`marginal`: one likelihood),
-the noise of the published program with its intervals, and online gradients. What takes seconds is a study of its own,
-with more runs: MCMC and `SMC-nonadaptive, marginal` sample one posterior, as `SMC-adaptive` and its `marginal` do.
+On the same people there are also the paper's questions and noise with Dither's particles (`marginal`: the same
+likelihood), the published program's noise with its intervals, and online gradients. The fast methods form a study of
+their own with more runs: MCMC and `SMC-nonadaptive, marginal` sample the same posterior, as do `SMC-adaptive` and its
+`marginal`.
 """
 
 from collections.abc import Sequence
@@ -26,8 +27,8 @@ PEOPLE = 1_000
 FAST = ("SMC-adaptive, marginal", "SMC-nonadaptive, marginal", "online gradient", *DITHERS)
 METHODS = (*PAPERS, "SMC-adaptive, published noise", *FAST)
 _RESAMPLES = 2_000
-_ENOUGH = 10
-"""Runs from which on ratios of errors mean something."""
+_MIN_RUNS_FOR_RATIOS = 10
+"""The fewest runs for which ratios of errors are reported."""
 
 
 def setting(epsilon: float) -> Setting:
@@ -42,7 +43,7 @@ def _run(cell: Cell, rng: np.random.Generator) -> RunResult:
 
 
 def upper_ratio(ours: FloatArray, theirs: FloatArray) -> tuple[float, float]:
-    """The ratio of two root mean squares of errors (runs, …) on the same people, and its upper 95% bootstrap limit."""
+    """The ratio of two root mean squared errors (runs, …) on the same people, and its upper 95% bootstrap limit."""
     picks = np.random.default_rng(0).integers(len(ours), size=(_RESAMPLES, len(ours)))
     squares, others = (np.square(x).reshape(len(x), -1).sum(axis=1) for x in (ours, theirs))
     ratios = np.sqrt(squares[picks].mean(axis=1) / others[picks].mean(axis=1))
@@ -59,7 +60,7 @@ def _summarise(methods: Sequence[str], results: Results) -> Findings:
 
 
 def _row(epsilon: float, method: str, errors: dict[str, FloatArray]) -> Row:
-    """Errors, and ratios to them: of Dither's methods for each parameter, and for μ where it is the goal."""
+    """The errors of a method, and the ratios of Dither's errors to them: per parameter, and for μ with goal μ."""
     found = errors[method]
     rmse = np.sqrt((found**2).mean(axis=0))
     row: dict[str, float | str] = {
@@ -100,7 +101,7 @@ def _sentence(methods: Sequence[str], rows: Sequence[Row], runs: int) -> str:
         "Paper: SMC-adaptive is nearer to the truth than SMC-nonadaptive and MCMC, for μ and σ at every ε. Seen, root "
         f"mean squared errors of μ and σ, runs: {runs}; {seen}."
     )
-    if runs < _ENOUGH:
+    if runs < _MIN_RUNS_FOR_RATIOS:
         return f"{errors} That is too few for ratios."
     rivals = [by[epsilon, method] for epsilon in EPSILONS for method in papers]
     return (
@@ -113,7 +114,7 @@ def _sentence(methods: Sequence[str], rows: Sequence[Row], runs: int) -> str:
 
 
 def _most(rivals: Sequence[Row], name: str) -> str:
-    """The largest ratio over rivals, with where it is and its own upper limit."""
+    """The largest ratio over the rivals, where it occurs, and its upper limit."""
     row = max(rivals, key=lambda row: row[name])
     return f"{row[name]:.2f} (≤ {row[f'{name}, at most']:.2f}; {row['method']}, ε = {row['ε']:g})"
 

@@ -1,7 +1,7 @@
-"""Yıldırım, Figure 3 and Table 1: incomes that are no sample of the family, in random order, with the harmonic score.
+"""Yıldırım, Figure 3 and Table 1: incomes, which do not follow the family, in random order, with the harmonic score.
 
-The paper's incomes are not ours to ship: wages moved and stretched to their mean and standard deviation stand for them.
-`--data` takes a file. The paper does not say its ε: it is 1 here, which its spread of σ agrees with.
+We may not distribute the paper's incomes: wages shifted and scaled to their mean and standard deviation replace them.
+`--data` takes a file. The paper does not state its ε; it is 1 here, which agrees with the paper's spread of σ.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ METHODS = (
     "randomized_response",
 )
 WATCHED = ("SMC-adaptive", "SMC-nonadaptive", "randomized_response")
-"""What Figure 3 shows: the first two, and ours."""
+"""The methods that Figure 3 shows, and ours."""
 LOOKS = 50
 
 
@@ -49,7 +49,7 @@ def _run(given: FloatArray | None, cell: Cell, rng: np.random.Generator) -> RunR
 
 
 def _by_quartiles(incomes: FloatArray) -> list[float]:
-    """The mean and standard deviation of the normal law with the same quartiles: what central questions see."""
+    """The mean and standard deviation of the normal with the same quartiles, which central questions reveal."""
     low, high = np.quantile(incomes, [0.25, 0.75]).tolist()
     return [(low + high) / 2.0, (high - low) / 1.349]
 

@@ -1,7 +1,7 @@
 """Yıldırım, section 4.1: the best intervals for μ, exactly and as the paper found them.
 
-The paper's come from (7) on a grid of step 0.06, and from noise that its program draws √2 times too small while the
-score takes it for Δ/ε. Among intervals about 0, where the best one is by symmetry.
+The paper's come from (7) on a grid of step 0.06, with noise that its program draws √2 times too small while the score
+assumes Δ/ε. Only intervals about 0 are considered, where by symmetry the best one is.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["STUDIES"]
 
 NOISES = {"stated": 1.0, "published": 2.0**0.5}
-"""By what the noise's scale Δ/ε is divided."""
+"""The divisors of the noise's scale Δ/ε."""
 GRIDS = {1: 0.30, 2: 0.48, 5: 0.90, 10: 1.50}
 """The largest half width by ε; the step is the paper's."""
 STEP = 0.06
@@ -31,7 +31,7 @@ def _halves(epsilon: int) -> list[float]:
 
 
 def _run(cell: Cell, rng: np.random.Generator) -> RunResult:
-    """(7) with the paper's M = 1,000 and N = 10,000 at each interval of the grid."""
+    """(7) with the paper's M = 1,000 and N = 10,000 for each interval of the grid."""
     epsilon = cell["epsilon"]
     noise = epsilon * NOISES[cell["noise"]]
     found = [

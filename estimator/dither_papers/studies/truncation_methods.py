@@ -1,4 +1,4 @@
-"""The methods that the studies of Yıldırım 2024 compare: the paper's three, and Dither's, on the same people."""
+"""The methods that the studies of Yıldırım 2024 compare on the same people: the paper's three, and Dither's."""
 
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -28,9 +28,9 @@ PRIOR_TERMS = {
     "sigma": {"dist": "invgamma", "a": 1, "scale": 1, "of": "variance"},
 }
 PARTICLES = 1_000
-"""The paper's number, and Dither's."""
+"""The number of particles in the paper, and in Dither."""
 START = (0.0, 100.0)
-"""Where online gradients start: the prior's mean and standard deviation of μ."""
+"""The start of online gradients: the prior's mean and standard deviation of μ."""
 
 PAPERS = ("SMC-adaptive", "SMC-nonadaptive", "MCMC")
 DITHERS = ("laplace", "laplace, goal mu", "randomized_response", "randomized_response, goal mu")
@@ -38,18 +38,18 @@ DITHERS = ("laplace", "laplace, goal mu", "randomized_response", "randomized_res
 
 @dataclass(frozen=True)
 class Setting:
-    """What is asked about: a score's best interval, or the same wide interval of everyone."""
+    """What is asked: the best interval for a score, or the same wide interval for everyone."""
 
     epsilon: float
     score: str
     wide: Interval
     iterations: int = 100_000
-    """Of MHAAR, with 20 proposals each."""
+    """Iterations of MHAAR, with 20 proposals each."""
 
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """After `answers` answers: the last interval asked about, where there is one, and weighted particles of (μ, σ)."""
+    """The state after `answers` answers: the last interval, if any, and weighted particles of (μ, σ)."""
 
     answers: int
     interval: Interval | None
@@ -58,13 +58,13 @@ class Seen:
 
     @property
     def mean(self) -> tuple[float, float]:
-        """The posterior's."""
+        """The posterior means of μ and σ."""
         mu, sigma = (self.weights @ self.theta).tolist()
         return mu, sigma
 
 
 def estimate(method: str, setting: Setting, rng: np.random.Generator, values: FloatArray) -> tuple[float, float]:
-    """The method's estimates of μ and σ once all holders of `values` have answered."""
+    """The method's estimates of μ and σ after all holders of `values` have answered."""
     if method == "MCMC":
         return _mcmc(setting, rng, values)
     if method == "online gradient":
@@ -75,7 +75,7 @@ def estimate(method: str, setting: Setting, rng: np.random.Generator, values: Fl
 
 
 def follow(method: str, setting: Setting, rng: np.random.Generator, values: FloatArray, every: int) -> Iterator[Seen]:
-    """A method that learns one answer after the other, looked at after every so many."""
+    """Run a method that learns one answer at a time; yields its state after every `every` answers."""
     name, _, variant = method.partition(", ")
     if name in ("laplace", "randomized_response"):
         return _dither(setting, name, "mu" if variant == "goal mu" else "all", rng, values, every)
@@ -116,7 +116,7 @@ def _looks(asked: Iterator[tuple[Interval, Particles]], total: int, every: int) 
 
 
 def _mcmc(setting: Setting, rng: np.random.Generator, values: FloatArray) -> tuple[float, float]:
-    """From the middle of the interval and a tenth of its width, for want of anything better."""
+    """Starts at the middle of the interval with a tenth of its width, for lack of a better choice."""
     low, high = setting.wide
     y = answer(rng, values, low, high, setting.epsilon)
     answers = Answers(y, np.full_like(y, low), np.full_like(y, high), setting.epsilon)
@@ -128,7 +128,7 @@ def _mcmc(setting: Setting, rng: np.random.Generator, values: FloatArray) -> tup
 def _dither(
     setting: Setting, mechanism: str, goal: str, rng: np.random.Generator, values: FloatArray, every: int
 ) -> Iterator[Seen]:
-    """Policy `adaptive`, answers drawn from the exact channel by inversion."""
+    """The policy `adaptive`, with answers drawn from the exact channel by inversion."""
     fields = {"family": "normal", "epsilon": f"{setting.epsilon:g}", "prior": PRIOR_TERMS, "particles": PARTICLES}
     learner = Learner(
         Specification.from_json(fields | {"mechanism": mechanism, "goal": goal}), int(rng.integers(2**62))

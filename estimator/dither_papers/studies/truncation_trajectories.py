@@ -1,4 +1,4 @@
-"""Yıldırım, Figure 1: how particles close in on the truth in one run, with adaptive and with constant intervals."""
+"""Yıldırım, Figure 1: how particles approach the truth in one run, with adaptive and with constant intervals."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -18,15 +18,15 @@ __all__ = ["STUDIES", "draw_trajectory", "watch"]
 
 METHODS = ("SMC-adaptive", "SMC-nonadaptive", "randomized_response")
 EVERY = 20
-"""The paper's, also of what is drawn."""
+"""Answers between two looks, as in the paper and its figure."""
 SHOWN = 12
-"""Particles in the picture at each time."""
+"""Particles drawn at each time."""
 
 
 def watch(
     method: str, asked: Setting, rng: np.random.Generator, values: FloatArray, every: int
 ) -> dict[str, list[Any]]:
-    """What a picture of one run needs, to five digits: times, means, standard deviations, particles, intervals."""
+    """The data of a figure of one run, to five digits: times, means, standard deviations, particles, intervals."""
     looks = [_look(rng, seen) for seen in follow(method, asked, rng, values, every)]
     return {name: [look[name] for look in looks] for name in looks[0]}
 
@@ -59,7 +59,7 @@ def _summarise(results: Results) -> Findings:
 
 
 def _row(results: Results, epsilon: float, method: str) -> Row:
-    """Of the first run, or the mean of several."""
+    """The results of the first run, or their mean over several."""
     means = results.array("mean", epsilon=epsilon, method=method)
     sds = results.array("sd", epsilon=epsilon, method=method)
     row: dict[str, float | str] = {"ε": epsilon, "method": method}
@@ -96,7 +96,7 @@ def _draw(figure: "Figure", results: Results) -> None:
 
 
 def draw_trajectory(axes: "Axes", run: RunResult, parameter: int, truth: float) -> None:
-    """Particles, posterior mean and truth of a parameter; for μ also the intervals. What is late is in sight."""
+    """Plot particles, posterior mean and truth of a parameter, and intervals for μ, scaled to the second half."""
     times, particles = np.array(run["answers"]), np.array(run["particles"])[:, :, parameter]
     axes.plot(np.repeat(times, particles.shape[1]), particles.ravel(), ".", color="tab:blue", markersize=1)
     axes.plot(times, np.array(run["mean"])[:, parameter], color="tab:red", linewidth=0.8)

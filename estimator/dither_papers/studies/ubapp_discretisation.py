@@ -1,4 +1,4 @@
-"""Lakshminarayanan & Rojas, section 5.5: what the grid for θ costs UBaPP, beside the exact reduction."""
+"""Lakshminarayanan & Rojas, section 5.5: what the grid for θ costs UBaPP, compared with the exact reduction."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ POINTS = (4, 5, 6, 8, 10, 11, 15, 20, 30, 50, 100, 500, 5_000)
 
 
 def _run(cell: Cell, rng: np.random.Generator) -> RunResult:
-    """The estimator of the programme (11) on a grid: its error under the grid's prior, and under the uniform one."""
+    """The estimator that solves (11) on a grid: its error under the grid's prior and under the uniform one."""
     solution = on_grid(cell["points"], TRIALS, cell["epsilon"])
     exact = squared_problem(solution.actions, count_moments(TRIALS), chain(TRIALS + 1))
     return {
@@ -60,7 +60,7 @@ def _summarise(results: Results) -> Findings:
 
 
 def _behind(rows: Sequence[Row]) -> Any:
-    """The largest grid with which UBaPP is behind LBaPP at ε = 5."""
+    """The largest grid with which UBaPP is worse than LBaPP at ε = 5."""
     return max(row["points"] for row in rows if row["ε"] == 5 and row["UBaPP, θ uniform"] > row["LBaPP, exact"])
 
 

@@ -14,9 +14,9 @@ __all__ = ["STUDIES"]
 
 TRIALS = 10
 POINTS = 51
-"""Of the grid for θ: as many as a picture shows."""
+"""Points of the grid for θ: as many as a figure can show."""
 EPSILONS = (0.001, 0.5, 2.0, 20.0)
-"""From privacy that lets nothing through to none; the paper does not say which four it has."""
+"""From complete privacy to none; the paper does not give its four values."""
 
 
 def _run(cell: Cell, rng: np.random.Generator) -> RunResult:

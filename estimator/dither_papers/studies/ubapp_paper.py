@@ -1,4 +1,4 @@
-"""What the studies of Lakshminarayanan & Rojas share: their Bernoulli example, on a grid and certified."""
+"""Shared by the studies of Lakshminarayanan & Rojas: their Bernoulli example, on a grid and with a certificate."""
 
 import numpy as np
 
@@ -24,7 +24,7 @@ GRID = 5_000
 
 
 def grid_moments(points: int, trials: int) -> Moments:
-    """Of the paper's prior: equally likely points, equally spaced from 0 to 1."""
+    """The moments of the paper's prior: equally likely points, equally spaced from 0 to 1."""
     theta = np.linspace(0.0, 1.0, points)
     return moments_of(theta, binomial_likelihood(trials, theta), np.full(points, 1.0 / points))
 
@@ -40,7 +40,7 @@ def on_grid(points: int, trials: int, epsilon: float) -> Ubapp:
 
 
 def certified(trials: int, epsilon: float) -> float:
-    """What the mean squared error of no ε-private estimator goes below, θ uniform on [0, 1]."""
+    """A lower bound on the mean squared error of every ε-private estimator, for θ uniform on [0, 1]."""
     moments = count_moments(trials)
     means, _ = geometric_estimator(moments, epsilon)
     prices = solve_at_once(squared_problem(means, moments, chain(trials + 1)), epsilon).prices

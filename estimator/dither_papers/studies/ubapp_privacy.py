@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 __all__ = ["STUDIES"]
 
 TRIALS = 10
-"""The paper does not say how many there are in its figures."""
+"""The paper does not say how many trials its figures have."""
 DRAWS = 1_000
-"""Of Algorithm 2 in one run; the paper takes 5,000 in all."""
+"""Draws of Algorithm 2 per run; the paper takes 5,000 in all."""
 
 
 def _cells(epsilons: Sequence[float]) -> list[Cell]:

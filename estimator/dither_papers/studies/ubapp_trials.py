@@ -20,7 +20,7 @@ __all__ = ["STUDIES"]
 
 TRIALS = (2, 5, 10, 20, 30, 40, 50)
 DRAWS = 1_000
-"""Of Algorithm 2 in one run; the paper takes 5,000 in all."""
+"""Draws of Algorithm 2 per run; the paper takes 5,000 in all."""
 
 
 def _cells() -> list[Cell]:

@@ -1,7 +1,7 @@
-"""Foulds et al., Figures 4 and 5: what the states of the Iraq model emit, by private hidden Markov models at ε = 5.
+"""Foulds et al., Figures 4 and 5: emissions of the states of the Iraq model, by private hidden Markov models at ε = 5.
 
-The records are synthetic, so what is found can be compared with what is true. `--data` takes a file; what is found
-without privacy stands for the truth there.
+The records are synthetic, so the results can be compared with the truth. `--data` takes a file, for which the results
+without privacy replace the truth.
 """
 
 import csv
@@ -32,20 +32,20 @@ FEATURES = ("type", "category", "friendly harm", "civilian harm", "enemy harm")
 
 @dataclass(frozen=True)
 class _Source:
-    """Where the records are from."""
+    """The source of the records."""
 
     data: str
     features: Sequence[str]
     sizes: Sequence[int]
     given: Records | None = None
-    """Those of a file; synthetic ones, anew in each run, if None."""
+    """The records of a file; None for synthetic ones, new in each run."""
 
     def cell(self, method: str) -> dict[str, str | int]:
         """The values of a method's cell."""
         return {"data": self.data, "states": IRAQ.states, "method": method}
 
     def parts(self) -> list[tuple[str, int, int]]:
-        """Each feature's name, and where its outcomes start and end."""
+        """Each feature's name, and the start and end of its outcomes."""
         ends = np.cumsum(self.sizes).tolist()
         return [(name, end - size, end) for name, size, end in zip(self.features, self.sizes, ends, strict=True)]
 
@@ -75,7 +75,7 @@ def _summarise(source: _Source, results: Results) -> Findings:
 
 
 def _as_in_the_first(true: FloatArray) -> npt.NDArray[np.int64]:
-    """Which state of each run is which of the first run's, shape (runs, K, 1): chains number them as they like."""
+    """Match the states of each run to the first run's, shape (runs, K, 1): chains number them arbitrarily."""
     apart = np.abs(true[0][:, np.newaxis] - true[:, np.newaxis]).sum(axis=3)
     return np.array([linear_sum_assignment(run)[1] for run in apart], dtype=np.int64)[:, :, np.newaxis]
 
@@ -130,7 +130,7 @@ def _study(source: _Source, with_data: bool) -> Study:
 
 
 def _on_file(text: str) -> Study:
-    """The same with the records of a file, and with the two states of the paper's Iraq model."""
+    """The same study on the records of a file, with the two states of the paper's Iraq model."""
     records = parse_records(text)
     header = next(csv.reader(io.StringIO(text)))
     features = [name for name in header if name not in ("region", "time")]

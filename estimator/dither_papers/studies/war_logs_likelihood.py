@@ -1,6 +1,7 @@
 """Foulds et al., Figure 6: held-out log-likelihood of private naive Bayes and hidden Markov models, at each ε.
 
-The records are synthetic, with the shape of the paper's: the war logs are not ours to ship. `--data` takes a file.
+The records are synthetic, with the dimensions of the paper's: we may not distribute the war logs. `--data` takes a
+file.
 """
 
 from collections.abc import Sequence
@@ -43,7 +44,7 @@ def _cells(panels: Panels) -> list[Cell]:
 
 
 def _run(given: Records | None, cell: Cell, rng: np.random.Generator) -> RunResult:
-    """One split: the same records and the same split for every cell of a data set."""
+    """One split: in a given run all cells of a data set have the same records and the same split."""
     records = given or synthetic(rng, SHAPES[cell["data"]])[0]
     held_out = rng.random(records.counts.shape[:2]) < HELD_OUT
     if cell["model"] == "naive Bayes":
@@ -57,7 +58,7 @@ def _run(given: Records | None, cell: Cell, rng: np.random.Generator) -> RunResu
 def _draws(
     cell: Cell, rng: np.random.Generator, records: Records, n_states: int, held_out: npt.NDArray[np.bool_] | None
 ) -> Sequence[Draw]:
-    """Those after the burn-in, or of OPS the last one, which is all that its ε pays for."""
+    """The draws after the burn-in; for OPS only the last one, to which its ε applies."""
     multiplier = MULTIPLIERS.get(cell["method"])
     truncation = None if multiplier is None else Truncation(multiplier, cell["epsilon"])
     seen = records.noisy(rng, cell["epsilon"]) if cell["method"] == "Laplace" else records
@@ -130,7 +131,7 @@ def _study(panels: Panels, given: Records | None, with_data: bool) -> Study:
 
 
 def _on_file(text: str) -> Study:
-    """The same with the records of a file."""
+    """The same study on the records of a file."""
     records, name = parse_records(text), digest(text)
     return _study([("naive Bayes", name), ("HMM", name)], records, with_data=False)
 

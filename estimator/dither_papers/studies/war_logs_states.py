@@ -1,6 +1,6 @@
-"""Foulds et al., Figures 3 and 7: latent states that private hidden Markov models find, at ε = 5.
+"""Foulds et al., Figures 3 and 7: latent states found by private hidden Markov models at ε = 5.
 
-The records are synthetic, so what is found can be compared with what is true. `--data` takes a file.
+The records are synthetic, so the results can be compared with the truth. `--data` takes a file.
 """
 
 from collections.abc import Sequence
@@ -34,11 +34,11 @@ ITERATIONS, BURN_IN = 200, 100
 
 
 def fit(given: Records | None, cell: Cell, rng: np.random.Generator) -> RunResult:
-    """One run: states and emissions by the cell's method, named as the true ones, and how far they are from these."""
+    """One run: states and emissions by the cell's method, matched to the true ones, and their distance from these."""
     n_states = cell["states"]
     if given is None:
         records, states, emissions = synthetic(rng, SHAPES[cell["data"]])
-    else:  # nobody knows the truth: what is found without privacy stands for it
+    else:  # nobody knows the truth: the result without privacy replaces it
         records, last = given, list(gibbs(rng, given, n_states, ITERATIONS))[-1]
         states, emissions = last.states, last.emissions
     truncation = Truncation(MULTIPLIER, EPSILON) if cell["method"].startswith("OPS") else None
@@ -61,7 +61,7 @@ def fit(given: Records | None, cell: Cell, rng: np.random.Generator) -> RunResul
 
 
 def _matched(found: npt.NDArray[np.int64], states: npt.NDArray[np.int64], n_states: int) -> npt.NDArray[np.int64]:
-    """Which true state each found one is, so that as many as possible agree; a permutation."""
+    """The true state that each found one is matched to, a permutation that maximises agreement."""
     agree: FloatArray = np.zeros((n_states, n_states))
     np.add.at(agree, (found, states), 1.0)
     return np.asarray(linear_sum_assignment(-agree)[1])
@@ -132,7 +132,7 @@ def _study(data_sets: DataSets, given: Records | None, with_data: bool) -> Study
 
 
 def _on_file(text: str) -> Study:
-    """The same with the records of a file, and with the two and three states of the paper."""
+    """The same study on the records of a file, with the paper's two and three states."""
     return _study([(digest(text), states) for states in (2, 3)], parse_records(text), with_data=False)
 
 

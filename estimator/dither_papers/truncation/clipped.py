@@ -1,13 +1,15 @@
-"""The law of an answer: a normal value, clipped to an interval, plus Laplace noise (Yıldırım 2024, (2), (10), (12)).
+"""The distribution of an answer: a clipped normal value plus Laplace noise (Yıldırım 2024, (2), (10), (12)).
 
-With `l ≤ u ≤ r` the answer clipped to the interval, b = (r - l)/ε the noise's scale and d its distance to the interval,
+With `l ≤ u ≤ r` the answer clipped to the interval, b = (r - l)/ε the noise's scale and d the answer's distance from
+the interval,
 
     p(y | μ, σ) = exp(-d/b) G(u) / (2b),
     G(u) = Φ(a) exp(-(u-l)/b) + J(l, u) + J(u, r) + (1 - Φ(c)) exp(-(r-u)/b),
 
-where a, c are the standardised ends and J the integral of the normal density times `exp(-|x-u|/b)`. In standard units,
-with k = σ/b, all of it comes from one function, `H(x) = ∫_{-∞}^x φ(z) exp(-k(x-z)) dz = φ(x) √(π/2) erfcx((k-x)/√2)`.
-As k (c - a) = ε and G ≥ exp(-ε), nothing overflows or cancels, however narrow or wide the interval.
+where a, c are the standardised ends and J is the integral of the normal density times `exp(-|x-u|/b)`. In standard
+units, with k = σ/b, everything follows from one function,
+`H(x) = ∫_{-∞}^x φ(z) exp(-k(x-z)) dz = φ(x) √(π/2) erfcx((k-x)/√2)`. Because k (c - a) = ε and G ≥ exp(-ε), nothing
+overflows or cancels, however narrow or wide the interval.
 """
 
 from dataclasses import dataclass
@@ -23,14 +25,14 @@ from dither_estimator.families import FloatArray
 __all__ = ["Answers", "Interval", "answer", "log_density", "scores"]
 
 Interval = tuple[float, float]
-"""`l < r`, in the values' units, or a and b of (11) in standard ones."""
+"""`l < r` in the values' units, or a and b of (11) in standard units."""
 
-_MOST_EPSILON = 500.0
+_MAX_EPSILON = 500.0
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """Answers `y` to the questions `[low, high]`, each shape (n,), all at ε."""
+    """Answers `y` to the questions `[low, high]`, each of shape (n,), all at the same ε."""
 
     y: FloatArray
     low: FloatArray
@@ -38,10 +40,10 @@ class Answers:
     epsilon: float
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.epsilon <= _MOST_EPSILON:
-            raise ValueError(f"epsilon must be above 0 and at most {_MOST_EPSILON:g}")
+        if not 0.0 < self.epsilon <= _MAX_EPSILON:
+            raise ValueError(f"epsilon must be above 0 and at most {_MAX_EPSILON:g}")
         if not (self.y.shape == self.low.shape == self.high.shape and self.y.ndim == 1):
-            raise ValueError("answers and both ends of their intervals must be as many")
+            raise ValueError("there must be as many lower and upper ends of intervals as answers")
         if not (self.low < self.high).all():
             raise ValueError("every interval's low end must be below its high end")
 
@@ -55,11 +57,11 @@ class Answers:
 
     @classmethod
     def none(cls, epsilon: float) -> "Answers":
-        """No answer yet."""
+        """The state before the first answer."""
         return cls(np.empty(0), np.empty(0), np.empty(0), epsilon)
 
     def and_one(self, y: float, interval: Interval) -> "Answers":
-        """These, and one more."""
+        """These answers and one more."""
         low, high = interval
         return Answers(np.append(self.y, y), np.append(self.low, low), np.append(self.high, high), self.epsilon)
 
@@ -81,7 +83,7 @@ def log_density(theta: FloatArray, answers: Answers) -> FloatArray:
 
 
 def scores(theta: FloatArray, answers: Answers) -> FloatArray:
-    """`∂ log p(y_t | θ_i) / ∂(μ, σ)`, exactly, shape (n_particles, n_answers, 2). Algorithm 5 approximates this."""
+    """`∂ log p(y_t | θ_i) / ∂(μ, σ)`, exact, shape (n_particles, n_answers, 2). Algorithm 5 approximates it."""
     parts = _Parts.of(theta, answers)
     by_mean, by_spread = parts.slopes()
     sigma, total = theta[:, 1:2], parts.total()
@@ -90,7 +92,7 @@ def scores(theta: FloatArray, answers: Answers) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """G and its derivatives in standard units; every array has the shape (n_particles, n_answers)."""
+    """G and its derivatives in standard units; all arrays have shape (n_particles, n_answers)."""
 
     a: FloatArray
     u: FloatArray
@@ -120,7 +122,7 @@ class _Parts:
         return ndtr(self.a) * self.left + below + above + ndtr(-self.c) * self.right
 
     def slopes(self) -> tuple[FloatArray, FloatArray]:
-        """`σ ∂G/∂μ` and `σ ∂G/∂σ`: k times the integrals of φ and of zφ, below u less above u."""
+        """`σ ∂G/∂μ` and `σ ∂G/∂σ`: k times the integrals of φ and zφ, from below u minus from above u."""
         below, above = self.inside
         first_below = self.k * below + _normal(self.a) * self.left - _normal(self.u)
         first_above = self.k * above + _normal(self.c) * self.right - _normal(self.u)
@@ -128,7 +130,7 @@ class _Parts:
 
     @cached_property
     def inside(self) -> tuple[FloatArray, FloatArray]:
-        """J below u and above it."""
+        """J below u and J above u."""
         below = _tilted(self.u, self.k) - self.left * _tilted(self.a, self.k)
         above = _tilted(-self.u, self.k) - self.right * _tilted(-self.c, self.k)
         return np.maximum(below, 0.0), np.maximum(above, 0.0)
@@ -139,7 +141,7 @@ def _normal(z: FloatArray) -> FloatArray:
 
 
 def _tilted(x: FloatArray, k: FloatArray) -> FloatArray:
-    """H(x); where erfcx would overflow, the integral over the whole line less that above x."""
+    """H(x); where erfcx would overflow, the integral over the whole line minus that above x."""
     gap = k - x
     tail = 0.5 * np.exp(-0.5 * x**2) * _scaled_tail(np.abs(gap) / np.sqrt(2.0))
     far = gap < 0.0
@@ -149,12 +151,12 @@ def _tilted(x: FloatArray, k: FloatArray) -> FloatArray:
 
 
 _MIDDLE = 3.75
-_FEW = 1_000
-"""Values for which a polynomial's passes take as long as SciPy's function."""
+_POLYNOMIAL_FROM = 1_000
+"""The number of values at which evaluating the polynomial takes as long as SciPy's function."""
 
 
 def _coefficients(degree: int) -> list[float]:
-    """Of `(1 + 2x) erfcx(x)` in powers of `(x - _MIDDLE) / (x + _MIDDLE)`, highest first."""
+    """The coefficients of `(1 + 2x) erfcx(x)` in powers of `(x - _MIDDLE) / (x + _MIDDLE)`, highest first."""
     t = chebyshev.chebpts1(degree + 1)
     x = _MIDDLE * (1.0 + t) / (1.0 - t)
     powers = chebyshev.cheb2poly(chebyshev.chebfit(t, (1.0 + 2.0 * x) * erfcx(x), degree))
@@ -165,11 +167,11 @@ _FIRST, *_REST = _coefficients(20)
 
 
 def _scaled_tail(x: FloatArray) -> FloatArray:
-    """erfcx for x ≥ 0; of many values by the approximation of Shepherd & Laframboise 1981, to a relative 4e-15.
+    """erfcx for x ≥ 0; for many values by the approximation of Shepherd & Laframboise 1981, to a relative 4e-15.
 
-    SciPy's takes twice as long.
+    SciPy's function takes twice as long.
     """
-    if x.size <= _FEW:
+    if x.size <= _POLYNOMIAL_FROM:
         return np.asarray(erfcx(x))
     t = (x - _MIDDLE) / (x + _MIDDLE)
     value = np.full_like(t, _FIRST)

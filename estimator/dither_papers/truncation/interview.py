@@ -1,4 +1,4 @@
-"""Algorithms 1 and 3: respondents come one by one, each is asked about an interval that the particles choose."""
+"""Algorithms 1 and 3: respondents come one by one, and the particles choose an interval for each."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, TypeVar
@@ -12,7 +12,7 @@ __all__ = ["Ask", "Particles", "interview", "posterior_mean", "same", "thompson"
 
 
 class Particles(Protocol):
-    """Weighted particles of (μ, σ), whatever else they hold."""
+    """Weighted particles of (μ, σ), possibly with other state."""
 
     @property
     def theta(self) -> FloatArray: ...
@@ -27,7 +27,7 @@ class Particles(Protocol):
 State = TypeVar("State", bound=Particles)
 
 Ask = Callable[[np.random.Generator, Particles], Interval]
-"""H of (4): the next interval given the particles."""
+"""H of (4): chooses the next interval given the particles."""
 
 
 def interview(
@@ -38,9 +38,9 @@ def interview(
     values: FloatArray,
     noise_epsilon: float | None = None,
 ) -> Iterator[tuple[Interval, State]]:
-    """Asks the holders of `values` in turn: each one's interval, and the particles after the answer.
+    """Ask the holders of `values` in turn; yields each one's interval and the particles after the answer.
 
-    The noise has the scale Δ/noise_epsilon, or Δ/ε as the model says.
+    The noise has scale Δ/noise_epsilon, by default Δ/ε as in the model.
     """
     for value in values.tolist():
         interval = ask(rng, state)
@@ -66,6 +66,6 @@ def same(interval: Interval) -> Ask:
 
 
 def posterior_mean(particles: Particles) -> tuple[float, float]:
-    """Of μ and of σ."""
+    """The posterior means of μ and σ."""
     mu, sigma = (particles.weights @ particles.theta).tolist()
     return mu, sigma

@@ -1,7 +1,7 @@
-"""Algorithm 2: sequential Monte Carlo for θ and every latent value, (5), with rejuvenation by Algorithm 4.
+"""Algorithm 2: sequential Monte Carlo for θ and all latent values, (5), with rejuvenation by Algorithm 4.
 
-A particle is μ, σ and a value for each respondent so far. Every answer costs a resampling and one update of every value
-of every particle: O(N n²) for n answers. Particles are worked off in blocks that fit a processor's cache.
+A particle consists of μ, σ and a value for each respondent so far. Every answer costs a resampling and one update of
+every value of every particle: O(N n²) for n answers. Particles are processed in blocks that fit a processor's cache.
 """
 
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ from dither_papers.truncation.prior import NormalPrior
 
 __all__ = ["Degenerate", "LatentParticles", "Rejuvenation", "init", "log_target", "rejuvenate", "step"]
 
-_BLOCK = 1 << 15
-"""Latent values in a block."""
-_SCALE = 2.4 / np.sqrt(2.0)
-"""Of the random walk on θ, in standard deviations of its conditional."""
+_BLOCK_SIZE = 1 << 15
+"""The number of latent values in a block."""
+_WALK_SCALE = 2.4 / np.sqrt(2.0)
+"""Scale of the random walk on θ, in standard deviations of its conditional."""
 
 
 class Degenerate(FloatingPointError):
@@ -30,9 +30,9 @@ class Degenerate(FloatingPointError):
 class Rejuvenation:
     """The MCMC move of Algorithm 2: a Metropolis-Hastings update of the latent values, then one of θ.
 
-    `theta`: `"gibbs"` draws μ, then σ, from their conditionals, which section 3.1 suggests where they are tractable;
-    `"metropolis"` is Algorithm 4 as printed, with a random walk on (μ, log σ). `subset`: how many of each particle's
-    values are updated, drawn at random, the paper's way to save time; None for all of them.
+    With `theta="gibbs"`, μ and then σ are drawn from their conditionals, which section 3.1 suggests if they are
+    tractable; `"metropolis"` is Algorithm 4 as printed, with a random walk on (μ, log σ). `subset` is the number of
+    randomly chosen values of each particle that are updated, the paper's way to save time; None for all.
     """
 
     theta: Literal["gibbs", "metropolis"] = "gibbs"
@@ -44,23 +44,23 @@ class LatentParticles:
     """Weighted particles `(θ, x_{1:t})` that represent (5)."""
 
     mu: FloatArray
-    """Shape (n,)."""
+    """μ of each particle, shape (n,)."""
     sigma: FloatArray
-    """Shape (n,)."""
+    """σ of each particle, shape (n,)."""
     latents: FloatArray
-    """Shape (n, t)."""
+    """The latent values of each particle, shape (n, t)."""
     log_weights: FloatArray
-    """Normalised, shape (n,)."""
+    """Normalised log-weights, shape (n,)."""
     answers: Answers
 
     @property
     def theta(self) -> FloatArray:
-        """Shape (n, 2)."""
+        """(μ, σ), shape (n, 2)."""
         return np.column_stack([self.mu, self.sigma])
 
     @property
     def weights(self) -> FloatArray:
-        """Normalised, shape (n,)."""
+        """Normalised weights, shape (n,)."""
         return np.exp(self.log_weights)
 
 
@@ -101,11 +101,11 @@ def rejuvenate(
     picked: npt.NDArray[np.intp],
     rejuvenation: Rejuvenation,
 ) -> LatentParticles:
-    """Particles `picked` (n,), each after a move that leaves (5) invariant; a last column of latents is left empty."""
+    """The particles `picked` (n,) after a move that leaves (5) invariant, with an empty last column of latents."""
     mu, sigma, answers = state.mu[picked].copy(), state.sigma[picked].copy(), state.answers
     size, t = len(mu), len(answers)
     latents = np.empty((size, t + 1))
-    rows = max(1, _BLOCK // (t + 1))
+    rows = max(1, _BLOCK_SIZE // (t + 1))
     for start in range(0, size, rows):
         block = slice(start, start + rows)
         values = state.latents[picked[block]]
@@ -131,7 +131,7 @@ def _update_values(
     answers: Answers,
     subset: int | None,
 ) -> None:
-    """Metropolis-Hastings of every value, in place, with `q(x'|x) = p_θ(x')`: the ratio is that of the noise alone."""
+    """Metropolis-Hastings update of all values in place, with `q(x'|x) = p_θ(x')`: the ratio is that of the noise."""
     t = values.shape[1]
     if subset is not None and subset < t:
         columns = rng.choice(t, subset, replace=False)
@@ -152,7 +152,7 @@ def _update_values(
 
 
 def _distance(values: FloatArray, answers: Answers) -> FloatArray:
-    """Of each value's clipped version from its answer."""
+    """The distance of each value's clipped version from its answer."""
     distance = np.maximum(values, answers.low)
     np.minimum(distance, answers.high, out=distance)
     distance -= answers.y
@@ -175,10 +175,10 @@ def _metropolis(
 ) -> tuple[FloatArray, FloatArray]:
     t = max(1, values.shape[1])
     log_sigma = np.log(sigma)
-    width = _SCALE * sigma / np.sqrt(t)
+    width = _WALK_SCALE * sigma / np.sqrt(t)
     new_mu = mu + width * rng.standard_normal(len(mu))
-    new_log = log_sigma + _SCALE / np.sqrt(2.0 * t) * rng.standard_normal(len(mu))
-    back = _SCALE * np.exp(new_log) / np.sqrt(t)
+    new_log = log_sigma + _WALK_SCALE / np.sqrt(2.0 * t) * rng.standard_normal(len(mu))
+    back = _WALK_SCALE * np.exp(new_log) / np.sqrt(t)
     ratio = log_target(prior, new_mu, new_log, values) - log_target(prior, mu, log_sigma, values)
     ratio += np.log(width / back) + 0.5 * (new_mu - mu) ** 2 * (1.0 / width**2 - 1.0 / back**2)
     accept = -rng.standard_exponential(len(mu)) < ratio

@@ -1,7 +1,7 @@
 """Dither's particle system on the paper's answers: iterated batch importance sampling on θ alone.
 
-An answer's density is known in closed form (`clipped.py`), so there is no latent value to sample: the target is the
-marginal of (5), and particles move when half of the effective sample size is gone, as in
+The density of an answer is known in closed form (`clipped`), so there are no latent values to sample: the target is the
+marginal of (5). Particles move when the effective sample size has fallen to half, as in
 `dither_estimator.particles.system`.
 """
 
@@ -17,11 +17,11 @@ from dither_papers.truncation.prior import NormalPrior
 
 __all__ = ["MarginalParticles", "init", "step"]
 
-_KEEP = 0.5
-_STATES = 8
-"""States that each chain of a move gives."""
-_BLOCK = 1 << 13
-"""Densities in a block that fits a processor's cache."""
+_MIN_ESS_SHARE = 0.5
+_STATES_PER_CHAIN = 8
+"""The number of states that each chain of a move contributes."""
+_BLOCK_SIZE = 1 << 13
+"""The number of densities in a block, which fits a processor's cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,17 +31,17 @@ class MarginalParticles:
     coordinates: FloatArray
     """μ and log σ, shape (n, 2)."""
     log_weights: FloatArray
-    """Normalised, shape (n,)."""
+    """Normalised log-weights, shape (n,)."""
     answers: Answers
 
     @property
     def theta(self) -> FloatArray:
-        """Shape (n, 2)."""
+        """(μ, σ), shape (n, 2)."""
         return np.column_stack([self.coordinates[:, 0], np.exp(self.coordinates[:, 1])])
 
     @property
     def weights(self) -> FloatArray:
-        """Normalised, shape (n,)."""
+        """Normalised weights, shape (n,)."""
         return np.exp(self.log_weights)
 
 
@@ -62,7 +62,7 @@ def step(
     log_weights -= np.log(np.exp(log_weights).sum())
     answers = state.answers.and_one(y, interval)
     weighted = MarginalParticles(state.coordinates, log_weights, answers)
-    if effective_sample_size(log_weights) >= _KEEP * len(log_weights):
+    if effective_sample_size(log_weights) >= _MIN_ESS_SHARE * len(log_weights):
         return weighted
     return _moved(rng, prior, weighted)
 
@@ -70,7 +70,7 @@ def step(
 def _moved(rng: np.random.Generator, prior: NormalPrior, state: MarginalParticles) -> MarginalParticles:
     size = len(state.log_weights)
     proposal = Proposal.fit(state.coordinates, state.weights)
-    starts = state.coordinates[systematic_resample(rng, state.weights, max(1, size // _STATES))]
+    starts = state.coordinates[systematic_resample(rng, state.weights, max(1, size // _STATES_PER_CHAIN))]
 
     def log_target(coordinates: FloatArray) -> FloatArray:
         return prior.log_density(*coordinates.T) + _log_likelihood(coordinates, state.answers)
@@ -81,5 +81,5 @@ def _moved(rng: np.random.Generator, prior: NormalPrior, state: MarginalParticle
 
 def _log_likelihood(coordinates: FloatArray, answers: Answers) -> FloatArray:
     theta = np.column_stack([coordinates[:, 0], np.exp(coordinates[:, 1])])
-    rows = max(1, _BLOCK // len(answers))
+    rows = max(1, _BLOCK_SIZE // len(answers))
     return np.concatenate([log_density(theta[i : i + rows], answers).sum(axis=1) for i in range(0, len(theta), rows)])

@@ -17,7 +17,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Creates the first schema; times are whole milliseconds since 1970-01-01 UTC."""
+    """Create the first schema; times are integer milliseconds since 1970-01-01 UTC."""
     _collections()
     _queries()
     _answers()
@@ -28,7 +28,7 @@ def upgrade() -> None:
 
 
 def _create(name: str, *elements: Any, **options: Any) -> None:
-    """Creates a table, and comments on its constraints where a database keeps such comments."""
+    """Create a table, with comments on its constraints where the database supports them."""
     table = op.create_table(name, *elements, **options)
     if op.get_bind().dialect.supports_constraint_comments:
         for constraint in table.constraints:

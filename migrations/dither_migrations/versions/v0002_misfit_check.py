@@ -1,4 +1,4 @@
-"""What a query was asked for, so that check answers are counted apart; the looks of the misfit check.
+"""The purpose of queries, so that check answers are counted separately; the looks of the goodness-of-fit check.
 
 Revision ID: 0002
 Revises: 0001
@@ -15,7 +15,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Every answer so far was for learning."""
+    """Mark all existing queries as asked for learning."""
     _purpose()
     _misfit_looks()
 
@@ -30,7 +30,7 @@ def _purpose() -> None:
         sa.PrimaryKeyConstraint("number", name="queries_number_is_the_key"),
         sa.UniqueConstraint("id", name="queries_id_is_unique"),
     )
-    # SQLite cannot drop a constraint: there the table is written anew, rows and numbers as they were.
+    # SQLite cannot drop a constraint: there the table is rebuilt, keeping rows and numbers.
     with op.batch_alter_table("queries", copy_from=before) as queries:
         queries.add_column(
             sa.Column("purpose", sa.Text, nullable=False, server_default="training", comment="training, or check")

@@ -1,4 +1,4 @@
-"""Several processes on one database: their slots, who runs which particle system, what it publishes, ticket keys.
+"""Several processes on one database: their slots, leases of particle systems, publications, and ticket keys.
 
 Revision ID: 0003
 Revises: 0002
@@ -18,7 +18,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Every collection gets a lease that nobody holds; the key that signed tickets so far goes on as the first."""
+    """Give every collection a lease without holder; the key that has signed tickets so far becomes the first key."""
     _replicas()
     _leases()
     _publications()
@@ -26,7 +26,7 @@ def upgrade() -> None:
 
 
 def _create(name: str, *elements: Any, **options: Any) -> sa.Table:
-    """Creates a table, and comments on its constraints where a database keeps such comments."""
+    """Create a table, with comments on its constraints where the database supports them."""
     table = op.create_table(name, *elements, **options)
     if op.get_bind().dialect.supports_constraint_comments:
         for constraint in table.constraints:

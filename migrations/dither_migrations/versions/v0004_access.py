@@ -1,4 +1,4 @@
-"""The collections that a token is for; invitations.
+"""The collections to which a token is limited; invitations.
 
 Revision ID: 0004
 Revises: 0003
@@ -15,7 +15,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Every token so far is for every collection, and nobody was invited."""
+    """Existing tokens are valid for every collection, and there are no invitations."""
     _collections_of_tokens()
     _invitations()
 

@@ -1,4 +1,4 @@
-"""Tickets and answers by question, period and gateway; refused answers by cause; collections that keep no answers.
+"""Tickets and answers by question, period and gateway; refused answers by cause; collections that discard answers.
 
 Revision ID: 0005
 Revises: 0004
@@ -17,7 +17,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Every collection so far keeps its answers; what was issued and refused before is not known."""
+    """Existing collections keep their answers; earlier tickets and refusals are not known."""
     op.add_column(
         "collections",
         sa.Column(

@@ -1,8 +1,8 @@
-"""Answers without foreign keys: their counts, which are stored with them, have the same ones.
+"""Answers without foreign keys: the counts stored with them have the same ones.
 
-PostgreSQL looks a parent up, and locks it, for each row; that was two thirds of the time of an answer, and every
-replica wrote the same few rows for it. Counts name the same collections and queries, in the same transaction, and are
-few.
+PostgreSQL looks up and locks the parent of every row. That took two thirds of the time of an answer, and every replica
+wrote the same few rows. Counts name the same collections and queries in the same transaction, and there are few of
+them.
 
 Revision ID: 0006
 Revises: 0005
@@ -18,7 +18,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """SQLite cannot drop a constraint: there the table is written anew."""
+    """Drop the foreign keys. SQLite cannot drop a constraint: there the table is rebuilt."""
     before = sa.Table(
         "answers",
         sa.MetaData(),

@@ -1,4 +1,4 @@
-"""Counts of their members that institutions share.
+"""Counts of members that institutions share.
 
 Revision ID: 0007
 Revises: 0006
@@ -15,7 +15,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """No institution has shared anything yet."""
+    """Create the table, which is empty: no institution has shared anything yet."""
     table = op.create_table(
         "member_counts",
         sa.Column("collection", sa.Integer, nullable=False),

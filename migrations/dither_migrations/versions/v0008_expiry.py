@@ -1,4 +1,4 @@
-"""Tokens that expire.
+"""Expiry of tokens.
 
 Revision ID: 0008
 Revises: 0007
@@ -14,5 +14,5 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """The tokens that there are stay valid for good."""
+    """Existing tokens never expire."""
     op.add_column("tokens", sa.Column("expires_at", sa.BigInteger, comment="milliseconds; null for never"))

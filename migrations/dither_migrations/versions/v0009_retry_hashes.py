@@ -1,4 +1,4 @@
-"""Hashes of the keys that answers are sent with, and sent again with.
+"""Hashes of the retry keys with which answers are sent.
 
 Revision ID: 0009
 Revises: 0008
@@ -16,9 +16,9 @@ _NAME, _TRUE = "answers_retry_hash_has_16_bytes", "length(retry_hash) = 16"
 
 
 def upgrade() -> None:
-    """The answers that there are came without a key, and are told of as before."""
+    """Existing answers were sent without a key and are treated as before."""
     if op.get_bind().dialect.name == "sqlite":
-        # With its constraint in one statement: a table of many answers is not written anew.
+        # Column and constraint in one statement, so that SQLite does not rebuild a large table.
         op.execute(f"ALTER TABLE answers ADD COLUMN retry_hash BLOB CONSTRAINT {_NAME} CHECK ({_TRUE})")
         return
     comment = "of the ticket and the key that the answer came with, which is not stored; null if it came without one"

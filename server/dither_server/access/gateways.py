@@ -4,7 +4,7 @@ from sqlalchemy import Connection, Engine, select
 
 from dither_server.access.tokens import Token
 from dither_server.answers.writer import Writer
-from dither_server.database.engine import insert_into
+from dither_server.database.engine import insert_missing
 from dither_server.database.schema import gateways
 
 __all__ = ["MAX_GATEWAY", "Gateways"]
@@ -31,7 +31,6 @@ class Gateways:
 
 
 def _number(connection: Connection, token: Token) -> int:
-    insert = insert_into(connection.dialect.name, gateways).on_conflict_do_nothing(index_elements=["token"])
-    connection.execute(insert, {"token": token.id, "name": token.name})
+    insert_missing(connection, gateways, {"token": token.id, "name": token.name}, "token")
     found = select(gateways.c.number).where(gateways.c.token == token.id)
     return int(connection.execute(found).scalar_one())

@@ -6,11 +6,11 @@ Any process may create the next key. If two do so at once, both insert the same 
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Connection, Engine, select
+from sqlalchemy import Engine, select
 
 from dither_server.answers.writer import Writer
 from dither_server.clock import Clock, iso_time
-from dither_server.database.engine import insert_into
+from dither_server.database.engine import insert_missing
 from dither_server.database.refreshed import Refreshed
 from dither_server.database.schema import ticket_keys
 from dither_server.tickets.key_ring import KeyRing, TicketKey
@@ -59,7 +59,7 @@ class TicketKeys:
         return self._ring.fresh(self._clock())
 
     def _make(self, key: TicketKey) -> None:
-        self._writer.submit(lambda connection: _insert(connection, key)).result()
+        self._writer.submit(lambda connection: insert_missing(connection, ticket_keys, asdict(key))).result()
         self.refresh()
 
     def _read(self) -> None:
@@ -68,11 +68,6 @@ class TicketKeys:
         with self._engine.connect() as connection:
             self._ring = KeyRing([TicketKey(*row) for row in connection.execute(select(*columns))], now)
         self._office.use(self._ring)
-
-
-def _insert(connection: Connection, key: TicketKey) -> None:
-    insert = insert_into(connection.dialect.name, ticket_keys).on_conflict_do_nothing(index_elements=["number"])
-    connection.execute(insert.values(**asdict(key)))
 
 
 def _to_json(ring: KeyRing, key: TicketKey, now: float) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import json
 import secrets
 from collections.abc import Collection as SizedIterable
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from pydantic import SecretStr
@@ -192,15 +192,6 @@ def draw_token(
 
 def _read(engine: Engine) -> dict[bytes, Token]:
     """Every stored token by its hash."""
-    columns = (
-        tokens.c.id,
-        tokens.c.role,
-        tokens.c.name,
-        tokens.c.created_at,
-        tokens.c.collections,
-        tokens.c.expires_at,
-    )
-    found = select(tokens.c.hash, *columns)
     with engine.connect() as connection:
         return {
             row.hash: Token(
@@ -211,7 +202,7 @@ def _read(engine: Engine) -> dict[bytes, Token]:
                 None if row.collections is None else frozenset(json.loads(row.collections)),
                 row.expires_at,
             )
-            for row in connection.execute(found)
+            for row in connection.execute(select(tokens))
         }
 
 
@@ -235,13 +226,5 @@ def _hash(secret: str) -> bytes:
 
 def insert_token(connection: Connection, digest: bytes, token: Token) -> None:
     """Stores a token under the hash of its secret."""
-    row = {
-        "id": token.id,
-        "hash": digest,
-        "role": token.role,
-        "name": token.name,
-        "created_at": token.created_at,
-        "collections": None if token.collections is None else json.dumps(sorted(token.collections)),
-        "expires_at": token.expires_at,
-    }
-    connection.execute(insert(tokens), row)
+    collections = None if token.collections is None else json.dumps(sorted(token.collections))
+    connection.execute(insert(tokens), {**asdict(token), "hash": digest, "collections": collections})

@@ -1,7 +1,7 @@
-"""How an answer is stored: once, for good, before anyone is told so.
+"""Storing answers: once, permanently, and before anyone is told so.
 
-`rules.py` says what an answer needs and in which order it is checked, `sql.py` says the same in SQL for batches,
-`closing.py` says for both when a collection takes none, and `writer.py` is the one thread that commits.
+`rules.py` has the checks of an answer and their order, `sql.py` the same in SQL for batches, `closing.py` for both when
+a collection accepts none, and `writer.py` the one thread that commits.
 
 May import: `database`, `errors`, `metrics`, `tickets`.
 """

@@ -1,8 +1,8 @@
 """When a collection is closed and when it is full: one rule, for Python and for SQL.
 
-Closed is what an admin has closed, and what its closing time has passed. Full is what has as many answers as it takes:
-for respondents that is the end too, while institutions may still share. A paused collection is neither, and takes the
-answers of tickets that were issued before.
+A collection is closed if an admin has closed it or its closing time has passed. It is full if it has its maximum of
+answers: it accepts no more from respondents, but institutions may still share. A paused collection is neither, and
+accepts answers to tickets that it issued before.
 """
 
 __all__ = ["is_closed", "is_full", "not_closed_sql"]
@@ -19,5 +19,5 @@ def not_closed_sql(at: str) -> str:
 
 
 def is_full(max_answers: int | None, answers: int) -> bool:
-    """Whether a collection that has this many answers takes no more."""
+    """Whether a collection with this many answers accepts no more."""
     return max_answers is not None and answers >= max_answers

@@ -1,11 +1,11 @@
-"""What becomes of answers: many of them in one transaction, each stored and counted once, or refused.
+"""The rules for answers: many in one transaction, each stored and counted once, or refused.
 
-The order of checks on an answer whose ticket is genuine: already stored (then its fate is settled, whatever has become
-of the collection since); the collection's state; the ticket's expiry; `max_answers`.
+An answer with a genuine ticket is checked in this order: already stored (which settles its fate, whatever the
+collection's state is now); the collection's state; the ticket's expiry; `max_answers`.
 
-Whoever sends an answer again is told so if it shows the key that the answer was first sent with, or none if there was
-none. Whoever else has the ticket is told that it is used, whatever answer it brings: guesses at what is stored with a
-key are all told the same.
+A sender who repeats an answer with its key, or without one if there was none, learns that it is a repeat. Anybody else
+who has the ticket learns only that it is used, whatever answer they send: all guesses at an answer that was stored with
+a key get the same reply.
 """
 
 import hashlib
@@ -39,13 +39,13 @@ _COLLECTION = itemgetter(0)
 
 
 class Fate(IntEnum):
-    """What became of an answer. An integer, since every answer's is looked up."""
+    """The outcome of an answer. An integer, since it is looked up for every answer."""
 
     STORED = auto()
     REPEATED = auto()
-    """The same answer was stored before, by who has its key; any answer, where none is kept."""
+    """The same answer was stored before with the same key; or any answer, if answers are not kept."""
     TAKEN = auto()
-    """An answer was stored before, and nothing is said of it."""
+    """An answer was stored before, about which nothing is revealed."""
     CLOSED = auto()
     EXPIRED = auto()
     FULL = auto()
@@ -55,39 +55,39 @@ class Arrival(NamedTuple):
     """An answer whose ticket is genuine. A tuple, since there are many."""
 
     key: Key
-    """What the answer may be stored once under."""
+    """The key under which one answer may be stored."""
     query: bytes
-    """Packed."""
+    """The packed query."""
     answer: int
     received_at: int
     """Milliseconds."""
     expired: bool
-    """Whether the ticket's life was over by then."""
+    """Whether the ticket had expired by then."""
     gateway: int = 0
     """The number of the gateway that the ticket came through; 0 for none."""
     retry_hash: bytes | None = None
-    """Of the key that the answer came with, as `hash_retry_key`; None without one."""
+    """The hash of the answer's retry key, from `hash_retry_key`; None without a key."""
 
 
 def hash_retry_key(ticket: bytes, retry_key: str) -> bytes:
-    """What a key is stored as: who can read the database cannot send an answer again and learn that it is the same."""
+    """The stored form of a key: a reader of the database cannot repeat an answer to learn whether it is the same."""
     return hashlib.sha256(ticket + retry_key.encode()).digest()[:_HASH_BYTES]
 
 
 @dataclass(frozen=True)
 class Stored:
-    """What a transaction did; true once it is committed."""
+    """The effect of a transaction, valid once it is committed."""
 
     fates: list[Fate]
     """In the order of the arrivals."""
     totals: Mapping[int, int | None]
-    """The collections that got answers, with their number of answers by now where there is a maximum."""
+    """The collections that got answers, with their number of answers if they have a maximum."""
     queries: Mapping[bytes, int]
     """Row numbers of the packed queries that were answered."""
     new: Collection[Arrival]
-    """Those that were stored."""
+    """The answers that were stored."""
     added: Mapping[int, int]
-    """How many answers each collection got."""
+    """The number of new answers by collection."""
 
 
 class Ingest:
@@ -95,24 +95,24 @@ class Ingest:
 
     def __init__(self, slot: int = 0) -> None:
         self.slot = slot
-        """Numbers the process, which has count rows of its own; any thread may set it."""
+        """The number of the process, which has its own count rows; any thread may set it."""
         self._queries: dict[bytes, int] = {}
         self._plain: set[int] = set()
-        """Collections that keep their answers and have no maximum, which never changes."""
+        """The collections that keep their answers and have no maximum, neither of which can change."""
 
     def all_plain(self, arrivals: Sequence[Arrival]) -> bool:
-        """Whether only a collection's end or an earlier answer may stand in the way of each.
+        """Whether each answer can only be refused because its collection is closed or its ticket is used.
 
-        So it is with nearly all, once a collection's first are stored; `store_at_once` takes no others.
+        That holds for nearly all answers after the first of a collection; `store_at_once` requires it.
         """
         return all(a.key[0] in self._plain and a.query in self._queries and not a.expired for a in arrivals)
 
     def store_at_once(self, connection: Connection, arrivals: Sequence[Arrival]) -> Stored:
-        """What `store` does, for a connection to PostgreSQL on which each statement is a transaction of its own."""
+        """Does what `store` does, on a connection to PostgreSQL where each statement is a transaction of its own."""
         return self._store_plain(connection, arrivals, None)
 
     def store(self, connection: Connection, arrivals: Sequence[Arrival]) -> Stored:
-        """Stores and counts those of `arrivals` that may be, in the connection's transaction."""
+        """Stores and counts the `arrivals` that pass the checks, in the connection's transaction."""
         rules = read_rules(connection, sorted({arrival.key[0] for arrival in arrivals}))
         self._plain |= {number for number, rule in rules.items() if rule.keep_answers and rule.max_answers is None}
         firsts: dict[Key, Arrival] = {}
@@ -145,7 +145,7 @@ class Ingest:
     def _store_plain(
         self, connection: Connection, arrivals: Sequence[Arrival], rules: Mapping[int, Rules] | None
     ) -> Stored:
-        """Stores arrivals that only their collection's end or an earlier answer may stand in the way of."""
+        """Stores arrivals for which `all_plain` holds."""
         candidates = {arrival.key: arrival for arrival in reversed(arrivals)}  # of one ticket twice, the first
         rows = {key: (self._queries[a.query], a.answer, a.received_at, a.retry_hash) for key, a in candidates.items()}
         new = store_answers(connection, self.slot, rows)
@@ -160,7 +160,7 @@ class Ingest:
         return Stored(_fates(arrivals, refused, stored, known), totals, {}, stored.values(), added)
 
     def committed(self, stored: Stored) -> None:
-        """To be called once the transaction of `stored` is committed: only then are its query rows there to stay."""
+        """Call this once the transaction of `stored` is committed: only then are its query rows permanent."""
         self._queries.update(stored.queries)
 
     def _query_numbers(self, connection: Connection, packed: set[bytes]) -> dict[bytes, int]:
@@ -170,14 +170,14 @@ class Ingest:
 
 
 def _refusal(rules: Rules, arrival: Arrival) -> Fate | None:
-    """Why an answer that is not stored yet may not be, room apart."""
+    """Why a new answer is refused, apart from `max_answers`; None if it is not."""
     if is_closed(rules.state, rules.closes_at, arrival.received_at):
         return Fate.CLOSED
     return Fate.EXPIRED if arrival.expired else None
 
 
 def _beyond_room(candidates: Mapping[Key, Arrival], rules: Mapping[int, Rules]) -> list[Key]:
-    """The candidates for which their collection's maximum leaves no room: the last to arrive."""
+    """The candidates beyond their collection's maximum: the last to arrive."""
     taken: Counter[int] = Counter()
     beyond = []
     for key in candidates:
@@ -194,7 +194,7 @@ def _fates(
     new: Mapping[Key, Arrival],
     known: Mapping[Key, StoredAnswer],
 ) -> list[Fate]:
-    """The fate of each arrival; of several with one ticket, the first was stored and the others meet its answer."""
+    """The fate of each arrival. Of several with one ticket, the first is stored and the others are compared with it."""
     fates = []
     for arrival in arrivals:
         first = new.get(arrival.key)
@@ -207,10 +207,10 @@ def _fates(
 
 
 def _settled(stored: StoredAnswer, arrival: Arrival) -> Fate:
-    """The fate of an answer whose ticket has an answer already.
+    """The fate of an answer whose ticket already has one.
 
-    The key comes first: without it, neither the fate nor the time that this takes depends on the answers. An answer
-    that came without a key is everybody's who has the ticket.
+    The key is checked first: without it, neither the fate nor the time that this takes depends on the answers. An
+    answer without a key can be repeated by anybody who has the ticket.
     """
     answer, retry_hash = stored
     if answer == NOT_KEPT:

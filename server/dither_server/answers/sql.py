@@ -1,4 +1,4 @@
-"""The SQL of `ingest.py`: statements are built once for each kind of database, since they run for every few answers."""
+"""The SQL of `rules.py`: statements are built once for each kind of database, since they run for every few answers."""
 
 import json
 from collections import Counter, defaultdict
@@ -30,27 +30,27 @@ __all__ = [
 ]
 
 NOT_KEPT = -1
-"""Stands for the answer of a ticket that was spent in a collection that keeps none."""
+"""Stands for the answer to a used ticket of a collection that keeps no answers."""
 
 Key = tuple[int, bytes]
 """A collection's number and the key of a ticket in it."""
 
 AnswerValues = tuple[int, int, int, bytes | None]
-"""Of an answer to be stored: its query's number, the answer, when it was received (milliseconds), its key's hash."""
+"""An answer to store: its query's number, the answer, the time of receipt (milliseconds), and its key's hash."""
 
 StoredAnswer = tuple[int, bytes | None]
-"""The answer to a ticket, and the hash of the key that it was sent with; None where it came without one."""
+"""The answer to a ticket, and the hash of the key that it was sent with; None without a key."""
 
 
 @dataclass(frozen=True)
 class Rules:
-    """A collection's rules as they are in this transaction."""
+    """A collection's rules as read in this transaction."""
 
     state: str
     closes_at: int | None
     max_answers: int | None
     total: int
-    """Answers so far; 0 where there is no maximum."""
+    """The number of answers so far; 0 without a maximum."""
     keep_answers: bool
 
 
@@ -128,7 +128,7 @@ def read_rules(connection: Connection, numbers: Iterable[int]) -> dict[int, Rule
 
 
 def read_stored(connection: Connection, keys: Iterable[Key], rules: Mapping[int, Rules]) -> dict[Key, StoredAnswer]:
-    """The answers that are stored under `keys`, `NOT_KEPT` where a collection keeps none."""
+    """The answers stored under `keys`; `NOT_KEPT` if a collection keeps none."""
     tickets: defaultdict[int, list[bytes]] = defaultdict(list)
     for collection, ticket in keys:
         tickets[collection].append(ticket)
@@ -144,7 +144,7 @@ def read_stored(connection: Connection, keys: Iterable[Key], rules: Mapping[int,
 def store_answers(connection: Connection, slot: int, rows: Mapping[Key, AnswerValues]) -> set[Key]:
     """Stores and counts the rows whose ticket has no answer yet, and returns their keys.
 
-    On PostgreSQL by one statement, which stores nothing in collections that are closed.
+    On PostgreSQL, it is one statement, which stores nothing in closed collections.
     """
     if not rows:
         return set()
@@ -160,7 +160,7 @@ def store_answers(connection: Connection, slot: int, rows: Mapping[Key, AnswerVa
 
 
 def spend_tickets(connection: Connection, slot: int, rows: Mapping[Key, AnswerValues]) -> set[Key]:
-    """Counts the rows, of collections that keep no answers, whose ticket was not spent yet, and returns their keys."""
+    """Counts the rows of collections that keep no answers, if their ticket is unused, and returns their keys."""
     values = [{"collection": collection, "ticket": ticket} for collection, ticket in sorted(rows)]
     if not values:
         return set()
@@ -171,7 +171,7 @@ def spend_tickets(connection: Connection, slot: int, rows: Mapping[Key, AnswerVa
 
 
 def number_queries(connection: Connection, wanted: Iterable[bytes]) -> dict[bytes, int]:
-    """Row numbers of packed queries, which get a row if they have none: answers for each purpose are counted apart."""
+    """Row numbers of packed queries, inserted if missing; a query has one row for each purpose."""
     unpacked = {packed: unpack_query(packed) for packed in wanted}
     if not unpacked:
         return {}
@@ -187,7 +187,7 @@ def number_queries(connection: Connection, wanted: Iterable[bytes]) -> dict[byte
 
 
 def add_counts(connection: Connection, slot: int, tally: Mapping[tuple[int, int, int], int]) -> None:
-    """Adds to the counts; `tally` is by collection, query and answer."""
+    """Adds `tally`, by collection, query and answer, to the counts."""
     # In one order everywhere, so that processes that share rows cannot block each other in a circle.
     _COUNTS.execute(connection, sorted((*place, slot, count) for place, count in tally.items()))
 

@@ -1,8 +1,8 @@
-"""What is counted in memory and written about each second: tickets and answers by question, and refused answers.
+"""Counts tickets and answers by question, and refused answers by cause, in memory, and writes them about every second.
 
-Neither issuing a ticket nor refusing an answer writes anything, so that a flood of either is no flood of writes: in a
-second there are no more rows to write than questions, gateways and causes. What a process had not written when it died
-is missing from these tables, and from nothing else: they say how well a collection goes, and no answer rests on them.
+Neither issuing a ticket nor refusing an answer writes anything, so a flood of either causes no flood of writes: each
+second there are at most as many rows as questions, gateways and causes. If a process dies, its unwritten counts are
+missing only from these tables: they describe the quality of a collection, and no answer depends on them.
 """
 
 import logging
@@ -22,9 +22,9 @@ from dither_server.errors import Unavailable
 __all__ = ["PERIOD", "PROMPT", "Tally"]
 
 PERIOD = 600
-"""Seconds: tickets that were issued in one period are counted together."""
+"""Seconds in a period; tickets issued in the same period are counted together."""
 PROMPT = 3600
-"""Seconds from its ticket's issue within which an answer is prompt."""
+"""An answer is prompt if it comes within this many seconds of its ticket's issue."""
 
 _FLUSH_SECONDS = 1.0
 
@@ -32,21 +32,21 @@ _log = logging.getLogger(__name__)
 
 
 _Slice = tuple[int, bytes, int, int]
-"""Tickets with this in common: collection, packed query, gateway, period. A plain tuple, since each ticket has one."""
+"""Collection, packed query, gateway and period of tickets. A plain tuple, since one is made for each ticket."""
 
 
 class Tally:
-    """Counts for any thread; writes through `writer`."""
+    """The tally, which writes through `writer`. Thread-safe."""
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
         self.slot = 0
-        """Numbers the process: it has rows of its own."""
+        """The number of the process, which has its own rows."""
         self._lock = threading.Lock()
         self._tickets: Counter[_Slice] = Counter()
         self._answers: Counter[_Slice] = Counter()
         self._late: Counter[_Slice] = Counter()
-        """Of the answers, those that were not prompt."""
+        """The answers that were not prompt."""
         self._refused: Counter[tuple[int, str]] = Counter()
         self._queries: dict[bytes, int] = {}
         self._stopping = threading.Event()
@@ -62,12 +62,12 @@ class Tally:
         self._thread.join()
 
     def issued(self, collection: int, query: bytes, gateway: int, at: int) -> None:
-        """A ticket was issued at `at` (seconds)."""
+        """Counts a ticket issued at `at` (seconds)."""
         with self._lock:
             self._tickets[collection, query, gateway, at // PERIOD] += 1
 
     def answered(self, arrivals: Collection[Arrival]) -> None:
-        """These answers were stored."""
+        """Counts stored answers."""
         slices, late = [], []
         for (collection, ticket), query, _, received_at, _, gateway, _ in arrivals:
             at = int.from_bytes(ticket[:4], "big")
@@ -80,12 +80,12 @@ class Tally:
             self._late.update(late)
 
     def refused(self, collection: int, cause: str, count: int = 1) -> None:
-        """Answers were refused; `cause` is the name of a problem."""
+        """Counts refused answers; `cause` is the name of a problem."""
         with self._lock:
             self._refused[collection, cause] += count
 
     def flush(self) -> None:
-        """Writes what was counted. Raises what the writer does, and then has it still."""
+        """Writes the counts. Raises what the writer raises, and then keeps the counts."""
         with self._lock:
             tickets, answers, late, refused = self._tickets, self._answers, self._late, self._refused
             self._tickets, self._answers, self._late, self._refused = Counter(), Counter(), Counter(), Counter()
@@ -122,7 +122,7 @@ class Tally:
         late: Mapping[_Slice, int],
         refused: Mapping[tuple[int, str], int],
     ) -> dict[bytes, int]:
-        """Adds to the tables; returns the row numbers of queries that were not known."""
+        """Adds to the tables, and returns the row numbers of new queries."""
         slices = tickets.keys() | answers.keys()
         found = number_queries(connection, {query for _, query, _, _ in slices} - self._queries.keys())
         numbers = self._queries | found

@@ -1,8 +1,8 @@
 """The one thread of a process that writes to its database.
 
-Answers that arrive while a transaction runs form the next one together, so that the disk is waited for once for all
-of them. Nobody is told that an answer is stored before its transaction is committed. Everything else that is written
-goes through the same thread, as jobs, each in a transaction of its own, in the order in which all of it came.
+Answers that arrive while a transaction runs form the next one together, so that they share one wait for the disk.
+Nobody is told that an answer is stored before its transaction is committed. All other writes go through the same thread
+as jobs, each in a transaction of its own, in order of arrival.
 """
 
 import asyncio
@@ -22,23 +22,27 @@ from dither_server.database.engine import DATABASE_TROUBLE, reading, writing
 from dither_server.errors import Overloaded, Unavailable
 from dither_server.metrics import Metrics
 
-__all__ = ["MAX_ROWS", "Writer"]
+__all__ = ["GATHER_SECONDS", "MAX_ROWS", "Writer"]
 
 T = TypeVar("T")
 
 MAX_ROWS = 4_096
-"""A transaction takes no more submissions once it has this many answers."""
+"""A transaction accepts no more submissions once it has this many answers."""
+GATHER_SECONDS = 0.01
+"""The longest time for which answers that have come wait for others that come with them."""
 MAX_WAITING = 65_536
-"""Answers beyond these are refused for now."""
+"""The most answers that may wait; further ones are refused for now."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class _Answers:
-    """What was handed in during one turn of the event loop, and who waits for how much of it."""
+    """The answers submitted together, and the futures that wait for parts of them."""
 
     loop: asyncio.AbstractEventLoop
+    began: float
+    """When the first came, by the loop's clock."""
     arrivals: list[Arrival]
     waiting: list[tuple["asyncio.Future[list[Fate]]", int]]
 
@@ -59,17 +63,17 @@ class Writer:
     def __init__(self, engine: Engine, ingest: Ingest, metrics: Metrics, on_commit: Callable[[Stored], None]) -> None:
         self._engine = writing(engine)
         self._at_once = reading(engine) if engine.dialect.name == "postgresql" else None
-        """Each statement on it is a transaction of its own, so that storing answers is one message, there and back."""
+        """An engine on which each statement is a transaction of its own, so that storing answers is one round trip."""
         self._ingest = ingest
         self._metrics = metrics
         self._on_commit = on_commit
         self._queue: SimpleQueue[_Answers | _Job | _Stop] = SimpleQueue()
         self._waiting = 0
-        self._turn: _Answers | None = None
+        self._gathering: _Answers | None = None
         self._handing_in = threading.Lock()
         self._stopping = False
         self._refused = 0
-        """Transactions that the database has refused since the last one that it took."""
+        """The number of transactions that the database has refused since it last accepted one."""
         self._thread = threading.Thread(target=self._run, name="dither-writer", daemon=True)
 
     def start(self) -> None:
@@ -77,7 +81,7 @@ class Writer:
         self._thread.start()
 
     def stop(self) -> None:
-        """Writes everything that was handed in, and ends the thread."""
+        """Writes everything that was submitted, and ends the thread."""
         with self._handing_in:
             self._stopping = True
         self._hand_over()
@@ -90,10 +94,10 @@ class Writer:
         return self._thread.is_alive() and not self._stopping
 
     async def store(self, arrivals: Sequence[Arrival]) -> list[Fate]:
-        """The fates of `arrivals`, in order, once those that are stored are safe.
+        """Stores `arrivals`, and returns their fates, in order, after the commit.
 
-        Raises `Overloaded` when too much is waiting and `Unavailable` when the transaction failed; nothing was
-        counted then. To be called from one event loop only.
+        Raises `Overloaded` if too many answers wait, and `Unavailable` if the transaction failed; nothing is counted
+        then. Call it from one event loop only.
         """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[list[Fate]] = loop.create_future()
@@ -103,22 +107,35 @@ class Writer:
             if self._waiting + len(arrivals) > MAX_WAITING:
                 raise Overloaded
             self._waiting += len(arrivals)
-            if self._turn is None:
-                self._turn = _Answers(loop, [], [])
-                loop.call_soon(self._hand_over)
-            self._turn.arrivals.extend(arrivals)
-            self._turn.waiting.append((future, len(arrivals)))
-            full = len(self._turn.arrivals) >= MAX_ROWS
+            if self._gathering is None:
+                self._gathering = _Answers(loop, loop.time(), [], [])
+                loop.call_soon(self._look, self._gathering, len(arrivals))
+            self._gathering.arrivals.extend(arrivals)
+            self._gathering.waiting.append((future, len(arrivals)))
+            full = len(self._gathering.arrivals) >= MAX_ROWS
         if full:
             self._hand_over()
         return await future
 
+    def _look(self, answers: _Answers, before: int) -> None:
+        """Hands `answers` over, unless there are more than `before`: then the event loop is busy, and brings others.
+
+        So whoever comes alone does not wait, while a busy server has fewer transactions, each of which costs as much as
+        several answers.
+        """
+        if answers is not self._gathering:
+            return
+        size = len(answers.arrivals)
+        if size > before and answers.loop.time() - answers.began < GATHER_SECONDS:
+            answers.loop.call_soon(self._look, answers, size)
+        else:
+            self._hand_over()
+
     def _hand_over(self) -> None:
-        """Wakes the writer once for all requests of a turn: one by one, the first would get a transaction to itself."""
         with self._handing_in:
-            if self._turn is not None:
-                self._queue.put(self._turn)
-                self._turn = None
+            if self._gathering is not None:
+                self._queue.put(self._gathering)
+                self._gathering = None
 
     def submit(self, job: Callable[[Connection], T]) -> "Future[T]":
         """Runs `job` in a transaction of its own; the future has its result once that is committed, or its error."""
@@ -130,7 +147,7 @@ class Writer:
         return future
 
     async def run(self, job: Callable[[Connection], T]) -> T:
-        """`submit` for coroutines."""
+        """Does what `submit` does, for coroutines."""
         return await asyncio.wrap_future(self.submit(job))
 
     def _run(self) -> None:
@@ -155,7 +172,7 @@ class Writer:
                 return
 
     def _gather(self, first: _Answers) -> tuple[list[_Answers], _Answers | _Job | _Stop | None]:
-        """`first` and the answers that wait behind it, up to a job; and that job."""
+        """`first` and the answers that wait behind it, up to the next job, and that job."""
         batch = [first]
         rows = len(first.arrivals)
         while rows < MAX_ROWS:
@@ -218,7 +235,7 @@ class Writer:
             job.future.set_result(result)
 
     def _failure(self, error: Exception) -> Exception:
-        """What to tell those whose transaction failed with `error`."""
+        """The exception for the callers of a transaction that failed with `error`."""
         if not isinstance(error, DATABASE_TROUBLE):
             return error
         if not self._refused:
@@ -233,7 +250,7 @@ class Writer:
         self._refused = 0
 
     def _refuse_waiting(self) -> None:
-        """Refuses what waits behind a transaction that failed: one after the other, each would wait as long again."""
+        """Refuses everything queued behind a failed transaction: one by one, each would wait as long again."""
         stop = None
         refused: list[_Answers] = []
         for _ in range(self._queue.qsize()):

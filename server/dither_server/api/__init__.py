@@ -1,6 +1,6 @@
-"""The HTTP interface `/v1`: one module for each resource, without SQL and without mathematics.
+"""The HTTP interface `/v1`: one module for each resource, without SQL or mathematics.
 
-Who calls is found out in `callers.py`; the shapes of bodies and replies are in `messages`.
+`callers.py` identifies the caller; `messages` has the shapes of bodies and replies.
 
 May import: `access`, `answers`, `audit`, `clock`, `collections`, `dither_client`, `errors`, `http`, `metrics`,
 `owner`, `service`, `tickets`.

@@ -1,7 +1,7 @@
-"""What several calls share: who is asking, what is asked about, and how it is documented.
+"""Dependencies shared by the calls: the caller, the collection, and their documentation.
 
-A token comes in the header `Authorization`. Reads are also open to a browser whose person has signed in to the pages
-(`sessions.py`); calls that change something never are, so no other site can have them sent.
+A token comes in the header `Authorization`. Reads also accept the session of a browser that is signed in to the pages
+(`sessions.py`); calls that change something never do, so no other site can trigger them.
 """
 
 from typing import Annotated, Any
@@ -51,7 +51,7 @@ def authorization(request: Request) -> str | None:
 
 
 def needs(role: Role) -> Any:
-    """A dependency: the call is refused unless it comes with a token that acts as `role`, and `done` knows by whom."""
+    """A dependency that refuses a call without a token that acts as `role`, and remembers the token for `done`."""
 
     def check(request: Request) -> None:
         request.state.token = service_of(request).access.check(authorization(request), role)
@@ -60,17 +60,17 @@ def needs(role: Role) -> Any:
 
 
 def done(request: Request, what: str, **facts: object) -> None:
-    """Says in the audit that whoever asks did `what`; for calls that `needs` or `form_admin` have let through."""
+    """Records in the audit log that the caller did `what`; for calls that `needs` or `form_admin` have admitted."""
     audit(what, request.state.token.id, **facts)
 
 
 def session_cookie(request: Request) -> str:
-    """The name of the cookie; over https one that browsers take from this host alone, and send nowhere else."""
+    """The name of the cookie; over https, one that browsers accept only from this host and send only to it."""
     return "__Host-dither_session" if request.url.scheme == "https" else "dither_session"
 
 
 def _cookie(request: Request, name: str) -> str | None:
-    """The value of one cookie: all of them are as many as a stranger likes to send, and are not made a table of."""
+    """The value of one cookie, without parsing all of them: a stranger may send many."""
     prefix = f"{name}="
     for header in request.headers.getlist("cookie"):
         if prefix not in header:
@@ -82,14 +82,14 @@ def _cookie(request: Request, name: str) -> str | None:
 
 
 def signed_in(request: Request) -> Token | None:
-    """The token of whoever has signed in with this browser."""
+    """The token of whoever is signed in with this browser."""
     return service_of(request).sessions.token(_cookie(request, session_cookie(request)))
 
 
 def caller(request: Request) -> Token | None:
-    """The token that a request brings, or that of whoever has signed in with this browser; None for a stranger.
+    """The token of a request, or of whoever is signed in with this browser; None for a stranger.
 
-    May read the database, so not for the event loop.
+    May read the database, so do not call it on the event loop.
     """
     header = authorization(request)
     if not header:
@@ -101,12 +101,12 @@ def caller(request: Request) -> Token | None:
 
 
 def reads(token: Token | None, collection: Collection) -> bool:
-    """Whether a caller may read the collection's posterior, and so may know how many have answered."""
+    """Whether a caller may read the collection's posterior, and so its number of answers."""
     return collection.visibility == "public" or (token is not None and token.acts_as("analyst", collection.id))
 
 
 def check_analyst(request: Request, collection: Collection) -> None:
-    """Raises `Unauthorized` or `Forbidden` unless whoever asks is an analyst of the collection."""
+    """Raises `Unauthorized` or `Forbidden` unless the caller is an analyst of the collection."""
     token = None if authorization(request) else signed_in(request)
     if token is None:
         service_of(request).access.check(authorization(request), "analyst", collection.id)
@@ -126,5 +126,5 @@ def may_read(request: Request, collection: Collection) -> bool:
 
 
 def knows(request: Request, token: Token | None, collection: Collection) -> bool:
-    """Whether a caller may be told that there is this collection, and how many have answered it."""
+    """Whether a caller may learn that the collection exists, and how many have answered it."""
     return service_of(request).public_listing or reads(token, collection)

@@ -1,4 +1,4 @@
-"""`/v1/collections`: create, list, show, change the state."""
+"""`/v1/collections`: create, list and show collections, and change their state."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from fastapi import FastAPI, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from dither_server.api.callers import OPTIONAL_TOKEN, TOKEN, CollectionOf, ServiceOf, caller, done, knows, needs
-from dither_server.api.messages import StateBody, TermsList, TermsReply
+from dither_server.api.messages.collections import StateBody, TermsList, TermsReply
 from dither_server.api.messages.examples import TERMS
 from dither_server.collections.specification import CollectionSpec
 from dither_server.errors import CollectionClosed, Forbidden, NotFound, Unauthorized
@@ -72,7 +72,7 @@ def add_routes(app: FastAPI) -> None:
         dependencies=[needs("admin")],
         responses={
             200: reply(
-                "The collection is in that state, whether or not it was before; these are its terms.",
+                "The collection is now in that state, and may have been before; these are its terms.",
                 paused={**TERMS, "state": "paused"},
             ),
             **problems(*_WRITE, NotFound, CollectionClosed),
@@ -82,7 +82,7 @@ def add_routes(app: FastAPI) -> None:
 
 
 async def create_collection(request: Request, response: Response, service: ServiceOf) -> dict[str, Any]:
-    """Creates a collection from its specification; it is open from the start, or from `opens_at` on."""
+    """Creates a collection from its specification; it is open at once, or from `opens_at` on."""
     collection = await service.create_collection(await read_body(request))
     done(request, "collection created", collection=collection.id)
     response.headers["Location"] = f"{_PATH}/{collection.id}"
@@ -90,19 +90,19 @@ async def create_collection(request: Request, response: Response, service: Servi
 
 
 def list_collections(request: Request, service: ServiceOf) -> dict[str, Any]:
-    """Lists the collections whose posterior the caller may read, the newest first."""
+    """Lists the collections whose posterior the caller may read, newest first."""
     token = caller(request)
     return {"collections": service.collections.all_terms(lambda one: knows(request, token, one))}
 
 
 def show_collection(request: Request, collection: CollectionOf, service: ServiceOf) -> dict[str, Any]:
-    """Shows a collection's terms to whoever has its id; how many have answered, to who may read the posterior."""
+    """Shows a collection's terms to anyone; the number of answers only to those who may read the posterior."""
     terms = service.collections.terms(collection)
     return terms if knows(request, caller(request), collection) else terms | {"answers": None}
 
 
 async def change_state(request: Request, collection: CollectionOf, service: ServiceOf) -> dict[str, Any]:
-    """Opens, pauses or closes a collection. A paused one takes answers to tickets it issued before; closed is final."""
+    """Opens, pauses or closes a collection. A paused one accepts answers to earlier tickets; closed is final."""
     body = validate_body(StateBody, await read_body(request))
     changed = await service.collections.set_state(collection.id, body.state)
     done(request, "state changed", collection=collection.id, state=body.state)

@@ -1,4 +1,4 @@
-"""`/healthz`, `/readyz`, `/metrics`: for whoever runs the server."""
+"""`/healthz`, `/readyz` and `/metrics`, for operators."""
 
 import hmac
 
@@ -7,7 +7,7 @@ from pydantic import SecretStr
 from starlette.concurrency import run_in_threadpool
 
 from dither_server.api.callers import OPTIONAL_TOKEN, ServiceOf, authorization
-from dither_server.api.messages import StatusReply
+from dither_server.api.messages.operating import StatusReply
 from dither_server.errors import Forbidden, Unauthorized
 from dither_server.http.openapi import reply
 from dither_server.http.problems import problems
@@ -24,7 +24,7 @@ def add_routes(app: FastAPI) -> None:
         methods=["GET"],
         response_model=StatusReply,
         tags=["operators"],
-        responses={200: reply("The process answers; nothing else is looked at.", live={"status": "ok"}), **problems()},
+        responses={200: reply("The process responds; nothing else is checked.", live={"status": "ok"}), **problems()},
     )
     app.add_api_route(
         "/readyz",
@@ -33,11 +33,14 @@ def add_routes(app: FastAPI) -> None:
         response_model=StatusReply,
         tags=["operators"],
         responses={
-            200: reply("The database answers, and every part of the server lives.", ready={"status": "ready"}),
+            200: reply("The database responds, and every part of the server is running.", ready={"status": "ready"}),
             **problems(),
         },
     )
-    text = {"description": "Prometheus' text format.", "content": {"text/plain": {"schema": {"type": "string"}}}}
+    text = {
+        "description": "The metrics in Prometheus' text format.",
+        "content": {"text/plain": {"schema": {"type": "string"}}},
+    }
     app.add_api_route(
         "/metrics",
         show_metrics,
@@ -50,22 +53,22 @@ def add_routes(app: FastAPI) -> None:
 
 
 async def live() -> dict[str, str]:
-    """Says that the process answers."""
+    """Tells that the process responds."""
     return {"status": "ok"}
 
 
 async def ready(service: ServiceOf) -> dict[str, str]:
-    """Says whether answers can be stored and learnt."""
+    """Tells whether answers can be stored and learnt."""
     await service.check_ready()
     return {"status": "ready"}
 
 
 async def show_metrics(request: Request, service: ServiceOf) -> Response:
-    """Shows the metrics, none about a person: to the `DITHER_METRICS_TOKEN`, an admin's, or whom the settings let."""
+    """Shows the metrics, none about a person; needs `DITHER_METRICS_TOKEN` or an admin's token unless public."""
     if not service.public_metrics and not _is_metrics_token(request, service.metrics_token):
         await service.access.check_soon(authorization(request), "admin")
     ready = await service.ready()
-    # In a thread, since many collections have many lines.
+    # In a thread, since many collections give many lines.
     text = await run_in_threadpool(service.metrics.exposition, ready)
     return Response(text, media_type=Metrics.content_type)
 

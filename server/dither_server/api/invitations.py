@@ -1,11 +1,11 @@
-"""`/v1/collections/{id}/invitations`: made and counted by admins."""
+"""`/v1/collections/{id}/invitations`: admins create and count invitations."""
 
 from typing import Any
 
 from fastapi import FastAPI, Request
 
 from dither_server.api.callers import TOKEN, CollectionOf, ServiceOf, done, needs
-from dither_server.api.messages import InvitationsBody, InvitationsReply, InvitationsTally
+from dither_server.api.messages.collections import InvitationsBody, InvitationsReply, InvitationsTally
 from dither_server.errors import Forbidden, NotByInvitation, NotFound, Unauthorized
 from dither_server.http.bodies import BODY_REFUSALS, read_body, validate_body
 from dither_server.http.openapi import json_body, reply
@@ -30,7 +30,7 @@ def add_routes(app: FastAPI) -> None:
         response_model=InvitationsReply,
         responses={
             201: reply(
-                "The invitations were made: these are their codes.",
+                "The invitations were created; these are their codes.",
                 two={"invitations": ["w7kq2mzt9hxc4vbn8rdy3jpaef", "b3nd8xk5qv7m2htc9wzr4gyjpa"]},
             ),
             **problems(*_ADMIN, *BODY_REFUSALS, NotByInvitation),
@@ -44,9 +44,7 @@ def add_routes(app: FastAPI) -> None:
         methods=["GET"],
         response_model=InvitationsTally,
         responses={
-            200: reply(
-                "How many there are; none where `admission` is not `invite`.", some={"made": 500, "redeemed": 312}
-            ),
+            200: reply("How many there are; none if `admission` is not `invite`.", some={"made": 500, "redeemed": 312}),
             **problems(*_ADMIN),
         },
         openapi_extra=TOKEN,
@@ -55,7 +53,7 @@ def add_routes(app: FastAPI) -> None:
 
 
 async def make_invitations(request: Request, collection: CollectionOf, service: ServiceOf) -> dict[str, Any]:
-    """Makes invitations; their codes are in this reply and nowhere else."""
+    """Creates invitations; their codes appear only in this reply."""
     body = validate_body(InvitationsBody, await read_body(request))
     if collection.admission != "invite":
         raise NotByInvitation
@@ -65,6 +63,6 @@ async def make_invitations(request: Request, collection: CollectionOf, service: 
 
 
 def count_invitations(collection: CollectionOf, service: ServiceOf) -> dict[str, Any]:
-    """Counts the invitations that were made, and those that were redeemed."""
+    """Counts the invitations that were created and those that were redeemed."""
     made, redeemed = service.invitations.tally(collection.number)
     return {"made": made, "redeemed": redeemed}

@@ -1,12 +1,12 @@
-"""`/v1/keys`: the keys that tickets are signed with, without anything secret; listed and rotated by admins."""
+"""`/v1/keys`: admins list and rotate the keys that sign tickets; nothing secret is shown."""
 
 from typing import Any
 
 from fastapi import FastAPI, Request
 
 from dither_server.api.callers import TOKEN, ServiceOf, done, needs
-from dither_server.api.messages import KeyList
 from dither_server.api.messages.examples import KEYS
+from dither_server.api.messages.operating import KeyList
 from dither_server.errors import Forbidden, Unauthorized
 from dither_server.http.openapi import reply
 from dither_server.http.problems import problems
@@ -25,8 +25,8 @@ def add_routes(app: FastAPI) -> None:
         "response_model": KeyList,
         "openapi_extra": TOKEN,
     }
-    listed = reply("Every key, the oldest first.", one=KEYS)
-    rotated = reply("There is a pending key, made now or before; every key, the oldest first.", one=KEYS)
+    listed = reply("Every key, oldest first.", one=KEYS)
+    rotated = reply("A key is pending, created now or before; every key, oldest first.", one=KEYS)
     app.add_api_route(_PATH, list_keys, methods=["GET"], responses={200: listed, **refusals}, **admin)
     app.add_api_route(
         _PATH, rotate_keys, methods=["POST"], status_code=201, responses={201: rotated, **refusals}, **admin
@@ -34,13 +34,13 @@ def add_routes(app: FastAPI) -> None:
 
 
 def list_keys(service: ServiceOf) -> dict[str, Any]:
-    """Lists the keys of tickets by number, with their states; what they sign with is nowhere in the database."""
+    """Lists the keys of tickets by number, with their states; their secrets are not in the database."""
     service.keys.refresh()
     return {"keys": service.keys.list()}
 
 
 def rotate_keys(request: Request, service: ServiceOf) -> dict[str, Any]:
-    """Makes the next key, which signs three minutes later; one that is pending already is the next."""
+    """Creates the next key, which signs from three minutes later on, unless one is pending already."""
     service.keys.rotate()
     keys = service.keys.list()
     done(request, "key made", key=keys[-1]["number"])

@@ -1,12 +1,13 @@
-"""`/v1/collections/{id}/member-counts`: shared by institutions, listed for analysts."""
+"""`/v1/collections/{id}/member-counts`: institutions share counts, and analysts list them."""
 
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 
 from dither_server.api.callers import TOKEN, CollectionOf, ServiceOf, authorization, check_reader
-from dither_server.api.messages import MemberCountsBody, MemberCountsReply, ReceiptReply
+from dither_server.api.messages.answering import ReceiptReply
 from dither_server.api.messages.examples import MEMBER_COUNTS, RECEIPT
+from dither_server.api.messages.institutions import MemberCountsBody, MemberCountsReply
 from dither_server.clock import iso_time, milliseconds
 from dither_server.collections.institutions import Share, check_share, store_share
 from dither_server.errors import (
@@ -43,10 +44,10 @@ def add_routes(app: FastAPI) -> None:
         tags=["institutions"],
         response_model=ReceiptReply,
         responses={
-            201: reply("The counts are stored for good.", stored=RECEIPT),
+            201: reply("The counts are stored permanently.", stored=RECEIPT),
             200: {
                 "model": ReceiptReply,
-                **reply("The same counts were stored before; the same receipt.", again=RECEIPT),
+                **reply("The same counts were stored before; the receipt is the same.", again=RECEIPT),
             },
             **problems(*_COMMON, *_OWN, *BODY_REFUSALS),
         },
@@ -62,7 +63,7 @@ def add_routes(app: FastAPI) -> None:
         tags=["analysts"],
         response_model=MemberCountsReply,
         responses={
-            200: reply("What each institution has shared; there may be none.", one=MEMBER_COUNTS),
+            200: reply("The counts that each institution has shared; there may be none.", one=MEMBER_COUNTS),
             **problems(*_COMMON),
         },
         openapi_extra=TOKEN,
@@ -72,7 +73,7 @@ def add_routes(app: FastAPI) -> None:
 async def share_member_counts(
     request: Request, response: Response, collection: CollectionOf, service: ServiceOf
 ) -> dict[str, Any]:
-    """Stores an institution's noisy counts; it is known by its token, of the role gateway, and shares once."""
+    """Stores an institution's noisy counts; its token, of the role gateway, identifies it, and it shares only once."""
     token = await service.access.check_soon(authorization(request), "gateway", collection.id)
     body = validate_body(MemberCountsBody, await read_body(request))
     check_share(collection, body.size, body.counts)
@@ -82,12 +83,12 @@ async def share_member_counts(
     share = Share(token.id, body.size, tuple(body.counts), now)
     if not await service.writer.run(lambda connection: store_share(connection, collection.number, share)):
         response.status_code = 200
-    service.owner.notify([collection.number])
+    service.learners.notify([collection.number])
     return {"receipt": service.tickets.receipt(f"member counts {collection.number} {token.id}".encode())}
 
 
 def list_member_counts(request: Request, collection: CollectionOf, service: ServiceOf) -> dict[str, Any]:
-    """Lists what institutions have shared: all that the posterior takes from them."""
+    """Lists the counts that institutions have shared, which are all that the posterior uses of them."""
     check_reader(request, collection)
     shares = service.institutions.shares(collection.number)
     return {

@@ -1,9 +1,10 @@
-"""What analysts read: the posterior, its history and particles, the stream, the questions, the answers."""
+"""The calls for analysts: the posterior, its history, particles and stream, the questions, the answers."""
 
 import asyncio
 import json
 from base64 import b64decode, urlsafe_b64encode
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -23,14 +24,9 @@ from dither_server.api.callers import (
     check_analyst,
     check_reader,
 )
-from dither_server.api.messages import (
-    AnswersReply,
-    HistoryReply,
-    ParticlesReply,
-    QualityReply,
-    QueriesReply,
-    examples,
-)
+from dither_server.api.messages import examples
+from dither_server.api.messages.posteriors import AnswersReply, HistoryReply, ParticlesReply, QueriesReply
+from dither_server.api.messages.quality import QualityReply
 from dither_server.clock import iso_time
 from dither_server.collections.collections import Collection
 from dither_server.collections.quality import quality
@@ -43,109 +39,74 @@ from dither_server.tickets.packing import Purpose
 
 __all__ = ["add_routes"]
 
-_PATH = "/v1/collections/{collection_id}"
-_READ = (NotFound, Unauthorized, Forbidden)
-
-_LOOK_SECONDS = 0.25
-"""Between two looks of a stream at what is published."""
-_PIECE = 4096
-"""Particles that are written at once."""
+_POLL_SECONDS = 0.25
+"""Seconds between two checks by a stream for a new publication."""
+_PARTICLES_PER_PIECE = 4096
+"""Particles that are serialised at once."""
 _COMMENT_SECONDS = 15
-"""A stream that has nothing to say shows so often that it is alive."""
+"""Seconds without an event after which a stream sends a comment, to show that it is alive."""
 
 
 def add_routes(app: FastAPI) -> None:
     """Adds the calls."""
-    read: dict[str, Any] = {"methods": ["GET"], "tags": ["analysts"], "openapi_extra": OPTIONAL_TOKEN}
-    posterior = f"{_PATH}/posterior"
-    app.add_api_route(
-        posterior,
-        show_posterior,
-        response_model=PosteriorReply,
-        responses={
-            200: reply(
-                "The posterior of the answers learnt so far; of none, it is the prior.", posterior=examples.POSTERIOR
-            ),
-            **problems(*_READ),
-        },
-        **read,
+    read = partial(_add_read, app)
+    so_far = reply(
+        "The posterior of the answers learnt so far; the prior if there are none.",
+        posterior=examples.POSTERIOR,
+        without_family=examples.POSTERIOR_WITHOUT_FAMILY,
     )
+    read("posterior", show_posterior, so_far, response_model=PosteriorReply)
+    rows = reply("The rows, oldest first; there may be none.", one=examples.HISTORY)
+    read("posterior/history", show_history, rows, response_model=HistoryReply)
+    particles = reply("Every particle with its weight.", two=examples.PARTICLES)
+    read("posterior/particles", show_particles, particles, response_model=ParticlesReply)
+    read("posterior/stream", stream_posterior, _events_reply(), TooManyStreams, response_class=StreamingResponse)
+    asked = reply("Every question answered so far, with its answers.", one=examples.QUERIES)
+    read("queries", list_queries, asked, InvalidBody, response_model=QueriesReply, response_model_exclude_none=True)
+    page = reply("A page of answers; `next` is null on the last one.", last=examples.ANSWERS)
+    read("answers", list_answers, page, InvalidBody, response_model=AnswersReply, openapi_extra=TOKEN)
+    written = reply("The collection's quality, as far as it has been written.", quality=examples.QUALITY)
+    read("quality", show_quality, written, response_model=QualityReply, openapi_extra=TOKEN)
+
+
+def _add_read(
+    app: FastAPI,
+    end: str,
+    function: Callable[..., Any],
+    found: dict[str, Any],
+    *refusals: type[Exception],
+    openapi_extra: dict[str, Any] = OPTIONAL_TOKEN,
+    **settings: Any,
+) -> None:
+    """Adds a `GET` below a collection's address: `found` describes its reply, `refusals` go beyond those of all."""
     app.add_api_route(
-        f"{posterior}/history",
-        show_history,
-        response_model=HistoryReply,
-        responses={
-            200: reply("The rows, the oldest first; there may be none.", one=examples.HISTORY),
-            **problems(*_READ),
-        },
-        **read,
+        f"/v1/collections/{{collection_id}}/{end}",
+        function,
+        methods=["GET"],
+        tags=["analysts"],
+        responses={200: found, **problems(NotFound, Unauthorized, Forbidden, *refusals)},
+        openapi_extra=openapi_extra,
+        **settings,
     )
-    app.add_api_route(
-        f"{posterior}/particles",
-        show_particles,
-        response_model=ParticlesReply,
-        responses={200: reply("Every particle, with its weight.", two=examples.PARTICLES), **problems(*_READ)},
-        **read,
-    )
+
+
+def _events_reply() -> dict[str, Any]:
     stream = reply(
         "Events of type `posterior` and `state`, until the collection closes.", "text/event-stream", two=examples.STREAM
     )
     stream["content"]["text/event-stream"]["schema"] = {"type": "string"}
-    app.add_api_route(
-        f"{posterior}/stream",
-        stream_posterior,
-        response_class=StreamingResponse,
-        responses={
-            200: stream,
-            **problems(*_READ, TooManyStreams),
-        },
-        **read,
-    )
-    app.add_api_route(
-        f"{_PATH}/queries",
-        list_queries,
-        response_model=QueriesReply,
-        response_model_exclude_none=True,
-        responses={
-            200: reply("Every question answered so far, and how.", one=examples.QUERIES),
-            **problems(*_READ, InvalidBody),
-        },
-        **read,
-    )
-    app.add_api_route(
-        f"{_PATH}/answers",
-        list_answers,
-        methods=["GET"],
-        tags=["analysts"],
-        response_model=AnswersReply,
-        responses={
-            200: reply("A page of answers; `next` is null on the last one.", last=examples.ANSWERS),
-            **problems(*_READ, InvalidBody),
-        },
-        openapi_extra=TOKEN,
-    )
-    app.add_api_route(
-        f"{_PATH}/quality",
-        show_quality,
-        methods=["GET"],
-        tags=["analysts"],
-        response_model=QualityReply,
-        responses={
-            200: reply("How the collection goes, as far as it is written.", quality=examples.QUALITY),
-            **problems(*_READ),
-        },
-        openapi_extra=TOKEN,
-    )
+    return stream
 
 
 async def show_posterior(request: Request, collection: CollectionOf, service: ServiceOf) -> PosteriorReply:
-    """Shows the posterior of every answer learnt so far; that may be milliseconds behind the answers stored."""
+    """Shows the posterior of all answers learnt so far, which may lag milliseconds behind the answers stored."""
     await run_in_threadpool(check_reader, request, collection)
-    return (await service.owner.published(collection)).posterior
+    published = await service.learners.published(collection)
+    return await run_in_threadpool(_described, published)
 
 
 def show_history(request: Request, collection: CollectionOf, service: ServiceOf) -> dict[str, Any]:
-    """Shows how the posterior came about: a row when the answers have grown by about 2%."""
+    """Shows the posterior over time: one row whenever the answers have grown by about 2%."""
     check_reader(request, collection)
     rows = service.store.history(collection.number)
     return {
@@ -163,25 +124,26 @@ def show_history(request: Request, collection: CollectionOf, service: ServiceOf)
 
 
 async def show_particles(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:
-    """Shows the posterior itself, as weighted particles."""
+    """Shows the posterior as weighted particles."""
     await run_in_threadpool(check_reader, request, collection)
-    theta, weights = await service.owner.particles(collection)
-    return await run_in_threadpool(_particles, collection.specification.family.names, theta, weights)
+    found = await service.learners.particles(collection)
+    return await run_in_threadpool(_particles, found.names, found.values, found.weights)
 
 
 async def stream_posterior(request: Request, collection: CollectionOf, service: ServiceOf) -> StreamingResponse:
-    """Sends the posterior and the state, and each again whenever it has changed, as server-sent events.
+    """Sends the posterior and the state as server-sent events, and each again whenever it changes.
 
-    The state `closed`, by an admin, closing time or the last answer, comes once all is learnt, and ends the stream.
+    The state `closed`, whether set by an admin, the closing time or the last answer, is sent once all is learnt, and
+    ends the stream.
     """
     await run_in_threadpool(check_reader, request, collection)
-    await service.owner.published(collection)
+    await service.learners.published(collection)
     closed = service.streams.open(request)
     return _Stream(_events(request, collection, service), closed)
 
 
 class _Stream(StreamingResponse):
-    """An event stream that says when it is over, however it ends."""
+    """An event stream that calls `closed` when it is over, however it ends."""
 
     def __init__(self, events: AsyncIterator[str], closed: Callable[[], None]) -> None:
         super().__init__(events, media_type="text/event-stream")
@@ -198,9 +160,11 @@ def list_queries(
     request: Request,
     collection: CollectionOf,
     service: ServiceOf,
-    purpose: Annotated[Purpose, Query(description="`check` lists the questions of the misfit check.")] = "training",
+    purpose: Annotated[
+        Purpose, Query(description="`check` lists the questions of the goodness-of-fit check.")
+    ] = "training",
 ) -> dict[str, Any]:
-    """Lists every question answered so far, and how: which says how many have answered."""
+    """Lists every question answered so far with its counts, which tell how many have answered."""
     check_reader(request, collection)
     found: dict[str, dict[str, Any]] = {}
     for row in service.store.counts(collection.number, purpose):
@@ -218,10 +182,10 @@ def list_answers(
     request: Request,
     collection: CollectionOf,
     service: ServiceOf,
-    after: Annotated[str | None, Query(description="`next` of the page before.", max_length=64)] = None,
-    limit: Annotated[int, Query(description="Answers in a page.", ge=1, le=10_000)] = 10_000,
+    after: Annotated[str | None, Query(description="`next` of the previous page.", max_length=64)] = None,
+    limit: Annotated[int, Query(description="Answers per page.", ge=1, le=10_000)] = 10_000,
 ) -> dict[str, Any]:
-    """Lists the stored answers page by page; each that was stored before the first page is listed once."""
+    """Lists the stored answers page by page; each one stored before the first page was read is listed once."""
     check_analyst(request, collection)
     if not collection.keep_answers:
         raise NotFound("The collection keeps no answers (keep_answers is false): export its counts instead.")
@@ -242,19 +206,21 @@ def list_answers(
 
 
 def show_quality(request: Request, collection: CollectionOf, service: ServiceOf) -> dict[str, Any]:
-    """Shows refused answers by cause, completion by question, each gateway's share, and what to be warned of."""
+    """Shows refused answers by cause, completion by question, each gateway's share, and warnings."""
     check_analyst(request, collection)
     return quality(service.store, collection, service.clock())
 
 
 def _particles(names: Sequence[str], theta: NDArray[np.float64], weights: NDArray[np.float64]) -> Response:
-    """The reply, written piece by piece: one list of a million particles would keep every other thread waiting."""
+    """The reply, serialised piece by piece: a list of a million particles would keep all other threads waiting."""
     body = f'{{"parameters":{json.dumps(names)},"particles":[{_elements(theta)}],"weights":[{_elements(weights)}]}}'
     return Response(body, media_type="application/json")
 
 
 def _elements(array: NDArray[np.float64]) -> str:
-    pieces = (array[start : start + _PIECE].tolist() for start in range(0, len(array), _PIECE))
+    pieces = (
+        array[start : start + _PARTICLES_PER_PIECE].tolist() for start in range(0, len(array), _PARTICLES_PER_PIECE)
+    )
     return ",".join(json.dumps(piece, allow_nan=False, separators=(",", ":"))[1:-1] for piece in pieces)
 
 
@@ -262,26 +228,31 @@ def _cursor(after: str | None) -> bytes:
     try:
         return b64decode(after or "", altchars=b"-_", validate=True)
     except ValueError:
-        raise InvalidBody("after: Input should be the next of an earlier page.") from None
+        raise InvalidBody("after: Input should be `next` from an earlier page.") from None
 
 
 async def _events(request: Request, collection: Collection, service: Service) -> AsyncIterator[str]:
     sent, said = None, None
     silent = 0.0
     while said != "closed" and not service.stopping.is_set():
-        published = await service.owner.published(collection)
+        published = await service.learners.published(collection)
         state = service.collections.state(collection)
         if published is not sent:
             sent, silent = published, 0.0
-            yield _event("posterior", to_json(published.posterior))
+            described = await run_in_threadpool(_described, published)
+            yield _event("posterior", to_json(described))
         elif state != said and (state != "closed" or await run_in_threadpool(_learnt, service, published, collection)):
             said, silent = state, 0.0
             yield _event("state", {"state": state})
         elif silent >= _COMMENT_SECONDS:
             silent = 0.0
             yield ": nothing new\n\n"
-        await asyncio.sleep(_LOOK_SECONDS)
-        silent += _LOOK_SECONDS
+        await asyncio.sleep(_POLL_SECONDS)
+        silent += _POLL_SECONDS
+
+
+def _described(published: Published) -> PosteriorReply:
+    return published.described
 
 
 def _event(name: str, data: Mapping[str, Any]) -> str:
@@ -289,7 +260,7 @@ def _event(name: str, data: Mapping[str, Any]) -> str:
 
 
 def _learnt(service: Service, published: Published, collection: Collection) -> bool:
-    """Whether all that is stored is in the posterior: answers, check answers, what institutions shared."""
+    """Whether everything stored is in the posterior: answers, check answers, and the counts of institutions."""
     posterior, number = published.posterior, collection.number
     checked = posterior.misfit.check_answers if posterior.misfit else 0
     shared = service.institutions.totals([number]).get(number, 0)

@@ -1,4 +1,4 @@
-"""`POST …/responses` and `…/responses/batch`: busy calls, since every answer passes here."""
+"""`POST …/responses` and `…/responses/batch`: busy calls, since every answer goes through them."""
 
 import asyncio
 import json
@@ -11,7 +11,7 @@ from fastapi import Request, Response
 from dither_server.answers.rules import Arrival, Fate, hash_retry_key
 from dither_server.answers.writer import MAX_ROWS
 from dither_server.api.callers import OPTIONAL_TOKEN, authorization
-from dither_server.api.messages import BatchBody, BatchReply, ReceiptReply, ResponseBody, batch_marks
+from dither_server.api.messages.answering import BatchBody, BatchReply, ReceiptReply, ResponseBody, batch_marks
 from dither_server.api.messages.common import EXAMPLE_RETRY_KEY
 from dither_server.api.messages.examples import RECEIPT
 from dither_server.clock import milliseconds
@@ -51,12 +51,12 @@ from dither_server.tickets.packing import n_answers
 __all__ = ["BUSY_CALLS"]
 
 _PAUSE_EVERY = 64
-"""Answers of a batch after which others get a turn."""
-_UNKNOWN_BATCH = 500
-"""Answers that a batch may have of which nobody known says that they are worth reading."""
+"""Answers of a batch after which other requests get a turn."""
+_MAX_UNKNOWN_BATCH = 500
+"""Answers in a batch that comes without a gateway's token."""
 
-_MOST_FORGED = 100
-"""Tickets of such a batch that may be forged: who sends more has none that are worth looking for."""
+_MAX_FORGED = 100
+"""Forged tickets in such a batch, beyond which the rest is not read either."""
 
 _REFUSED: dict[Fate, type[Refusal]] = {
     Fate.TAKEN: AlreadyAnswered,
@@ -65,11 +65,11 @@ _REFUSED: dict[Fate, type[Refusal]] = {
     Fate.FULL: CollectionFull,
 }
 _OUTCOMES = {fate: fate.name.lower() for fate in Fate}
-"""What metrics call them."""
+"""The names of fates in the metrics."""
 
 
 async def respond(request: Request) -> Response:
-    """Stores one answer; the reply comes after it is safe."""
+    """Stores one answer, and replies once it is committed."""
     service = service_of(request)
     collection = await service.collections.find(request.path_params["collection_id"])
     content = await read_body(request, MAX_ANSWER_BODY)
@@ -90,7 +90,7 @@ async def respond(request: Request) -> Response:
 
 
 async def respond_batch(request: Request) -> Response:
-    """Stores many answers; each has a fate of its own."""
+    """Stores many answers, each with its own fate."""
     service = service_of(request)
     collection = await service.collections.find(request.path_params["collection_id"])
     known = await _is_gateway(request, service, collection)
@@ -104,9 +104,9 @@ async def respond_batch(request: Request) -> Response:
         except Refusal as refusal:
             outcomes.append(refusal)
             forged += isinstance(refusal, TicketInvalid)
-            if forged > _MOST_FORGED and not known:
+            if forged > _MAX_FORGED and not known:
                 raise TicketInvalid(
-                    f"More than {_MOST_FORGED} tickets of the batch are not this server's: nothing was stored."
+                    f"More than {_MAX_FORGED} tickets in the batch were not issued by this server: nothing was stored."
                 ) from None
         if i % _PAUSE_EVERY == _PAUSE_EVERY - 1:
             await asyncio.sleep(0)
@@ -131,26 +131,26 @@ async def respond_batch(request: Request) -> Response:
 
 
 async def _read_batch(request: Request, known: bool) -> BatchBody:
-    """A batch: of any size up to `MAX_BATCH_BODY` from a gateway, and from others what costs little."""
+    """The batch: up to `MAX_BATCH_BODY` from a gateway, and less from others, which must not cost much."""
     if known:
         return validate_body(BatchBody, await read_body(request, MAX_BATCH_BODY))
     too_large = BodyTooLarge(
-        f"Without a gateway's token a batch has at most {_UNKNOWN_BATCH:,} answers, "
-        f"in {MAX_UNKNOWN_BATCH_BODY:,} bytes: send several."
+        f"Without a gateway's token, a batch may have at most {_MAX_UNKNOWN_BATCH:,} answers "
+        f"and {MAX_UNKNOWN_BATCH_BODY:,} bytes: send several."
     )
     try:
         content = await read_body(request, MAX_UNKNOWN_BATCH_BODY)
-        check_marks(content, batch_marks(_UNKNOWN_BATCH))
+        check_marks(content, batch_marks(_MAX_UNKNOWN_BATCH))
     except (BodyTooLarge, InvalidBody):
         raise too_large from None
     body = validate_body(BatchBody, content)
-    if len(body.responses) > _UNKNOWN_BATCH:
+    if len(body.responses) > _MAX_UNKNOWN_BATCH:
         raise too_large
     return body
 
 
 async def _is_gateway(request: Request, service: Service, collection: Collection) -> bool:
-    """Whether the request brings a token that acts as a gateway; any other is as good as none."""
+    """Whether the request has a token that acts as a gateway; any other token is ignored."""
     token = authorization(request)
     if token is None:
         return False
@@ -162,7 +162,7 @@ async def _is_gateway(request: Request, service: Service, collection: Collection
 
 
 def _arrival(tickets: TicketOffice, collection: int, body: ResponseBody, now: float) -> Arrival:
-    """The answer in `body` if its ticket is genuine and of the collection, and the answer one of its query's."""
+    """The answer in `body`. Raises a `Refusal` for a ticket that is not valid here, or an answer outside its query."""
     ticket = tickets.open(body.ticket)
     if ticket.collection != collection:
         raise TicketForeign
@@ -190,7 +190,7 @@ def _item(tickets: TicketOffice, arrival: Arrival, fate: Fate, refused: Counter[
 
 
 def _refused_item(error: Refusal, refused: Counter[str]) -> str:
-    """The same for a refusal, whose cause is counted."""
+    """The item for a refusal, whose cause it counts."""
     problem, detail = problem_of(error)
     refused[problem.name] += 1
     return _refusal(problem, detail)
@@ -209,15 +209,15 @@ def _documents() -> tuple[dict[str, Any], dict[str, Any]]:
     one = {
         "tags": ["respondents"],
         "summary": "Send an answer",
-        "description": "Acknowledged once it is stored for good. Sending the same bytes again, `retry_key` and all, is "
-        "safe. Whoever has the ticket without the key is told that it is used, and nothing of its answer.",
+        "description": "Acknowledged once it is committed. Sending the same bytes again, including `retry_key`, is "
+        "safe. Somebody who has the ticket but not the key learns that it is used, and nothing about its answer.",
         "operationId": "respond",
         "parameters": [COLLECTION_ID],
         "requestBody": json_body(ResponseBody, answer=response),
         "responses": {
-            "201": json_response("The answer is stored for good.", ReceiptReply, stored=RECEIPT),
+            "201": json_response("The answer is stored permanently.", ReceiptReply, stored=RECEIPT),
             "200": json_response(
-                "The same answer was stored before, with the same `retry_key`; the same receipt.",
+                "The same answer was stored before, with the same `retry_key`; the receipt is the same.",
                 ReceiptReply,
                 repeated=RECEIPT,
             ),
@@ -228,14 +228,14 @@ def _documents() -> tuple[dict[str, Any], dict[str, Any]]:
     many = {
         "tags": ["respondents"],
         "summary": "Send many answers",
-        "description": "Up to 10,000 answers with a token that acts as a gateway, 500 without, each with a fate of its "
-        "own, in order. After a 503, send all again.",
+        "description": "Up to 10,000 answers with a token that acts as a gateway, 500 without. Each is stored or "
+        "refused by itself, in order. After a 503, send all of them again.",
         "operationId": "respond_batch",
         "parameters": [COLLECTION_ID],
         "requestBody": json_body(BatchBody, answers={"responses": [response]}),
         "responses": {
             "200": json_response(
-                "The body was read; what became of each answer, in order.", BatchReply, mixed={"responses": items}
+                "The body was read; the outcome of each answer, in order.", BatchReply, mixed={"responses": items}
             ),
             **{str(status): text for status, text in problems(*shared, TicketInvalid).items()},
         },

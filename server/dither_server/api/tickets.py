@@ -1,6 +1,6 @@
-"""`POST …/tickets`: a busy call, since every respondent passes here.
+"""`POST …/tickets`: a busy call, since every respondent makes it.
 
-Issuing a ticket writes nothing by itself, but for one that an invitation is redeemed for; tallies are written later.
+Issuing a ticket writes nothing, unless it redeems an invitation; tallies are written later.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from dither_client import InvalidEpsilon
 from dither_client.mechanisms.epsilon import listed, wire_epsilon
 from dither_server.access.invitations import Invitation
 from dither_server.api.callers import OPTIONAL_TOKEN, authorization
-from dither_server.api.messages import TicketReply, TicketsBody, TicketsReply
+from dither_server.api.messages.answering import TicketReply, TicketsBody, TicketsReply
 from dither_server.api.messages.examples import TICKET
 from dither_server.clock import iso_time
 from dither_server.collections.collections import Collection
@@ -48,18 +48,18 @@ from dither_server.tickets.packing import unpack_query
 __all__ = ["BUSY_CALLS"]
 
 _PAUSE_EVERY = 64
-"""Tickets after which others get a turn."""
+"""Tickets after which other requests get a turn."""
 
 
 async def issue_tickets(request: Request) -> Response:
-    """Draws a question for each ticket and signs them; redeems the invitation where one is needed."""
+    """Draws a question for each ticket and signs the tickets; redeems the invitation if one is needed."""
     service = service_of(request)
     collection = await service.collections.find(request.path_params["collection_id"])
     token, gateway = None, 0
     if collection.admission == "gateway":
         token = await service.access.check_soon(authorization(request), "gateway", collection.id)
         gateway = await service.gateways.number(token)
-    service.limits.admit(request, token)  # before anything of the body is looked at
+    service.limits.admit(request, token)  # before reading any of the body
     body = await read_body(request, MAX_TICKET_BODY) or b"{}"
     asked = validate_body(TicketsBody, body)
     count = asked.count
@@ -70,7 +70,7 @@ async def issue_tickets(request: Request) -> Response:
     if asked.invitation is not None or asked.retry_key is not None:
         raise NotByInvitation
     service.collections.check_issues(collection)
-    published = await service.owner.questions(collection)
+    published = await service.learners.questions(collection)
     service.metrics.issued(count or 1)
     if count is None:
         return Response(_ticket(service, collection, published, epsilon, gateway), 201, media_type="application/json")
@@ -83,7 +83,7 @@ async def issue_tickets(request: Request) -> Response:
 
 
 def _chosen(collection: Collection, body: bytes) -> Fraction:
-    """The ε that a valid `body` chooses, as the decimal it writes. Raises `InvalidBody` unless it may be chosen."""
+    """The exact ε that a valid `body` chooses. Raises `InvalidBody` unless the collection offers it."""
     choices = collection.specification.epsilon_choices
     with suppress(InvalidEpsilon):
         epsilon = wire_epsilon(parse_json(body)["epsilon"])
@@ -95,7 +95,7 @@ def _chosen(collection: Collection, body: bytes) -> Fraction:
 def _invitation(collection: Collection, asked: TicketsBody) -> Invitation:
     """The invitation in a request. Raises `InvitationInvalid` and `InvalidBody`."""
     if asked.count is not None:
-        raise InvalidBody("count: An invitation is worth one ticket; leave the field out.")
+        raise InvalidBody("count: An invitation is good for one ticket; leave the field out.")
     if asked.invitation is None:
         raise InvitationInvalid
     if asked.retry_key is None:
@@ -104,11 +104,11 @@ def _invitation(collection: Collection, asked: TicketsBody) -> Invitation:
 
 
 async def _redeem(service: Service, collection: Collection, invitation: Invitation, epsilon: Fraction) -> Response:
-    """The ticket of an invitation: whatever has become of the collection since, the one that was given for it."""
+    """The ticket of an invitation: the one issued for it before, whatever the collection's state, or a new one."""
     ticket = await service.invitations.ticket(invitation)
     if ticket is None:
         service.collections.check_issues(collection)
-        question = service.owner.draw(await service.owner.questions(collection), epsilon)
+        question = service.learners.draw(await service.learners.questions(collection), epsilon)
         drawn, expires_at = service.tickets.issue(collection.number, question.packed)
         ticket = await service.invitations.redeem(invitation, drawn)
         if ticket == drawn:
@@ -120,17 +120,19 @@ async def _redeem(service: Service, collection: Collection, invitation: Invitati
 
 
 def _opened(service: Service, ticket: str) -> Ticket:
-    """What an invitation's ticket says. Raises `TicketExpired`, also when the key that signed it is there no more."""
+    """The contents of an invitation's ticket. Raises `TicketExpired`, also if the key that signed it is gone."""
     with suppress(TicketInvalid):
         opened = service.tickets.open(ticket)
         if not opened.expired(service.clock()):
             return opened
-    raise TicketExpired("The invitation's ticket has expired, and there is one for each: ask to be invited again.")
+    raise TicketExpired(
+        "The invitation's ticket has expired, and an invitation gets only one: ask for a new invitation."
+    )
 
 
 def _ticket(service: Service, collection: Collection, published: Published, epsilon: Fraction, gateway: int) -> str:
     """The JSON of a new ticket."""
-    question = service.owner.draw(published, epsilon)
+    question = service.learners.draw(published, epsilon)
     ticket, expires_at = service.tickets.issue(collection.number, question.packed, gateway)
     service.tally.issued(collection.number, question.packed, gateway, expires_at - TICKET_LIFE)
     return _reply(ticket, question.json, expires_at)
@@ -149,7 +151,7 @@ def _document() -> dict[str, Any]:
     schemas = [{"$ref": f"#/components/schemas/{model.__name__}"} for model in (TicketReply, TicketsReply)]
     examples = {"one": {"value": TICKET}, "many": {"value": {"tickets": [TICKET]}}}
     issued = {
-        "description": "The ticket; the tickets where the body has a `count`.",
+        "description": "The ticket, or the tickets if the body has a `count`.",
         "content": {"application/json": {"schema": {"anyOf": schemas}, "examples": examples}},
     }
     refusals = problems(
@@ -162,8 +164,8 @@ def _document() -> dict[str, Any]:
         "summary": "Ask for tickets",
         "description": "A ticket is the right to answer one question once, within 24 hours. "
         "With `admission` `gateway`, a gateway's token is needed; with `invite`, an invitation, which is redeemed: the "
-        "same invitation and `retry_key` get the same ticket again, whatever else is asked. "
-        "Where the terms have `epsilon_choices`, `epsilon` is the respondent's.",
+        "same invitation and `retry_key` get the same ticket again, whatever else the request says. "
+        "If the terms have `epsilon_choices`, `epsilon` is the respondent's choice.",
         "operationId": "issue_tickets",
         "parameters": [COLLECTION_ID],
         "requestBody": json_body(

@@ -1,12 +1,12 @@
-"""`/v1/tokens`: made, listed and revoked by admins."""
+"""`/v1/tokens`: admins create, list and revoke tokens."""
 
 from typing import Any
 
 from fastapi import FastAPI, Request
 
 from dither_server.api.callers import TOKEN, ServiceOf, done, needs
-from dither_server.api.messages import TokenBody, TokenList, TokenSecretReply
 from dither_server.api.messages.examples import TOKEN as EXAMPLE
+from dither_server.api.messages.operating import TokenBody, TokenList, TokenSecretReply
 from dither_server.errors import Forbidden, InvalidBody, NotFound, Unauthorized
 from dither_server.http.bodies import BODY_REFUSALS, read_body, validate_body
 from dither_server.http.openapi import json_body, reply
@@ -31,7 +31,7 @@ def add_routes(app: FastAPI) -> None:
         status_code=201,
         response_model=TokenSecretReply,
         responses={
-            201: reply("The token was made; `token` is its secret.", made={"token": "dither_analyst_…", **EXAMPLE}),
+            201: reply("The token was created; `token` is its secret.", made={"token": "dither_analyst_…", **EXAMPLE}),
             **problems(*_ADMIN, *BODY_REFUSALS),
         },
         openapi_extra={"requestBody": json_body(TokenBody, analyst=_EXAMPLE), **TOKEN},
@@ -43,7 +43,7 @@ def add_routes(app: FastAPI) -> None:
         methods=["GET"],
         response_model=TokenList,
         responses={
-            200: reply("Every token but that of `DITHER_ADMIN_TOKEN`, the oldest first.", one={"tokens": [EXAMPLE]}),
+            200: reply("Every token except that of `DITHER_ADMIN_TOKEN`, oldest first.", one={"tokens": [EXAMPLE]}),
             **problems(*_ADMIN),
         },
         openapi_extra=TOKEN,
@@ -54,18 +54,18 @@ def add_routes(app: FastAPI) -> None:
         revoke_token,
         methods=["DELETE"],
         status_code=204,
-        responses={204: reply("The token was revoked: no call takes it any more."), **problems(*_ADMIN, NotFound)},
+        responses={204: reply("The token was revoked: no call accepts it any more."), **problems(*_ADMIN, NotFound)},
         openapi_extra=TOKEN,
         **admin,
     )
 
 
 async def create_token(request: Request, service: ServiceOf) -> dict[str, Any]:
-    """Makes a token; its secret is in this reply and nowhere else."""
+    """Creates a token; its secret appears only in this reply."""
     body = validate_body(TokenBody, await read_body(request))
     known = {collection.id for collection in service.collections.all()}
     if not known.issuperset(body.collections or ()):
-        raise InvalidBody("collections: Input should be ids of collections of this server.")
+        raise InvalidBody("collections: Input should be ids of collections on this server.")
     secret, token = await service.access.create(body.role, body.name, body.collections, body.days)
     done(request, "token made", token=token.id, role=token.role)
     return {"token": secret, **token.to_json()}
@@ -77,6 +77,6 @@ async def list_tokens(service: ServiceOf) -> dict[str, Any]:
 
 
 async def revoke_token(request: Request, token_id: str, service: ServiceOf) -> None:
-    """Makes a token invalid at once."""
+    """Revokes a token with immediate effect."""
     await service.access.revoke(token_id)
     done(request, "token revoked", token=token_id)

@@ -1,4 +1,4 @@
-"""The collections: their terms, their states, and what they admit at a given time."""
+"""The collections: their terms, their states, and whether they issue tickets at a given time."""
 
 import asyncio
 import secrets
@@ -17,6 +17,7 @@ from dither_server.answers.closing import is_closed, is_full
 from dither_server.answers.writer import Writer
 from dither_server.clock import Clock, iso_time, milliseconds
 from dither_server.collections.specification import Admission, CollectionSpec, Visibility, parse_spec
+from dither_server.collections.survey import Survey
 from dither_server.database.reads import Store
 from dither_server.database.refreshed import Refreshed
 from dither_server.database.schema import collections
@@ -29,13 +30,13 @@ __all__ = ["Collection", "Collections", "State"]
 State = Literal["open", "paused", "closed"]
 
 _ID_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
-"""None that is easily taken for another."""
+"""Letters and digits that are not easily confused."""
 _ID_LENGTH = 10
 
 
 @dataclass(frozen=True)
 class Collection:
-    """One collection, at the state it had when this was read. Times are milliseconds."""
+    """A collection in the state that it had when it was read. Times are milliseconds."""
 
     number: int
     id: str
@@ -48,32 +49,34 @@ class Collection:
     keep_answers: bool
     admission: Admission
     visibility: Visibility
+    survey: Mapping[str, Any]
+    """What respondents read, ready for JSON: the terms with the names of `Survey`'s fields."""
     specification: Specification
     statistics: Mapping[str, Any]
     """The statistical fields of the terms, ready for JSON."""
 
     @cached_property
     def advice(self) -> str | None:
-        """One line on what another mechanism would save or cost; None where no design chooses the questions.
+        """One line on what another mechanism would save or cost; None if no design chooses the questions.
 
-        Takes a moment the first time.
+        The first call takes a moment.
         """
         return _advice(self.specification)
 
     def state(self, now: int, answers: int) -> State:
-        """The state at `now`, when `answers` are stored: closing time, and the last answer, close by themselves.
+        """The state at `now` with `answers` stored: the closing time and the last answer close a collection.
 
-        Not where institutions may still share: for respondents alone it is full.
+        While institutions may still share, the last answer does not close it: it is only full.
         """
         full = self.full(answers) and self.specification.member_cuts is None
         return "closed" if full or self._closed(now) else self.stored_state
 
     def full(self, answers: int) -> bool:
-        """Whether it takes no answers beyond these."""
+        """Whether it accepts no more answers than these."""
         return is_full(self.max_answers, answers)
 
     def check_issues(self, now: int, answers: int) -> None:
-        """Raises a `CollectionRefused` unless tickets are issued at `now`, when `answers` are stored."""
+        """Raises a `CollectionRefused` unless it issues tickets at `now` with `answers` stored."""
         if self._closed(now):
             raise CollectionClosed
         if self.full(answers):
@@ -87,10 +90,10 @@ class Collection:
         return is_closed(self.stored_state, self.closes_at, now)
 
     def terms(self, now: int, answers: int) -> dict[str, Any]:
-        """What anyone may know of it, ready for JSON."""
+        """The terms, which anyone may read, ready for JSON."""
         return {
             "id": self.id,
-            "name": self.name,
+            **self.survey,
             **self.statistics,
             "state": self.state(now, answers),
             "answers": answers,
@@ -107,7 +110,7 @@ class Collection:
 
 
 class Collections:
-    """Every collection, kept in memory: issuing a ticket reads no database. `holder` names this process in leases."""
+    """All collections, in memory, so that issuing a ticket reads no database. `holder` names this process in leases."""
 
     def __init__(self, engine: Engine, store: Store, writer: Writer, clock: Clock, holder: str) -> None:
         self._engine = engine
@@ -118,26 +121,26 @@ class Collections:
         self._by_id: dict[str, Collection] = {}
         self._by_number: dict[int, Collection] = {}
         self._totals: dict[int, int] = {}
-        """Answers of the collections that have a maximum."""
+        """The number of answers of each collection with a maximum."""
         self._refreshed = Refreshed(self._read)
         self.refresh()
 
     def refresh(self) -> None:
-        """Reads which collections there are, and their states."""
+        """Reads new collections, and the states of all, from the database."""
         self._refreshed.refresh()
 
     def get(self, collection_id: str) -> Collection:
-        """The collection with this id; reads the database if it is not known here. Raises `NotFound`."""
-        # Another process may have just made it. Anybody can ask for what nobody made, so all are read only for one.
+        """The collection with this id, from the database if this process does not know it. Raises `NotFound`."""
+        # Another process may have just created it. Made-up ids must not cause all collections to be read.
         if collection_id not in self._by_id and _is_stored(self._engine, collection_id):
             self.refresh()
         try:
             return self._by_id[collection_id]
         except KeyError:
-            raise NotFound("There is no collection with this id: the list of collections has the ids.") from None
+            raise NotFound("There is no collection with this id: see the list of collections.") from None
 
     async def find(self, collection_id: str) -> Collection:
-        """`get` for the event loop."""
+        """Does what `get` does, and may be called on the event loop."""
         if collection_id in self._by_id:
             return self._by_id[collection_id]
         return await asyncio.to_thread(self.get, collection_id)
@@ -153,7 +156,7 @@ class Collections:
         return [one.number for one in self.all() if one.max_answers is not None and one.stored_state != "closed"]
 
     def note_totals(self, totals: Mapping[int, int | None]) -> None:
-        """Takes note of how many answers collections with a maximum have; others come with None. For any thread."""
+        """Updates the numbers of answers of collections with a maximum; None for others. Thread-safe."""
         for number, total in totals.items():
             if total is not None:
                 self._totals[number] = max(total, self._totals.get(number, 0))
@@ -163,7 +166,7 @@ class Collections:
         collection.check_issues(milliseconds(self._clock()), self._totals.get(collection.number, 0))
 
     def state(self, collection: Collection) -> State:
-        """The collection's state now, as far as this process knows: reads no database."""
+        """The collection's state now, as far as this process knows, without reading the database."""
         known = self._by_id[collection.id]
         return known.state(milliseconds(self._clock()), self._totals.get(known.number, 0))
 
@@ -172,18 +175,18 @@ class Collections:
         return collection.terms(milliseconds(self._clock()), self._store.total(collection.number))
 
     def all_terms(self, shown: Callable[[Collection], bool]) -> list[dict[str, Any]]:
-        """The terms of every collection that is `shown`, the newest first."""
+        """The terms of every collection for which `shown` holds, newest first."""
         some = [collection for collection in self.all() if shown(collection)]
         totals, now = self._store.totals() if some else {}, milliseconds(self._clock())
         return [collection.terms(now, totals.get(collection.number, 0)) for collection in some]
 
     def all(self) -> Iterable[Collection]:
-        """Every collection, the newest first."""
+        """Every collection, newest first."""
         return reversed(list(self._by_id.values()))
 
     async def create(self, body: bytes) -> Collection:
-        """Makes the collection that the JSON in `body` describes. Raises what `parse_json` and `parse_spec` do."""
-        # In threads, since designs take a moment: those of each ε that may be chosen, those that the advice compares.
+        """Creates the collection that the JSON in `body` describes. Raises what `parse_json` and `parse_spec` raise."""
+        # In a thread, since the designs for each ε that may be chosen take a moment.
         service, _ = await asyncio.to_thread(parse_spec, parse_json(body))
         row = {
             "id": "".join(secrets.choice(_ID_LETTERS) for _ in range(_ID_LENGTH)),
@@ -198,11 +201,11 @@ class Collections:
         return await self._reread(str(row["id"]))
 
     async def set_state(self, collection_id: str, state: State) -> Collection:
-        """Opens, pauses or closes a collection. Raises `NotFound`, and `CollectionClosed` for one that was closed."""
+        """Opens, pauses or closes a collection. Raises `NotFound`, and `CollectionClosed` if it is closed already."""
         collection = await self.find(collection_id)
         terms = await asyncio.to_thread(self.terms, collection)
         if terms["state"] == "closed" and state != "closed":
-            raise CollectionClosed("The collection is closed, and that is final: create another one.")
+            raise CollectionClosed("The collection is permanently closed: create another one.")
         await self._writer.run(lambda connection: _set_state(connection, collection.number, state))
         return await self._reread(collection_id)
 
@@ -241,11 +244,11 @@ def _insert(connection: Connection, row: Mapping[str, Any], holder: str) -> None
 
 
 def _set_state(connection: Connection, number: int, state: State) -> None:
-    # Whoever closed it in the meantime has the last word.
+    # If it was closed in the meantime, it stays closed.
     still_open = update(collections).where(collections.c.number == number, collections.c.state != "closed")
     changed = connection.execute(still_open.values(state=state)).rowcount
     if not changed and state != "closed":
-        raise CollectionClosed("The collection is closed, and that is final: create another one.")
+        raise CollectionClosed("The collection is permanently closed: create another one.")
 
 
 def _load(row: RowMapping) -> Collection:
@@ -263,13 +266,14 @@ def _load(row: RowMapping) -> Collection:
         keep_answers=row["keep_answers"],
         admission=service.admission,
         visibility=service.visibility,
+        survey=service.model_dump(include=set(Survey.model_fields)),
         specification=specification,
         statistics=_statistics(service, specification),
     )
 
 
 def _advice(specification: Specification) -> str | None:
-    if specification.policy.name == "fixed":
+    if specification.policy.name == "fixed" or not specification.parametric:
         return None
     return advice(
         optimal_design(
@@ -277,7 +281,7 @@ def _advice(specification: Specification) -> str | None:
             specification.family.standard,
             specification.mechanism,
             specification.epsilon,
-            specification.goal,
+            specification.standard_goal,
             specification.levels,
             rho=specification.rho,
         )
@@ -285,18 +289,18 @@ def _advice(specification: Specification) -> str | None:
 
 
 def _notice(specification: Specification) -> str | None:
-    """What respondents have to know of their choice, and of check questions; None if there is neither."""
+    """What respondents must know about their choice of ε and about check questions; None if there is neither."""
     sentences = []
     if len(choices := specification.epsilon_choices) > 1:
         sentences.append(
-            f"You choose ε, one of {listed(choices)}, before you are asked. The choice is sent as it is, without "
-            "noise, and must not depend on your value: otherwise it gives away something of it, "
+            f"You choose ε, one of {listed(choices)}, before you see the question. Your choice is sent without "
+            "noise, so it must not depend on your value: otherwise it reveals something about the value, "
             "and the result is wrong."
         )
     if (check := specification.misfit_check) is not None:
         sentences.append(
-            f"Some of the questions, {check.share:.3g} of them, drawn at random, check whether the family holds; their "
-            "answers have the same noise and cost the same ε, and are not used for the estimate while answers come."
+            f"A random share of {check.share:.3g} of the questions checks whether the family fits; their answers have "
+            "the same noise and cost the same ε, and are not used for the estimate while the collection runs."
         )
     return " ".join(sentences) or None
 
@@ -311,8 +315,17 @@ def _statistics(service: CollectionSpec, specification: Specification) -> dict[s
         "epsilon_choices": [json_epsilon(epsilon) for epsilon in choices] if len(choices) > 1 else None,
         "rho": None if rho is None else json_epsilon(rho),
         "mechanism": specification.mechanism,
-        "goal": with_floats(service.goal or "all"),
+        "goal": with_floats(service.goal or _default_goal(specification)),
         "policy": service.policy or "adaptive",
         "levels": specification.levels,
         "member_cuts": None if specification.member_cuts is None else list(specification.member_cuts),
+        "categories": list(specification.categories) or None,
+        "minimum": specification.support.minimum,
+        "maximum": specification.support.maximum,
     }
+
+
+def _default_goal(specification: Specification) -> str:
+    if specification.categories:
+        return "categories"
+    return "distribution" if specification.nonparametric else "all"

@@ -1,8 +1,8 @@
-"""What institutions share: noisy counts of their members, once each, an institution being whoever holds a token."""
+"""Noisy counts of members, which each institution shares once; an institution is identified by its token."""
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from sqlalchemy import Connection, Engine, func, select
 
@@ -10,7 +10,7 @@ from dither_client import InvalidQuery, MemberCounts
 from dither_client.mechanisms.member_counts import MemberTable, member_table
 from dither_server.answers.closing import is_closed
 from dither_server.collections.collections import Collection
-from dither_server.database.engine import insert_into
+from dither_server.database.engine import insert_missing
 from dither_server.database.schema import collections, member_counts
 from dither_server.errors import AlreadyShared, CollectionClosed, CollectionPaused, InvalidAnswer, NoMemberCounts
 
@@ -19,7 +19,7 @@ __all__ = ["Institutions", "Share", "check_share", "store_share", "table_of"]
 
 @dataclass(frozen=True)
 class Share:
-    """One institution's size and noisy counts."""
+    """The size and the noisy counts of one institution."""
 
     institution: str
     """The id of its token."""
@@ -30,18 +30,18 @@ class Share:
 
 
 class Institutions:
-    """Reads, each in a transaction of its own."""
+    """Reads what institutions have shared; each method reads in a transaction of its own."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def shares(self, collection: int) -> list[Share]:
-        """What was shared with a collection, in a fixed order."""
+        """The shares of a collection, in a fixed order."""
         with self._engine.connect() as connection:
             return _shares(connection, collection)
 
     def totals(self, collections: Sequence[int]) -> dict[int, int]:
-        """How many institutions have shared with each of some collections; those with none are left out."""
+        """The number of institutions that have shared, by collection; collections without any are left out."""
         of = member_counts.c.collection
         found = select(of, func.count()).where(of.in_(collections)).group_by(of)
         with self._engine.connect() as connection:
@@ -49,46 +49,42 @@ class Institutions:
 
 
 def check_share(collection: Collection, size: int, counts: Sequence[int]) -> None:
-    """Raises `NoMemberCounts` or `InvalidAnswer` unless counts and size answer the collection's question."""
+    """Raises `NoMemberCounts` or `InvalidAnswer` unless size and counts answer the collection's question."""
     question = _question(collection, size)
     if len(counts) != len(question.groups) or any(k > n for k, n in zip(counts, question.groups, strict=False)):
         raise InvalidAnswer(
-            f"There must be {len(question.groups)} counts, one for each cut, none above its group's number of members."
+            f"There must be {len(question.groups)} counts, one for each cut, none above the size of its group."
         )
 
 
 def table_of(collection: Collection, shares: Sequence[Share]) -> MemberTable:
-    """All that a posterior takes from shares."""
+    """The shares as a table, which is all that the posterior uses of them."""
     return member_table((_question(collection, share.size), share.counts) for share in shares)
 
 
 def store_share(connection: Connection, collection: int, share: Share) -> bool:
-    """Stores a share in the connection's transaction; False if the same was stored before.
+    """Stores a share in the connection's transaction; False if the same share was stored before.
 
-    What is stored settles it, whatever has become of the collection since. Raises `AlreadyShared` if that is another
-    one, `CollectionClosed` and `CollectionPaused`.
+    That holds whatever the collection's state is now. Raises `AlreadyShared` if another share was stored, else
+    `CollectionClosed` or `CollectionPaused` if the collection is.
     """
     if _stored(connection, collection, share):
         return False
     columns = (collections.c.state, collections.c.closes_at)
-    # Locked until the end, so that nothing is stored in a collection that is closed by then.
+    # The lock lasts until the commit, so that nothing is stored in a collection that has been closed.
     found = select(*columns).where(collections.c.number == collection).with_for_update(read=True)
     state, closes_at = connection.execute(found).one()
     if is_closed(state, closes_at, share.received_at):
         raise CollectionClosed
     if state == "paused":
-        raise CollectionPaused("The collection is paused and takes no members' counts: try again later.")
-    row = {"size": share.size, "counts": json.dumps(share.counts), "received_at": share.received_at}
-    insert = insert_into(connection.dialect.name, member_counts).on_conflict_do_nothing(
-        index_elements=["collection", "institution"]
-    )
-    values = insert.values(collection=collection, institution=share.institution, **row)
-    # Of two requests at once, the second one waits here for the first one's transaction.
-    return bool(connection.execute(values).rowcount) or not _stored(connection, collection, share)
+        raise CollectionPaused("The collection is paused and accepts no counts of members: try again later.")
+    row = {"collection": collection, **asdict(share), "counts": json.dumps(share.counts)}
+    # Of two concurrent requests, the second one waits here for the first one's transaction.
+    return insert_missing(connection, member_counts, row) or not _stored(connection, collection, share)
 
 
 def _stored(connection: Connection, collection: int, share: Share) -> bool:
-    """Whether the same is stored. Raises `AlreadyShared` if the institution has shared something else."""
+    """Whether the same share is stored. Raises `AlreadyShared` if the institution has shared something else."""
     known = _shares(connection, collection, share.institution)
     if known and (known[0].size, known[0].counts) != (share.size, share.counts):
         raise AlreadyShared

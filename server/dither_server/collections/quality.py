@@ -1,4 +1,4 @@
-"""How well a collection goes: refused answers, completion by question, the share of each gateway, and warnings."""
+"""The quality of a collection: refused answers, completion by question, the share of each gateway, warnings."""
 
 import json
 from collections import Counter
@@ -16,13 +16,13 @@ from dither_server.tickets.office import SKEW
 __all__ = ["LARGEST_SHARE", "quality"]
 
 LARGEST_SHARE = 0.5
-"""Of the answers that came through gateways: one that brings more is warned of, if there are several."""
-_ENOUGH = 100
-"""Answers before shares mean anything."""
+"""A gateway with more than this share of the answers through gateways causes a warning, if there are several."""
+_MIN_ANSWERS = 100
+"""The number of answers below which shares say little."""
 
 
 def quality(store: Store, collection: Collection, now: float) -> dict[str, Any]:
-    """The report at `now` (seconds), ready for JSON."""
+    """The quality report at `now` (seconds), ready for JSON."""
     counted = store.conduct(collection.number)
     completion = _completion(counted.tallies, now)
     gateways = _gateways(counted.tallies, counted.gateways)
@@ -47,7 +47,7 @@ def _completion(rows: Sequence[TallyRow], now: float) -> dict[str, Any]:
             item = by_query[row.query_id] = {"id": row.query_id, "query": query, "tickets": 0, "answers": 0}
         item["tickets"] += row.tickets
         item["answers"] += row.answers
-    # A period counts once an answer to its last ticket could be prompt no more, and would have been written.
+    # A period counts once no further answer to its tickets can be prompt, and all prompt ones have been written.
     closed = (int(now) - PROMPT - SKEW) // PERIOD
     slices = [
         Slice(row.period, places[row.query_id], row.tickets, min(row.prompt, row.tickets))
@@ -88,16 +88,18 @@ def _completion_warnings(completion: dict[str, Any]) -> list[str]:
     if not completion["alarm"]:
         return []
     return [
-        "Completion depends on the question: who drops out seems to depend on the value, and the posterior may be "
-        f"wrong. (By chance alone this is said of {ALPHA:.0%} of all collections.)"
+        "Completion depends on the question: dropping out seems to depend on the value, so the posterior may be "
+        f"wrong. (By chance alone, {ALPHA:.0%} of collections get this warning.)"
     ]
 
 
 def _gateway_warnings(gateways: Sequence[dict[str, Any]]) -> list[str]:
-    if len(gateways) < 2 or sum(gateway["answers"] for gateway in gateways) < _ENOUGH:
+    if len(gateways) < 2 or sum(gateway["answers"] for gateway in gateways) < _MIN_ANSWERS:
         return []
     first = gateways[0]
     if first["share"] <= LARGEST_SHARE:
         return []
     name = f"{first['name']} ({first['id']})" if first["name"] else first["id"]
-    return [f"One gateway, {name}, brought {first['share']:.0%} of the answers: it alone could have made the result."]
+    return [
+        f"One gateway, {name}, brought {first['share']:.0%} of the answers: it could have determined the result alone."
+    ]

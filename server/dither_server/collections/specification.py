@@ -1,15 +1,13 @@
-"""The JSON that creates a collection: each field, what it may be, and what it is when left out.
+"""The JSON that creates a collection: its fields, their constraints and their defaults.
 
-The statistical fields are described here and judged by `Specification.from_json`.
+The statistical fields are only described here; `Specification.from_json` validates them.
 """
 
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 from pydantic import (
-    AfterValidator,
     AwareDatetime,
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -17,11 +15,15 @@ from pydantic import (
     model_validator,
 )
 
+from dither_client.mechanisms.grouped_randomized_response import MAX_CATEGORIES
 from dither_client.mechanisms.member_counts import MAX_CUTS
+from dither_estimator.design.goal import MAX_NAMED
 from dither_estimator.design.mechanism import MechanismDesign
 from dither_estimator.design.registry import MECHANISMS
+from dither_estimator.specification.fields import MAX_ATOMS, MAX_CATEGORY
 from dither_estimator.specification.rivals import MAX_FAMILIES
 from dither_estimator.specification.specification import EXACT_FIELDS, Specification
+from dither_server.collections.survey import Survey
 from dither_server.errors import InvalidBody
 from dither_server.http.bodies import with_floats
 from dither_server.http.problems import invalid
@@ -30,12 +32,6 @@ __all__ = ["Admission", "CollectionSpec", "Visibility", "parse_spec"]
 
 Admission = Literal["public", "invite", "gateway"]
 Visibility = Literal["private", "public"]
-
-
-def _name(value: str) -> str:
-    if not value.isprintable() or not value.strip():
-        raise ValueError("the name must be printable text")
-    return value
 
 
 def _text(value: object) -> object:
@@ -48,7 +44,7 @@ _Time = Annotated[AwareDatetime | None, BeforeValidator(_text)]
 
 
 def _known(description: str, *examples: Any, **schema: Any) -> Any:
-    """A field that the estimator judges: documented here, passed on as it came."""
+    """A field that the estimator validates: documented here, and passed on unchanged."""
 
     def describe(field: dict[str, Any]) -> None:
         del field["default"]
@@ -63,14 +59,22 @@ def _listed(kinds: Iterable[MechanismDesign]) -> str:
 
 _WITH_LEVELS = [kind for kind in MECHANISMS.values() if kind.most_levels is not None]
 _LEVELS = (
-    f"Levels of {_listed(kind for kind in _WITH_LEVELS if kind.on_intervals)}, cells less one of "
-    f"{_listed(kind for kind in _WITH_LEVELS if not kind.on_intervals)}; the design chooses if left out, as it must "
-    f"for {_listed(kind for kind in MECHANISMS.values() if kind.most_levels is None)}."
+    f"The levels of {_listed(kind for kind in _WITH_LEVELS if kind.on_intervals)}, or the number of cells less one of "
+    f"{_listed(kind for kind in _WITH_LEVELS if not kind.on_intervals)}. By default the design chooses, as it always "
+    f"does for {_listed(kind for kind in MECHANISMS.values() if kind.most_levels is None)}."
 )
 
 
-class CollectionSpec(BaseModel):
-    """A collection to be made: at least `name`, `family` or `families`, and `epsilon` or, of `gaussian`, `rho`."""
+_WEIGHTED: dict[str, Any] = {
+    "anyOf": [
+        {"type": "array", "items": {"type": "number"}, "minItems": 1, "maxItems": MAX_NAMED},
+        {"type": "object", "additionalProperties": {"type": "number"}, "minProperties": 1, "maxProperties": MAX_NAMED},
+    ]
+}
+
+
+class CollectionSpec(Survey):
+    """A collection to create: at least `name`, and `epsilon` or, for `gaussian`, `rho`."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -86,26 +90,26 @@ class CollectionSpec(BaseModel):
                 }
             ],
             "required": ["name"],
-            "allOf": [
-                {"oneOf": [{"required": ["epsilon"]}, {"required": ["rho"]}]},
-                {"anyOf": [{"required": ["family"]}, {"required": ["families"]}]},
-            ],
+            "oneOf": [{"required": ["epsilon"]}, {"required": ["rho"]}],
         },
     )
 
-    name: Annotated[str, AfterValidator(_name)] = Field(
-        min_length=1, max_length=200, description="What the collection is about, for people.", examples=["Weekly wages"]
+    family: Any = _known(
+        "The family of distributions. By default `nonparametric`: the distribution itself, whatever its shape; "
+        "`categorical` for the shares of `categories`.",
+        "normal",
+        type="string",
+        default="nonparametric",
     )
-    family: Any = _known("The family of distributions.", "normal", type="string")
     epsilon: Any = _known(
-        "ε of one answer: above 0, at most 50, at most six decimals. A string is read as the decimal it writes.",
+        "ε of one answer: above 0, at most 50, at most six decimals. A string is read as a decimal.",
         1,
         "0.5",
         anyOf=[{"type": "number", "exclusiveMinimum": 0, "maximum": 50}, {"type": "string"}],
     )
     epsilon_choices: Any = _known(
-        "The ε that each respondent may choose from before asking for a ticket, `epsilon` among them: at most 16. The "
-        "posterior is exact only if nobody's choice depends on the value. `epsilon` alone if left out.",
+        "The values of ε that each respondent may choose from before asking for a ticket: at most 16, including "
+        "`epsilon`. The posterior is exact only if nobody's choice depends on the value. By default only `epsilon`.",
         [0.5, 1, 2],
         type="array",
         items={"anyOf": [{"type": "number", "exclusiveMinimum": 0, "maximum": 50}, {"type": "string"}]},
@@ -113,19 +117,21 @@ class CollectionSpec(BaseModel):
         maxItems=16,
     )
     rho: Any = _known(
-        "ρ of zero-concentrated privacy of one answer of `gaussian`, instead of ε: above 0, at most six decimals.",
+        "ρ of zero-concentrated differential privacy of one answer, for `gaussian`, instead of ε: above 0, at most six "
+        "decimals.",
         0.5,
         anyOf=[{"type": "number", "exclusiveMinimum": 0, "maximum": 50}, {"type": "string"}, {"type": "null"}],
     )
     transform: Any = _known(
-        "The scale on which the family holds; `log` is the natural logarithm.",
+        "The scale on which the family holds; `log` is the natural logarithm. Without a family, `log` says that values "
+        "are above 0.",
         "log",
         type="string",
         enum=["identity", "log"],
         default="identity",
     )
     prior: Any = _known(
-        "A distribution of `scipy.stats` for each parameter; wide ones if left out.",
+        "A distribution of `scipy.stats` for each parameter; wide ones by default.",
         {
             "mu": {"dist": "norm", "loc": 0, "scale": 100},
             "sigma": {"dist": "invgamma", "a": 1, "scale": 1, "of": "variance"},
@@ -133,19 +139,55 @@ class CollectionSpec(BaseModel):
         type="object",
     )
     range: Any = _known(
-        "A rough guess, in the values' own units, of where most people lie; the prior follows from it.",
+        "A rough guess, in the values' own units, of the range of most values; the prior follows from it.",
         [100, 2000],
         type="array",
         items={"type": "number"},
         minItems=2,
         maxItems=2,
     )
+    minimum: Any = _known(
+        "The least value that there can be: devices refuse values below. Without a family and with `transform` `log`, "
+        "0 by default.",
+        0,
+        type="number",
+    )
+    maximum: Any = _known("The largest value that there can be: devices refuse values above.", 100_000, type="number")
+    atoms: Any = _known(
+        "Values that many people have exactly, such as 0, without a family.",
+        [0],
+        type="array",
+        items={"type": "number"},
+        maxItems=MAX_ATOMS,
+    )
+    categories: Any = _known(
+        "With the family `categorical`: the texts of the categories, of which each person has one. Their shares are "
+        "learnt; they need no order.",
+        ["never", "monthly", "daily"],
+        type="array",
+        items={"type": "string", "minLength": 1, "maxLength": MAX_CATEGORY},
+        minItems=2,
+        maxItems=MAX_CATEGORIES,
+    )
     goal: Any = _known(
-        "What to learn: `all`, one parameter, or weights.",
+        "What to learn: `all`, one parameter, or weights of parameters; with any family or none, `distribution`, "
+        "`quantiles`, the shares of the people `above` values in their own units, or these together, each a list or "
+        "with a weight for each. By default `all`; without a family, `distribution`, and of categories, "
+        "`categories`.",
         "all",
         {"mu": 1, "sigma": 2},
-        anyOf=[{"type": "string"}, {"type": "object", "additionalProperties": {"type": "number"}}],
-        default="all",
+        {"quantiles": [0.1, 0.5, 0.9]},
+        {"above": [1000]},
+        {"quantiles": {"0.5": 1, "0.9": 2}, "above": [1000]},
+        anyOf=[
+            {"type": "string"},
+            {"type": "object", "additionalProperties": {"type": "number"}},
+            {
+                "type": "object",
+                "properties": {"quantiles": _WEIGHTED, "above": _WEIGHTED, "distribution": {"type": "number"}},
+                "additionalProperties": False,
+            },
+        ],
     )
     policy: Any = _known(
         "How the next question is chosen: `adaptive`, `thompson` or `fixed:LOW:HIGH`.",
@@ -154,11 +196,10 @@ class CollectionSpec(BaseModel):
         default="adaptive",
     )
     mechanism: Any = _known(
-        "How answers are made private.",
+        "The privacy mechanism: `laplace` by default; without a family, `randomized_response`.",
         "laplace",
         type="string",
         enum=list(MECHANISMS),
-        default="laplace",
     )
     levels: Any = _known(
         _LEVELS,
@@ -166,17 +207,17 @@ class CollectionSpec(BaseModel):
         anyOf=[{"type": "integer", "minimum": 1, "maximum": 1023}, {"type": "null"}],
     )
     particles: Any = _known(
-        "Size of the particle system.", 1000, type="integer", minimum=100, maximum=1_000_000, default=1000
+        "The number of particles.", 1000, type="integer", minimum=100, maximum=1_000_000, default=1000
     )
     misfit_check: Any = _known(
-        "Whether some respondents get check questions, whose answers are never learnt; or their share.",
+        "Whether some respondents get check questions, whose answers are never learnt; or the share that does.",
         True,
         0.2,
         anyOf=[{"type": "boolean"}, {"type": "number", "exclusiveMinimum": 0, "maximum": 0.5}],
         default=False,
     )
     misfit_looks: Any = _known(
-        "The numbers of check answers at which the fit is checked.",
+        "The numbers of check answers at which the goodness of fit is tested.",
         [500, 5000, 50000],
         type="array",
         items={"type": "integer", "minimum": 1},
@@ -185,8 +226,8 @@ class CollectionSpec(BaseModel):
         default=[500, 5000, 50000],
     )
     families: Any = _known(
-        "Families to compare, instead of `family`, `transform` and `prior`. The first one's posterior chooses the "
-        "questions; a prior that is left out agrees with the first one's.",
+        "Competing families, instead of `family`, `transform` and `prior`. The first one's posterior chooses the "
+        "questions; a prior that is left out is matched to the first one's.",
         [{"family": "normal", "transform": "log"}, {"family": "normal"}],
         type="array",
         items={
@@ -203,40 +244,47 @@ class CollectionSpec(BaseModel):
         maxItems=MAX_FAMILIES,
     )
     discriminate: Any = _known(
-        "The share of the questions that are chosen to tell `families` apart; 0.3 if left out.",
+        "The share of the questions that are chosen to tell `families` apart; 0.3 by default.",
         0.3,
         type="number",
         minimum=0,
         maximum=1,
     )
     member_cuts: Any = _known(
-        "Where institutions count their members, in the values' own units: an institution deals its members into a "
-        "group for each cut and shares how many of each lie above, with noise. Institutions are not asked if left out.",
+        "Where institutions count their members, in the values' own units: an institution splits its members into a "
+        "group for each cut and shares how many of each lie above it, with noise. By default they are not asked.",
         [300, 500, 800],
         type="array",
         items={"type": "number"},
         minItems=1,
         maxItems=MAX_CUTS,
     )
-    opens_at: _Time = Field(default=None, description="No tickets before this time.", examples=["2026-01-01T00:00:00Z"])
+    opens_at: _Time = Field(
+        default=None, description="No tickets are issued before this time.", examples=["2026-01-01T00:00:00Z"]
+    )
     closes_at: _Time = Field(
-        default=None, description="No answers from this time on.", examples=["2027-01-01T00:00:00Z"]
+        default=None, description="No answers are accepted from this time on.", examples=["2027-01-01T00:00:00Z"]
     )
     max_answers: int | None = Field(
-        default=None, ge=1, le=2**62, strict=True, description="No answers beyond these.", examples=[30000]
+        default=None,
+        ge=1,
+        le=2**62,
+        strict=True,
+        description="The number of answers after which no more are accepted.",
+        examples=[30000],
     )
     admission: Admission = Field(
         default="public",
-        description="Who gets tickets: anyone, those with an invitation, which is worth one, or those who come through "
-        "a gateway with its token.",
+        description="Who gets tickets: anyone, people with an invitation, which is good for one, or people who come "
+        "through a gateway with its token.",
     )
     keep_answers: bool = Field(
         default=True,
         strict=True,
-        description="Whether answers are kept after they are counted. If not, only the counts and the spent tickets "
-        "are, and a ticket's repetition gets its receipt whatever answer it brings.",
+        description="Whether answers are kept after they are counted. If not, only the counts and the used tickets "
+        "are, and a ticket that is sent again gets its receipt whatever the answer.",
     )
-    visibility: Visibility = Field(default="private", description="Who reads the posterior: analysts, or anyone.")
+    visibility: Visibility = Field(default="private", description="Who may read the posterior: analysts, or anyone.")
 
     @model_validator(mode="after")
     def _closes_after_it_opens(self) -> "CollectionSpec":
@@ -246,7 +294,7 @@ class CollectionSpec(BaseModel):
 
 
 def parse_spec(data: Any) -> tuple[CollectionSpec, Specification]:
-    """A collection's JSON as its service part and its statistical part.
+    """Splits a collection's JSON into its service part and its statistical part.
 
     Raises `InvalidBody` or the estimator's `SpecificationError`.
     """

@@ -10,6 +10,7 @@ from dither_server.simulate.behaviours import DropOutBy as DropOutKind
 from dither_server.simulate.choices import ChooseBy as ChoiceKind
 
 __all__ = [
+    "Categories",
     "ChooseBy",
     "Collection",
     "Column",
@@ -41,7 +42,15 @@ __all__ = [
 
 Family = Annotated[str | None, typer.Option(help="The family that values are drawn from.", show_default="normal")]
 
-Truth = Annotated[str | None, typer.Option(help="The parameters to draw values with, such as mu=50,sigma=3.16.")]
+Categories = Annotated[
+    str | None,
+    typer.Option(help="The texts of categories, such as never,monthly,daily, instead of a family.", show_default=False),
+]
+
+Truth = Annotated[
+    str | None,
+    typer.Option(help="The parameters to draw values with, such as mu=50,sigma=3.16; or the shares of categories."),
+]
 
 Data = Annotated[Path | None, typer.Option(help="A CSV or Parquet file of values, instead of --truth.")]
 
@@ -69,7 +78,11 @@ ChooseBy = Annotated[
 ]
 
 Goal = Annotated[
-    str | None, typer.Option(help="all, a parameter, or weights such as mu=1,sigma=2.", show_default="all")
+    str | None,
+    typer.Option(
+        help="all, a parameter, weights such as mu=1,sigma=2, distribution, quantiles=0.5,0.9 or above=1000.",
+        show_default="all",
+    ),
 ]
 
 Policy = Annotated[str | None, typer.Option(help="adaptive, thompson or fixed:LOW:HIGH.", show_default="adaptive")]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,15 +11,17 @@ import numpy as np
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+from threadpoolctl import threadpool_limits
 
 from dither_client import Admin, Transform
 from dither_client.addresses import collection_path
 from dither_client.commands._shared import Json, Token, console, fail, print_json
+from dither_client.mechanisms.bounds import ANYTHING, Bounds
 from dither_client.protocol.messages import parse_terms
 from dither_client.transport.json_api import Api
-from dither_estimator.families import find_family
 from dither_estimator.learning.checked_learner import CheckedLearner
-from dither_estimator.learning.learner import Learner
+from dither_estimator.learning.learners import new_learner
+from dither_estimator.specification.fields import CATEGORICAL, NONPARAMETRIC, read_family
 from dither_estimator.specification.specification import Specification
 from dither_server.commands import _simulate_options as options
 from dither_server.simulate.behaviours import Behaviours, Roles, draw_roles
@@ -27,7 +29,16 @@ from dither_server.simulate.choices import ChooseBy, check_choosing, draw_choice
 from dither_server.simulate.in_process import simulate_in_process
 from dither_server.simulate.outcome import Outcome
 from dither_server.simulate.over_http import simulate_over_http
-from dither_server.simulate.population import Population, draw_population, parse_truth, read_population
+from dither_server.simulate.population import (
+    Population,
+    check_bounds,
+    draw_categories,
+    draw_population,
+    parse_shares,
+    parse_truth,
+    quantiles_of,
+    read_population,
+)
 from dither_server.simulate.report import report_json, report_table
 from dither_server.simulate.scenario import read_prior, read_spec, spec_from_options
 
@@ -41,6 +52,7 @@ _CONCURRENCY = 64
 @app.command()
 def simulate(
     family: options.Family = None,
+    categories: options.Categories = None,
     truth: options.Truth = None,
     data: options.Data = None,
     column: options.Column = None,
@@ -82,7 +94,7 @@ def simulate(
     """
     fields = {
         "epsilon": epsilon, "epsilon-choices": epsilon_choices, "goal": goal, "policy": policy, "mechanism": mechanism,
-        "levels": levels, "particles": particles, "prior": prior, "rho": rho,
+        "levels": levels, "particles": particles, "prior": prior, "rho": rho, "categories": categories,
     }  # fmt: skip
     _refuse_together("--spec", spec, {**fields, "collection": collection})
     _refuse_together("--collection", collection, fields)
@@ -98,6 +110,7 @@ def simulate(
     asked = _new(spec, family, fields) if collection is None or url is None else _existing(url, token, collection)
     check_choosing(choose_by, asked.epsilon_choices)
     people = _population(np.random.default_rng(seeds[0]), asked, family, truth, data, column, respondents)
+    check_bounds(people, asked.bounds)
     roles = draw_roles(np.random.default_rng(seeds[1]), behaviours, len(people.values))
     chosen = draw_choices(np.random.default_rng(seeds[4]), people.values, asked.epsilon_choices, choose_by)
     crowd = _Crowd(people, roles, chosen)
@@ -119,6 +132,8 @@ class _Asked:
     epsilon_choices: tuple[Fraction, ...]
     fields: Mapping[str, Any]
     specification: Specification | None
+    categories: tuple[str, ...] = ()
+    bounds: Bounds = ANYTHING
 
 
 def _new(spec: str | None, family: str | None, options: Mapping[str, Any]) -> _Asked:
@@ -127,21 +142,24 @@ def _new(spec: str | None, family: str | None, options: Mapping[str, Any]) -> _A
     else:
         given = dict(options)
         prior, choices = given.pop("prior"), given.pop("epsilon-choices")
-        given["family"] = family or "normal"
+        listed = given.pop("categories")
+        given["categories"] = [text.strip() for text in listed.split(",")] if listed else None
+        given["family"] = family or (CATEGORICAL.name if listed else "normal")
         given["prior"] = read_prior(prior) if prior else None
         given["epsilon_choices"] = [choice.strip() for choice in choices.split(",")] if choices else None
         default = (given["epsilon_choices"] or ["1"])[0]
         given["epsilon"] = options["epsilon"] or (None if options["rho"] and not choices else default)
         fields, specification = spec_from_options(given)
     name, choices = specification.family.name, specification.epsilon_choices
-    return _Asked(name, specification.transform, choices, fields, specification)
+    bounds = Bounds(specification.support.minimum, specification.support.maximum)
+    return _Asked(name, specification.transform, choices, fields, specification, specification.categories, bounds)
 
 
 def _existing(url: str, token: str | None, collection: str) -> _Asked:
     with Api(url, token) as api:
         terms = parse_terms(api.get(collection_path(collection), exact=True))
     transform: Transform = "log" if terms.transform == "log" else "identity"
-    return _Asked(terms.family, transform, terms.epsilon_choices, {}, None)
+    return _Asked(terms.family, transform, terms.epsilon_choices, {}, None, terms.categories, terms.price.bounds)
 
 
 def _create(url: str, token: str | None, fields: Mapping[str, Any]) -> str:
@@ -160,7 +178,9 @@ def _population(
     column: str | None,
     respondents: int | None,
 ) -> Population:
-    found = find_family(family or asked.family)
+    if asked.categories:
+        return _people_of_categories(rng, asked.categories, truth, data, respondents)
+    found = read_family(family or asked.family)
     if (truth is None) == (data is None):
         fail("give the population with either --truth or --data", 2)
     if data is not None:
@@ -169,7 +189,20 @@ def _population(
         return read_population(rng, data, column, found, asked.transform, respondents)
     if respondents is None:
         fail("give the number of respondents with --respondents", 2)
-    return draw_population(rng, found, parse_truth(truth or "", found), asked.transform, respondents)
+    if not found.parameters:
+        fail("draw the population from a family that --family names, or take it from a file with --data", 2)
+    people = draw_population(rng, found, parse_truth(truth or "", found), asked.transform, respondents)
+    return replace(people, truth=quantiles_of(people.values)) if asked.family == NONPARAMETRIC.name else people
+
+
+def _people_of_categories(
+    rng: np.random.Generator, categories: tuple[str, ...], truth: str | None, data: Path | None, respondents: int | None
+) -> Population:
+    if data is not None:
+        fail("give the shares of the categories with --truth: a file of texts is not read", 2)
+    if respondents is None:
+        fail("give the number of respondents with --respondents", 2)
+    return draw_categories(rng, categories, parse_shares(truth, categories), respondents)
 
 
 @dataclass(frozen=True)
@@ -185,10 +218,10 @@ def _in_process(
     asked: _Asked, crowd: _Crowd, noise: np.random.SeedSequence, learning: np.random.SeedSequence, outstanding: int
 ) -> Outcome:
     assert asked.specification is not None
-    make = Learner if asked.specification.misfit_check is None else CheckedLearner
+    make = new_learner if asked.specification.misfit_check is None else CheckedLearner
     learner = make(asked.specification, learning, outstanding=outstanding)
     rng = np.random.default_rng(noise)
-    with _progress(len(crowd.people.values)) as progress:
+    with _progress(len(crowd.people.values)) as progress, threadpool_limits(1, user_api="blas"):
         return simulate_in_process(learner, crowd.people.values, crowd.roles, rng, progress, crowd.chosen, outstanding)
 
 

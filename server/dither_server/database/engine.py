@@ -4,7 +4,7 @@ import logging
 import os
 import sqlite3
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from sqlalchemy import (
     Engine,
     ExceptionContext,
     Insert,
+    Table,
     TableClause,
     create_engine,
     event,
@@ -44,9 +45,11 @@ __all__ = [
     "database_time",
     "driver_rows",
     "insert_into",
+    "insert_missing",
     "make_engine",
     "not_to_the_disk",
     "reading",
+    "replace_row",
     "upgrade",
     "writing",
 ]
@@ -124,6 +127,21 @@ def insert_into(dialect: str, table: TableClause) -> Any:
     """An `INSERT` that supports `ON CONFLICT`, in the dialect with this name."""
     insert: type[Insert] = postgresql.Insert if dialect == "postgresql" else sqlite.Insert
     return insert(table)
+
+
+def insert_missing(connection: Connection, table: Table, row: Mapping[str, Any], *key: str) -> bool:
+    """Inserts a row unless there is one with its `key`, by default the primary key; returns whether there was none."""
+    names = list(key) or table.primary_key.columns.keys()
+    insert = insert_into(connection.dialect.name, table).on_conflict_do_nothing(index_elements=names)
+    return bool(connection.execute(insert.values(**row)).rowcount)
+
+
+def replace_row(connection: Connection, table: Table, row: Mapping[str, Any]) -> None:
+    """Inserts a row in place of the one with its primary key, if there is one."""
+    names = table.primary_key.columns.keys()
+    insert = insert_into(connection.dialect.name, table).values(**row)
+    others = {name: value for name, value in row.items() if name not in names}
+    connection.execute(insert.on_conflict_do_update(index_elements=names, set_=others))
 
 
 def not_to_the_disk(connection: Connection) -> None:

@@ -8,13 +8,12 @@ collections and what institutions share in `collections`. What a transaction has
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
 
 from sqlalchemy import Connection, Engine, func, select, text
 
 from dither_estimator.checks.goodness_of_fit import Look
-from dither_server.database.engine import insert_into
+from dither_server.database.engine import insert_missing, replace_row
 from dither_server.database.schema import (
     answers,
     counts,
@@ -226,11 +225,8 @@ def _gateways(connection: Connection) -> dict[int, tuple[str, str]]:
 
 def add_look(connection: Connection, collection: int, look: Look, at: int) -> list[Look]:
     """Stores an interim look unless it was stored before, and returns all stored looks of the collection."""
-    insert = insert_into(connection.dialect.name, misfit_looks).on_conflict_do_nothing(
-        index_elements=["collection", "look"]
-    )
     row = {"check_answers": look.check_answers, "answers": look.answers, "p_value": look.p_value, "at": at}
-    connection.execute(insert.values(collection=collection, look=look.planned, **row))
+    insert_missing(connection, misfit_looks, {"collection": collection, "look": look.planned, **row})
     return _looks(connection, collection)
 
 
@@ -242,27 +238,10 @@ def _looks(connection: Connection, collection: int) -> list[Look]:
 
 def replace_snapshot(connection: Connection, collection: int, answers: int, stored_at: int, content: bytes) -> None:
     """Replaces a collection's snapshot."""
-    row: dict[str, Any] = {"answers": answers, "stored_at": stored_at, "content": content}
-    insert = insert_into(connection.dialect.name, snapshots).values(collection=collection, **row)
-    connection.execute(insert.on_conflict_do_update(index_elements=["collection"], set_=row))
+    row = {"collection": collection, "answers": answers, "stored_at": stored_at, "content": content}
+    replace_row(connection, snapshots, row)
 
 
-def add_history(connection: Connection, collection: int, rows: Sequence[HistoryRow]) -> None:
-    """Adds rows to a collection's history; an existing row for the same number of answers is kept."""
-    insert = insert_into(connection.dialect.name, history).on_conflict_do_nothing(
-        index_elements=["collection", "answers"]
-    )
-    connection.execute(
-        insert,
-        [
-            {
-                "collection": collection,
-                "answers": row.answers,
-                "at": row.at,
-                "ess": row.ess,
-                "posterior": row.posterior,
-                "query": row.query,
-            }
-            for row in rows
-        ],
-    )
+def add_history(connection: Connection, collection: int, row: HistoryRow) -> None:
+    """Adds a row to a collection's history; an existing row for the same number of answers is kept."""
+    insert_missing(connection, history, {"collection": collection, **asdict(row)})

@@ -1,8 +1,8 @@
-"""Reading request bodies: bounded in bytes and time while they stream in, and JSON without what JSON has not.
+"""Reads request bodies: bounded in bytes and time while they stream in, and parsed as strict JSON.
 
-Whoever asks need not be known yet, so nothing here may cost more than the bytes that a call needs: a body is bounded
-by its kind before it is read, its commas, colons and brackets are counted before it is parsed, and of everything that
-is wrong with it one error is built.
+Anyone may send a body, so reading one must cost little more than the bytes that the call needs. Its size is bounded by
+the kind of call before it is read, its commas, colons and brackets are counted before it is parsed, and only one error
+is built however much is wrong.
 """
 
 import asyncio
@@ -11,12 +11,14 @@ from typing import Any, ClassVar, TypeVar
 
 from fastapi import Request
 from pydantic import BaseModel, ConfigDict, ValidationError
+from starlette.requests import ClientDisconnect
 
 from dither_client import strict_json
 from dither_server.errors import BodyTooLarge, BodyTooSlow, InvalidBody, MalformedJson
 from dither_server.http.problems import invalid
 
 __all__ = [
+    "BODY_ARRIVED",
     "BODY_REFUSALS",
     "MAX_ANSWER_BODY",
     "MAX_BATCH_BODY",
@@ -31,68 +33,85 @@ __all__ = [
     "with_floats",
 ]
 
+BODY_ARRIVED = "dither.body_arrived"
+"""The key of a request's scope under which its connection says that the whole body is here."""
+
 BODY_REFUSALS = (MalformedJson, InvalidBody, BodyTooLarge, BodyTooSlow)
-"""What any call with a body may be refused with."""
+"""The refusals that any call with a body may end in."""
 
 MAX_BODY = 64 * 1024
-"""Bytes that the body of an admin, or of an institution, may have."""
+"""Bytes in a body from an admin or an institution."""
 MAX_TICKET_BODY = 4 * 1024
-"""Bytes that a request for tickets may have: some hundred do."""
+"""Bytes in a request for tickets: a few hundred are enough."""
 MAX_ANSWER_BODY = 16 * 1024
-"""Bytes that an answer may have: a ticket has up to 12,000, and a hundred nearly always."""
+"""Bytes in a body with one answer: a ticket has up to 12,000, and nearly always about 100."""
 MAX_BATCH_BODY = 16 * 1024 * 1024
-"""Bytes that the body of a batch may have that comes with a gateway's token."""
+"""Bytes in a batch that comes with a gateway's token."""
 MAX_UNKNOWN_BATCH_BODY = 256 * 1024
-"""Bytes that the body of a batch may have that comes from anybody."""
+"""Bytes in a batch without a gateway's token."""
 _BODY_SECONDS = 10
 _BYTES_A_SECOND = 256 * 1024
-"""How long a body may take: at least `_BODY_SECONDS`, longer where more bytes are allowed."""
+"""A body may take `_BODY_SECONDS`, or longer if it may be so large that this rate takes longer."""
 
 _MARKS = (b",", b":", b"[", b"{")
-"""One of these belongs to each field, item, list and object in JSON."""
+"""Every field, item, list and object in JSON has one of these."""
 
 
 class Body(BaseModel):
-    """What a request brings: a field that is not known is refused."""
+    """The body of a request; unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid")
 
     most_marks: ClassVar[int] = 2_000
-    """How many commas, colons and opening brackets the JSON may have: more than any that is right."""
+    """The limit of commas, colons and opening brackets in the JSON, above that of any valid body."""
 
 
 _Model = TypeVar("_Model", bound=Body)
 
 
 async def read_body(request: Request, limit: int = MAX_BODY) -> bytes:
-    """The body.
+    """The body of a request.
 
-    Raises `BodyTooLarge`, before anything is read if its header says that it is longer than `limit` bytes, or else as
-    soon as it is; and `BodyTooSlow` if its end has not come in time.
+    Raises `BodyTooLarge` if it has more than `limit` bytes: before anything is read if its header says so, otherwise as
+    soon as they have come. Raises `BodyTooSlow` if it has not arrived in time.
     """
     _check_length(request, limit)
+    if request.scope.get(BODY_ARRIVED):  # together with its head, as most small ones: a timer would be waste
+        return await _read(request, limit)
     seconds = max(_BODY_SECONDS, limit // _BYTES_A_SECOND)
-    chunks: list[bytes] = []
-    size = 0
     try:
         async with asyncio.timeout(seconds):
-            async for chunk in request.stream():
-                size += len(chunk)
-                if size > limit:
-                    raise _too_large(limit)
-                chunks.append(chunk)
+            return await _read(request, limit)
     except TimeoutError:
         raise BodyTooSlow(f"The body must arrive within {seconds} seconds.") from None
+
+
+async def _read(request: Request, limit: int) -> bytes:
+    """The body, however long it takes."""
+    chunks: list[bytes] = []
+    size = 0
+    more = True
+    while more:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        chunks.append(message.get("body", b""))
+        size += len(chunks[-1])
+        if size > limit:
+            raise _too_large(limit)
+        more = message.get("more_body", False)
     return b"".join(chunks)
 
 
 def check_marks(body: bytes, most: int) -> None:
-    """Raises `InvalidBody` if the JSON in `body` has more than `most` fields and items: counted, and nothing parsed.
+    """Raises `InvalidBody` if the JSON in `body` has more than `most` fields and items, without parsing it.
 
-    Each has a comma, a colon or a bracket. Such characters within texts count as well, so `most` leaves room for those.
+    Each has a comma, a colon or a bracket. Those inside strings count as well, so `most` must leave room for them.
     """
     if len(body) > most and sum(map(body.count, _MARKS)) > most:
-        raise InvalidBody("The body has more fields or items than the call takes: leave out what it does not know.")
+        raise InvalidBody(
+            "The body has more fields or items than this call accepts: leave out those that it does not know."
+        )
 
 
 def parse_json(body: bytes) -> Any:
@@ -104,7 +123,7 @@ def parse_json(body: bytes) -> Any:
 
 
 def with_floats(value: Any) -> Any:
-    """What `parse_json` gave, with floats in place of decimals."""
+    """JSON from `parse_json`, with floats instead of decimals."""
     if isinstance(value, dict):
         return {key: with_floats(part) for key, part in value.items()}
     if isinstance(value, list):
@@ -113,24 +132,25 @@ def with_floats(value: Any) -> Any:
 
 
 def validate_body(model: type[_Model], body: bytes) -> _Model:
-    """The `model` in the JSON `body`, strictly. Raises `MalformedJson` or `InvalidBody`.
+    """Validates the JSON `body` strictly against `model`. Raises `MalformedJson` or `InvalidBody`.
 
-    The validator works on the bytes; nothing is built that is not in the model.
+    The validator works on the bytes and builds nothing that is not in the model.
     """
     check_marks(body, model.most_marks)
     try:
         valid: _Model = model.__pydantic_validator__.validate_json(body, strict=True)
     except ValidationError as error:
         raise invalid(error, model) from None
-    # The validator takes the last of several values of one name, and who reads the body before may take the first.
-    # A model takes no unknown names, and each name has a colon: as many colons as fields, and none was there twice.
-    if body.count(b":") != _fields(valid):
+    # Of several values with one name the validator takes the last, whereas a proxy may have taken the first. A model
+    # has no unknown names, and every name has a colon: with as many colons as fields, no name is repeated.
+    colons = body.count(b":")
+    if colons != len(valid.model_fields_set) and colons != _fields(valid):
         parse_json(body)
     return valid
 
 
 def _check_length(request: Request, limit: int) -> None:
-    # A header that is no number is none: what comes is counted. Twenty digits say whether it is too much.
+    # A header that is not a number is ignored, since bytes are counted anyway. Twenty digits are enough to compare.
     for name, value in request.scope["headers"]:
         if name == b"content-length" and value.isdigit() and int(value[:20]) > limit:
             raise _too_large(limit)
@@ -141,7 +161,7 @@ def _too_large(limit: int) -> BodyTooLarge:
 
 
 def _fields(model: BaseModel) -> int:
-    """How many fields were given to a model and to the models in its lists."""
+    """The number of fields set in a model and in the models in its lists."""
     lists = [value for value in model.__dict__.values() if isinstance(value, list)]
     inner = sum(len(part.model_fields_set) for some in lists for part in some if isinstance(part, BaseModel))
     return len(model.model_fields_set) + inner

@@ -1,7 +1,7 @@
-"""The busiest calls, which pass FastAPI's own routing by: it would cost an answer as much as its row does.
+"""The busiest calls, which bypass FastAPI: for an answer, its routing would cost as much as storing the row.
 
-Each is declared once, as a `BusyCall`: from that come its route, which other methods and prefixed addresses find, its
-way past the routes, and its OpenAPI.
+Each is declared once, as a `BusyCall`, which gives its route (for other methods and prefixed addresses), its shortcut
+past the routes, and its OpenAPI.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -16,34 +16,34 @@ from dither_server.http.problems import FORESEEN, problem_response
 
 __all__ = ["BusyCall", "Shortcut", "add_busy_routes"]
 
-_BELOW = "/v1/collections/"
+_COLLECTIONS_PATH = "/v1/collections/"
 
 
 @dataclass(frozen=True)
 class BusyCall:
-    """A `POST` below a collection's address; `end` is the rest of its path."""
+    """A `POST` below a collection's address; `end` is the last part of its path."""
 
     end: str
     function: Callable[[Request], Awaitable[Response]]
     document: Mapping[str, Any]
     """Its OpenAPI operation."""
     models: tuple[type[BaseModel], ...]
-    """Those that the document refers to."""
+    """The models that the document refers to."""
 
     @property
     def path(self) -> str:
         """The path of its route."""
-        return f"{_BELOW}{{collection_id}}/{self.end}"
+        return f"{_COLLECTIONS_PATH}{{collection_id}}/{self.end}"
 
 
 def add_busy_routes(app: FastAPI, calls: Sequence[BusyCall]) -> None:
-    """Adds the routes of the calls, which refuse other methods and serve behind a prefix."""
+    """Adds the routes of the calls, which refuse other methods and serve addresses behind a prefix."""
     for call in calls:
         app.add_route(call.path, call.function, methods=["POST"], include_in_schema=False)
 
 
 class Shortcut:
-    """ASGI middleware: answers the busy calls as their routes would, without looking for these."""
+    """ASGI middleware that answers the busy calls as their routes would, without going through the framework."""
 
     def __init__(self, app: ASGIApp, calls: Sequence[BusyCall]) -> None:
         self._app = app
@@ -61,13 +61,13 @@ class Shortcut:
         await response(scope, receive, send)
 
     def _call(self, scope: Scope) -> Callable[[Request], Awaitable[Response]] | None:
-        """The function of the call that a request is for, if it is one; `scope` then says so, as after routing."""
-        # Behind a prefix, which the path then begins with, the routes know better.
+        """The function of the busy call that a request is for, or None; sets in `scope` what routing would set."""
+        # Behind a prefix the path begins with it, which the routes handle.
         if scope["type"] != "http" or scope["method"] != "POST" or scope.get("root_path"):
             return None
         path: str = scope["path"]
-        collection_id, _, end = path.removeprefix(_BELOW).partition("/")
-        function = self._functions.get(end) if path.startswith(_BELOW) and collection_id else None
+        collection_id, _, end = path.removeprefix(_COLLECTIONS_PATH).partition("/")
+        function = self._functions.get(end) if path.startswith(_COLLECTIONS_PATH) and collection_id else None
         if function is not None:
             scope["endpoint"] = function
             scope["path_params"] = {"collection_id": collection_id}

@@ -1,21 +1,24 @@
-"""What one connection may take: the size of a request's head, pieces of its body, time to send and to read the reply.
+"""Limits of one connection: the size of a request's head, pieces of its body, time to send and to read the reply.
 
-uvicorn bounds none of these by itself: a connection that has sent nothing, a head without end, a body in chunks of one
-byte and a client that has stopped reading would each be kept for ever, or cost more than it sends.
+uvicorn bounds none of these: a silent connection, an endless head, a body in chunks of one byte, and a client that
+stops reading would each be kept for ever, or cost more than they send.
 
-When there are as many connections as there is room for, some more are taken for whoever asks how the server is.
+When all connections are in use, a few more are accepted for health checks.
 """
 
 import asyncio
 import resource
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NoReturn
+from itertools import chain
+from typing import NoReturn, cast
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from dither_server.errors import AddressTooLong, HeadTooLarge, Overloaded, Refusal
+from dither_server.http.bodies import BODY_ARRIVED
+from dither_server.http.joined_reply import JoinedReply
 from dither_server.http.middleware import SAFE_HEADERS
 from dither_server.http.problems import problem_response
 
@@ -35,42 +38,46 @@ __all__ = [
 ]
 
 MAX_CONNECTIONS = 10_000
-"""Connections at once; fewer where the process may open fewer files."""
+"""Concurrent connections; fewer if the process may open fewer files."""
 SPARE_CONNECTIONS = 16
-"""Connections beyond these, for `_HEALTH` alone."""
+"""Connections beyond these, only for the paths in `_HEALTH_PATHS`."""
 MAX_HEAD = 16 * 1024
-"""Bytes that a request's line and headers may have."""
+"""Bytes in a request's address and headers."""
 MAX_ADDRESS = 4 * 1024
-"""Bytes that its address may have, path and query: every route looks at all of them, and escapes are decoded."""
+"""Bytes in the address, path and query: every route reads all of them, and escapes are decoded."""
 MAX_HEADERS = 100
-"""Headers that it may have: browsers behind several proxies send some thirty."""
+"""Headers in a request: browsers behind several proxies send about thirty."""
 MAX_SEMICOLONS = 256
-"""Semicolons in its headers: each parts two cookies, of which browsers keep up to 180 for one site."""
+"""Semicolons in the headers: they separate cookies, of which browsers keep up to 180 for a site."""
 HEAD_SECONDS = 10
-"""How long a connection may take to send a whole head, from its start or the reply before on."""
+"""Time for a connection to send a whole head, from its start or from the previous reply."""
 STALL_SECONDS = 30
-"""How long a reply may lie without its reader taking anything."""
+"""Time for which a reply may wait without its reader taking anything."""
 
-_HEALTH = ("/healthz", "/readyz", "/metrics")
-"""What is answered though there are too many connections."""
+_HEALTH_PATHS = ("/healthz", "/readyz", "/metrics")
+"""The paths that are served even if there are too many connections."""
+_AROUND_HEADER = len(b": \r\n")
 _PIECES, _BYTES_A_PIECE = 256, 512
-"""Pieces that a body may come in at first, and bytes that each further one must bring on average."""
+"""Pieces that any body may come in, and the average number of bytes for each further piece."""
 
-_UNREAD = 256 * 1024
-"""Bytes of a body that are still taken though the reply was sent, so that its sender gets to read that."""
+_BODY_BYTES_PER_FRAMING = 16
+"""Bytes of a body that each further byte of its framing, beyond `MAX_HEAD`, must bring: usual chunks bring hundreds."""
+
+_MAX_UNREAD = 256 * 1024
+"""Bytes of a body that are still accepted after the reply was sent, so that its sender can read the reply."""
 
 _OTHER_FILES = 200
-"""Files that are open for something else than a connection: the database, threads, modules."""
-_LONG_ADDRESS = AddressTooLong(f"The address must have at most {MAX_ADDRESS:,} bytes.")
-_LARGE_HEAD = HeadTooLarge(
-    f"There must be at most {MAX_HEADERS} headers, of {MAX_HEAD:,} bytes with the address, and {MAX_SEMICOLONS} "
-    "semicolons in them: send fewer cookies."
+"""Open files that are not connections: the database, threads, modules."""
+_ADDRESS_TOO_LONG = AddressTooLong(f"The address must have at most {MAX_ADDRESS:,} bytes.")
+_HEAD_TOO_LARGE = HeadTooLarge(
+    f"A request may have at most {MAX_HEADERS} headers, {MAX_HEAD:,} bytes in headers and address, and "
+    f"{MAX_SEMICOLONS} semicolons in headers: send fewer cookies."
 )
-_FULL = Overloaded("There are too many connections: try again later.")
+_TOO_MANY_CONNECTIONS = Overloaded("There are too many connections: try again later.")
 
 
 def room() -> int:
-    """How many connections there is room for; the process's limit on open files is raised as far as it may be."""
+    """How many connections the process can hold, after raising its limit on open files as far as allowed."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MAX_CONNECTIONS + _OTHER_FILES
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -81,93 +88,110 @@ def room() -> int:
 
 @dataclass
 class _Gate:
-    """How many connections there may be, and those beyond, the one that came first at the beginning."""
+    """The limit of connections, and the spare connections beyond it, oldest first."""
 
     room: int
     spare: "dict[BoundedConnection, None]" = field(default_factory=dict)
 
 
 def bounded_to(room: int) -> "type[BoundedConnection]":
-    """The kind of connection of one server, which takes up to `room` of them, and the spare ones."""
+    """The connection class of one server, which accepts `room` connections and the spare ones."""
     return type("BoundedConnection", (BoundedConnection,), {"gate": _Gate(room)})
 
 
 class BoundedConnection(HttpToolsProtocol):
-    """uvicorn's connection, which refuses to be one too many, heads without end and bodies in crumbs."""
+    """uvicorn's connection, with limits on the number of connections, on heads, and on the pieces of a body."""
 
     gate = _Gate(MAX_CONNECTIONS)
 
     _unfinished = 0
-    """Bytes in reads that ended within a head, since the last whole one."""
-    _head = 0
-    _semicolons = 0
-    """Bytes, and semicolons, of the head that is being read, or was read last, as far as it has been parsed."""
+    """Bytes read since the last complete head, in reads that ended within a head."""
+    _framing = 0
+    """Bytes inside the body that are not part of it."""
     _pieces = 0
     _body = 0
-    """Pieces, and bytes, of the body so far."""
+    """Pieces and bytes of the body so far."""
     _too_much: Refusal | None = None
-    """Why the head is not read any further."""
+    """The reason for not parsing the head any further."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Takes the connection, for questions of health alone if there are too many already."""
+        """Accepts the connection, only for health checks if there are too many already."""
         super().connection_made(transport)
         spare = self.gate.spare
         if len(self.connections) - len(spare) > self.gate.room:
             spare[self] = None
             self.app = _HealthAlone(self.app)
             if len(spare) > SPARE_CONNECTIONS:
-                # Whoever asks for health has asked by now, or is being answered.
+                # By now, a health check has sent its request, or is being answered.
                 silent = next((one for one in spare if one.cycle is None), self)
-                silent._refuse(_FULL)
+                silent._refuse(_TOO_MANY_CONNECTIONS)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Makes room."""
+        """Makes room for another connection."""
         self.gate.spare.pop(self, None)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Parses what has come, and refuses to wait for more of too long a head."""
+        """Parses the data, and refuses a head that is too long as soon as it is."""
+        cycle, body = self.cycle, self._body
         super().data_received(data)
-        # A request has a scope when its first byte is there, a cycle when its head is whole.
+        # A request has a scope from its first byte on, and a cycle once its head is complete.
         if self.scope is None or (self.cycle is not None and self.cycle.scope is self.scope):
             self._unfinished = 0
+            if cycle is not None and self.cycle is cycle and cycle.more_body:
+                self._bound_framing(len(data) - (self._body - body))
             return
         self._unfinished += len(data)
-        if self._unfinished > MAX_HEAD:
-            self._refuse(_LARGE_HEAD)
+        if self.scope is not None and len(self.url) > MAX_ADDRESS:
+            self._refuse(_ADDRESS_TOO_LONG)
+        elif self._unfinished > MAX_HEAD:
+            self._refuse(_HEAD_TOO_LARGE)
 
-    def on_message_begin(self) -> None:
-        """Begins to count."""
-        self._head = self._semicolons = self._pieces = self._body = 0
-        super().on_message_begin()
-
-    def on_url(self, url: bytes) -> None:
-        """Counts the address's bytes."""
-        super().on_url(url)
-        if len(self.url) > MAX_ADDRESS:
-            self._give_up(_LONG_ADDRESS)
-        self._head += len(url)
+    def _bound_framing(self, size: int) -> None:
+        """Counts what came inside a body and is none of it: chunks' lengths and extensions, and trailers."""
+        self._framing += size
+        if self._framing > MAX_HEAD + self._body // _BODY_BYTES_PER_FRAMING:
+            if self.cycle.response_started:
+                self.transport.close()
+            else:
+                self._refuse(_HEAD_TOO_LARGE)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Counts headers, their bytes and their parts."""
+        """Counts the headers."""
         super().on_header(name, value)
-        self._head += len(name) + len(value) + 4
-        self._semicolons += value.count(b";")
-        if self._head > MAX_HEAD or len(self.headers) > MAX_HEADERS or self._semicolons > MAX_SEMICOLONS:
-            self._give_up(_LARGE_HEAD)
+        if len(self.headers) > MAX_HEADERS:
+            self._give_up(_HEAD_TOO_LARGE)
+
+    def on_headers_complete(self) -> None:
+        """Measures the whole head at once: measuring header by header costs more than all other checks here."""
+        self._pieces = self._body = self._framing = 0
+        if len(self.url) > MAX_ADDRESS:
+            self._give_up(_ADDRESS_TOO_LONG)
+        content = b"".join(chain.from_iterable(self.headers))
+        size = len(self.url) + len(content) + _AROUND_HEADER * len(self.headers)
+        if size > MAX_HEAD or content.count(b";") > MAX_SEMICOLONS:
+            self._give_up(_HEAD_TOO_LARGE)
+        super().on_headers_complete()
+        if self.scope["method"] != "HEAD":  # a reply to which has no body
+            self.cycle.transport = JoinedReply(self.transport)
 
     def on_body(self, body: bytes) -> None:
-        """Counts pieces: parsing each costs as much as many bytes do."""
+        """Counts pieces, since parsing a piece costs as much as many bytes."""
         self._pieces += 1
         self._body += len(body)
         if self._pieces > _PIECES + self._body // _BYTES_A_PIECE:
-            raise ValueError("a body in crumbs")  # ends the parsing: uvicorn replies with 400
-        if self._body > _UNREAD and self.cycle.response_complete:
-            self.transport.close()  # it was refused, and goes on
+            raise ValueError("a body in too many pieces")  # ends the parsing: uvicorn replies with 400
+        if self._body > _MAX_UNREAD and self.cycle.response_complete:
+            self.transport.close()  # refused, but still sending
         super().on_body(body)
 
+    def on_message_complete(self) -> None:
+        """Notes that the body is here."""
+        cast(Scope, self.scope)[BODY_ARRIVED] = True
+        super().on_message_complete()
+
     def send_400_response(self, msg: str) -> None:
-        """Replies to what cannot be parsed, or was not parsed any further."""
+        """Replies to a request that cannot be parsed, or whose head exceeds a limit."""
         if self._too_much is None:
             super().send_400_response(msg)
         else:
@@ -175,7 +199,7 @@ class BoundedConnection(HttpToolsProtocol):
 
     def _give_up(self, error: Refusal) -> NoReturn:
         self._too_much = error
-        raise ValueError("a head of too much")  # ends the parsing
+        raise ValueError("a head beyond the limits")  # ends the parsing
 
     def _refuse(self, error: Refusal) -> None:
         if self.transport.is_closing():
@@ -188,7 +212,7 @@ class BoundedConnection(HttpToolsProtocol):
 
 
 class _HealthAlone:
-    """The application of a connection beyond those there is room for: it answers one question, of health."""
+    """The application of a spare connection: it answers one health check."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -199,7 +223,7 @@ class _HealthAlone:
                 message["headers"] = [*message["headers"], (b"connection", b"close")]
             await send(message)
 
-        app = self._app if scope["path"] in _HEALTH else problem_response(_FULL)
+        app = self._app if scope["path"] in _HEALTH_PATHS else problem_response(_TOO_MANY_CONNECTIONS)
         await app(scope, receive, send_last)
 
 
@@ -207,23 +231,23 @@ class _HealthAlone:
 class _Seen:
     cycle: RequestResponseCycle | None
     since: float
-    """When it was first seen waiting for another head, after that cycle."""
+    """When it was first seen waiting for a head after that cycle."""
     unread: int
     stalled_since: float
-    """When so many bytes were first seen unread."""
+    """When this many bytes were first seen unread."""
 
 
 class Sweeper:
-    """Looks at all connections now and then, and closes those that keep others from a place.
+    """Checks all connections at intervals, and closes those that block a place.
 
-    Nothing of this is in the way of a request: a timer for each would be.
+    It costs requests nothing, unlike a timer for each.
     """
 
     def __init__(self) -> None:
         self._seen: dict[BoundedConnection, _Seen] = {}
 
     def sweep(self, connections: Iterable[BoundedConnection], now: float) -> None:
-        """Closes the connections of which `now` (seconds, monotonic) is too late."""
+        """Closes the connections whose time is over at `now` (seconds, monotonic)."""
         seen = {}
         for connection in connections:
             before = self._seen.get(connection)

@@ -1,6 +1,6 @@
-"""What is done for every request: an id, the time it took, safe headers, and a problem document if all else fails.
+"""Gives every request an id, safe headers, metrics, and a problem document if it fails unexpectedly.
 
-Pure ASGI, and one class, because it is in the way of every answer.
+It is pure ASGI in a single class because every answer passes through it.
 """
 
 import asyncio
@@ -32,29 +32,29 @@ SAFE_HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
 ]
-"""For whatever does not bring its own, as pages and their files do; an answer or a ticket is in no cache."""
+"""Headers of every reply that does not set its own, as pages do; answers and tickets are never cached."""
 
-_HTTPS_ALONE = (b"strict-transport-security", b"max-age=31536000")
-"""For what came by https: browsers come that way again, for a year. Other names of the domain are not ours to bind."""
-_MOST_PARAMETERS = 100
-"""Parameters that an address may have: forms of the dashboard have some tens, calls a few."""
+_HTTPS_ONLY = (b"strict-transport-security", b"max-age=31536000")
+"""For replies over https: browsers then use https for a year. It leaves out subdomains, which may not be ours."""
+_MAX_PARAMETERS = 100
+"""Parameters in an address: forms of the dashboard have a few dozen, calls a few."""
 
-_GONE = 499
-"""Counted as the status of a request whose sender left before the end of its body."""
+_CLIENT_LEFT = 499
+"""The status counted for a request whose sender left before the end of its body."""
 
-_TOO_MANY = InvalidBody(f"The address must have at most {_MOST_PARAMETERS} parameters.")
+_TOO_MANY_PARAMETERS = InvalidBody(f"The address must have at most {_MAX_PARAMETERS} parameters.")
 
 _log = logging.getLogger(__name__)
 
 
 @lru_cache(maxsize=64)
 def _safe_beside(own: tuple[bytes, ...]) -> list[tuple[bytes, bytes]]:
-    """The safe headers but for those that a reply with its own of these names brings."""
+    """The safe headers without those that a reply sets itself."""
     return [header for header in SAFE_HEADERS if header[0] not in own]
 
 
 class Observer:
-    """Wraps the application."""
+    """The outermost ASGI middleware."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app
@@ -65,7 +65,7 @@ class Observer:
             await self._app(scope, receive, send)
             return
         began = time.perf_counter()
-        # Always one of our own: what a request brings along could be anything, and it would be in every log line.
+        # Always a new id: one sent with the request could be anything, and would be in every log line.
         own_id = f"{getrandbits(64):016x}"  # unique, not secret: the system's generator would be a system call
         request_id.set(own_id)  # uvicorn gives each request a context of its own
         headers = [(b"x-request-id", own_id.encode())]
@@ -78,21 +78,21 @@ class Observer:
                 own = message["headers"]
                 message["headers"] = [*own, *headers, *_safe_beside(tuple([name for name, _ in own]))]
                 if scope["scheme"] == "https":
-                    message["headers"].append(_HTTPS_ALONE)
+                    message["headers"].append(_HTTPS_ONLY)
             await send(message)
 
         try:
-            if scope["query_string"].count(b"&") >= _MOST_PARAMETERS:
-                await problem_response(_TOO_MANY)(scope, receive, send_on)
+            if scope["query_string"].count(b"&") >= _MAX_PARAMETERS:
+                await problem_response(_TOO_MANY_PARAMETERS)(scope, receive, send_on)
             else:
                 await self._app(scope, receive, send_on)
         except ClientDisconnect:
-            status = _GONE
-        except asyncio.CancelledError:  # the server stops, and has waited for as long as it does
+            status = _CLIENT_LEFT
+        except asyncio.CancelledError:  # the server is stopping and has waited its full time
             if not status:
                 await problem_response(Unavailable("The server is stopping."))(scope, receive, send_on)
         except Exception as error:
-            # The text of an unforeseen error may hold what the request contained: say where it was, not what.
+            # The text of an unexpected error may repeat the request, so log only where it happened.
             where = "".join(traceback.format_tb(error.__traceback__))
             _log.error("request failed", extra={"error": type(error).__name__, "where": where})
             if not status:

@@ -1,4 +1,4 @@
-"""The OpenAPI document: FastAPI's, with the busiest calls, which bring their own, merged in."""
+"""The OpenAPI document: FastAPI's, merged with the operations that the busiest calls declare themselves."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -35,17 +35,17 @@ def json_body(model: type[BaseModel], *, required: bool = True, **examples: Any)
 
 
 def json_response(description: str, model: type[BaseModel], **examples: Any) -> dict[str, Any]:
-    """One of `responses`, with named examples."""
+    """An item of `responses`, with named examples."""
     return {"description": description, "content": json_body(model, **examples)["content"]}
 
 
 def reply(description: str, media: str = "application/json", **examples: Any) -> dict[str, Any]:
-    """One of `responses` of a call whose model FastAPI knows, with named examples."""
+    """An item of `responses` for a call whose model FastAPI knows, with named examples."""
     return {"description": description, **({"content": {media: _examples(examples)}} if examples else {})}
 
 
 def add_openapi(app: FastAPI, busy: Sequence[BusyCall], models: tuple[type[BaseModel], ...]) -> None:
-    """Makes `app.openapi` give the whole document; `models` are those that decorated routes refer to by hand."""
+    """Makes `app.openapi` return the whole document; `models` are those that routes refer to by name only."""
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
@@ -87,7 +87,7 @@ def _examples(named: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _restore_examples(app: FastAPI, document: dict[str, Any]) -> None:
-    """Puts the replies' examples in again: the framework leaves out what is null in them."""
+    """Restores the examples of replies, from which the framework removes nulls."""
     for route in app.routes:
         if isinstance(route, APIRoute) and route.include_in_schema:
             for method, (status, described) in product(route.methods or (), route.responses.items()):
@@ -97,7 +97,7 @@ def _restore_examples(app: FastAPI, document: dict[str, Any]) -> None:
 
 
 def _drop_framework_problems(document: dict[str, Any]) -> None:
-    """Takes out the 422 that FastAPI adds to every call with a parameter; where there is one, it is documented."""
+    """Removes the 422 that FastAPI adds to every call with a parameter; calls document their own."""
     for operations in document["paths"].values():
         for operation in operations.values():
             if "HTTPValidationError" in str(operation["responses"].get("422")):

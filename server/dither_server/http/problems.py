@@ -1,7 +1,7 @@
-"""Errors over HTTP: RFC 9457 problem documents. The one place that knows which exception is which problem.
+"""Errors over HTTP as RFC 9457 problem documents, and the only map from exceptions to problems.
 
-Nothing of a request is ever repeated: details are the exceptions' own texts, which are written here and in `errors.py`,
-and of a validation error only the place and the rule.
+A problem never repeats a part of the request: its detail is the exception's text, which is written here or in
+`errors.py`, or the place and the rule of a validation error.
 """
 
 import json
@@ -35,7 +35,7 @@ MEDIA_TYPE = "application/problem+json"
 class ProblemDocument(BaseModel):
     """Why a request was refused (RFC 9457)."""
 
-    type: str = Field(description="The cause; it stays the same.", examples=["urn:dither:ticket-expired"])
+    type: str = Field(description="A stable name of the cause.", examples=["urn:dither:ticket-expired"])
     title: str = Field(description="The cause in words.", examples=["The ticket has expired"])
     status: int = Field(description="The HTTP status.", examples=[410])
     detail: str = Field(description="What to do about it.", examples=[errors.TicketExpired.default])
@@ -51,7 +51,7 @@ class Problem:
 
     @property
     def type(self) -> str:
-        """What programs recognise it by."""
+        """The URN by which programs recognise it."""
         return f"urn:dither:{self.name}"
 
     def document(self, detail: str) -> dict[str, Any]:
@@ -60,10 +60,10 @@ class Problem:
 
 
 Show = Callable[[Problem, str], Response]
-"""Makes a page of a problem and its detail."""
+"""Renders a problem and its detail as a page."""
 
-_MANY_ERRORS = 16
-"""Errors of one validation that are built to tell the first of them; only all of them can be."""
+_MAX_BUILT_ERRORS = 16
+"""The most validation errors to build for the sake of the first: pydantic can only build all of them."""
 
 _INTERNAL = Problem(500, "internal", "The server failed")
 
@@ -80,13 +80,13 @@ _PROBLEMS: dict[type[Exception], Problem] = {
     errors.Forbidden: Problem(403, "forbidden", "The token's role may not do this"),
     errors.InvitationInvalid: Problem(403, "invitation-invalid", "An invitation is needed"),
     errors.InvitationUsed: Problem(409, "invitation-used", "The invitation has been used"),
-    errors.NotFound: Problem(404, "not-found", "Nothing is there"),
+    errors.NotFound: Problem(404, "not-found", "Not found"),
     errors.MethodNotAllowed: Problem(405, "method-not-allowed", "The method is not allowed"),
     errors.TicketInvalid: Problem(403, "ticket-invalid", "The ticket is not genuine"),
     errors.TicketForeign: Problem(403, "ticket-foreign", "The ticket is for another collection"),
     errors.TicketExpired: Problem(410, "ticket-expired", "The ticket has expired"),
     errors.AlreadyAnswered: Problem(409, "already-answered", "The ticket has been used"),
-    errors.AlreadyShared: Problem(409, "already-shared", "The institution has shared"),
+    errors.AlreadyShared: Problem(409, "already-shared", "The institution has already shared"),
     errors.NoMemberCounts: Problem(409, "no-member-counts", "The collection does not ask institutions"),
     errors.CollectionNotOpen: Problem(409, "collection-not-open", "The collection has not opened yet"),
     errors.CollectionPaused: Problem(409, "collection-paused", "The collection is paused"),
@@ -100,24 +100,24 @@ _PROBLEMS: dict[type[Exception], Problem] = {
 }
 
 FORESEEN = (errors.Refusal, SpecificationError, *DATABASE_TROUBLE)
-"""What any call may raise and is a problem of its own, not the server's failure."""
+"""The exceptions that any call may raise and that are not failures of the server."""
 
 
-_OF_ANY_CALL = (errors.AddressTooLong, errors.HeadTooLarge, errors.Overloaded, errors.Unavailable)
+_COMMON_PROBLEMS = (errors.AddressTooLong, errors.HeadTooLarge, errors.Overloaded, errors.Unavailable)
 
 
 def problem_of(error: Exception) -> tuple[Problem, str]:
-    """The problem that `error` is, and its detail."""
+    """The problem for `error`, and its detail."""
     if isinstance(error, DATABASE_TROUBLE):
         error = errors.Unavailable()
     for kind in type(error).__mro__:
         if kind in _PROBLEMS:
             return _PROBLEMS[kind], f"{str(error).removesuffix('.')}."
-    return _INTERNAL, "The server failed on its side; the operator finds the cause in its log."
+    return _INTERNAL, "The server failed; its operator can find the cause in its log."
 
 
 def problem_response(error: Exception, show: Show | None = None) -> Response:
-    """The response that tells of `error`: a problem document, or what `show` makes of it."""
+    """The response for `error`: a problem document, or the page that `show` makes of it."""
     problem, detail = problem_of(error)
     headers = {}
     if isinstance(error, errors.TryLater) or problem.status == 503:
@@ -136,14 +136,14 @@ def problem_response(error: Exception, show: Show | None = None) -> Response:
 def invalid(
     error: ValidationError | RequestValidationError, model: type[BaseModel] | None = None
 ) -> errors.InvalidBody | errors.MalformedJson:
-    """A sentence about the first thing that is wrong: the field, if it is one of `model`'s, and what is allowed.
+    """The error for the first thing that is wrong: the field, if it is one of `model`, and what is allowed.
 
-    Where very much is wrong, all that is said is what the fields are: what is built is bounded, whatever was sent.
+    If very much is wrong, it lists only the fields of `model`, so that the work is bounded whatever was sent.
     """
     known = ", ".join(model.model_fields) if model else ""
     if isinstance(error, ValidationError):
-        if error.error_count() > _MANY_ERRORS:
-            return errors.InvalidBody(f"More than {_MANY_ERRORS} things are wrong; the fields are: {known}.")
+        if error.error_count() > _MAX_BUILT_ERRORS:
+            return errors.InvalidBody(f"There are more than {_MAX_BUILT_ERRORS} errors; the fields are: {known}.")
         first = error.errors(include_input=False, include_url=False, include_context=False)[0]
     else:
         first = error.errors()[0]
@@ -151,27 +151,25 @@ def invalid(
         return errors.MalformedJson()
     place = ".".join(_place(first["loc"], model))
     if first["type"] == "extra_forbidden":
-        return errors.InvalidBody(f"There is a field that is not known; the fields are: {known}.")
+        return errors.InvalidBody(f"There is an unknown field; the fields are: {known}.")
     rule = str(first["msg"]).removeprefix("Value error, ")
     if first["type"] == "string_pattern_mismatch":
-        rule = "Input should have no control characters, and outside of names no blanks and ASCII alone"
+        rule = "Input should have no control characters and, except in names, only ASCII without blanks"
     return errors.InvalidBody(f"{place}: {rule}." if place else f"{rule}.")
 
 
 def problems(*kinds: type[Exception]) -> dict[int | str, dict[str, Any]]:
-    """What OpenAPI says of a call that may end in these problems, and in those that any call may end in."""
+    """The OpenAPI responses for these problems and for those that any call may end in."""
     by_status: dict[int, list[type[Exception]]] = {}
-    for kind in dict.fromkeys([*kinds, *_OF_ANY_CALL]):
+    for kind in dict.fromkeys([*kinds, *_COMMON_PROBLEMS]):
         by_status.setdefault(_PROBLEMS[kind].status, []).append(kind)
     described = {status: _described(same) for status, same in by_status.items()}
-    described[_INTERNAL.status] = _reply(
-        "The server failed in a way that nobody foresaw; its log says where.", [_INTERNAL]
-    )
+    described[_INTERNAL.status] = _reply("The server failed unexpectedly; its log says where.", [_INTERNAL])
     return dict(sorted(described.items()))
 
 
 def add_problem_handlers(app: FastAPI, show: Show) -> None:
-    """Makes every refusal of the application a problem document; where a browser asks for a page, what `show` makes."""
+    """Turns every refusal of the application into a problem document, or a page by `show` if a browser asks for one."""
 
     async def refuse(request: Request, error: Exception) -> Response:
         return problem_response(error, show if _wants_page(request) else None)
@@ -188,21 +186,25 @@ def add_problem_handlers(app: FastAPI, show: Show) -> None:
             response.headers["Allow"] = ", ".join(_allowed(app, request))
         return response
 
+    async def refuse_unforeseen(request: Request, error: Exception) -> Response:
+        return problem_response(error)  # `Observer` logs it
+
     for kind in FORESEEN:
         app.add_exception_handler(kind, refuse)
+    app.add_exception_handler(Exception, refuse_unforeseen)
     app.add_exception_handler(RequestValidationError, refuse_parameters)
     app.add_exception_handler(HTTPException, refuse_http)
 
 
 def _wants_page(request: Request) -> bool:
-    """Whether a person waits for it in a browser, and no program."""
+    """Whether a browser asks for a page, rather than a program for data."""
     return not request.url.path.startswith("/v1/") and "text/html" in request.headers.get("accept", "")
 
 
 def _place(location: Sequence[str | int], model: type[BaseModel] | None) -> Iterable[str]:
-    """The parts of a location that are ours: names of fields and positions, never a key that the body brought."""
+    """The parts of a location that are known: names of fields and positions, never a key from the body."""
     parts = list(location)
-    if model is None:  # a parameter: the first part says where it is
+    if model is None:  # a parameter: the first part is its place
         return [str(part) for part in parts[1:2]]
     known = [part for part in parts if isinstance(part, int) or part in _names(model)]
     return [str(part) for part in known]
@@ -220,7 +222,7 @@ def _described(same: Sequence[type[Exception]]) -> dict[str, Any]:
     found = [(_PROBLEMS[kind], str(kind.__doc__).splitlines()[0]) for kind in same]
     described = _reply(" ".join(f"`{problem.name}`: {when}" for problem, when in found), [one for one, _ in found])
     if all(issubclass(kind, errors.TryLater) for kind in same):
-        seconds = {"description": "Seconds after which trying again makes sense.", "schema": {"type": "integer"}}
+        seconds = {"description": "Seconds to wait before trying again.", "schema": {"type": "integer"}}
         described["headers"] = {"Retry-After": seconds}
     return described
 
@@ -232,7 +234,7 @@ def _reply(when: str, same: Sequence[Problem]) -> dict[str, Any]:
 
 
 def _allowed(app: FastAPI, request: Request) -> list[str]:
-    """The methods that the request's address takes."""
+    """The methods that the request's address accepts."""
     methods: set[str] = set()
     for route in app.routes:
         pattern = getattr(route, "path_regex", None)

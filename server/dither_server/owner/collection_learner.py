@@ -4,9 +4,10 @@ import json
 import logging
 import math
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -14,9 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from dither_client import Query, parse_query
-from dither_client.posterior.wire import Misfit, PosteriorReply, to_json
+from dither_client.posterior.wire import Misfit, ParameterSummary, PosteriorReply, to_json
 from dither_estimator.checks.goodness_of_fit import Look, check_questions, misfit_p_value, misfit_report
-from dither_estimator.learning.learner import InvalidSnapshot, Learner
+from dither_estimator.learning.count_learner import CountLearner
+from dither_estimator.learning.learners import new_learner, restore_learner
+from dither_estimator.learning.population import CategoryShares, Population, number_summaries
+from dither_estimator.learning.snapshot import InvalidSnapshot
+from dither_estimator.learning.summary import Posterior
 from dither_estimator.likelihood.counts import total_answers
 from dither_estimator.likelihood.institutions import Members, members_of, without_members
 from dither_estimator.policies.pool_size import pool_size
@@ -26,23 +31,36 @@ from dither_server.collections.institutions import Institutions, table_of
 from dither_server.database.reads import HistoryRow, Store
 from dither_server.tickets.packing import Purpose, pack_query
 
-__all__ = ["Keeper", "Particles", "Published", "Question", "Update", "stored_learner"]
+__all__ = ["CollectionLearner", "Particles", "Published", "Question", "Update", "stored_learner"]
 
 _MANY = 1_000
-"""People who are expected to hold questions at one time, until it is seen how many answer."""
+"""The number of people assumed to hold a question at one time, until answers show how many do."""
 _HISTORY_GROWTH = 1.02
 """The history gets a row when the answers have grown by this factor."""
 
 _log = logging.getLogger(__name__)
 
 
-Particles = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
-"""Parameters, shape (n, d), and normalised weights, shape (n,)."""
+@dataclass(frozen=True)
+class Particles:
+    """A weighted sample of a posterior."""
+
+    names: tuple[str, ...]
+    values: npt.NDArray[np.float64]
+    """Shape (n, d), a column for each of `names`."""
+    weights: npt.NDArray[np.float64]
+    """Normalised, shape (n,)."""
+    population: Population | CategoryShares
+    """What it says about the population."""
+
+    @classmethod
+    def of(cls, learner: CountLearner, posterior: Posterior) -> "Particles":
+        return cls(learner.particle_names, *learner.particles(), posterior.population)
 
 
 @dataclass(frozen=True)
 class Question:
-    """A query, ready to be put into a ticket and into the JSON around it."""
+    """A query in the forms that tickets and their JSON need."""
 
     packed: bytes
     json: str
@@ -50,39 +68,46 @@ class Question:
 
 @dataclass(frozen=True)
 class Published:
-    """What requests read: immutable, replaced as a whole."""
+    """The published state that requests read: immutable, and replaced as a whole."""
 
     pools: Mapping[Fraction, tuple[Question, ...]]
-    """The questions of each ε, to be drawn from with equal probability."""
+    """The questions at each ε, to be drawn with equal probability."""
     answers: int
     posterior: PosteriorReply
     particles: Particles | None
-    """None where another process runs the particle system."""
+    """None if another process runs the particle system."""
+    describe: Callable[[PosteriorReply], PosteriorReply] = field(default=lambda posterior: posterior, repr=False)
+    """Adds to the posterior what it says about the population, which takes some hundredths of a second."""
     check_pools: Mapping[Fraction, tuple[Question, ...]] = field(default_factory=dict)
-    """The check questions of each ε, likewise; empty without a check."""
+    """The check questions at each ε, also drawn with equal probability; empty without a check."""
     renew_at: float = math.inf
-    """The answers after which other questions would be asked, much better ones."""
+    """The number of answers at which much better questions can be asked."""
     check_share: float = 0.0
-    """The chance that a ticket is to be a check ticket."""
+    """The probability that a ticket is a check ticket."""
     width: float = 0.0
     """Distance between the outermost cell edges of the pools' questions, on the transformed scale."""
 
+    @cached_property
+    def described(self) -> PosteriorReply:
+        """The posterior with what it says about the population."""
+        return self.describe(self.posterior)
+
     @property
     def questions(self) -> set[bytes]:
-        """All of them, packed."""
+        """All questions, packed."""
         pools = chain(self.pools.values(), self.check_pools.values())
         return {question.packed for pool in pools for question in pool}
 
 
 @dataclass(frozen=True)
 class Update:
-    """What it took the particles to take in new counts."""
+    """The cost of learning new counts."""
 
     moves: int
     seconds: float
 
 
-class Keeper:
+class CollectionLearner:
     """Used by the owner's thread alone."""
 
     def __init__(self, collection: Collection, store: Store, institutions: Institutions, clock: Clock) -> None:
@@ -91,7 +116,7 @@ class Keeper:
         self._institutions = institutions
         self._clock = clock
         self._queries: dict[str, Query] = {}
-        self._learner = stored_learner(collection, store)
+        self._learner: CountLearner = stored_learner(collection, store)
         self._history_at = store.last_history(collection.number)
         self._outstanding = _MANY
         self._shares = 0
@@ -102,23 +127,23 @@ class Keeper:
 
     @property
     def answers(self) -> int:
-        """How many answers have been learnt."""
+        """The number of answers learnt."""
         return self._learner.answers
 
     @property
     def known(self) -> int:
-        """How many answers are taken into account, those of check questions too, and how many institutions."""
+        """The number of answers taken into account, also to check questions, plus that of institutions."""
         return self.learnt + total_answers(self._check_counts)
 
     @property
     def learnt(self) -> int:
-        """How many answers and institutions have been learnt."""
+        """The number of answers and institutions learnt."""
         return self._learner.answers + self._shares
 
     def catch_up(self) -> Update | None:
-        """Learns what the count table has and the learner has not: the difference of the two, whatever its history.
+        """Learns the difference between the count table and what the learner knows, whatever its history.
 
-        So it does with what institutions shared. None if there was nothing new.
+        It also learns new counts of institutions. Returns None if there was nothing new.
         """
         known = self.known
         table = self._count_table()
@@ -136,7 +161,7 @@ class Keeper:
         return update if self.known != known else None
 
     def _shared(self) -> Members:
-        """What institutions have shared, and takes note of how many did."""
+        """The counts that institutions have shared; records how many institutions did."""
         if self.collection.specification.member_cuts is None:
             return {}
         shares = self._institutions.shares(self.collection.number)
@@ -152,7 +177,7 @@ class Keeper:
         return Update(self._learner.moves - before, time.perf_counter() - began)
 
     def look(self) -> Look | None:
-        """A look at the check answers if one is due. It counts once it is stored, and `keep_looks` was told."""
+        """An interim look at the check answers, if due. It counts once it is stored and passed to `keep_looks`."""
         check_answers = total_answers(self._check_counts)
         due = None if self._check is None else self._check.due(check_answers, self._looks)
         if due is None:
@@ -162,24 +187,27 @@ class Keeper:
         return Look(due, check_answers, self._learner.answers, p_value)
 
     def keep_looks(self, looks: list[Look]) -> None:
-        """Takes note of all looks that are stored."""
+        """Sets all looks that are stored."""
         self._looks = looks
 
     def publish(self) -> Published:
-        """The learner's state for everybody to read."""
+        """The learner's present state, for publication."""
         learner = self._learner
         size = pool_size(learner.answers, self._outstanding)
         choices = self.collection.specification.epsilon_choices
         pools = {epsilon: learner.pool(size, epsilon) for epsilon in choices}
+        posterior = learner.posterior()
+        particles = Particles.of(learner, posterior)
         return Published(
             pools={epsilon: _questions(pool) for epsilon, pool in pools.items()},
             answers=learner.answers,
-            posterior=learner.posterior().reply(
+            posterior=posterior.reply(
                 institutions=self._shares,
                 misfit=self._misfit(),
                 updated_at=iso_time(milliseconds(self._clock())),
             ),
-            particles=learner.particles(),
+            particles=particles,
+            describe=posterior.described,
             renew_at=learner.renew_at,
             check_pools={epsilon: self._check_pool(epsilon) for epsilon in choices if self._check},
             check_share=self._check.share if self._check else 0.0,
@@ -195,12 +223,12 @@ class Keeper:
             answers=published.answers,
             at=milliseconds(self._clock()),
             ess=published.posterior.ess,
-            posterior=_json(to_json(published.posterior.posterior)),
+            posterior=_json(to_json(_summaries(published))),
             query=published.pools[self.collection.specification.epsilon][0].json,
         )
 
     def snapshot(self) -> bytes:
-        """The learner's whole state."""
+        """The learner's whole state, as bytes to store."""
         return self._learner.snapshot()
 
     def _check_pool(self, epsilon: Fraction) -> tuple[Question, ...]:
@@ -226,25 +254,33 @@ class Keeper:
         return table
 
 
+def _summaries(published: Published) -> Mapping[str, ParameterSummary]:
+    """Of the parameters; without a family, of some quantiles or of the shares of categories."""
+    found, particles = published.posterior.posterior, published.particles
+    if found or particles is None:
+        return found
+    return number_summaries(particles.population)
+
+
 def _width(pools: Iterable[Iterable[Query]]) -> float:
     edges = [edge for pool in pools for query in pool for edge in (query.edges[0], query.edges[-1])]
     return max(edges) - min(edges)
 
 
-def stored_learner(collection: Collection, store: Store) -> Learner:
-    """The learner as its last snapshot has it, or one that has learnt nothing if there is none that can be used."""
+def stored_learner(collection: Collection, store: Store) -> CountLearner:
+    """The learner from its last snapshot, or a new one if there is no usable snapshot."""
     content = store.snapshot(collection.number)
     if content is not None:
         try:
-            return Learner.restore(collection.specification, content)
+            return restore_learner(collection.specification, content)
         except InvalidSnapshot as error:
             facts = {"collection": collection.id, "why": str(error)}
             _log.warning("snapshot refused: learning the counts again", extra=facts)
     return _new_learner(collection)
 
 
-def _new_learner(collection: Collection) -> Learner:
-    return Learner(collection.specification, np.random.SeedSequence())
+def _new_learner(collection: Collection) -> CountLearner:
+    return new_learner(collection.specification, np.random.SeedSequence())
 
 
 def _questions(queries: Iterable[Query], purpose: Purpose = "training") -> tuple[Question, ...]:
@@ -254,7 +290,7 @@ def _questions(queries: Iterable[Query], purpose: Purpose = "training") -> tuple
 def _difference(
     table: Mapping[Query, npt.NDArray[np.int64]], learnt: Mapping[Query, npt.NDArray[np.int64]]
 ) -> dict[Query, npt.NDArray[np.int64]] | None:
-    """What `table` has more than `learnt`, where it has more; None if anywhere it has less."""
+    """The counts that `table` has beyond `learnt`; None if it has less anywhere."""
     if not learnt.keys() <= table.keys():
         return None
     missing = {}

@@ -1,12 +1,12 @@
-"""Learning keeps pace with asking: tickets wait for better questions while stored answers would change them much.
+"""Keeps learning in pace with asking: tickets wait for better questions while stored answers would change them much.
 
 A burst of respondents outruns the learner: thousands could be asked the first questions, and the busier a server is
-with asking, the longer learning takes. So it counts, for each collection, the answers that are stored and that the
-published questions do not follow from. Once they are as many as a pool of questions is made for (`Published.renew_at`),
-tickets wait for the next publication, and the owner does not rest. A pool is made for a share of the answers before it,
-so all of this happens while a population is searched for, and hardly ever afterwards.
+with asking, the longer learning takes. So `Pace` counts, for each collection, the stored answers that the published
+questions do not take into account. Once there are as many as a pool of questions is meant for (`Published.renew_at`),
+tickets wait for the next publication, and the owner does not rest. A pool is meant for a share of the answers before
+it, so this happens while a population is being located, and hardly ever afterwards.
 
-Nobody waits longer than `LONGEST_WAIT`, and where there is nothing new by then, nobody waits until there is.
+Nobody waits longer than `LONGEST_WAIT`. If there is no publication by then, nobody waits until there is one.
 """
 
 import asyncio
@@ -19,51 +19,51 @@ from dither_server.owner.collection_learner import Published
 __all__ = ["LONGEST_WAIT", "Pace"]
 
 LONGEST_WAIT = 0.25
-"""Seconds that a ticket waits for better questions, at most."""
+"""The longest time in seconds that a ticket waits for better questions."""
 
 
 @dataclass(slots=True)
 class _Course:
-    """One collection's. Answers are counted from its first, those of check questions too."""
+    """The counts of one collection. They include answers to check questions."""
 
     noted: int = 0
-    """Those that this process has stored since it began."""
+    """Answers that this process has stored since it started."""
     counted: int = 0
-    """Those that the database had when it was asked last."""
+    """Answers in the database when they were last counted."""
     stored: int = 0
-    """Those that are stored, as far as is known here."""
+    """Answers that are stored, as far as this process knows."""
     learnt: int = 0
-    """Those that the published questions follow from."""
+    """Answers that the published questions take into account."""
     left: float = 0.0
-    """How many more there may be before tickets wait."""
+    """The number of further answers at which tickets begin to wait."""
     given_up: bool = False
-    """Whether tickets have waited for the next publication for as long as they do."""
+    """Whether tickets have waited their full time for the next publication."""
     loop: asyncio.AbstractEventLoop | None = None
-    """That of those who wait; None if nobody does."""
+    """The event loop of waiting tickets; None if none waits."""
     better: asyncio.Event = field(default_factory=asyncio.Event)
-    """What they wait for."""
+    """The event that they wait for."""
     wanted: int = 0
-    """How many answers were stored when they began to wait."""
+    """The number of answers stored when they began to wait."""
 
     def behind(self, stored: int) -> bool:
         return stored - self.learnt >= self.left > 0
 
     def release(self) -> None:
-        """Lets go of those who wait, once the questions follow from what was stored before."""
+        """Releases waiting tickets once the questions take into account what was stored before they waited."""
         if self.loop is not None and not self.behind(min(self.wanted, self.stored)):
             self.loop.call_soon_threadsafe(self.better.set)
             self.loop = None
 
 
 class Pace:
-    """For any thread, but for `keep`, which is for one event loop."""
+    """The pace of all collections. Thread-safe, except `keep`, which is for one event loop."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._courses: dict[int, _Course] = {}
 
     def note(self, added: Mapping[int, int]) -> None:
-        """This process has committed so many answers of the collections with these numbers."""
+        """Records how many answers this process has committed, by collection number."""
         with self._lock:
             for number, more in added.items():
                 course = self._course(number)
@@ -71,19 +71,23 @@ class Pace:
                 course.stored += more
 
     def noted(self, number: int) -> int:
-        """How many answers this process has stored since it began: to be called before they are learnt."""
+        """How many answers this process has stored since it started. Call this before they are learnt or counted."""
         with self._lock:
             return self._course(number).noted
 
-    def found(self, number: int, stored: int) -> None:
-        """The database has so many answers, whoever stored them."""
+    def found(self, number: int, stored: int, noted: int) -> None:
+        """Records how many answers the database has, whichever process stored them.
+
+        `noted` is what the method of this name returned before they were counted. Answers noted since then may be
+        in the count already; counting some twice for a moment is better than forgetting them.
+        """
         with self._lock:
             course = self._course(number)
-            course.stored = course.counted = stored
+            course.counted, course.stored = stored, stored + course.noted - noted
             course.release()
 
     def published(self, number: int, published: Published, learnt: int, noted: int | None = None) -> None:
-        """Questions are published that follow from so many answers, of this process's own from those `noted` before."""
+        """Records a publication that rests on `learnt` answers; of this process's own, on the first `noted`."""
         with self._lock:
             course = self._course(number)
             if noted is not None:
@@ -92,12 +96,12 @@ class Pace:
             course.release()
 
     def behind(self, number: int) -> bool:
-        """Whether answers are stored that would change the questions much."""
+        """Whether stored answers would change the questions much."""
         course = self._courses.get(number)
         return course is not None and course.behind(course.stored)
 
     async def keep(self, number: int) -> None:
-        """Returns once the questions follow from the answers that are stored now, nearly; or after `LONGEST_WAIT`."""
+        """Waits until the questions take nearly all of the answers stored now into account, at most `LONGEST_WAIT`."""
         with self._lock:
             course = self._courses.get(number)
             if course is None or course.given_up or not course.behind(course.stored):

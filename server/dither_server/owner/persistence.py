@@ -1,8 +1,8 @@
-"""A learner under a lease: what of it is stored for restarts and other processes, and when."""
+"""A learner under a lease: what is stored of it, for restarts and other processes, and when."""
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import Any
 
@@ -11,63 +11,72 @@ from sqlalchemy import Connection
 from dither_server.answers.sql import number_queries
 from dither_server.database.engine import not_to_the_disk
 from dither_server.database.reads import replace_snapshot
-from dither_server.owner.collection_learner import Keeper, Published
-from dither_server.owner.publications import Edition, published_text, replace_publication
+from dither_server.owner.collection_learner import CollectionLearner, Published
+from dither_server.owner.publications import Edition, population_json, published_text, replace_publication
 from dither_server.replicas.leases import Lease, LeaseLost
 
-__all__ = ["Kept"]
+__all__ = ["PersistedLearner"]
 
 SNAPSHOT_SECONDS = 5.0
-"""A collection's snapshot is not stored more often than this."""
+"""Minimum seconds between snapshots of a collection."""
 PUBLICATION_SECONDS = 0.5
-"""Nor what others are to read, unless its questions are new. Without any it is stored with the snapshot."""
+"""Minimum seconds between publications, unless the questions are new. Without other processes, one is stored with
+the snapshot."""
 
 _NEVER = float("inf")
 
 _log = logging.getLogger(__name__)
 
 
-class Kept:
+class PersistedLearner:
     """Used by the owner's thread alone, but for `note`."""
 
-    def __init__(self, lease: Lease, keeper: Keeper) -> None:
+    def __init__(self, lease: Lease, learner: CollectionLearner) -> None:
         self.lease = lease
-        self.keeper = keeper
+        self.learner = learner
         self.published: Published | None = None
-        """What requests read; the owner sets it."""
+        """The state that requests read; the owner sets it."""
         self._numbered: set[bytes] = set()
         """Packed questions of the last edition, which have rows."""
-        self._snapshot_learnt = keeper.learnt
+        self._snapshot_learnt = learner.learnt
         self._snapshot_stored = time.monotonic()
         self._edition = 0
         self._in_edition: Published | None = None
         self._edition_stored = 0.0
+        self._described: Published | None = None
+        """The state whose description of the population is stored, at most every `PUBLICATION_SECONDS`."""
+        self._population: Mapping[str, Any] = {}
+        self._described_at = -_NEVER
         self._failed = False
 
     def due(self, alone: bool) -> float:
-        """When something is to be stored next, as `time.monotonic` tells time; never is infinite."""
+        """When something is to be stored next, on the clock `time.monotonic`; infinite for never."""
         return min(self._snapshot_due(), self._edition_due(alone))
 
     def job(self, alone: bool, last: bool, at: int) -> Callable[[Connection], None] | None:
-        """What is to be stored now, to be run while the lease is held; None if nothing is.
+        """The job that stores what is due now, to be run while the lease is held; None if nothing is due.
 
         `last` asks for everything that is not stored yet; `at` is now, in milliseconds.
         """
         if self._failed:
             self._failed, self._snapshot_learnt, self._in_edition = False, -1, None
             self._numbered = set()
+            self._described, self._described_at = None, -_NEVER
         now = time.monotonic()
         with_snapshot = self._snapshot_new() and (last or self._snapshot_due() <= now)
         with_edition = self._edition_new() and (last or self._edition_due(alone) <= now)
         collection = self.lease.collection
         jobs: list[Callable[[Connection], None]] = []
         if with_snapshot:
-            self._snapshot_learnt, self._snapshot_stored = self.keeper.learnt, now
-            answers, content = self.keeper.answers, self.keeper.snapshot()
+            self._snapshot_learnt, self._snapshot_stored = self.learner.learnt, now
+            answers, content = self.learner.answers, self.learner.snapshot()
             jobs.append(lambda connection: replace_snapshot(connection, collection, answers, at, content))
         if with_edition and self.published is not None:
             self._edition += 1
             self._in_edition, self._edition_stored = self.published, now
+            if last or now >= self._described_at + PUBLICATION_SECONDS:
+                self._described, self._described_at = self.published, now
+                self._population = population_json(self.published)
             jobs.append(self._edition_job(self.published))
         if not jobs:
             return None
@@ -80,7 +89,7 @@ class Kept:
         return run
 
     def note(self, stored: "Future[Any]") -> None:
-        """Takes note of what became of a job. For any thread."""
+        """Records the outcome of a job. Thread-safe."""
         error = stored.exception()
         if error is not None:
             self._failed = True
@@ -89,18 +98,21 @@ class Kept:
             _log.log(level, "what was learnt is not stored yet; the counts have it", extra=facts)
 
     def _snapshot_new(self) -> bool:
-        return self._failed or self.keeper.learnt != self._snapshot_learnt
+        return self._failed or self.learner.learnt != self._snapshot_learnt
 
     def _edition_new(self) -> bool:
-        return self._failed or self.published is not self._in_edition
+        return self._failed or self.published is not self._described
 
     def _snapshot_due(self) -> float:
         return self._snapshot_stored + SNAPSHOT_SECONDS if self._snapshot_new() else _NEVER
 
     def _edition_job(self, published: Published) -> Callable[[Connection], None]:
-        """Publishes, and gives questions rows before others ask them: or first answers would wait for each other."""
+        """A job that publishes, after giving the questions rows, so that first answers do not wait for each other."""
         collection = self.lease.collection
-        edition, text = Edition(self.lease.term, self._edition, self.keeper.known), published_text(published)
+        edition, text = (
+            Edition(self.lease.term, self._edition, self.learner.known),
+            published_text(published, self._population),
+        )
         new, self._numbered = published.questions - self._numbered, published.questions
 
         def run(connection: Connection) -> None:
@@ -110,7 +122,7 @@ class Kept:
         return run
 
     def _renewed(self) -> bool:
-        """Whether the questions are others than those in the last edition."""
+        """Whether the questions differ from those in the last edition."""
         new, old = self.published, self._in_edition
         return new is not None and (old is None or new.renew_at != old.renew_at)
 

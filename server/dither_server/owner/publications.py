@@ -1,6 +1,6 @@
-"""What a collection's owner publishes for the other processes: its questions and its posterior, the newest alone.
+"""The publication of a collection's owner for the other processes: its questions and its posterior, only the newest.
 
-The particles are not in it: whoever wants them finds them in the snapshot.
+It does not contain the particles, which are in the snapshot.
 """
 
 import json
@@ -14,35 +14,36 @@ from sqlalchemy import Connection, Engine, select
 
 from dither_client import parse_query
 from dither_client.posterior.wire import PosteriorReply, from_json, to_json
-from dither_server.database.engine import database_time, insert_into
+from dither_estimator.learning.population import POPULATION_FIELDS
+from dither_server.database.engine import database_time, replace_row
 from dither_server.database.schema import publications
 from dither_server.owner.collection_learner import Published, Question
 from dither_server.tickets.packing import Purpose, pack_query
 
-__all__ = ["Edition", "published_text", "read_editions", "read_publication", "replace_publication"]
+__all__ = ["Edition", "population_json", "published_text", "read_editions", "read_publication", "replace_publication"]
 
 
 @dataclass(frozen=True, slots=True)
 class Edition:
-    """Which state of a collection's owner is published."""
+    """The version of a collection's published state."""
 
     term: int
-    """Of the lease it was published under."""
+    """The term of the lease under which it was published."""
     version: int
-    """Grows within a term."""
+    """A number that grows within a term."""
     answers: int
-    """How many it takes into account, those of check questions too."""
+    """The number of answers taken into account, including those to check questions."""
 
 
 def read_editions(engine: Engine) -> dict[int, Edition]:
-    """What is published of each collection."""
+    """The published edition of each collection."""
     columns = (publications.c.collection, publications.c.term, publications.c.version, publications.c.answers)
     with engine.connect() as connection:
         return {number: Edition(*rest) for number, *rest in connection.execute(select(*columns))}
 
 
 def read_publication(engine: Engine, collection: int) -> tuple[Edition, Published] | None:
-    """What is published of a collection; None if nothing is yet."""
+    """A collection's publication; None if there is none yet."""
     columns = (publications.c.term, publications.c.version, publications.c.answers, publications.c.content)
     with engine.connect() as connection:
         row = connection.execute(select(*columns).where(publications.c.collection == collection)).one_or_none()
@@ -51,21 +52,29 @@ def read_publication(engine: Engine, collection: int) -> tuple[Edition, Publishe
 
 def replace_publication(connection: Connection, collection: int, edition: Edition, content: str) -> None:
     """Publishes `content` in place of what was published before. To be run while the lease is held."""
-    row: dict[str, Any] = {
+    row = {
+        "collection": collection,
         "term": edition.term,
         "version": edition.version,
         "answers": edition.answers,
         "published_at": database_time(connection.dialect.name),
         "content": content,
     }
-    insert = insert_into(connection.dialect.name, publications).values(collection=collection, **row)
-    connection.execute(insert.on_conflict_do_update(index_elements=["collection"], set_=row))
+    replace_row(connection, publications, row)
 
 
-def published_text(published: Published) -> str:
-    """Everything but the particles, as JSON."""
+def population_json(published: Published) -> dict[str, Any]:
+    """What the posterior says besides, once it describes the population."""
+    plain, described = to_json(published.posterior), to_json(published.described)
+    return {name: value for name, value in described.items() if value != plain.get(name)}
+
+
+def published_text(published: Published, population: Mapping[str, Any]) -> str:
+    """The publication as JSON, without the particles; `population` may be that of an earlier publication."""
+    posterior = to_json(published.posterior)
     content = {
-        "posterior": to_json(published.posterior),
+        "posterior": {name: value for name, value in posterior.items() if name not in POPULATION_FIELDS},
+        "population": population,
         "pools": _pools_json(published.pools),
         "check_pools": _pools_json(published.check_pools),
         "renew_at": None if math.isinf(published.renew_at) else published.renew_at,
@@ -77,11 +86,13 @@ def published_text(published: Published) -> str:
 def _parse(text: str) -> Published:
     content = json.loads(text)
     posterior = from_json(PosteriorReply, content["posterior"])
+    described = content["posterior"] | content.get("population", {})
     return Published(
         pools=_parse_pools(content["pools"], "training"),
         answers=posterior.answers,
         posterior=posterior,
         particles=None,
+        describe=lambda _: from_json(PosteriorReply, described),
         check_pools=_parse_pools(content["check_pools"], "check"),
         renew_at=math.inf if content.get("renew_at") is None else content["renew_at"],
         check_share=content["check_share"],

@@ -1,8 +1,8 @@
-"""The thread that runs the particle systems of the collections that this process holds the leases of.
+"""The thread that runs the particle systems of the collections whose leases this process holds.
 
-Whoever stores answers tells it which collections got some. It lets each collection's learner catch up with the count
-table, and publishes the result as one immutable object, which requests read without locks; for other processes it
-stores that object in the database, and reads there what they publish. Everything it writes is written under the lease.
+The writer tells it which collections got answers. It lets each collection's learner catch up with the count table, and
+publishes the result as one immutable object, which requests read without locks; for other processes it stores that
+object in the database, and reads their publications there. It writes only under the lease.
 """
 
 import asyncio
@@ -28,23 +28,23 @@ from dither_server.database.notifications import Notifications
 from dither_server.database.reads import HistoryRow, Store, add_history, add_look
 from dither_server.errors import Unavailable
 from dither_server.metrics import Metrics
-from dither_server.owner.collection_learner import Keeper, Particles, Published, Question, stored_learner
+from dither_server.owner.collection_learner import CollectionLearner, Particles, Published, Question, stored_learner
 from dither_server.owner.pace import Pace
-from dither_server.owner.persistence import Kept
+from dither_server.owner.persistence import PersistedLearner
 from dither_server.owner.publications import Edition, read_editions, read_publication
 from dither_server.replicas.leases import Lease, LeaseLost, free_leases, held
 
-__all__ = ["Owner"]
+__all__ = ["Learners"]
 
 _LONGEST_REST = 2.0
 _PATIENCE = 10.0
-"""For so long a request waits for a collection's first state."""
+"""Seconds for which a request waits for a collection's first state."""
 
 _log = logging.getLogger(__name__)
 
 
-class Owner:
-    """Owns the learners. `published` and `draw` are for the event loop, everything else for any thread."""
+class Learners:
+    """Runs the learners. `published` and `draw` are for the event loop, everything else for any thread."""
 
     def __init__(
         self,
@@ -68,9 +68,9 @@ class Owner:
         self._pace = Pace()
         self._published: dict[int, Published] = {}
         self._editions: dict[int, Edition] = {}
-        """Which editions of other processes are in `_published`."""
+        """The editions of other processes that are in `_published`."""
         self._known: dict[int, int] = {}
-        """How many answers and institutions each learner takes into account."""
+        """The number of answers and institutions that each learner takes into account."""
         self._random = random.Random()
         self._wake = threading.Condition()
         self._leases: dict[int, Lease] = {}
@@ -79,9 +79,9 @@ class Owner:
         self._due: dict[int, None] = {}
         self._waiting: dict[int, list[Future[Published]]] = {}
         self._stopping = False
-        self._kept: dict[int, Kept] = {}
+        self._learners: dict[int, PersistedLearner] = {}
         self._without_database = False
-        self._thread = threading.Thread(target=self._run, name="dither-owner", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="dither-learners", daemon=True)
 
     def start(self) -> None:
         """Starts the thread."""
@@ -100,20 +100,20 @@ class Owner:
         return self._thread.is_alive() and not self._stopping
 
     def stored(self, added: Mapping[int, int]) -> None:
-        """Says that so many answers of these collections are committed."""
+        """Records how many answers are committed, by collection number."""
         self._pace.note(added)
         self.notify(added)
         if any(number not in self._leases and self._pace.behind(number) for number in added):
             self._notifications.send()
 
     def notify(self, collections: Iterable[int]) -> None:
-        """Says that these collections have new counts, which are committed."""
+        """Tells the thread that these collections have new, committed counts."""
         with self._wake:
             self._due.update((number, None) for number in collections if number in self._leases)
             self._wake.notify()
 
     def hold(self, leases: Mapping[int, Lease], surplus: Iterable[int], alone: bool) -> None:
-        """Says which leases this process holds, which of them it has to give up, and whether it is the only one."""
+        """Sets the leases that this process holds, those to give up, and whether it is the only process."""
         with self._wake:
             self._leases = dict(leases)
             self._surplus = frozenset(surplus)
@@ -123,15 +123,17 @@ class Owner:
         self._metrics.holds({number: self._collections.numbered(number).id for number in leases})
 
     def look_around(self, count: bool) -> None:
-        """Reads what other processes have published, and, to `count`, which collections got answers through them."""
+        """Reads what other processes have published and, with `count`, which collections got answers through them."""
         owned = list(self._leases)
+        noted = {number: self._pace.noted(number) for number in owned}
         totals = self._totals(owned if count else [])
         editions = read_editions(self._engine)
         for number in {*self._published, *self._waiting} - self._leases.keys() & editions.keys():
             if self._editions.get(number) != editions[number]:
                 self._read_published(number)
             elif self._pace.behind(number):
-                self._pace.found(number, self._totals([number])[number])
+                noted_before = self._pace.noted(number)
+                self._pace.found(number, self._totals([number])[number], noted_before)
         # What was read here may not be the last that a former owner has published.
         unlearnt = {number for number in owned if number in self._published and number not in self._known}
         if count:
@@ -139,11 +141,11 @@ class Owner:
             known = {number: self._known.get(number, editions.get(number, nothing).answers) for number in owned}
             unlearnt |= {number for number in owned if totals[number] != known[number]}
             for number in unlearnt:
-                self._pace.found(number, totals[number])
+                self._pace.found(number, totals[number], noted[number])
         self.notify(unlearnt)
 
     async def published(self, collection: Collection) -> Published:
-        """The newest state of the collection's learner, which is made if need be. Raises `Unavailable`."""
+        """The newest state of the collection's learner, which is created if necessary. Raises `Unavailable`."""
         number = collection.number
         published = self._published.get(number)
         if published is None and number not in self._leases:
@@ -162,40 +164,45 @@ class Owner:
             raise Unavailable("The collection's estimator is not ready yet: try again later.") from None
 
     async def questions(self, collection: Collection) -> Published:
-        """`published`, for whoever is to be asked: waits for a moment while better questions are about to come."""
+        """The state to draw questions from; waits for a moment if better questions are about to come."""
         await self._pace.keep(collection.number)
         return await self.published(collection)
 
     async def particles(self, collection: Collection) -> Particles:
-        """The particles, or those of the last snapshot where another process runs them. Raises `Unavailable`."""
+        """The particles, or those of the last snapshot if another process runs them. Raises `Unavailable`."""
         published = await self.published(collection)
         if published.particles is not None:
             return published.particles
-        return await asyncio.to_thread(lambda: stored_learner(collection, self._store).particles())
+        return await asyncio.to_thread(self._stored_particles, collection)
+
+    def _stored_particles(self, collection: Collection) -> Particles:
+        learner = stored_learner(collection, self._store)
+        return Particles.of(learner, learner.posterior())
 
     def draw(self, published: Published, epsilon: Fraction) -> Question:
-        """A question at an ε that may be chosen, each of the pool as likely as another; by a coin, a check question."""
+        """A uniform draw from the pool at `epsilon`, or with probability `check_share` a check question."""
         if published.check_pools and self._random.random() < published.check_share:
             return self._random.choice(published.check_pools[epsilon])
         return self._random.choice(published.pools[epsilon])
 
     def _totals(self, collections: Sequence[int]) -> Counter[int]:
-        """How many answers and institutions' counts are stored of each collection."""
+        """The number of stored answers and of institutions, by collection."""
         if not collections:
             return Counter()
         return Counter(self._store.totals(collections)) + Counter(self._institutions.totals(collections))
 
     def _read_published(self, number: int) -> Published | None:
-        """Takes what another process has published of a collection."""
+        """Reads another process's publication of a collection."""
         found = read_publication(self._engine, number)
         if found is None:
             return None
+        noted = self._pace.noted(number)
         stored = self._totals([number])[number]
         with self._wake:
             if number not in self._leases:  # or else what is here is newer
                 self._editions[number], self._published[number] = found
                 self._pace.published(number, found[1], found[0].answers)
-                self._pace.found(number, stored)
+                self._pace.found(number, stored, noted)
             waiting = self._waiting.pop(number, [])
         _settle(waiting, found[1])
         return found[1]
@@ -207,10 +214,12 @@ class Owner:
                 due, self._due = self._due, {}
                 surplus, self._surplus = self._surplus, frozenset()
                 leases, stopping = self._leases, self._stopping
-            for number in [number for number, kept in self._kept.items() if leases.get(number) != kept.lease]:
+            for number in [
+                number for number, persisted in self._learners.items() if leases.get(number) != persisted.lease
+            ]:
                 self._drop(number)
             # Whoever gets a collection is to find something published, so that nobody waits for a first question.
-            due |= dict.fromkeys(surplus - self._kept.keys())
+            due |= dict.fromkeys(surplus - self._learners.keys())
             rest = sum(self._attend(leases[number]) for number in due if number in leases)
             leaving = frozenset(leases) if stopping else surplus & leases.keys()
             self._save(leaving)
@@ -221,11 +230,11 @@ class Owner:
                 self._wake.wait_for(self._urgent, min(rest, _LONGEST_REST))
 
     def _urgent(self) -> bool:
-        """Whether something is not to wait until the owner has rested."""
+        """Whether something must not wait until the owner has rested."""
         return bool(self._due.keys() & self._waiting) or self._stopping or any(map(self._pace.behind, self._due))
 
     def _attend(self, lease: Lease) -> float:
-        """Lets one collection's learner catch up, and publishes. Returns how long to rest from that (seconds)."""
+        """Lets one collection's learner catch up, and publishes. Returns the seconds to rest afterwards."""
         number = lease.collection
         outcome: Published | Unavailable
         began, noted = time.perf_counter(), self._pace.noted(number)
@@ -242,7 +251,10 @@ class Owner:
         else:
             self._without_database = False
         with self._wake:
-            if isinstance(outcome, Published) and self._leases.get(number) == lease:
+            if self._leases.get(number) != lease:
+                # It may come back with the same term: what was not published then is not known either.
+                self._drop(number)
+            elif isinstance(outcome, Published):
                 self._published[number] = outcome
                 self._pace.published(number, outcome, self._known[number], noted)
             waiting = self._waiting.pop(number, [])
@@ -252,7 +264,7 @@ class Owner:
             return _LONGEST_REST
         # Answering respondents comes first; but while answers are few, each changes what to ask next. The time that has
         # passed, not that which was worked: where much else runs, it is longer, and so is the rest.
-        effort = min(max(outcome.answers / 100, 1), 20)
+        effort = min(max(outcome.answers / 100, 1), 100)
         return effort * (time.perf_counter() - began)
 
     def _note_failure(self, number: int, error: Exception) -> None:
@@ -266,57 +278,59 @@ class Owner:
 
     def _caught_up(self, lease: Lease) -> Published:
         number = lease.collection
-        kept = self._kept.get(number)
-        if kept is None:
-            keeper = Keeper(self._collections.numbered(number), self._store, self._institutions, self._clock)
-            kept = self._kept[number] = Kept(lease, keeper)
-        keeper = kept.keeper
+        persisted = self._learners.get(number)
+        if persisted is None:
+            learner = CollectionLearner(
+                self._collections.numbered(number), self._store, self._institutions, self._clock
+            )
+            persisted = self._learners[number] = PersistedLearner(lease, learner)
+        learner = persisted.learner
         began = self._metrics.learning(number)
-        update = keeper.catch_up()
-        if update is None and kept.published is not None:
-            self._note(keeper, began, kept.published)
-            return kept.published
+        update = learner.catch_up()
+        if update is None and persisted.published is not None:
+            self._note(learner, began, persisted.published)
+            return persisted.published
         if update is not None:
             self._metrics.updated(update.moves, update.seconds)
-        look = keeper.look()
+        look = learner.look()
         if look is not None:
             # Nobody hears of a look before it is stored for good.
             job = held(lease, _look_job(number, look, milliseconds(self._clock())))
-            keeper.keep_looks(self._writer.submit(job).result())
-        published = kept.published = keeper.publish()
-        self._known[number] = keeper.known
-        self._note(keeper, began, published)
-        row = keeper.history(published)
+            learner.keep_looks(self._writer.submit(job).result())
+        published = persisted.published = learner.publish()
+        self._known[number] = learner.known
+        self._note(learner, began, published)
+        row = learner.history(published)
         if row is not None:
             self._writer.submit(held(lease, _history_job(number, row)))
         return published
 
-    def _note(self, keeper: Keeper, began: tuple[int, float], published: Published) -> None:
-        collection, ess = keeper.collection, published.posterior.ess
+    def _note(self, learner: CollectionLearner, began: tuple[int, float], published: Published) -> None:
+        collection, ess = learner.collection, published.posterior.ess
         self._metrics.learnt(collection.id, collection.number, began, published.answers, ess, published.width)
 
     def _drop(self, number: int) -> None:
-        self._kept.pop(number, None)
+        self._learners.pop(number, None)
         self._known.pop(number, None)
 
     def _until_save(self) -> float:
         """Seconds until something is to be stored, at most one."""
         now = time.monotonic()
-        return max(0.0, min([now + 1.0, *(kept.due(self._alone) for kept in self._kept.values())]) - now)
+        return max(0.0, min([now + 1.0, *(persisted.due(self._alone) for persisted in self._learners.values())]) - now)
 
     def _save(self, leaving: frozenset[int]) -> None:
-        """Stores what is due, and everything of the collections that are given up."""
+        """Stores what is due, and everything of collections that are given up."""
         at = milliseconds(self._clock())
-        for number, kept in self._kept.items():
-            job = kept.job(self._alone, number in leaving, at)
+        for number, persisted in self._learners.items():
+            job = persisted.job(self._alone, number in leaving, at)
             if job is not None:
-                stored = self._writer.submit(held(kept.lease, job))
-                stored.add_done_callback(kept.note)
+                stored = self._writer.submit(held(persisted.lease, job))
+                stored.add_done_callback(persisted.note)
                 if not self._alone:
                     stored.add_done_callback(lambda _: self._notifications.send())
 
     def _give_up(self, leaving: frozenset[int]) -> None:
-        """Frees leases, once everything under them is stored."""
+        """Frees leases after everything under them is stored."""
         if not leaving:
             return
         with self._wake:
@@ -341,7 +355,7 @@ def _settle(waiting: Iterable[Future[Published]], outcome: Published | Unavailab
 
 
 def _history_job(number: int, row: HistoryRow) -> Callable[[Connection], None]:
-    return lambda connection: add_history(connection, number, [row])
+    return lambda connection: add_history(connection, number, row)
 
 
 def _look_job(number: int, look: Look, at: int) -> Callable[[Connection], list[Look]]:

@@ -40,7 +40,7 @@ def add_routes(app: FastAPI) -> None:
 
 
 def show_new(request: Request) -> Response:
-    """Asks what the new collection is to be."""
+    """The form for a new collection."""
     try:
         form_admin(request)
     except Unauthorized:
@@ -61,7 +61,7 @@ async def create(request: Request, service: ServiceOf) -> Response:
 
 
 def _form(request: Request, form: Mapping[str, str], status: int = 200, refused: str | None = None) -> Response:
-    """The form as it was filled in, and the sentence on what is wrong with it, beside the field that it is about."""
+    """The form as it was filled in, with the error `refused` beside the field that it is about."""
     return page(
         request,
         "new.html",
@@ -76,7 +76,7 @@ def _form(request: Request, form: Mapping[str, str], status: int = 200, refused:
 
 
 async def show_advice(request: Request) -> Response:
-    """What a collection like that of the form would come to."""
+    """The precision to expect of the collection that the form describes."""
     form_admin(request)
     form = {name: value.strip() for name, value in request.query_params.items() if value.strip()}
     return HTMLResponse(await run_in_threadpool(_advice, form))
@@ -106,7 +106,7 @@ async def set_state(request: Request, collection: CollectionOf, service: Service
 
 
 async def invite(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:
-    """Makes invitations; their codes are on this page and nowhere else."""
+    """Creates invitations; their codes are shown on this page and stored nowhere."""
     form_admin(request)
     count = (await read_form(request)).get("count", "")
     if collection.admission != "invite":

@@ -1,4 +1,4 @@
-"""Advice on a collection that is not made yet: what `plan` and `design` say of it."""
+"""Advice on a collection before it is created, by `plan` and `design`."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -10,8 +10,13 @@ from dither_client import DitherError
 from dither_client.mechanisms.epsilon import epsilon_text
 from dither_client.mechanisms.query import MAX_EPSILON
 from dither_estimator.design.advice import advice
-from dither_estimator.design.design import optimal_design
-from dither_estimator.planning.precision import MAX_RESPONDENTS, precision_of_answers, precision_of_values
+from dither_estimator.design.design import DesignError, optimal_design
+from dither_estimator.planning.precision import (
+    MAX_RESPONDENTS,
+    precise_names,
+    precision_of_answers,
+    precision_of_values,
+)
 from dither_estimator.specification.fields import epsilon_of
 from dither_estimator.specification.specification import Specification, SpecificationError
 from dither_server.pages.new_collection import specification_of, whole_number
@@ -24,40 +29,56 @@ _DEFAULT_RESPONDENTS = 1_000
 
 @dataclass(frozen=True)
 class Advice:
-    """What a collection like this would come to, if the population lies in the middle of the prior."""
+    """The precision to expect of a collection, if the population lies in the middle of the prior."""
 
     guess: Mapping[str, float]
-    """That population."""
+    """The parameters of that population."""
     respondents: int
     symbol: str
-    """Of what the rows begin with: ε or ρ."""
+    """The budget that each row begins with: ε or ρ."""
     rows: tuple[tuple[str, Mapping[str, float | None], float], ...]
-    """ε or ρ, the posterior sd of each parameter, and how many times as many people it takes as without privacy."""
+    """ε or ρ, the posterior sd of each parameter, and the respondents needed per respondent without privacy."""
     efficiency: float
     """The share of these respondents that the best mechanism of any kind would need."""
     mechanism: str | None
     """What another mechanism would save or cost."""
     notes: tuple[str, ...]
-    """What else the numbers rest on."""
+    """Further assumptions behind the numbers."""
+
+
+_NO_FAMILY = (
+    "without a family the precision depends on the shape, which nobody knows yet: 1,000 answers at ε = 1 leave at most "
+    "about ± 0.1 (90% sure) on the share of the people at or below any value, and four times as many half of that"
+)
+
+_SHARES = (
+    "the precision of shares depends on them, which nobody knows yet: 1,000 answers at ε = 1 leave at most about ± 0.1 "
+    "(90% sure) on the share of each category, and four times as many half of that"
+)
 
 
 def advise(form: Mapping[str, str]) -> Advice:
-    """The advice. Raises `SpecificationError` or `DesignError`, whose sentences name the fix."""
+    """The advice for a form. Raises `SpecificationError` or `DesignError`, whose messages name the fix."""
     spec = Specification.from_json(specification_of({"name": "unnamed"} | dict(form)))
     respondents = _DEFAULT_RESPONDENTS
     if "respondents" in form:
         respondents = whole_number("respondents", form["respondents"])
     if not 1 <= respondents <= MAX_RESPONDENTS:
         raise SpecificationError(f"respondents must be from 1 to {MAX_RESPONDENTS:,}")
+    if spec.categories:
+        raise DesignError(_SHARES)
+    if spec.nonparametric:
+        raise DesignError(_NO_FAMILY)
     family = spec.family
     draws = spec.prior.sample(np.random.default_rng(0), _DRAWS)
     theta = family.constrain(np.median(draws, axis=0)[np.newaxis])[0]
-    without = precision_of_values(family, theta)
+    without = precision_of_values(family, theta, spec.goal)
     learnt = respondents if spec.misfit_check is None else round(respondents * (1 - spec.misfit_check.share))
     rows = []
     for budget, other in _around(spec):
         sds = precision_of_answers(other, theta).sd(learnt)
-        known = {name: sd for name, sd in sds.items() if sd is not None}
+        wanted = precise_names(spec)[0 if spec.goal.of_parameters else len(family.names) :]
+        known = {name: sd for name in wanted if (sd := sds[name]) is not None}
         price = respondents / without.respondents(known) if known else float("nan")
         rows.append((epsilon_text(budget), sds, price))
     design = optimal_design(family, theta, spec.mechanism, spec.epsilon, spec.goal, spec.levels, rho=spec.rho)
@@ -73,9 +94,9 @@ def advise(form: Mapping[str, str]) -> Advice:
 
 
 def _around(spec: Specification) -> Iterator[tuple[Fraction, Specification]]:
-    """The collection at each ε that may be chosen; or at half its ε or ρ, at that itself, and at twice that.
+    """The collection at each ε that may be chosen; without a choice, at half its ε or ρ, at that, and at twice that.
 
-    As far as these have six decimals and are allowed.
+    Those that need more than six decimals, or are not allowed, are left out.
     """
     if len(spec.epsilon_choices) > 1:
         yield from ((epsilon, _at(spec, epsilon)) for epsilon in spec.epsilon_choices)
@@ -102,21 +123,21 @@ def _notes(spec: Specification, learnt: int) -> Iterator[str]:
     if spec.rho is not None:
         yield f"At this ρ no answer costs more than ε = {epsilon_text(spec.epsilon)}, as respondents are told."
     if len(spec.epsilon_choices) > 1:
-        yield "Each row is what it would come to if everybody chose that ε."
+        yield "Each row shows what to expect if everybody chose that ε."
     if spec.misfit_check is not None:
         yield (
-            f"{_percent(spec.misfit_check.share)} of the people check whether the family fits; "
-            f"the rest, {learnt:,}, teach the parameters."
+            f"{_percent(spec.misfit_check.share)} of the answers check whether the family fits; "
+            f"the parameters are learnt from the other {learnt:,}."
         )
     if spec.rivals:
         yield (
             f"{_percent(spec.discriminate)} of the questions are there to tell the {len(spec.rivals) + 1} families "
-            "apart. They are counted here as if they taught nothing of the parameters: it will be a little better."
+            "apart. They are counted here as if they said nothing about the parameters, so expect slightly better."
         )
     if spec.policy.name == "thompson":
-        yield "The numbers are those of the policy adaptive; thompson takes more people at first."
+        yield "The numbers hold for the policy adaptive; thompson needs more people at first."
     if spec.member_cuts is not None:
-        yield "What institutions share comes on top."
+        yield "The counts that institutions share are not included: they improve on this."
 
 
 def _percent(share: float) -> str:

@@ -1,6 +1,6 @@
 """The page on which a respondent answers, and the browser's client, which draws the noise there.
 
-The page brings a policy of its own: scripts of this server alone, which may call this server alone.
+The page has its own content security policy: only scripts of this server run, and they may call only this server.
 """
 
 import math
@@ -13,14 +13,17 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.concurrency import run_in_threadpool
 
 import dither_client
+from dither_client.mechanisms.bounds import Bounds
 from dither_client.mechanisms.epsilon import epsilon_text, wire_epsilon
 from dither_server.api.callers import CollectionOf, ServiceOf
 from dither_server.errors import NotFound
+from dither_server.pages.sentences import unit_text
 
 __all__ = ["add_routes"]
 
 _FILES = Path(__file__).parent / "answering"
 _WEB = Path(dither_client.__file__).parent / "web"
+_DECIMALS = {0: "a whole number", 1: "with up to one decimal"}
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".ts": "text/plain"}
 _HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -36,7 +39,7 @@ _TEMPLATES = Environment(
 
 
 def add_routes(app: FastAPI) -> None:
-    """Adds the page, its files, and the module that pages of other sites may embed, too."""
+    """Adds the page, its files, and the browser's client, which other sites may embed."""
     served: dict[str, Any] = {"methods": ["GET"], "include_in_schema": False}
     app.add_api_route("/collections/{collection_id}/answer", show_answer, response_class=HTMLResponse, **served)
     app.add_api_route("/answer/{name}", show_file, **served)
@@ -44,7 +47,7 @@ def add_routes(app: FastAPI) -> None:
 
 
 async def show_answer(collection: CollectionOf, service: ServiceOf) -> Response:
-    """Shows what answering means, with somebody else's number, and lets the browser answer."""
+    """The page that explains answering with an example, and on which the browser answers."""
     terms = await run_in_threadpool(service.collections.terms, collection)
     epsilon = float(terms["epsilon"])
     page = _TEMPLATES.get_template("answer.html").render(
@@ -55,6 +58,8 @@ async def show_answer(collection: CollectionOf, service: ServiceOf) -> Response:
         truth=_percent(1 / (1 + math.exp(-epsilon))),
         lie=_percent(1 / (1 + math.exp(epsilon))),
         ratio=_times(epsilon),
+        unit=unit_text(terms),
+        hint=_hint(Bounds(terms["minimum"], terms["maximum"]), terms["decimals"]),
     )
     return HTMLResponse(page, headers=_HEADERS)
 
@@ -71,6 +76,13 @@ def show_module(name: str) -> Response:
     return response
 
 
+def _hint(bounds: Bounds, decimals: int | None) -> str:
+    """What may be typed, as a sentence."""
+    places = "" if decimals is None else _DECIMALS.get(decimals, f"with up to {decimals} decimals")
+    limits = ", ".join(filter(None, (str(bounds), places)))
+    return f"{limits[:1].upper()}{limits[1:]}." if limits else "For example 417.5 or 1,250."
+
+
 def _file(folder: Path, name: str) -> Response:
     found = {file.name: file for file in folder.iterdir() if file.suffix in _TYPES}
     if name not in found:
@@ -79,7 +91,7 @@ def _file(folder: Path, name: str) -> Response:
 
 
 def _decimal(epsilon: object) -> str:
-    """ε as the decimal that a reader and the browser's client read alike."""
+    """ε as a decimal that people and the browser's client can read."""
     return epsilon_text(wire_epsilon(str(epsilon)))
 
 

@@ -1,4 +1,4 @@
-"""Pages for a browser: collections, one collection with its charts, the HTTP interface."""
+"""The pages for reading: the list of collections, one collection with its charts, the HTTP interface."""
 
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -9,6 +9,7 @@ from fastapi.responses import HTMLResponse, JSONResponse
 from starlette.concurrency import run_in_threadpool
 
 from dither_estimator.design.design import DesignError
+from dither_estimator.specification.specification import Specification
 from dither_server.answers.tally import PERIOD
 from dither_server.api.callers import CollectionOf, ServiceOf, check_reader, knows, may_read, signed_in
 from dither_server.clock import milliseconds
@@ -18,7 +19,7 @@ from dither_server.errors import NotFound
 from dither_server.pages.charts import charts, rate
 from dither_server.pages.precision import Plans
 from dither_server.pages.rendering import fragment, page
-from dither_server.pages.sentences import citation, privacy_sentences, roles
+from dither_server.pages.sentences import citation, privacy_sentences, roles, shown_numbers
 from dither_server.pages.views import Views
 from dither_server.service.service import Service
 
@@ -59,13 +60,13 @@ async def show_page(request: Request, collection: CollectionOf, service: Service
 async def collection_page(
     request: Request, collection: Collection, service: Service, status: int = 200, **values: Any
 ) -> Response:
-    """The page of a collection; `values` are what a form on it led to."""
+    """The page of a collection; `values` hold the outcome of a form on it."""
     terms = await run_in_threadpool(service.collections.terms, collection)
     readable = await run_in_threadpool(may_read, request, collection)
     found, answered = None, False
     if readable:
         found = await _findings(request.app.state.views, collection, service, terms)
-        answered = (await service.owner.published(collection)).answers > 0
+        answered = (await service.learners.published(collection)).answers > 0
     full = collection.full(terms["answers"])
     token = signed_in(request)
     if not knows(request, token, collection):
@@ -86,6 +87,8 @@ async def collection_page(
         answered=answered,
         roles=roles(collection.specification),
         parameters=collection.specification.family.names,
+        planned=_planned(collection.specification),
+        shown=shown_numbers(collection.specification),
         transform=collection.specification.transform,
         parquet=find_spec("pyarrow") is not None,
         admin=admin,
@@ -94,8 +97,13 @@ async def collection_page(
     )
 
 
+def _planned(specification: Specification) -> tuple[str, ...]:
+    """The parameters for which the page asks how many more answers a precision takes; none if there is no plan."""
+    return specification.family.names if specification.parametric and specification.policy.interval is None else ()
+
+
 async def show_findings(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:
-    """The parts of a collection's page that change while answers come, as HTML by name."""
+    """The parts of a collection's page that change as answers come: a JSON object of HTML by name."""
     await run_in_threadpool(check_reader, request, collection)
     terms = await run_in_threadpool(service.collections.terms, collection)
     return JSONResponse(await _findings(request.app.state.views, collection, service, terms))
@@ -104,20 +112,20 @@ async def show_findings(request: Request, collection: CollectionOf, service: Ser
 async def show_charts(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:
     """The numbers behind a collection's charts."""
     await run_in_threadpool(check_reader, request, collection)
-    view = await request.app.state.views.view(collection, service.owner)
+    view = await request.app.state.views.view(collection, service.learners)
     rows = await run_in_threadpool(service.store.history, collection.number)
-    now = milliseconds(service.clock())
-    return JSONResponse(await run_in_threadpool(charts, rows, view.posterior, view.curves, now))
+    names, now = shown_numbers(collection.specification), milliseconds(service.clock())
+    return JSONResponse(await run_in_threadpool(charts, names, rows, view.posterior, view.curves, now))
 
 
 async def show_precision(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:
-    """How many more answers each of some precisions takes. Raises `NotFound` where no plan says it."""
+    """How many more answers each of several precisions takes. Raises `NotFound` if there is no plan."""
     await run_in_threadpool(check_reader, request, collection)
-    posterior = (await service.owner.published(collection)).posterior
+    posterior = (await service.learners.published(collection)).posterior
     try:
         return JSONResponse(await run_in_threadpool(request.app.state.plans.more_answers, collection, posterior))
     except DesignError as error:
-        raise NotFound(f"There is no plan here: {error}.") from None
+        raise NotFound(f"There is no plan for this collection: {error}.") from None
 
 
 def show_docs(request: Request) -> Response:
@@ -125,13 +133,13 @@ def show_docs(request: Request) -> Response:
     state = request.app.state
     if signed_in(request) is not None:
         return page(request, "docs.html", document=request.app.openapi())
-    if state.docs is None:  # the same for all strangers, and much to write
+    if state.docs is None:  # the same for everyone who is not signed in, and slow to render
         state.docs = page(request, "docs.html", document=request.app.openapi())
     return Response(state.docs.body, headers=dict(state.docs.headers))
 
 
 async def _findings(views: Views, collection: Collection, service: Service, terms: Mapping[str, Any]) -> dict[str, str]:
-    view = await views.view(collection, service.owner)
+    view = await views.view(collection, service.learners)
     posterior = view.posterior
 
     def write() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Files that a browser saves: the count table, the trajectory."""
+"""Downloads: the count table, and the history of the posterior."""
 
 import json
 from collections.abc import Callable
@@ -27,7 +27,7 @@ _TYPES = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.p
 
 
 def add_routes(app: FastAPI) -> None:
-    """Adds the files."""
+    """Adds the downloads."""
     app.add_api_route(
         "/collections/{collection_id}/export/{table}.{format}", export_table, methods=["GET"], include_in_schema=False
     )
@@ -36,14 +36,14 @@ def add_routes(app: FastAPI) -> None:
 def export_table(
     request: Request, collection: CollectionOf, service: ServiceOf, table: Table, format: Format
 ) -> Response:
-    """One table of a collection. Raises `NotFound` for Parquet where the server has not the extra for it."""
+    """A table of a collection as a file. Raises `NotFound` for Parquet if the server lacks the extra for it."""
     check_reader(request, collection)
     with TemporaryDirectory() as folder:
         file = Path(folder) / f"{table}.{format}"
         try:
             _WRITERS[table](collection, service, file)
         except MissingExtra:
-            raise NotFound("This server has no Parquet: its operator adds it with the extra tables.") from None
+            raise NotFound("This server cannot write Parquet: its operator can install the extra tables.") from None
         content = file.read_bytes()
     name = f"{collection.id}-{table}.{format}"
     return Response(
@@ -61,13 +61,13 @@ def _write_counts(collection: Collection, service: Service, file: Path) -> None:
 
 
 def _write_history(collection: Collection, service: Service, file: Path) -> None:
-    names = collection.specification.family.names
+    stored = [(row, json.loads(row.posterior)) for row in service.store.history(collection.number)]
+    names = tuple(stored[-1][1]) if stored else collection.specification.family.names
     levels = ("mean", "sd", *QUANTILES)
     columns = ("answers", "at", "ess", *(f"{name}_{level}" for name in names for level in levels))
     rows: list[dict[str, Any]] = []
-    for row in service.store.history(collection.number):
-        posterior = json.loads(row.posterior)
-        numbers = {f"{name}_{level}": posterior[name][level] for name in names for level in levels}
+    for row, posterior in stored:
+        numbers = {f"{name}_{level}": posterior.get(name, {}).get(level) for name in names for level in levels}
         rows.append({"answers": row.answers, "at": iso_time(row.at), "ess": row.ess, **numbers})
     write_table(file, rows, columns)
 

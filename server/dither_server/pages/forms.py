@@ -1,4 +1,4 @@
-"""Forms of the pages: read with bounds, and only if this server's own page sent them."""
+"""Reads the forms of the pages: of bounded size, and only if sent from this server's own pages."""
 
 from urllib.parse import parse_qsl, urlsplit
 
@@ -10,38 +10,38 @@ from dither_server.http.bodies import MAX_BODY, read_body
 
 __all__ = ["check_origin", "form_admin", "read_form"]
 
-_MOST_FIELDS = 100
+_MAX_FIELDS = 100
 
 
 def check_origin(request: Request) -> None:
     """Raises `Forbidden` unless the browser says that the form is on a page of this server.
 
-    Beside the cookie's SameSite, so that no other site has a form sent, also one on another port of this host.
+    This and the cookie's SameSite keep other sites, including those on other ports of this host, from sending forms.
     """
     site = request.headers.get("sec-fetch-site")
     if site is None:
         origin = request.headers.get("origin", "")
         site = "same-origin" if urlsplit(origin).netloc == request.headers.get("host", "") else "other"
     if site != "same-origin":
-        raise Forbidden("Forms are taken from this server's own pages alone: open the page and send it from there.")
+        raise Forbidden("Forms are accepted only from this server's own pages: open the page and send it from there.")
 
 
 async def read_form(request: Request, limit: int = MAX_BODY) -> dict[str, str]:
-    """The fields of a form of at most `limit` bytes, without blanks around them, those that are empty left out.
+    """The fields of a form of at most `limit` bytes, stripped of blanks; empty fields are left out.
 
     Raises `Forbidden` as `check_origin` does, `InvalidBody`, and what `read_body` raises.
     """
     check_origin(request)
     body = await read_body(request, limit)
     try:
-        pairs = parse_qsl(body.decode(), max_num_fields=_MOST_FIELDS, errors="strict")
+        pairs = parse_qsl(body.decode(), max_num_fields=_MAX_FIELDS, errors="strict")
     except ValueError:
-        raise InvalidBody("A form must be written as forms are, in UTF-8.") from None
+        raise InvalidBody("A form must be URL-encoded, in UTF-8.") from None
     return {name: value.strip() for name, value in pairs if value.strip()}
 
 
 def form_admin(request: Request) -> None:
-    """Raises `Unauthorized` or `Forbidden` unless an admin is signed in; `done` then knows by whom it is done."""
+    """Raises `Unauthorized` or `Forbidden` unless an admin is signed in, whom `done` then records."""
     token = signed_in(request)
     if token is None:
         raise Unauthorized("Sign in with an admin's token first.")

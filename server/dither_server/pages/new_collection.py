@@ -1,8 +1,8 @@
-"""The form for a new collection: its fields, and the specification that they make.
+"""The form for a new collection: its fields, and the specification that they describe.
 
-A field has the name of the specification's field where there is one. `opens_at` and `closes_at` are UTC; `prior_mu` is
+A field has the name of the specification's field, if there is one. `opens_at` and `closes_at` are UTC; `prior_mu` is
 the prior of `mu`, such as `norm, loc=0, scale=100`, and `rival_logistic_log` the family `logistic` on the logarithmic
-scale, to compare with the collection's own.
+scale, which competes with the collection's own.
 """
 
 import re
@@ -13,60 +13,68 @@ from dither_client import Transform
 from dither_client.decimals import read_decimal
 from dither_estimator.design.registry import MECHANISMS
 from dither_estimator.families import families
+from dither_estimator.specification.fields import CATEGORICAL, NONPARAMETRIC
 from dither_estimator.specification.specification import SpecificationError
 from dither_server.collections.specification import Admission, Visibility
 
 __all__ = ["CHOICES", "PARAMETERS", "RIVALS", "field_of", "specification_of", "whole_number"]
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
-    "family": tuple(families),
+    "family": (NONPARAMETRIC.name, CATEGORICAL.name, *families),
     "transform": get_args(Transform),
-    "mechanism": tuple(MECHANISMS),
+    "mechanism": ("", *MECHANISMS),
     "admission": get_args(Admission),
     "visibility": get_args(Visibility),
 }
-"""What the form's lists offer."""
+"""The options of the form's lists; an empty one leaves the choice to the server."""
 
 PARAMETERS: Mapping[str, tuple[str, ...]] = {
     parameter: tuple(family.name for family in families.values() if parameter in family.names)
     for parameter in dict.fromkeys(name for family in families.values() for name in family.names)
 }
-"""Every parameter that can have a prior, with the families that have it."""
+"""Every parameter that can have a prior, and the families that have that parameter."""
 
 RIVALS: Mapping[str, tuple[str, Transform]] = {
     f"rival_{family.name}_{transform}": (family.name, transform)
     for family in families.values()
     for transform in family.transforms
 }
-"""The families that can be compared with the collection's own, and the scale of each."""
+"""The families that can compete with the collection's own, each with its scale."""
 
-_TEXTS = ("name", *CHOICES, "epsilon", "rho", "goal", "policy")
+_WORDS = ("question", "unit", "period_of_value", "organisation", "contact", "privacy_url", "thank_you")
+_TEXTS = ("name", *_WORDS, *CHOICES, "epsilon", "rho", "goal", "policy")
+_NUMBERS = ("minimum", "maximum")
 _TIMES = ("opens_at", "closes_at")
-_WHOLE = ("max_answers", "levels", "particles")
+_WHOLE = ("max_answers", "levels", "particles", "decimals")
 _SHARES = ("misfit_check", "discriminate")
 
 _FIELDS = (
-    *_TEXTS, *_TIMES, *_WHOLE, *_SHARES, "range", "low", "high", "prior", "families", "epsilon_choices", "misfit_looks",
-    "member_cuts", "keep_answers", "respondents",
+    *_TEXTS, *_NUMBERS, *_TIMES, *_WHOLE, *_SHARES, "range", "low", "high", "prior", "families", "epsilon_choices",
+    "misfit_looks", "member_cuts", "keep_answers", "respondents", "atoms", "categories",
 )  # fmt: skip
 _FIELD = re.compile(rf"\b(?:{'|'.join(sorted(_FIELDS, key=len, reverse=True))})\b")
 
 
 def field_of(sentence: str) -> str | None:
-    """The field that a sentence about what is wrong is about: the first that it names. None if it names none."""
+    """The field that an error message is about: the first that it names, or None."""
     named = _FIELD.search(sentence)
     return named and named[0]
 
 
 def specification_of(form: Mapping[str, str]) -> dict[str, Any]:
-    """The JSON of the collection that the form's fields describe, which `parse_spec` judges.
+    """The JSON of the collection that the form's fields describe, for `parse_spec` to validate.
 
-    Raises `SpecificationError` for what is no number where there must be one.
+    Raises `SpecificationError` if a numeric field does not hold a number.
     """
     spec: dict[str, Any] = {name: form[name] for name in _TEXTS if name in form}
     spec |= {name: f"{form[name]}:00Z" for name in _TIMES if name in form}
     spec |= {name: whole_number(name, form[name]) for name in _WHOLE if name in form}
     spec |= {name: _number(form[name], f"{name} must be a share such as 0.2") for name in _SHARES if name in form}
+    spec |= {name: _number(form[name], f"{name} must be a number") for name in _NUMBERS if name in form}
+    if "atoms" in form:
+        spec["atoms"] = [_number(part, "atoms must be numbers, such as 0, 100") for part in _parts(form["atoms"])]
+    if "categories" in form:
+        spec["categories"] = [line.strip() for line in form["categories"].splitlines() if line.strip()]
     if "low" in form or "high" in form:
         spec["range"] = [_end(form, "low"), _end(form, "high")]
     if "epsilon_choices" in form:
@@ -89,7 +97,7 @@ def specification_of(form: Mapping[str, str]) -> dict[str, Any]:
 
 
 def whole_number(name: str, text: str) -> int:
-    """The number. Raises `SpecificationError`."""
+    """The whole number that `text` writes. Raises `SpecificationError`."""
     if not (text.isascii() and text.isdigit() and len(text) < 20):
         raise SpecificationError(f"{name} must be a whole number")
     return int(text)
@@ -103,7 +111,7 @@ def _number(text: str, wrong: str) -> float:
 
 
 def _end(form: Mapping[str, str], name: str) -> float:
-    wrong = f"{name} of the range must be a number, such as 100 or -2.5; or leave both out"
+    wrong = f"{name} of the range must be a number, such as 100 or -2.5; or leave both empty"
     return _number(form.get(name, ""), wrong)
 
 
@@ -112,8 +120,8 @@ def _parts(text: str) -> list[str]:
 
 
 def _prior(parameter: str, text: str) -> dict[str, Any]:
-    """What a text such as `invgamma, a=1, scale=1, of=variance` says."""
-    wrong = f"prior of {parameter} must be written as a distribution and its numbers, such as norm, loc=0, scale=100"
+    """The prior that a text such as `invgamma, a=1, scale=1, of=variance` writes. Raises `SpecificationError`."""
+    wrong = f"prior of {parameter} must be written as a distribution and its parameters, such as norm, loc=0, scale=100"
     dist, *rest = _parts(text)
     prior: dict[str, Any] = {"dist": dist}
     for part in rest:

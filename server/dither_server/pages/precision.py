@@ -1,4 +1,4 @@
-"""How many more answers a precision takes, for a slider."""
+"""How many more answers a precision takes, for the slider on a collection's page."""
 
 import math
 import threading
@@ -11,15 +11,15 @@ from dither_server.collections.collections import Collection
 __all__ = ["Plans"]
 
 _STEPS = 40
-_FINEST = 0.1
-"""The finest precision that is offered, of the present one."""
-_GROWTH = 1.1
-"""A plan is made anew when the answers have grown by this factor."""
-_MOST_PLANS = 1_000
+_SMALLEST_SD_RATIO = 0.1
+"""The smallest target sd, as a share of the present sd."""
+_REPLAN_GROWTH = 1.1
+"""A plan is recomputed when the number of answers has grown by this factor."""
+_MAX_PLANS = 1_000
 
 
 class Plans:
-    """Plans of collections, each kept while its population looks about the same. For any thread."""
+    """The plans of collections, each kept until its answers have grown by a tenth. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -28,26 +28,26 @@ class Plans:
     def more_answers(self, collection: Collection, posterior: PosteriorReply) -> dict[str, Any]:
         """For each parameter, targets from its present sd to a tenth of that, and how many more answers each takes.
 
-        By the law of `dither_estimator.planning.precision` at the posterior mean: the respondents for the target less
-        those for the present sd. Raises `DesignError` where there is no such plan.
+        Uses `dither_estimator.planning.precision` at the posterior mean: the respondents for the target less those for
+        the present sd. Raises `DesignError` if there is no such plan.
         """
         plan = self._plan(collection, posterior)
         return {name: _steps(plan, name, summary.sd) for name, summary in posterior.posterior.items()}
 
     def _plan(self, collection: Collection, posterior: PosteriorReply) -> Precision:
-        key = (collection.number, int(math.log(posterior.answers + 1, _GROWTH)))
-        with self._lock:  # one at a time: a design takes a moment of a core
+        key = (collection.number, int(math.log(posterior.answers + 1, _REPLAN_GROWTH)))
+        with self._lock:  # one at a time: a design keeps a core busy for a moment
             plan = self._known.get(key)
             if plan is None:
                 theta = [summary.mean for summary in posterior.posterior.values()]
                 plan = precision_of_answers(collection.specification, theta)
-                if len(self._known) >= _MOST_PLANS:
+                if len(self._known) >= _MAX_PLANS:
                     self._known.clear()
                 self._known[key] = plan
         return plan
 
 
 def _steps(plan: Precision, name: str, sd: float) -> dict[str, Any]:
-    targets = [sd * _FINEST ** (step / _STEPS) for step in range(_STEPS + 1)]
+    targets = [sd * _SMALLEST_SD_RATIO ** (step / _STEPS) for step in range(_STEPS + 1)]
     spent = plan.respondents({name: sd})
     return {"sd": targets, "more": [plan.respondents({name: target}) - spent for target in targets]}

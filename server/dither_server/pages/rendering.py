@@ -1,4 +1,4 @@
-"""Pages from templates, under a policy that runs and loads nothing but this server's own files."""
+"""Renders pages from templates, under a content security policy that allows only this server's own files."""
 
 import hashlib
 from functools import cache
@@ -19,19 +19,19 @@ STATIC = Path(__file__).parent / "static"
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
-    # With no-referrer, browsers would not say of a form from where it is sent.
+    # With no-referrer, browsers would not say which site a form is sent from.
     "Referrer-Policy": "same-origin",
 }
 
 
 def asset(name: str) -> str:
-    """The address of a file in `static`, which browsers may keep."""
+    """The address of a file in `static`, which browsers may cache for good."""
     return f"/static/{static_version()}/{name}"
 
 
 @cache
 def static_version() -> str:
-    """The folder in the addresses of `static`, which changes with any file: scripts import each other within it."""
+    """The version in the addresses of `static`: a hash of all files, since scripts import each other by path."""
     digest = hashlib.sha256()
     for file in sorted(STATIC.rglob("*")):
         if file.is_file():
@@ -40,13 +40,13 @@ def static_version() -> str:
 
 
 def _number(value: float, digits: int = 4) -> str:
-    """So many significant digits, with commas, and without an exponent where that is short."""
+    """The value to `digits` significant digits, with thousands separators, and without an exponent below 1e9."""
     text = f"{value:.{digits}g}"
     return f"{float(text):,.0f}" if ("e+" in text and abs(value) < 1e9) or value == round(value) else text
 
 
 def _sentence(text: str) -> str:
-    """With a capital and a full stop."""
+    """The text with a capital and a full stop."""
     return f"{text[:1].upper()}{text[1:].removesuffix('.')}."
 
 
@@ -69,17 +69,17 @@ _TEMPLATES = _templates()
 
 
 def page(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-    """A whole page; `token` in its template is that of whoever is signed in."""
+    """Renders a whole page; `token` in its template is that of whoever is signed in."""
     text = _TEMPLATES.get_template(template).render(token=signed_in(request), **values)
     return HTMLResponse(text, status, _HEADERS)
 
 
 def problem_page(problem: Problem, detail: str) -> HTMLResponse:
-    """Why there is no page; whoever is signed in is not looked up, since the database may be away."""
+    """Renders an error page, without looking up who is signed in: the database may be unavailable."""
     text = _TEMPLATES.get_template("problem.html").render(token=None, problem=problem, detail=detail)
     return HTMLResponse(text, problem.status, _HEADERS)
 
 
 def fragment(template: str, **values: Any) -> str:
-    """A part of a page, which scripts put into it."""
+    """Renders a part of a page, which a script inserts."""
     return _TEMPLATES.get_template(template).render(**values)

@@ -1,82 +1,120 @@
-"""What has been learnt, in words for people who are not statisticians."""
+"""The findings in words for people who are not statisticians."""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from dither_client.mechanisms.epsilon import epsilon_text
-from dither_client.posterior.comparison import comparison_lines
-from dither_client.posterior.misfit import misfit_sentence
-from dither_client.posterior.posterior import poison_sentence
+from dither_client.posterior.sentences import misfit_sentence, poison_lines, population_lines, verdict_lines
 from dither_client.posterior.wire import Misfit, PosteriorReply
-from dither_estimator.learning.curves import population_quantiles
 from dither_estimator.specification.specification import Specification
-from dither_server.owner.collection_learner import Particles
 
-__all__ = ["Findings", "citation", "find", "privacy_sentences", "roles"]
+__all__ = ["Findings", "citation", "find", "privacy_sentences", "roles", "shown_numbers", "unit_text"]
 
-_PROBABILITIES = (0.1, 0.5, 0.9)
 _ROLES = {
-    ("mu", "identity"): "where the middle of the population is",
-    ("mu", "log"): "where the middle is, as a logarithm",
-    ("sigma", "identity"): "how far people lie apart",
-    ("sigma", "log"): "how far people lie apart, as a logarithm",
+    ("mu", "identity"): "the middle of the population",
+    ("mu", "log"): "the middle of the population, as a logarithm",
+    ("sigma", "identity"): "the spread of the population",
+    ("sigma", "log"): "the spread of the population, as a logarithm",
 }
-_MANY = 400
-"""Effective samples that leave an error of a twentieth of an sd."""
+_SHOWN_QUANTILES = {
+    "quantile_0.1": "a tenth of the people have this or less",
+    "quantile_0.5": "half of the people have this or less",
+    "quantile_0.9": "a tenth of the people have this or more",
+}
+"""What is shown over time without a family, and its meaning."""
+_SUFFICIENT_ESS = 400
+"""An effective sample size at which the Monte Carlo error is a twentieth of the posterior sd."""
+
+
+_NO_FAMILY = (
+    "No family is assumed: the distribution may have any shape that is fairly smooth, apart from the atoms that were "
+    "declared. Values that many people have and that nobody declared are spread out over their neighbours."
+)
+
+_CATEGORIES = (
+    "Nothing is assumed but that each person has one of the categories. Before any answer every share is possible, and "
+    "it is likely that a few of many categories have most of the people."
+)
+_COMPARED = {
+    False: "It is compared with a few thresholds",
+    True: "The group of categories that it belongs to is looked up",
+}
+"""What happens to a value on the device, by whether it is a category."""
 
 
 @dataclass(frozen=True)
 class Findings:
-    """The words beside the numbers."""
+    """The sentences beside the numbers."""
 
     population: Sequence[str]
-    """What the numbers say of the people, in the values' own units."""
+    """Quantiles of the population, in the values' own units."""
     roles: Mapping[str, str]
-    """As `roles` has them."""
+    """The meaning of each parameter, from `roles`."""
     accuracy: str
-    """Whether the computation is good enough, by its effective sample size."""
+    """Whether the effective sample size is large enough."""
     fit: str
-    """Whether the family seems to hold."""
+    """What the goodness-of-fit check has found."""
     alarm: bool
-    """Whether it seems not to."""
-    poison: str
-    verdict: str | None
-    """Which of several families holds; None where one alone is fitted."""
+    """Whether that check has raised an alarm."""
+    poison: Sequence[str]
+    verdict: Sequence[str]
+    """Which of the families that are compared the answers refuse, and which is preferred; empty if none are."""
 
 
-def find(specification: Specification, posterior: PosteriorReply, particles: Particles) -> Findings:
-    """The findings of a posterior and its particles."""
+def find(specification: Specification, survey: Mapping[str, Any], posterior: PosteriorReply) -> Findings:
+    """The findings of a posterior that describes its population, in the unit that the `survey` asks in."""
     misfit = posterior.misfit
     return Findings(
-        population=_population(specification, particles) if posterior.answers else [],
+        population=_population(survey, posterior),
         roles=roles(specification),
         accuracy=_accuracy(posterior.ess, posterior.particles),
-        fit=_fit(misfit),
+        fit=_unassumed(specification) or _fit(misfit),
         alarm=misfit is not None and misfit.alarm,
-        poison=poison_sentence(posterior.poison),
-        verdict=None if posterior.verdict is None else comparison_lines([], posterior.verdict)[0],
+        poison=poison_lines(posterior.poison),
+        verdict=[] if posterior.verdict is None else verdict_lines(posterior.families or (), posterior.verdict),
     )
 
 
+def _unassumed(specification: Specification) -> str | None:
+    """What holds without a family; None with one."""
+    if specification.categories:
+        return _CATEGORIES
+    return _NO_FAMILY if specification.nonparametric else None
+
+
 def roles(specification: Specification) -> Mapping[str, str]:
-    """What each parameter means, where that can be said in a line."""
+    """The meaning of each parameter that can be explained in a line."""
+    if specification.nonparametric:
+        return _SHOWN_QUANTILES
     names, transform = specification.family.names, specification.transform
     return {name: _ROLES[name, transform] for name in names if (name, transform) in _ROLES}
 
 
+def shown_numbers(specification: Specification) -> tuple[str, ...]:
+    """The names of the numbers that are shown over time: the parameters, or some quantiles."""
+    return tuple(_SHOWN_QUANTILES) if specification.nonparametric else specification.family.names
+
+
+def unit_text(survey: Mapping[str, Any]) -> str:
+    """The unit and the period of a value, such as `€ per week`; empty without either."""
+    return " ".join(filter(None, (survey["unit"], survey["period_of_value"])))
+
+
 def citation(terms: Mapping[str, Any], posterior: PosteriorReply) -> str:
-    """One sentence that can be cited: what was found, from how many, how private, by what, when."""
+    """A sentence to cite: the estimates, the number of answers, the privacy, the collection and the date."""
+    quantiles = {f"quantile {level}": summary for level, summary in (posterior.quantiles or {}).items()}
     found = ", ".join(
         f"{name} = {summary.q50:.4g} (90% interval {summary.q05:.4g} to {summary.q95:.4g})"
-        for name, summary in posterior.posterior.items()
+        for name, summary in (posterior.posterior or posterior.categories or quantiles).items()
     )
     scale = " of the natural logarithm" if terms["transform"] == "log" else ""
+    law = f"a {terms['family']} distribution{scale}" if posterior.posterior else "a distribution of any shape"
+    if posterior.categories is not None:
+        law = "shares"
     return (
-        f"{terms['name']}: {found}; posterior medians of a {terms['family']} distribution{scale}, "
+        f"{terms['name']}: {found}; posterior medians of {law}, "
         f"from {posterior.answers:,} answers under ε-local differential privacy "
         f"(ε = {', '.join(posterior.answers_by_epsilon)}, mechanism {terms['mechanism']}), "
         f"Dither collection {terms['id']}, {posterior.updated_at[:10]}."
@@ -88,69 +126,57 @@ def privacy_sentences(specification: Specification, terms: Mapping[str, Any]) ->
     epsilon = specification.epsilon
     odds = math.exp(epsilon)
     sentences = [
-        "Your value stays on your device. It is compared with a few thresholds there, noise is added, and one answer "
-        "is sent.",
+        f"Your value stays on your device. {_COMPARED[bool(specification.categories)]} there, noise is added, and one "
+        "answer is sent.",
         f"The answer costs ε = {epsilon_text(epsilon)}: whatever it is, it is at most {odds:,.3g} times as likely for "
         "you as for anyone else. You can answer once.",
     ]
     if terms["notice"] is not None:
         sentences.append(terms["notice"])
     sentences.append(
-        "Answers are kept, each with its noise, its question and its time, and without a name."
+        "Each answer is kept with its noise, its question and its time, and without a name."
         if terms["keep_answers"]
         else "Answers are counted and then dropped."
     )
     sentences.append(
         "The result is public."
         if terms["visibility"] == "public"
-        else "The result is for the analysts of this collection."
+        else "Only the analysts of this collection see the result."
     )
     return sentences
 
 
-def _population(specification: Specification, particles: Particles) -> list[str]:
-    rows = population_quantiles(
-        specification.family, specification.transform, *particles, np.array(_PROBABILITIES)
-    ).tolist()
-    if not np.isfinite(rows).all() or specification.family.name == "bernoulli":
+def _population(survey: Mapping[str, Any], posterior: PosteriorReply) -> list[str]:
+    if not posterior.answers:
         return []
-    tenth, half, most = ([_rounded(x, row, specification.family.discrete) for x in row] for row in rows)
-    return [
-        f"Half of the people have {half[1]} or less (90% sure: {_between(half)}).",
-        f"One in ten has {tenth[1]} or less ({_between(tenth)}), and one in ten {most[1]} or more ({_between(most)}).",
-    ]
-
-
-def _between(band: Sequence[str]) -> str:
-    return band[0] if band[0] == band[2] else f"{band[0]} to {band[2]}"
-
-
-def _rounded(x: float, band: Sequence[float], whole: bool) -> str:
-    """With two digits of the band's width, and no fewer than there are before the point."""
-    width = band[2] - band[0]
-    digits = 0 if whole or width <= 0 else max(0, 1 - math.floor(math.log10(width)))
-    text = f"{x:,.{min(digits, 12)}f}" if abs(x) < 1e12 else f"{x:.4g}"
-    return text if text.strip("-0.,") else text.removeprefix("-")
+    return population_lines(
+        posterior.quantiles,
+        posterior.distribution,
+        posterior.atoms,
+        posterior.above,
+        unit_text(survey),
+        survey["decimals"],
+    )
 
 
 def _accuracy(ess: float, particles: int) -> str:
     error = 1 / math.sqrt(max(ess, 1.0))
-    rests = f"The computation stands on {ess:,.0f} effective samples of {particles:,}: "
-    if ess >= _MANY:
-        return f"{rests}good. It blurs the numbers by about {error:.0%} of their own uncertainty."
+    size = f"The effective sample size is {ess:,.0f} of {particles:,} particles: "
+    if ess >= _SUFFICIENT_ESS:
+        return f"{size}good. The computation adds an error of about {error:.0%} of the sd."
     return (
-        f"{rests}coarse. It blurs the numbers by about {error:.0%} of their own uncertainty; a collection with more "
-        "particles would be sharper."
+        f"{size}low. The computation adds an error of about {error:.0%} of the sd; a collection with more particles "
+        "would have less."
     )
 
 
 def _fit(misfit: Misfit | None) -> str:
     if misfit is None:
-        return "Whether this kind of curve fits the population was not checked: the collection has no misfit check."
+        return "Whether this family fits the population was not checked: the collection has no goodness-of-fit check."
     sentence = misfit_sentence(misfit)
     if not misfit.alarm:
         return sentence
     return (
-        f"{sentence} Do not rely on the numbers before you know why: another kind of curve may hold, or who answers "
-        "may depend on the value."
+        f"{sentence} Do not rely on the numbers until you know why: another family may fit, or who answers may "
+        "depend on the value."
     )

@@ -1,4 +1,4 @@
-"""Signing in to the pages with a token, and out."""
+"""Signing in to the pages with a token, and signing out."""
 
 import logging
 import re
@@ -20,7 +20,7 @@ __all__ = ["add_routes"]
 _OWN_PAGE = re.compile(r"/(new|collections/[a-z0-9]{1,40})?", flags=re.ASCII)
 _SEE_OTHER = 303
 _MAX_FORM = 4 * 1024
-"""Bytes: a token and an address, of somebody who is not known yet."""
+"""Bytes: a form with a token and an address, which anyone may send."""
 
 _log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ def show_sign_in(request: Request, next: str = "/") -> Response:
 
 
 async def sign_in(request: Request, service: ServiceOf) -> Response:
-    """Begins a session with the form's token, and goes on to the page that it names."""
+    """Begins a session with the form's token, and redirects to the page that the form names."""
     _check_https(request, service)
     form = await read_form(request, _MAX_FORM)
     following = _own(form.get("next", "/"))
@@ -65,21 +65,21 @@ async def sign_out(request: Request) -> Response:
 
 
 def _check_https(request: Request, service: Service) -> None:
-    """Raises `Forbidden` if people reach the server by https and this request seems not to have come that way.
+    """Raises `Forbidden` if the server's public address is https and this request seems not to have come by https.
 
-    Its cookie would go without `Secure`, and so in the clear wherever the browser meets the name without https.
+    The session's cookie would lack `Secure`, so the browser would also send it to this host in the clear.
     """
     if request.url.scheme == "https":
         return
     if (service.public_url or "").startswith("https:"):
         raise Forbidden(
-            "Nobody is signed in but by https: open the server's own address, and if this is it, have its operator set "
-            "DITHER_TRUSTED_PROXIES to the proxy's address, and the proxy send X-Forwarded-Proto."
+            "Signing in needs https: open the server's https address. If this is that address, its operator must set "
+            "DITHER_TRUSTED_PROXIES to the proxy's address, and have the proxy send X-Forwarded-Proto."
         )
     if request.headers.get("x-forwarded-proto") == "https":
-        _log.warning("a session begins without Secure behind a proxy: set DITHER_TRUSTED_PROXIES if it is yours")
+        _log.warning("a session cookie is set without Secure behind a proxy: set DITHER_TRUSTED_PROXIES if it is yours")
 
 
 def _own(address: str) -> str:
-    """The address if it is one of the pages that people sign in for, or else the first page: never another site."""
+    """The address if it is a page that people sign in for, else `/`: never another site."""
     return address if _OWN_PAGE.fullmatch(address) else "/"

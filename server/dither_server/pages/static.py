@@ -1,4 +1,4 @@
-"""The pages' own files: their style, their scripts, and the charts' library."""
+"""The static files of the pages: style, scripts, and the chart library."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from dither_server.pages.rendering import STATIC, static_version
 __all__ = ["add_routes"]
 
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".LICENSE": "text/plain"}
-_KEPT = {"Cache-Control": "public, max-age=31536000, immutable"}
+_IMMUTABLE = {"Cache-Control": "public, max-age=31536000, immutable"}
 
 
 def add_routes(app: FastAPI) -> None:
@@ -26,11 +26,13 @@ def show_style() -> Response:
 
 
 def show_file(version: str, name: str) -> Response:
-    """One of the files; browsers keep it if its address names the version that is served. Raises `NotFound`."""
+    """One of the files, cached for good if its address names the version that is served. Raises `NotFound`."""
     file = STATIC / name
     known = {path.relative_to(STATIC).as_posix(): path for path in STATIC.rglob("*")}
     if name not in known or file.suffix not in _TYPES:
         raise NotFound
     return Response(
-        known[name].read_bytes(), headers=_KEPT if version == static_version() else None, media_type=_TYPES[file.suffix]
+        known[name].read_bytes(),
+        headers=_IMMUTABLE if version == static_version() else None,
+        media_type=_TYPES[file.suffix],
     )

@@ -1,4 +1,4 @@
-"""What is shown of a posterior, made once for however many people look at it."""
+"""What the pages show of a posterior, computed once for all readers."""
 
 import threading
 from collections.abc import Mapping
@@ -9,7 +9,8 @@ from starlette.concurrency import run_in_threadpool
 
 from dither_client.posterior.wire import PosteriorReply
 from dither_server.collections.collections import Collection
-from dither_server.owner.thread import Owner
+from dither_server.owner.collection_learner import Published
+from dither_server.owner.thread import Learners
 from dither_server.pages.charts import curves
 from dither_server.pages.sentences import Findings, find
 
@@ -18,8 +19,9 @@ __all__ = ["View", "Views"]
 
 @dataclass(frozen=True)
 class View:
-    """The words and the curves of one posterior."""
+    """The sentences and the curves of one posterior, which describes its population."""
 
+    published: Published
     posterior: PosteriorReply
     findings: Findings
     curves: Mapping[str, Any]
@@ -32,21 +34,22 @@ class Views:
         self._lock = threading.Lock()
         self._newest: dict[int, View] = {}
 
-    async def view(self, collection: Collection, owner: Owner) -> View:
+    async def view(self, collection: Collection, learners: Learners) -> View:
         """The view of the newest posterior. Raises `Unavailable`."""
-        posterior = (await owner.published(collection)).posterior
+        published = await learners.published(collection)
         known = self._newest.get(collection.number)
-        if known is not None and known.posterior is posterior:
+        if known is not None and known.published is published:
             return known
-        particles = await owner.particles(collection)
+        particles = await learners.particles(collection)
 
         def make() -> View:
-            with self._lock:  # one at a time: curves take a core for up to some tenths of a second
+            with self._lock:  # one at a time: curves keep a core busy for up to a few tenths of a second
                 known = self._newest.get(collection.number)
-                if known is not None and known.posterior is posterior:
+                if known is not None and known.published is published:
                     return known
                 spec = collection.specification
-                made = View(posterior, find(spec, posterior, particles), curves(spec, particles))
+                posterior = published.described
+                made = View(published, posterior, find(spec, collection.survey, posterior), curves(spec, particles))
                 self._newest[collection.number] = made
                 return made
 

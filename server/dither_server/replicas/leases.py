@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from sqlalchemy import Connection, bindparam, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, insert, or_, select, update
 
 from dither_server.database.schema import leases
 from dither_server.replicas.membership import alive_holders
@@ -96,24 +96,20 @@ def take_leases(connection: Connection, wanted: Collection[int], holder: str) ->
 def free_leases(connection: Connection, given_up: Iterable[Lease]) -> None:
     """Frees the given leases whose terms still last."""
     for lease in given_up:
-        connection.execute(
-            update(leases)
-            .where(
-                leases.c.collection == lease.collection, leases.c.holder == lease.holder, leases.c.term == lease.term
-            )
-            .values(holder=None)
-        )
+        connection.execute(update(leases).where(_is(lease)).values(holder=None))
 
 
 def held(lease: Lease, job: Callable[[Connection], T]) -> Callable[[Connection], T]:
     """Wraps `job` so that its transaction locks the lease until it ends, or raises `LeaseLost` if the lease is gone."""
 
     def run(connection: Connection) -> T:
-        row = select(leases.c.term).where(
-            leases.c.collection == lease.collection, leases.c.holder == lease.holder, leases.c.term == lease.term
-        )
-        if connection.execute(row.with_for_update(read=True)).first() is None:
+        if connection.execute(select(leases.c.term).where(_is(lease)).with_for_update(read=True)).first() is None:
             raise LeaseLost
         return job(connection)
 
     return run
+
+
+def _is(lease: Lease) -> ColumnElement[bool]:
+    """The condition that a row of `leases` is this lease, and its term still lasts."""
+    return and_(leases.c.collection == lease.collection, leases.c.holder == lease.holder, leases.c.term == lease.term)

@@ -23,7 +23,7 @@ from dither_server.collections.collections import Collections
 from dither_server.database.notifications import Notifications
 from dither_server.database.reads import Store
 from dither_server.database.refreshed import Refreshed
-from dither_server.owner.thread import Owner
+from dither_server.owner.thread import Learners
 from dither_server.replicas.leases import preferred, read_leases, take_leases
 from dither_server.replicas.membership import Membership, Transact
 
@@ -50,7 +50,7 @@ class Poller:
         collections: Collections,
         access: Access,
         keys: TicketKeys,
-        owner: Owner,
+        learners: Learners,
         notifications: Notifications,
     ) -> None:
         self._engine = engine
@@ -60,7 +60,7 @@ class Poller:
         self._collections = collections
         self._access = access
         self._keys = keys
-        self._owner = owner
+        self._learners = learners
         self._notifications = notifications
         self._alone = True
         self._leases = Refreshed(self._share_leases)
@@ -108,7 +108,7 @@ class Poller:
         while not self._alone and (left := until - time.monotonic()) > 0 and not self._stopped.is_set():
             if self._notifications.wait(min(left, _STOP_CHECK_SECONDS)):
                 self.share_leases()
-                self._owner.look_around(True)
+                self._learners.look_around(True)
         return self._stopped.wait(max(0.0, until - time.monotonic()))
 
     def _poll(self, counts: bool) -> None:
@@ -120,7 +120,7 @@ class Poller:
         limited = self._collections.limited()
         if limited:
             self._collections.note_totals(self._store.totals(limited))
-        self._owner.look_around(counts)
+        self._learners.look_around(counts)
 
     def _share_leases(self) -> None:
         with self._engine.connect() as connection:
@@ -136,4 +136,4 @@ class Poller:
                 held |= {lease.collection: lease for lease in taken}
                 _log.info("took over collections", extra={"collections": len(taken)})
         self._alone = len(leases.alive) <= 1
-        self._owner.hold(held, surplus, self._alone)
+        self._learners.hold(held, surplus, self._alone)

@@ -31,7 +31,7 @@ from dither_server.database.watchdog import watch
 from dither_server.errors import StartRefused, Unavailable
 from dither_server.http.connections import room
 from dither_server.metrics import Metrics
-from dither_server.owner.thread import Owner
+from dither_server.owner.thread import Learners
 from dither_server.replicas.membership import Membership, have_secret
 from dither_server.service.poller import Poller
 from dither_server.settings import Settings
@@ -76,7 +76,7 @@ class Service:
         self.limits = TicketLimits(settings)
         self.streams = Streams(max(1, room() // 2))
         notifications = notifications_of(self._engine)
-        self.owner = Owner(
+        self.learners = Learners(
             reads, self.collections, self.store, self.institutions, self.writer, clock, metrics, notifications
         )
         self.poller = Poller(
@@ -87,7 +87,7 @@ class Service:
             self.collections,
             self.access,
             self.keys,
-            self.owner,
+            self.learners,
             notifications,
         )
 
@@ -99,13 +99,13 @@ class Service:
         self.tally.start()
         self.membership.start()
         self.poller.start()
-        self.owner.start()
+        self.learners.start()
 
     def stop(self) -> None:
         """Stops all parts: learns the last answers, stores snapshots, commits, and closes the database."""
         self.stopping.set()
         self.poller.stop()
-        self.owner.stop()
+        self.learners.stop()
         self.tally.stop()
         self.membership.stop()
         self.writer.stop()
@@ -122,7 +122,7 @@ class Service:
         """Raises `Unavailable`, or what the database raises, unless answers can be stored and learnt."""
         if self.stopping.is_set():
             raise Unavailable("The server is stopping.")
-        if not all(thread.alive for thread in (self.writer, self.owner, self.poller)):
+        if not all(thread.alive for thread in (self.writer, self.learners, self.poller)):
             raise Unavailable("A thread of the server has died: the server has to be restarted.")
         if not (self.membership.alive and self.keys.fresh):
             raise Unavailable("The server has not reached its database for some seconds.")
@@ -157,7 +157,7 @@ class Service:
         self.tally.answered(stored.new)
         self.collections.note_totals(stored.totals)
         self.metrics.unlearnt(stored.added)
-        self.owner.stored(stored.added)
+        self.learners.stored(stored.added)
 
 
 def prepare(settings: Settings) -> tuple[Engine, Keys]:

@@ -1,4 +1,4 @@
-"""The load generator: a population of respondents that a collection asks, over HTTP or within this process.
+"""The load generator: a simulated population that answers a collection, over HTTP or in this process.
 
 May import: `dither_client`, `dither_estimator`.
 """

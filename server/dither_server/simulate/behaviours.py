@@ -1,8 +1,8 @@
 """How respondents differ from the ideal: who drops out, answers twice, answers late, or lies.
 
-Cells are in the order of the values, and answers have a height (`Query.height`). "High" is
-the upper half of either: with one threshold, what lies above it. Drop-outs by value and by answer are what no design
-can mend (the posterior's mean of `mu` moves): they are here so that this can be seen.
+Cells are in the order of the values, and answers have a height (`Query.height`). "High" means the upper half of either:
+with one threshold, what lies above it. No design can correct for drop-out by value or by answer, which biases the
+posterior mean of `mu`: they are here to show that.
 """
 
 from dataclasses import dataclass, fields
@@ -16,11 +16,11 @@ from dither_client import Query
 __all__ = ["Behaviours", "DropOutBy", "InvalidBehaviour", "Roles", "draw_roles", "poisoned_answer"]
 
 DropOutBy = Literal["chance", "value", "answer"]
-"""Whom drop-out strikes: anyone, who has a high value, or whose private answer came out high."""
+"""Who may drop out: anyone, people with a high value, or people whose private answer came out high."""
 
 
 class InvalidBehaviour(ValueError):
-    """A share that is not from 0 to 1, or a kind of drop-out that there is not."""
+    """A share outside 0 to 1, or an unknown kind of drop-out."""
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,14 @@ class Behaviours:
     """Shares of the respondents, from 0 to 1, independent of each other. Raises `InvalidBehaviour`."""
 
     drop_out: float = 0.0
-    """Of those whom `drop_out_by` names, the share that never answers."""
+    """The share that never answers, among those whom `drop_out_by` names."""
     drop_out_by: DropOutBy = "chance"
     retry: float = 0.0
-    """Who send their answer twice at once and then once more, always the same bytes."""
+    """The share that sends an answer twice at once and then once more, always the same bytes."""
     late: float = 0.0
-    """Who keep their answer until everybody else has sent theirs, and then send in random order."""
+    """The share that holds its answers back until everybody else has sent theirs, then sends in random order."""
     poison: float = 0.0
-    """Who send the highest answer whatever they hold, and never drop out."""
+    """The share that sends the highest answer whatever the value, and never drops out."""
 
     def __post_init__(self) -> None:
         for share in ("drop_out", "retry", "late", "poison"):
@@ -47,7 +47,7 @@ class Behaviours:
 
 @dataclass(frozen=True)
 class Roles:
-    """Who behaves how: an array of shape (n,) for each behaviour."""
+    """Which respondent has which behaviour: an array of shape (n,) for each."""
 
     drop_out_by: DropOutBy
     may_drop_out: npt.NDArray[np.bool_]
@@ -56,7 +56,7 @@ class Roles:
     poisons: npt.NDArray[np.bool_]
 
     def drops_out(self, respondent: int, query: Query, cell: int, answer: int) -> bool:
-        """Whether the respondent gives up, whose value lies in `cell` and whose private answer is `answer`."""
+        """Whether the respondent drops out, given the cell of the value and the private answer."""
         if not self.may_drop_out[respondent] or self.poisons[respondent]:
             return False
         if self.drop_out_by == "chance":
@@ -67,12 +67,12 @@ class Roles:
 
 
 def draw_roles(rng: np.random.Generator, behaviours: Behaviours, size: int) -> Roles:
-    """Draws who of `size` respondents behaves how."""
+    """Draws the behaviours of `size` respondents."""
     drawn = [rng.random(size) for _ in fields(Roles)[1:]]
     shares = (behaviours.drop_out, behaviours.retry, behaviours.late, behaviours.poison)
     return Roles(behaviours.drop_out_by, *(uniform < share for uniform, share in zip(drawn, shares, strict=True)))
 
 
 def poisoned_answer(query: Query) -> int:
-    """What a poisoner sends: the highest answer."""
+    """The answer that a poisoner sends: the highest."""
     return max(range(query.n_answers), key=lambda answer: (query.height(answer), answer))

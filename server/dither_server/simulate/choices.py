@@ -1,4 +1,4 @@
-"""Which ε each respondent chooses, before asking for a ticket: by chance, as it has to be, or by the value."""
+"""Which ε each respondent chooses before asking for a ticket: at random, as it should be, or by the value."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -13,13 +13,13 @@ from dither_server.simulate.behaviours import InvalidBehaviour
 __all__ = ["WARNING", "ChooseBy", "check_choosing", "draw_choices"]
 
 ChooseBy = Literal["chance", "value"]
-"""Uniformly at random, or the smallest ε the likelier the higher the value."""
+"""Uniformly at random, or such that higher values choose the smallest ε more often."""
 
-WARNING = "the choice of ε followed the value: this posterior is biased, and no number of answers mends it"
+WARNING = "the choice of ε depended on the value: this posterior is biased, and more answers do not help"
 
 
 def check_choosing(choose_by: ChooseBy, choices: Sequence[Fraction]) -> None:
-    """Raises `InvalidBehaviour` unless respondents can choose so."""
+    """Raises `InvalidBehaviour` unless respondents can choose this way."""
     if choose_by not in get_args(ChooseBy):
         raise InvalidBehaviour(f"choose-by must be one of {', '.join(get_args(ChooseBy))}")
     if choose_by == "value" and len(choices) < 2:
@@ -39,7 +39,7 @@ def draw_choices(
     if choose_by == "chance":
         picks = rng.integers(len(choices), size=len(values))
     else:
-        from scipy.stats import rankdata  # half a second, which only this needs
+        from scipy.stats import rankdata  # half a second, needed only here
 
         scores = ndtri((rankdata(values) - 0.5) / len(values))
         picks = np.where(rng.random(len(values)) < expit(scores), 0, len(choices) - 1)

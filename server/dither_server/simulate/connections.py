@@ -1,6 +1,6 @@
 """Persistent HTTP/1.1 connections to one server, fast enough to load it: asyncio's protocol and httptools' parser.
 
-General clients spend more on a request than the server does.
+General HTTP clients take longer for a request than the server.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ _TIMEOUT = 60.0
 
 
 class Connections:
-    """A pool: as many connections as requests are under way at once. For one event loop."""
+    """A pool with one connection for each concurrent request. For use in one event loop."""
 
     def __init__(self, address: Address) -> None:
         parts = urlsplit(address.base)
@@ -31,7 +31,7 @@ class Connections:
         self.requests = 0
 
     async def request(self, send: Send) -> Response | ConnectionFailed:
-        """The response to a request, which is sent once."""
+        """Sends a request once, and returns the response."""
         self.requests += 1
         try:
             connection = self._take() or await self._connect()
@@ -70,7 +70,7 @@ class Connections:
 
 
 class _Connection(asyncio.Protocol):
-    """One connection; one request at a time."""
+    """A connection that carries one request at a time."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -81,7 +81,7 @@ class _Connection(asyncio.Protocol):
         self.usable = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)  # uvloop's own class is none of asyncio's
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's class does not derive from asyncio's
         self.usable = True
 
     async def exchange(self, request: bytes) -> Response | ConnectionFailed:
@@ -118,7 +118,7 @@ class _Connection(asyncio.Protocol):
         if self._reply is not None and not self._reply.done():
             self._reply.set_result(reply)
 
-    # What httptools calls.
+    # Callbacks of httptools.
 
     def on_message_begin(self) -> None:
         self._headers = {}

@@ -1,7 +1,7 @@
-"""The respondents of a simulation over HTTP: each runs the real client's flow, and behaves as its role says.
+"""The respondents of a simulation over HTTP: each runs the real client's flow, and behaves according to its role.
 
-A respondent's flow goes its own way up to the answer, which is then drawn, charged and stored in a ledger in memory.
-What the roles change is whether, when and how often it is sent; only a poisoner sends another answer.
+A respondent's flow runs unchanged up to the answer, which is then charged, drawn and stored in a ledger in memory.
+Roles change whether, when and how often it is sent; only a poisoner sends a different answer.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class _Respondent:
-    """A respondent about to send what `send` holds."""
+    """A respondent whose next request is `send`."""
 
     number: int
     flow: Flow[Receipt]
@@ -52,10 +52,10 @@ class _Respondent:
 
 
 class Crowd:
-    """Everybody who holds one of `values`, and has chosen the ε of the same place in `choices`, if any are left to it.
+    """All respondents: number i holds `values[i]` and, if `choices` are given, has chosen the ε `choices[i]`.
 
-    `generator` draws the noise and the order of late answers. With `terms`, each has them already, as a device that
-    shows them does.
+    `generator` draws the noise and the order of late answers. If `terms` are given, respondents do not fetch them, like
+    a device that has shown them already.
     """
 
     def __init__(
@@ -89,22 +89,22 @@ class Crowd:
 
     @property
     def answered(self) -> int:
-        """How many have a receipt."""
+        """How many respondents have a receipt."""
         return self._counts["answered"]
 
     @property
     def dropped_out(self) -> int:
-        """How many have given up."""
+        """How many respondents have dropped out."""
         return self._counts["dropped_out"]
 
     @property
     def done(self) -> int:
-        """How many have come to their end."""
+        """How many respondents are finished."""
         return self.answered + self.dropped_out + self._failures.total()
 
     @property
     def load(self) -> Load:
-        """What has happened so far."""
+        """The load so far."""
         return Load(
             collection=self._collection,
             requests=self._connections.requests,
@@ -117,13 +117,13 @@ class Crowd:
         )
 
     def stop(self) -> None:
-        """Asks nobody else; whoever has begun finishes."""
+        """Asks nobody else; respondents who have begun finish."""
         self.stopped = True
 
     async def run(self, concurrency: int, alone: int = 0) -> None:
         """Asks `alone` respondents one by one and the others `concurrency` at a time, then sends the late answers.
 
-        A server that cannot be reached after every retry ends it.
+        Ends early if the server cannot be reached after all retries.
         """
         asked = self._asked()
         try:
@@ -149,15 +149,16 @@ class Crowd:
                 yield respondent
 
     async def _ask(self, number: int) -> None:
-        """One respondent up to the answer, and to the receipt unless the answer is to be late."""
+        """Runs one respondent up to the answer, and on to the receipt unless the answer is to be late."""
         value = float(self._values[number])
         ledger = MemoryLedger(MAX_EPSILON)
         chosen = self._choices[number] if self._choices else None
         randrange = self._generator.randrange
+        categories = self._terms.categories if self._terms else ()
         flow = answer_flow(
             self._server,
             self._collection,
-            value,
+            categories[int(value)] if categories else value,
             ledger,
             self._retry,
             randrange,
@@ -208,13 +209,13 @@ class Crowd:
             self._counts["answered"] += 1
 
     async def _deliver(self, respondent: _Respondent, reply: Response | ConnectionFailed) -> None:
-        """Drives a flow to its receipt from the first reply on; whatever is sent again is the respondent's `send`."""
+        """Drives a flow from its first reply to its receipt; a flow that sends again sends `respondent.send`."""
         step = advance(respondent.flow, reply)
         while not isinstance(step, Finished):
             step = advance(respondent.flow, await self._perform(respondent.send if isinstance(step, Send) else step))
 
     async def _deliver_thrice(self, respondent: _Respondent) -> None:
-        """Twice at once, and once more after the receipt: the server has to store one and give one receipt."""
+        """Sends an answer twice at once and again after the receipt: the server must store it once, for one receipt."""
         self._counts["retried"] += 1
         request = self._connections.request
         replies = list(await asyncio.gather(request(respondent.send), request(respondent.send)))
@@ -241,7 +242,7 @@ class Crowd:
 
 
 async def _at_once(concurrency: int, items: Iterable[_T], job: Callable[[_T], Awaitable[None]]) -> None:
-    """Does `job` for every item, at most `concurrency` at a time, in the order in which items come."""
+    """Does `job` for every item, at most `concurrency` at a time, in the order of the items."""
     remaining = iter(items)
 
     async def work() -> None:
@@ -259,7 +260,7 @@ def _waiting(seconds: Sequence[float]) -> dict[str, float]:
 
 
 def _reason(error: DitherError) -> str:
-    """A short name for counting: the problem's type, or the error's."""
+    """A short name for counting: the type of the problem, or of the error."""
     if isinstance(error, Unreachable):
         return "unreachable"
     return error.name if isinstance(error, Problem) else type(error).__name__

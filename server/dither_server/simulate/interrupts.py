@@ -1,4 +1,4 @@
-"""Ctrl-C as a request to come to an end, rather than an exception anywhere."""
+"""Makes Ctrl-C a request to finish, rather than an exception raised anywhere."""
 
 import signal
 import threading
@@ -11,7 +11,7 @@ __all__ = ["on_interrupt"]
 
 @contextmanager
 def on_interrupt(stop: Callable[[], None]) -> Iterator[None]:
-    """The first Ctrl-C calls `stop`; a second one does what it did before. Does nothing outside the main thread."""
+    """The first Ctrl-C calls `stop`; a second one acts as it would without this. No effect outside the main thread."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

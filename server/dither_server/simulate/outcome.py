@@ -1,4 +1,4 @@
-"""What a simulation did."""
+"""The outcome of a simulation."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,21 +11,21 @@ __all__ = ["Load", "Outcome"]
 
 @dataclass(frozen=True)
 class Load:
-    """What happened over HTTP."""
+    """The requests of a simulation over HTTP."""
 
     collection: str
     requests: int
     late: int
-    """Answers that were kept until the end."""
+    """Answers that were held back until the end."""
     poisoned: int
     retried: int
     """Answers that were sent three times."""
     mismatches: int
-    """Of those, the ones that were not stored exactly once under one receipt."""
+    """Answers sent three times that were not stored exactly once under one receipt."""
     failures: Mapping[str, int]
-    """Respondents who got no receipt, by the reason."""
+    """Respondents who got no receipt, by reason."""
     ticket_seconds: Mapping[str, float]
-    """How long tickets took: `median`, `q99` and `longest`."""
+    """Seconds that tickets took: `median`, `q99` and `longest`."""
 
     def to_json(self) -> dict[str, Any]:
         """The object `load` of the report."""
@@ -34,19 +34,19 @@ class Load:
 
 @dataclass(frozen=True)
 class Outcome:
-    """`answers` are those that were learnt, over HTTP those that the server acknowledged to this simulation."""
+    """The result of a simulation. `answers` counts those learnt; over HTTP, those acknowledged to this simulation."""
 
     answers: int
     dropped_out: int
     seconds: float
     estimator_seconds: float | None
-    """None over HTTP, where the server's share cannot be told from outside."""
+    """None over HTTP, where it cannot be measured from outside."""
     posterior: PosteriorReply = field(repr=False)
     interrupted: bool
     load: Load | None = None
 
     @property
     def sound(self) -> bool:
-        """Whether everything went as it should."""
+        """Whether the simulation was complete and without failures."""
         failed = self.load is not None and (self.load.mismatches or self.load.failures)
         return not (self.interrupted or failed)

@@ -1,4 +1,4 @@
-"""A simulation against a running server: send everybody's answer, wait until the server has learnt them, and look."""
+"""A simulation against a running server: sends all answers, waits until they are learnt, and reads the posterior."""
 
 import asyncio
 import random
@@ -22,13 +22,13 @@ from dither_server.simulate.outcome import Outcome
 
 __all__ = ["NotLearnt", "simulate_over_http"]
 
-_LOOK_SECONDS = 0.1
-_PATIENCE = 30.0
-"""Seconds for which a server may learn nothing new before it is given up."""
+_POLL_SECONDS = 0.1
+_MAX_STALL = 30.0
+"""Seconds without progress in learning after which the simulation gives up."""
 
 
 class NotLearnt(DitherError):
-    """The server acknowledged answers that its posterior did not take in."""
+    """The server acknowledged answers that its posterior does not include."""
 
 
 def simulate_over_http(
@@ -43,16 +43,15 @@ def simulate_over_http(
     alone: int = 0,
     choices: Sequence[Fraction] | None = None,
 ) -> Outcome:
-    """Has everybody answer the collection of the server at `url`, and returns the posterior that has learnt them all.
+    """Answers the collection of the server at `url` for everybody, and waits for a posterior that has learnt it all.
 
-    Each asks for a ticket at the ε that it chose, one of `choices` for each, if they are given. The first `alone`
-    respondents come one by one, the others `concurrency` at a time.
-    With `seed`, noise comes from a seeded generator: one respondent at a time answers the same questions the same way;
-    otherwise from the operating system's. `progress` is told how many respondents are done. Ctrl-C ends it early.
-    Raises `DitherError` when the collection cannot be read and `NotLearnt`.
+    If `choices` are given, each respondent asks for a ticket at its own ε. The first `alone` respondents come one by
+    one, the others `concurrency` at a time. With `seed`, noise comes from a seeded generator, so that one respondent at
+    a time gives reproducible answers; without, from the operating system's. `progress` receives how many respondents
+    are done. Ctrl-C ends it early. Raises `DitherError` if the collection cannot be read, and `NotLearnt`.
     """
     with Api(url, token) as api:
-        # Read first: a token that cannot see the posterior had better be known before thousands have answered.
+        # Read the posterior first: a token that may not read it should fail before thousands have answered.
         before = _learnt(api, collection)
         generator = random.SystemRandom() if seed is None else random.Random(seed)
         terms = parse_terms(api.get(collection_path(collection), exact=True))
@@ -73,12 +72,12 @@ def simulate_over_http(
 
 
 async def _watched(crowd: Crowd, concurrency: int, alone: int, progress: Callable[[int], None]) -> None:
-    """Runs the crowd while `progress` is told how far it is."""
+    """Runs the crowd and reports its progress."""
 
     async def report() -> None:
         while True:
             progress(crowd.done)
-            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.sleep(_POLL_SECONDS)
 
     reporting = asyncio.create_task(report())
     try:
@@ -89,7 +88,7 @@ async def _watched(crowd: Crowd, concurrency: int, alone: int, progress: Callabl
 
 
 def _run(main: Coroutine[Any, Any, None]) -> None:
-    """Runs `main` in the fastest event loop there is."""
+    """Runs `main` in uvloop's event loop if it is installed."""
     factory: Callable[[], asyncio.AbstractEventLoop] | None = None
     if sys.platform != "win32":
         with suppress(ImportError):
@@ -101,7 +100,7 @@ def _run(main: Coroutine[Any, Any, None]) -> None:
 
 
 def _settled(api: Api, collection: str, answers: int) -> PosteriorReply:
-    """The posterior once `answers` answers are learnt or checked by. Raises `NotLearnt` when it gets no nearer."""
+    """The posterior once `answers` answers are learnt or used for checking. Raises `NotLearnt` without progress."""
     learnt, since = -1, time.monotonic()
     while True:
         posterior = _posterior(api, collection)
@@ -110,13 +109,13 @@ def _settled(api: Api, collection: str, answers: int) -> PosteriorReply:
             return posterior
         if met > learnt:
             learnt, since = met, time.monotonic()
-        if time.monotonic() - since > _PATIENCE:
-            raise NotLearnt(f"the server acknowledged {answers:,} answers and has learnt {learnt:,} of them")
-        time.sleep(_LOOK_SECONDS)
+        if time.monotonic() - since > _MAX_STALL:
+            raise NotLearnt(f"the server acknowledged {answers:,} answers but has learnt only {learnt:,} of them")
+        time.sleep(_POLL_SECONDS)
 
 
 def _learnt(api: Api, collection: str) -> int:
-    """How many answers the collection has, as far as its posterior can be read at all."""
+    """How many answers the collection has. Raises `Problem` if its posterior may not be read."""
     _posterior(api, collection)
     terms = api.get(collection_path(collection))
     return int(terms["answers"])

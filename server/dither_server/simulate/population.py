@@ -1,17 +1,29 @@
-"""Who is asked: values drawn from a member of a family, or taken from a column of a data file."""
+"""The population that is asked: values drawn from a member of a family, or taken from a column of a data file."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from dither_client import InvalidTable, Transform
+from dither_client.mechanisms.bounds import Bounds
 from dither_client.tables.values import read_column
 from dither_estimator.families import Family, FloatArray
+from dither_estimator.learning.population import QUANTILE_LEVELS
 from dither_server.simulate.best_fit import nearest_member
 
-__all__ = ["InvalidPopulation", "Population", "draw_population", "parse_truth", "read_population"]
+__all__ = [
+    "InvalidPopulation",
+    "Population",
+    "check_bounds",
+    "draw_categories",
+    "draw_population",
+    "parse_shares",
+    "parse_truth",
+    "quantiles_of",
+    "read_population",
+]
 
 
 _SUPPORTS = {
@@ -22,15 +34,17 @@ _SUPPORTS = {
 
 
 class InvalidPopulation(ValueError):
-    """A truth or a data file that makes no population; the text never repeats a cell of the file."""
+    """A truth or a data file that does not give a population; the message never repeats a cell of the file."""
 
 
 @dataclass(frozen=True)
 class Population:
     """`values`: in their own units, in the order in which they are asked, shape (n,).
 
-    `truth`: the parameters on the transformed scale. Of a data file they are, for `normal`, the mean and standard
-    deviation of its values there, and for any other family those of the member nearest to them.
+    `truth`: the parameters on the transformed scale. For a data file, they are the mean and standard deviation of the
+    transformed values if the family is `normal`, and otherwise the parameters of the member nearest to those values.
+    Without a family, they are quantiles of the values, by level. Of categories, values are their numbers, and the
+    truth is the share of each.
     """
 
     values: FloatArray = field(repr=False)
@@ -38,7 +52,7 @@ class Population:
 
 
 def parse_truth(text: str, family: Family) -> dict[str, float]:
-    """The parameters that a text such as `mu=50,sigma=3.16` gives. Raises `InvalidPopulation`."""
+    """The parameters in a text such as `mu=50,sigma=3.16`. Raises `InvalidPopulation`."""
     form = ",".join(f"{name}=NUMBER" for name in family.names)
     pairs = [part.partition("=") for part in text.split(",")]
     given = {name.strip(): number for name, _, number in pairs}
@@ -53,6 +67,53 @@ def parse_truth(text: str, family: Family) -> dict[str, float]:
         if not low < truth[parameter.name] < high:
             raise InvalidPopulation(f"the truth of {parameter.name} must be {_SUPPORTS[parameter.support]}")
     return truth
+
+
+def parse_shares(text: str | None, categories: Sequence[str]) -> FloatArray:
+    """The shares in a text such as `never=0.6,daily=0.4`, made to sum to 1; without one, the k-th is 1/k of the first.
+
+    Raises `InvalidPopulation`.
+    """
+    if text is None:
+        shares = 1 / np.arange(1.0, len(categories) + 1)
+        return np.asarray(shares / shares.sum())
+    pairs = [part.rpartition("=") for part in text.split(",")]
+    given = {name.strip(): number for name, _, number in pairs}
+    wrong = InvalidPopulation("the truth must give each category a share, such as never=0.6,daily=0.4")
+    if len(pairs) != len(given) or set(given) != set(categories):
+        raise wrong
+    try:
+        shares = np.array([float(given[name]) for name in categories])
+    except ValueError:
+        raise wrong from None
+    if not (np.isfinite(shares).all() and (shares >= 0).all() and np.isfinite(shares.sum()) and shares.sum() > 0):
+        raise wrong
+    return np.asarray(shares / shares.sum())
+
+
+def draw_categories(rng: np.random.Generator, categories: Sequence[str], shares: FloatArray, size: int) -> Population:
+    """`size` people whose categories are drawn with these chances (categories,)."""
+    values = rng.choice(len(categories), size, p=shares)
+    found = np.bincount(values, minlength=len(categories)) / size
+    return Population(values.astype(float), dict(zip(categories, found.tolist(), strict=True)))
+
+
+def check_bounds(people: Population, bounds: Bounds) -> None:
+    """Raises `InvalidPopulation` if a value lies outside the collection's bounds: a device would refuse it."""
+    low = -np.inf if bounds.minimum is None else bounds.minimum
+    high = np.inf if bounds.maximum is None else bounds.maximum
+    outside = int(((people.values < low) | (people.values > high)).sum())
+    if outside:
+        raise InvalidPopulation(
+            f"{outside:,} of the {len(people.values):,} values lie outside the collection's bounds, and devices would "
+            f"refuse them: values must be {bounds}"
+        )
+
+
+def quantiles_of(values: FloatArray) -> dict[str, float]:
+    """The quantiles of values that every posterior gives, by level."""
+    found = np.quantile(values, QUANTILE_LEVELS, method="inverted_cdf").tolist()
+    return {f"{level:g}": value for level, value in zip(QUANTILE_LEVELS, found, strict=True)}
 
 
 def draw_population(
@@ -71,7 +132,7 @@ def draw_population(
 def read_population(
     rng: np.random.Generator, path: Path, column: str, family: Family, transform: Transform, size: int | None
 ) -> Population:
-    """`size` of the values in a column of a CSV or Parquet file, in random order; all of them unless it is given.
+    """`size` values from a column of a CSV or Parquet file, by default all of them, in random order.
 
     Raises `InvalidPopulation`, `MissingExtra`.
     """
@@ -80,7 +141,7 @@ def read_population(
     except InvalidTable as error:
         raise InvalidPopulation(str(error)) from None
     if size is not None and size > len(values):
-        raise InvalidPopulation(f"{path.name} has {len(values):,} values, so at most as many respondents")
+        raise InvalidPopulation(f"{path.name} has {len(values):,} values: there cannot be more respondents")
     truth = _sample_truth(path, family, values, transform)
     return Population(rng.permutation(values)[:size], truth)
 
@@ -90,6 +151,8 @@ def _sample_truth(path: Path, family: Family, values: FloatArray, transform: Tra
         if values.min() <= 0:
             raise InvalidPopulation(f"{path.name} has values at or below 0, which the transform log cannot take")
         values = np.log(values)
+    if not family.parameters:
+        return quantiles_of(values)
     if family.name == "normal":
         return {"mu": float(values.mean()), "sigma": float(values.std())}
     member = nearest_member(family, values)

@@ -1,4 +1,4 @@
-"""The report of a simulation: one JSON object, or a table for people."""
+"""The report of a simulation, as a JSON object or as a table."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,10 +8,9 @@ from rich.table import Table
 from rich.text import Text
 
 from dither_client.mechanisms.epsilon import by_epsilon_lines
-from dither_client.posterior.comparison import comparison_lines
-from dither_client.posterior.misfit import misfit_sentence
-from dither_client.posterior.posterior import poison_sentence
+from dither_client.posterior.sentences import comparison_lines, misfit_sentence, poison_lines, population_lines
 from dither_client.posterior.wire import to_json
+from dither_estimator.learning.population import POPULATION_FIELDS
 from dither_server.simulate.choices import WARNING, ChooseBy
 from dither_server.simulate.outcome import Load, Outcome
 
@@ -29,14 +28,15 @@ _FROM_POSTERIOR = (
     "poison",
     "families",
     "verdict",
+    *POPULATION_FIELDS,
 )
-_WAITS = (("at the median", "median"), ("at most, in 99%,", "q99"), ("at the longest", "longest"))
+_WAITS = (("median", "median"), ("99th percentile", "q99"), ("longest", "longest"))
 
 
 def report_json(
     respondents: int, truth: Mapping[str, float], outcome: Outcome, choose_by: ChooseBy = "chance"
 ) -> dict[str, Any]:
-    """The report as JSON. `answers` are this simulation's; over HTTP, `load` has what happened there."""
+    """The report as JSON. `answers` counts those of this simulation; over HTTP, `load` describes the requests."""
     posterior = to_json(outcome.posterior)
     report: dict[str, Any] = {
         "respondents": respondents,
@@ -59,24 +59,27 @@ def report_json(
 def report_table(
     respondents: int, truth: Mapping[str, float], outcome: Outcome, choose_by: ChooseBy = "chance"
 ) -> RenderableType:
-    """The report for people."""
-    table = Table("parameter", "truth", "posterior mean", "sd", "90% interval", box=None, header_style="bold")
-    for name, summary in outcome.posterior.posterior.items():
+    """The report as a table."""
+    found = outcome.posterior
+    what = "parameter" if found.posterior else "category" if found.categories else "quantile"
+    table = Table(what, "truth", "posterior mean", "sd", "90% interval", box=None, header_style="bold")
+    for name, summary in (found.posterior or found.categories or found.quantiles or {}).items():
         interval = f"{summary.q05:.4g} to {summary.q95:.4g}"
         true = f"{truth[name]:.4g}" if name in truth else ""
         table.add_row(name, true, f"{summary.mean:.4g}", f"{summary.sd:.2g}", interval)
     lines = [
-        f"{outcome.answers:,} answers of {respondents:,} respondents in {outcome.seconds:.1f} s, "
+        f"{outcome.answers:,} answers from {respondents:,} respondents in {outcome.seconds:.1f} s, "
         f"{outcome.posterior.queries:,} different questions"
     ]
+    lines += population_lines(found.quantiles, found.distribution, found.atoms, found.above)
     lines += by_epsilon_lines(outcome.posterior.answers_by_epsilon)
     if choose_by == "value":
         lines.append(f"WARNING: {WARNING}")
-    lines.append(poison_sentence(outcome.posterior.poison))
+    lines += poison_lines(outcome.posterior.poison)
     if outcome.dropped_out:
         lines.append(f"{outcome.dropped_out:,} dropped out")
     if outcome.estimator_seconds is not None:
-        lines.append(f"of which the estimator: {outcome.estimator_seconds:.2f} s")
+        lines.append(f"time in the estimator: {outcome.estimator_seconds:.2f} s")
     if outcome.posterior.families is not None and outcome.posterior.verdict is not None:
         lines += comparison_lines(outcome.posterior.families, outcome.posterior.verdict)
     if outcome.load is not None:
@@ -87,15 +90,15 @@ def report_table(
 
 
 def _load_lines(load: Load, outcome: Outcome) -> list[str]:
-    lines = [f"collection {load.collection}: {outcome.answers / max(outcome.seconds, 1e-9):,.0f} answers a second"]
+    lines = [f"collection {load.collection}: {outcome.answers / max(outcome.seconds, 1e-9):,.0f} answers per second"]
     if outcome.answers:
         waits = (f"{name} {1e3 * load.ticket_seconds[key]:.1f} ms" for name, key in _WAITS)
-        lines.append(f"a ticket took {', '.join(waits)}")
+        lines.append(f"time for a ticket: {', '.join(waits)}")
     if load.late:
-        lines.append(f"{load.late:,} sent their answer last, in random order")
+        lines.append(f"{load.late:,} sent their answer late, in random order")
     if load.poisoned:
-        lines.append(f"{load.poisoned:,} sent the highest answer whatever they held")
+        lines.append(f"{load.poisoned:,} sent the highest answer whatever their value")
     if load.retried:
-        lines.append(f"{load.retried:,} sent their answer three times, {load.mismatches:,} without the same receipt")
+        lines.append(f"{load.retried:,} sent their answer three times, {load.mismatches:,} of them without one receipt")
     lines += [f"{count:,} failed: {reason}" for reason, count in sorted(load.failures.items())]
     return lines

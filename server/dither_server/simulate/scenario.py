@@ -1,4 +1,4 @@
-"""The specification of a simulation's collection, from options or from a file, checked before anything runs."""
+"""The specification of a simulation's collection, from options or a file, validated before anything runs."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -19,7 +19,7 @@ _NAME = "Simulation"
 
 
 def spec_from_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], Specification]:
-    """The specification whose fields are `options`, those that are None left out. Raises `SpecificationError`."""
+    """The specification with the fields `options`, without those that are None. Raises `SpecificationError`."""
     return _checked({field: value for field, value in options.items() if value is not None})
 
 
@@ -42,7 +42,7 @@ def _read_plain(file: str) -> dict[str, Any]:
 
 
 def _plain(field: str, value: Any) -> Any:
-    """JSON that was read with exact decimals, as JSON that can be written: ε and ρ as the texts of their decimals."""
+    """Converts JSON read with exact decimals to JSON that can be written: ε and ρ as text, other numbers as floats."""
     if isinstance(value, Decimal):
         return str(value) if field in EXACT_FIELDS else float(value)
     if isinstance(value, dict):

@@ -5,27 +5,25 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from dither_client import Retry, ServerError
 from dither_client.transport.json_api import Api
 
-__all__ = ["ServerFailed", "ServerProcess", "database_url", "running_server"]
+__all__ = ["ServerFailed", "ServerProcess", "database_url"]
 
-_PATIENCE = 60.0
+_START_STOP_SECONDS = 60.0
 
 
 class ServerFailed(RuntimeError):
-    """The server did not start; the text has what it said."""
+    """The server did not start; the message is its last log line."""
 
 
 class ServerProcess:
     """`dither serve` on this machine, with its log in `folder`. Raises `ServerFailed`.
 
-    `database` is a URL; without it there is an SQLite file in `folder`. The server's secret is made from the token.
-    `variables` are further settings.
+    `database` is a URL, by default of an SQLite file in `folder`; a server with a `database` gets a secret made from
+    the token. `variables` are further settings.
     """
 
     def __init__(self, folder: Path, token: str, port: int = 0, database: str | None = None, **variables: str) -> None:
@@ -43,7 +41,7 @@ class ServerProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                # Ctrl-C in the terminal is for whoever started it, who then stops it.
+                # Ctrl-C in the terminal goes only to the parent process, which then stops the server.
                 start_new_session=True,
             )
         try:
@@ -54,16 +52,16 @@ class ServerProcess:
 
     @property
     def pid(self) -> int:
-        """The process's number."""
+        """The id of the process."""
         return self._process.pid
 
     def stop(self) -> int:
         """Asks the server to finish, waits until it has, and returns its exit status."""
         self._process.terminate()
-        return self._process.wait(_PATIENCE)
+        return self._process.wait(_START_STOP_SECONDS)
 
     def wait(self) -> None:
-        """Waits until the server has ended by itself."""
+        """Waits until the server ends by itself."""
         self._process.wait()
 
     def kill(self) -> None:
@@ -72,7 +70,7 @@ class ServerProcess:
         self._process.wait()
 
     def _wait(self) -> str:
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + _START_STOP_SECONDS
         while time.monotonic() < deadline and self._process.poll() is None:
             url = self._announced()
             if url is not None and _ready(url):
@@ -82,7 +80,7 @@ class ServerProcess:
         raise ServerFailed(said[-1] if said else "the server did not start")
 
     def _announced(self) -> str | None:
-        """The URL in the log line that says where the server listens."""
+        """The URL that the server has logged on starting to listen, if it has."""
         for line in self.log.read_text(errors="replace").splitlines():
             try:
                 event = json.loads(line)
@@ -93,20 +91,8 @@ class ServerProcess:
         return None
 
 
-@contextmanager
-def running_server(
-    folder: Path, token: str, port: int = 0, database: str | None = None, **variables: str
-) -> Iterator[ServerProcess]:
-    """A server that is stopped at the end."""
-    server = ServerProcess(folder, token, port, database, **variables)
-    try:
-        yield server
-    finally:
-        server.stop()
-
-
 def database_url(folder: Path) -> str:
-    """The database of a server in `folder`."""
+    """The URL of the SQLite database of a server in `folder`."""
     return f"sqlite:///{folder / 'dither.sqlite'}"
 
 

@@ -17,7 +17,6 @@ an old one: it was signed with the first key, and its payload has no gateway.
 import hmac
 import os
 import struct
-from base64 import urlsafe_b64encode
 from binascii import a2b_base64, b2a_base64
 from typing import NamedTuple
 
@@ -34,6 +33,9 @@ MAX_TICKET = 12_000
 _PAYLOAD = struct.Struct(">20sIIH")
 _FIRST_PAYLOAD = struct.Struct(">20sII")
 """The payload of tickets without a key's number."""
+_NONCE_BYTES = 16
+_NONCES = 256
+"""Nonces that are drawn at once: each drawing is a system call, during which Python turns to another thread."""
 _SEPARATOR = b"."
 _SIGNATURE_LENGTH = 43
 _TO_STANDARD, _FROM_STANDARD = bytes.maketrans(b"-_", b"+/"), bytes.maketrans(b"+/", b"-_")
@@ -63,6 +65,7 @@ class TicketOffice:
         self._receipts = _keyed(keys.receipt)
         self._clock = clock
         self._ring = KeyRing([], 0)
+        self._nonces: list[bytes] = []
         self._signatures: dict[bytes, tuple[int, hmac.HMAC]] = {}
         """The number and HMAC of each key, by its number as tickets spell it."""
 
@@ -77,10 +80,19 @@ class TicketOffice:
     def issue(self, collection: int, query: bytes, gateway: int = 0) -> tuple[str, int]:
         """A new ticket for the packed `query` in the collection with this number, and its expiry (seconds)."""
         now = int(self._clock())
-        payload = _PAYLOAD.pack(now.to_bytes(4, "big") + os.urandom(16), collection, now + TICKET_LIFE, gateway) + query
+        payload = _PAYLOAD.pack(now.to_bytes(4, "big") + self._nonce(), collection, now + TICKET_LIFE, gateway) + query
         name = b"%d" % self._ring.signing(now)
-        text = name + _SEPARATOR + urlsafe_b64encode(payload).rstrip(b"=")
+        text = name + _SEPARATOR + b2a_base64(payload, newline=False).translate(_FROM_STANDARD).rstrip(b"=")
         return (text + _SEPARATOR + _signature(self._signatures[name][1], text)).decode(), now + TICKET_LIFE
+
+    def _nonce(self) -> bytes:
+        try:
+            return self._nonces.pop()
+        except IndexError:
+            many = os.urandom(_NONCES * _NONCE_BYTES)
+            first, *rest = (many[at : at + _NONCE_BYTES] for at in range(0, len(many), _NONCE_BYTES))
+            self._nonces.extend(rest)
+            return first
 
     def open(self, text: str) -> Ticket:
         """The contents of a ticket, expired or not. Raises `TicketInvalid` unless every character is as issued.

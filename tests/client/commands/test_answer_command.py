@@ -2,19 +2,21 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dither_client import Ledger, parse_query
 from dither_client.commands import run
 from testing.patience import PATIENCE
-from testing.servers.fake_server import GAUSSIAN, LAPLACE, Failure, FakeServer, problem
+from testing.servers.fake_server import GAUSSIAN, GROUPED, LAPLACE, Failure, FakeServer, problem
 
 VALUE = "-31415.9265"
 DIGITS = "31415"
@@ -69,7 +71,9 @@ def test_rho_stands_beside_epsilon(server: FakeServer, answer: Answer) -> None:
     assert json.loads(answer("again", VALUE, "--json")[1])["rho"] == 0.25
 
 
-@pytest.mark.parametrize("value", ["42", "-3.5", "+.5", "-.5e-3", "1E5", "0", "-0", "3.", "1e-400"])
+@pytest.mark.parametrize(
+    "value", ["42", "-3.5", "+.5", "-.5e-3", "1E5", "0", "-0", "3.", "1e-400", "1.250,00", "12,5", "31415€", "1.250"]
+)
 def test_values(server: FakeServer, answer: Answer, value: str) -> None:
     status, out, _ = answer("laplace", value, "--json")
     assert status == 0
@@ -92,15 +96,69 @@ def test_a_negative_value_before_the_options(answer: Answer) -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        *("nan", "NaN", "-nan", "inf", "-inf", "Infinity", "1e999", "-1e999", "", " ", "x31415", "3,1415", "0x31415"),
-        *("1_31415", "--31415", "3 1415", "31415 e", "٣", "31415€", "1" * 400),
+        *("nan", "NaN", "-nan", "inf", "-inf", "Infinity", "1e999", "-1e999", "", " ", "x31415", "3,14,15", "0x31415"),
+        *("1_31415", "--31415", "3 1415", "31415 e", "٣", "31415 euros", "1" * 400),
     ],
 )
 def test_what_is_no_value(server: FakeServer, answer: Answer, ledger: Path, value: str) -> None:
     check_refusal(answer("laplace", value), 2, "the value must be a finite number")
     check_refusal(answer("laplace", "-", stdin=value.encode()), 2, "the value must be a finite number")
-    assert server.requests == []
-    assert not ledger.exists()
+    assert {request.method for request in server.requests} == {"GET"}
+    with Ledger(ledger) as account:
+        assert account.entries() == []
+
+
+@pytest.mark.parametrize(
+    ("said", "value", "says"),
+    [
+        ({"minimum": 0, "maximum": 10_000}, "-31415", "the value must be from 0 to 10,000 here: please check it"),
+        ({"minimum": 0}, "-0.31415", "the value must be at least 0 here"),
+        ({"maximum": 100}, "31415", "the value must be at most 100 here"),
+        ({"decimals": 2}, "0.31415", "the value must have at most 2 decimals"),
+        ({"decimals": 0}, "31415.5", "the value must be a whole number"),
+        ({}, "314,159", "can be read in two ways: write it without a mark between thousands"),
+    ],
+)
+def test_what_the_collection_does_not_take(
+    server: FakeServer, answer: Answer, ledger: Path, said: dict[str, Any], value: str, says: str
+) -> None:
+    server.refusals["/v1/collections/laplace"] = (200, {**server.terms("laplace"), **said})
+    check_refusal(answer("laplace", value), 2, says)
+    check_refusal(answer("laplace", "-", stdin=value.encode()), 2, says)
+    assert {request.path for request in server.requests} == {"/v1/collections/laplace"}
+    with Ledger(ledger) as account:
+        assert account.entries() == []
+
+
+def test_the_words_of_the_collection_are_shown(server: FakeServer, answer: Answer) -> None:
+    words = {
+        "question": "How much did you spend last week?", "unit": "€", "period_of_value": "per week", "minimum": 0,
+        "maximum": 10_000, "organisation": "An office", "contact": "a@b.example",
+        "privacy_url": "https://b.example/privacy", "thank_you": "Thank you for taking part.",
+    }  # fmt: skip
+    server.refusals["/v1/collections/laplace"] = (200, {**server.terms("laplace"), **words})
+    _, out, err = answer("laplace")
+    assert err.splitlines()[:7] == [
+        "The laplace one: your value stays on this machine; one noisy answer is sent.",
+        "How much did you spend last week?",
+        "Who asks: An office",
+        "Contact: a@b.example",
+        "What is done with answers: https://b.example/privacy",
+        "Your value is in € per week",
+        "Your value is from 0 to 10,000",
+    ]
+    assert out == ""
+    assert answer("laplace", "540")[1].splitlines()[-1] == "Thank you for taking part."
+
+
+def test_a_category(server: FakeServer, answer: Answer) -> None:
+    server.questions["cycling"] = GROUPED
+    check_refusal(answer("cycling", "monthly"), 2, "one of the collection's categories: never, weekly, 3")
+    server.questions["walking"] = GROUPED
+    for collection, text in (("cycling", "weekly"), ("walking", "3")):
+        status, out, _ = answer(collection, "-", "--json", stdin=f"{text}\n".encode())
+        assert status == 0
+        assert json.loads(out)["query"] == GROUPED
 
 
 @pytest.mark.parametrize("stdin", [b"31415.9", b"  -31415.9\n", b"3.14159e4\r\n"])
@@ -230,8 +288,11 @@ def test_a_lost_connection_is_mended(server: FakeServer, answer: Answer) -> None
     assert len(set(server.sent_to("/v1/collections/laplace/responses"))) == 1
 
 
-def type_at_the_prompt(server: FakeServer, ledger: Path, text: str) -> tuple[int, str, str]:
-    """Runs `dither answer laplace` on a terminal of its own: its status, the screen, and its standard output."""
+def type_at_the_prompt(server: FakeServer, ledger: Path, *texts: str) -> tuple[int, str, str]:
+    """Runs `dither answer laplace` on a terminal of its own, on which each text is typed when it is asked for.
+
+    Returns its status, the screen, and its standard output.
+    """
     main, other = os.openpty()
     code = (
         "import fcntl, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
@@ -243,9 +304,10 @@ def type_at_the_prompt(server: FakeServer, ledger: Path, text: str) -> tuple[int
     )
     os.close(other)
     screen = b""
-    while b"(it is not shown): " not in screen:
-        screen += os.read(main, 1000)
-    os.write(main, text.encode() + b"\n")
+    for asked, text in enumerate(texts, 1):
+        while len(re.findall(rb"\(it is not shown\): |\(d\)\? ", screen)) < asked:
+            screen += os.read(main, 1000)
+        os.write(main, text.encode() + b"\n")
     out, _ = process.communicate(timeout=PATIENCE)
     with suppress(OSError):
         while True:
@@ -272,13 +334,34 @@ def test_the_prompt_shows_rho(server: FakeServer, ledger: Path) -> None:
     assert "It costs ε = 0.75 (stated ρ = 0.25); you have spent 0" in screen
 
 
-@pytest.mark.parametrize("text", ["", "-", "nan", "x31415"])
-def test_what_is_no_value_at_the_prompt(server: FakeServer, ledger: Path, text: str) -> None:
-    status, screen, out = type_at_the_prompt(server, ledger, text)
-    assert (status, out) == (2, "")
-    assert "dither: the value must be a finite number" in screen
-    assert DIGITS not in screen
-    assert [request.path for request in server.requests] == ["/v1/collections/laplace"]
+def test_what_is_no_value_at_the_prompt_is_asked_for_again(server: FakeServer, ledger: Path) -> None:
+    """No request is made for what is refused, so nobody learns that anything was."""
+    server.refusals["/v1/collections/laplace"] = (200, {**server.terms("laplace"), "minimum": 0, "maximum": 10_000})
+    status, screen, out = type_at_the_prompt(server, ledger, "", "abc", "-31415", "1000031415", "5,400.50 €")
+    assert status == 0
+    assert screen.count("The value must be a finite number, such as 42 or -3.5. Nothing was sent.") == 2
+    assert screen.count("The value must be from 0 to 10,000 here: please check it. Nothing was sent.") == 2
+    assert DIGITS not in screen + out
+    assert "5,400" not in screen + out
+    assert [request.path for request in server.requests] == [
+        "/v1/collections/laplace",
+        "/v1/collections/laplace/tickets",
+        "/v1/collections/laplace/responses",
+    ]
+
+
+@pytest.mark.parametrize(("meant", "accepted"), [("t", True), ("d", False)])
+def test_whoever_types_a_number_with_two_readings_is_asked(
+    server: FakeServer, ledger: Path, meant: str, accepted: bool
+) -> None:
+    """Below 100 only the one with decimals is refused, so the bounds tell which was taken."""
+    server.refusals["/v1/collections/laplace"] = (200, {**server.terms("laplace"), "minimum": 100})
+    rest = [] if accepted else ["540"]
+    status, screen, _ = type_at_the_prompt(server, ledger, "1.250", "what", meant, *rest)
+    assert status == 0
+    assert screen.count("separate thousands (t) or begin the decimals (d)?") == 2
+    assert ("must be at least 100 here" in screen) is not accepted
+    assert "1.250" not in screen
 
 
 def test_the_price_that_was_shown_is_the_most_that_is_paid(server: FakeServer, ledger: Path) -> None:

@@ -17,7 +17,7 @@ from dither_client.commands import run
 from dither_client.commands._shared import fail, print_json, status_of
 from dither_client.errors import InvalidTable, OverCap, Problem, Unreachable
 from dither_client.extras import MissingExtra
-from dither_client.tables.counts import read_counts
+from dither_client.tables.counts import read_table
 from testing.patience import PATIENCE
 from testing.servers.fake_server import GAUSSIAN, POSTERIOR, FakeServer, problem
 
@@ -258,7 +258,7 @@ def test_export(dither: Dither, tmp_path: Path, ending: str) -> None:
     options = [part for name, file in files.items() for part in (f"--{name}", file)]
     saved = dither("export", "laplace", *options, "--json").json
     assert {name: one["rows"] for name, one in saved.items()} == {"counts": 8, "answers": 25, "particles": 4}
-    assert [sum(counts) for counts in read_counts(files["counts"]).values()] == [15, 6]
+    assert [sum(counts) for counts in read_table(files["counts"]).queries.values()] == [15, 6]
     if ending == "csv":
         assert files["answers"].read_text().splitlines()[:2] == [
             *("query_id,purpose,answer,received_at", "q,training,0,2026-01-01T00:00:00Z")

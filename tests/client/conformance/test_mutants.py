@@ -94,6 +94,31 @@ MUTANTS = {
         ("samples", "draws"),
     ),
     "counts zero twice": Mutant(CLIENT, (("if not (negative and m == 0):", "if True:"),), ("samples", "draws")),
+    "answers its own category instead of its group": Mutant(
+        CLIENT,
+        (
+            (
+                'y = uniform(len(query["groups"]))\n            own = k in query["groups"][y]',
+                "y = uniform(last + 1)\n            own = y == k",
+            ),
+        ),
+        ("samples", "draws", "flows", "categories"),
+    ),
+    "numbers the groups in another order": Mutant(
+        CLIENT,
+        (('own = k in query["groups"][y]', 'own = k in sorted(query["groups"], key=len)[y]'),),
+        ("samples", "draws", "categories"),
+    ),
+    "takes a question about fewer categories": Mutant(
+        CLIENT,
+        (('require(not terms.get("categories") or edges + 1 == len(terms["categories"]))', "pass"),),
+        ("prices", "other-categories"),
+    ),
+    "takes a number for a category": Mutant(
+        PROGRAM,
+        (("    if categories or isinstance(value, str):", "    if isinstance(value, str):"),),
+        ("flows", "unknown-categories"),
+    ),
     "takes a question that is not private": Mutant(
         CLIENT, ((", len({_coverage(sets, weights, k) for k in range(cells)}) == 1", ""),), ("refusals",)
     ),
@@ -172,7 +197,7 @@ MUTANTS = {
         PROGRAM,
         (
             ('headers = {"content-type"', 'headers = {"x-value": str(VALUE_), "content-type"'),
-            ("value = float(sys.stdin.readline())", 'value = float(sys.stdin.readline()); globals()["VALUE_"] = value'),
+            ("text = sys.stdin.readline().strip()", 'text = globals()["VALUE_"] = sys.stdin.readline().strip()'),
         ),
         ("honest",),
     ),
@@ -190,6 +215,10 @@ MUTANTS = {
             ),
         ),
         ("redirects",),
+    ),
+    "has no bounds": Mutant(PROGRAM, (("high is not None and value > high", "False"),), ("prices", "out-of-bounds")),
+    "asks before it looks at the value": Mutant(
+        PROGRAM, (("        number(terms, value)\n", ""),), ("bad-values", "out-of-bounds")
     ),
     "reads a megabyte and more": Mutant(
         PROGRAM,

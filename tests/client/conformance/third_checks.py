@@ -4,6 +4,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from types import ModuleType
@@ -101,6 +102,8 @@ def check_prices(client: Any, program: Any, folder: Path) -> None:
         except client.Refused as refused:
             error = str(refused)
         assert error == (None if case["reason"] is None else "BadResponse")
+    for case in vectors("prices.json", "values"):
+        assert _result(client, partial(program.number, client.read(case["terms"])), case["value"]) == case["number"]
 
 
 def check_charges(client: Any, program: Any, folder: Path) -> None:

@@ -40,13 +40,13 @@ MODULES = {
 
 ROUND_TRIP = """
 from dither_client.mechanisms.silence import Silence
-from dither_client.tables.counts import counts_rows, read_counts, write_table
+from dither_client.tables.counts import counts_rows, read_table, write_table
 
 counts = {Silence(0.25, "0.5"): [3, 4, 5], Silence(-1, 1, "log"): [0, 1, 2]}
 for name in ("counts.csv", "counts.parquet"):
     rows = counts_rows(counts)
     write_table(name, rows, tuple(rows[0]))
-    assert read_counts(name) == counts
+    assert read_table(name).queries == counts
 """
 
 

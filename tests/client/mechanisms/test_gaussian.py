@@ -287,7 +287,7 @@ def wrongly_accepted(randbelow: Callable[[int], int]) -> int:
 
 
 def worst(sampler: Sampler) -> float:
-    """Of an end level and an inner one, with ten thousand draws each."""
+    """The smallest p-value at an end level and at an inner one, with ten thousand draws each."""
     return min(row_p_value(QUERY, cell, sampler, 10_000) for cell in (0, 2))
 
 

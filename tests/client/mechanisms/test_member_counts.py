@@ -36,7 +36,7 @@ def channel(count: int, size: int, epsilon: float) -> list[float]:
 
 
 def law(values: tuple[float, ...], question: MemberCounts, everyone: bool = False) -> dict[tuple[int, ...], float]:
-    """Of the counts, over every dealing; `everyone` is the broken variant, which counts all members at every cut."""
+    """The distribution of the counts over all dealings; the broken variant `everyone` counts all at every cut."""
     found: defaultdict[tuple[int, ...], float] = defaultdict(float)
     dealings = list(permutations(values))
     first = question.groups[0]

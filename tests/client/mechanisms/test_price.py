@@ -26,6 +26,7 @@ from dither_client import (
 )
 from dither_client.commands import run
 from dither_client.ledger.protocol import LedgerProtocol
+from dither_client.mechanisms.bounds import Bounds
 from dither_client.mechanisms.price import Price
 from dither_client.protocol.respondent import Response, advance
 from testing.servers.fake_server import LAPLACE, FakeServer
@@ -192,7 +193,7 @@ def test_other_questions_than_the_terms_say(said: dict[str, Any], asked: dict[st
 def test_a_ledger_keeps_every_price_as_it_was(tmp_path: Path) -> None:
     prices = [
         Price("gaussian", "log", Fraction("0.333333"), (Fraction(1, 2), Fraction(2))),
-        Price("laplace", "identity", Fraction("0.000001"), rho=Fraction("0.3"), levels=7),
+        Price("laplace", "identity", Fraction("0.000001"), levels=7, bounds=Bounds(-0.1, 1e300)),
     ]
     makers: list[Callable[[], LedgerProtocol]] = [MemoryLedger, lambda: Ledger(tmp_path / "ledger.sqlite")]
     for make in makers:

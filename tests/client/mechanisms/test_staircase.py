@@ -26,7 +26,7 @@ from scipy.stats import chi2
 from dither_client import InvalidQuery, InvalidTable, Laplace, Query, RandomizedResponse, Staircase, parse_query
 from dither_client.mechanisms.sampling import RandBelow, bernoulli_exp
 from dither_client.mechanisms.staircase import MAX_SETS, MAX_WEIGHT
-from dither_client.tables.counts import COUNT_COLUMNS, counts_rows, read_counts, write_table
+from dither_client.tables.counts import COUNT_COLUMNS, counts_rows, read_table, write_table
 
 FALSE_ALARM = 1e-6
 DRAWS = 4_000
@@ -259,9 +259,9 @@ def test_count_tables(tmp_path: Path, ending: str) -> None:
     others: dict[Query, list[int]] = {Laplace(0, 1, 1, 1): [3, 4], RandomizedResponse([0, 1], "0.5"): [1, 2, 3]}
     counts = {**others, sides_and_inside("0.1", "log"): [5, 0, 7, 1], Staircase([0], [[0], [1]], [1, 1], 2): [0, 9]}
     write_table(path, counts_rows(counts))
-    assert read_counts(path) == counts
+    assert read_table(path).queries == counts
     write_table(path, counts_rows(others))
-    assert read_counts(path) == others
+    assert read_table(path).queries == others
     names = parquet.read_schema(path).names if ending == "parquet" else path.read_text().splitlines()[0].split(",")
     assert tuple(names) == COUNT_COLUMNS
 
@@ -291,14 +291,14 @@ def test_wrong_tables(tmp_path: Path, line: str, says: str) -> None:
     path = tmp_path / "counts.csv"
     path.write_text(",".join(COUNT_COLUMNS) + ",sets,weights\n" + line + "\n")
     with pytest.raises(InvalidTable, match=says):
-        read_counts(path)
+        read_table(path)
 
 
 def test_a_table_without_the_columns_lacks_the_sets(tmp_path: Path) -> None:
     path = tmp_path / "counts.csv"
     path.write_text(",".join(COUNT_COLUMNS) + "\nstaircase,,,,0,1,identity,0,5\n")
     with pytest.raises(InvalidTable, match="2 to 64 sets"):
-        read_counts(path)
+        read_table(path)
 
 
 def test_epsilon_is_the_decimal_that_is_written() -> None:

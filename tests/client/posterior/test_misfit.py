@@ -8,10 +8,10 @@ import pytest
 from dither_client import Analyst
 from dither_client.commands import run
 from dither_client.errors import BadResponse
-from dither_client.posterior.misfit import misfit_sentence
 from dither_client.posterior.posterior import parse_particles, parse_posterior
+from dither_client.posterior.sentences import misfit_sentence
 from dither_client.posterior.wire import Misfit, from_json
-from dither_client.tables.counts import read_counts
+from dither_client.tables.counts import read_table
 from testing.servers.fake_server import ANALYST, POSTERIOR, FakeServer
 
 
@@ -70,7 +70,7 @@ def test_check_counts_are_exported_apart(
     files = {name: tmp_path / f"{name}.csv" for name in ("counts", "check")}
     options = [str(part) for name, file in files.items() for part in (f"--{name}", file)]
     assert run(["export", "laplace", *options, "--url", server.url, "--token", "s3cret", "--json"]) == 0
-    totals = {name: [sum(counts) for counts in read_counts(file).values()] for name, file in files.items()}
+    totals = {name: [sum(counts) for counts in read_table(file).queries.values()] for name, file in files.items()}
     assert totals == {"counts": [15, 6], "check": [3]}
     with Analyst(server.url, "s3cret") as analyst:
         assert [query.answers for query in analyst.queries("laplace", "check")] == [3]

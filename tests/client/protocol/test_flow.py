@@ -110,7 +110,7 @@ def test_an_answer() -> None:
     assert (entry.state, entry.receipt) == ("sent", "r")
 
 
-@pytest.mark.parametrize("bad", [float("nan"), float("inf"), "0.5", None, True])
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), b"0.5", None, True])
 def test_the_value_is_checked_before_anything_else(bad: Any) -> None:
     class Untouchable:
         def __getattr__(self, name: str) -> Any:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dither_client import BadResponse, InvalidQuery, Laplace
+from dither_client.mechanisms.bounds import Bounds
 from dither_client.protocol.messages import parse_problem, parse_receipt, parse_terms, parse_ticket, printable
 from dither_client.strict_json import decode_json
 
@@ -109,6 +110,18 @@ def test_terms() -> None:
     assert parse_terms({**TERMS, "answers": None}).answers is None  # of a private collection, to a stranger
 
 
+def test_terms_have_what_a_respondent_reads() -> None:
+    words = {"question": "How much?", "unit": "€", "period_of_value": "per week", "organisation": "An office"}
+    rest = {"contact": "a@b.example", "privacy_url": "https://a.example/x", "thank_you": "Thanks.", "decimals": 2}
+    terms = parse_terms({**TERMS, **words, **rest, "minimum": Decimal("-0.5"), "maximum": 10})
+    assert {name: getattr(terms, name) for name in {**words, **rest}} == {**words, **rest}
+    assert (terms.minimum, terms.maximum) == (-0.5, 10.0)
+    assert terms.price.bounds == Bounds(-0.5, 10.0)
+    plain = parse_terms(TERMS)
+    assert {getattr(plain, name) for name in {**words, **rest, "minimum": None, "maximum": None}} == {None}
+    assert parse_terms({**TERMS, "question": "\x1b[31m\n" + "x" * 1000}).question == " [31m " + "x" * 494
+
+
 def test_terms_cannot_steer_a_terminal() -> None:
     terms = parse_terms({**TERMS, "name": "\x1b[31mred\x07\n" + "x" * 1000})
     assert terms.name.isprintable()
@@ -124,6 +137,11 @@ def test_terms_cannot_steer_a_terminal() -> None:
         *({"id": id_} for id_ in (None, 3, "", "a b\n")),
         *({"rho": rho} for rho in (0, "x", Decimal("0.0000001"), True)),
         {"max_answers": "many"},
+        *({"minimum": bound} for bound in ("0", True, Decimal("1e999"))),
+        {"minimum": 5, "maximum": 5},
+        *({"decimals": decimals} for decimals in (-1, 7, Decimal("1.5"), True)),
+        *({"privacy_url": url} for url in ("http://a.example", "javascript:alert(1)", "https://a b", "https://", 3)),
+        *({name: 3} for name in ("question", "unit", "period_of_value", "organisation", "contact", "thank_you")),
         {"advice": 3},
     ],
 )

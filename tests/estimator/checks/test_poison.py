@@ -13,7 +13,7 @@ from scipy.stats import norm
 
 from dither_client import Laplace, Query, RandomizedResponse
 from dither_estimator.checks.contamination import Survey, poison_bound
-from dither_estimator.families import find_family
+from dither_estimator.families import Family, FloatArray, find_family
 from dither_estimator.learning.learner import Learner
 from dither_estimator.likelihood.counts import Counts
 
@@ -27,12 +27,18 @@ def thresholds(epsilon: float, *cuts: float, location: float = 0.0, scale: float
     return {Laplace(low, high, 1, epsilon): np.array([500, 500]) for low, high in places}
 
 
+def survey(family: Family, counts: Counts, member: FloatArray) -> Survey:
+    """The maximum-likelihood estimate `member` (d,) of answers that follow its law."""
+    centre = family.unconstrain(member[None])[0]
+    return Survey._of(family, counts, centre, np.eye(len(centre)))
+
+
 def test_the_figures_of_the_thresholds_at_eight_tenths() -> None:
     """Two thresholds, at μ ± 0.8 σ, asked equally often: what limits.md says."""
-    added = Survey.of_member(NORMAL, thresholds(1, -0.8, 0.8), STANDARD).shifts(0.05)[0]
+    added = survey(NORMAL, thresholds(1, -0.8, 0.8), STANDARD).shifts(0.05)[0]
     assert added[:, 0] == pytest.approx([-0.19, 0.19], abs=0.005)
     assert added[1, 1] == pytest.approx(0.38, abs=0.006)
-    added = Survey.of_member(NORMAL, thresholds(0.1, -0.8, 0.8), STANDARD).shifts(0.01)[0]
+    added = survey(NORMAL, thresholds(0.1, -0.8, 0.8), STANDARD).shifts(0.01)[0]
     assert added[1, 0] == pytest.approx(0.34, abs=0.005)
 
 
@@ -47,7 +53,7 @@ def test_one_probability_moves_by_the_closed_form(epsilon: float, share: float) 
     if not np.all((p + expected > 0) & (p + expected < 1)):
         expected = np.where((p + expected > 0) & (p + expected < 1), expected, np.inf)
     table: Counts = {Laplace(0.0, 1.0, 1, epsilon): np.array([500, 500])}
-    shifts = Survey.of_member(find_family("bernoulli"), table, np.array([p])).shifts(share)[:, :, 0]
+    shifts = survey(find_family("bernoulli"), table, np.array([p])).shifts(share)[:, :, 0]
     assert np.abs(shifts) == pytest.approx(np.abs(expected), rel=2e-3)
     assert np.nanmax(np.where(np.isfinite(shifts), shifts, 0)) <= share / (1 - share) * honest / (2 * honest - 1) + 1e-9
 
@@ -69,7 +75,7 @@ def test_no_choice_of_answers_does_more(epsilon: float) -> None:
             for query, s in zip(table, attack, strict=True)
         }
         found.append(best_fit({query: poisoned[query] * row.sum() for query, row in table.items()}))
-    shifts = Survey.of_member(NORMAL, table, STANDARD).shifts(share)[0]
+    shifts = survey(NORMAL, table, STANDARD).shifts(share)[0]
     assert shifts[1] == pytest.approx(np.max(found, axis=0) - STANDARD, rel=3e-3)
     assert shifts[0] == pytest.approx(np.min(found, axis=0) - STANDARD, rel=3e-3)
 
@@ -98,7 +104,7 @@ def test_nothing_is_bounded_before_the_first_answer() -> None:
 
 def test_more_poison_than_the_noise_leaves_room_for_has_no_bound() -> None:
     """ε = 0.01: 1% of the answers look like everybody above the threshold."""
-    shifts = Survey.of_member(NORMAL, thresholds(0.01, -0.8, 0.8), STANDARD).shifts(0.05)
+    shifts = survey(NORMAL, thresholds(0.01, -0.8, 0.8), STANDARD).shifts(0.05)
     assert np.isinf(shifts[:, :, 0]).all()
 
 

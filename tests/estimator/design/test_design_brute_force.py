@@ -16,9 +16,9 @@ from scipy import stats
 from scipy_families import ORACLES
 
 from dither_client import Laplace, RandomizedResponse, parse_query
-from dither_client.mechanisms.registry import QUERY_TYPES
 from dither_estimator.design.design import Design, optimal_design
 from dither_estimator.design.goal import parse_goal
+from dither_estimator.design.registry import MECHANISMS
 from dither_estimator.families import Family, FloatArray, find_family
 from dither_estimator.mechanisms.information import channel_information
 
@@ -136,10 +136,10 @@ def check(name: str, mechanism: str, epsilon: Fraction, theta: Sequence[float] =
 
 
 def test_every_mechanism_has_a_grid() -> None:
-    assert set(QUERY_TYPES) <= set(GRIDS), "say which queries of the new mechanism brute force is to try"
+    assert set(MECHANISMS) <= set(GRIDS), "say which queries of the new mechanism brute force is to try"
 
 
-@pytest.mark.parametrize("mechanism", sorted(QUERY_TYPES))
+@pytest.mark.parametrize("mechanism", sorted(MECHANISMS))
 @pytest.mark.parametrize("name", sorted(ORACLES))
 def test_brute_force_agrees(name: str, mechanism: str) -> None:
     check(name, mechanism, Fraction(1))
@@ -147,13 +147,13 @@ def test_brute_force_agrees(name: str, mechanism: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", ["0.1", "0.5", "3", "5"])
-@pytest.mark.parametrize("mechanism", sorted(QUERY_TYPES))
+@pytest.mark.parametrize("mechanism", sorted(MECHANISMS))
 @pytest.mark.parametrize("name", sorted(ORACLES))
 def test_brute_force_agrees_at_other_epsilons(name: str, mechanism: str, epsilon: str) -> None:
     check(name, mechanism, Fraction(epsilon))
 
 
-@pytest.mark.parametrize("mechanism", sorted(QUERY_TYPES))
+@pytest.mark.parametrize("mechanism", sorted(MECHANISMS))
 @pytest.mark.parametrize(
     ("name", "theta", "goal"),
     [

@@ -122,7 +122,7 @@ def test_gaussian_by_epsilon_and_by_rho(capsys: CaptureFixture) -> None:
         (["--epsilon", "1", "--theta", "mu=1,sigma=-2"], "sigma must be a number above 0"),
         ([], "give either --epsilon or --rho"),
         (["--epsilon", "1", "--rho", "1"], "give either --epsilon or --rho"),
-        (["--rho", "1"], "--rho goes with --mechanism gaussian alone"),
+        (["--rho", "1"], "--rho is for --mechanism gaussian only"),
         (["--rho", "0", "--mechanism", "gaussian"], "rho must be above 0"),
         (["--epsilon", "1", "--mechanism", "gaussian", "--levels", "129"], "1 to 128 levels"),
         (["--rho", "51", "--mechanism", "gaussian"], "rho must be above 0 and at most 50"),

@@ -38,7 +38,7 @@ def _criterion(family: str, theta: tuple[float, ...], queries: tuple[Query, ...]
     matrix = sum(
         weight * information(member.family, theta, query) for query, weight in zip(queries, weights, strict=True)
     )
-    return float(np.diag(np.linalg.inv(matrix)) @ member.weights(parse_goal("all", member.family)))
+    return float(np.diag(np.linalg.inv(matrix)) @ np.diag(member.aim(parse_goal("all", member.family))))
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_cuts_have_to_move(monkeypatch: pytest.MonkeyPatch) -> None:
     kind, theta = find_family("student_t"), (0.0, 1.0, 1.0)
     standard = optimal_design(kind, kind.standard, "randomized_response", Fraction(1), parse_goal("all", kind))
     moved = _criterion("student_t", theta, *carried(standard, theta))
-    monkeypatch.setattr(design_nearby, "_STEPS", ())
+    monkeypatch.setattr(design_nearby, "_MOVE_STEPS", ())
     assert _criterion("student_t", theta, *carried(standard, theta)) > 1.15 * moved
 
 

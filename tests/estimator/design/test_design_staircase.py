@@ -110,7 +110,7 @@ def test_an_extreme_point_needs_no_more_sets_than_cells() -> None:
     """From all 14 sets of four cells; its weights are whole numbers up to a factor, small ones."""
     family = find_family("gumbel")
     member = Member(family, tuple(family.standard.tolist()))
-    criterion = Criterion.of(np.ones(2), member.information[np.newaxis])
+    criterion = Criterion.of(np.eye(2), member.information[np.newaxis])
     every = np.array([[bits >> cell & 1 for cell in range(4)] for bits in range(1, 15)]) > 0
     scheme = Scheme(member, float(np.exp(-1)), criterion, np.array([-0.5, 0.3, 1.2]), every, np.ones(14))
     extreme = scheme.with_weights(np.ones(14)).vertex()
@@ -161,7 +161,7 @@ def test_the_search_lists_all_of_them() -> None:
 
 
 def normal_information(cuts: FloatArray, sets: FloatArray, weights: FloatArray, epsilon: float) -> FloatArray:
-    """Of one answer about (μ, σ) of N(0, 1), from SciPy's normal law."""
+    """The information of one answer about (μ, σ) of N(0, 1), from SciPy's normal distribution."""
     edges = np.concatenate([[-40.0], cuts, [40.0]])
     density = stats.norm.pdf(edges)
     cells = np.diff(stats.norm.cdf(edges))

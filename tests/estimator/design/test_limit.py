@@ -101,7 +101,7 @@ def test_every_column_of_a_family_with_few_values(name: str, theta: list[float],
     member = Member(family, tuple(theta))
     edges = member.points(np.linspace(-3.8, 3.8, 101))
     goal = parse_goal("all", family)
-    expected = by_every_column(family, theta, edges, float(epsilon), member.weights(goal))
+    expected = by_every_column(family, theta, edges, float(epsilon), np.diag(member.aim(goal)))
     found = privacy_limit(member, Fraction(epsilon), goal)
     assert found.criterion == pytest.approx(expected, rel=1e-3)
     assert found.gap < 1e-3 * found.criterion

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.calibration import FALSE_ALARMS, MODELS, pvalues, ranks
 from dither_client import Query, parse_query
-from dither_client.mechanisms.registry import QUERY_TYPES
+from dither_estimator.design.registry import MECHANISMS
 from dither_estimator.families import FloatArray, families
 from dither_estimator.learning.learner import Learner
 from dither_estimator.priors.prior import ParameterPrior, Prior
@@ -34,7 +34,7 @@ def test_every_family_has_a_prior() -> None:
 
 @pytest.mark.parametrize(
     ("mechanism", "family", "epsilon"),
-    [(mechanism, *case) for mechanism in QUERY_TYPES for case in CASES.get(mechanism, [("normal", 1)])],
+    [(mechanism, *case) for mechanism in MECHANISMS for case in CASES.get(mechanism, [("normal", 1)])],
 )
 def test_ranks_are_uniform(mechanism: str, family: str, epsilon: int) -> None:
     spec = specification(family, epsilon=epsilon, mechanism=mechanism)

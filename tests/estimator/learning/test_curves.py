@@ -5,21 +5,22 @@ import pytest
 from scipy import stats
 
 from dither_estimator.families import find_family
-from dither_estimator.learning.curves import parameter_density, population_curve, population_quantiles
+from dither_estimator.learning.curves import parameter_density, population_curve
+from dither_estimator.learning.population import FamilyPopulation
 
 NORMAL = find_family("normal")
 ONE = np.array([1.0])
 
 
 def test_the_density_of_one_member_is_the_familys() -> None:
-    curve = population_curve(NORMAL, "identity", np.array([[50.0, 3.0]]), ONE)
+    curve = population_curve(FamilyPopulation(NORMAL, "identity", np.array([[50.0, 3.0]])))
     assert curve is not None
     assert curve.quantiles["q50"] == pytest.approx(stats.norm(50, 3).pdf(curve.x), rel=2e-3)
     assert (curve.quantiles["q05"] == curve.quantiles["q95"]).all()
 
 
 def test_a_logarithms_population_is_shown_in_its_own_units() -> None:
-    curve = population_curve(NORMAL, "log", np.array([[6.2, 0.7]]), ONE)
+    curve = population_curve(FamilyPopulation(NORMAL, "log", np.array([[6.2, 0.7]])))
     assert curve is not None
     expected = stats.lognorm(0.7, scale=np.exp(6.2)).pdf(curve.x)
     assert curve.quantiles["q50"] == pytest.approx(expected, rel=0.05)
@@ -28,7 +29,7 @@ def test_a_logarithms_population_is_shown_in_its_own_units() -> None:
 
 
 def test_whole_numbers_have_probabilities() -> None:
-    curve = population_curve(find_family("poisson"), "identity", np.array([[4.0]]), ONE)
+    curve = population_curve(FamilyPopulation(find_family("poisson"), "identity", np.array([[4.0]])))
     assert curve is not None
     assert curve.quantiles["q25"] == pytest.approx(stats.poisson(4).pmf(curve.x), rel=1e-9)
     assert curve.x.tolist() == list(range(int(curve.x[0]), int(curve.x[-1]) + 1))
@@ -36,7 +37,7 @@ def test_whole_numbers_have_probabilities() -> None:
 
 def test_bands_are_the_quantiles_over_the_members() -> None:
     theta = np.column_stack([np.linspace(-1, 1, 101), np.ones(101)])
-    curve = population_curve(NORMAL, "identity", theta, np.full(101, 1 / 101))
+    curve = population_curve(FamilyPopulation(NORMAL, "identity", theta))
     assert curve is not None
     width = curve.x[1] - curve.x[0]
     exact = np.diff(stats.norm.cdf(np.append(curve.x - width / 2, curve.x[-1] + width / 2) - theta[:, :1])) / width
@@ -67,13 +68,5 @@ def test_weights_count() -> None:
 
 
 def test_what_floating_point_cannot_hold_has_no_curve() -> None:
-    assert population_curve(NORMAL, "log", np.array([[800.0, 1.0]]), ONE) is None
-    assert population_curve(NORMAL, "identity", np.array([[1e17, 1.0]]), ONE) is None
-
-
-def test_a_populations_quantiles_have_bands_of_their_own() -> None:
-    theta = np.column_stack([np.linspace(-1, 1, 101), np.full(101, 0.5)])
-    weights, probabilities = np.full(101, 1 / 101), np.array([0.1, 0.5])
-    found = population_quantiles(NORMAL, "log", theta, weights, probabilities)
-    for row, z in zip(found, stats.norm.ppf(probabilities), strict=True):
-        assert row == pytest.approx(np.exp(np.array([-0.9, 0, 0.9]) + 0.5 * z), rel=0.02)
+    assert population_curve(FamilyPopulation(NORMAL, "log", np.array([[800.0, 1.0]]))) is None
+    assert population_curve(FamilyPopulation(NORMAL, "identity", np.array([[1e17, 1.0]]))) is None

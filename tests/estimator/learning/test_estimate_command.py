@@ -126,7 +126,7 @@ def _imported(folder: Path, table: str, specs: list[dict[str, object]]) -> set[s
 
 
 def test_nothing_heavy_is_imported_for_a_table(tmp_path: Path) -> None:
-    """Of any family under its default prior; pyarrow, but not pandas, for Parquet."""
+    """It holds for any family under its default prior; Parquet needs pyarrow, but not pandas."""
     specs: list[dict[str, object]] = [{"family": name} for name in (*families, "student_t:4")]
     assert _imported(tmp_path, "counts.csv", specs) == set()
     assert _imported(tmp_path, "counts.parquet", [{"family": "normal"}]) == {"pyarrow"}

@@ -68,7 +68,7 @@ def _ever_heard(seed: int, at: float, honest_base: bool = True) -> bool:
             query = learner.ask()
             new.setdefault(query, np.zeros(query.n_answers, dtype=np.int64))[answer(rng, query, value)] += 1
         learner.learn_counts(new)
-        posterior, (second, _) = learner._current(), update(rng, second, new)
+        posterior, second = learner._current(), update(rng, second, new)
         if second.log_evidence - (posterior.log_evidence - base) > -np.log(at):
             return True
     return False

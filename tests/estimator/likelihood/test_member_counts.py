@@ -53,7 +53,7 @@ def test_another_noise_than_the_stated_one_is_seen() -> None:
 
 
 def test_one_member_is_randomised_response() -> None:
-    """Of one member, the count is the answer to a question with one level."""
+    """With one member, the count is the answer to a question with one level."""
     family = families["normal"]
     theta = np.array([[0.3, 1.2], [-2.0, 0.1]])
     query = Laplace(-0.5, 0.5, 1, 1)
@@ -100,7 +100,7 @@ def test_the_posterior_of_counts_and_answers_is_that_of_quadrature() -> None:
         MemberCount(1.0, 200, Fraction(1), 61): 1,
         MemberCount(0.5, 1000, Fraction(1, 2), 500): 2,
     }
-    system, _ = update(rng, init(rng, prior, 4000), answers, members)
+    system = update(rng, init(rng, prior, 4000), answers, members)
     mu, log_sigma = np.meshgrid(np.linspace(0, 1.2, 301), np.linspace(-1.5, 1.5, 301))
     coordinates = np.column_stack([mu.ravel(), log_sigma.ravel()])
     theta = families["normal"].constrain(coordinates)
@@ -110,8 +110,8 @@ def test_the_posterior_of_counts_and_answers_is_that_of_quadrature() -> None:
     spread = (system.weights @ (system.theta[:, 0] - mean) ** 2) ** 0.5
     assert spread == pytest.approx(sd, rel=0.1)
     # In two pieces, the other way round: the same posterior and the same evidence.
-    first, _ = update(rng, init(rng, prior, 4000), {}, members)
-    second, _ = update(rng, first, answers)
+    first = update(rng, init(rng, prior, 4000), {}, members)
+    second = update(rng, first, answers)
     assert second.weights @ second.theta[:, 0] == pytest.approx(mean, abs=0.1 * sd)
     assert second.log_evidence == pytest.approx(system.log_evidence, abs=0.3)
 

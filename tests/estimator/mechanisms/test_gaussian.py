@@ -12,8 +12,9 @@ from scipy_laws import scipy_law
 
 from dither_client import Gaussian, IntervalQuery, Query, gaussian_epsilon, gaussian_rho
 from dither_estimator.design.design import Design, optimal_design
-from dither_estimator.design.gaussian import GAUSSIAN_LEVELS, GaussianCandidates
+from dither_estimator.design.gaussian import GAUSSIAN_LEVELS, GaussianDesign
 from dither_estimator.design.goal import parse_goal
+from dither_estimator.design.laplace import IntervalCandidates
 from dither_estimator.design.member import Member
 from dither_estimator.families import families, find_family
 from dither_estimator.learning.learner import Learner
@@ -82,7 +83,7 @@ def test_the_posterior_agrees_with_quadrature(answers: int) -> None:
     prior = parse_prior(NORMAL, {"mu": {"dist": "norm", "scale": 50}, "sigma": {"dist": "lognorm", "s": 1, "scale": 3}})
     truth, table = random_answers(rng, answers)
     exact = quadrature((scipy_law(prior.parts[0].law), scipy_law(prior.parts[1].law)), table, truth)
-    state, _ = update(rng, init(rng, prior, 4_000), check_counts(table))
+    state = update(rng, init(rng, prior, 4_000), check_counts(table))
     mean = state.weights @ state.theta
     sd = np.sqrt(state.weights @ (state.theta - mean) ** 2)
     assert np.abs(mean - exact.mean) / exact.sd == pytest.approx(0, abs=0.1)
@@ -123,7 +124,7 @@ def test_no_interval_of_more_levels_would_do_better_at_one_epsilon() -> None:
     for epsilon in ("1", "20"):
         found = design(epsilon)
         inverse = np.linalg.inv(found.information)
-        candidates = GaussianCandidates(member, Fraction(epsilon), (5, 8, 16, 64))
+        candidates = IntervalCandidates(GaussianDesign(), member, Fraction(epsilon), None, (5, 8, 16, 64))
         assert max(gain for gain, _ in candidates.best(inverse @ inverse, 64)) <= found.criterion * (1 + 1e-4)
 
 
@@ -210,9 +211,9 @@ def test_the_terms_of_an_epsilon_and_of_a_rho() -> None:
     [
         ({}, "epsilon is required"),
         ({"rho": 1, "epsilon": 2}, "give either epsilon or rho"),
-        ({"rho": 1, "epsilon_choices": [1, 2]}, "epsilon_choices with epsilon alone"),
-        ({"rho": 1, "mechanism": "laplace"}, "rho goes with the mechanism gaussian alone"),
-        ({"rho": 1, "mechanism": None}, "rho goes with the mechanism gaussian alone"),
+        ({"rho": 1, "epsilon_choices": [1, 2]}, "epsilon_choices only with epsilon"),
+        ({"rho": 1, "mechanism": "laplace"}, "rho is for the mechanism gaussian only"),
+        ({"rho": 1, "mechanism": None}, "rho is for the mechanism gaussian only"),
         ({"rho": 0}, "rho must be above 0"),
         ({"rho": "x"}, "rho must be a decimal"),
         ({"rho": "0.0000001"}, "rho must have at most six decimals"),

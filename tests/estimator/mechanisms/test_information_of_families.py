@@ -14,7 +14,7 @@ from questions import QUESTIONS
 from scipy_families import ORACLES
 
 from dither_client import Query
-from dither_client.mechanisms.registry import QUERY_TYPES
+from dither_estimator.design.registry import MECHANISMS
 from dither_estimator.families import FloatArray, find_family
 from dither_estimator.mechanisms.information import information
 
@@ -54,7 +54,7 @@ def questions(name: str, theta: tuple[float, ...], mechanism: str) -> list[Query
     return [QUESTIONS[mechanism](points.tolist(), epsilon) for epsilon in (Fraction(1, 2), Fraction(3), Fraction(20))]
 
 
-@pytest.mark.parametrize("mechanism", sorted(QUERY_TYPES))
+@pytest.mark.parametrize("mechanism", sorted(MECHANISMS))
 @pytest.mark.parametrize("name", sorted(ORACLES))
 def test_it_is_the_variance_of_the_score(name: str, mechanism: str) -> None:
     for theta in (tuple(find_family(name).standard.tolist()), *ORACLES[name].thetas):
@@ -66,7 +66,7 @@ def test_it_is_the_variance_of_the_score(name: str, mechanism: str) -> None:
             )
 
 
-@pytest.mark.parametrize("mechanism", sorted(QUERY_TYPES))
+@pytest.mark.parametrize("mechanism", sorted(MECHANISMS))
 def test_that_of_an_epsilon_slightly_larger_is_seen(mechanism: str) -> None:
     """What these differences can tell apart: ε = 0.5 and 0.50001, since the information grows as ε²."""
     query, other = (QUESTIONS[mechanism]([-1.0, 1.0], Fraction(e, 100_000)) for e in (50_000, 50_001))

@@ -20,7 +20,7 @@ from dither_estimator.particles.system import init, update
 from dither_estimator.priors.prior import Prior, parse_prior
 
 CUTS = (5.25, 5.75, 6.0, 6.5, 7.0, 7.5)
-"""Of a population whose logarithms are N(6, 0.7²)."""
+"""Cuts, on the logarithmic scale, for a population whose logarithms are N(6, 0.7²)."""
 TERMS = {
     "log": {"mu": {"dist": "norm", "loc": 6, "scale": 1.5}, "sigma": {"dist": "lognorm", "s": 1, "scale": 0.7}},
     "identity": {"mu": {"dist": "norm", "loc": 400, "scale": 700}, "sigma": {"dist": "lognorm", "s": 2, "scale": 300}},
@@ -65,12 +65,12 @@ def test_evidence_agrees_with_quadrature(own: Transform, asked: Transform, answe
     table = _table(asked, answers)
     exact = _exact(own, asked, table)
     rng = np.random.default_rng(8)
-    found = estimate_evidence(rng, update(rng, init(rng, _prior(own, asked), 2_000), check_counts(table))[0])
+    found = estimate_evidence(rng, update(rng, init(rng, _prior(own, asked), 2_000), check_counts(table)))
     assert 0 < found.error < 0.05
     assert abs(found.log - exact) < 5 * found.error
     if own != asked:
         unmapped = Prior(families["normal"], _prior(own, asked).parts)
-        wrong = estimate_evidence(rng, update(rng, init(rng, unmapped, 2_000), check_counts(table))[0])
+        wrong = estimate_evidence(rng, update(rng, init(rng, unmapped, 2_000), check_counts(table)))
         assert abs(wrong.log - exact) > 5 * wrong.error or answers == 40
 
 
@@ -83,7 +83,7 @@ def test_the_monte_carlo_error_is_honest() -> None:
     runs = []
     for seed in range(120):
         rng = np.random.default_rng([seed, 77])
-        runs.append(estimate_evidence(rng, update(rng, init(rng, _prior("identity", "log"), 200), table)[0]))
+        runs.append(estimate_evidence(rng, update(rng, init(rng, _prior("identity", "log"), 200), table)))
     ratio = np.std([run.log for run in runs], ddof=1) / np.mean([run.error for run in runs])
     assert ratio == pytest.approx(1, abs=0.3)
 

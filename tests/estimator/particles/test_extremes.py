@@ -28,6 +28,7 @@ MECHANISMS = ("laplace", "randomized_response")
 def check_sound(posterior: Posterior) -> None:
     """Every number is finite, and quantiles are in order."""
     assert np.isfinite(posterior.covariance).all()
+    assert posterior.log_evidence is not None
     assert math.isfinite(posterior.log_evidence)
     assert 1 <= posterior.ess <= posterior.particles * (1 + 1e-9)
     for summary in posterior.parameters.values():
@@ -113,7 +114,7 @@ def test_intervals_cover_at_extreme_scales(location: float, scale: float, mechan
         "sigma": {"dist": "lognorm", "s": 0.7, "scale": scale},
     }
     covered = []
-    for seed in range(16):
+    for seed in range(10):
         rng = np.random.default_rng([seed, 8])
         theta = {"mu": location + 3 * scale * rng.normal(), "sigma": scale * math.exp(0.7 * rng.normal())}
         covered += interviewed(seed, theta, 300, family="normal", prior=prior, mechanism=mechanism)[1]

@@ -1,7 +1,5 @@
 """The particle system against quadrature, and the mechanics of its update."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from oracle import random_table
@@ -32,14 +30,14 @@ def prior() -> Prior:
 def test_one_by_one_and_all_at_once_agree(prior: Prior) -> None:
     rng = np.random.default_rng(5)
     table = random_table(rng, ORACLES["normal"], (-20.0, 4.0), 400)
-    at_once, _ = update(rng, init(rng, prior, 4_000), check_counts(table))
+    at_once = update(rng, init(rng, prior, 4_000), check_counts(table))
     one_by_one = init(rng, prior, 4_000)
     for query, counts in table.items():
         for answer, count in enumerate(counts):
             for _ in range(count):
                 row = np.zeros(query.n_answers, dtype=np.int64)
                 row[answer] = 1
-                one_by_one, _ = update(rng, one_by_one, {query: row})
+                one_by_one = update(rng, one_by_one, {query: row})
     assert {q: row.tolist() for q, row in one_by_one.counts.items()} == {q: c for q, c in table.items() if any(c)}
     sd = np.sqrt(np.diag(np.cov(at_once.theta.T)))
     difference = (at_once.weights @ at_once.theta - one_by_one.weights @ one_by_one.theta) / sd
@@ -54,7 +52,7 @@ def test_the_posterior_that_particles_carry_is_the_posterior(prior: Prior) -> No
     assert state.log_posterior is None
     tables = [random_table(rng, ORACLES["normal"], (3.0, 1.0), answers) for answers in (300, 1, 2)]
     for table in tables:
-        state, _ = update(rng, state, check_counts(table))
+        state = update(rng, state, check_counts(table))
     assert state.log_posterior is not None
     assert len(np.unique(state.log_weights)) > 1
     likelihood = CountLikelihood.of(prior.family, state.counts).log_likelihood(state.theta)
@@ -66,14 +64,12 @@ def test_update_changes_no_argument_and_keeps_half_the_sample(prior: Prior) -> N
     rng = np.random.default_rng(1)
     start = init(rng, prior, 500)
     before = start.coordinates.copy(), start.log_weights.copy()
-    state, info = update(rng, start, check_counts({Laplace(-1, 1, 1, 1): [40, 3]}))
+    state = update(rng, start, check_counts({Laplace(-1, 1, 1, 1): [40, 3]}))
     assert (start.coordinates == before[0]).all()
     assert (start.log_weights == before[1]).all()
     assert not start.counts
-    assert info.ess >= 250
-    assert info.exponents[-1] == 1.0
-    assert len(info.acceptance) == state.moves == len(info.exponents) - 1
-    assert all(low < high for low, high in pairwise(info.exponents))
+    assert state.moves > 0
+    assert effective_sample_size(state.log_weights) >= 250
 
 
 def test_weights_that_are_not_finite_raise(prior: Prior) -> None:
@@ -184,7 +180,7 @@ class _Forgetful(Proposal):
 def test_extreme_counts_stay_finite(prior: Prior) -> None:
     rng = np.random.default_rng(2)
     table: dict[Query, list[int]] = {Laplace(-1, 1, 1, "0.01"): [10**9, 10**9 + 10**6], Laplace(2, 3, 4, 50): [7] * 5}
-    state, info = update(rng, init(rng, prior, 300), check_counts(table))
+    state = update(rng, init(rng, prior, 300), check_counts(table))
     assert np.isfinite(state.log_evidence)
     assert np.isfinite(state.theta).all()
-    assert info.ess > 100
+    assert effective_sample_size(state.log_weights) > 100

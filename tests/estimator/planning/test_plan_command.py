@@ -99,7 +99,7 @@ def test_people_get_a_table(capsys: CaptureFixture) -> None:
         (["--epsilon", "1,0", "--sd", "mu=1"], "epsilon must be above 0"),
         (["--epsilon", "", "--sd", "mu=1"], "epsilon"),
         (["--epsilon", "1", "--sd", "mu=1", "--range", "3"], "range must be"),
-        (["--epsilon", "1", "--sd", "mu=1", "--goal", "mu"], "say nothing of sigma"),
+        (["--epsilon", "1", "--sd", "mu=1", "--goal", "mu"], "do not identify sigma"),
         (["--epsilon", "1", "--respondents", "999", "--goal", "best"], "goal best needs --sd"),
         (["--epsilon", "1", "--sd", "mu=1", "--family", "cauchy"], "family must be one of"),
         (["--epsilon", "1", "--sd", "mu=1", "--theta", "mu=1"], "theta of the family normal must be"),

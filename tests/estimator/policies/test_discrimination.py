@@ -79,7 +79,7 @@ def _systems(members: list[Any]) -> list[ParticleSystem]:
 @pytest.mark.parametrize("mechanism", ["laplace", "randomized_response"])
 @pytest.mark.parametrize("epsilon", [1, 5])
 def test_the_choice_is_nearly_the_best_of_a_fine_grid(mechanism: Any, epsilon: int) -> None:
-    """Of all single cuts, and at ε = 5 better than they are, with more cells; the median cut fails it."""
+    """The grid has all single cuts; at ε = 5 the choice has more cells and beats it. The median cut fails."""
     members = _members([100, 100])
     asked = most_discriminating(np.random.default_rng(1), _systems(members), mechanism, None, Fraction(epsilon), "log")
     assert asked is not None

@@ -22,7 +22,7 @@ def best(mechanism: Mechanism) -> Design:
 
 
 def efficiencies(design: Design, question: Query, location: FloatArray, scale: FloatArray) -> FloatArray:
-    """Of the question moved to each location and stretched to each scale, for N(0, 1), shape (n,)."""
+    """Efficiencies of the question moved to each location and stretched to each scale, for N(0, 1): shape (n,)."""
     inverse = np.linalg.inv(design.information)
     edges = location[:, None] + scale[:, None] * np.asarray(question.edges)
     asked = channel_information(NORMAL, [0.0, 1.0], edges, question.channel())

@@ -41,7 +41,7 @@ def test_values_beyond_floating_point_have_no_density_or_next_to_none(law: dict[
 
 
 def test_draws_that_are_rounded_to_an_end_stay_inside() -> None:
-    """Of these laws, one draw in forty or more is nearer to an end than floating point can tell."""
+    """For these distributions, at least one draw in forty is nearer to an end than floating point can tell."""
     rng = np.random.default_rng(3)
     for family, law in (
         ("bernoulli", {"p": {"dist": "beta", "a": 1e-3, "b": 1e-3}}),
@@ -55,5 +55,5 @@ def test_draws_that_are_rounded_to_an_end_stay_inside() -> None:
 
 def test_tails_that_floating_point_cannot_square_are_refused() -> None:
     law = {"mu": {"dist": "norm"}, "sigma": {"dist": "lognorm", "s": 140}}
-    with pytest.raises(InvalidPrior, match="prior of sigma: of a million draws all but one or two must lie within"):
+    with pytest.raises(InvalidPrior, match="prior of sigma: all but one or two of a million draws must lie within"):
         parse_prior(families["normal"], law)

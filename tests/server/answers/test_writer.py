@@ -95,6 +95,38 @@ def test_answers_that_wait_form_one_transaction(database_url: str) -> None:
     asyncio.run(test())
 
 
+def test_answers_of_a_busy_event_loop_form_one_transaction(sqlite_url: str) -> None:
+    async def test() -> None:
+        ingest = CountingIngest()
+        async with running(sqlite_url, ingest) as (writer, _):
+
+            async def store(turn: int) -> None:
+                for _ in range(turn):
+                    await asyncio.sleep(0)
+                await writer.store(arrivals(1))
+
+            await asyncio.gather(*map(store, (0, 0, 1, 2, 3)))
+        assert ingest.sizes == [5]
+
+    asyncio.run(test())
+
+
+def test_answers_without_end_keep_none_from_being_stored(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer_module, "MAX_ROWS", 10**9)
+    monkeypatch.setattr(writer_module, "MAX_WAITING", 10**9)
+
+    async def test() -> None:
+        async with running(sqlite_url) as (writer, _):
+            tasks = [asyncio.create_task(writer.store(arrivals(1)))]
+            while not tasks[0].done() and len(tasks) < 100_000:
+                tasks.append(asyncio.create_task(writer.store(arrivals(1))))
+                await asyncio.sleep(0)
+            assert tasks[0].done()
+            await asyncio.gather(*tasks)
+
+    asyncio.run(test())
+
+
 def test_a_transaction_is_closed_once_it_is_large(sqlite_url: str) -> None:
     async def test() -> None:
         ingest = CountingIngest()

@@ -12,7 +12,7 @@ from dither_client.posterior.wire import PosteriorReply
 from dither_client.protocol.messages import parse_terms
 from dither_client.strict_json import decode_json
 from dither_estimator.learning.learner import Learner
-from dither_server.api.messages import TermsReply
+from dither_server.api.messages.collections import TermsReply
 from testing.servers.defaults import ADMIN
 from testing.servers.site import FakeClock, Site, open_site, problem
 

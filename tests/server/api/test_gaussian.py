@@ -9,8 +9,9 @@ import pytest
 
 from dither_client import Admin, Analyst, Client, Gaussian, Ledger, gaussian_epsilon, gaussian_rho, parse_query
 from dither_client.commands import run
-from dither_client.tables.counts import read_counts
-from dither_server.api.messages import TermsReply, TicketReply
+from dither_client.tables.counts import read_table
+from dither_server.api.messages.answering import TicketReply
+from dither_server.api.messages.collections import TermsReply
 from dither_server.tickets.packing import unpack_query
 from testing.servers.defaults import ADMIN_TOKEN as TOKEN
 from testing.servers.process import ServerProcess, running
@@ -81,7 +82,7 @@ def test_a_simulation_over_http_and_its_counts(
     assert run(["simulate", "--collection", collection, *people, *where, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["answers"] == 300
     assert run(["export", collection, "--counts", str(counts), *where]) == 0
-    table = read_counts(counts)
+    table = read_table(counts).queries
     assert sum(sum(row) for row in table.values()) == 300
     assert {query.rho for query in table} == {Fraction(1, 2)}
     capsys.readouterr()
@@ -94,7 +95,7 @@ def test_a_simulation_over_http_and_its_counts(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--rho", "0.5"], "rho goes with the mechanism gaussian alone"),
+        (["--rho", "0.5"], "rho is for the mechanism gaussian only"),
         (["--rho", "0.5", "--epsilon", "1", "--mechanism", "gaussian"], "give either epsilon or rho"),
         (["--rho", "0", "--mechanism", "gaussian"], "rho must be above 0"),
         (["--epsilon", "0.0005", "--mechanism", "gaussian"], "too small for gaussian noise"),

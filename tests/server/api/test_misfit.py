@@ -218,7 +218,7 @@ def test_a_purpose_that_is_none_is_refused(site: Site) -> None:
         ({"misfit_check": 0.6}, "at most 0.5"),
         ({"misfit_check": "yes"}, "at most 0.5"),
         ({"misfit_check": True, "misfit_looks": [9, 8]}, "increasing"),
-        ({"misfit_looks": [9]}, "misfit_looks is for collections with misfit_check"),
+        ({"misfit_looks": [9]}, "misfit_looks needs misfit_check"),
     ],
 )
 def test_a_check_that_cannot_be_is_refused(site: Site, fields: dict[str, Any], says: str) -> None:
@@ -230,8 +230,8 @@ def test_a_check_that_cannot_be_is_refused(site: Site, fields: dict[str, Any], s
 
 def test_terms_say_that_some_questions_check_the_family(site: Site) -> None:
     notice = site.client.get(f"/v1/collections/{checked(site, misfit_check=0.25)}").json()["notice"]
-    assert notice.startswith("Some of the questions, 0.25 of them, drawn at random, check whether the family holds")
+    assert notice.startswith("A random share of 0.25 of the questions checks whether the family fits")
     both = checked(site, misfit_check=True, epsilon=1, epsilon_choices=[1, 2])
     notice = site.client.get(f"/v1/collections/{both}").json()["notice"]
     assert notice.startswith("You choose ε, one of 1, 2")
-    assert "0.2 of them" in notice
+    assert "share of 0.2 of the questions" in notice

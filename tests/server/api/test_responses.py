@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dither_server.answers import writer
-from dither_server.api.messages import BatchReply
+from dither_server.api.messages.answering import BatchReply
 from dither_server.tickets.office import SKEW, TICKET_LIFE
 from testing.servers.defaults import ADMIN, SPEC
 from testing.servers.site import FakeClock, Site, open_async_client, open_site, problem

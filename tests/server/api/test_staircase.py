@@ -11,7 +11,7 @@ import pytest
 from dither_client import Admin, Analyst, Client, MemoryLedger, Query, RandomizedResponse, Staircase, parse_query
 from dither_client.commands import run
 from dither_client.errors import Problem
-from dither_client.tables.counts import read_counts
+from dither_client.tables.counts import read_table
 from dither_client.transport.json_api import Api
 from dither_estimator.families import FloatArray
 from dither_server.simulate.behaviours import Behaviours, draw_roles, poisoned_answer
@@ -85,7 +85,7 @@ def test_a_simulation_and_its_count_table(
     spec.write_text(json.dumps(SPEC | {"policy": policy, "epsilon": 2, "particles": 2_000}))
     served = ["--url", server.url, "--token", TOKEN]
     assert run(["export", collection, *served, "--counts", str(counts)]) == 0
-    table = read_counts(counts)
+    table = read_table(counts).queries
     assert sum(map(sum, table.values())) == 600
     assert Staircase in {type(query) for query in table}
     capsys.readouterr()

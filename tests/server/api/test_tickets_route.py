@@ -4,7 +4,7 @@ import pytest
 
 from dither_client import parse_query
 from dither_server.answers import tally
-from dither_server.api.messages import TicketReply, TicketsReply
+from dither_server.api.messages.answering import TicketReply, TicketsReply
 from dither_server.owner.publications import read_publication
 from dither_server.replicas import membership
 from dither_server.tickets.packing import unpack_query

@@ -5,6 +5,18 @@ import pytest
 from testing.servers.defaults import ADMIN, SPEC
 from testing.servers.site import FakeClock, Site, open_site, problem
 
+WORDS: dict[str, Any] = {
+    "question": "How much did you earn last week?",
+    "unit": "€",
+    "period_of_value": "per week",
+    "decimals": 2,
+    "organisation": "Amt für Statistik",
+    "contact": "survey@example.org",
+    "privacy_url": "https://example.org/privacy?lang=de#answers",
+    "thank_you": "Thank you 🙂",
+}
+"""What respondents read beside the name."""
+
 
 def post(site: Site, **fields: Any) -> Any:
     return site.client.post("/v1/collections", json=SPEC | fields, headers=ADMIN)
@@ -19,6 +31,7 @@ def test_a_collection_is_created_with_sound_defaults(any_site: Site) -> None:
     assert terms == {
         "id": terms["id"],
         "name": "Wages",
+        **dict.fromkeys(WORDS),
         "family": "normal",
         "transform": "identity",
         "epsilon": 1,
@@ -29,6 +42,9 @@ def test_a_collection_is_created_with_sound_defaults(any_site: Site) -> None:
         "policy": "adaptive",
         "levels": None,
         "member_cuts": None,
+        "categories": None,
+        "minimum": None,
+        "maximum": None,
         "state": "open",
         "answers": 0,
         "created_at": "2027-01-15T08:00:00.000Z",
@@ -71,6 +87,39 @@ def test_every_field_is_taken_and_kept_over_a_restart(database_url: str, clock: 
         assert site.client.get(f"/v1/collections/{terms['id']}").json() == terms
         collection = site.service.collections.get(terms["id"])
         assert str(collection.specification.epsilon) == "1/10"
+
+
+@pytest.mark.parametrize("family", ["normal", "nonparametric"])
+def test_what_respondents_read_is_in_the_terms(database_url: str, clock: FakeClock, family: str) -> None:
+    bounds = {"minimum": -0.5, "maximum": 1e6}
+    with open_site(database_url, clock) as site:
+        reply = post(site, family=family, **WORDS, **bounds)
+        assert reply.status_code == 201, reply.text
+        terms = reply.json()
+        assert {name: terms[name] for name in {**WORDS, **bounds}} == {**WORDS, **bounds}
+        page = site.client.get(f"/collections/{terms['id']}", headers=ADMIN).text
+        assert all(str(text) in page for text in WORDS.values())
+    with open_site(database_url, clock) as site:
+        assert site.client.get(f"/v1/collections/{terms['id']}", headers=ADMIN).json() == terms
+
+
+def test_without_a_family_positive_values_have_a_bound(site: Site) -> None:
+    shapeless = {"family": None, "transform": "log", "range": None}
+    assert post(site, **shapeless).json()["minimum"] == 0
+    assert post(site, **shapeless, minimum=5).json()["minimum"] == 5
+    assert post(site, transform="log", range=[1, 5]).json()["minimum"] is None
+
+
+def test_words_may_be_as_long_as_they_may_be(site: Site) -> None:
+    longest = {
+        **dict.fromkeys(("question", "organisation", "contact", "thank_you"), "ä" * 500),
+        **dict.fromkeys(("unit", "period_of_value"), "€" * 80),
+        "privacy_url": "https://e.example/".ljust(500, "x"),
+    }
+    terms = post(site, **longest).json()
+    assert {name: terms[name] for name in longest} == longest
+    for name, text in longest.items():
+        assert problem(post(site, **{name: f"{text}x"})) == (422, "invalid-body")
 
 
 def test_ids_are_short_random_and_safe_in_addresses(site: Site) -> None:
@@ -126,7 +175,40 @@ def test_the_newest_collection_is_listed_first(site: Site) -> None:
         ({"opens_at": "2027-01-02T00:00:00Z", "closes_at": "2027-01-01T00:00:00Z"}, "later than opens_at"),
         ({"admission": "anyone"}, "admission: "),
         ({"visibility": "secret"}, "visibility: "),
-        ({"colour": "blue"}, "the fields are: name, family, epsilon"),
+        ({"question": "How\nmuch?"}, "question: "),
+        ({"question": "\u202eHow much?"}, "printable text in one line"),
+        ({"question": " "}, "printable text in one line"),
+        ({"question": ""}, "printable text in one line"),
+        ({"question": 5}, "question: "),
+        ({"unit": "\x00"}, "unit: "),
+        ({"thank_you": ["x"]}, "thank_you: "),
+        ({"decimals": 7}, "decimals: "),
+        ({"decimals": -1}, "decimals: "),
+        ({"decimals": 2.0}, "decimals: "),
+        ({"decimals": True}, "decimals: "),
+        *(
+            ({"privacy_url": url}, "begins with https:// and a host")
+            for url in (
+                "http://example.org",
+                "javascript:alert(1)",
+                "https://",
+                "https:///path",
+                "https://a b.example",
+                "https://bücher.example",
+                "https://ada@example.org",
+                "//example.org",
+                "https://[::1",
+                "HTTPS://a.example",
+            )
+        ),
+        ({"minimum": 5, "maximum": 5}, "the minimum must be below the maximum"),
+        ({"minimum": "0"}, "minimum must be a number"),
+        ({"maximum": 1e301}, "maximum must be a number"),
+        (
+            {"family": "categorical", "categories": ["a", "b"], "range": None, "unit": "€"},
+            "unit cannot go with categories",
+        ),
+        ({"colour": "blue"}, "the fields are: name, question, unit"),
     ],
 )
 def test_a_bad_specification_is_refused_in_a_sentence(site: Site, fields: dict[str, Any], says: str) -> None:
@@ -136,7 +218,7 @@ def test_a_bad_specification_is_refused_in_a_sentence(site: Site, fields: dict[s
     assert site.client.get("/v1/collections", headers=ADMIN).json() == {"collections": []}
 
 
-@pytest.mark.parametrize("required", ["name", "family", "epsilon"])
+@pytest.mark.parametrize("required", ["name", "epsilon"])
 def test_a_missing_field_is_named(site: Site, required: str) -> None:
     spec = {name: value for name, value in SPEC.items() if name != required}
     reply = site.client.post("/v1/collections", json=spec, headers=ADMIN)
@@ -174,7 +256,7 @@ def test_an_epsilon_is_the_decimal_it_is_written_as(site: Site) -> None:
 
 def test_nothing_of_a_bad_specification_is_repeated(site: Site) -> None:
     marks = ["zebra17", "zebra18", "zebra19"]
-    for fields in (
+    every: list[dict[str, Any]] = [
         {marks[0]: marks[1]},
         {"family": marks[0]},
         {"transform": marks[0]},
@@ -195,7 +277,11 @@ def test_nothing_of_a_bad_specification_is_repeated(site: Site) -> None:
         {"admission": marks[0]},
         {"visibility": [marks[0]]},
         {"name": [marks[0]]},
-    ):
+        *({name: [marks[0]]} for name in (*WORDS, "minimum", "maximum")),
+        {"privacy_url": f"http://{marks[0]}"},
+        {"unit": f"{marks[0]}\n"},
+    ]
+    for fields in every:
         reply = post(site, **fields)
         assert problem(reply) == (422, "invalid-body"), fields
         assert "zebra" not in reply.text, fields

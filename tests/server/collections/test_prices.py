@@ -61,7 +61,7 @@ def test_nobody_refuses_an_honest_server(
 @pytest.mark.parametrize("mechanism", ["laplace", "randomized_response"])
 @pytest.mark.parametrize("policy", ["adaptive", "thompson"])
 def test_nobody_refuses_questions_about_few_whole_numbers(server: ServerProcess, mechanism: str, policy: str) -> None:
-    """Of five cuts some fall together, and the question has fewer."""
+    """Some of five cuts coincide, so the question has fewer."""
     spec = {"name": "Visits", "family": "poisson", "epsilon": 1, "levels": 5, "particles": 200, "misfit_check": 0.3}
     with Admin(server.url, TOKEN) as admin:
         collection = str(admin.create_collection({**spec, "mechanism": mechanism, "policy": policy})["id"])

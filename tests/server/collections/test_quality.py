@@ -211,7 +211,8 @@ def test_each_gateways_share_is_told(any_site: Site) -> None:
         {"id": shares["south"], "name": "south", "tickets": 30, "answers": 20, "share": 0.2},
     ]
     assert found["warnings"] == [
-        f"One gateway, north ({shares['north']}), brought 80% of the answers: it alone could have made the result."
+        f"One gateway, north ({shares['north']}), brought 80% of the answers: "
+        "it could have determined the result alone."
     ]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from dither_client import Laplace, RandomizedResponse, parse_query
 from dither_client.commands import run
-from dither_client.tables.counts import counts_rows, read_counts, write_table
+from dither_client.tables.counts import counts_rows, read_table, write_table
 from testing.patience import PATIENCE, until
 from testing.servers.defaults import ADMIN, ADMIN_TOKEN
 from testing.servers.served import serving
@@ -47,11 +47,11 @@ def test_the_table_of_a_collection_gives_its_posterior(
     tables = [tmp_path / f"counts.{ending}" for ending in ("csv", "parquet")]
     for table in tables:
         assert run(["export", collection, "--counts", str(table), "--url", url, "--token", ADMIN_TOKEN]) == 0
-        assert {type(query) for query in read_counts(table)} == {kind}
+        assert {type(query) for query in read_table(table).queries} == {kind}
         found = estimated(table)
         assert (found["answers"], found["queries"]) == (ROUNDS * PEOPLE, server["queries"])
         assert _same(found, server)
-    csv, parquet = (read_counts(table) for table in tables)
+    csv, parquet = (read_table(table).queries for table in tables)
     assert csv == parquet
     write_table(tables[0], counts_rows({query: row[::-1] for query, row in csv.items()}))
     assert not _same(estimated(tables[0]), server)

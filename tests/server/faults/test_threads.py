@@ -26,7 +26,7 @@ main()
 @pytest.mark.parametrize(
     ("module", "part"),
     [
-        ("owner.thread", "Owner"),
+        ("owner.thread", "Learners"),
         ("answers.writer", "Writer"),
         ("service.poller", "Poller"),
         ("replicas.membership", "Membership"),

@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 from fastapi import Request, Response
+from starlette.middleware.errors import ServerErrorMiddleware
 from starlette.types import Receive, Scope, Send
 
 from dither_server.errors import NotFound
@@ -34,6 +35,22 @@ def test_a_refusal_is_a_problem_and_other_methods_are_refused_as_before(site: Si
     refused = site.client.get(f"/v1/collections/{site.create()}/responses")
     assert problem(refused) == (405, "method-not-allowed")
     assert refused.headers["Allow"] == "POST"
+
+
+def test_the_busiest_calls_do_not_pass_through_the_framework(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    collection = site.create()
+    seen: list[Scope] = []
+    above = ServerErrorMiddleware.__call__
+
+    async def note(self: ServerErrorMiddleware, scope: Scope, receive: Receive, send: Send) -> None:
+        seen.append(scope)
+        await above(self, scope, receive, send)
+
+    monkeypatch.setattr(ServerErrorMiddleware, "__call__", note)
+    assert site.respond(collection, site.ticket(collection), 1).status_code == 201
+    assert not seen
+    assert site.client.get(f"/v1/collections/{collection}").status_code == 200
+    assert seen
 
 
 async def _answered_early(scope: dict[str, Any]) -> bool:

@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from pydantic import BaseModel, ConfigDict
 
 from dither_client import Admin
-from dither_server.api.messages import ResponseBody
+from dither_server.api.messages.answering import ResponseBody
 from dither_server.errors import MalformedJson
 from dither_server.http.bodies import Body, parse_json, validate_body
 from testing.long.fuzz import check_alive, check_schema, check_stored, prepare, rows, send_mutated

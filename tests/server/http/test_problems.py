@@ -105,7 +105,7 @@ class Outer(BaseModel):
         ({"inner": "zebra"}, "inner: Input should be a valid list."),
         ({"inner": [{"count": 1}, {"count": "zebra"}]}, "inner.1.count: Input should be a valid integer,"),
         ({"inner": [{}]}, "inner.0.count: Field required."),
-        ({"inner": [], "zebra": 1}, "There is a field that is not known; the fields are: inner, free."),
+        ({"inner": [], "zebra": 1}, "There is an unknown field; the fields are: inner, free."),
         ({"inner": [], "free": {"zebra": "zebra"}}, "free: Input should be a valid integer,"),
     ],
 )

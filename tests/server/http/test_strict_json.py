@@ -7,7 +7,7 @@ import pytest
 from make_vectors import FOLDER
 from profile_vectors import text_of
 
-from dither_server.api.messages import ResponseBody
+from dither_server.api.messages.answering import ResponseBody
 from dither_server.errors import InvalidBody, MalformedJson
 from dither_server.http.bodies import parse_json, validate_body
 from testing.servers.site import Site

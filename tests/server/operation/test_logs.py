@@ -42,7 +42,7 @@ FIELDS = {
     "where",
 }
 AUDITED = {"by", "what", "role", "token", "state"}
-"""Of lines that say what an admin did; `token` is a token's id."""
+"""The fields of lines that say what an admin did; `token` is a token's id."""
 
 
 def whole_flow(server: ServerProcess) -> list[str]:

@@ -6,7 +6,7 @@ import httpx2
 import pytest
 
 from dither_server.answers.writer import Writer
-from dither_server.owner.thread import Owner
+from dither_server.owner.thread import Learners
 from testing.patience import PATIENCE, until
 from testing.servers.cluster import Cluster
 from testing.servers.defaults import ADMIN
@@ -61,15 +61,15 @@ def test_a_file_that_was_removed_under_the_server_is_away(tmp_path: Path) -> Non
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-@pytest.mark.parametrize(("part", "method"), [(Owner, "_attend"), (Writer, "_perform")])
+@pytest.mark.parametrize(("part", "method"), [(Learners, "_attend"), (Writer, "_perform")])
 def test_a_server_whose_thread_has_died_is_not_ready(
     site: Site, monkeypatch: pytest.MonkeyPatch, part: type, method: str
 ) -> None:
     collection = site.create()
     site.ticket(collection)
     monkeypatch.setattr(part, method, lambda *_: 1 / 0)
-    thread = site.service.owner._thread if part is Owner else site.service.writer._thread
-    site.service.owner.notify([1])
+    thread = site.service.learners._thread if part is Learners else site.service.writer._thread
+    site.service.learners.notify([1])
     site.service.writer.submit(lambda connection: None)
     thread.join(PATIENCE)
     assert not thread.is_alive()

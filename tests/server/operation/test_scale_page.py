@@ -4,7 +4,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from dither_client.tables.counts import read_counts
+from dither_client.tables.counts import read_table
 from testing.reader import blocks
 from testing.servers.site import open_site
 
@@ -26,7 +26,7 @@ def test_the_count_table_of_a_warehouse_is_what_the_server_counts(
                 writer = csv.writer(file)
                 writer.writerow([column.name for column in cursor.description])
                 writer.writerows(cursor)
-        found = {query.id: list(row) for query, row in read_counts(tmp_path / "counts.csv").items()}
+        found = {query.id: list(row) for query, row in read_table(tmp_path / "counts.csv").queries.items()}
         reply = site.client.get(f"/v1/collections/{collection}/queries", headers=site.admin).json()
         assert found == {item["id"]: item["counts"] for item in reply["queries"]}
         assert sum(map(sum, found.values())) == 40

@@ -18,9 +18,10 @@ from dither_server.api.messages.examples import POSTERIOR
 from dither_server.database.engine import make_engine, writing
 from dither_server.database.reads import replace_snapshot
 from dither_server.database.schema import answers, counts, snapshots
-from dither_server.owner import persistence as kept_module
-from dither_server.owner import thread as owner
-from dither_server.owner.collection_learner import Keeper, Published, Question
+from dither_server.owner import persistence, thread
+from dither_server.owner.collection_learner import CollectionLearner, Published, Question
+from dither_server.replicas.leases import Lease
+from dither_server.service import poller
 from testing.patience import PATIENCE, until
 from testing.servers.defaults import ADMIN
 from testing.servers.site import FakeClock, Site, open_site
@@ -75,7 +76,7 @@ def test_questions_are_drawn_with_equal_probability(site: Site) -> None:
     pool = tuple(Question(bytes([i]), str(i)) for i in range(5))
     other = (Question(b"", "other"),)
     published = Published({Fraction(1, 2): other, Fraction(2): pool}, 0, from_json(PosteriorReply, POSTERIOR), None)
-    drawn = Counter(site.service.owner.draw(published, Fraction(2)).json for _ in range(20_000))
+    drawn = Counter(site.service.learners.draw(published, Fraction(2)).json for _ in range(20_000))
     # Six standard deviations of a binomial count: a false alarm in fewer than one of 10^8 runs.
     assert all(abs(drawn[question.json] - 4_000) < 6 * (20_000 * 0.2 * 0.8) ** 0.5 for question in pool)
 
@@ -152,7 +153,7 @@ def test_counts_that_went_back_are_learnt_afresh(
 
 
 def test_snapshots_are_stored_while_running(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_module, "SNAPSHOT_SECONDS", 0.05)
+    monkeypatch.setattr(persistence, "SNAPSHOT_SECONDS", 0.05)
     with open_site(sqlite_url) as site:
         collection = site.create()
         answer_all(site, collection, 20)
@@ -164,7 +165,7 @@ def test_snapshots_are_stored_while_running(sqlite_url: str, monkeypatch: pytest
 def test_a_snapshot_that_could_not_be_stored_is_stored_later(
     sqlite_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(kept_module, "SNAPSHOT_SECONDS", 0.05)
+    monkeypatch.setattr(persistence, "SNAPSHOT_SECONDS", 0.05)
     failures = iter([OperationalError("", None, Exception())] * 2)
 
     def store(*arguments: Any) -> None:
@@ -172,7 +173,7 @@ def test_a_snapshot_that_could_not_be_stored_is_stored_later(
             raise failure
         replace_snapshot(*arguments)
 
-    monkeypatch.setattr(kept_module, "replace_snapshot", store)
+    monkeypatch.setattr(persistence, "replace_snapshot", store)
     with open_site(sqlite_url) as site:
         collection = site.create()
         answer_all(site, collection, 20)
@@ -197,6 +198,33 @@ def test_a_failure_to_learn_leaves_the_old_posterior_and_is_made_good(
     site.learnt(collection, 21)
 
 
+def test_a_lease_that_was_away_for_a_moment_leaves_nothing_unlearnt(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collection = site.create()
+    answer_all(site, collection, 10)
+    site.learnt(collection, 10)
+    attend, publish = thread.Learners._attend, CollectionLearner.publish
+
+    def publish_without(learner: CollectionLearner) -> Published:
+        site.service.learners.hold({}, (), alone=True)  # heartbeats came too late while it learnt
+        return publish(learner)
+
+    def attend_and_return(learners: thread.Learners, lease: Lease) -> float:
+        rest = attend(learners, lease)
+        learners.hold({lease.collection: lease}, (), alone=True)
+        return rest
+
+    with monkeypatch.context() as patch:
+        patch.setattr(poller, "_POLLS_PER_COUNT_ALONE", 1)
+        patch.setattr(thread.Learners, "_attend", attend_and_return)
+        with monkeypatch.context() as once:
+            once.setattr(CollectionLearner, "publish", publish_without)
+            answer_all(site, collection, 10)
+            until(lambda: site.service.learners._known.get(site.service.collections.get(collection).number) != 10)
+        site.learnt(collection, 20)
+
+
 def test_a_database_that_is_away_is_told_of_once(
     site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -209,8 +237,8 @@ def test_a_database_that_is_away_is_told_of_once(
         raise OperationalError("SELECT 1", {}, Exception("it is away"))
 
     with monkeypatch.context() as patch:
-        patch.setattr(owner, "_LONGEST_REST", 0.05)
-        patch.setattr(Keeper, "catch_up", fail)
+        patch.setattr(thread, "_LONGEST_REST", 0.05)
+        patch.setattr(CollectionLearner, "catch_up", fail)
         answer_all(site, collection, 1)
         for _ in range(3):
             assert attempts.acquire(timeout=PATIENCE)
@@ -222,7 +250,7 @@ def test_a_database_that_is_away_is_told_of_once(
 def test_a_learner_that_cannot_be_made_asks_to_try_later(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     collection = site.create()
     with monkeypatch.context() as patch:
-        patch.setattr(Keeper, "__init__", lambda *_: 1 / 0)
+        patch.setattr(CollectionLearner, "__init__", lambda *_: 1 / 0)
         reply = site.client.post(f"/v1/collections/{collection}/tickets")
         assert (reply.status_code, reply.json()["type"]) == (503, "urn:dither:unavailable")
         assert int(reply.headers["retry-after"]) > 0
@@ -260,15 +288,15 @@ def test_the_history_follows_the_posterior(sqlite_url: str, clock: FakeClock) ->
 
 
 @pytest.fixture
-def keeper(site: Site) -> Keeper:
-    """A keeper of an empty collection."""
+def learner(site: Site) -> CollectionLearner:
+    """A learner of an empty collection."""
     collection = site.service.collections.get(site.create())
-    return Keeper(collection, site.service.store, site.service.institutions, site.clock)
+    return CollectionLearner(collection, site.service.store, site.service.institutions, site.clock)
 
 
-def test_the_history_of_a_hundred_thousand_answers_has_a_few_hundred_rows(keeper: Keeper) -> None:
-    published = keeper.publish()
-    kept = [n for n in range(100_001) if keeper.history(replace(published, answers=n)) is not None]
+def test_the_history_of_a_hundred_thousand_answers_has_a_few_hundred_rows(learner: CollectionLearner) -> None:
+    published = learner.publish()
+    kept = [n for n in range(100_001) if learner.history(replace(published, answers=n)) is not None]
     assert 400 < len(kept) <= 600
     assert kept[:50] == list(range(1, 51))
     assert all(later <= 1.02 * earlier + 1 for earlier, later in pairwise(kept[49:]))
@@ -282,7 +310,7 @@ def test_no_log_line_of_learning_says_what_went_wrong_inside(
 
     collection = site.create()
     with caplog.at_level(logging.DEBUG), monkeypatch.context() as patch:
-        patch.setattr(Keeper, "catch_up", fail)
+        patch.setattr(CollectionLearner, "catch_up", fail)
         site.client.post(f"/v1/collections/{collection}/tickets")
     assert "learning failed" in caplog.text
     assert "zebra-17" not in caplog.text + str([vars(record) for record in caplog.records])

@@ -18,9 +18,8 @@ from dither_server.api.messages.examples import POSTERIOR
 from dither_server.database.engine import make_engine
 from dither_server.database.notifications import FileNotifications, PostgresNotifications, notifications_of
 from dither_server.database.watchdog import watch
-from dither_server.owner import pace
-from dither_server.owner import thread as owner
-from dither_server.owner.collection_learner import Keeper, Published
+from dither_server.owner import pace, thread
+from dither_server.owner.collection_learner import CollectionLearner, Published
 from dither_server.owner.pace import Pace
 from dither_server.simulate.behaviours import Behaviours, draw_roles
 from dither_server.simulate.in_process import simulate_in_process
@@ -88,15 +87,15 @@ class TestPace:
         async def wait() -> None:
             waiting = asyncio.create_task(course.keep(1))
             await asyncio.sleep(0)
-            course.found(1, 100)
+            course.found(1, 100, course.noted(1))
             course.published(1, published(10, 12), 10)
-            course.found(1, 100)
+            course.found(1, 100, course.noted(1))
             await waiting
             assert course.behind(1)
 
         course = Pace()
         course.published(1, published(0, 3), 0)
-        course.found(1, 10)
+        course.found(1, 10, course.noted(1))
         asyncio.run(wait())
 
     def test_after_the_longest_wait_nobody_waits_until_there_is_something_new(
@@ -128,6 +127,17 @@ class TestPace:
         course.published(1, published(5, 8), 5, noted)
         assert course.behind(1)
         course.published(1, published(9, 18), 9, course.noted(1))
+        assert not course.behind(1)
+
+    def test_a_count_from_before_the_last_answers_forgets_none_of_them(self) -> None:
+        course = Pace()
+        course.published(1, published(0, 3), 0)
+        noted = course.noted(1)
+        course.note({1: 5})
+        course.found(1, 0, noted)
+        assert course.behind(1)
+        course.found(1, 5, course.noted(1))
+        course.published(1, published(5, 8), 5)
         assert not course.behind(1)
 
 
@@ -165,7 +175,7 @@ def test_a_ticket_waits_for_answers_through_another_process(
         until(lambda: not any(site.service.poller._alone for site in sites))
         collection = sites[0].create(range=None, epsilon=2)
         number = sites[0].service.collections.get(collection).number
-        until(lambda: [number in site.service.owner._leases for site in sites].count(True) == 1)
+        until(lambda: [number in site.service.learners._leases for site in sites].count(True) == 1)
         for site in sites:
             site.published(collection)
         monkeypatch.setattr("dither_server.service.poller.POLL_SECONDS", EVER)
@@ -182,16 +192,16 @@ def test_a_ticket_waits_for_answers_through_another_process(
 def test_a_ticket_does_not_wait_for_a_learner_that_hangs(any_site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     collection = any_site.create(range=None)
     any_site.published(collection)
-    hangs, catch_up = threading.Event(), Keeper.catch_up
+    hangs, catch_up = threading.Event(), CollectionLearner.catch_up
 
-    def hang(keeper: Keeper) -> Any:
+    def hang(learner: CollectionLearner) -> Any:
         hangs.wait(EVER)
-        return catch_up(keeper)
+        return catch_up(learner)
 
-    monkeypatch.setattr(Keeper, "catch_up", hang)
+    monkeypatch.setattr(CollectionLearner, "catch_up", hang)
     try:
         answer(any_site, collection, 20)
-        assert any_site.service.owner._pace.behind(any_site.service.collections.get(collection).number)
+        assert any_site.service.learners._pace.behind(any_site.service.collections.get(collection).number)
         first = asked(any_site, collection)
         assert first in any_site.published(collection).questions
         assert any_site.published(collection).answers == 0
@@ -201,7 +211,7 @@ def test_a_ticket_does_not_wait_for_a_learner_that_hangs(any_site: Site, monkeyp
 
 
 def test_the_owner_does_not_rest_while_questions_are_stale(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(owner, "_LONGEST_REST", EVER)
+    monkeypatch.setattr(thread, "_LONGEST_REST", EVER)
     collection = site.create(range=None, epsilon=2)
     for count in (50, 100, 200, 400):
         answer(site, collection, count)

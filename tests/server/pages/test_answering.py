@@ -1,4 +1,7 @@
 import re
+from typing import Any
+
+import pytest
 
 from testing.servers.site import Site, problem
 
@@ -22,6 +25,38 @@ def test_the_page_to_answer_on_does_not_know_the_question(site: Site) -> None:
     before = site.client.get(f"/collections/{collection}/answer").text
     site.respond(collection, site.ticket(collection), 1)
     assert site.client.get(f"/collections/{collection}/answer").text == before
+
+
+def test_the_page_shows_who_asks_for_what(site: Site) -> None:
+    words = {
+        "question": "How much <i>did</i> you spend?", "unit": "€", "period_of_value": "per week", "decimals": 2,
+        "minimum": 0, "maximum": 10_000, "organisation": "An <b>office</b>", "contact": "a@b.example",
+        "privacy_url": 'https://b.example/"onclick="x', "thank_you": "Thanks <3",
+    }  # fmt: skip
+    page = site.client.get(f"/collections/{site.create(**words)}/answer").text
+    assert '<p id="ask">How much &lt;i&gt;did&lt;/i&gt; you spend?</p>' in page
+    assert '<span id="value-unit">€ per week</span>' in page
+    assert '<small id="value-hint">From 0 to 10,000, with up to 2 decimals.</small>' in page
+    assert 'data-minimum="0.0" data-maximum="10000.0" data-decimals="2"' in page
+    assert "An &lt;b&gt;office&lt;/b&gt;" in page
+    assert '<a href="https://b.example/&#34;onclick=&#34;x" rel="noreferrer">' in page
+    assert '<p id="thanks">Thanks &lt;3</p>' in page
+    plain = site.client.get(f"/collections/{site.create()}/answer").text
+    assert not re.search('id="(ask|value-unit|who)"|data-(minimum|maximum|decimals)', plain)
+    assert "For example 417.5 or 1,250." in plain
+
+
+@pytest.mark.parametrize(
+    ("fields", "hint"),
+    [
+        ({"minimum": 0}, "At least 0."),
+        ({"maximum": 1e6, "decimals": 0}, "At most 1,000,000, a whole number."),
+        ({"decimals": 1}, "With up to one decimal."),
+        ({"decimals": 0}, "A whole number."),
+    ],
+)
+def test_the_page_says_what_may_be_typed(site: Site, fields: dict[str, Any], hint: str) -> None:
+    assert f'id="value-hint">{hint}</small>' in site.client.get(f"/collections/{site.create(**fields)}/answer").text
 
 
 def test_the_module_is_served_and_nothing_beside_it(site: Site) -> None:

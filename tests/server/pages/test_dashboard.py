@@ -74,7 +74,7 @@ def test_before_any_answer_there_is_a_page(site: Site) -> None:
     for fields in ({}, {"range": None}, {"range": None, "transform": "log"}, {"family": "poisson"}):
         collection = site.create(visibility="public", **fields)
         assert fetch(site, collection, "charts.json")["answers"] == 0
-        assert "What was assumed before any answer." in site.client.get(f"/collections/{collection}").text
+        assert "The prior, before any answer." in site.client.get(f"/collections/{collection}").text
 
 
 def test_pace_adds_up_to_the_answers() -> None:
@@ -130,20 +130,25 @@ def test_in_the_end_the_variance_falls_as_one_over_the_answers(site: Site) -> No
 def test_a_collection_that_asks_one_question_has_no_plan(site: Site) -> None:
     collection = site.create(visibility="public", policy="fixed:0:100")
     assert problem(site.client.get(f"/collections/{collection}/precision.json")) == (404, "not-found")
+    assert "<option>" not in site.client.get(f"/collections/{collection}").text  # so the page does not ask for it
+    assert "<option>mu</option>" in site.client.get(f"/collections/{site.create(visibility='public')}").text
 
 
 def test_the_words_say_what_the_numbers_do(site: Site) -> None:
     collection = answered(site, misfit_check=False)
     published = site.published(collection)
-    specification = site.service.collections.get(collection).specification
-    assert published.particles is not None
-    plain = find(specification, published.posterior, published.particles)
+    found = site.service.collections.get(collection)
+    specification, survey = found.specification, found.survey
+    plain = find(specification, survey, published.described)
     assert plain.population[0].startswith("Half of the people have ")
+    asked = {**survey, "unit": "€", "period_of_value": "per week", "decimals": 0}
+    euros = find(specification, asked, published.described)
+    assert re.fullmatch(r"Half of the people have \d+ € per week or less \(90% sure: .*\)\.", euros.population[0])
     assert "was not checked" in plain.fit
-    assert "coarse" in plain.accuracy  # 100 particles
+    assert "low" in plain.accuracy  # 100 particles
     assert not plain.alarm
     misfit = Misfit("normal", 500, (MisfitLook(500, 2000, 0.001, 0.01),), alarm=True, next_look=None)
-    alarmed = find(specification, replace(published.posterior, misfit=misfit, ess=900.0), published.particles)
+    alarmed = find(specification, survey, replace(published.described, misfit=misfit, ess=900.0))
     assert alarmed.alarm
     assert "Do not rely on the numbers" in alarmed.fit
     assert "good" in alarmed.accuracy
@@ -193,7 +198,7 @@ def test_the_terms_are_those_that_respondents_read(site: Site) -> None:
     page = site.client.get(f"/collections/{collection}").text
     assert "it is at most 7.39 times as likely for you as for anyone else" in page
     assert "Answers are counted and then dropped." in page
-    assert "drawn at random, check whether the family holds" in page
+    assert "of the questions checks whether the family fits" in page
 
 
 def test_what_is_saved_is_the_count_table_and_the_history(site: Site) -> None:
@@ -241,7 +246,7 @@ def test_invitations_are_shown_once(site: Site) -> None:
         f"/v1/collections/{collection}/tickets", json={"invitation": codes[0], "retry_key": "0" * 32}
     )
     assert ticket.status_code == 201, ticket.text
-    assert "3 made, 1 redeemed" in site.client.get(f"/collections/{collection}").text
+    assert "3 created, 1 redeemed" in site.client.get(f"/collections/{collection}").text
     assert send_form(site, path, {"count": "0"}).status_code == 422
     refused = send_form(site, f"/collections/{other}/invitations", {"count": "1"})
     assert problem(refused) == (409, "not-by-invitation")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from scipy_laws import scipy_law
 
+from dither_estimator.nonparametric.support import Support
 from dither_estimator.specification.specification import Specification
 from dither_server.collections.specification import CollectionSpec, parse_spec
 from dither_server.pages.advice import Advice, advise
@@ -73,7 +74,7 @@ def test_an_admin_creates_a_collection_and_runs_it(site: Site) -> None:
         assert site.client.get(f"/v1{path}").json()["state"] == state
     final = send_form(site, f"{path}/state", {"state": "open"})
     assert final.status_code == 409
-    assert "that is final" in final.text
+    assert "permanently closed" in final.text
     assert problem(send_form(site, f"{path}/state", {"state": "ajar"})) == (422, "invalid-body")
 
 
@@ -99,9 +100,25 @@ def test_every_field_of_a_specification_can_be_filled_in(site: Site) -> None:
         "drop_answers": "yes",
         "admission": "invite",
         "visibility": "public",
+        "question": "How much did you earn?",
+        "unit": "€",
+        "period_of_value": "per week",
+        "decimals": "2",
+        "organisation": "An <office>",
+        "contact": "a@b.example",
+        "privacy_url": "https://b.example",
+        "thank_you": "Thanks.",
     }
     assert specification_of(many) == {
         "name": "Wages & <more>",
+        "question": "How much did you earn?",
+        "unit": "€",
+        "period_of_value": "per week",
+        "decimals": 2,
+        "organisation": "An <office>",
+        "contact": "a@b.example",
+        "privacy_url": "https://b.example",
+        "thank_you": "Thanks.",
         "families": [
             {"family": "normal", "transform": "log"},
             {"family": "normal", "transform": "identity"},
@@ -129,7 +146,18 @@ def test_every_field_of_a_specification_can_be_filled_in(site: Site) -> None:
     found = made(site, many)
     assert (len(found.rivals), found.discriminate, found.levels, found.particles) == (2, 0.4, 3, 200)
     assert found.goal.weights == (("mu", 1.0), ("sigma", 0.1))
-    filled = specification_of(many) | specification_of(filled_in(FORM | PRIOR | GAUSSIAN)) | specification_of(FORM)
+    shapeless = FORM | {"family": "nonparametric", "minimum": "0", "maximum": "1e6", "atoms": "0, 500"}
+    found = made(site, shapeless)
+    assert found.support == Support(0.0, 1e6, (0.0, 500.0))
+    unordered = {
+        "name": "How often",
+        "family": "categorical",
+        "epsilon": "1",
+        "categories": "never\r\n once, twice \r\n",
+    }
+    assert made(site, unordered).categories == ("never", "once, twice")
+    filled = specification_of(many) | specification_of(filled_in(FORM | PRIOR | GAUSSIAN)) | specification_of(shapeless)
+    filled |= specification_of(unordered)
     assert set(filled) == set(CollectionSpec.model_fields)
     for name, field in CollectionSpec.model_fields.items():
         assert (
@@ -163,11 +191,11 @@ def test_a_prior_and_rho_are_filled_in_as_well(site: Site) -> None:
         ({"mechanism": "shouting"}, "mechanism", "Mechanism must be one of"),
         ({"admission": "all"}, "admission", "Admission: "),
         ({"visibility": "all"}, "visibility", "Visibility: "),
-        ({"rho": "0.5", "epsilon": ""}, "rho", "Rho goes with the mechanism gaussian alone"),
+        ({"rho": "0.5", "epsilon": ""}, "rho", "Rho is for the mechanism gaussian only"),
         ({**GAUSSIAN, "epsilon": "1"}, "epsilon", "Give either epsilon or rho"),
         ({**GAUSSIAN, "rho": "x"}, "rho", "Rho must be"),
         ({**GAUSSIAN, "rho": "51"}, "rho", "Rho must be above 0 and at most 50."),
-        ({"epsilon_choices": "1, 2"}, "epsilon", "Epsilon, which those who do not choose get, must be one of"),
+        ({"epsilon_choices": "1, 2"}, "epsilon", "Epsilon, the default for those who do not choose, must be one of"),
         ({"epsilon_choices": "0.1, few"}, "epsilon_choices", "Each of epsilon_choices must be"),
         ({"goal": "tau"}, "goal", "Goal must be all, one of mu, sigma"),
         ({"goal": "mu=-1,sigma=1"}, "goal", "The goal's weight of mu"),
@@ -178,23 +206,28 @@ def test_a_prior_and_rho_are_filled_in_as_well(site: Site) -> None:
         ({"particles": "1.5"}, "particles", "Particles must be a whole number."),
         ({"misfit_check": "0.9"}, "misfit_check", "Misfit_check must be"),
         ({"misfit_check": "some"}, "misfit_check", "Misfit_check must be a share such as 0.2."),
-        ({"misfit_looks": "500"}, "misfit_looks", "Misfit_looks is for collections with misfit_check."),
+        ({"misfit_looks": "500"}, "misfit_looks", "Misfit_looks needs misfit_check."),
         (
             {"misfit_check": "0.2", "misfit_looks": "5,x"},
             "misfit_looks",
             "Each of misfit_looks must be a whole number.",
         ),
-        ({"rival_normal_log": "yes"}, "families", "Families has normal with transform log twice."),
+        ({"rival_normal_log": "yes"}, "families", "Families lists normal with transform log twice."),
         ({"discriminate": "0.3"}, "discriminate", "Discriminate needs families to compare."),
         ({"prior_mu": "norm"}, "prior", "Give either prior or range, not both."),
         (PRIOR | {"prior_sigma": ""}, "prior", "Prior must name exactly the parameters mu, sigma."),
-        (PRIOR | {"prior_mu": "norm, 3"}, "prior", "Prior of mu must be written as a distribution and its numbers"),
+        (PRIOR | {"prior_mu": "norm, 3"}, "prior", "Prior of mu must be written as a distribution and its parameters"),
         (PRIOR | {"prior_mu": "norm, scale=x"}, "prior", "Prior of mu must be written as"),
         (PRIOR | {"prior_mu": "norm, size=3"}, "prior", "Prior of mu: norm takes loc, scale."),
         (PRIOR | {"prior_sigma": "norm, scale=3"}, "prior", "Prior of sigma: the distribution must not reach below 0."),
         ({"member_cuts": "300, few"}, "member_cuts", "Member_cuts must be numbers, such as 300, 500, 800."),
         ({"member_cuts": "500, 300"}, "member_cuts", "Member_cuts must be a list of"),
-        ({**GAUSSIAN, "member_cuts": "300"}, "member_cuts", "Member_cuts need epsilon"),
+        ({**GAUSSIAN, "member_cuts": "300"}, "member_cuts", "Member_cuts needs epsilon"),
+        ({"decimals": "7"}, "decimals", "Decimals: "),
+        ({"decimals": "two"}, "decimals", "Decimals must be a whole number."),
+        ({"unit": "€" * 81}, "unit", "Unit: "),
+        ({"privacy_url": "http://b.example"}, "privacy_url", "Privacy_url: "),
+        ({"minimum": "9", "maximum": "5"}, "minimum", "The minimum must be below the maximum."),
         ({"max_answers": "-1"}, "max_answers", "Max_answers must be a whole number."),
         ({"max_answers": "0"}, "max_answers", "Max_answers: "),
         ({"opens_at": "soon"}, "opens_at", "Opens_at: "),
@@ -231,14 +264,14 @@ def test_the_advice_is_the_plan_and_the_design(site: Site) -> None:
     assert "<b>" not in wrong
     assert "epsilon" in wrong.lower()
     alone = site.client.get("/new/advice", params=FORM | {"policy": "fixed:1:2"}).text
-    assert "A collection that always asks the same question has no plan." in alone
+    assert "A collection that always asks the same question cannot be planned." in alone
     assert (
         "Respondents must be a whole number." in site.client.get("/new/advice", params=FORM | {"respondents": "x"}).text
     )
 
 
 def sds(advice: Advice) -> list[tuple[str, float]]:
-    """Of each row, what it begins with, and the sd of the first parameter."""
+    """The first item of each row, and the sd of the first parameter."""
     return [(budget, sd) for budget, all_of_them, _ in advice.rows for sd in [next(iter(all_of_them.values()))] if sd]
 
 
@@ -254,7 +287,8 @@ def test_advice_answers_for_every_field() -> None:
     assert "if everybody chose that ε" in chosen.notes[0]
     checked = advise(form | {"misfit_check": "0.2", "respondents": "25000"})
     assert sds(checked) == sds(plain)
-    assert "20% of the people check whether the family fits; the rest, 20,000, teach" in checked.notes[0]
+    assert checked.notes[0].startswith("20% of the answers check whether the family fits")
+    assert checked.notes[0].endswith("learnt from the other 20,000.")
     compared = advise(form | {"rival_logistic_log": "yes", "discriminate": "0.2", "respondents": "25000"})
     assert [sd for _, sd in sds(compared)] == pytest.approx([sd for _, sd in sds(plain)])
     assert "20% of the questions are there to tell the 2 families apart" in compared.notes[0]

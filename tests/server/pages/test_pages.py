@@ -23,7 +23,7 @@ def test_a_page_runs_and_loads_nothing_but_its_own_files(site: Site, path: str) 
 
 
 def test_collections_are_listed(site: Site) -> None:
-    assert "No collection is shown to visitors" in site.client.get("/").text
+    assert "No collection is public" in site.client.get("/").text
     fields = {"transform": "log", "range": [1, 100], "visibility": "public"}
     collection = site.create(name="Wages <b>& more</b>", **fields)
     page = site.client.get("/").text
@@ -38,7 +38,7 @@ def test_a_private_posterior_is_not_on_the_page(site: Site) -> None:
     page = site.client.get(f"/collections/{collection}").text
     assert "<p>The collection is open." in page
     assert "1 answer" not in page
-    assert "The posterior is for analysts" in page
+    assert "Only analysts can read the posterior" in page
     assert "sigma" not in page
 
 
@@ -58,7 +58,7 @@ def test_what_a_public_posterior_rests_on_is_beside_it(site: Site) -> None:
     assert "Whether the family normal fits is first checked at 500 check answers." in page
     assert 'aria-label="Probability of logistic"' in page
     assert "Which family holds: cannot tell yet" in page
-    assert "0 answers, the 0 of the misfit check left out" in page
+    assert "0 answers, without the 0 of the goodness-of-fit check" in page
 
 
 def test_a_page_of_nothing_is_a_problem(site: Site) -> None:

@@ -35,7 +35,7 @@ def sites(database_url: str, clock: FakeClock) -> Iterator[list[Site]]:
 
 def owners(sites: list[Site]) -> list[Site]:
     """Those that hold a lease."""
-    return [site for site in sites if site.service.owner._leases]
+    return [site for site in sites if site.service.learners._leases]
 
 
 def test_every_process_has_a_slot_of_its_own(sites: list[Site]) -> None:
@@ -73,7 +73,7 @@ def test_the_questions_and_the_posterior_are_those_of_the_owner(sites: list[Site
     number = sites[0].service.collections.get(collection).number
     pairs = [(ticket, i % 2) for i, ticket in enumerate(sites[1].tickets(collection, 40))]
     assert {item["status"] for item in sites[2].batch(collection, *pairs).json()["responses"]} == {201}
-    until(lambda: len(owners(sites)) == 1 and owners(sites)[0].service.owner._known.get(number) == 40)
+    until(lambda: len(owners(sites)) == 1 and owners(sites)[0].service.learners._known.get(number) == 40)
     [owner] = owners(sites)
     kept = owner.published(collection)
     assert kept.particles is not None
@@ -132,7 +132,7 @@ def test_collections_are_spread_by_a_computation_that_all_share(sites: list[Site
     made = [sites[0].create() for _ in range(6)]
     numbers = [sites[0].service.collections.get(one).number for one in made]
     belong = {holder: {n for n in numbers if preferred(n, holders) == holder} for holder in holders}
-    until(lambda: all(site.service.owner._leases.keys() == belong[site.service.membership.holder] for site in sites))
+    until(lambda: all(site.service.learners._leases.keys() == belong[site.service.membership.holder] for site in sites))
     for one in made:  # wherever they are owned
         assert sites[1].respond(one, sites[2].ticket(one)).status_code == 201
         for site in sites:
@@ -151,7 +151,7 @@ def test_a_process_that_leaves_hands_over_without_a_gap(
                 leaves.batch(one, *pairs)
         for one in collections:
             assert stays.respond(one, stays.ticket(one)).status_code == 201
-        until(lambda: len(stays.service.owner._leases) == 6)
+        until(lambda: len(stays.service.learners._leases) == 6)
         for one in collections:
             stays.learnt(one, 21)
         stays.check_counts()
@@ -189,12 +189,12 @@ def test_answers_that_no_process_has_announced_are_learnt(database_url: str, clo
         collection = one.create()
         tickets = other.tickets(collection, 30)
         for site in (one, other):
-            site.service.owner.notify = lambda collections: None
+            site.service.learners.notify = lambda collections: None
         one.batch(collection, *((ticket, 0) for ticket in tickets[:15]))
         other.batch(collection, *((ticket, 1) for ticket in tickets[15:]))
         # Those that `look_around` finds are handed to the owner's own `notify`, which is not the one that is gone.
         for site in (one, other):
-            del site.service.owner.notify
+            del site.service.learners.notify
         for site in (one, other):
             site.learnt(collection, 30)
 

@@ -36,7 +36,7 @@ def simulated(choose_by: ChooseBy) -> tuple[Learner, list[Fraction]]:
 
 
 def share_above(cut: float, epsilon: Fraction, choose_by: ChooseBy) -> float:
-    """Of those who choose ε, the share above the cut: by integration over N(0, 1)."""
+    """The share above the cut among those who choose ε, by integration over N(0, 1)."""
 
     def density(x: float) -> float:
         low = 0.5 if choose_by == "chance" else 1 / (1 + np.exp(-x))

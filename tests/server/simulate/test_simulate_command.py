@@ -12,21 +12,23 @@ import pytest
 from dither_client import Admin
 from dither_client.commands import run
 from dither_estimator.learning.learner import Learner
-from dither_server.simulate.server_process import ServerProcess, running_server
+from dither_server.simulate.server_process import ServerProcess
 
 TOKEN = "the-admin-token"
 TRUTH = ["--truth", "mu=50,sigma=3.1622776"]
 PEOPLE = [*TRUTH, "--respondents", "200"]
 KEYS = {
     "respondents", "answers", "dropped_out", "seconds", "estimator_seconds", "truth", "posterior", "covariance",
-    "answers_by_epsilon", "ess", "particles", "moves", "queries", "log_evidence", "poison",
+    "answers_by_epsilon", "ess", "particles", "moves", "queries", "log_evidence", "poison", "quantiles",
+    "mean_value", "distribution",
 }  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    with running_server(tmp_path_factory.mktemp("server"), TOKEN) as process:
-        yield process
+    process = ServerProcess(tmp_path_factory.mktemp("server"), TOKEN)
+    yield process
+    process.stop()
 
 
 @pytest.fixture(autouse=True)
@@ -128,7 +130,7 @@ def test_a_choice_of_epsilon_is_reported(capsys: pytest.CaptureFixture[str], tmp
     assert run(["simulate", *PEOPLE, "--in-process", "--spec", str(spec), "--choose-by", "value"]) == 0
     shown = capsys.readouterr().out
     assert "answers at ε = 0.1: " in shown
-    assert "WARNING: the choice of ε followed the value: this posterior is biased" in shown
+    assert "WARNING: the choice of ε depended on the value: this posterior is biased" in shown
     assert run(["simulate", *PEOPLE, "--in-process"]) == 0
     assert "ε" not in capsys.readouterr().out
 
@@ -231,6 +233,25 @@ def test_a_wrong_spec_file_is_refused(
     (tmp_path / "spec.json").write_text(content)
     assert run(["simulate", *PEOPLE, "--in-process", "--spec", str(tmp_path / "spec.json")]) == 2
     assert says in capsys.readouterr().err
+
+
+def test_values_that_devices_would_refuse_are_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, server: ServerProcess
+) -> None:
+    """In process, and of a collection that is there already; nobody is asked."""
+    bounds = {"name": "Spending", "family": "normal", "epsilon": 1, "minimum": 0, "maximum": 100}
+    (tmp_path / "spec.json").write_text(json.dumps(bounds))
+    (tmp_path / "spending.csv").write_text("spent\n-5\n0\n100\n1000000000\n")
+    data = ["--data", str(tmp_path / "spending.csv"), "--column", "spent"]
+    with Admin(server.url, TOKEN) as admin:
+        collection = str(admin.create_collection(bounds)["id"])
+    there = ["--url", server.url, "--token", TOKEN, "--collection", collection]
+    for where in (["--in-process", "--spec", str(tmp_path / "spec.json")], there):
+        assert run(["simulate", *data, *where]) == 2
+        assert capsys.readouterr().err == (
+            "dither: 2 of the 4 values lie outside the collection's bounds, and devices would refuse them: "
+            "values must be from 0 to 100\n"
+        )
 
 
 def test_a_new_collection_over_http(capsys: pytest.CaptureFixture[str], server: ServerProcess) -> None:

@@ -24,7 +24,7 @@ from dither_server.simulate.connections import Connections
 from dither_server.simulate.crowd import Crowd
 from dither_server.simulate.outcome import Outcome
 from dither_server.simulate.over_http import simulate_over_http
-from dither_server.simulate.server_process import ServerProcess, running_server
+from dither_server.simulate.server_process import ServerProcess
 
 TOKEN = "the-admin-token"
 SPEC = {"name": "Test", "family": "normal", "epsilon": "1", "range": [-5, 5], "particles": 200}
@@ -37,8 +37,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(folder: Path) -> Iterator[ServerProcess]:
-    with running_server(folder, TOKEN) as process:
-        yield process
+    process = ServerProcess(folder, TOKEN)
+    yield process
+    process.stop()
 
 
 def create(server: ServerProcess, **fields: Any) -> str:
@@ -84,7 +85,7 @@ def stored(folder: Path, collection: str) -> tuple[int, int]:
 
 @pytest.mark.parametrize("policy", ["adaptive", "thompson"])
 def test_many_levels_are_asked_where_the_design_has_them(server: ServerProcess, policy: str) -> None:
-    """Of 12 runs the sd of μ was 0.6 in the median and 1.3 at most; levels on the lattice left 28 to 81, or 1.7."""
+    """In 12 runs the sd of μ was 0.6 in the median and 1.3 at most; levels on the lattice left 28 to 81, or 1.7."""
     terms = {"range": [0, 100], "goal": "mu", "levels": 64, "particles": 1_000, "policy": policy}
     values = np.random.default_rng(3).normal(50.0, 10**0.5, 1_000)
     roles = draw_roles(np.random.default_rng(4), Behaviours(), len(values))
@@ -220,12 +221,15 @@ def test_a_crash_while_answers_come_loses_none_of_the_acknowledged(tmp_path: Pat
     while stored(tmp_path, collection)[0] < 200:
         time.sleep(0.01)
     server.kill()
-    with running_server(tmp_path, TOKEN, port):
+    server = ServerProcess(tmp_path, TOKEN, port)
+    try:
         load.join()
         [outcome] = outcomes
         assert outcome.sound
         assert stored(tmp_path, collection) == (1_500, 1_500)
         assert outcome.posterior.answers == outcome.answers == 1_500
+    finally:
+        server.stop()
 
 
 def test_a_server_that_is_gone_ends_the_simulation() -> None:

@@ -8,10 +8,12 @@ import pandas
 import pytest
 
 from dither_client import Transform
+from dither_client.mechanisms.bounds import Bounds
 from dither_estimator.families import families, find_family
 from dither_server.simulate.population import (
     InvalidPopulation,
     Population,
+    check_bounds,
     draw_population,
     parse_truth,
     read_population,
@@ -202,8 +204,21 @@ def test_a_bad_file_is_refused_without_a_word_of_what_it_holds(
 
 
 def test_more_respondents_than_rows_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidPopulation, match="has 2 values, so at most as many respondents"):
+    with pytest.raises(InvalidPopulation, match="has 2 values: there cannot be more respondents"):
         read(csv("wage\n1\n2\n")(tmp_path), size=3)
+
+
+def test_values_out_of_bounds_are_counted_and_refused() -> None:
+    people = Population(np.array([-1.0, 0.0, 5.0, 10.0, 73519.25]), {})
+    for bounds in (Bounds(), Bounds(-1.0), Bounds(maximum=1e5), Bounds(-1.0, 73519.25)):
+        check_bounds(people, bounds)
+    with pytest.raises(InvalidPopulation) as refusal:
+        check_bounds(people, Bounds(0.0, 10.0))
+    assert str(refusal.value) == (
+        "2 of the 5 values lie outside the collection's bounds, and devices would refuse them: "
+        "values must be from 0 to 10"
+    )
+    assert "73519" not in str(refusal.value)
 
 
 def test_a_population_does_not_show_its_values() -> None:

@@ -82,5 +82,5 @@ def test_the_largest_queries_fit() -> None:
 
 def test_no_two_mechanisms_have_one_number() -> None:
     assert {kind.mechanism: kind.number for kind in QUERY_TYPES.values()} == {
-        "laplace": 0, "randomized_response": 1, "gaussian": 2, "staircase": 3,
+        "laplace": 0, "randomized_response": 1, "gaussian": 2, "staircase": 3, "grouped_randomized_response": 4,
     }  # fmt: skip

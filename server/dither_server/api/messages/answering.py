@@ -27,9 +27,9 @@ _RECEIPT = "4f2a9c0d7be15d3386ca01f7e9b24c68"
 
 
 _MARKS_OF_ANSWER = 7
-"""Commas, colons and brackets of an answer in a batch; genuine tickets have none."""
+"""Commas, colons and brackets around an answer in a batch; genuine tickets contain none."""
 _MARKS_TO_SPARE = 200
-"""So that what is only a little wrong is told by its place."""
+"""Spare marks, so that a body with a small error is parsed and the error located."""
 
 
 def batch_marks(count: int) -> int:
@@ -41,26 +41,26 @@ RetryKey = Annotated[str, Field(min_length=16, max_length=128, pattern=r"^[!-~]*
 
 
 class TicketsBody(Body):
-    """How many tickets; one, in a reply of its own shape, if left out."""
+    """A request for tickets; without `count`, the reply is a single ticket in a shape of its own."""
 
     count: int | None = Field(default=None, ge=1, le=MAX_COUNT, examples=[100])
     epsilon: int | float | str | None = Field(
         default=None,
-        description="One of the collection's `epsilon_choices`, chosen without regard to the value; its `epsilon` if "
-        "left out. A string is read as the decimal it writes.",
+        description="One of the collection's `epsilon_choices`, chosen independently of the value; by default its "
+        "`epsilon`. A string is read as a decimal.",
         examples=[0.5],
     )
     invitation: str | None = Field(
         default=None,
         max_length=128,
         pattern=r"^[!-~]*$",
-        description="The code, where `admission` is `invite`: one code, one ticket.",
+        description="The code, if `admission` is `invite`. A code gets one ticket.",
         examples=[_INVITATION],
     )
     retry_key: RetryKey | None = Field(
         default=None,
-        description="With an invitation: a random text of the respondent's own, the same whenever it asks. It gets the "
-        "same ticket again with it, and nobody else does.",
+        description="With an invitation: a random text that the respondent keeps and sends with every request. It is "
+        "needed to get the same ticket again.",
         examples=["k7Qe0nZ3uLd9sWfB2yHx6C"],
     )
 
@@ -74,13 +74,13 @@ class TicketReply(BaseModel):
 
 
 class TicketsReply(BaseModel):
-    """Many tickets, each with a question of its own."""
+    """Many tickets, each with its own question."""
 
     tickets: list[TicketReply]
 
 
 class ResponseBody(Body):
-    """A private answer, which the respondent's own device has drawn."""
+    """A private answer, drawn on the respondent's own device."""
 
     most_marks: ClassVar[int] = batch_marks(1)
 
@@ -88,21 +88,20 @@ class ResponseBody(Body):
     answer: int = Field(ge=0, le=1024, description="One of the answers to the ticket's query.", examples=[1])
     retry_key: RetryKey | None = Field(
         default=None,
-        description="A random text that the respondent has drawn for this answer alone. The same answer with the same "
-        "key gets its receipt again, and nothing else does. Of an answer that is sent without a key, whoever else has "
-        "the ticket can guess which it is.",
+        description="A random text that the respondent has drawn for this answer. Only the same answer with the same "
+        "key gets its receipt again. Without a key, anybody else who has the ticket can find the answer by trying.",
         examples=[EXAMPLE_RETRY_KEY],
     )
 
 
 class ReceiptReply(BaseModel):
-    """The answer is stored for good; the same ticket, answer and `retry_key` always get the same receipt."""
+    """The answer is stored permanently; the same ticket, answer and `retry_key` always get the same receipt."""
 
     receipt: str = Field(examples=[_RECEIPT])
 
 
 class BatchBody(Body):
-    """Many answers, each with a fate of its own."""
+    """Many answers, each stored or refused by itself."""
 
     most_marks: ClassVar[int] = batch_marks(MAX_COUNT)
 
@@ -110,7 +109,7 @@ class BatchBody(Body):
 
 
 class BatchReplyItem(BaseModel):
-    """What became of one answer: a receipt, or a problem's type and detail."""
+    """The outcome of one answer: a receipt, or a problem's type and detail."""
 
     status: int = Field(examples=[201])
     receipt: str | None = Field(default=None, examples=[_RECEIPT])
@@ -119,6 +118,6 @@ class BatchReplyItem(BaseModel):
 
 
 class BatchReply(BaseModel):
-    """What became of each answer, in order."""
+    """The outcome of each answer, in order."""
 
     responses: list[BatchReplyItem]

@@ -1,4 +1,4 @@
-"""A collection's terms, its state, its invitations."""
+"""A collection's terms, its state and its invitations."""
 
 from typing import Any, Literal
 
@@ -15,23 +15,33 @@ _INVITATION = "w7kq2mzt9hxc4vbn8rdy3jpaef"
 
 
 class StateBody(Body):
-    """The state to be in; closed is final."""
+    """The new state; closed is final."""
 
     state: State = Field(examples=["paused"])
 
 
 class TermsReply(BaseModel):
-    """What anyone may know of a collection."""
+    """The terms of a collection, which anyone may read."""
 
     id: str = Field(examples=["k3xw8c2nqa"])
     name: str = Field(examples=["Weekly wages"])
+    question: str | None = Field(description="The words that ask for the value.")
+    unit: str | None
+    period_of_value: str | None = Field(description="Such as `per week`.")
+    decimals: int | None = Field(description="How many decimals may be typed, and are shown; null for any.")
+    organisation: str | None
+    contact: str | None
+    privacy_url: str | None = Field(description="Begins with https.")
+    thank_you: str | None = Field(description="What to say once the answer is sent.")
     family: str = Field(examples=["normal"])
     transform: Literal["identity", "log"]
     epsilon: int | float = Field(examples=[1])
     epsilon_choices: list[int | float] | None = Field(
-        description="What respondents choose from before they ask for a ticket; null if `epsilon` is for everyone."
+        description="The values that respondents choose from before they ask for a ticket; null without a choice."
     )
-    rho: int | float | None = Field(description="ρ of zero-concentrated privacy, where the mechanism states one.")
+    rho: int | float | None = Field(
+        description="ρ of zero-concentrated differential privacy, if the collection states one."
+    )
     mechanism: str = Field(examples=["laplace"])
     goal: Any = Field(examples=["all"])
     policy: str = Field(examples=["adaptive"])
@@ -39,11 +49,18 @@ class TermsReply(BaseModel):
     member_cuts: list[float] | None = Field(
         description="Where institutions count their members, on the transformed scale; null if they are not asked."
     )
+    categories: list[str] | None = Field(
+        description="Of which each value is one, by number in this order; null where values are numbers."
+    )
+    minimum: float | None = Field(
+        description="The least value that there can be, in the values' own units: devices refuse others."
+    )
+    maximum: float | None = Field(description="The largest value that there can be: devices refuse others.")
     state: State = Field(
-        description="`closed` also from `closes_at` on, and at `max_answers` unless institutions may still share."
+        description="Also `closed` from `closes_at` on, and at `max_answers` unless institutions may still share."
     )
     answers: int | None = Field(
-        description="Stored so far; null for whoever may not read a private collection's posterior.", examples=[1204]
+        description="Stored so far; null for those who may not read a private collection's posterior.", examples=[1204]
     )
     created_at: str = Field(examples=[EXAMPLE_TIME])
     opens_at: str | None
@@ -54,24 +71,24 @@ class TermsReply(BaseModel):
     visibility: Visibility
     advice: str | None
     notice: str | None = Field(
-        description="What a respondent has to know of its choice of ε and of check questions; null if there is neither."
+        description="What respondents must know about a choice of ε and check questions; null if there is neither."
     )
 
 
 class TermsList(BaseModel):
-    """Every collection that the caller may know of, the newest first."""
+    """Every collection that the caller may know of, newest first."""
 
     collections: list[TermsReply]
 
 
 class InvitationsBody(Body):
-    """How many invitations to make."""
+    """How many invitations to create."""
 
     count: int = Field(ge=1, le=MAX_COUNT, examples=[500])
 
 
 class InvitationsReply(BaseModel):
-    """New invitations; their codes are shown this once."""
+    """New invitations; their codes are shown only once."""
 
     invitations: list[str] = Field(examples=[[_INVITATION]])
 
@@ -80,4 +97,4 @@ class InvitationsTally(BaseModel):
     """How many invitations there are."""
 
     made: int = Field(examples=[500])
-    redeemed: int = Field(description="Those that a ticket was given for.", examples=[312])
+    redeemed: int = Field(description="Those that a ticket was issued for.", examples=[312])

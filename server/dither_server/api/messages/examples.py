@@ -1,4 +1,4 @@
-"""Examples of replies, for the reference. A test holds each against the shape of the call that it belongs to."""
+"""Examples of replies, for the reference. A test checks each against the shape of its call."""
 
 from typing import Any
 
@@ -12,6 +12,7 @@ __all__ = [
     "MEMBER_COUNTS",
     "PARTICLES",
     "POSTERIOR",
+    "POSTERIOR_WITHOUT_FAMILY",
     "QUALITY",
     "QUERIES",
     "RECEIPT",
@@ -27,6 +28,14 @@ TICKET = {"ticket": "q0AHvVvxzmWC…", "query": EXAMPLE_QUERY, "expires_at": "20
 TERMS: dict[str, Any] = {
     "id": "k3xw8c2nqa",
     "name": "Weekly wages",
+    "question": "How much did you earn last week, before tax?",
+    "unit": "$",
+    "period_of_value": "per week",
+    "decimals": 2,
+    "organisation": "The statistical office of Exampleland",
+    "contact": "survey@example.org",
+    "privacy_url": "https://example.org/privacy",
+    "thank_you": "Thank you for taking part.",
     "family": "normal",
     "transform": "log",
     "epsilon": 1,
@@ -37,6 +46,9 @@ TERMS: dict[str, Any] = {
     "policy": "adaptive",
     "levels": None,
     "member_cuts": None,
+    "categories": None,
+    "minimum": 0,
+    "maximum": 100000,
     "state": "open",
     "answers": 1204,
     "created_at": EXAMPLE_TIME,
@@ -55,6 +67,36 @@ _SUMMARIES = {
     "sigma": {"mean": 0.69, "sd": 0.068, "q05": 0.59, "q25": 0.65, "q50": 0.69, "q75": 0.74, "q95": 0.81},
 }
 
+_PARTS = ("mean", "q05", "q25", "q50", "q75", "q95")
+
+
+def _summary(mean: float, sd: float) -> dict[str, float]:
+    """As of a normal distribution."""
+    spread = {"q05": -1.645, "q25": -0.674, "q50": 0.0, "q75": 0.674, "q95": 1.645}
+    return {"mean": mean, "sd": sd, **{name: float(f"{mean + z * sd:.4g}") for name, z in spread.items()}}
+
+
+def _bands(*points: tuple[float, float]) -> dict[str, list[float]]:
+    """Of a curve with these means and sds."""
+    summaries = [_summary(mean, sd) for mean, sd in points]
+    return {part: [each[part] for each in summaries] for part in _PARTS}
+
+
+_QUANTILES = {
+    "0.05": _summary(160, 14),
+    "0.1": _summary(206, 15),
+    "0.25": _summary(313, 17),
+    "0.5": _summary(498, 20),
+    "0.75": _summary(793, 38),
+    "0.9": _summary(1206, 84),
+    "0.95": _summary(1550, 133),
+}
+_DISTRIBUTION = {
+    "x": [100.0, 300.0, 500.0, 1000.0, 2000.0],
+    "cdf": _bands((0.01, 0.003), (0.23, 0.012), (0.5, 0.013), (0.84, 0.011), (0.98, 0.005)),
+    "density": _bands((4e-4, 5e-5), (1.44e-3, 6e-5), (1.16e-3, 4e-5), (3.5e-4, 2e-5), (3.8e-5, 9e-6)),
+}
+
 POSTERIOR: dict[str, Any] = {
     "posterior": _SUMMARIES,
     "covariance": [[0.001681, 0.0001], [0.0001, 0.004624]],
@@ -68,8 +110,53 @@ POSTERIOR: dict[str, Any] = {
     "queries": 96,
     "poison": {"share": 0.01, "shift": {"mu": 0.03, "sigma": 0.06}},
     "misfit": None,
+    "quantiles": _QUANTILES,
+    "mean_value": _summary(631, 31),
+    "distribution": _DISTRIBUTION,
     "updated_at": EXAMPLE_TIME,
 }
+"""Of a collection with a family."""
+
+POSTERIOR_WITHOUT_FAMILY: dict[str, Any] = {
+    "posterior": {},
+    "covariance": [],
+    "answers": 1204,
+    "answers_by_epsilon": {"1": 1204},
+    "institutions": 0,
+    "members": 0,
+    "ess": 1000.0,
+    "log_evidence": None,
+    "particles": 1000,
+    "moves": 0,
+    "queries": 88,
+    "poison": {"share": 0.01, "shift": {}},
+    "misfit": None,
+    "families": [
+        {
+            "family": "nonparametric",
+            "transform": "identity",
+            "log_evidence": -801.9,
+            "mc_error": 0.02,
+            "probability": 0.43,
+        },
+        {"family": "normal", "transform": "log", "log_evidence": -801.6, "mc_error": 0.01, "probability": 0.57},
+        {
+            "family": "exponential",
+            "transform": "identity",
+            "log_evidence": -842.3,
+            "mc_error": 0.01,
+            "probability": 0.0,
+        },
+    ],
+    "verdict": "cannot tell yet",
+    "quantiles": _QUANTILES,
+    "above": {"1000": _summary(0.16, 0.011)},
+    "mean_value": _summary(631, 31),
+    "distribution": _DISTRIBUTION,
+    "atoms": {"0": _summary(0.04, 0.012)},
+    "updated_at": EXAMPLE_TIME,
+}
+"""Of one without, whose goal names a value, and which declares an atom."""
 
 STREAM = (
     'event: posterior\ndata: {"posterior": {"mu": …}, "answers": 1204, …}\n\nevent: state\ndata: {"state": "open"}\n\n'

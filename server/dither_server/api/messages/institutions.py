@@ -1,4 +1,4 @@
-"""What institutions share."""
+"""The counts that institutions share."""
 
 from typing import Annotated
 
@@ -14,19 +14,21 @@ _Count = Annotated[int, Field(ge=0, le=MAX_MEMBERS, strict=True)]
 
 
 class MemberCountsBody(Body):
-    """Noisy counts that the institution's own machine has drawn."""
+    """Noisy counts, drawn on the institution's own machine."""
 
-    size: int = Field(ge=1, le=MAX_MEMBERS, strict=True, description="Its number of members, which is public.")
+    size: int = Field(
+        ge=1, le=MAX_MEMBERS, strict=True, description="The institution's number of members, which is public."
+    )
     counts: list[_Count] = Field(
         min_length=1,
         max_length=MAX_CUTS,
-        description="For each of `member_cuts`, how many of the group that was dealt to it lie above, with noise.",
+        description="For each of `member_cuts`: how many of the members assigned to it lie above it, with noise.",
         examples=[[81, 52, 14]],
     )
 
 
 class MemberCountsItem(BaseModel):
-    """What one institution has shared."""
+    """The counts that one institution has shared."""
 
     institution: str = Field(description="The id of its token.", examples=["9f3c2a71d0"])
     size: int
@@ -35,6 +37,6 @@ class MemberCountsItem(BaseModel):
 
 
 class MemberCountsReply(BaseModel):
-    """What all institutions have shared."""
+    """The counts that all institutions have shared."""
 
     member_counts: list[MemberCountsItem]

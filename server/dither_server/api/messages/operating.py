@@ -1,4 +1,4 @@
-"""Tokens, keys and how the server is."""
+"""Tokens, keys and the server's status."""
 
 from typing import Literal
 
@@ -12,20 +12,24 @@ __all__ = ["KeyList", "KeyReply", "StatusReply", "TokenBody", "TokenList", "Toke
 
 
 class TokenBody(Body):
-    """A token to be made."""
+    """A token to create."""
 
     role: Role = Field(examples=["analyst"])
     collections: list[str] | None = Field(
         default=None,
         min_length=1,
         max_length=1000,
-        description="The ids of the collections that an analyst's or a gateway's token is for; every one, those to "
-        "come among them, if left out.",
+        description="The ids of the collections that an analyst's or a gateway's token is for; by default all, "
+        "including later ones.",
         examples=[["k3xw8c2nqa"]],
     )
     name: str = Field(default="", max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$", examples=["Ada"])
     days: int | None = Field(
-        default=None, ge=1, le=3650, description="How long it is valid; until it is revoked if left out.", examples=[90]
+        default=None,
+        ge=1,
+        le=3650,
+        description="How many days it is valid; by default until it is revoked.",
+        examples=[90],
     )
 
 
@@ -36,12 +40,12 @@ class TokenReply(BaseModel):
     role: Role
     name: str
     created_at: str = Field(examples=[EXAMPLE_TIME])
-    expires_at: str | None = Field(description="No call takes it from then on; null for never.")
-    collections: list[str] | None = Field(description="Those that it is for; null for every one.")
+    expires_at: str | None = Field(description="From then on no call accepts it; null for never.")
+    collections: list[str] | None = Field(description="The ids of its collections; null for all.")
 
 
 class TokenSecretReply(TokenReply):
-    """A new token; its secret is shown this once."""
+    """A new token; its secret is shown only once."""
 
     token: str = Field(examples=["dither_analyst_…"])
 
@@ -53,26 +57,26 @@ class TokenList(BaseModel):
 
 
 class KeyReply(BaseModel):
-    """A key that tickets are signed with, without anything secret."""
+    """A key that signs tickets, without its secret."""
 
-    number: int = Field(description="What its tickets begin with.", examples=[1])
+    number: int = Field(description="The number at the start of its tickets.", examples=[1])
     state: Literal["pending", "active", "expired"] = Field(
-        description="Known and not used yet; the one that signs; or one that signed before."
+        description="Created but not yet in use; signing; or no longer signing."
     )
     created_at: str
     signs_from: str
     counts_until: str | None = Field(
-        description="From then on its tickets only tell what became of them; null for the newest key."
+        description="From then on no new answers to its tickets are stored; null for the newest key."
     )
 
 
 class KeyList(BaseModel):
-    """Every key, the oldest first."""
+    """Every key, oldest first."""
 
     keys: list[KeyReply]
 
 
 class StatusReply(BaseModel):
-    """A word on how the server is."""
+    """The server's status in a word."""
 
     status: str = Field(examples=["ok"])

@@ -1,4 +1,4 @@
-"""What has been learnt: the posterior's history, its particles, the questions and the answers.
+"""The posterior's history and particles, the questions and the answers.
 
 The posterior itself is `dither_client.posterior.wire.PosteriorReply`.
 """
@@ -23,7 +23,7 @@ __all__ = [
 
 
 class HistoryItem(BaseModel):
-    """The posterior after so many answers, and a question that was asked then."""
+    """The posterior after a number of answers, and a question that was asked then."""
 
     answers: int
     at: str = Field(examples=[EXAMPLE_TIME])
@@ -33,13 +33,13 @@ class HistoryItem(BaseModel):
 
 
 class HistoryReply(BaseModel):
-    """The posterior's trajectory: a row when the answers have grown by about 2%."""
+    """The posterior over time: one row whenever the answers have grown by about 2%."""
 
     history: list[HistoryItem]
 
 
 class ParticlesReply(BaseModel):
-    """The posterior itself, as weighted particles."""
+    """The posterior as weighted particles."""
 
     parameters: list[str] = Field(examples=[["mu", "sigma"]])
     particles: list[list[float]]
@@ -47,12 +47,14 @@ class ParticlesReply(BaseModel):
 
 
 class QueriesItem(BaseModel):
-    """One question, and how often it was answered."""
+    """A question, and how often it was answered."""
 
     id: str
     query: Query
     answers: int
-    counts: list[int] | None = Field(default=None, description="By answer; for those who may read the posterior.")
+    counts: list[int] | None = Field(
+        default=None, description="The count of each answer, for those who may read the posterior."
+    )
 
 
 class QueriesReply(BaseModel):
@@ -65,13 +67,15 @@ class AnswersItem(BaseModel):
     """One stored answer."""
 
     query_id: str
-    purpose: Literal["training", "check"] = Field(description="Whether it is learnt, or for the misfit check.")
+    purpose: Literal["training", "check"] = Field(
+        description="Whether it is learnt, or used for the goodness-of-fit check."
+    )
     answer: int
     received_at: str = Field(examples=[EXAMPLE_TIME])
 
 
 class AnswersReply(BaseModel):
-    """A page of answers, in no particular order; `next` leads to the following page."""
+    """A page of answers, in no particular order; `next` is the cursor of the next page."""
 
     answers: list[AnswersItem]
     next: str | None

@@ -1,4 +1,4 @@
-"""The questions that are asked: a model of each mechanism, made of the fields that its query declares."""
+"""The questions: a model for each mechanism, built from the fields that its query class declares."""
 
 from functools import reduce
 from operator import or_
@@ -28,7 +28,7 @@ _KEYWORDS = {
     "maxItems": "max_length",
     "description": "description",
 }
-"""What Pydantic calls the keywords of JSON Schema."""
+"""Pydantic's names for the keywords of JSON Schema."""
 
 
 def _type(schema: Schema) -> Any:

@@ -1,4 +1,4 @@
-/** The page on which a respondent answers a collection: consent, then one answer, and only then the question. */
+/** The page on which a respondent answers a collection: first consent, then one answer, and only then the question. */
 
 /** @import { Charge, Entry, State } from "/web/dither.d.ts" */
 
@@ -11,13 +11,14 @@ import {
   Problem,
   Unreachable,
   answerText,
+  checkBounds,
   decodeJson,
   odds,
   parseQuery,
   questionText,
+  readTyped,
 } from "/web/dither.js";
 
-const NUMBER = /^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$/;
 /** @type {Record<State, string>} */
 const STATES = {
   charged: "begun, not finished",
@@ -28,7 +29,11 @@ const STATES = {
 
 const app = element("app");
 const { collection = "" } = app.dataset;
-const form = document.querySelector("form"); // where the collection can be answered here
+/** @type {string[]} the texts to choose from; empty where the value is a number */
+const categories = JSON.parse(app.dataset.categories ?? "[]");
+const bounds = { minimum: given("minimum"), maximum: given("maximum") };
+const decimals = given("decimals");
+const form = document.querySelector("form"); // present if the collection can be answered on this page
 const starting = document.getElementById("starting");
 const ledger = new Ledger();
 /** @type {Client} */
@@ -58,7 +63,17 @@ function element(id) {
 }
 
 /**
- * The input that this selects, where the page has it.
+ * The number that the collection's terms have by this name, or null.
+ *
+ * @param {string} name
+ */
+function given(name) {
+  const text = app.dataset[name];
+  return text === undefined ? null : Number(text);
+}
+
+/**
+ * The input that this selects, or null.
  *
  * @param {string} selector
  * @returns {HTMLInputElement | null}
@@ -73,6 +88,9 @@ async function start() {
   element("again").addEventListener("click", sendStored);
   window.addEventListener("online", sendStored);
   form?.addEventListener("submit", submit);
+  if (categories.length === 0) {
+    input("#value")?.addEventListener("input", showUnderstood);
+  }
   const entry = await client.find(collection);
   starting?.remove();
   if (entry?.state === "drawn") {
@@ -87,7 +105,7 @@ async function start() {
   }
 }
 
-/** Ada holds 620 and is asked whether it is above 500, at the ε that is chosen. */
+/** Answers 20 times for Ada, who holds 620 and is asked whether it is above 500, at the chosen ε. */
 function tryExample() {
   const epsilon = chosenEpsilon() ?? app.dataset.epsilon;
   const text = `{"mechanism": "laplace", "low": 499.5, "high": 500.5, "levels": 1, "epsilon": "${epsilon}"}`;
@@ -105,9 +123,9 @@ async function submit(event) {
     return;
   }
   showError("");
-  const value = readValue();
+  const { value, wrong } = readValue();
   if (value === null) {
-    showError("Write your number with a point and nothing between thousands, such as 417.5.", element("value"));
+    showError(wrong, element("value"));
     return;
   }
   const invitation = input("#invitation")?.value.trim() ?? null;
@@ -116,7 +134,7 @@ async function submit(event) {
     return;
   }
   if (!input("#consent")?.checked) {
-    showError("To go on, agree that one answer is sent at once.", element("consent"));
+    showError("To continue, agree that one answer is sent at once.", element("consent"));
     return;
   }
   setBusy(true);
@@ -135,18 +153,54 @@ async function submit(event) {
   }
 }
 
-/** The number that was typed, or null. */
+/**
+ * The category that was chosen, or the number that was typed; null if there is none, and what is wrong. Nothing is asked
+ * of anybody before there is one, so that nobody learns what was refused.
+ *
+ * @returns {{ value: string | number | null, wrong: string }}
+ */
 function readValue() {
-  const text = (input("#value")?.value ?? "").trim().replace("−", "-");
-  return NUMBER.test(text) && Number.isFinite(Number(text)) ? Number(text) : null;
+  if (categories.length > 0) {
+    return { value: input('input[name="category"]:checked')?.value ?? null, wrong: "Choose one of these first." };
+  }
+  const text = input("#value")?.value ?? "";
+  if (text.trim() === "") {
+    return { value: null, wrong: "Write your number first." };
+  }
+  try {
+    return { value: checkBounds(bounds, readTyped(text, decimals).value), wrong: "" };
+  } catch (error) {
+    return { value: null, wrong: `${reason(error).replace(/^the value/, "Your number")} Nothing was sent.` };
+  }
 }
 
-/** The ε that is chosen, where there is a choice. */
+/** Says beside the field what the text in it is understood as, if it could mean two numbers. */
+function showUnderstood() {
+  let said = "";
+  try {
+    const { value, other } = readTyped(input("#value")?.value ?? "", decimals);
+    said = other === null ? "" : `Understood as ${plainly(value)}, not as ${plainly(other)}.`;
+  } catch {
+    // What is no number yet is not understood.
+  }
+  element("understood").textContent = said;
+}
+
+/**
+ * The number without a mark between thousands, which could be taken for the other one.
+ *
+ * @param {number} value
+ */
+function plainly(value) {
+  return String(value).replace("-", "−");
+}
+
+/** The ε that the respondent has chosen, or null. */
 function chosenEpsilon() {
   return input('input[name="epsilon"]:checked')?.value ?? null;
 }
 
-/** Sends what the ledger holds and did not send. */
+/** Sends the answer that the ledger holds and has not sent. */
 async function sendStored() {
   const entry = await client.find(collection);
   if (entry?.state !== "drawn" || sending) {
@@ -167,7 +221,7 @@ async function sendStored() {
 }
 
 /**
- * What is known after a failure: an answer that waits, one that never counted, or none at all.
+ * Shows what is known after a failure: an answer that waits to be sent, one that is settled, or the error alone.
  *
  * @param {unknown} error
  */
@@ -196,12 +250,12 @@ async function showPending(error) {
   }
 }
 
-/** The value is in the page no longer than it has to be. */
+/** Hides the form and forgets the value, which stays in the page no longer than necessary. */
 function hideForm() {
-  const value = input("#value");
-  if (form && value) {
-    value.value = "";
+  if (form) {
+    form.reset();
     form.hidden = true;
+    document.getElementById("understood")?.replaceChildren();
   }
 }
 
@@ -210,17 +264,20 @@ async function showOutcome(entry, heading, focus = false) {
   hideForm();
   element("pending").hidden = true;
   const sent = entry.state === "sent";
+  element("thanks").hidden = !sent;
   element("result-heading").textContent = sent ? heading : "Your answer came too late";
   element("result-text").textContent = sent
-    ? "Thank you. This collection takes one answer from each person, and it has yours."
-    : "It was not counted. It is not drawn again, because that would spend your ε twice.";
-  element("question").textContent = questionText(entry.query);
+    ? "This collection takes one answer from each person, and it has yours."
+    : "It was not counted. No other answer is drawn, because that would spend your ε twice.";
+  element("question").textContent = questionText(entry.query, categories, decimals);
   if (entry.answer !== null) {
-    element("answer").textContent = `“${answerText(entry.query, entry.answer)}”, true or not: only you can tell.`;
-    const [most, least] = odds(entry.query, entry.answer);
+    const said = answerText(entry.query, entry.answer, categories, decimals);
+    element("answer").textContent = `${categories.length > 0 ? said : `“${said}”`}, true or not: only you can tell.`;
+    const holder = categories.length > 0 ? "whoever chose" : "a value";
+    const [most, least] = odds(entry.query, entry.answer, categories, decimals);
     element("odds").textContent =
-      `Whoever is ${most.who} sends it with a probability of ${percent(most.probability)}; ` +
-      `whoever is ${least.who}, with ${percent(least.probability)}.`;
+      `Its probability is ${percent(most.probability)} for ${holder} ${most.who}, ` +
+      `and ${percent(least.probability)} for ${holder} ${least.who}.`;
   }
   element("receipt-term").hidden = !sent;
   element("receipt").textContent = entry.receipt ?? "";
@@ -260,10 +317,12 @@ function row({ collection: charged, epsilon, state }) {
  */
 function fail(error) {
   if (error instanceof InvalidQuery || error instanceof OverCap) {
-    const [refusal] = error.message.split(";"); // what follows is for whoever writes an app
-    showError(`Your device refused: ${refusal}. Nothing about your number was sent, and nothing was spent.`);
+    const [refusal] = error.message.split(";"); // the rest is for developers
+    showError(
+      `Your device refused: ${refusal}. Nothing about your ${categories.length > 0 ? "choice" : "number"} was sent, and nothing was spent.`,
+    );
   } else if (error instanceof Unreachable) {
-    showError("There is no connection to the server. Nothing was sent: try again later.");
+    showError("The server cannot be reached. Nothing was sent: try again later.");
   } else if (error instanceof Problem || error instanceof InvalidValue) {
     showError(reason(error));
   } else {

@@ -1,4 +1,4 @@
-// One collection's page: its words and charts follow the stream of posteriors.
+// Updates a collection's sentences and charts as posteriors come in over the stream.
 
 import { control, part } from "./page.js";
 import { draw, picture, short } from "./plots.js";
@@ -8,7 +8,7 @@ import { draw, picture, short } from "./plots.js";
  * @typedef {{ x: number[] } & Record<Level, number[]>} Population
  * @typedef {{ answers: number[], mean: number[] } & Record<Level, number[]>} Trajectory
  *
- * @typedef {object} Charts the numbers behind the charts, as `charts.json` has them
+ * @typedef {object} Charts the data of the charts, from `charts.json`
  * @property {number} answers
  * @property {string} updated_at
  * @property {Record<string, Trajectory>} parameters
@@ -20,8 +20,8 @@ import { draw, picture, short } from "./plots.js";
  *
  * @typedef {Record<string, { sd: number[], more: number[] }>} Plan how many more answers each precision takes
  */
-const AT_LEAST = 1000; // milliseconds between two looks
-const SPOKEN = 20000; // between two words to a screen reader
+const UPDATE_INTERVAL = 1000; // the least number of milliseconds between two updates
+const SPEECH_INTERVAL = 20000; // the least number of milliseconds between two announcements to a screen reader
 /** @type {Level[]} */
 const LEVELS = ["q05", "q25", "q50", "q75", "q95"];
 const NORMAL_90 = 1.645;
@@ -62,7 +62,7 @@ function drawTrajectory(name, newest, line) {
   draw(`trajectory-${name}`, {
     kind: "trajectory",
     lines: [line.answers.slice(from), ...LEVELS.map((level) => line[level].slice(from))],
-    label: `${name} after ${count(newest)} answers: median ${middle}, 90% band from ${low} to ${high}`,
+    label: `${name.replace("_", " ")} after ${count(newest)} answers: median ${middle}, 90% band from ${low} to ${high}`,
     words: (point) => {
       const i = from + point;
       return (
@@ -128,8 +128,8 @@ function drawPace({ time, per_minute: perMinute }) {
   draw("pace", {
     kind: "pace",
     lines: [time, perMinute],
-    label: `Answers a minute, ${short(perMinute.at(-1))} at the end`,
-    words: (i) => `Until ${until(i)}: ${told(perMinute[i])} answers a minute.`,
+    label: `Answers per minute, ${short(perMinute.at(-1))} at the end`,
+    words: (i) => `Until ${until(i)}: ${told(perMinute[i])} answers per minute.`,
   });
 }
 
@@ -161,7 +161,7 @@ function sayNeeded() {
   const needed = Number(more.toPrecision(2));
   const pace = charts?.pace.per_minute.at(-1) ?? 0;
   const time = needed && pace > 0 ? `, ${duration(needed / pace)} at the present pace` : "";
-  const few = step ? "takes few more answers" : "is what is known now";
+  const few = step ? "takes few more answers" : "is already known";
   const answers = needed ? `takes about ${count(needed)} more answers${time}` : few;
   part("needed").textContent = `${name} to within ${width} (90% sure) ${answers}.`;
   target.setAttribute("aria-valuetext", width);
@@ -174,10 +174,10 @@ async function look() {
   /** @type {Charts} */
   const newest = await numbers.json();
   charts = newest;
-  // Made by this server, which escapes what anybody wrote.
+  // Rendered by this server, which escapes user input.
   for (const name of ["summary", "details"]) part(name).innerHTML = findings[name] ?? "";
   drawAll(newest);
-  if (newest.answers >= 1 && newest.answers > 1.1 * planned) {
+  if (parameter.length > 0 && newest.answers >= 1 && newest.answers > 1.1 * planned) {
     planned = newest.answers;
     try {
       plan = await (await get(`${base}/precision.json`)).json();
@@ -194,7 +194,7 @@ let spoken = 0;
 /** @type {(text: string, atOnce?: boolean) => void} */
 function say(text, atOnce = false) {
   part("shown").textContent = text;
-  if (!atOnce && Date.now() - spoken < SPOKEN) return;
+  if (!atOnce && Date.now() - spoken < SPEECH_INTERVAL) return;
   spoken = Date.now();
   part("spoken").textContent = text;
 }
@@ -210,12 +210,12 @@ async function lookSoon() {
     again = false;
     try {
       const answers = count(await look());
-      if (over) say(`The collection is closed: these are its last numbers, of ${answers} answers.`, true);
-      else say(`Live: follows the answers as they come, ${answers} at ${new Date().toLocaleTimeString()}.`);
+      if (over) say(`The collection is closed: these are its final results, from ${answers} answers.`, true);
+      else say(`Live: ${answers} answers at ${new Date().toLocaleTimeString()}.`);
     } catch {
-      say("The server did not answer; the page shows what it knew before.", true);
+      say("The server did not respond: this page shows earlier results.", true);
     }
-    await new Promise((done) => setTimeout(done, AT_LEAST));
+    await new Promise((done) => setTimeout(done, UPDATE_INTERVAL));
     if (document.hidden) await new Promise((done) => addEventListener("visibilitychange", done, { once: true }));
   }
   looking = false;
@@ -226,7 +226,7 @@ stream.addEventListener("posterior", lookSoon);
 stream.addEventListener("state", (event) => {
   /** @type {{ state: string }} */
   const { state } = JSON.parse(event.data);
-  over = state === "closed"; // comes last, once every answer is learnt
+  over = state === "closed"; // the last event, sent once every answer is learnt
   if (over) stream.close();
   const changed = part("state").textContent !== state;
   part("state").textContent = state;
@@ -235,7 +235,7 @@ stream.addEventListener("state", (event) => {
 });
 stream.addEventListener("error", () => {
   const ended = stream.readyState === EventSource.CLOSED;
-  say(ended ? "The stream has ended: load the page again." : "The connection is lost; trying again.", true);
+  say(ended ? "Live updates have ended: reload the page." : "The connection is lost; reconnecting.", true);
 });
 
 for (const input of [target, parameter]) input.addEventListener("input", sayNeeded);
@@ -245,7 +245,7 @@ part("copy").addEventListener("click", async () => {
     await navigator.clipboard.writeText(part("citation").textContent ?? "");
     say("The citation is copied.", true);
   } catch {
-    // not over plain http from another machine, nor if the person says no
+    // The clipboard is unavailable over plain http, or the person has refused.
     getSelection()?.selectAllChildren(part("citation"));
     say("The citation is selected: copy it.", true);
   }

@@ -1,8 +1,9 @@
-// The form for a new collection: advice that follows what is filled in.
+// The form for a new collection: updates the advice as the form is filled in.
 
 import { control, part } from "./page.js";
 
 const WAIT = 400; // milliseconds after the last key
+const WORDS = ["name", "question", "unit", "period_of_value", "organisation", "contact", "privacy_url", "thank_you"];
 const form = control("new", HTMLFormElement);
 const family = control("family", HTMLSelectElement);
 const place = part("advice");
@@ -15,17 +16,17 @@ async function advise(wait) {
   if (mine !== newest) return;
   place.setAttribute("aria-busy", "true");
   const fields = new URLSearchParams([...new FormData(form)].map(([name, value]) => [name, String(value)]));
-  fields.delete("name"); // the advice is not about it, and addresses are bounded
+  for (const name of WORDS) fields.delete(name); // they do not affect the advice, and addresses are bounded
   try {
     const reply = await fetch(`/new/advice?${fields}`, { cache: "no-store" });
     const text = await reply.text();
-    if (mine === newest) place.innerHTML = reply.ok ? text : ""; // made by this server, which escapes
+    if (mine === newest) place.innerHTML = reply.ok ? text : ""; // rendered by this server, which escapes user input
   } finally {
     place.removeAttribute("aria-busy");
   }
 }
 
-// A family's priors are those of its own parameters.
+// Shows only the priors of the chosen family's parameters.
 function choosePriors() {
   /** @type {NodeListOf<HTMLElement>} */
   const priors = form.querySelectorAll("[data-families]");

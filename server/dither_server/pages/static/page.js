@@ -1,4 +1,4 @@
-// The parts of the page that the scripts look for.
+// Finds the elements that the scripts need.
 
 /**
  * The element with this id. Throws if the page has none.

@@ -1,4 +1,4 @@
-// Charts in the page's own colours. One function makes each kind; `draw` shows it or gives it new numbers.
+// Charts in the page's own colours. There is one function for each kind; `draw` shows a chart or gives it new data.
 
 // @ts-types="./vendor/uPlot.d.ts"
 import uPlot from "./vendor/uPlot.js";
@@ -6,7 +6,7 @@ import { part } from "./page.js";
 import { Reading } from "./reading.js";
 
 /**
- * @typedef {[number[], ...(number | null)[][]]} Lines x, and what is drawn over it
+ * @typedef {[number[], ...(number | null)[][]]} Lines the x of the points, and the lines over them
  * @typedef {Omit<uPlot.Options, "width">} Frame
  * @typedef {"trajectory" | "questions" | "population" | "whole" | "density" | "pace"} Kind
  */
@@ -68,7 +68,7 @@ const bands = (alone = false) => ({
 /** @type {(line: number[]) => [number, number]} the first and the last of a line that is not empty */
 const ends = (line) => [line[0] ?? NaN, line.at(-1) ?? NaN];
 
-/** @type {(lines: Lines, from: number) => [number, number]} where everything has room that is drawn from there on */
+/** @type {(lines: Lines, from: number) => [number, number]} a range of y with room for every point whose x is at least `from` */
 const around = ([x, ...lines], from) => {
   const late = lines.flatMap((line) => line.flatMap((y, i) => (y !== null && (x[i] ?? NaN) >= from ? [y] : [])));
   const [low, high] = [Math.min(...late), Math.max(...late)];
@@ -76,14 +76,14 @@ const around = ([x, ...lines], from) => {
   return [low - room, high + room];
 };
 
-// Ticks are multiples of where the axis begins, so that is one digit.
+// The start of the axis, rounded down to one digit: ticks are multiples of it.
 /** @type {(x: number) => number} */
 const floor = (x) => {
   const unit = 10 ** Math.floor(Math.log10(x) + 1e-9);
   return Math.floor(x / unit) * unit;
 };
 
-// Whether a number of answers is worth a label: 1, 2 and 5 of a decade, of many decades 1 alone.
+// Whether a number of answers gets a label: 1, 2 and 5 in every decade, or only 1 if there are many decades.
 /** @type {(x: number, all: number[]) => boolean} */
 const round = (x, all) => {
   const [first, last] = ends(all);
@@ -91,7 +91,8 @@ const round = (x, all) => {
   return last / first > 200 ? digit === 1 : [1, 2, 5].includes(digit);
 };
 
-// By answers, on a logarithmic scale. What the first few answers left open would flatten all that follows.
+// A chart over the number of answers, on a logarithmic scale. `range` leaves out the first few answers, whose wide
+// bands would flatten the rest.
 /** @type {(from: Partial<Frame> & Pick<Frame, "series">, data: () => Lines, range: () => [number, number]) => Frame} */
 const growing = (from, data, range) => {
   /** @type {() => [number, number]} */
@@ -112,7 +113,7 @@ const growing = (from, data, range) => {
   });
 };
 
-// Whole numbers: of each a dash for the median, on bands as the others have.
+// For whole numbers: a dash at the median of each, over its 50% and 90% bands.
 /** @param {uPlot} plot */
 function whiskers(plot) {
   const pen = plot.ctx;
@@ -215,7 +216,7 @@ class Chart {
   }
 
   /**
-   * Whether these lines can be shown as they are: a single point, or another number of lines, is drawn differently.
+   * Whether the chart can take these lines: a single point, or another number of lines, needs a new chart.
    *
    * @param {Lines} lines
    */
@@ -241,7 +242,7 @@ class Chart {
 }
 
 /**
- * Draws a chart of this kind in the element `id`, labelled, with the words that `Reading` tells.
+ * Draws a chart of this kind in the element `id`, with a label, and with `words` for `Reading`.
  *
  * @param {string} id
  * @param {{ kind: Kind, lines: Lines, label: string, words: (i: number) => string, begin?: number }} told
@@ -261,7 +262,7 @@ export function draw(id, { kind, lines, label, words, begin }) {
 }
 
 /**
- * All charts in one picture, two in a row, each under its title.
+ * Draws all charts in one picture, two in a row, each under its title.
  *
  * @param {string} heading
  */
@@ -273,7 +274,7 @@ export function picture(heading) {
   canvas.width = 2 * cell.width * scale;
   canvas.height = (rows * cell.height + 50) * scale;
   const pen = canvas.getContext("2d");
-  if (!pen) throw new Error("there is nothing to draw with");
+  if (!pen) throw new Error("the browser has no 2D canvas");
   pen.scale(scale, scale);
   pen.fillStyle = colour("page");
   pen.fillRect(0, 0, canvas.width, canvas.height);

@@ -1,4 +1,4 @@
-// What a chart shows at one point, in words: under the pointer, or where the arrow keys have gone.
+// Describes one point of a chart in words: the point under the pointer, or the one that the arrow keys have reached.
 
 /** @import uPlot from "./vendor/uPlot.d.ts" */
 
@@ -15,9 +15,9 @@ const KEYS = {
   Home: -Infinity,
   End: Infinity,
 };
-const NOWHERE = -10;
+const OUTSIDE = -10; // a cursor position that hides the cursor
 
-// A slider along the chart in `place`: a screen reader says the words, and they stand below it for everybody.
+// A slider along the chart in `place`: a screen reader speaks the words, and they are shown below it for everybody.
 export class Reading {
   #place;
   /** @type {uPlot | undefined} */
@@ -26,7 +26,7 @@ export class Reading {
   #words = () => "";
   /** @type {number | undefined} */
   #begin;
-  /** @type {number | undefined} the x that somebody has gone to; without one, the words are those of the beginning */
+  /** @type {number | undefined} the x that somebody has chosen; without one, the words describe the point `begin` */
   #chosen;
 
   /** @param {HTMLElement} place */
@@ -36,13 +36,13 @@ export class Reading {
     place.setAttribute("aria-valuemin", "0");
     place.tabIndex = 0;
     place.addEventListener("keydown", (event) => this.#step(event));
-    // Stays where it is while somebody listens, whatever comes.
+    // With the focus, it stays at its point even if new data come.
     place.addEventListener("focus", () => this.#go(this.#index()));
     place.addEventListener("blur", () => this.#leave());
   }
 
   /**
-   * `words` says what is at the i-th point; `begin` is where reading begins, the newest point unless it is given.
+   * `words` describes the i-th point; `begin` is the point to begin with, the newest by default.
    *
    * @param {(i: number) => string} words
    * @param {number} [begin]
@@ -59,7 +59,7 @@ export class Reading {
     plot.over.addEventListener("mouseleave", () => this.#leave());
   }
 
-  // Once the chart is drawn: where a point lies has changed with it.
+  // Called after every drawing, since points may have moved.
   show() {
     const i = this.#index();
     const text = this.#words(i);
@@ -67,8 +67,8 @@ export class Reading {
     this.#place.setAttribute("aria-valuenow", String(i));
     this.#place.setAttribute("aria-valuetext", text);
     part(`${this.#place.id}-reading`).textContent = text;
-    const left = this.#chosen === undefined ? NOWHERE : this.#plot?.valToPos(this.#points[i] ?? NaN, "x");
-    this.#plot?.setCursor({ left: left ?? NOWHERE, top: 0 }, false);
+    const left = this.#chosen === undefined ? OUTSIDE : this.#plot?.valToPos(this.#points[i] ?? NaN, "x");
+    this.#plot?.setCursor({ left: left ?? OUTSIDE, top: 0 }, false);
   }
 
   get #points() {

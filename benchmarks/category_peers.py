@@ -1,0 +1,169 @@
+"""Other ways to learn shares of categories at the same ε, for `benchmarks.categories`.
+
+Where an error has a formula it is exact; the others are simulated, with the posterior that Dither computes where they
+need one. An error is the sum over categories of squared errors. `e` is exp(ε).
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from dither_client import GroupedRandomizedResponse, Query
+from dither_estimator.categorical.likelihood import SharesLikelihood
+from dither_estimator.categorical.posterior import CONCENTRATION, draw_shares, estimate_shares
+from dither_estimator.families import FloatArray
+from dither_estimator.mechanisms.channels import channel_of
+
+__all__ = [
+    "equal_groups", "expected_error", "groups_at_random", "information_of", "projected_subsets",
+    "randomized_response_error", "restricted_response", "subset_selection_error", "unary_encoding_error",
+]  # fmt: skip
+
+_DIVISIONS = 400
+_DRAWS = 1_000
+_FIRST, _AT_ONCE = 64, 4
+_FIRST_STEP = 0.8
+"""Of ε, for the first step of restricted randomised response: the value of its authors' code."""
+
+
+def unary_encoding_error(truth: FloatArray, e: float, respondents: int) -> float:
+    """Optimised unary encoding (Wang et al. 2017)."""
+    return _error(truth, 0.5, 1 / (e + 1), respondents)
+
+
+def randomized_response_error(truth: FloatArray, e: float, respondents: int) -> float:
+    """Randomised response over all categories."""
+    return _error(truth, e / (e + len(truth) - 1), 1 / (e + len(truth) - 1), respondents)
+
+
+def subset_selection_error(truth: FloatArray, e: float, respondents: int) -> float:
+    """Subset selection with the best size (Ye & Barg 2018)."""
+    return _error(truth, *_subsets(truth, _best_size(truth, e), e), respondents)
+
+
+def _error(truth: FloatArray, own: float, other: float, respondents: int) -> float:
+    """Of counts of answers that name one's own category with chance `own`, and each other one with chance `other`."""
+    named = truth * own + (1 - truth) * other
+    return float((named * (1 - named)).sum() / (respondents * (own - other) ** 2))
+
+
+def _best_size(truth: FloatArray, e: float) -> int:
+    return min(range(1, len(truth)), key=lambda size: _error(truth, *_subsets(truth, size, e), 1))
+
+
+def _subsets(truth: FloatArray, size: int, e: float) -> tuple[float, float]:
+    own = size * e / (size * e + len(truth) - size)
+    return own, (own * (size - 1) + (1 - own) * size) / (len(truth) - 1)
+
+
+def projected_subsets(truth: FloatArray, e: float, respondents: int, seed: int) -> FloatArray:
+    """One simulation of subset selection: its estimates, projected on the probabilities."""
+    rng, categories = np.random.default_rng([seed, 2]), len(truth)
+    size = _best_size(truth, e)
+    own, other = _subsets(truth, size, e)
+    named = np.zeros(categories)
+    for category, people in enumerate(rng.multinomial(respondents, truth).tolist()):
+        keys = rng.random((people, categories))
+        keys[:, category] = np.where(rng.random(people) < own, -1.0, 2.0)
+        chosen = np.argpartition(keys, size - 1, axis=1)[:, :size]
+        named += np.bincount(chosen.ravel(), minlength=categories)
+    return _on_probabilities((named / respondents - other) / (own - other))
+
+
+def _on_probabilities(estimates: FloatArray) -> FloatArray:
+    """The nearest probabilities (Duchi et al. 2008)."""
+    falling = np.sort(estimates)[::-1]
+    beyond = (np.cumsum(falling) - 1) / np.arange(1, len(estimates) + 1)
+    return np.maximum(estimates - beyond[np.flatnonzero(falling > beyond)[-1]], 0.0)
+
+
+def groups_at_random(categories: int, epsilon: str, seed: int) -> list[GroupedRandomizedResponse]:
+    """Divisions into groups of equal size, as many as is best for equal shares: subset selection, drawn in advance."""
+    rng = np.random.default_rng([seed, 3])
+    groups = min(max(2, round(math.exp(float(epsilon)) + 1)), categories)
+    labels = np.arange(categories) % groups
+    return [GroupedRandomizedResponse.of_labels(rng.permutation(labels).tolist(), epsilon) for _ in range(_DIVISIONS)]
+
+
+def equal_groups(truth: FloatArray, epsilon: str, respondents: int, seed: int) -> FloatArray:
+    """The posterior mean after such questions, which do not follow the answers."""
+    rng = np.random.default_rng([seed, 4])
+    counts: dict[Query, npt.NDArray[np.int64]] = {}
+    for query in groups_at_random(len(truth), epsilon, seed):
+        given = rng.multinomial(respondents // _DIVISIONS, truth @ channel_of(query).matrix)
+        counts[query] = counts.get(query, np.zeros_like(given)) + given
+    return estimate_shares(rng, counts, len(truth), _DRAWS).mean(axis=0)
+
+
+def restricted_response(truth: FloatArray, epsilon: str, respondents: int, seed: int) -> FloatArray:
+    """The posterior mean of AdOBEst-LDP (Aydin & Yildirim 2024): randomised response, restricted to what is likely.
+
+    Each draw of the posterior says which categories are likely, and the Fisher information there how many of them to
+    take. The posterior is exact here, and renewed whenever there are twice as many answers, for four draws at a time.
+    """
+    rng, answers = np.random.default_rng([seed, 5]), 0
+    chances, times = np.empty((0, len(truth))), np.empty(0)
+    draws = rng.dirichlet(np.full(len(truth), CONCENTRATION), _AT_ONCE)
+    while answers < respondents:
+        people = min(max(_FIRST, answers), respondents - answers)
+        for shares in rng.choice(draws, _AT_ONCE, replace=False):
+            channel = _best_restriction(np.maximum(shares, 1e-9), float(epsilon))
+            chances = np.concatenate([chances, channel])
+            times = np.concatenate([times, rng.multinomial(people // _AT_ONCE, channel @ truth)])
+        given = times > 0
+        draws = draw_shares(rng, SharesLikelihood(chances[given], times[given]), _DRAWS)
+        answers += people
+    return draws.mean(axis=0)
+
+
+def _best_restriction(shares: FloatArray, epsilon: float) -> FloatArray:
+    """`P(answer | category)` of the number of likely categories that has the least expected error at these shares."""
+    order = np.argsort(-shares)
+    channels = []
+    for number in range(1, len(shares) + 1):
+        channel = np.empty((len(shares), len(shares)))
+        channel[np.ix_(order, order)] = _restricted(len(shares), number, epsilon)
+        channels.append(channel)
+    return min(channels, key=lambda channel: expected_error(information_of(channel, shares), shares, 0.0))
+
+
+def _restricted(categories: int, likely: int, epsilon: float) -> FloatArray:
+    """The first `likely` categories answer among themselves and one of the rest.
+
+    Whoever has another one first names one of the rest by randomised response, whose ε is the largest with which the
+    whole is ε-private, and then answers as if it were that.
+    """
+    rest = categories - likely
+    if rest == 0:
+        return _randomized_response(categories, math.exp(epsilon))
+    e = math.exp(_FIRST_STEP * epsilon)
+    room = math.exp(epsilon) / e
+    second = math.exp(epsilon)
+    if rest > room:
+        second = min(second, room * (rest - 1) / (rest - room))
+    first = _randomized_response(likely + 1, e)
+    channel = np.full((categories, categories), first[0, 1])
+    channel[:likely, :likely] = first[:likely, :likely]
+    channel[likely:, :likely] /= rest
+    channel[likely:, likely:] = first[0, 0] * _randomized_response(rest, second)
+    return channel
+
+
+def _randomized_response(categories: int, e: float) -> FloatArray:
+    return (np.ones((categories, categories)) + (e - 1) * np.eye(categories)) / (e + categories - 1)
+
+
+def information_of(chances: FloatArray, shares: FloatArray) -> FloatArray:
+    """The Fisher information of one answer, whose `chances` are by answer and category."""
+    return np.asarray((chances.T / (chances @ shares)) @ chances)
+
+
+def expected_error(information: FloatArray, shares: FloatArray, prior: float = CONCENTRATION) -> float:
+    """The expected sum of variances, given the information of all answers and a Dirichlet prior of such a strength.
+
+    The prior counts as a normal law with the same means as the truth: what hardly anybody has is then known before.
+    """
+    known = information + np.diag((prior * len(shares) + 1) / shares if prior else np.zeros(len(shares)))
+    inside = np.linalg.svd(np.eye(len(shares)) - 1 / len(shares))[0][:, :-1]
+    return float(np.trace(np.linalg.inv(inside.T @ known @ inside)))

@@ -1,0 +1,80 @@
+"""The value of whoever answers at a terminal or by a program: asked for, and read from a text.
+
+    introduce(terms)         says who asks for which value
+    ask_value(terms)         asks for it, again and again until the text that is typed can be one
+    read_value(terms, text)  the number that a text writes, or the category that it is
+
+None of them shows the value, and none needs a server: what is refused here, nobody learns.
+"""
+
+import getpass
+import sys
+
+from dither_client.commands._shared import console
+from dither_client.errors import InvalidValue
+from dither_client.protocol.messages import Terms
+from dither_client.tables.values import is_number
+from dither_client.typed_numbers import check_decimals, read_typed
+
+__all__ = ["ask_value", "introduce", "read_value"]
+
+
+def introduce(terms: Terms) -> None:
+    """Says who asks for which value."""
+    console.print(f"{terms.name}: your value stays on this machine; one noisy answer is sent.")
+    told = (
+        ("", terms.question),
+        ("Who asks: ", terms.organisation),
+        ("Contact: ", terms.contact),
+        ("What is done with answers: ", terms.privacy_url),
+        ("Your value is one of: ", ", ".join(terms.categories)),
+        ("Your value is in ", " ".join(filter(None, (terms.unit, terms.period_of_value)))),
+        ("Your value is ", str(terms.price.bounds)),
+    )
+    for label, words in told:
+        if words:
+            console.print(f"{label}{words}")
+
+
+def ask_value(terms: Terms) -> float | str:
+    """The value that is typed at the prompt, which comes again until the text in it can be one."""
+    while True:
+        try:
+            return read_value(terms, getpass.getpass("Your value (it is not shown): ").strip())
+        except InvalidValue as error:
+            refusal = str(error)
+            console.print(f"{refusal[0].upper()}{refusal[1:]}. Nothing was sent.")
+
+
+def read_value(terms: Terms, text: str) -> float | str:
+    """The text itself where it has to be that of a category, and otherwise the number that it writes.
+
+    Raises `InvalidValue` for what the collection does not take.
+    """
+    value = text if terms.categories else _number(text, terms.decimals)
+    terms.price.number_of(value)
+    return value
+
+
+def _number(text: str, decimals: int | None) -> float:
+    """The number that a person or a program has written: in a program's, a point begins the decimals."""
+    person = sys.stdin.isatty()
+    if is_number(text) and not person:
+        value = float(text)
+        check_decimals(value, decimals)
+        return value
+    typed = read_typed(text, decimals)
+    if typed.other is None:
+        return typed.value
+    if not person:
+        raise InvalidValue("the value can be read in two ways: write it without a mark between thousands")
+    decimal, thousands = sorted((typed.value, typed.other), key=abs)
+    return thousands if _separates_thousands() else decimal
+
+
+def _separates_thousands() -> bool:
+    """What the person means by the one mark in the number, of which neither reading is shown."""
+    while True:
+        meant = console.input("Does the point or comma in it separate thousands (t) or begin the decimals (d)? ")
+        if meant.strip().lower() in ("t", "d"):
+            return meant.strip().lower() == "t"

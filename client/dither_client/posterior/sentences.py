@@ -1,0 +1,138 @@
+"""What a posterior, its checks and its comparison of families say, in words for people."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from dither_client.errors import BadResponse
+from dither_client.posterior.wire import (
+    NO_FAMILY,
+    DistributionSummary,
+    FamilyEvidence,
+    Misfit,
+    ParameterSummary,
+    PoisonBound,
+)
+
+__all__ = [
+    "comparison_lines",
+    "misfit_sentence",
+    "poison_lines",
+    "population_lines",
+    "rounded",
+    "verdict_lines",
+]
+
+_MOST_DIGITS = 12
+"""The most decimals of a quantile."""
+_REFUSED = math.log(100)
+"""A family whose log evidence is lower than that of none by more than this is refused."""
+
+
+def comparison_lines(families: Sequence[FamilyEvidence], verdict: str) -> list[str]:
+    """A line for each family, and then the verdict."""
+    rows = [
+        f"{_named(each)}: log evidence {each.log_evidence:.2f} ± {each.mc_error:.2f}, "
+        f"probability {each.probability:.4f}"
+        for each in families
+    ]
+    return [*rows, *verdict_lines(families, verdict)]
+
+
+def verdict_lines(families: Sequence[FamilyEvidence], verdict: str) -> list[str]:
+    """Which families the answers refuse beside none, and which holds."""
+    none = max((each.log_evidence for each in families if each.family == NO_FAMILY), default=-math.inf)
+    refused = [_named(each) for each in families if each.log_evidence < none - _REFUSED]
+    refusal = f"the answers refuse {', '.join(refused)}: they are at least 100 times as likely without a family"
+    return [*([refusal] if refused else []), f"which family holds: {verdict}"]
+
+
+def _named(each: FamilyEvidence) -> str:
+    return each.family if each.transform == "identity" else f"{each.family} ({each.transform})"
+
+
+def misfit_sentence(misfit: Misfit) -> str:
+    """What the check has found, in a sentence for people. Raises `BadResponse` where it contradicts itself."""
+    family, made, following = misfit.family, len(misfit.looks), misfit.next_look
+    if misfit.alarm:
+        first = next((look for look in misfit.looks if look.p_value <= look.alpha), None)
+        if first is None:
+            raise BadResponse("the server's misfit check has an alarm that no look gave")
+        return (
+            f"The answers do not look {family}: p = {first.p_value:.3f} at {first.check_answers:,} check "
+            f"answers, where {first.alpha:.2g} or less is an alarm."
+        )
+    if not made and following is not None:
+        return f"Whether the family {family} fits is first checked at {following:,} check answers."
+    until = "" if following is None else f"; the next look is at {following:,} check answers"
+    return f"The answers fit the family {family} so far ({made} look{'' if made == 1 else 's'}{until})."
+
+
+def population_lines(
+    quantiles: Mapping[str, ParameterSummary] | Mapping[float, ParameterSummary] | None,
+    distribution: DistributionSummary | None,
+    atoms: Mapping[str, ParameterSummary] | Mapping[float, ParameterSummary] | None = None,
+    above: Mapping[str, ParameterSummary] | Mapping[float, ParameterSummary] | None = None,
+    unit: str = "",
+    decimals: int | None = None,
+) -> list[str]:
+    """What the people have, in sentences, from summaries by level, atom and value; none that quantiles do not say.
+
+    Values have the `unit`, if it is not empty, and at most so many `decimals`, unless that is None.
+    """
+    of = f" {unit}" if unit else ""
+    shares = [
+        f"{100 * share.q50:.1f}% have more than {float(value):,.12g}{of} (90% sure: {100 * share.q05:.1f} to "
+        f"{100 * share.q95:.1f}%)."
+        for value, share in (above or {}).items()
+    ]
+    by_level = {float(level): summary for level, summary in (quantiles or {}).items()}
+    if distribution is None or set(distribution.x) <= {0.0, 1.0} or not {0.1, 0.5, 0.9} <= by_level.keys():
+        return shares
+    whole = all(x.is_integer() for x in distribution.x)
+    digits = 0 if whole else _MOST_DIGITS if decimals is None else decimals
+    tenth, half, most = (_between(by_level[level], digits) for level in (0.1, 0.5, 0.9))
+    return [
+        f"Half of the people have {half[0]}{of} or less (90% sure: {half[1]}).",
+        f"One in ten has {tenth[0]}{of} or less ({tenth[1]}), and one in ten {most[0]}{of} or more ({most[1]}).",
+        *(
+            f"{100 * share.q50:.1f}% have exactly {float(atom):g}{of} "
+            f"({100 * share.q05:.1f} to {100 * share.q95:.1f}%)."
+            for atom, share in (atoms or {}).items()
+        ),
+        *shares,
+    ]
+
+
+def poison_lines(poison: PoisonBound) -> list[str]:
+    """What a bound means, in a sentence; none without parameters."""
+    if not poison.shift:
+        return []
+    amounts = [
+        f"{name} {'by' if i else 'could be off by'} {_amount(x)}" for i, (name, x) in enumerate(poison.shift.items())
+    ]
+    listed = " and ".join([", ".join(amounts[:-1]), amounts[-1]] if len(amounts) > 1 else amounts)
+    return [f"If {100 * poison.share:g}% of the answers were adversarial, {listed}."]
+
+
+def _between(quantile: ParameterSummary, most: int) -> tuple[str, str]:
+    """A quantile's median, and its central 90%."""
+    low, middle, high = (_in_band(x, quantile, most) for x in (quantile.q05, quantile.q50, quantile.q95))
+    return middle, low if low == high else f"{low} to {high}"
+
+
+def _in_band(x: float, quantile: ParameterSummary, most: int) -> str:
+    """`x` to two significant digits of the band's width, never coarser than to whole units, with `most` decimals."""
+    width = quantile.q95 - quantile.q05
+    digits = 0 if width <= 0 else max(0, 1 - math.floor(math.log10(width)))
+    text = f"{x:,.{min(digits, most)}f}" if abs(x) < 1e12 else f"{x:.4g}"
+    return text if text.strip("-0.,") else text.removeprefix("-")
+
+
+def _amount(bound: float | None) -> str:
+    """Two digits, without an exponent up to a million."""
+    return "any amount" if bound is None else rounded(bound, 2)
+
+
+def rounded(number: float, digits: int) -> str:
+    """The number to so many digits, with an exponent only where there would be many zeros."""
+    return f"{float(f'{number:.{digits}g}'):g}"

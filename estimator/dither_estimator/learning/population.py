@@ -1,0 +1,291 @@
+"""What a posterior says about the population, in the values' own units: quantiles, shares, mean, distribution."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+from scipy.special import ndtr
+
+from dither_client import Transform
+from dither_client.posterior.wire import QUANTILES, Bands, DistributionSummary, ParameterSummary, PosteriorReply
+from dither_estimator.checks.competing_families import Comparison
+from dither_estimator.checks.family_fits import compare_with_families
+from dither_estimator.families import Family, FloatArray
+from dither_estimator.likelihood.counts import Counts
+from dither_estimator.nonparametric.distribution import Distribution, Draws
+
+__all__ = [
+    "POPULATION_FIELDS",
+    "QUANTILE_LEVELS",
+    "CategoryShares",
+    "DistributionPopulation",
+    "FamilyPopulation",
+    "Population",
+    "number_summaries",
+    "quantile_summaries",
+    "with_population",
+]
+
+POPULATION_FIELDS = ("quantiles", "above", "mean_value", "distribution", "atoms", "categories")
+"""The fields of `PosteriorReply` that describe the population."""
+QUANTILE_LEVELS = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
+"""The levels of the quantiles that every posterior gives."""
+
+_MAX_DRAWS = 1_000
+"""The most draws from which the population is described; more would not change what is read."""
+_TYPICAL_DRAWS = 64
+"""The draws that say where the points of a distribution lie."""
+_POINTS = 129
+_OUTERMOST = 3.3
+"""The normal score of the outermost points: all but a thousandth of the mass lies between them."""
+_MAX_INTEGERS = 257
+_DIGITS = 7
+"""Significant digits of a distribution's numbers, more than a plot or a table shows."""
+
+
+class Population(Protocol):
+    """Equally likely draws of a population's distribution."""
+
+    @property
+    def discrete(self) -> bool:
+        """Whether values are integers."""
+
+    def cdf(self, x: FloatArray) -> Draws:
+        """The share of the population at or below each of `x` (k,)."""
+
+    def quantile(self, levels: FloatArray) -> Draws:
+        """The least value at or below which a share of `levels` (k,) lies; infinite where a float cannot hold it."""
+
+    def density(self, x: FloatArray) -> Draws:
+        """The density at each of `x` (k,), atoms excepted; of integers, the probability of each."""
+
+    def points(self, levels: FloatArray) -> FloatArray:
+        """About where the population's quantiles lie at `levels` (k,)."""
+
+    @property
+    def mean_value(self) -> Draws | None:
+        """The population's mean; None where it does not exist."""
+
+    @property
+    def atoms(self) -> tuple[float, ...]:
+        """The declared points that many people have exactly."""
+
+    @property
+    def atom_shares(self) -> Draws:
+        """The share of the population at each of the atoms."""
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """How well families describe the answers, where no family was named; None if none are compared."""
+
+
+@dataclass(frozen=True)
+class FamilyPopulation:
+    """The population under particles of a family, which holds on the scale `transform`."""
+
+    family: Family
+    transform: Transform
+    theta: FloatArray
+    """Equally likely parameters, shape (n, d)."""
+
+    @classmethod
+    def of(
+        cls, family: Family, transform: Transform, theta: FloatArray, weights: FloatArray, draws: int = _MAX_DRAWS
+    ) -> "FamilyPopulation":
+        """At most so many draws from weighted particles, by a systematic sample."""
+        size = min(draws, len(weights))
+        cumulative = np.cumsum(weights)
+        chosen = np.searchsorted(cumulative / cumulative[-1], (np.arange(size) + 0.5) / size)
+        return cls(family, transform, theta[chosen.clip(max=len(theta) - 1)])
+
+    @property
+    def discrete(self) -> bool:
+        return self.family.discrete
+
+    def cdf(self, x: FloatArray) -> Draws:
+        if self.transform == "log":
+            with np.errstate(divide="ignore"):
+                x = np.log(np.maximum(x, 0.0))
+        return Draws(self.family.cdf(self.theta, x))
+
+    def quantile(self, levels: FloatArray) -> Draws:
+        found = self.family.quantiles(self.theta, levels)
+        if self.transform == "log":
+            with np.errstate(over="ignore"):
+                found = np.exp(found)
+        return Draws(found)
+
+    def density(self, x: FloatArray) -> Draws:
+        if self.discrete:
+            return Draws(self.cdf(x).values - self.cdf(x - 1).values)
+        middles = (x[1:] + x[:-1]) / 2
+        edges = np.concatenate([[2 * x[0] - middles[0]], middles, [2 * x[-1] - middles[-1]]])
+        return Draws(np.diff(self.cdf(edges).values, axis=1) / np.diff(edges))
+
+    def points(self, levels: FloatArray) -> FloatArray:
+        few = FamilyPopulation(self.family, self.transform, self.theta[:: -(-len(self.theta) // _TYPICAL_DRAWS)])
+        return np.asarray(np.median(few.quantile(levels).values, axis=0))
+
+    @property
+    def mean_value(self) -> Draws | None:
+        with np.errstate(over="ignore"):
+            found = self.family.mean(self.theta, self.transform)
+        return Draws(found) if np.isfinite(found).all() else None
+
+    @property
+    def atoms(self) -> tuple[float, ...]:
+        return ()
+
+    @property
+    def atom_shares(self) -> Draws:
+        return Draws(np.empty((len(self.theta), 0)))
+
+    @property
+    def comparison(self) -> None:
+        return None
+
+
+@dataclass(frozen=True)
+class DistributionPopulation:
+    """The population whose distribution has no family."""
+
+    distribution: Distribution
+    counts: Counts = field(repr=False)
+    """The answers that it follows from."""
+
+    @property
+    def discrete(self) -> bool:
+        return False
+
+    def cdf(self, x: FloatArray) -> Draws:
+        return self.distribution.cdf(x)
+
+    def quantile(self, levels: FloatArray) -> Draws:
+        return self.distribution.quantile(levels)
+
+    def density(self, x: FloatArray) -> Draws:
+        return self.distribution.density(x)
+
+    def points(self, levels: FloatArray) -> FloatArray:
+        return np.asarray(self.distribution.mean.quantile(levels).values[0])
+
+    @property
+    def mean_value(self) -> Draws | None:
+        """Its tails are trimmed, as `Distribution.mean_value` says."""
+        return self.distribution.mean_value
+
+    @property
+    def atoms(self) -> tuple[float, ...]:
+        return self.distribution.support.atoms
+
+    @property
+    def atom_shares(self) -> Draws:
+        return self.distribution.atom_shares
+
+    @property
+    def comparison(self) -> Comparison | None:
+        return compare_with_families(self.counts, self.distribution)
+
+
+@dataclass(frozen=True)
+class CategoryShares:
+    """A population of categories, which have no order and no scale: only shares."""
+
+    names: tuple[str, ...]
+    shares: FloatArray
+    """Equally likely shares, shape (draws, categories)."""
+
+    def summaries(self) -> dict[str, ParameterSummary]:
+        """The share of each category."""
+        found = {name: _summary(column) for name, column in zip(self.names, self.shares.T, strict=True)}
+        return {name: summary for name, summary in found.items() if summary is not None}
+
+
+def with_population(
+    reply: PosteriorReply,
+    population: Population | CategoryShares,
+    levels: Sequence[float] = (),
+    above: Sequence[float] = (),
+) -> PosteriorReply:
+    """The reply with what it says about the population, and the quantiles and shares that a goal names.
+
+    What floating point cannot hold, while the posterior is very wide, is left out.
+    """
+    if isinstance(population, CategoryShares):
+        return replace(reply, categories=population.summaries())
+    shares = 1 - population.cdf(np.array(above)).values if above else np.empty((0, 0))
+    mean = population.mean_value
+    if (compared := population.comparison) is not None:
+        reply = replace(reply, families=compared.families, verdict=compared.verdict)
+    return replace(
+        reply,
+        quantiles=quantile_summaries(population, sorted({*QUANTILE_LEVELS, *levels})),
+        above=_summaries(above, shares) or None,
+        mean_value=None if mean is None else _summary(mean.values),
+        distribution=_distribution(population),
+        atoms=_summaries(tuple(population.atoms), population.atom_shares.values) or None,
+    )
+
+
+def number_summaries(population: Population | CategoryShares) -> dict[str, ParameterSummary]:
+    """What is followed over time without a family: the shares of categories, or some quantiles, by their names."""
+    if isinstance(population, CategoryShares):
+        return population.summaries()
+    return {f"quantile_{level}": each for level, each in quantile_summaries(population).items()}
+
+
+def quantile_summaries(
+    population: Population, levels: Sequence[float] = QUANTILE_LEVELS
+) -> dict[str, ParameterSummary]:
+    """The population's quantiles by level, without those that floating point cannot hold."""
+    return _summaries(levels, population.quantile(np.array(levels)).values)
+
+
+def _summaries(names: Sequence[float], draws: FloatArray) -> dict[str, ParameterSummary]:
+    found = {f"{name:.12g}": _summary(column) for name, column in zip(names, draws.T, strict=True)}
+    return {name: summary for name, summary in found.items() if summary is not None}
+
+
+def _summary(draws: FloatArray) -> ParameterSummary | None:
+    with np.errstate(over="ignore", invalid="ignore"):
+        numbers = [
+            float(draws.mean()),
+            float(draws.std()),
+            *np.quantile(draws, list(QUANTILES.values()), method="hazen").tolist(),
+        ]
+    if not np.isfinite(numbers).all():
+        return None
+    return ParameterSummary(numbers[0], numbers[1], **dict(zip(QUANTILES, numbers[2:], strict=True)))
+
+
+def _distribution(population: Population) -> DistributionSummary | None:
+    x = _integers(population) if population.discrete else _points(population)
+    if x is None:
+        return None
+    return DistributionSummary(_plain(x), _bands(population.cdf(x)), _bands(population.density(x)))
+
+
+def _points(population: Population) -> FloatArray | None:
+    """Points at equal distances in normal score; None if floating point cannot hold them or tell them apart."""
+    with np.errstate(over="ignore"):
+        x = np.unique(population.points(ndtr(np.linspace(-_OUTERMOST, _OUTERMOST, _POINTS))))
+        wide = len(x) > 2 and bool(np.isfinite([*x, 2 * x[0], 2 * x[-1], x[-1] - x[0]]).all())
+    return x if wide and (np.diff(x) > 0).all() else None
+
+
+def _integers(population: Population) -> FloatArray | None:
+    low, high = population.points(ndtr(np.array([-_OUTERMOST, _OUTERMOST]))).tolist()
+    if not np.isfinite([low, high]).all() or high >= 2.0**53:
+        return None
+    step = max(1, -(-int(high - low + 1) // _MAX_INTEGERS))
+    return np.arange(low, high + 1, step)
+
+
+def _bands(draws: Draws) -> Bands:
+    quantiles = np.quantile(draws.values, list(QUANTILES.values()), axis=0, method="hazen")
+    return Bands(_plain(draws.mean), **dict(zip(QUANTILES, map(_plain, quantiles), strict=True)))
+
+
+def _plain(numbers: FloatArray) -> tuple[float, ...]:
+    return tuple(float(f"{x:.{_DIGITS}g}") for x in numbers)

@@ -1,0 +1,113 @@
+"""The learner of a model whose posterior is computed afresh from the counts alone."""
+
+import io
+import json
+from typing import Self
+
+import numpy as np
+
+from dither_client import parse_query
+from dither_client.posterior.wire import PoisonBound
+from dither_estimator.learning.count_learner import CountLearner
+from dither_estimator.learning.population import CategoryShares, Population
+from dither_estimator.learning.snapshot import InvalidSnapshot
+from dither_estimator.learning.summary import Posterior
+from dither_estimator.likelihood.counts import Counts, answers_by_epsilon, check_counts, merge_counts, total_answers
+from dither_estimator.likelihood.institutions import Members
+from dither_estimator.specification.specification import Specification
+
+__all__ = ["SEED", "RecomputedLearner"]
+
+SEED = 1
+"""Of every estimate, so that whoever has the same counts has the same posterior."""
+_VERSION = 1
+
+
+class RecomputedLearner(CountLearner):
+    """Subclasses estimate when they are asked, count it in `_estimates`, and forget it in `_forget`."""
+
+    def __init__(self, specification: Specification, seed: int | np.random.SeedSequence, outstanding: int = 1) -> None:
+        super().__init__(specification, seed, outstanding)
+        self._counts: Counts = {}
+        self._estimates = 0
+
+    def _forget(self) -> None:
+        """Drops the estimate, since there are new counts."""
+        raise NotImplementedError
+
+    def _population(self) -> Population | CategoryShares:
+        """What the counts say about the population."""
+        raise NotImplementedError
+
+    @property
+    def moves(self) -> int:
+        return self._estimates
+
+    @property
+    def counts(self) -> Counts:
+        if self._pending:
+            self._counts = merge_counts(self._counts, self._taken())
+            self._forget()
+        return self._counts
+
+    @property
+    def members(self) -> Members:
+        return {}
+
+    def learn_members(self, members: Members) -> None:
+        if members:
+            raise ValueError("without a family of distributions, counts of members are not learnt")
+
+    def posterior(self) -> Posterior:
+        spec, population = self.specification, self._population()
+        return Posterior(
+            parameters={},
+            covariance=np.empty((0, 0)),
+            answers=self._answers,
+            ess=float(spec.particles),
+            log_evidence=None,
+            particles=spec.particles,
+            moves=self._estimates,
+            queries=len(self._counts),
+            poison=PoisonBound(0.01, {}),
+            population=population,
+            answers_by_epsilon={**dict.fromkeys(spec.epsilon_choices, 0), **answers_by_epsilon(self._counts)},
+            levels=spec.goal.levels,
+            above=spec.goal.values,
+        )
+
+    def snapshot(self) -> bytes:
+        counts = self.counts
+        header = {
+            "version": _VERSION,
+            "estimates": self._estimates,
+            "generator": self._rng.bit_generator.state,
+            "queries": [query.to_json() for query in counts],
+        }
+        rows = np.concatenate(list(counts.values())) if counts else np.zeros(0, dtype=np.int64)
+        buffer = io.BytesIO()
+        np.savez(buffer, distribution=np.array(json.dumps(header)), counts=rows)
+        return buffer.getvalue()
+
+    @classmethod
+    def restore(cls, specification: Specification, snapshot: bytes) -> Self:
+        """The learner that wrote the snapshot. Raises `InvalidSnapshot`."""
+        learner = cls(specification, 0)
+        try:
+            with np.load(io.BytesIO(snapshot), allow_pickle=False) as archive:
+                header, rows = json.loads(str(archive["distribution"])), archive["counts"]
+            if header["version"] != _VERSION:
+                raise InvalidSnapshot("the snapshot has another version")
+            queries = [parse_query(query) for query in header["queries"]]
+            ends = np.cumsum([query.n_answers for query in queries])
+            learner._counts = check_counts(
+                dict(zip(queries, np.split(rows, ends[:-1]) if queries else [], strict=True))
+            )
+            learner._rng.bit_generator.state = header["generator"]
+            learner._estimates = int(header["estimates"])
+        except InvalidSnapshot:
+            raise
+        except Exception as error:
+            raise InvalidSnapshot(f"the snapshot cannot be read: {type(error).__name__}") from error
+        learner._answers = total_answers(learner._counts)
+        return learner

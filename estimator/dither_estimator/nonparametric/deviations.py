@@ -1,0 +1,145 @@
+"""The prior of how a population deviates from its base: a logistic Gaussian process (Lenk 1988) in the base's scale.
+
+The mass of 96 bins that are equally likely under the base is `softmax(Ψ β + Φ c)`. Ψ has the base's scores, so that β
+moves the base's own parameters; Φ has cosines. The base was fitted to answers, but its shape has the prior that it had
+before: what the answers say of it is not said twice.
+
+The sd of the coefficient of cosine j is `σ r_j` with `r_j² ∝ (1 + (j / j₀)²)^-2.5` and `Σ r_j² = 1`: σ says how much
+the population deviates, j₀ how smoothly. Both are unknown and have log-normal priors, here on a grid of nodes.
+
+The logarithm of an atom's mass relative to that of all bins is normal.
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from dither_estimator.families import FloatArray
+from dither_estimator.nonparametric.base import BASE_PARAMETERS, SHAPE_SD, ShapedBase
+
+__all__ = [
+    "ATOM_SD",
+    "BINS",
+    "COSINES",
+    "LOG_PRIOR",
+    "SCALES",
+    "Deviations",
+    "Nodes",
+    "atom_centre",
+    "neighbours",
+    "softmax",
+]
+
+Nodes = npt.NDArray[np.int64]
+"""Numbers of nodes, shape (n,)."""
+
+BINS = 96
+COSINES = 32
+ATOM_SD = 2.0
+"""The prior sd of the logarithm of an atom's mass relative to that of all bins."""
+_LEAST = 1e-300
+"""The bins may have no mass that a number can hold, beside the atoms'."""
+
+PLACE_SD = 0.6
+"""The prior sd of the base's location, in units of its scale, and of its logarithm, around what was fitted: wide."""
+_SIGMA_LEVELS = np.linspace(-2.0, 2.0, 9)
+_J0_LEVELS = np.linspace(-1.5, 1.5, 4)
+_STANDARD = np.array([(sigma, j0) for sigma in _SIGMA_LEVELS for j0 in _J0_LEVELS])
+"""(log σ, log j₀) of each node, standardised by the prior; shape (nodes, 2)."""
+_SIGMA, _J0 = np.exp(np.log([0.3, 3.0]) + _STANDARD * [1.4, 0.7]).T
+
+
+def _log_prior() -> FloatArray:
+    heights = -0.5 * (_STANDARD**2).sum(axis=1)
+    return heights - np.log(np.exp(heights).sum())
+
+
+def _scales() -> FloatArray:
+    shape = (1 + (np.arange(1, COSINES + 1) / _J0[:, np.newaxis]) ** 2) ** -1.25
+    return _SIGMA[:, np.newaxis] * shape / np.sqrt((shape**2).sum(axis=1, keepdims=True))
+
+
+LOG_PRIOR = _log_prior()
+"""The log prior probability of each node."""
+SCALES = _scales()
+"""The sd of the cosines' coefficients at each node, shape (nodes, `COSINES`)."""
+_COSINES = np.sqrt(2) * np.cos(np.pi * np.outer((np.arange(BINS) + 0.5) / BINS, np.arange(1, COSINES + 1)))
+
+
+class Deviations:
+    """The prior around a base, and of atoms, of coefficients in their own units.
+
+    The first are those of the atoms, then come those of the base's parameters, the last `COSINES` are the cosines'.
+    A priori all are normal with mean 0, at a node with sd `scales[node]`.
+    """
+
+    def __init__(self, base: ShapedBase, atoms: int = 0) -> None:
+        slopes = base.slopes(base.quantile(np.arange(1, BINS) / BINS))
+        sds = np.concatenate([[PLACE_SD, PLACE_SD], SHAPE_SD])
+        scores = sds * BINS * np.diff(slopes, prepend=0.0, append=0.0).T
+        self.design = np.concatenate([scores, _COSINES], axis=1)
+        """The effect of the bins' coefficients on their log masses, shape (`BINS`, …)."""
+        self.atoms = atoms
+        self.scales = np.concatenate([np.ones((len(SCALES), atoms + BASE_PARAMETERS)), SCALES], axis=1)
+        """Shape (nodes, `size`)."""
+        self.fitted = np.zeros(self.size)
+        """The coefficients with which bins are equally likely: those of the base; shape (`size`,)."""
+        self.fitted[atoms + 2 : atoms + BASE_PARAMETERS] = base.parameters[2:] / SHAPE_SD
+        self._at_none = -self.design @ self.fitted[atoms:]
+
+    @property
+    def size(self) -> int:
+        """The number of coefficients."""
+        return self.scales.shape[1]
+
+    def masses(self, coefficients: FloatArray) -> FloatArray:
+        """The masses of bins and atoms, shape (n, `BINS` + atoms), for coefficients (n, `size`)."""
+        bins = softmax(self._at_none + coefficients[..., self.atoms :] @ self.design.T)
+        if not self.atoms:
+            return bins
+        logits = atom_centre(self.atoms) + ATOM_SD * coefficients[..., : self.atoms]
+        shares = softmax(np.concatenate([logits, np.zeros((*logits.shape[:-1], 1))], axis=-1))
+        return np.concatenate([bins * shares[..., -1:], shares[..., :-1]], axis=-1)
+
+    def gradient(self, masses: FloatArray, by_mass: FloatArray) -> FloatArray:
+        """The gradient by the coefficients (n, `size`) of a function with this gradient by the masses."""
+        bins = masses[..., :BINS]
+        weighted = bins * by_mass[..., :BINS]
+        inside = weighted.sum(axis=-1, keepdims=True) / np.maximum(bins.sum(axis=-1, keepdims=True), _LEAST)
+        by_coefficient = (weighted - bins * inside) @ self.design
+        if not self.atoms:
+            return by_coefficient
+        over_all = (masses * by_mass).sum(axis=-1, keepdims=True)
+        by_logit = masses[..., BINS:] * (by_mass[..., BINS:] - over_all)
+        return np.concatenate([ATOM_SD * by_logit, by_coefficient], axis=-1)
+
+    def jacobian(self, masses: FloatArray) -> FloatArray:
+        """The derivatives of masses (n, bins + atoms) by the coefficients, shape (n, bins + atoms, `size`)."""
+        bins, at_atoms = masses[:, :BINS], masses[:, BINS:]
+        found = np.zeros((*masses.shape, self.size))
+        inside = bins @ self.design / np.maximum(bins.sum(axis=1, keepdims=True), _LEAST)
+        found[:, :BINS, self.atoms :] = bins[:, :, np.newaxis] * (self.design - inside[:, np.newaxis])
+        found[:, :, : self.atoms] = -ATOM_SD * masses[:, :, np.newaxis] * at_atoms[:, np.newaxis]
+        own = np.arange(self.atoms)
+        found[:, BINS + own, own] += ATOM_SD * at_atoms
+        return found
+
+
+def neighbours(nodes: Nodes, direction: Nodes) -> Nodes:
+    """The adjacent node of each of `nodes` in a direction from 0 to 3; the node itself at the border of the grid."""
+    sigma, j0 = np.divmod(nodes, len(_J0_LEVELS))
+    sigma = np.clip(sigma + (direction == 0) - (direction == 1), 0, len(_SIGMA_LEVELS) - 1)
+    j0 = np.clip(j0 + (direction == 2) - (direction == 3), 0, len(_J0_LEVELS) - 1)
+    return sigma * len(_J0_LEVELS) + j0
+
+
+def atom_centre(atoms: int) -> float:
+    """The prior mean of that logarithm: all atoms together are as likely as the rest."""
+    return -math.log(max(atoms, 1))
+
+
+def softmax(logits: FloatArray) -> FloatArray:
+    """Shares with these logarithms, up to a constant, along the last axis."""
+    raised = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return raised / raised.sum(axis=-1, keepdims=True)

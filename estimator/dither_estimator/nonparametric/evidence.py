@@ -1,0 +1,55 @@
+"""The evidence of the answers for a distribution without a family: Laplace's method, summed over the nodes.
+
+The posterior's coefficients of the base's location and scale are normal around the fit to the same answers. For the
+evidence, location and scale know as much as a single answer does (Kass & Wasserman 1995), so that it can be compared
+with that of families whose parameters know as much.
+"""
+
+import numpy as np
+
+from dither_estimator.families import FloatArray
+from dither_estimator.likelihood.counts import Counts
+from dither_estimator.nonparametric.approximation import climb
+from dither_estimator.nonparametric.base import ShapedBase
+from dither_estimator.nonparametric.deviations import BINS, LOG_PRIOR, Deviations
+from dither_estimator.nonparametric.likelihood import MassLikelihood
+from dither_estimator.nonparametric.support import Support
+
+__all__ = ["log_evidence"]
+
+
+def log_evidence(counts: Counts, base: ShapedBase, support: Support) -> float:
+    """The log evidence in nats, around a base that was fitted to these counts."""
+    likelihood = MassLikelihood.of(counts, base, BINS, support)
+    deviations = Deviations(base, len(support.atoms))
+    place = slice(deviations.atoms, deviations.atoms + 2)
+    x, precisions = _modes(likelihood, deviations)
+    heights = likelihood(deviations.masses(x * deviations.scales)) - 0.5 * np.square(x).sum(axis=1)
+
+    # The prior of location and scale around the fit is taken out, which is quadratic, and another volume put in.
+    heights += 0.5 * np.square(x[:, place]).sum(axis=1)
+    slopes = np.zeros(x.shape)
+    slopes[:, place] = x[:, place]
+    precisions[:, place, place] -= np.eye(2)
+    steps = np.linalg.solve(precisions, slopes[..., np.newaxis])[..., 0]
+    volumes = _log_volume(likelihood, deviations, place) - 0.5 * np.linalg.slogdet(precisions)[1]
+    return float(np.logaddexp.reduce(heights + 0.5 * (slopes * steps).sum(axis=1) + volumes + LOG_PRIOR))
+
+
+def _modes(likelihood: MassLikelihood, deviations: Deviations) -> tuple[FloatArray, FloatArray]:
+    """The posterior mode of whitened coefficients and the precision there, at each node."""
+    modes, precisions = np.zeros(deviations.scales.shape), []
+    for node, scales in enumerate(deviations.scales):
+        modes[node] = climb(deviations, likelihood, scales, modes[node - 1] if node else deviations.fitted)
+        masses = deviations.masses(scales * modes[node])
+        moved = likelihood.standardised(masses) @ (deviations.jacobian(masses[np.newaxis])[0] * scales)
+        precisions.append(moved.T @ moved + np.eye(deviations.size))
+    return modes, np.array(precisions)
+
+
+def _log_volume(likelihood: MassLikelihood, deviations: Deviations, place: slice) -> float:
+    """Half the log determinant of what one answer says about location and scale, on average."""
+    at_base = deviations.masses(deviations.fitted)
+    jacobian = deviations.jacobian(at_base[np.newaxis])[0][:, place]
+    known = jacobian.T @ likelihood.expand(at_base).curvature @ jacobian / likelihood.counts.sum()
+    return 0.5 * float(np.linalg.slogdet(known)[1])

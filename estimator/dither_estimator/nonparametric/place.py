@@ -1,0 +1,265 @@
+"""Where a population lies, from few answers: the posterior of location and scale of a Student t with 2 degrees of
+freedom, under a prior that reaches over all orders of magnitude.
+
+It is computed on tiles, from the counts alone. The first tiles lie between the cuts that were asked about, as there the
+likelihood of a narrow population is flat; tiles with much of the posterior are then halved.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtr, ndtri
+
+from dither_client import Query
+from dither_estimator.families import FloatArray
+from dither_estimator.likelihood.counts import Counts
+from dither_estimator.nonparametric.base import Base, Z
+from dither_estimator.nonparametric.observations import Observations
+from dither_estimator.nonparametric.support import LARGEST, Support
+
+__all__ = ["Place", "find_place", "known_by"]
+
+_MAX_EDGES = 80
+_MAX_ROUNDS = 10
+_ROUGH_ROUNDS = 1
+"""So many are enough to see the atoms' shares."""
+_HEAVY = 1 / 300
+"""Tiles with a larger share of the posterior are halved."""
+_LIGHT = 1e-7
+"""Tiles with a smaller share of the heaviest one's are left out."""
+_FINE = 0.25
+"""Tiles are not halved below this width, in units of the scale, or in its logarithm."""
+_BLOCK = 1 << 15
+"""So many numbers at once stay in the processor's cache."""
+_FAR = 1e100
+_LEAST = 1e-300
+"""Two cuts may be so close that a tile between them has no width."""
+_OUTER = np.array([3.0, 5.0, 10.0, 25.0, 60.0, 150.0, 690.0])
+_EXPECTATION_STEPS = 10
+_CERTAIN = 1.6
+"""The place is found when 90% intervals of location, in units of the scale, and of its logarithm are narrower."""
+
+
+@dataclass(frozen=True)
+class _Prior:
+    """Student t with 2 degrees of freedom, of `asinh((location - centre) / unit)` and of log scale."""
+
+    centre: float
+    unit: float
+    spread: float
+    log_scale: float
+    log_scale_spread: float
+
+    @classmethod
+    def of(cls, support: Support, around: tuple[float, float] | None) -> "_Prior":
+        """Where most values lie, if that is not known: within ±1e5 without bounds, 1e-4 to 1e7 beyond one."""
+        if around is not None:
+            low, high = around
+            margin = 0.01 * (high - low)  # a bound itself has no coordinate
+            ends = support.coordinate(np.array([low + margin, high - margin]))
+            half = float(ends[1] - ends[0]) / 2
+            return cls(float(ends[0]) + half, half / 2, 1.0, float(np.log(half / 2)), 1.0)
+        if support.minimum is None and support.maximum is None:
+            return cls(0.0, 1.0, 5.0, 1.0, 4.0)
+        if support.maximum is None:
+            return cls(3.0, 1.0, 1.5, -0.5, 1.2)
+        if support.minimum is None:
+            return cls(-3.0, 1.0, 1.5, -0.5, 1.2)
+        return cls(0.0, 1.0, 1.0, -0.3, 1.2)
+
+    def locations(self, places: FloatArray) -> FloatArray:
+        with np.errstate(over="ignore"):
+            return (self.centre + self.unit * np.sinh(places.clip(-700.0, 700.0))).clip(-LARGEST, LARGEST)
+
+    def places(self, locations: FloatArray) -> FloatArray:
+        with np.errstate(over="ignore"):
+            return np.arcsinh(((locations - self.centre) / self.unit).clip(-LARGEST, LARGEST))
+
+    def log_density(self, tiles: FloatArray) -> FloatArray:
+        place, log_scale = tiles[:, :2].T
+        standard = np.array([place / self.spread, (log_scale - self.log_scale) / self.log_scale_spread])
+        return -1.5 * np.log1p(standard**2 / 2).sum(axis=0)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Weighted tiles of places and log scales."""
+
+    prior: _Prior
+    tiles: FloatArray
+    """Centre of the place and of the log scale, and half widths of both; shape (tiles, 4)."""
+    weights: FloatArray
+    """Shape (tiles,)."""
+    shares: FloatArray
+    """Of the atoms and of all else, shape (atoms + 1,)."""
+    information: float
+    """How many answers without noise teach as much."""
+
+    @property
+    def found(self) -> bool:
+        """Whether location and scale are so well known that a base can be fitted."""
+        locations, log_scales = self.prior.locations(self.tiles[:, 0]), self.tiles[:, 1]
+        width = _interval_width(locations, self.weights) / float(np.exp(self.weights @ log_scales))
+        return width < _CERTAIN and _interval_width(log_scales, self.weights) < _CERTAIN
+
+    @property
+    def middle(self) -> FloatArray:
+        """The median location and log scale, shape (2,): a mean would be that of a few tiles far away."""
+        locations = self.prior.locations(self.tiles[:, 0])
+        return np.array([_quantiles(values, self.weights, [0.5])[0] for values in (locations, self.tiles[:, 1])])
+
+    def base(self) -> Base:
+        """The predictive distribution of the values that are no atoms."""
+        kept = np.argsort(self.weights)[-600:]
+        knots = Z[::6]
+        heights = np.diff(ndtr((knots[1:] + knots[:-1]) / 2), prepend=0.0, append=1.0)
+        locations, scales = self.prior.locations(self.tiles[kept, 0]), np.exp(self.tiles[kept, 1])
+        with np.errstate(over="ignore"):
+            values = (locations + np.outer(_t_quantiles(knots), scales)).clip(-LARGEST, LARGEST).ravel()
+        weights = np.outer(heights, self.weights[kept]).ravel()
+        order = np.argsort(values)
+        levels = np.cumsum(weights[order]) - weights[order] / 2
+        levels = (levels / weights.sum()).clip(1e-300, 1 - 1e-16)
+        return Base(np.interp(Z, ndtri(levels), values[order]))
+
+    def masses(self, rng: np.random.Generator, base: Base, bins: int, size: int) -> FloatArray:
+        """Draws of the masses of bins that are equally likely under a base, and of the atoms, shape (size, …)."""
+        drawn = self.tiles[rng.choice(len(self.weights), size, p=self.weights)]
+        place, log_scale = (drawn[:, :2] + drawn[:, 2:] * rng.uniform(-1, 1, (size, 2))).T
+        below = _t_cdf(base.quantile(np.arange(1, bins) / bins), self.prior.locations(place), np.exp(log_scale))
+        masses = np.diff(below, prepend=0.0, append=1.0, axis=1)
+        shares = rng.dirichlet(1 + self.information * self.shares, size)
+        return np.concatenate([masses * shares[:, -1:], shares[:, :-1]], axis=1)
+
+
+def find_place(counts: Counts, support: Support, around: tuple[float, float] | None = None) -> Place:
+    """The posterior given `counts`, which may be empty. `around` has most values, as far as one knows."""
+    observations, prior = Observations.of(counts, support), _Prior.of(support, around)
+    atoms = len(support.atoms)
+    shares = np.full(atoms + 1, 0.5 / max(atoms, 1))
+    shares[-1] = 0.5 if atoms else 1.0
+    for _ in range(2 if atoms and observations else 0):
+        shares = _expected_shares(prior, observations, shares, *_tiles(prior, observations, shares, _ROUGH_ROUNDS))
+    tiles, weights = _tiles(prior, observations, shares, _MAX_ROUNDS)
+    return Place(prior, tiles, weights, shares, sum(known_by(counts).values()))
+
+
+def known_by(counts: Counts) -> dict[Query, float]:
+    """How many answers without noise teach as much as those to each query, roughly."""
+    return {query: int(row.sum()) * math.tanh(float(query.epsilon) / 2) ** 2 for query, row in counts.items()}
+
+
+def _tiles(
+    prior: _Prior, observations: Sequence[Observations], shares: FloatArray, rounds: int
+) -> tuple[FloatArray, FloatArray]:
+    """Tiles and their shares of the posterior, after so many rounds of halving."""
+    tiles = _first_tiles(prior, observations)
+    heights = _log_posterior(prior, observations, shares, tiles)
+    for _ in range(rounds):
+        kept = heights > heights.max() + np.log(_LIGHT)
+        tiles, heights = tiles[kept], heights[kept]
+        weights = np.exp(heights - heights.max())
+        weights /= weights.sum()
+        width = _widths(prior, tiles)
+        heavy = (weights > _HEAVY) & (width.max(axis=0) > _FINE)
+        if not heavy.any():
+            break
+        halves = _halved(tiles[heavy], width[0, heavy] > width[1, heavy])
+        tiles = np.concatenate([tiles[~heavy], halves])
+        heights = np.concatenate([heights[~heavy], _log_posterior(prior, observations, shares, halves)])
+    weights = np.exp(heights - heights.max())
+    return tiles, weights / weights.sum()
+
+
+def _first_tiles(prior: _Prior, observations: Sequence[Observations]) -> FloatArray:
+    steps = np.concatenate([np.linspace(0.0, 2.5, 16)[1:], _OUTER])
+    steps = np.concatenate([-steps[::-1], [0.0], steps])
+    cuts = np.concatenate([np.empty(0), *(part.edges.ravel() for part in observations)])
+    asked = np.unique(prior.places(cuts[np.isfinite(cuts)]))
+    asked = asked[:: -(-len(asked) // _MAX_EDGES) or 1]
+    places = np.unique(np.concatenate([asked, (prior.spread * steps).clip(-700, 700)]))
+    log_scales = np.unique((prior.log_scale + prior.log_scale_spread * steps[::3]).clip(-690, 690))
+    centre = np.array([(places[1:] + places[:-1]) / 2, np.diff(places) / 2])
+    other = np.array([(log_scales[1:] + log_scales[:-1]) / 2, np.diff(log_scales) / 2])
+    grid = [np.broadcast_to(axis, (len(other[0]), len(centre[0]))) for axis in centre]
+    across = [np.broadcast_to(axis[:, np.newaxis], (len(other[0]), len(centre[0]))) for axis in other]
+    return np.stack([grid[0].ravel(), across[0].ravel(), grid[1].ravel(), across[1].ravel()], axis=1)
+
+
+def _widths(prior: _Prior, tiles: FloatArray) -> FloatArray:
+    """The widths of tiles in units of the scale, and in log scale, shape (2, tiles)."""
+    place, log_scale, half, other_half = tiles.T
+    with np.errstate(over="ignore"):
+        across = (prior.locations(place + half) - prior.locations(place - half)) / np.exp(log_scale)
+    return np.array([across, 2 * other_half])
+
+
+def _halved(tiles: FloatArray, across: npt.NDArray[np.bool_]) -> FloatArray:
+    """Both halves of each tile, in its place or else in its log scale."""
+    shift = np.zeros(tiles.shape)
+    shift[across, 0], shift[~across, 1] = tiles[across, 2] / 2, tiles[~across, 3] / 2
+    smaller = tiles.copy()
+    smaller[across, 2] /= 2
+    smaller[~across, 3] /= 2
+    return np.concatenate([smaller + shift, smaller - shift])
+
+
+def _log_posterior(
+    prior: _Prior, observations: Sequence[Observations], shares: FloatArray, tiles: FloatArray
+) -> FloatArray:
+    found = prior.log_density(tiles) + np.log(np.maximum(tiles[:, 2:], _LEAST)).sum(axis=1)
+    locations, scales = prior.locations(tiles[:, 0]), np.exp(tiles[:, 1])
+    for part in observations:
+        at_atoms = part.atoms_below @ shares[:-1]
+        block = max(1, _BLOCK // max(part.edges.size, part.answers.size))
+        for first in range(0, len(tiles), block):
+            some = slice(first, first + block)
+            cdf = _t_cdf(part.edges.ravel(), locations[some], scales[some]).reshape(-1, *part.edges.shape)
+            p = part.channel.probabilities(at_atoms + shares[-1] * cdf)
+            found[some] += np.tensordot(np.log(p), part.answers, axes=2)
+    return found
+
+
+def _expected_shares(
+    prior: _Prior, observations: Sequence[Observations], shares: FloatArray, tiles: FloatArray, weights: FloatArray
+) -> FloatArray:
+    """The shares of atoms that fit best to the mean of the tiles (expectation maximisation, a uniform prior)."""
+    rows = []
+    for part in observations:
+        cdf = weights @ _t_cdf(part.edges.ravel(), prior.locations(tiles[:, 0]), np.exp(tiles[:, 1]))
+        below = np.concatenate([part.atoms_below, cdf.reshape(*part.edges.shape, 1)], axis=2)
+        rows.append(
+            np.tensordot(part.channel.steps.T, below, axes=1) + part.channel.matrix[-1][:, np.newaxis, np.newaxis]
+        )
+    table = np.concatenate([row.reshape(-1, len(shares)) for row in rows]).clip(1e-300)
+    answers = np.concatenate([part.answers.ravel() for part in observations])
+    for _ in range(_EXPECTATION_STEPS):
+        shares = shares * (1 + (answers / (table @ shares)) @ table)
+        shares = shares / shares.sum()
+    return shares
+
+
+def _t_cdf(y: FloatArray, locations: FloatArray, scales: FloatArray) -> FloatArray:
+    """The distribution function of Student's t with 2 degrees of freedom at `y` (k,), shape (n, k)."""
+    with np.errstate(over="ignore"):
+        z = ((y - locations[:, np.newaxis]) / scales[:, np.newaxis]).clip(-_FAR, _FAR)
+    return 0.5 + 0.5 * z / np.sqrt(2 + z * z)
+
+
+def _t_quantiles(z: FloatArray) -> FloatArray:
+    """Its quantiles at normal quantiles."""
+    outer = ndtr(-np.abs(z))
+    return np.sign(z) * (1 - 2 * outer) / np.sqrt(2 * outer * (1 - outer))
+
+
+def _interval_width(values: FloatArray, weights: FloatArray) -> float:
+    low, high = _quantiles(values, weights, [0.05, 0.95])
+    return float(high - low)
+
+
+def _quantiles(values: FloatArray, weights: FloatArray, levels: list[float]) -> FloatArray:
+    order = np.argsort(values)
+    return np.interp(levels, np.cumsum(weights[order]) - weights[order] / 2, values[order])

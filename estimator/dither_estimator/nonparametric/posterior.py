@@ -1,0 +1,99 @@
+"""The posterior of a population's distribution given counts, from none at all to many thousands."""
+
+import numpy as np
+
+from dither_client import Query
+from dither_estimator.families import FloatArray
+from dither_estimator.likelihood.counts import Counts
+from dither_estimator.nonparametric.approximation import approximate
+from dither_estimator.nonparametric.base import ShapedBase
+from dither_estimator.nonparametric.deviations import BINS, Deviations
+from dither_estimator.nonparametric.distribution import Distribution
+from dither_estimator.nonparametric.fitting import fit_base
+from dither_estimator.nonparametric.likelihood import Expansion, MassLikelihood
+from dither_estimator.nonparametric.place import Place, find_place, known_by
+from dither_estimator.nonparametric.sampler import effective_share, resampled, sample
+from dither_estimator.nonparametric.support import ANYWHERE, Support
+
+__all__ = ["estimate_around", "estimate_distribution", "estimate_mean"]
+
+_ENOUGH, _ENOUGH_WITHIN = 400.0, 40.0
+"""Of information: with so much in all, and so much about both halves of the base, the place is no longer looked for."""
+_CHECKED = 100
+"""So many draws show whether the expansion is exact enough."""
+_EXACT_SHARE = 0.98
+_PARTS = ((0.1, 0.45), (0.55, 0.9))
+
+
+def estimate_distribution(
+    rng: np.random.Generator,
+    counts: Counts,
+    support: Support = ANYWHERE,
+    size: int = 1_000,
+    around: tuple[float, float] | None = None,
+) -> Distribution:
+    """`size` draws from the posterior given `counts`, whose queries have cuts in the units of values.
+
+    Stateless: the same counts give the same posterior, in whatever order the answers came. Few answers say only where
+    the population lies, and how wide it is; without any this is the prior. `around` are two numbers between which most
+    values are expected, for the first questions; it hardly affects a posterior of many answers.
+    Raises `ValueError` if a query has a transform.
+    """
+    found = _find(counts, support, around)
+    if isinstance(found, ShapedBase):
+        return estimate_around(rng, counts, found, support, size)
+    base = found.base()
+    return Distribution(support, base, found.masses(rng, base, BINS, size))
+
+
+def estimate_mean(
+    counts: Counts, support: Support = ANYWHERE, around: tuple[float, float] | None = None
+) -> Distribution:
+    """Nearly the posterior mean, as a single draw: by normal approximations alone, which is faster than draws."""
+    found = _find(counts, support, around)
+    if isinstance(found, ShapedBase):
+        likelihood = MassLikelihood.of(counts, found, BINS, support)
+        deviations = Deviations(found, len(support.atoms))
+        normal, _ = approximate(likelihood, deviations)
+        modes = deviations.masses(normal.means * deviations.scales)
+        return Distribution(support, found, np.exp(normal.log_weights)[np.newaxis] @ modes)
+    bins = np.full(BINS, found.shares[-1] / BINS)
+    return Distribution(support, found.base(), np.concatenate([bins, found.shares[:-1]])[np.newaxis])
+
+
+def _find(counts: Counts, support: Support, around: tuple[float, float] | None) -> ShapedBase | Place:
+    """The base; as long as the answers do not tell where it lies, what they tell about its place."""
+    known = known_by(counts)
+    if sum(known.values()) >= _ENOUGH:
+        base = fit_base(counts, support)
+        if min(_known_within(base, known, support, *part) for part in _PARTS) >= _ENOUGH_WITHIN:
+            return base
+    place = find_place(counts, support, around)
+    return fit_base(counts, support, place.middle) if place.found else place
+
+
+def _known_within(base: ShapedBase, known: dict[Query, float], support: Support, low: float, high: float) -> float:
+    """How much is known by the answers to queries with a cut between these quantiles of the base."""
+    first, last = support.value(base.quantile(np.array([low, high])))
+    return sum(number for query, number in known.items() if any(first <= cut <= last for cut in query.edges))
+
+
+def estimate_around(
+    rng: np.random.Generator, counts: Counts, base: ShapedBase, support: Support, size: int = 1_000
+) -> Distribution:
+    """The posterior around a base that is given."""
+    likelihood = MassLikelihood.of(counts, base, BINS, support)
+    deviations = Deviations(base, len(support.atoms))
+    normal, expansion = approximate(likelihood, deviations)
+    masses = sample(rng, deviations, normal, expansion, size)
+    return Distribution(support, base, _corrected(rng, likelihood, expansion, masses))
+
+
+def _corrected(
+    rng: np.random.Generator, likelihood: MassLikelihood, expansion: Expansion, masses: FloatArray
+) -> FloatArray:
+    """The draws, resampled by the likelihood's ratio to its expansion unless some of them show that it is constant."""
+    some = masses[:: max(1, len(masses) // _CHECKED)]
+    if effective_share(likelihood(some) - expansion(some)) > _EXACT_SHARE:
+        return masses
+    return masses[resampled(rng, likelihood(masses) - expansion(masses), len(masses))]

@@ -1,0 +1,134 @@
+"""Questions about a distribution: cells between posterior quantiles, so that every part of it is asked about."""
+
+import math
+from fractions import Fraction
+from itertools import chain
+
+import numpy as np
+
+from dither_client import IntervalQuery, Query
+from dither_estimator.families import FloatArray
+from dither_estimator.likelihood.counts import Counts
+from dither_estimator.mechanisms.lattice import on_interval
+from dither_estimator.nonparametric.base import ShapedBase
+from dither_estimator.nonparametric.deviations import BINS
+from dither_estimator.nonparametric.distribution import Distribution
+from dither_estimator.nonparametric.posterior import estimate_mean
+from dither_estimator.nonparametric.support import Support
+
+__all__ = ["cells_at", "next_questions", "quantile_questions"]
+
+_MAX_CELLS = 64
+_MARGIN = 1e-12
+_MIN_ROUNDINGS = 4
+"""The distance between two levels of an interval is at least so many distances between neighbouring numbers."""
+
+
+def next_questions(
+    rng: np.random.Generator,
+    counts: Counts,
+    support: Support,
+    template: Query,
+    size: int = 8,
+    around: tuple[float, float] | None = None,
+) -> list[Query]:
+    """`size` queries of the template's mechanism, to be asked equally often, given all answers so far, or none.
+
+    Chance only decides around which of many atoms they are cut. Otherwise as `estimate_distribution` and
+    `quantile_questions`.
+    """
+    mean = estimate_mean(counts, support, around)
+    return quantile_questions(mean, template, shifts=size, first=int(rng.integers(1 << 20)))
+
+
+def quantile_questions(
+    distribution: Distribution, template: Query, cells: int | None = None, shifts: int = 8, first: int = 0
+) -> list[Query]:
+    """`shifts` queries at the template's ε, to be asked equally often.
+
+    Where the template has cells of its own choice, query t is cut at the posterior mean's quantiles at the levels
+    `(i + (t + ½) / shifts) / m`, i below m, so that all queries together cut the population into equal parts, and
+    around one of the atoms in turn, from number `first` on. There are `cells`, by default what is best at this ε.
+    Queries on an interval are about half of the population; around an atom they are about a threshold.
+    """
+    mean = distribution.mean
+    if on_interval(template):
+        found = isinstance(mean.base, ShapedBase)
+        return (
+            _intervals(mean, template, shifts, first)
+            if found
+            else _thresholds(mean, template.with_levels(1), shifts, first)
+        )
+    edges = (cells_at(template.epsilon) if cells is None else cells) - 1 if template.merges else len(template.edges)
+    if edges == 1:
+        return _thresholds(mean, template, shifts, first)
+    return [
+        template.with_edges(_cuts(mean, edges, (shift + 0.5) / shifts, first + shift), "identity")
+        for shift in range(shifts)
+    ]
+
+
+def cells_at(epsilon: Fraction) -> int:
+    """How many cells of randomised response tell most about a distribution."""
+    return min(max(3, round(3.7 * math.exp(float(epsilon) / 4))), _MAX_CELLS)
+
+
+def _cuts(mean: Distribution, edges: int, offset: float, turn: int) -> tuple[float, ...]:
+    """This many strictly increasing cuts inside the support, at quantiles and around an atom."""
+    support = mean.support
+    special: tuple[float, ...] = ()
+    if support.atoms:
+        special = support.around(support.atoms[turn % len(support.atoms)])
+    if len(special) >= edges:
+        special = special[-edges:] if turn % 2 else special[:edges]
+    number = edges - len(special)
+    levels = (np.arange(number) + offset) / max(number, 1)
+    return _increasing(_values_at(mean, levels).tolist(), special, support)
+
+
+def _values_at(mean: Distribution, levels: FloatArray) -> FloatArray:
+    """The values below which are shares `levels` of the people who are at no atom; strictly inside the support."""
+    below = np.append(0.0, np.cumsum(mean.masses[0, :BINS]))
+    places = np.interp(levels * below[-1], below, np.linspace(0.0, 1.0, BINS + 1)).clip(_MARGIN, 1 - _MARGIN)
+    return mean.support.inside(mean.support.value(mean.base.quantile(places)))
+
+
+def _increasing(cuts: list[float], fixed: tuple[float, ...], support: Support) -> tuple[float, ...]:
+    """All of the cuts, moved to the nearest numbers that are free where several are equal."""
+    taken = set(fixed)
+    low, high = support.inside(np.array([-math.inf, math.inf])).tolist()
+    for cut in cuts:
+        above = below = cut + 0.0
+        while above in taken and below in taken:
+            above, below = min(math.nextafter(above, math.inf), high), max(math.nextafter(below, -math.inf), low)
+        taken.add(below if above in taken else above)
+    return tuple(sorted(taken))
+
+
+def _thresholds(mean: Distribution, question: Query, shifts: int, first: int) -> list[Query]:
+    """Questions with one cut each, at quantiles and around atoms."""
+    around = _around_atoms(mean.support, shifts, first)
+    number = shifts - len(around)
+    cuts = _values_at(mean, (np.arange(number) + 0.5) / number).tolist()
+    return [question.with_edges((cut,), "identity") for cut in (*around, *cuts)]
+
+
+def _intervals(mean: Distribution, template: IntervalQuery, shifts: int, first: int) -> list[Query]:
+    """Intervals of half of the population, and thresholds around atoms."""
+    around = _around_atoms(mean.support, shifts, first)
+    single, number = template.with_levels(1), shifts - len(around)
+    offsets = (np.arange(number) + 0.5) / number / 2
+    lows, highs = _values_at(mean, offsets), _values_at(mean, offsets + 0.5)
+    least = _MIN_ROUNDINGS * template.levels * np.spacing(np.maximum(np.abs(lows), np.abs(highs)))
+    lows, highs = np.minimum(lows, highs - least), np.maximum(highs, lows + least)
+    ends = zip(lows.tolist(), highs.tolist(), strict=True)
+    return [
+        *(single.with_edges((cut,), "identity") for cut in around),
+        *(template.on(low, high, "identity") for low, high in ends),
+    ]
+
+
+def _around_atoms(support: Support, shifts: int, first: int) -> list[float]:
+    """The cuts around the atoms, from number `first` on, as far as there is room for them among all."""
+    cuts = list(chain.from_iterable(support.around(atom) for atom in support.atoms))
+    return [cuts[(first + turn) % len(cuts)] for turn in range(min(len(cuts), shifts * 3 // 4))]

@@ -1,0 +1,110 @@
+"""Where values can lie: the coordinate in which a distribution is smooth, and the points that many people have exactly.
+
+A value equal to a cut lies below it (`Query.edges`). So the cell of a point a begins at the number before a, and ends
+at a.
+"""
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from dither_estimator.families import FloatArray
+
+__all__ = ["ANYWHERE", "LARGEST", "Support"]
+
+LARGEST = 1e300
+"""Values and coordinates beyond this count as this, so that differences of two are finite."""
+_SMALLEST = float(np.finfo(float).smallest_subnormal)
+
+
+@dataclass(frozen=True)
+class Support:
+    """Where values can lie. Raises `ValueError`.
+
+    The coordinate y maps the values between minimum and maximum onto the real line: the value x itself without bounds,
+    `log(x - minimum)`, `-log(maximum - x)`, or `log((x - minimum) / (maximum - x))`.
+    """
+
+    minimum: float | None = None
+    """None: unbounded."""
+    maximum: float | None = None
+    atoms: tuple[float, ...] = ()
+    """Points that many people have exactly, increasing."""
+
+    def __post_init__(self) -> None:
+        numbers = [*self.atoms, *(bound for bound in (self.minimum, self.maximum) if bound is not None)]
+        if not all(abs(number) <= LARGEST for number in numbers):
+            raise ValueError("bounds and atoms must be finite numbers, not too large")
+        if not self._lowest < self._highest:
+            raise ValueError("the minimum must be below the maximum")
+        if any(low >= high for low, high in pairwise(self.atoms)):
+            raise ValueError("atoms must increase strictly")
+        if not all(self._lowest <= atom <= self._highest for atom in self.atoms):
+            raise ValueError("atoms must lie between minimum and maximum")
+
+    def coordinate(self, x: FloatArray) -> FloatArray:
+        """The coordinates of values of any shape; those of values at the bounds and beyond them are infinite."""
+        values = np.asarray(x, dtype=float).clip(-LARGEST, LARGEST)
+        if self.minimum is None and self.maximum is None:
+            return values
+        above, below = np.zeros(values.shape), np.zeros(values.shape)
+        if self.minimum is not None:
+            above = _log(values - self.minimum)
+        if self.maximum is not None:
+            below = _log(self.maximum - values)
+        outside = (values <= self._lowest) | (values >= self._highest)
+        ends = np.where(values <= self._lowest, -np.inf, np.inf)
+        return np.where(outside, ends, np.where(outside, 0.0, above) - np.where(outside, 0.0, below))
+
+    def value(self, y: FloatArray) -> FloatArray:
+        """The values at coordinates of any shape, rounded; as a float one may be equal to a bound."""
+        places = np.asarray(y, dtype=float)
+        largest = math.log(LARGEST)
+        if self.minimum is None and self.maximum is None:
+            return places.clip(-LARGEST, LARGEST)
+        if self.maximum is None:
+            return np.minimum(self._lowest + np.exp(places.clip(-800, largest)), LARGEST)
+        if self.minimum is None:
+            return np.maximum(self._highest - np.exp((-places).clip(-800, largest)), -LARGEST)
+        width = self.maximum - self.minimum
+        share = 1 / (1 + np.exp(np.abs(places).clip(0, 700)))  # from the nearer bound, which loses no digits
+        return np.where(places < 0, self.minimum + width * share, self.maximum - width * share)
+
+    def slope(self, x: FloatArray) -> FloatArray:
+        """The derivative of the coordinate at values of any shape; 0 at the bounds and beyond them."""
+        values = np.asarray(x, dtype=float).clip(-LARGEST, LARGEST)
+        if self.minimum is None and self.maximum is None:
+            return np.ones(values.shape)
+        slope = np.zeros(values.shape)
+        if self.minimum is not None:
+            slope += 1 / np.maximum(values - self.minimum, 1 / LARGEST)
+        if self.maximum is not None:
+            slope += 1 / np.maximum(self.maximum - values, 1 / LARGEST)
+        return np.where((values > self._lowest) & (values < self._highest), slope, 0.0)
+
+    def around(self, atom: float) -> tuple[float, ...]:
+        """The cuts that separate an atom from all other values: one at a bound, else two."""
+        before = math.nextafter(atom, -math.inf)
+        return (*((before,) if atom > self._lowest else ()), *((atom,) if atom < self._highest else ()))
+
+    def inside(self, x: FloatArray) -> FloatArray:
+        """The nearest values strictly between the bounds."""
+        return x.clip(math.nextafter(self._lowest, math.inf), math.nextafter(self._highest, -math.inf))
+
+    @property
+    def _lowest(self) -> float:
+        return -LARGEST if self.minimum is None else self.minimum
+
+    @property
+    def _highest(self) -> float:
+        return LARGEST if self.maximum is None else self.maximum
+
+
+ANYWHERE = Support()
+"""The real line."""
+
+
+def _log(distances: FloatArray) -> FloatArray:
+    return np.log(np.maximum(distances, _SMALLEST))

@@ -1,0 +1,140 @@
+"""Families beside none: maxima and integrals computed otherwise, and populations with and without a family."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.optimize import minimize
+
+from dither_client import Query, RandomizedResponse
+from dither_estimator.checks.competing_families import NONE_OF_THESE
+from dither_estimator.checks.family_fits import compare_with_families, family_log_evidence
+from dither_estimator.families import FloatArray
+from dither_estimator.likelihood.counts import Counts, total_answers
+from dither_estimator.mechanisms.channels import channel_of
+from dither_estimator.nonparametric import evidence
+from dither_estimator.nonparametric.base import ShapedBase
+from dither_estimator.nonparametric.deviations import BINS, LOG_PRIOR, PLACE_SD, Deviations
+from dither_estimator.nonparametric.evidence import log_evidence
+from dither_estimator.nonparametric.fitting import fit_base
+from dither_estimator.nonparametric.likelihood import MassLikelihood
+from dither_estimator.nonparametric.posterior import estimate_distribution
+from dither_estimator.nonparametric.support import ANYWHERE, Support
+
+Cdf = Callable[[Any], Any]
+POSITIVE = Support(minimum=0.0)
+WAGES, WIDE = stats.lognorm(0.7, scale=500), stats.norm(50, 10)
+LEVELS = np.linspace(0.03, 0.97, 32).reshape(4, 8)
+
+
+def asked(cuts: FloatArray, cdf: Cdf, people: int, seed: int, epsilon: str = "1") -> Counts:
+    """Counts of randomised response between columns of `cuts` (4, queries), asked of equally many."""
+    rng, table = np.random.default_rng(seed), {}
+    for column in cuts.T.tolist():
+        query: Query = RandomizedResponse(column, epsilon)
+        cells = np.diff(np.concatenate([[0.0], cdf(np.array(column)), [1.0]]))
+        table[query] = rng.multinomial(people // cuts.shape[1], cells @ channel_of(query).matrix)
+    return table
+
+
+@pytest.mark.parametrize(
+    ("name", "transform", "law", "start"),
+    [
+        ("normal", "log", lambda a, b: stats.lognorm(np.exp(b), scale=np.exp(a)), [6.0, -0.3]),
+        ("gamma", "identity", lambda a, b: stats.gamma(np.exp(a), scale=np.exp(b)), [0.7, 5.5]),
+        ("exponential", "identity", lambda a: stats.expon(scale=np.exp(a)), [6.0]),
+    ],
+)
+def test_a_family_has_its_largest_likelihood_less_what_its_parameters_cost(
+    name: str, transform: Any, law: Any, start: list[float]
+) -> None:
+    """The maximum is found by the simplex method, with the probabilities of SciPy."""
+    counts = asked(WAGES.ppf(LEVELS), WAGES.cdf, 4_000, 1)
+
+    def loss(point: Any) -> float:
+        cdf = law(*point).cdf
+        shares = [np.diff([0.0, *cdf(np.array(query.edges)), 1.0]) @ np.array(query.channel()) for query in counts]
+        return -sum(float(row @ np.log(p)) for row, p in zip(counts.values(), shares, strict=True))
+
+    best = -minimize(loss, start, method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-8}).fun
+    found = family_log_evidence(name, transform, counts, *WAGES.ppf([0.1, 0.9]).tolist())
+    assert found == pytest.approx(best - len(start) / 2 * np.log(4_001), abs=1e-3)
+
+
+def test_without_answers_there_is_nothing_to_compare() -> None:
+    with pytest.raises(ValueError, match="without answers"):
+        family_log_evidence("normal", "identity", {}, 0.0, 1.0)
+    distribution = estimate_distribution(np.random.default_rng(1), {}, size=100)
+    assert compare_with_families({}, distribution) is None
+
+
+def known_by_one(counts: Counts, base: ShapedBase) -> FloatArray:
+    """The information of an answer, on average, about the coefficients of location and scale at the base."""
+    known = np.zeros((2, 2))
+    for query, row in counts.items():
+        edges, matrix = np.array(query.edges), channel_of(query).matrix
+        p = np.diff(np.concatenate([[0.0], base.cdf(edges), [1.0]])) @ matrix
+        slopes = PLACE_SD * np.diff(base.slopes(edges)[:2], axis=1, prepend=0.0, append=0.0) @ matrix
+        known += row.sum() * (slopes / p) @ slopes.T
+    return known / total_answers(counts)
+
+
+def by_monte_carlo(counts: Counts, base: ShapedBase, support: Support, draws: int) -> float:
+    """The mean likelihood under the prior before any answer, by draws from it."""
+    rng, deviations = np.random.default_rng(2), Deviations(base, len(support.atoms))
+    likelihood = MassLikelihood.of(counts, base, BINS, support)
+    x = rng.standard_normal((draws, deviations.size))
+    place = slice(deviations.atoms, deviations.atoms + 2)
+    x *= deviations.scales[rng.choice(len(LOG_PRIOR), draws, p=np.exp(LOG_PRIOR))]
+    x[:, place] = rng.multivariate_normal(np.zeros(2), np.linalg.inv(known_by_one(counts, base)), draws)
+    heights = np.concatenate([likelihood(deviations.masses(part)) for part in np.array_split(x, 50)])
+    return float(np.logaddexp.reduce(heights) - np.log(draws))
+
+
+def test_the_evidence_of_no_family_is_the_mean_likelihood_under_the_prior(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To within half a nat; without the density of a prior that knows as much as one answer it is off by more."""
+    counts = asked(WIDE.ppf(LEVELS), WIDE.cdf, 400, 3, "2")
+    base = fit_base(counts, ANYWHERE)
+    exact = by_monte_carlo(counts, base, ANYWHERE, 100_000)
+    assert log_evidence(counts, base, ANYWHERE) == pytest.approx(exact, abs=0.5)
+    monkeypatch.setattr(evidence, "_log_volume", lambda *_: 0.0)
+    assert abs(log_evidence(counts, base, ANYWHERE) - exact) > 0.5
+
+
+def groups(y: Any) -> Any:
+    return 0.5 * stats.norm.cdf(y, 35, 5) + 0.5 * stats.norm.cdf(y, 65, 5)
+
+
+def spending(y: Any) -> Any:
+    return 0.25 + 0.75 * stats.lognorm.cdf(y, 1.4, scale=np.exp(4.2))
+
+
+@pytest.mark.parametrize(
+    ("cdf", "cuts", "support", "refused"),
+    [
+        (groups, WIDE.ppf(LEVELS), ANYWHERE, {"normal", "laplace", "logistic", "student_t", "gumbel"}),
+        (spending, stats.lognorm(1.4, scale=66).ppf(LEVELS), Support(minimum=0.0, atoms=(0.0,)), {"normal", "gamma"}),
+        (WIDE.cdf, WIDE.ppf(LEVELS), ANYWHERE, set()),
+        (WAGES.cdf, WAGES.ppf(LEVELS), POSITIVE, set()),
+    ],
+)
+def test_families_are_refused_where_none_holds_and_the_true_one_never(
+    cdf: Cdf, cuts: FloatArray, support: Support, refused: set[str]
+) -> None:
+    """10 populations of 5,000: the true one, which comes first, would be refused in fewer than one of 100."""
+    if support.atoms:
+        cuts = np.concatenate([np.full((1, cuts.shape[1]), 0.0), cuts[1:]])
+    for seed in range(10 if not refused else 2):
+        counts = asked(cuts, cdf, 5_000, seed)
+        distribution = estimate_distribution(np.random.default_rng(1), counts, support, size=50)
+        compared = compare_with_families(counts, distribution)
+        assert compared is not None
+        none, *others = compared.families
+        low = {each.family for each in others if each.log_evidence < none.log_evidence - np.log(100)}
+        if refused:
+            assert low >= refused
+            assert compared.verdict == NONE_OF_THESE
+        else:
+            assert others[0].family not in low

@@ -1,0 +1,123 @@
+"""What a posterior says about its population, against closed forms and SciPy."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+from scipy_families import ORACLES
+
+from dither_client.posterior.wire import PoisonBound, PosteriorReply, to_json
+from dither_estimator.families import Family, FloatArray, LocationScale, Normal, find_family
+from dither_estimator.learning.learner import Learner
+from dither_estimator.learning.population import QUANTILE_LEVELS, FamilyPopulation, with_population
+from dither_estimator.specification.specification import Specification
+
+EMPTY = PosteriorReply(
+    posterior={}, covariance=(), answers=0, answers_by_epsilon={}, institutions=0, ess=1.0, log_evidence=0.0,
+    particles=1, moves=0, queries=0, poison=PoisonBound(0.01, {}), misfit=None, updated_at="",
+)  # fmt: skip
+LOG_NORMAL = stats.lognorm(0.7, scale=np.exp(6.2))
+
+
+def described(
+    theta: FloatArray, family: str = "normal", transform: str = "identity", **more: tuple[float, ...]
+) -> PosteriorReply:
+    population = FamilyPopulation(find_family(family), "log" if transform == "log" else "identity", theta)
+    return with_population(EMPTY, population, **more)
+
+
+@pytest.mark.parametrize("name", sorted(ORACLES))
+@pytest.mark.filterwarnings("ignore::scipy.integrate.IntegrationWarning")
+def test_the_mean_of_every_family(name: str) -> None:
+    """Against SciPy's, and on the scale of logarithms against quadrature of the quantile function."""
+    family, oracle = find_family(name), ORACLES[name]
+    for theta in map(np.array, oracle.thetas):
+        law = oracle.law(*theta)
+        assert family.mean(theta[None], "identity") == pytest.approx(law.mean(), nan_ok=True)
+        if "log" not in family.transforms:
+            continue
+        small = np.concatenate([[0.3, 0.4], theta[2:]])
+        found = family.mean(small[None], "log")[0]
+        if name.startswith("student_t"):
+            assert np.isinf(found)
+            continue
+        exact, _ = integrate.quad(lambda u, of=small: np.exp(family.quantiles(of[None], np.array([u]))[0, 0]), 0, 1)
+        assert found == pytest.approx(exact, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", sorted(set(ORACLES) - {"student_t", "student_t:4", "bernoulli"}))
+def test_a_family_without_a_formula_has_its_mean_by_quadrature(name: str) -> None:
+    """As a family is that somebody adds. Integers have a kink in every cell."""
+    family = find_family(name)
+    for theta in map(np.array, ORACLES[name].thetas):
+        exact = family.mean(theta[None], "identity")
+        rel = 0.02 if family.discrete else 1e-3
+        assert Family.mean(family, theta[None], "identity") == pytest.approx(exact, rel=rel, abs=rel)
+    normal = Normal()
+    sds = np.array([0.5, 1.0])
+    assert LocationScale.standard_mgf(normal, sds) == pytest.approx(normal.standard_mgf(sds), rel=1e-6)
+
+
+@pytest.mark.parametrize(("family", "scale"), [("laplace", 1.0), ("logistic", 1.2), ("gumbel", 1.0)])
+def test_a_mean_that_does_not_exist_is_not_given(family: str, scale: float) -> None:
+    assert described(np.array([[0.0, scale]]), family, "log").mean_value is None
+    assert described(np.array([[0.0, 0.9]]), family, "log").mean_value is not None
+    assert described(np.array([[0.0, 1.0, 0.9]]), "student_t").mean_value is None
+    assert described(np.array([[7.0, 1.0, 1.1]]), "student_t").mean_value is not None
+
+
+def test_a_certain_posterior_gives_the_law_itself() -> None:
+    reply = described(np.array([[6.2, 0.7]]), transform="log", levels=(0.01,), above=(1_000.0,))
+    assert reply.quantiles is not None
+    assert reply.distribution is not None
+    assert reply.above is not None
+    assert reply.mean_value is not None
+    assert [float(level) for level in reply.quantiles] == [0.01, *QUANTILE_LEVELS]
+    for level, summary in reply.quantiles.items():
+        assert summary.mean == summary.q05 == summary.q95 == pytest.approx(LOG_NORMAL.ppf(float(level)))
+        assert summary.sd == pytest.approx(0, abs=1e-9)
+    assert reply.above["1000"].mean == pytest.approx(LOG_NORMAL.sf(1_000))
+    assert reply.mean_value.mean == pytest.approx(LOG_NORMAL.mean())
+    x = np.array(reply.distribution.x)
+    assert len(x) <= 257
+    assert LOG_NORMAL.cdf(x[0]) + LOG_NORMAL.sf(x[-1]) <= 0.001
+    assert reply.distribution.cdf.q50 == pytest.approx(LOG_NORMAL.cdf(x), abs=1e-6)
+    assert reply.distribution.density.mean == pytest.approx(LOG_NORMAL.pdf(x), rel=0.02)
+
+
+def test_quantiles_have_bands_of_their_own() -> None:
+    theta = np.column_stack([np.linspace(-1, 1, 1001), np.full(1001, 0.5)])
+    reply = described(theta, transform="log")
+    assert reply.quantiles is not None
+    for level in (0.1, 0.5):
+        summary = reply.quantiles[f"{level}"]
+        exact = np.exp(np.array([-0.9, -0.5, 0, 0.5, 0.9]) + 0.5 * stats.norm.ppf(level))
+        assert (summary.q05, summary.q25, summary.q50, summary.q75, summary.q95) == pytest.approx(exact, rel=0.005)
+
+
+def test_integers_have_a_point_each() -> None:
+    reply = described(np.array([[4.0]]), "poisson")
+    assert reply.distribution is not None
+    x = np.array(reply.distribution.x)
+    assert (x == np.arange(x[0], x[-1] + 1)).all()
+    assert reply.distribution.density.mean == pytest.approx(stats.poisson(4).pmf(x), rel=1e-6)
+    many = described(np.array([[1e6]]), "poisson").distribution
+    assert many is not None
+    assert len(many.x) <= 257
+
+
+def test_weights_count_and_many_particles_are_thinned() -> None:
+    theta, weights = np.array([[0.0, 1.0], [10.0, 1.0]]).repeat(5_000, axis=0), np.repeat([0.9, 0.1], 5_000) / 5_000
+    population = FamilyPopulation.of(Normal(), "identity", theta, weights)
+    assert len(population.theta) == 1_000
+    assert (population.theta[:, 0] == 0).mean() == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize("transform", ["identity", "log"])
+def test_a_prior_is_described_as_far_as_floating_point_goes(transform: str) -> None:
+    specification = Specification.from_json({"family": "normal", "epsilon": 1, "transform": transform})
+    posterior = Learner(specification, 1).posterior()
+    json.dumps(to_json(with_population(EMPTY, posterior.population)), allow_nan=False)
+    wide = described(np.array([[800.0, 1.0], [-800.0, 1.0]]), transform="log")
+    assert (wide.distribution, wide.quantiles, wide.mean_value) == (None, {}, None)

@@ -1,0 +1,94 @@
+"""Specifications without a family: the default, and what cannot go with it."""
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from dither_client import Gaussian, Laplace, RandomizedResponse
+from dither_estimator.nonparametric.support import ANYWHERE, Support
+from dither_estimator.specification.specification import Specification, SpecificationError
+
+
+def read(**fields: Any) -> Specification:
+    return Specification.from_json({"epsilon": 1} | fields)
+
+
+def test_who_names_no_family_learns_the_distribution() -> None:
+    for spec in (read(), read(family=None), read(family="nonparametric"), read(goal="distribution")):
+        assert spec.nonparametric
+        assert (spec.family.name, spec.transform, spec.mechanism) == (
+            "nonparametric",
+            "identity",
+            "randomized_response",
+        )
+        assert (spec.support, spec.around, spec.goal.weights) == (ANYWHERE, None, ())
+    assert not read(family="normal").nonparametric
+
+
+def test_values_lie_where_the_specification_says() -> None:
+    spec = read(minimum=0, maximum=100, atoms=[50, 0, 50.0], range=[1, 90])
+    assert spec.support == Support(0.0, 100.0, (0.0, 50.0))
+    assert spec.around == (1.0, 90.0)
+    assert read(transform="log").support == Support(minimum=0.0)
+    assert read(transform="log", minimum=5).support == Support(minimum=5.0)
+    assert read(family="normal", minimum=-5, maximum=1e9).support == Support(-5.0, 1e9)  # which devices hold values to
+    assert read(family="normal", transform="log").support == ANYWHERE
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "kind"),
+    [("laplace", Laplace), ("gaussian", Gaussian), ("randomized_response", RandomizedResponse)],
+)
+def test_questions_have_the_mechanism_and_the_levels_of_the_specification(mechanism: str, kind: type) -> None:
+    for levels in (None, 2, 16):
+        template = read(mechanism=mechanism, levels=levels).template(Fraction(1))
+        assert isinstance(template, kind)
+        assert template.epsilon == 1
+        assert levels is None or len(template.edges) == levels
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"prior": {}}, "prior needs a family: give family, such as normal, or leave prior out"),
+        ({"misfit_check": True}, "misfit_check needs a family"),
+        ({"misfit_check": 0.1}, "misfit_check needs a family"),
+        ({"misfit_looks": [5]}, "misfit_looks needs a family"),
+        ({"discriminate": 0.3}, "discriminate needs a family"),
+        ({"member_cuts": [1]}, "member_cuts needs a family"),
+        ({"families": [{"family": "nonparametric"}, {"family": "normal"}]}, "families needs a family"),
+        ({"families": [{"family": "normal"}, {"family": "nonparametric"}]}, "family must be one of"),
+        ({"goal": "mu"}, "goal must be distribution, quantiles=0.5 or above=1000 without a family"),
+        ({"policy": "thompson"}, "policy must be adaptive or fixed:LOW:HIGH without a family"),
+        ({"mechanism": "staircase"}, "mechanism staircase needs a family"),
+        ({"transform": "sqrt"}, "transform must be one of identity, log"),
+        ({"minimum": 3, "maximum": 2}, "the minimum must be below the maximum"),
+        ({"minimum": "0"}, "minimum must be a number"),
+        ({"minimum": True}, "minimum must be a number"),
+        ({"maximum": float("inf")}, "maximum must be a number"),
+        ({"minimum": float("nan")}, "minimum must be a number"),
+        ({"minimum": 10**400}, "minimum must be a number"),
+        ({"atoms": 0}, "atoms must be a list of at most 16 numbers"),
+        ({"atoms": list(range(17))}, "atoms must be a list of at most 16 numbers"),
+        ({"levels": 65}, "levels without a family must be an integer from 1 to 64"),
+        ({"minimum": 1, "maximum": 1 + 1e-14}, "minimum and maximum must be further apart: 4,096 numbers or more"),
+        ({"minimum": 0, "maximum": 5e-324}, "minimum and maximum must be further apart: 4,096 numbers or more"),
+        ({"atoms": [None]}, "each of atoms must be a number"),
+        ({"atoms": [-1], "minimum": 0}, "atoms must lie between minimum and maximum"),
+        ({"range": [-1, 5], "transform": "log"}, "range must not begin below minimum"),
+        ({"range": [1, 5], "maximum": 4}, "range must not end above maximum"),
+        ({"range": [5, 1]}, "range must be"),
+        ({"particles": 10_001}, "particles must be an integer from 100 to 10,000"),
+        ({"levels": 1024}, "levels must be"),
+        ({"family": "normal", "atoms": [0]}, "atoms cannot go with a family: leave family out, or leave atoms out"),
+        ({"family": "normal", "minimum": 2, "maximum": 2}, "the minimum must be below the maximum"),
+        ({"family": "normal", "maximum": "much"}, "maximum must be a number"),
+        ({"family": "cauchy"}, "or nonparametric"),
+    ],
+)  # fmt: skip
+def test_what_does_not_go_together_is_refused(fields: dict[str, Any], says: str) -> None:
+    with pytest.raises(SpecificationError) as caught:
+        read(**fields)
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
