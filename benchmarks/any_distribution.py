@@ -2,16 +2,14 @@
 
     python -m benchmarks.any_distribution [SEEDS [RESPONDENTS,… [EPSILON,…]]]
 
-Nothing is known but the support. Cells between posterior quantiles are asked, by randomised response, and the posterior
-is computed anew whenever the answers have grown by a sixth. Errors are over the population's own thousandths; bands are
-compared with the truth where it is between 2% and 98%. For the wages the truth is that of all 28,155 people, of whom
-the respondents are drawn.
+Nothing is known but the support. The learner of a collection asks its pools of questions in turn. Errors are over the
+population's own thousandths; bands are compared with the truth where it is between 2% and 98%. For the wages the truth
+is that of all 28,155 people, of whom the respondents are drawn.
 """
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from time import process_time
 from typing import Any
 
@@ -21,13 +19,13 @@ from joblib import Parallel, delayed
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
-from dither_client import Query, RandomizedResponse
+from dither_client import Query
 from dither_estimator.families import FloatArray
+from dither_estimator.learning.nonparametric_learner import NonparametricLearner
 from dither_estimator.likelihood.counts import Counts, merge_counts
 from dither_estimator.mechanisms.channels import channel_of
-from dither_estimator.nonparametric.posterior import estimate_distribution
-from dither_estimator.nonparametric.questions import next_questions
 from dither_estimator.nonparametric.support import ANYWHERE, Support
+from dither_estimator.specification.specification import Specification
 from testing.tables import print_table
 
 __all__ = ["Population", "main", "populations"]
@@ -35,8 +33,6 @@ __all__ = ["Population", "main", "populations"]
 _SEEDS = 100
 _RESPONDENTS = (2_000, 20_000)
 _EPSILONS = ("1", "2")
-_FIRST = 4
-_GROWTH = 1 / 6
 _DRAWS = 1_000
 _LEVELS = np.linspace(0.001, 0.999, 999)
 
@@ -107,34 +103,41 @@ def _rows(seeds: int, respondents: Sequence[int], epsilons: Sequence[str]) -> It
 
 
 def _run(name: str, size: int, epsilon: str, seed: int) -> tuple[float, float, float]:
-    """The largest error of the posterior mean of F, the share of bands that cover, and CPU seconds of estimation."""
+    """The largest error of the posterior mean of F, the share of bands that cover, and the learner's CPU seconds."""
     population = populations()[name]
     with threadpool_limits(1):
         rng = np.random.default_rng(seed)
         values = population.draw(rng, size)
-        template = RandomizedResponse((0.0,), Fraction(epsilon))
-        began, counts, at = process_time(), dict[Query, Any](), 0
-        while at < size:
-            queries = next_questions(rng, counts, population.support, template)
-            batch = values[at : at + max(_FIRST, int(at * _GROWTH))]
-            at += len(batch)
-            counts = merge_counts(counts, _answers(rng, queries, batch))
-        band = estimate_distribution(rng, counts, population.support, _DRAWS).cdf(population.points)
-        seconds = process_time() - began
+        fields = {"family": "nonparametric", "epsilon": epsilon, "particles": _DRAWS, **_fields(population.support)}
+        seconds, learner = 0.0, NonparametricLearner(Specification.from_json(fields), seed)
+        while learner.answers < size:
+            began = process_time()
+            queries = learner.pool()
+            seconds += process_time() - began
+            learner.learn_counts(_answers(rng, queries, values[learner.answers : int(learner.renew_at)]))
+        began = process_time()
+        band = learner.distribution.cdf(population.points)
+        seconds += process_time() - began
     truth = population.cdf(population.points)
     low, high = band.interval(0.9)
     middle = (truth > 0.02) & (truth < 0.98)
     return float(np.abs(band.mean - truth).max()), float(((low <= truth) & (truth <= high))[middle].mean()), seconds
 
 
+def _fields(support: Support) -> dict[str, Any]:
+    """What a specification says of where values lie."""
+    bounds = {"minimum": support.minimum, "maximum": support.maximum}
+    return {"atoms": list(support.atoms), **{name: bound for name, bound in bounds.items() if bound is not None}}
+
+
 def _answers(rng: np.random.Generator, queries: Sequence[Query], values: FloatArray) -> Counts:
     """Counts of these people's answers, the queries in turn."""
-    table = {}
+    table: Counts = {}
     for number, query in enumerate(queries):
         cells = np.searchsorted(query.edges, values[number :: len(queries)], side="left")
         people = np.bincount(cells, minlength=len(query.edges) + 1)
-        table[query] = rng.multinomial(people, channel_of(query).matrix).sum(axis=0)
-    return {query: row for query, row in table.items() if row.any()}
+        table = merge_counts(table, {query: rng.multinomial(people, channel_of(query).matrix).sum(axis=0)})
+    return table
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ _RESPONDENTS = 20_000
 _EPSILONS = ("1", "2")
 _CELLS = (12, 16)
 _NUMBERS = range(3, 8)
-"""Of cells of randomised response."""
+"""Numbers of cells of randomised response."""
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -16,7 +16,6 @@ from dither_estimator.design.design import DesignError
 from dither_estimator.families import Family, find_family
 from dither_estimator.nonparametric.known import KnownPopulation
 from dither_estimator.nonparametric.prospect import Certificate, expect
-from dither_estimator.nonparametric.questions import quantile_questions
 from dither_estimator.specification.fields import NONPARAMETRIC
 from dither_estimator.specification.specification import Specification
 
@@ -145,7 +144,7 @@ def certify(people: PeopleOptions, theta: str | None, asked: Mapping[str, Any]) 
     cells = None if spec.levels is None else spec.levels + 1
     template = spec.template(spec.epsilon)
     prospect = expect(people.known(theta, spec), template, people.respondents or _RESPONDENTS, cells)
-    return prospect.certificate(quantile_questions(prospect.distribution, template, cells))
+    return prospect.certificate(prospect.questions(template, cells))
 
 
 def print_certificate(found: Certificate) -> None:

@@ -24,9 +24,6 @@ from dither_estimator.specification.specification import Specification
 
 __all__ = ["CountLearner"]
 
-_MAX_POOL = 8
-"""A pool has at most this many questions unless more are requested."""
-
 
 @dataclass(slots=True)
 class _Pool:
@@ -43,6 +40,9 @@ class CountLearner(ABC):
     `seed` makes everything reproducible; `outstanding` is the number of respondents who hold a question at any time.
     Not safe for use by several threads at once.
     """
+
+    _most_questions = 8
+    """A pool has at most this many questions unless more are requested."""
 
     def __init__(self, specification: Specification, seed: int | np.random.SeedSequence, outstanding: int = 1) -> None:
         self.specification = specification
@@ -100,7 +100,7 @@ class CountLearner(ABC):
     def _renewed(self, size: int, epsilon: Fraction | None) -> "_Pool":
         at = self.specification.epsilon if epsilon is None else epsilon
         due = self._begin_epoch(at)
-        length = max(size, min(due, _MAX_POOL))
+        length = max(size, min(due, self._most_questions))
         known: dict[Query, Query] = {}
         queries = tuple(
             known.setdefault(query, query) for query in self._questions(length, max(due, length) / length, at)

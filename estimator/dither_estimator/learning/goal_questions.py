@@ -13,15 +13,16 @@ import numpy as np
 from dither_client import Query
 from dither_estimator.design.goal import Goal
 from dither_estimator.families import FloatArray
+from dither_estimator.likelihood.counts import Counts
 from dither_estimator.mechanisms.lattice import on_interval
 from dither_estimator.nonparametric.base import ShapedBase
 from dither_estimator.nonparametric.distribution import Distribution
-from dither_estimator.nonparametric.questions import quantile_questions
+from dither_estimator.nonparametric.questions import whole_questions
 
 __all__ = ["goal_questions"]
 
 _WHOLE_SHARE = 0.25
-"""Of the questions that cut the whole population into cells, where the goal leaves the others to its numbers.
+"""The share of questions that cut the whole population into cells; those about the goal's numbers are the others.
 
 At n = 20,000 and ε = 1 the 90% bands of the median of .5 N(35, 5²) + .5 N(65, 5²) hold it in 57% of 30 runs with none,
 and in 78, 93 and 88% of 60 with 0.12, 0.25 and 0.4; the sd of the median of N(50, 10²) is 0.33 for the goal
@@ -38,8 +39,9 @@ def goal_questions(
     template: Query,
     cells: int | None,
     size: int,
+    counts: Counts,
 ) -> list[Query]:
-    """`size` queries at the template's ε, to be asked equally often; the other arguments are `quantile_questions`'.
+    """`size` queries at the template's ε, to be asked equally often; the other arguments are `whole_questions`'.
 
     As long as the place of the population is sought, and for the goal to learn all of it, they are about all of it.
     """
@@ -47,7 +49,7 @@ def goal_questions(
     numbers = _numbers(distribution, goal)
     total = float(numbers.sum()) + math.sqrt(goal.distribution)
     if not len(numbers) or not isinstance(distribution.base, ShapedBase):
-        return quantile_questions(distribution, template, cells, size, first)
+        return whole_questions(distribution, template, cells, size, counts, first)
     whole = _WHOLE_SHARE + (1 - _WHOLE_SHARE) * math.sqrt(goal.distribution) / total
     about_all = _rounded(rng, np.array([whole, 1 - whole]), size)[0]
     turns = _rounded(rng, numbers / numbers.sum(), size - about_all)
@@ -55,7 +57,7 @@ def goal_questions(
     single = template.with_levels(1) if on_interval(template) else template
     queries = [single.with_edges((cut,), "identity") for cut in cuts]
     if about_all:
-        cutting = quantile_questions(distribution, template, cells, max(about_all, _MIN_SHIFTS), first)
+        cutting = whole_questions(distribution, template, cells, max(about_all, _MIN_SHIFTS), counts, first)
         queries += [cutting[i] for i in rng.choice(len(cutting), about_all, replace=False)]
     return [queries[i] for i in rng.permutation(size)]
 
@@ -85,7 +87,7 @@ def _cuts(rng: np.random.Generator, distribution: Distribution, goal: Goal, turn
     for draws, number in zip(quantiles.T, turns, strict=False):
         places = (np.arange(number) + rng.random(number)) / max(number, 1)
         for cut in np.quantile(draws, places, method="nearest").tolist():
-            around = support.around(cut) if cut in support.atoms else (cut,)
+            around = support.around(cut) if cut in support.points else (cut,)
             cuts.append(around[rng.integers(len(around))])
     for value, number in zip(goal.values, turns[len(goal.quantiles) :], strict=True):
         cuts += [value] * number

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import ndtr
 
 from dither_client import Transform
@@ -42,6 +44,9 @@ _OUTERMOST = 3.3
 _MAX_INTEGERS = 257
 _DIGITS = 7
 """Significant digits of a distribution's numbers, more than a plot or a table shows."""
+
+_NEARLY_SURE = 0.05
+_FEW_PEOPLE = 0.01
 
 
 class Population(Protocol):
@@ -177,11 +182,18 @@ class DistributionPopulation:
 
     @property
     def atoms(self) -> tuple[float, ...]:
-        return self.distribution.support.atoms
+        """Those that were declared, and bounds that some people are nearly sure to have exactly."""
+        return tuple(np.array(self.distribution.support.points)[self._shown].tolist())
 
     @property
     def atom_shares(self) -> Draws:
-        return self.distribution.atom_shares
+        return Draws(self.distribution.atom_shares.values[:, self._shown])
+
+    @cached_property
+    def _shown(self) -> npt.NDArray[np.bool_]:
+        support, shares = self.distribution.support, self.distribution.atom_shares.values
+        least = np.quantile(shares, _NEARLY_SURE, axis=0) if shares.size else np.zeros(shares.shape[1])
+        return np.isin(support.points, support.atoms) | (least > _FEW_PEOPLE)
 
     @property
     def comparison(self) -> Comparison | None:

@@ -19,7 +19,7 @@ from dither_estimator.specification.specification import Specification
 __all__ = ["SEED", "RecomputedLearner"]
 
 SEED = 1
-"""Of every estimate, so that whoever has the same counts has the same posterior."""
+"""Every estimate begins with this seed, so that whoever has the same counts has the same posterior."""
 _VERSION = 1
 
 

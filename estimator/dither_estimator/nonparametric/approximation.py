@@ -30,7 +30,7 @@ class Approximation:
     roots: FloatArray
     """Lower triangular, shape (nodes, size, size); `root rootᵀ` is the precision."""
     inverses: FloatArray
-    """Of the roots."""
+    """The inverses of the roots."""
     log_weights: FloatArray
     """The log posterior probability of each node, by Laplace's method; shape (nodes,)."""
 

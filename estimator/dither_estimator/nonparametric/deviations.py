@@ -10,13 +10,12 @@ the population deviates, j₀ how smoothly. Both are unknown and have log-normal
 The logarithm of an atom's mass relative to that of all bins is normal.
 """
 
-import math
-
 import numpy as np
 import numpy.typing as npt
 
 from dither_estimator.families import FloatArray
 from dither_estimator.nonparametric.base import BASE_PARAMETERS, SHAPE_SD, ShapedBase
+from dither_estimator.nonparametric.support import ANYWHERE, Support
 
 __all__ = [
     "ATOM_SD",
@@ -26,7 +25,6 @@ __all__ = [
     "SCALES",
     "Deviations",
     "Nodes",
-    "atom_centre",
     "neighbours",
     "softmax",
 ]
@@ -74,13 +72,14 @@ class Deviations:
     A priori all are normal with mean 0, at a node with sd `scales[node]`.
     """
 
-    def __init__(self, base: ShapedBase, atoms: int = 0) -> None:
+    def __init__(self, base: ShapedBase, support: Support = ANYWHERE) -> None:
         slopes = base.slopes(base.quantile(np.arange(1, BINS) / BINS))
         sds = np.concatenate([[PLACE_SD, PLACE_SD], SHAPE_SD])
         scores = sds * BINS * np.diff(slopes, prepend=0.0, append=0.0).T
         self.design = np.concatenate([scores, _COSINES], axis=1)
         """The effect of the bins' coefficients on their log masses, shape (`BINS`, …)."""
-        self.atoms = atoms
+        self.atoms = atoms = len(support.points)
+        self._log_odds = support.log_odds
         self.scales = np.concatenate([np.ones((len(SCALES), atoms + BASE_PARAMETERS)), SCALES], axis=1)
         """Shape (nodes, `size`)."""
         self.fitted = np.zeros(self.size)
@@ -98,7 +97,7 @@ class Deviations:
         bins = softmax(self._at_none + coefficients[..., self.atoms :] @ self.design.T)
         if not self.atoms:
             return bins
-        logits = atom_centre(self.atoms) + ATOM_SD * coefficients[..., : self.atoms]
+        logits = self._log_odds + ATOM_SD * coefficients[..., : self.atoms]
         shares = softmax(np.concatenate([logits, np.zeros((*logits.shape[:-1], 1))], axis=-1))
         return np.concatenate([bins * shares[..., -1:], shares[..., :-1]], axis=-1)
 
@@ -132,11 +131,6 @@ def neighbours(nodes: Nodes, direction: Nodes) -> Nodes:
     sigma = np.clip(sigma + (direction == 0) - (direction == 1), 0, len(_SIGMA_LEVELS) - 1)
     j0 = np.clip(j0 + (direction == 2) - (direction == 3), 0, len(_J0_LEVELS) - 1)
     return sigma * len(_J0_LEVELS) + j0
-
-
-def atom_centre(atoms: int) -> float:
-    """The prior mean of that logarithm: all atoms together are as likely as the rest."""
-    return -math.log(max(atoms, 1))
 
 
 def softmax(logits: FloatArray) -> FloatArray:

@@ -46,7 +46,7 @@ class Distribution:
 
     support: Support
     base: Base
-    """Of the coordinates of values that are no atoms."""
+    """The base of the coordinates of values that are no points of the support."""
     masses: FloatArray
     """Shape (n, `BINS` + atoms); each draw sums to 1."""
 
@@ -78,15 +78,18 @@ class Distribution:
         offsets = (np.arange(_POINTS_PER_BIN) + 0.5) / _POINTS_PER_BIN
         levels = ((np.arange(BINS)[:, np.newaxis] + offsets) / BINS).clip(below, 1 - above)
         within = self.support.value(self.base.quantile(levels)).mean(axis=1)
-        return Draws(self.masses @ np.concatenate([within, self.support.atoms]))
+        return Draws(self.masses @ np.concatenate([within, self.support.points]))
 
     def cdf(self, x: FloatArray) -> Draws:
         """The share of the population at or below each of `x` (k,)."""
-        place = self.base.cdf(self.support.coordinate(x)) * BINS
-        bin_ = np.minimum(place.astype(int), BINS - 1)
-        continuous = self._below[:, bin_] + self.masses[:, bin_] * (place - bin_)
-        at_atoms = np.asarray(x)[:, np.newaxis] >= np.array(self.support.atoms)
-        return Draws(continuous + self.masses[:, BINS:] @ at_atoms.T)
+        return Draws(self.masses @ self.parts_below(x).T)
+
+    def parts_below(self, x: FloatArray) -> FloatArray:
+        """The part of each bin's and atom's mass that is at or below each of `x` (k,), shape (k, masses)."""
+        values = np.asarray(x, dtype=float)
+        places = self.base.cdf(self.support.coordinate(values)) * BINS
+        of_bins = np.clip(places[:, np.newaxis] - np.arange(BINS), 0.0, 1.0)
+        return np.concatenate([of_bins, values[:, np.newaxis] >= np.array(self.support.points)], axis=1)
 
     def share_above(self, x: FloatArray) -> Draws:
         """The share of the population above each of `x` (k,)."""
@@ -95,7 +98,7 @@ class Distribution:
     def quantile(self, levels: FloatArray) -> Draws:
         """The smallest values with at least the shares `levels` (k,) at or below, strictly between 0 and 1."""
         levels = np.asarray(levels, dtype=float)
-        atoms, shares = np.array(self.support.atoms), self.masses[:, BINS:]
+        atoms, shares = np.array(self.support.points), self.masses[:, BINS:]
         upto = self.cdf(atoms).values
         left = np.broadcast_to(levels, (len(self.masses), len(levels)))
         passed = upto[:, np.newaxis, :] < levels[:, np.newaxis]

@@ -21,7 +21,7 @@ __all__ = ["log_evidence"]
 def log_evidence(counts: Counts, base: ShapedBase, support: Support) -> float:
     """The log evidence in nats, around a base that was fitted to these counts."""
     likelihood = MassLikelihood.of(counts, base, BINS, support)
-    deviations = Deviations(base, len(support.atoms))
+    deviations = Deviations(base, support)
     place = slice(deviations.atoms, deviations.atoms + 2)
     x, precisions = _modes(likelihood, deviations)
     heights = likelihood(deviations.masses(x * deviations.scales)) - 0.5 * np.square(x).sum(axis=1)

@@ -7,7 +7,7 @@ import numpy as np
 from dither_estimator.families import FloatArray
 from dither_estimator.likelihood.counts import Counts
 from dither_estimator.nonparametric.base import BASE_PARAMETERS, SHAPE_SD, ShapedBase, scale_of
-from dither_estimator.nonparametric.deviations import ATOM_SD, atom_centre, softmax
+from dither_estimator.nonparametric.deviations import ATOM_SD, softmax
 from dither_estimator.nonparametric.observations import Observations
 from dither_estimator.nonparametric.support import Support
 
@@ -29,7 +29,7 @@ def fit_base(counts: Counts, support: Support, near: FloatArray | None = None) -
     `near` are a location and a log scale (2,) where it is looked for; without them, where the questions were.
     By Fisher's scoring, damped as by Levenberg and Marquardt. Raises `ValueError` if there are no counts.
     """
-    posterior = _Posterior(Observations.of(counts, support), len(support.atoms))
+    posterior = _Posterior(Observations.of(counts, support), support)
     starts = posterior.starts() if near is None else [posterior.start(*near)]
     point = min(starts, key=posterior.height)
     height, damping = posterior.height(point), 1.0
@@ -56,11 +56,12 @@ def fit_base(counts: Counts, support: Support, near: FloatArray | None = None) -
 class _Posterior:
     """The negative log posterior density of the base's parameters and the atoms' standardised logits."""
 
-    def __init__(self, observations: Sequence[Observations], atoms: int) -> None:
+    def __init__(self, observations: Sequence[Observations], support: Support) -> None:
         if not observations:
             raise ValueError("a base is fitted to at least one answer")
         self._observations = observations
-        self._atoms = atoms
+        self._log_odds = support.log_odds
+        self._atoms = len(support.points)
 
     def height(self, point: FloatArray) -> float:
         base, shares = self._unpacked(point)
@@ -74,7 +75,7 @@ class _Posterior:
         gradient, information = precision * np.append([0.0, 0.0], point[2:]), np.diag(precision)
         for part in self._observations:
             below = base.cdf(part.edges)
-            by_share = np.concatenate([part.atoms_below, below[..., np.newaxis]], axis=2)
+            by_share = np.concatenate([part.points_below, below[..., np.newaxis]], axis=2)
             by_logit = ATOM_SD * shares[:-1] * (by_share[..., :-1] - (by_share @ shares)[..., np.newaxis])
             slopes = np.concatenate([shares[-1] * np.moveaxis(base.slopes(part.edges), 0, -1), by_logit], axis=2)
             more, known = part.derivatives(by_share @ shares, slopes)
@@ -109,9 +110,9 @@ class _Posterior:
         return starts
 
     def _unpacked(self, point: FloatArray) -> tuple[ShapedBase, FloatArray]:
-        logits = atom_centre(self._atoms) + ATOM_SD * point[BASE_PARAMETERS:]
+        logits = self._log_odds + ATOM_SD * point[BASE_PARAMETERS:]
         return ShapedBase(point[:BASE_PARAMETERS]), softmax(np.append(logits, 0.0))
 
     @staticmethod
     def _cdf(base: ShapedBase, shares: FloatArray, part: Observations) -> FloatArray:
-        return shares[-1] * base.cdf(part.edges) + part.atoms_below @ shares[:-1]
+        return shares[-1] * base.cdf(part.edges) + part.points_below @ shares[:-1]

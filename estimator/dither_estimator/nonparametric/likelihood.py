@@ -56,7 +56,7 @@ class MassLikelihood:
         rows, observed = [], []
         for part in Observations.of(counts, support):
             inside = np.clip(base.cdf(part.edges)[..., np.newaxis] * bins - np.arange(bins), 0.0, 1.0)
-            below = np.concatenate([inside, part.atoms_below], axis=2)
+            below = np.concatenate([inside, part.points_below], axis=2)
             # By summation by parts, as in `Channel.probabilities`, with shares below the edges in place of the CDF.
             answers = np.tensordot(part.channel.steps.T, below, axes=1)
             answers += part.channel.matrix[-1][:, np.newaxis, np.newaxis]

@@ -21,8 +21,8 @@ class Observations:
     """The edges of the queries' cells in units of values, shape (edges, q)."""
     edges: FloatArray
     """The same as coordinates, shape (edges, q)."""
-    atoms_below: FloatArray
-    """1 where an atom is at or below an edge, else 0; shape (edges, q, atoms)."""
+    points_below: FloatArray
+    """1 where a point is at or below an edge, else 0; shape (edges, q, points)."""
     answers: FloatArray
     """How often each answer was given, shape (answers, q)."""
 
@@ -32,20 +32,20 @@ class Observations:
         counts = {query: row for query, row in counts.items() if row.any()}
         if any(query.transform != "identity" for query in counts):
             raise ValueError("questions about any distribution must have cuts in the units of values, not transformed")
-        rows, atoms = list(counts.values()), np.array(support.atoms)
+        rows, points = list(counts.values()), np.array(support.points)
         return [
             cls(
                 group.channel,
                 group.edges,
                 support.coordinate(group.edges),
-                (group.edges[..., np.newaxis] >= atoms).astype(float),
+                (group.edges[..., np.newaxis] >= points).astype(float),
                 np.array([rows[index] for index in group.indices], dtype=float).T,
             )
             for group in group_queries(counts)
         ]
 
     def log_likelihood(self, cdf: FloatArray) -> float:
-        """Of a distribution function's values at the edges (edges, q)."""
+        """The log-likelihood of a distribution function's values at the edges (edges, q)."""
         return float((self.answers * np.log(self._probabilities(cdf))).sum())
 
     def derivatives(self, cdf: FloatArray, slopes: FloatArray) -> tuple[FloatArray, FloatArray]:

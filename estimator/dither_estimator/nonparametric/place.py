@@ -17,6 +17,7 @@ from dither_client import Query
 from dither_estimator.families import FloatArray
 from dither_estimator.likelihood.counts import Counts
 from dither_estimator.nonparametric.base import Base, Z
+from dither_estimator.nonparametric.deviations import softmax
 from dither_estimator.nonparametric.observations import Observations
 from dither_estimator.nonparametric.support import LARGEST, Support
 
@@ -94,7 +95,7 @@ class Place:
     weights: FloatArray
     """Shape (tiles,)."""
     shares: FloatArray
-    """Of the atoms and of all else, shape (atoms + 1,)."""
+    """The shares of the support's points and of all else, shape (points + 1,)."""
     information: float
     """How many answers without noise teach as much."""
 
@@ -138,10 +139,8 @@ class Place:
 def find_place(counts: Counts, support: Support, around: tuple[float, float] | None = None) -> Place:
     """The posterior given `counts`, which may be empty. `around` has most values, as far as one knows."""
     observations, prior = Observations.of(counts, support), _Prior.of(support, around)
-    atoms = len(support.atoms)
-    shares = np.full(atoms + 1, 0.5 / max(atoms, 1))
-    shares[-1] = 0.5 if atoms else 1.0
-    for _ in range(2 if atoms and observations else 0):
+    shares = softmax(np.append(support.log_odds, 0.0))
+    for _ in range(2 if support.atoms and observations else 0):
         shares = _expected_shares(prior, observations, shares, *_tiles(prior, observations, shares, _ROUGH_ROUNDS))
     tiles, weights = _tiles(prior, observations, shares, _MAX_ROUNDS)
     return Place(prior, tiles, weights, shares, sum(known_by(counts).values()))
@@ -213,7 +212,7 @@ def _log_posterior(
     found = prior.log_density(tiles) + np.log(np.maximum(tiles[:, 2:], _LEAST)).sum(axis=1)
     locations, scales = prior.locations(tiles[:, 0]), np.exp(tiles[:, 1])
     for part in observations:
-        at_atoms = part.atoms_below @ shares[:-1]
+        at_atoms = part.points_below @ shares[:-1]
         block = max(1, _BLOCK // max(part.edges.size, part.answers.size))
         for first in range(0, len(tiles), block):
             some = slice(first, first + block)
@@ -230,7 +229,7 @@ def _expected_shares(
     rows = []
     for part in observations:
         cdf = weights @ _t_cdf(part.edges.ravel(), prior.locations(tiles[:, 0]), np.exp(tiles[:, 1]))
-        below = np.concatenate([part.atoms_below, cdf.reshape(*part.edges.shape, 1)], axis=2)
+        below = np.concatenate([part.points_below, cdf.reshape(*part.edges.shape, 1)], axis=2)
         rows.append(
             np.tensordot(part.channel.steps.T, below, axes=1) + part.channel.matrix[-1][:, np.newaxis, np.newaxis]
         )

@@ -18,7 +18,7 @@ from dither_estimator.nonparametric.support import ANYWHERE, Support
 __all__ = ["estimate_around", "estimate_distribution", "estimate_mean"]
 
 _ENOUGH, _ENOUGH_WITHIN = 400.0, 40.0
-"""Of information: with so much in all, and so much about both halves of the base, the place is no longer looked for."""
+"""With so much information in all, and so much about both halves of the base, the place is no longer looked for."""
 _CHECKED = 100
 """So many draws show whether the expansion is exact enough."""
 _EXACT_SHARE = 0.98
@@ -53,7 +53,7 @@ def estimate_mean(
     found = _find(counts, support, around)
     if isinstance(found, ShapedBase):
         likelihood = MassLikelihood.of(counts, found, BINS, support)
-        deviations = Deviations(found, len(support.atoms))
+        deviations = Deviations(found, support)
         normal, _ = approximate(likelihood, deviations)
         modes = deviations.masses(normal.means * deviations.scales)
         return Distribution(support, found, np.exp(normal.log_weights)[np.newaxis] @ modes)
@@ -83,7 +83,7 @@ def estimate_around(
 ) -> Distribution:
     """The posterior around a base that is given."""
     likelihood = MassLikelihood.of(counts, base, BINS, support)
-    deviations = Deviations(base, len(support.atoms))
+    deviations = Deviations(base, support)
     normal, expansion = approximate(likelihood, deviations)
     masses = sample(rng, deviations, normal, expansion, size)
     return Distribution(support, base, _corrected(rng, likelihood, expansion, masses))

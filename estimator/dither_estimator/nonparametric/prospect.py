@@ -29,6 +29,7 @@ from dither_estimator.design.convex import Criterion
 from dither_estimator.design.limit import Limit
 from dither_estimator.families import FloatArray
 from dither_estimator.nonparametric.approximation import approximate
+from dither_estimator.nonparametric.cell_design import cell_questions
 from dither_estimator.nonparametric.deviations import BINS, Deviations
 from dither_estimator.nonparametric.distribution import Distribution
 from dither_estimator.nonparametric.fitting import fit_base
@@ -36,6 +37,7 @@ from dither_estimator.nonparametric.known import KnownPopulation
 from dither_estimator.nonparametric.likelihood import MassLikelihood
 from dither_estimator.nonparametric.posterior import estimate_mean
 from dither_estimator.nonparametric.questions import quantile_questions
+from dither_estimator.nonparametric.unknowns import Unknowns
 
 __all__ = ["Certificate", "Prospect", "expect"]
 
@@ -96,18 +98,27 @@ class Certificate:
 class Prospect:
     """What so many respondents of a population will tell."""
 
-    distribution: Distribution
-    """The posterior mean, as a single draw."""
+    unknowns: Unknowns
+    """What can be learnt."""
     respondents: int
-    effects: FloatArray
-    """The derivatives of the masses by what can be learnt, a priori independent with variance 1; (masses, d)."""
     rest: float
     """What the criterion has from what cannot be learnt."""
+
+    @property
+    def distribution(self) -> Distribution:
+        """The posterior mean, as a single draw."""
+        return self.unknowns.mean
+
+    def questions(self, template: Query, cells: int | None = None) -> list[Query]:
+        """About what a collection asks, all in all; `cells` as for `quantile_questions`."""
+        if not template.merges:
+            return quantile_questions(self.distribution, template, cells)
+        return cell_questions(self.unknowns, template, cells, self.respondents)
 
     def criterion(self, queries: Sequence[Query]) -> float:
         """`n ∫ Var F(x) dF(x)` if these queries are asked equally often."""
         rows = np.concatenate([self._rows(query) for query in queries])
-        gradients = rows @ self.effects / np.sqrt(rows @ self._masses)[:, np.newaxis]
+        gradients = rows @ self.unknowns.effects / np.sqrt(rows @ self._masses)[:, np.newaxis]
         return self.rest + self._criterion.value(gradients.T @ gradients / len(queries))
 
     def certificate(self, queries: Sequence[Query]) -> Certificate:
@@ -127,17 +138,17 @@ class Prospect:
     def limit_on(self, cells: int, epsilon: Fraction) -> Limit:
         """The least criterion of any mechanism on at most so many cells, equally likely but for those of atoms."""
         support = self.distribution.support
-        around = [cut for atom in support.atoms for cut in support.around(atom)]
+        around = [cut for point in support.points for cut in support.around(point)]
         parts = cells - len(around)
         edges = np.unique(np.append(self._quantiles(np.arange(1, parts) / parts), around))
         return self._limit(self._best(edges, epsilon, intervals(len(edges) + 1)))
 
     def _best(self, edges: FloatArray, epsilon: Fraction, starts: Patterns) -> BestChannel:
         """The best channel on the cells between these edges; `starts` as for `best_channel`."""
-        rows = self._rows(_precise(edges))
+        rows = self.unknowns.cells(edges)
         cells = rows @ self._masses
         held = cells > _MIN_CELL_PROBABILITY
-        columns = Columns(cells[held], rows[held] @ self.effects, math.exp(-epsilon))
+        columns = Columns(cells[held], rows[held] @ self.unknowns.effects, math.exp(-epsilon))
         return best_channel(columns, self._criterion, starts[:, held])
 
     def _limit(self, best: BestChannel) -> Limit:
@@ -162,8 +173,7 @@ class Prospect:
     @cached_property
     def _criterion(self) -> Criterion:
         """In the form `tr(G (M + 1 / n)⁻¹)`."""
-        slopes = _cdf_slopes(self.distribution) @ self.effects
-        aim = slopes.T @ (self._masses[:, np.newaxis] * slopes)
+        aim = self.unknowns.aim
         return Criterion(aim, np.eye(len(aim)) / self.respondents)
 
     def _rows(self, query: Query) -> FloatArray:
@@ -181,13 +191,13 @@ def expect(population: KnownPopulation, template: Query, respondents: int, cells
     `cells` as for `quantile_questions`.
     """
     support = population.support
-    around = [cut for atom in support.atoms for cut in support.around(atom)]
+    around = [cut for point in support.points for cut in support.around(point)]
     points = population.points[:: math.ceil(len(population.points) / _MOST_POINTS)]
     precise = _precise(np.unique(np.append(support.inside(points), around)))
     known = estimate_mean(population.expected([precise], _MANY), support)
     counts = population.expected(quantile_questions(known, template, cells), respondents)
     base = fit_base(counts, support)
-    likelihood, deviations = MassLikelihood.of(counts, base, BINS, support), Deviations(base, len(support.atoms))
+    likelihood, deviations = MassLikelihood.of(counts, base, BINS, support), Deviations(base, support)
     normal, _ = approximate(likelihood, deviations)
     nodes = np.exp(normal.log_weights)
     masses = nodes @ deviations.masses(normal.means * deviations.scales)
@@ -199,26 +209,14 @@ def _prospect(distribution: Distribution, respondents: int, effects: FloatArray)
     """The prospect, of which only the directions are learnt of which values tell most."""
     [masses] = distribution.masses
     _, directions = np.linalg.eigh((effects.T / masses) @ effects)
-    learnt = effects @ directions[:, -_DIRECTIONS:]
-    known, spread = (
-        float(masses @ np.square(_cdf_slopes(distribution) @ some).sum(axis=1)) for some in (learnt, effects)
-    )
-    return Prospect(distribution, respondents, learnt, respondents * (spread - known))
+    everything = Unknowns(distribution, effects)
+    learnt = Unknowns(distribution, effects @ directions[:, -_DIRECTIONS:])
+    return Prospect(learnt, respondents, respondents * float(np.trace(everything.aim) - np.trace(learnt.aim)))
 
 
 def _precise(edges: FloatArray) -> Query:
     """A question whose answer is the cell itself."""
     return RandomizedResponse(edges.tolist(), MAX_EPSILON)
-
-
-def _cdf_slopes(distribution: Distribution) -> FloatArray:
-    """How the distribution function in the middle of each bin, and at each atom, depends on masses; square."""
-    base, support = distribution.base, distribution.support
-    atoms = np.array(support.atoms)
-    middles = support.value(base.quantile((np.arange(BINS) + 0.5) / BINS))
-    places = np.append(np.arange(BINS) + 0.5, base.cdf(support.coordinate(atoms)) * BINS)
-    bins = np.clip(places[:, np.newaxis] - np.arange(BINS), 0.0, 1.0)
-    return np.concatenate([bins, np.append(middles, atoms)[:, np.newaxis] >= atoms], axis=1)
 
 
 def _layers(query: Query, edges: FloatArray) -> Patterns:

@@ -1,44 +1,49 @@
-"""Questions about a distribution: cells between posterior quantiles, so that every part of it is asked about."""
+"""Questions about a distribution, so that every part of it is asked about.
+
+Once it is known where the population lies, randomised response asks about the cells that tell most (`cell_design`).
+Before, and by other mechanisms, cells lie between posterior quantiles.
+"""
 
 import math
-from fractions import Fraction
-from itertools import chain
+from itertools import chain, cycle, islice
 
 import numpy as np
 
 from dither_client import IntervalQuery, Query
 from dither_estimator.families import FloatArray
-from dither_estimator.likelihood.counts import Counts
+from dither_estimator.likelihood.counts import Counts, total_answers
 from dither_estimator.mechanisms.lattice import on_interval
 from dither_estimator.nonparametric.base import ShapedBase
+from dither_estimator.nonparametric.cell_design import DISTINCT, cell_questions, cells_at
 from dither_estimator.nonparametric.deviations import BINS
 from dither_estimator.nonparametric.distribution import Distribution
-from dither_estimator.nonparametric.posterior import estimate_mean
 from dither_estimator.nonparametric.support import Support
+from dither_estimator.nonparametric.unknowns import Unknowns
 
-__all__ = ["cells_at", "next_questions", "quantile_questions"]
+__all__ = ["quantile_questions", "whole_questions"]
 
-_MAX_CELLS = 64
+_HORIZON = 3.0
+"""Questions are planned for so many times as many answers as there are."""
+
 _MARGIN = 1e-12
 _MIN_ROUNDINGS = 4
 """The distance between two levels of an interval is at least so many distances between neighbouring numbers."""
 
 
-def next_questions(
-    rng: np.random.Generator,
-    counts: Counts,
-    support: Support,
-    template: Query,
-    size: int = 8,
-    around: tuple[float, float] | None = None,
+def whole_questions(
+    distribution: Distribution, template: Query, cells: int | None, size: int, counts: Counts, first: int = 0
 ) -> list[Query]:
-    """`size` queries of the template's mechanism, to be asked equally often, given all answers so far, or none.
+    """`size` queries at the template's ε about all of a distribution, of which `counts` were learnt.
 
-    Chance only decides around which of many atoms they are cut. Otherwise as `estimate_distribution` and
-    `quantile_questions`.
+    They come in the order in which to ask them. `cells` and `first` as for `quantile_questions`.
     """
-    mean = estimate_mean(counts, support, around)
-    return quantile_questions(mean, template, shifts=size, first=int(rng.integers(1 << 20)))
+    if not (template.merges and isinstance(distribution.base, ShapedBase)):
+        return quantile_questions(distribution, template, cells, size, first)
+    unknowns, planned = Unknowns.of_draws(distribution), _HORIZON * total_answers(counts)
+    asked = [query for query in counts if query.merges and query.epsilon == template.epsilon]
+    asked = [query for query in asked if cells is None or query.n_cells == cells]
+    found = cell_questions(unknowns, template, cells, planned, min(size, DISTINCT), asked)
+    return list(islice(cycle(found), size))
 
 
 def quantile_questions(
@@ -66,11 +71,6 @@ def quantile_questions(
         template.with_edges(_cuts(mean, edges, (shift + 0.5) / shifts, first + shift), "identity")
         for shift in range(shifts)
     ]
-
-
-def cells_at(epsilon: Fraction) -> int:
-    """How many cells of randomised response tell most about a distribution."""
-    return min(max(3, round(3.7 * math.exp(float(epsilon) / 4))), _MAX_CELLS)
 
 
 def _cuts(mean: Distribution, edges: int, offset: float, turn: int) -> tuple[float, ...]:

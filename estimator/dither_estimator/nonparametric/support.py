@@ -6,6 +6,7 @@ at a.
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -16,6 +17,7 @@ __all__ = ["ANYWHERE", "LARGEST", "Support"]
 
 LARGEST = 1e300
 """Values and coordinates beyond this count as this, so that differences of two are finite."""
+_AT_BOUND = -5.0
 _SMALLEST = float(np.finfo(float).smallest_subnormal)
 
 
@@ -31,7 +33,7 @@ class Support:
     """None: unbounded."""
     maximum: float | None = None
     atoms: tuple[float, ...] = ()
-    """Points that many people have exactly, increasing."""
+    """Points that many people are known to have exactly, increasing."""
 
     def __post_init__(self) -> None:
         numbers = [*self.atoms, *(bound for bound in (self.minimum, self.maximum) if bound is not None)]
@@ -43,6 +45,25 @@ class Support:
             raise ValueError("atoms must increase strictly")
         if not all(self._lowest <= atom <= self._highest for atom in self.atoms):
             raise ValueError("atoms must lie between minimum and maximum")
+
+    @cached_property
+    def points(self) -> tuple[float, ...]:
+        """All points that people may have exactly, increasing: the atoms and the bounds.
+
+        Nobody says of spendings from 0 on that many are 0, but then it has to be found out: on the scale of logarithms
+        the distribution would have no lower end.
+        """
+        bounds = (bound for bound in (self.minimum, self.maximum) if bound is not None)
+        return tuple(sorted({*self.atoms, *bounds}))
+
+    @cached_property
+    def log_odds(self) -> FloatArray:
+        """The prior mean of the logarithm of each point's mass, relative to that of all values that are no points.
+
+        All atoms together are as likely as the rest; at a bound that is no atom there are hardly any people.
+        """
+        of_atom = -math.log(max(len(self.atoms), 1))
+        return np.array([of_atom if point in self.atoms else _AT_BOUND for point in self.points])
 
     def coordinate(self, x: FloatArray) -> FloatArray:
         """The coordinates of values of any shape; those of values at the bounds and beyond them are infinite."""

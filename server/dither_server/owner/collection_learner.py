@@ -255,7 +255,7 @@ class CollectionLearner:
 
 
 def _summaries(published: Published) -> Mapping[str, ParameterSummary]:
-    """Of the parameters; without a family, of some quantiles or of the shares of categories."""
+    """Summaries of the parameters; without a family, of some quantiles or of the shares of categories."""
     found, particles = published.posterior.posterior, published.particles
     if found or particles is None:
         return found

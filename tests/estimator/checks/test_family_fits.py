@@ -83,7 +83,7 @@ def known_by_one(counts: Counts, base: ShapedBase) -> FloatArray:
 
 def by_monte_carlo(counts: Counts, base: ShapedBase, support: Support, draws: int) -> float:
     """The mean likelihood under the prior before any answer, by draws from it."""
-    rng, deviations = np.random.default_rng(2), Deviations(base, len(support.atoms))
+    rng, deviations = np.random.default_rng(2), Deviations(base, support)
     likelihood = MassLikelihood.of(counts, base, BINS, support)
     x = rng.standard_normal((draws, deviations.size))
     place = slice(deviations.atoms, deviations.atoms + 2)

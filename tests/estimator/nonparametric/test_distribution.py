@@ -46,8 +46,8 @@ SWEEPS = 800
 def questions_around(
     base: ShapedBase, epsilon: Fraction = EPSILON, support: Support = ANYWHERE, cells: int = 5
 ) -> list[Query]:
-    share = 1 / (1 + len(support.atoms))
-    masses = np.concatenate([np.full(BINS, share / BINS), np.full(len(support.atoms), share)])
+    share = 1 / (1 + len(support.points))
+    masses = np.concatenate([np.full(BINS, share / BINS), np.full(len(support.points), share)])
     distribution = Distribution(support, base, masses[np.newaxis])
     return quantile_questions(distribution, RandomizedResponse((0.0,), epsilon), cells)
 
@@ -132,9 +132,10 @@ class EllipticalSlices:
     """
 
     def __init__(self, rng: np.random.Generator, counts: Counts, support: Support, chains: int) -> None:
-        self.rng, self.chains, self.atoms = rng, chains, len(support.atoms)
+        self.rng, self.chains, self.atoms = rng, chains, len(support.points)
+        self.at_points = np.exp(support.log_odds)
         self.likelihood = MassLikelihood.of(counts, NORMAL, BINS, support)
-        self.deviations = Deviations(NORMAL, self.atoms)
+        self.deviations = Deviations(NORMAL, support)
         self.design = self.deviations.design
         normal, _ = approximate(self.likelihood, self.deviations)
         self.nodes = rng.choice(len(LOG_PRIOR), chains, p=np.exp(normal.log_weights))
@@ -147,7 +148,7 @@ class EllipticalSlices:
         own[:, -COSINES:] *= SCALES[nodes]
         raised = np.exp(own @ self.design.T)
         bins = raised / raised.sum(axis=1, keepdims=True)
-        odds = np.exp(2 * x[:, : self.atoms]) / max(self.atoms, 1)
+        odds = np.exp(2 * x[:, : self.atoms]) * self.at_points
         return np.concatenate([bins, odds], axis=1) / (1 + odds.sum(axis=1, keepdims=True))
 
     def heights(self, x: FloatArray, nodes: Any) -> FloatArray:
@@ -249,7 +250,7 @@ class TestSampler:
     def p_values(self, support: Support, width: float) -> FloatArray:
         """For uniform ranks of truths among draws, at four cuts; the truths' prior is `width` times as wide."""
         rng, ranks = np.random.default_rng(6), []
-        deviations, queries = Deviations(NORMAL, len(support.atoms)), questions_around(NORMAL, EPSILON, support)
+        deviations, queries = Deviations(NORMAL, support), questions_around(NORMAL, EPSILON, support)
         y = np.append(NORMAL.quantile(np.array([0.15, 0.5, 0.85])), np.nextafter(ATOM, 0.0))
         for _ in range(self.RUNS):
             node = int(rng.choice(len(LOG_PRIOR), p=np.exp(LOG_PRIOR)))

@@ -14,7 +14,7 @@ from dither_estimator.likelihood.counts import Counts
 from dither_estimator.mechanisms.channels import channel_of
 from dither_estimator.nonparametric.distribution import Distribution
 from dither_estimator.nonparametric.posterior import estimate_distribution
-from dither_estimator.nonparametric.questions import next_questions
+from dither_estimator.nonparametric.questions import whole_questions
 from dither_estimator.nonparametric.support import ANYWHERE, Support
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -108,9 +108,10 @@ def check(found: Distribution, counts: Counts) -> None:
 def test_the_posterior_is_sane_and_there_are_questions(case: str) -> None:
     counts, support = CASES[case]
     rng = np.random.default_rng(1)
-    check(estimate_distribution(rng, counts, support, 100), counts)
+    found = estimate_distribution(rng, counts, support, 100)
+    check(found, counts)
     for template in (RandomizedResponse((0.0,), 1), Laplace(0.0, 1.0, 1, 1), Laplace(0.0, 1.0, 64, 1)):
-        queries: list[Query] = next_questions(rng, counts, support, template)
+        queries: list[Query] = whole_questions(found, template, None, 8, counts)
         assert all(low < high for query in queries for low, high in pairwise(query.edges))
 
 

@@ -13,7 +13,7 @@ from dither_estimator.families import FloatArray
 from dither_estimator.likelihood.counts import merge_counts
 from dither_estimator.mechanisms.channels import channel_of
 from dither_estimator.nonparametric.posterior import estimate_distribution
-from dither_estimator.nonparametric.questions import next_questions
+from dither_estimator.nonparametric.questions import whole_questions
 from dither_estimator.nonparametric.support import ANYWHERE, Support
 
 TEMPLATES: list[Query] = [
@@ -30,7 +30,8 @@ def learnt(rng: np.random.Generator, values: FloatArray, support: Support, templ
     counts: dict[Query, Any] = {}
     at = 0
     while at < len(values):
-        queries = next_questions(rng, counts, support, template)
+        known = estimate_distribution(rng, counts, support, 200)
+        queries = whole_questions(known, template, None, 8, counts)
         size = max(8, at // 4)
         for number, query in enumerate(queries):
             held = values[at : at + size][number :: len(queries)]
@@ -39,6 +40,12 @@ def learnt(rng: np.random.Generator, values: FloatArray, support: Support, templ
             counts = merge_counts(counts, {query: row} if row.any() else {})
         at += size
     return counts
+
+
+def first_questions(support: Support, template: Query) -> list[Query]:
+    """What is asked before there are answers."""
+    prior = estimate_distribution(np.random.default_rng(0), {}, support, 200)
+    return whole_questions(prior, template, None, 8, {})
 
 
 def inside(cut: float, support: Support) -> bool:
@@ -71,7 +78,7 @@ class TestSupport:
 
     @pytest.mark.parametrize("template", TEMPLATES)
     def test_the_first_questions_are_inside_it(self, support: Support, template: Query) -> None:
-        queries = next_questions(np.random.default_rng(0), {}, support, template)
+        queries = first_questions(support, template)
         assert len(queries) == 8
         assert {query.epsilon for query in queries} == {template.epsilon} or isinstance(template, Gaussian)
         for query in queries:
@@ -81,7 +88,7 @@ class TestSupport:
 
     @pytest.mark.parametrize("template", TEMPLATES)
     def test_some_question_separates_each_atom(self, support: Support, template: Query) -> None:
-        edges = {cut for q in next_questions(np.random.default_rng(0), {}, support, template) for cut in q.edges}
+        edges = {cut for q in first_questions(support, template) for cut in q.edges}
         assert all(set(support.around(atom)) <= edges for atom in support.atoms)
 
 

@@ -1,0 +1,151 @@
+"""The cells at which randomised response tells most about a whole distribution.
+
+An answer over K cells has the probability `a m(A) + b`, with m(A) the mass of its cell A. So its Fisher information
+about the unknown numbers is `a² Σ_A u(A) u(A)ᵀ / (a m(A) + b)`, with u the derivative of m: a sum over cells. The slope
+of `∫ Var F(x) dF(x)` along it is then a sum over cells, too, and of all divisions of the line into K cells at the edges
+of bins the best is found exactly, by dynamic programming.
+
+Questions are chosen one by one, each the best after what those before it will tell: they complement each other.
+"""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from dither_client import Query
+from dither_estimator.design.convex import Criterion
+from dither_estimator.families import FloatArray
+from dither_estimator.nonparametric.deviations import BINS
+from dither_estimator.nonparametric.unknowns import Unknowns
+
+__all__ = ["DISTINCT", "cell_questions", "cells_at"]
+
+DISTINCT = 16
+"""At most so many questions complement each other."""
+_TRIED = (0.6, 0.8, 1.0, 1.25, 1.6)
+"""Of the usual number of cells."""
+_MAX_CELLS = 64
+_AS_GOOD = 0.97
+"""A question that was asked before is asked again if its worth is this share of the best one's."""
+
+
+def cells_at(epsilon: Fraction) -> int:
+    """How many cells of randomised response usually tell most about a distribution."""
+    return min(max(3, round(3.7 * math.exp(float(epsilon) / 4))), _MAX_CELLS)
+
+
+def cell_questions(
+    unknowns: Unknowns,
+    template: Query,
+    cells: int | None,
+    answers: float,
+    size: int = DISTINCT,
+    asked: Sequence[Query] = (),
+) -> list[Query]:
+    """`size` questions of the template's mechanism, a randomised response, over so many cells or as many as is best.
+
+    They are planned for so many answers, equally many to each, and come in the order in which they were chosen. One of
+    those that were `asked` before is asked again where a new one would hardly be better: so there are few in all.
+    """
+    edges = _edges(unknowns)
+    line = _Line(unknowns, edges, template)
+    known_ones = _Divisions(unknowns, asked)
+    numbers = _numbers(template.epsilon, cells, len(edges) + 1)
+    criterion = Criterion(unknowns.aim, np.eye(len(unknowns.aim)))
+    known = np.zeros(criterion.aim.shape)
+    tried, questions = numbers, list[Query]()
+    for _ in range(size):
+        slope = criterion.slope(known)
+        found = {number: line.best_cuts(slope, number) for number in tried}
+        number = max(tried, key=lambda number: found[number][0])
+        worth, cuts = found[number]
+        again = known_ones.best(slope, _AS_GOOD * worth)
+        question = again or template.with_edges(tuple(edges[cuts - 1].tolist()), "identity")
+        known = known + answers / size * _Divisions(unknowns, [question]).information(0)
+        questions.append(question)
+        at = numbers.index(number)
+        tried = numbers[max(0, at - 1) : at + 2]  # what is best changes little from one question to the next
+    return questions
+
+
+def _numbers(epsilon: Fraction, cells: int | None, most: int) -> list[int]:
+    """The numbers of cells that are tried, increasing."""
+    wanted = [cells] if cells is not None else [round(cells_at(epsilon) * factor) for factor in _TRIED]
+    return sorted({min(max(2, number), _MAX_CELLS, most) for number in wanted})
+
+
+def _edges(unknowns: Unknowns) -> FloatArray:
+    """Where cells may end: at edges of bins, and on both sides of atoms."""
+    support, base = unknowns.mean.support, unknowns.mean.base
+    of_bins = support.inside(support.value(base.quantile(np.arange(1, BINS) / BINS)))
+    return np.unique(np.append(of_bins, [cut for point in support.points for cut in support.around(point)]))
+
+
+class _Line:
+    """The parts between n - 1 possible cuts, number 1 to n - 1, where cells begin and end."""
+
+    def __init__(self, unknowns: Unknowns, edges: FloatArray, template: Query) -> None:
+        parts = unknowns.cells(edges)
+        start = np.zeros((1, parts.shape[1]))
+        below = np.concatenate([start, np.cumsum(parts, axis=0)])
+        self._masses = below @ unknowns.mean.masses[0]
+        self._moved = below @ unknowns.effects
+        self._template = template
+        index = np.arange(len(below))
+        self._between = np.where(index[:, np.newaxis] < index, self._masses - self._masses[:, np.newaxis], np.inf)
+        """The mass between two cuts; infinite unless the second is above the first."""
+
+    def best_cuts(self, slope: FloatArray, cells: int) -> tuple[float, npt.NDArray[np.int64]]:
+        """The largest `tr(slope · information)` of a division into so many cells, and the numbers of its cuts."""
+        scale, floor = _coefficients(self._template, cells)
+        values, vectors = np.linalg.eigh(slope)
+        moved = self._moved @ (vectors * np.sqrt(np.maximum(values, 0.0)))
+        inner = moved @ moved.T
+        squares = np.diag(inner)[:, np.newaxis] + np.diag(inner) - 2 * inner
+        worth = np.where(np.isfinite(self._between), scale**2 * squares / (scale * self._between + floor), -np.inf)
+        best, came_from = worth[0], []
+        for _ in range(cells - 1):
+            ways = best[:, np.newaxis] + worth
+            came_from.append(ways.argmax(axis=0))
+            best = ways.max(axis=0)
+        cuts = [len(best) - 1]
+        for before in reversed(came_from):
+            cuts.append(int(before[cuts[-1]]))
+        return float(best[-1]), np.array(cuts[:0:-1])
+
+
+class _Divisions:
+    """Questions that are given, and what an answer to each tells."""
+
+    def __init__(self, unknowns: Unknowns, questions: Sequence[Query]) -> None:
+        self._questions = questions
+        self._starts = np.cumsum([0, *(question.n_cells for question in questions)])
+        parts = [unknowns.cells(np.array(question.edges)) for question in questions]
+        rows = np.concatenate([np.empty((0, len(unknowns.effects))), *parts])
+        pairs = [_coefficients(question, question.n_cells) for question in questions]
+        scales, floors = np.repeat(np.array(pairs).reshape(-1, 2), np.diff(self._starts), axis=0).T
+        chances = scales * (rows @ unknowns.mean.masses[0]) + floors
+        self._gradients = (scales / np.sqrt(chances))[:, np.newaxis] * (rows @ unknowns.effects)
+
+    def information(self, index: int) -> FloatArray:
+        """The Fisher information of an answer to a question, shape (d, d)."""
+        own = self._gradients[self._starts[index] : self._starts[index + 1]]
+        return own.T @ own
+
+    def best(self, slope: FloatArray, least: float) -> Query | None:
+        """The one with the largest `tr(slope · information)`, if that is at least so much."""
+        if not self._questions:
+            return None
+        by_cell = np.einsum("ci,ij,cj->c", self._gradients, slope, self._gradients, optimize=True)
+        worth = np.add.reduceat(by_cell, self._starts[:-1])
+        best = int(worth.argmax())
+        return self._questions[best] if worth[best] >= least else None
+
+
+def _coefficients(template: Query, cells: int) -> tuple[float, float]:
+    """a and b."""
+    hit, miss, *_ = template.with_edges(tuple(map(float, range(cells - 1))), "identity").channel()[0]
+    return hit - miss, miss

@@ -1,0 +1,122 @@
+"""Cells of randomised response for a whole distribution: the best there are, and near the limit."""
+
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dither_client import Query, RandomizedResponse
+from dither_estimator.families import FloatArray
+from dither_estimator.nonparametric.base import ShapedBase
+from dither_estimator.nonparametric.cell_design import cell_questions
+from dither_estimator.nonparametric.deviations import BINS
+from dither_estimator.nonparametric.distribution import Distribution
+from dither_estimator.nonparametric.known import KnownPopulation
+from dither_estimator.nonparametric.prospect import expect
+from dither_estimator.nonparametric.questions import quantile_questions
+from dither_estimator.nonparametric.support import Support
+from dither_estimator.nonparametric.unknowns import Unknowns
+
+NORMAL = ShapedBase(np.array([50.0, np.log(10.0), 0.0, 0.0, 0.0]))
+TEMPLATE = RandomizedResponse((0.0,), 1)
+ZEROS = Support(minimum=0.0, atoms=(0.0,))
+LEVELS = np.arange(1, 400) / 400
+
+
+def unknowns(seed: int = 1, support: Support | None = None) -> Unknowns:
+    """Those of 300 rough draws."""
+    support = support or Support()
+    rng = np.random.default_rng(seed)
+    walk = np.cumsum(0.2 * rng.standard_normal((300, BINS + len(support.points))), axis=1)
+    masses = np.exp(walk)
+    return Unknowns.of_draws(Distribution(support, NORMAL, masses / masses.sum(axis=1, keepdims=True)))
+
+
+def worth(known: Unknowns, query: Query) -> float:
+    """The decrease of `∫ Var F dF` by the first answer, to first order, from the query's own channel."""
+    matrix = np.array(query.channel())
+    chances = matrix.T @ known.cells(np.array(query.edges)) @ np.column_stack([known.mean.masses[0], known.effects])
+    return float(sum(row[1:] @ known.aim @ row[1:] / row[0] for row in chances))
+
+
+def test_the_unknowns_are_those_of_the_draws() -> None:
+    known = unknowns()
+    rng = np.random.default_rng(1)
+    masses = np.exp(np.cumsum(0.2 * rng.standard_normal((300, BINS)), axis=1))
+    draws = Distribution(Support(), NORMAL, masses / masses.sum(axis=1, keepdims=True))
+    places = NORMAL.quantile((np.arange(BINS) + 0.5) / BINS)
+    spread = np.square(draws.cdf(places).sd) @ draws.mean.masses[0]
+    assert np.trace(known.aim) == pytest.approx(spread, rel=0.01)
+    assert known.cells(np.array([40.0, 60.0])).sum(axis=0) == pytest.approx(np.ones(BINS))
+
+
+@pytest.mark.parametrize("cells", [2, 3])
+def test_no_division_into_as_many_cells_is_better(cells: int) -> None:
+    known = unknowns()
+    [found] = cell_questions(known, TEMPLATE, cells, 1.0, size=1)
+    edges = NORMAL.quantile(np.arange(1, BINS) / BINS)[:: 1 if cells == 2 else 2]
+    best = max(worth(known, TEMPLATE.with_edges(cuts, "identity")) for cuts in combinations(edges.tolist(), cells - 1))
+    assert worth(known, found) >= best * (1 - 1e-9)
+    [other] = cell_questions(unknowns(2), TEMPLATE, cells, 1.0, size=1)
+    assert worth(known, other) < best
+
+
+def test_the_number_of_cells_is_the_best_of_those_tried() -> None:
+    known = unknowns(3)
+    [found] = cell_questions(known, TEMPLATE, None, 1.0, size=1)
+    of_each = [worth(known, cell_questions(known, TEMPLATE, cells, 1.0, size=1)[0]) for cells in (3, 4, 5, 6, 8)]
+    assert worth(known, found) == pytest.approx(max(of_each))
+
+
+def test_what_was_asked_is_asked_again_where_it_is_as_good() -> None:
+    known = unknowns(4)
+    first = cell_questions(known, TEMPLATE, None, 5_000.0)
+    again = cell_questions(known, TEMPLATE, None, 5_000.0, asked=first)
+    assert set(again) <= set(first)
+    far = [RandomizedResponse((1e6, 2e6), 1)]
+    assert far[0] not in cell_questions(known, TEMPLATE, None, 5_000.0, asked=far)
+
+
+@pytest.mark.parametrize("support", [ZEROS, Support(0.0, 100.0), Support(atoms=(50.0,))])
+@pytest.mark.parametrize("epsilon", ["0.1", "20"])
+def test_cuts_increase_inside_the_support(support: Support, epsilon: str) -> None:
+    for query in cell_questions(unknowns(5, support), RandomizedResponse((0.0,), Fraction(epsilon)), None, 100.0):
+        cuts = np.array(query.edges)
+        assert (np.diff(cuts) > 0).all()
+        assert support.minimum is None or cuts[0] >= support.minimum
+        assert support.maximum is None or cuts[-1] < support.maximum
+
+
+def groups(x: FloatArray) -> FloatArray:
+    return 0.5 * stats.norm.cdf(x, 35, 5) + 0.5 * stats.norm.cdf(x, 65, 5)
+
+
+def zeros(x: FloatArray) -> FloatArray:
+    return np.where(x >= 0, 0.25, 0.0) + 0.75 * stats.lognorm.cdf(x, 1.4, scale=np.exp(4.2))
+
+
+POPULATIONS = {
+    "normal": KnownPopulation(stats.norm(50, 10).cdf, stats.norm(50, 10).ppf(LEVELS)),
+    "groups": KnownPopulation(groups, np.sort(np.concatenate([stats.norm(at, 5).ppf(LEVELS[::2]) for at in (35, 65)]))),
+    "zeros": KnownPopulation(zeros, np.unique(stats.lognorm(1.4, scale=66.7).ppf(LEVELS)), ZEROS),
+    "Student t": KnownPopulation(stats.t(2).cdf, stats.t(2).ppf(LEVELS)),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [1, 2])
+@pytest.mark.parametrize("name", POPULATIONS)
+def test_they_come_within_a_tenth_of_any_mechanism(name: str, epsilon: int) -> None:
+    """Cells between quantiles, which take turns, do not at ε = 1."""
+    template = RandomizedResponse((0.0,), epsilon)
+    prospect = expect(POPULATIONS[name], template, 20_000)
+    questions = prospect.questions(template)
+    found = prospect.certificate(questions)
+    assert 0.9 < found.efficiency < 1
+    assert found.limit.gap < 5e-3 * found.limit.criterion
+    quantiles = prospect.criterion(quantile_questions(prospect.distribution, template))
+    assert quantiles > found.criterion
+    if epsilon == 1:
+        assert found.limit.criterion < 0.9 * quantiles
