@@ -287,7 +287,8 @@ def imports(package: Path) -> set[str]:
     ("package", "extras"),
     [
         ("client/dither_client", ["cli", "tables", "plot", "arviz"]),
-        ("estimator/dither_estimator", ["estimator", "papers", "tables", "demo"]),
+        ("estimator/dither_estimator", ["estimator", "tables"]),
+        ("estimator/dither_papers", ["papers", "demo"]),
         ("server/dither_server", ["server", "postgres", "loadgen", "demo", "plot"]),
         ("migrations/dither_migrations", ["server"]),
     ],
