@@ -100,7 +100,7 @@ bench: setup
 bench-papers: setup
 	@$(BIN)/dither reproduce all --runs full --out docs/papers
 
-# Of a pin that stays as it is nothing changes; make lock UPGRADE=--upgrade takes the newest of all.
+# A pin that still fits stays as it is; make lock UPGRADE=--upgrade takes the newest of all.
 lock: setup
 	@$(LOCK) $(UPGRADE) --extra server --extra postgres --output-file locks/image.txt pyproject.toml
 	@sed -n 's/^requires = \["\(.*\)"\]/\1/p' pyproject.toml | $(LOCK) $(UPGRADE) --output-file locks/build.txt -

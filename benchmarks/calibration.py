@@ -69,7 +69,7 @@ _ANSWERS = 200
 _PARTICLES = 300
 _EPSILONS = (1, 5)
 _TOGETHER = 10
-"""So many people are asked at once: choosing each one's question after the answer of the one before takes longer."""
+"""How many people are asked at once: choosing each one's question after the answer of the one before takes longer."""
 _CHUNK = 10
 
 _Chunk = Callable[[Mapping[str, Any], Sequence[int]], FloatArray]

@@ -24,7 +24,7 @@ _DIVISIONS = 400
 _DRAWS = 1_000
 _FIRST, _AT_ONCE = 64, 4
 _FIRST_STEP = 0.8
-"""Of ε, for the first step of restricted randomised response: the value of its authors' code."""
+"""The share of ε that the first step of restricted randomised response spends: the value of its authors' code."""
 
 
 def unary_encoding_error(truth: FloatArray, e: float, respondents: int) -> float:
@@ -43,7 +43,7 @@ def subset_selection_error(truth: FloatArray, e: float, respondents: int) -> flo
 
 
 def _error(truth: FloatArray, own: float, other: float, respondents: int) -> float:
-    """Of counts of answers that name one's own category with chance `own`, and each other one with chance `other`."""
+    """The error of counts, if an answer names one's own category with chance `own` and each other one with `other`."""
     named = truth * own + (1 - truth) * other
     return float((named * (1 - named)).sum() / (respondents * (own - other) ** 2))
 

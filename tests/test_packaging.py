@@ -294,7 +294,7 @@ def imports(package: Path) -> set[str]:
     ],
 )
 def test_what_is_imported_is_declared(package: str, extras: list[str]) -> None:
-    """By a name of its own: what comes along with something else may stay away another day."""
+    """Each import is declared by its own name: what comes along with something else may stay away another day."""
     declared = {canonicalize_name(requirement.name) for requirement in wanted(*extras)}
     distributions = packages_distributions()
     for module in imports(ROOT / package):

@@ -327,7 +327,7 @@ def test_the_geometric_release_has_its_law() -> None:
 
 
 def test_local_cost() -> None:
-    """By brute force over a grid of p, with the masses by quadrature, as the paper does."""
+    """The cost equals that of brute force over a grid of p, with the masses by quadrature, as the paper does."""
     for ones, zeros in ((0, 0), (3, 0), (10, 2)):
         masses = [
             quad(lambda p, s=s, f=f: p**s * (1 - p) ** f, 0.1, 0.9, epsabs=0, epsrel=1e-10)[0]

@@ -16,9 +16,9 @@ class SharesLikelihood:
     """`Σ times · log(chances @ shares)`: one term for each answer that somebody gave."""
 
     chances: FloatArray
-    """Of each answer, by category: shape (answers, categories)."""
+    """The chance of each answer in each category, shape (answers, categories)."""
     times: FloatArray
-    """How often it was given, shape (answers,)."""
+    """How often each answer was given, shape (answers,)."""
 
     @classmethod
     def of(cls, counts: Counts, categories: int) -> "SharesLikelihood":

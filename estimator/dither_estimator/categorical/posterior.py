@@ -18,7 +18,7 @@ from dither_estimator.likelihood.counts import Counts
 __all__ = ["CONCENTRATION", "draw_shares", "estimate_shares"]
 
 CONCENTRATION = 0.5
-"""Of the prior: its Dirichlet parameter of each category. The coordinates are those of this one."""
+"""The prior's Dirichlet parameter of each category. The coordinates belong to this prior."""
 
 _CHAINS = 100
 _BURN_IN = 24

@@ -98,5 +98,5 @@ def posterior_moments(shares: FloatArray, likelihood: SharesLikelihood) -> tuple
 
 
 def _prior_variances(mean: FloatArray) -> FloatArray:
-    """Of a Dirichlet law like the prior's, but with these means."""
+    """The variances of a Dirichlet distribution as concentrated as the prior, but with these means."""
     return np.maximum(mean * (1 - mean) / (CONCENTRATION * len(mean) + 1), _SMALLEST)

@@ -19,12 +19,12 @@ from dither_estimator.families import FloatArray
 __all__ = ["MOST_SEARCHED", "BestChannel", "best_channel", "intervals"]
 
 MOST_SEARCHED = 20
-"""On at most so many cells every column is looked at."""
+"""The largest number of cells on which every column is looked at."""
 
 _MAX_ROUNDS = 20
 _TOLERANCE = 5e-4
 _MOST_ADDED = 100
-"""So many columns join the list in a round, with their complements."""
+"""The most columns that join the list in a round, each with its complement."""
 _FEW = 25
 """If the ascents lead to fewer columns that would improve, others start nearby."""
 _MOST_TURNED = 4
@@ -41,7 +41,7 @@ class BestChannel:
     weights: FloatArray
     """Their weights, shape (N,)."""
     information: FloatArray
-    """Of one answer, shape (d, d)."""
+    """The information of one answer, shape (d, d)."""
     criterion: float
     gap: float
     """No mechanism on these cells has a criterion lower by more than this, as far as columns were looked at."""

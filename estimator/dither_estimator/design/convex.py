@@ -22,7 +22,7 @@ _TOLERANCE = 1e-9
 _STEP_SHARE = 0.99
 _POLISHES = 30
 _LEVEL = 2e-7
-"""By so little may a query's slope be above the mean, relatively."""
+"""How far a query's slope may be above the mean, relatively."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,9 +16,9 @@ from dither_estimator.families import Family, FloatArray
 __all__ = ["Functional", "functionals", "goal_at"]
 
 _LEVELS, _LEVEL_WEIGHTS = np.polynomial.legendre.leggauss(48)
-"""Of the mean over a population, in its quantiles' levels from -1 to 1."""
+"""The Gauss-Legendre rule that averages over a population, in its quantiles' levels scaled to -1 to 1."""
 _LEVEL_STEP = 1e-4
-"""Of the numerical density: a share of the distance from a level to the nearer end."""
+"""The step that the numerical density takes, as a share of the distance from a level to the nearer end."""
 _MOST_INTEGERS = 4_096
 """With more likely integers than this, a population of integers hardly differs from a continuous one."""
 _UNLIKELY = 1e-9
@@ -32,7 +32,7 @@ class Functional:
 
     name: str
     weight: float
-    """Of `tr(slopes V)` in the goal's criterion."""
+    """The weight of `tr(slopes V)` in the goal's criterion."""
     slopes: FloatArray
     """`W`, shape (d, d), in the coordinates of θ itself."""
 

@@ -42,13 +42,13 @@ class Goal:
     """
 
     weights: tuple[tuple[str, float], ...] = ()
-    """By parameter, in the order of the family's parameters."""
+    """The weight of each parameter's variance, in the order of the family's parameters."""
     quantiles: Weighted = ()
-    """By level, increasing."""
+    """The weight of each quantile's variance: pairs of level and weight, levels increasing."""
     above: Weighted = ()
-    """By the value, in its own units, of which the share of the people above counts; increasing."""
+    """The weight of the variance of the share above each value: pairs of value, in its own units, and weight."""
     distribution: float = 0.0
-    """Of the mean variance `∫ Var F(x) dF(x)` of the distribution function over the population."""
+    """The weight of the mean variance `∫ Var F(x) dF(x)` of the distribution function over the population."""
     transform: Transform = "identity"
     """The scale on which the family holds, and to which the values of `above` are brought."""
 

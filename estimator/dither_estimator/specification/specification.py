@@ -69,7 +69,7 @@ MAX_DRAWS = 10_000
 """The most particles of a distribution without a family, each of which has the mass of every bin."""
 _PRIOR_DRAWS = 500
 _DEFAULT_LEVELS = 4
-"""Of questions about a distribution, where neither the specification nor the mechanism says how many."""
+"""The levels of a question about a distribution, where neither the specification nor the mechanism says how many."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dither_estimator.likelihood.counts import Counts
 ALARM = norm.isf(1e-6 / 2)
 """Standard errors that one of a million seeds exceeds; the seeds are fixed."""
 MEMORY = 2.0
-"""So many times those of independent draws, at most: chains have a memory."""
+"""The most that a chain's standard errors exceed those of independent draws, as a factor: chains have a memory."""
 DRAWS = 20_000
 
 

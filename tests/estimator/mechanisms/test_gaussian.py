@@ -93,7 +93,7 @@ def test_the_posterior_agrees_with_quadrature(answers: int) -> None:
 
 @pytest.mark.parametrize("epsilon", ["0.05", "1", "3"])
 def test_one_level_is_best_while_epsilon_is_small(epsilon: str) -> None:
-    """And is what `laplace` with one level is, up to the six decimals of ρ."""
+    """The question with one level is that of `laplace` with one level, up to the six decimals of ρ."""
     found = design(epsilon)
     assert {query.n_answers for query in found.queries} == {2}
     assert found.criterion == pytest.approx(design(epsilon, levels=1, mechanism="laplace").criterion, rel=0.005)

@@ -43,7 +43,7 @@ def _table(asked: Transform, answers: int) -> dict[Query, list[int]]:
 
 
 def _exact(own: Transform, asked: Transform, table: Mapping[Query, Sequence[int]]) -> float:
-    """By quadrature at cuts that were mapped here, by hand."""
+    """The evidence by quadrature, at cuts that are mapped here by hand."""
     mapped: dict[Query, Sequence[int]] = {}
     for query, counts in table.items():
         at = query.edges if own == asked else (np.exp if own == "identity" else np.log)(query.edges).tolist()

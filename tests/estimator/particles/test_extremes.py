@@ -241,7 +241,7 @@ def test_a_million_answers_at_once_to_one_query(query: Query, particles: int) ->
 
 
 def test_a_million_answers_to_one_threshold_tell_the_share_above_it() -> None:
-    """And nothing else: μ and σ stay as wide as the prior leaves them, on a curve."""
+    """They tell nothing else: μ and σ stay as wide as the prior leaves them, on a curve."""
     query = Laplace(49, 55, 1, "0.5")
     counts = million(query)
     learner = Learner(specification(), 4)

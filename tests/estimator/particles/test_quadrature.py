@@ -148,7 +148,7 @@ def test_other_beginnings_of_a_far_too_wide_prior_are_seen(
 
 
 def test_a_prior_that_knows_the_place_begins_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor does any prior, however wide, for one answer: the same particles as if there were no other beginning."""
+    """So does any prior, however wide, for one answer: the particles are those without another part of the mixture."""
     tables = [random_table(np.random.default_rng(1), ORACLES["normal"], (3.0, 1.0), 30_000)]
     tables.append({Laplace(49, 51, 1, 1): [0, 1]})
     for terms, table in zip((MODELS["normal"], _FAR), tables, strict=True):

@@ -70,7 +70,7 @@ def test_numbers_that_make_no_distribution(dist: str) -> None:
 
 @CASES
 def test_draws_are_scipys_to_the_last_digit(law: Law) -> None:
-    """So that a seed gives what it gave when all priors were SciPy's."""
+    """A seed gives what it gave when all priors were SciPy's."""
     with np.errstate(over="ignore", divide="ignore"):
         drawn = law.sample(np.random.default_rng(7), 1_000)
         expected = scipy_law(law).rvs(size=1_000, random_state=np.random.default_rng(7))
