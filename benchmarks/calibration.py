@@ -68,7 +68,7 @@ _DRAWS = 400
 _ANSWERS = 200
 _PARTICLES = 300
 _EPSILONS = (1, 5)
-_TOGETHER = 10
+_OUTSTANDING = 10
 """How many people are asked at once: choosing each one's question after the answer of the one before takes longer."""
 _CHUNK = 10
 
@@ -147,7 +147,7 @@ def _ranks(learner: Learner, prior: Prior, answers: int, seed: int) -> FloatArra
 def _interview(learner: Learner, values: FloatArray, random: Random) -> dict[Query, list[int]]:
     """Asks everyone, in groups that are asked at once, and returns what they answered."""
     table: dict[Query, list[int]] = {}
-    for group in np.split(values, range(_TOGETHER, len(values), _TOGETHER)):
+    for group in np.split(values, range(_OUTSTANDING, len(values), _OUTSTANDING)):
         for query, value in zip(learner.pool(len(group)), group.tolist(), strict=False):
             answer = query.answer(value, random.randrange)
             learner.learn(query, answer)

@@ -22,7 +22,7 @@ __all__ = [
 
 _DIVISIONS = 400
 _DRAWS = 1_000
-_FIRST, _AT_ONCE = 64, 4
+_MIN_BATCH, _CHANNELS_A_BATCH = 64, 4
 _FIRST_STEP = 0.8
 """The share of ε that the first step of restricted randomised response spends: the value of its authors' code."""
 
@@ -104,13 +104,13 @@ def restricted_response(truth: FloatArray, epsilon: str, respondents: int, seed:
     """
     rng, answers = np.random.default_rng([seed, 5]), 0
     chances, times = np.empty((0, len(truth))), np.empty(0)
-    draws = rng.dirichlet(np.full(len(truth), CONCENTRATION), _AT_ONCE)
+    draws = rng.dirichlet(np.full(len(truth), CONCENTRATION), _CHANNELS_A_BATCH)
     while answers < respondents:
-        people = min(max(_FIRST, answers), respondents - answers)
-        for shares in rng.choice(draws, _AT_ONCE, replace=False):
+        people = min(max(_MIN_BATCH, answers), respondents - answers)
+        for shares in rng.choice(draws, _CHANNELS_A_BATCH, replace=False):
             channel = _best_restriction(np.maximum(shares, 1e-9), float(epsilon))
             chances = np.concatenate([chances, channel])
-            times = np.concatenate([times, rng.multinomial(people // _AT_ONCE, channel @ truth)])
+            times = np.concatenate([times, rng.multinomial(people // _CHANNELS_A_BATCH, channel @ truth)])
         given = times > 0
         draws = draw_shares(rng, SharesLikelihood(chances[given], times[given]), _DRAWS)
         answers += people

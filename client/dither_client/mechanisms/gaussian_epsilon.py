@@ -27,11 +27,11 @@ _DOWN = Context(prec=60, rounding=ROUND_FLOOR)
 _UP = Context(prec=60, rounding=ROUND_CEILING)
 _PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494")
 """π rounded down; the next decimal of this precision lies above it."""
-_FLAT = Fraction(1, 16)
+_MAX_POISSON_RATE = Fraction(1, 16)
 """Below this rate the sum of all weights comes from Poisson's formula, above it from its first few terms."""
-_FLAT_ERROR = Decimal("1E-67")
+_POISSON_ERROR = Decimal("1E-67")
 _TERMS = 52
-"""At rates of `_FLAT` and more the next weight is below `exp(-169)`."""
+"""At rates of `_MAX_POISSON_RATE` and more the next weight is below `exp(-169)`."""
 
 
 class Bounds(NamedTuple):
@@ -109,12 +109,12 @@ def _half(total: Decimal, context: Context) -> Decimal:
 
 def _total(rate: Fraction) -> Bounds:
     """`Σ_z exp(-a z²)` over all integers."""
-    if rate < _FLAT:
+    if rate < _MAX_POISSON_RATE:
         # Poisson's formula: sqrt(π/a) (1 + 2 Σ_{k ≥ 1} exp(-π² k² / a)), and that sum is below exp(-157) here.
         a = _decimal(rate)
         lower = _DOWN.divide(_PI, a.upper).sqrt(_DOWN).next_minus(_DOWN)
         upper = _UP.divide(_PI.next_plus(_UP), a.lower).sqrt(_UP).next_plus(_UP)
-        return Bounds(lower, _UP.multiply(upper, _UP.add(1, _FLAT_ERROR)))
+        return Bounds(lower, _UP.multiply(upper, _UP.add(1, _POISSON_ERROR)))
     weights = _weights(rate, _TERMS + 1)
     lower = upper = Decimal(0)
     for weight in weights[:0:-1]:

@@ -22,7 +22,7 @@ from dither_estimator.likelihood.counts import Counts
 
 __all__ = ["group_questions", "posterior_moments"]
 
-_SMALLEST = 1e-24
+_MIN_VARIANCE = 1e-24
 """A variance below this is not told from 0."""
 _WORTH_A_NEW_ONE = 1.05
 """A new question is asked if it reduces the variances by more than so many times what any known one does."""
@@ -99,4 +99,4 @@ def posterior_moments(shares: FloatArray, likelihood: SharesLikelihood) -> tuple
 
 def _prior_variances(mean: FloatArray) -> FloatArray:
     """The variances of a Dirichlet distribution as concentrated as the prior, but with these means."""
-    return np.maximum(mean * (1 - mean) / (CONCENTRATION * len(mean) + 1), _SMALLEST)
+    return np.maximum(mean * (1 - mean) / (CONCENTRATION * len(mean) + 1), _MIN_VARIANCE)

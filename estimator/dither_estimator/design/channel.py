@@ -25,7 +25,7 @@ _MAX_ROUNDS = 20
 _TOLERANCE = 5e-4
 _MOST_ADDED = 100
 """The most columns that join the list in a round, each with its complement."""
-_FEW = 25
+_MIN_IMPROVING = 25
 """If the ascents lead to fewer columns that would improve, others start nearby."""
 _MOST_TURNED = 4
 _KEPT_SHARE = 1e-6
@@ -87,7 +87,7 @@ def _certificate(
         better, excess = _among_all(columns, scores, prices)
     else:
         better, excess = columns.beyond(scores, prices, patterns)
-        if len(better) < _FEW:
+        if len(better) < _MIN_IMPROVING:
             better, excess = columns.beyond(scores, prices, np.concatenate([patterns, _neighbours(used)]))
     best = criterion.value(matrix) * float(prices.sum() + excess.max(initial=0.0))
     return criterion.bound(matrix, best), better[np.argsort(-excess)[:_MOST_ADDED]]

@@ -24,7 +24,7 @@ MAX_NAMED = 16
 """The most quantiles, and the most values, that a goal names."""
 MIN_LEVEL = 1e-4
 """Quantiles nearer to either end are known from so few people that nothing but a family can tell them."""
-LARGEST = 1e300
+_MAX_NUMBER = 1e300
 
 Weighted = tuple[tuple[float, float], ...]
 """Numbers with their weights."""
@@ -221,14 +221,14 @@ def _distinct(name: str, pairs: Sequence[tuple[float, float]]) -> dict[float, fl
 
 def _number(name: str, value: Any) -> float:
     """A number, which as the name of a weight is a text."""
-    wrong = InvalidGoal(f"each of the goal's {name} must be a number, at most {LARGEST:g} in size")
+    wrong = InvalidGoal(f"each of the goal's {name} must be a number, at most {_MAX_NUMBER:g} in size")
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str):
         raise wrong
     try:
         number = float(value)
     except (ValueError, OverflowError):
         raise wrong from None
-    if not abs(number) <= LARGEST:
+    if not abs(number) <= _MAX_NUMBER:
         raise wrong
     return number + 0.0  # no -0.0
 
