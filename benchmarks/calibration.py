@@ -5,7 +5,7 @@
 A truth θ is drawn from the prior, a population from θ, and everyone answers, by the client's own sampler, what a
 learner asks. Then the posterior probability below each parameter of θ is uniform over the draws (Cook, Gelman & Rubin
 2006; Talts et al. 2018), and so is that of a lower log-likelihood than θ's, which unlike the others also shows a
-posterior that passes over some of the answers (Modrák et al. 2023). Each is held against the uniform law twice by
+posterior that passes over some of the answers (Modrák et al. 2023). Each is held twice against the uniform one, by
 Kolmogorov-Smirnov: as it is, for posteriors that lie to one side, and folded at its middle, for those that are too
 narrow or too wide. The false-alarm rate of all these tests together is `FALSE_ALARMS`, by Bonferroni's bound.
 

@@ -162,7 +162,7 @@ def information_of(chances: FloatArray, shares: FloatArray) -> FloatArray:
 def expected_error(information: FloatArray, shares: FloatArray, prior: float = CONCENTRATION) -> float:
     """The expected sum of variances, given the information of all answers and a Dirichlet prior of such a strength.
 
-    The prior counts as a normal law with the same means as the truth: what hardly anybody has is then known before.
+    The prior counts as a normal distribution with the same means as the truth, which knows rare categories beforehand.
     """
     known = information + np.diag((prior * len(shares) + 1) / shares if prior else np.zeros(len(shares)))
     inside = np.linalg.svd(np.eye(len(shares)) - 1 / len(shares))[0][:, :-1]

@@ -1,4 +1,4 @@
-"""Poisoners who answer first, with and without the second opinion; and what the second opinion costs honest people."""
+"""Adversaries who answer first, with and without the second opinion; and what that opinion costs honest people."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -58,8 +58,8 @@ def without_second_opinion() -> Iterator[None]:
         steering.LONG_MOVE = kept
 
 
-def interviewed(learner: Learner, seed: int, poisoners: int, respondents: int) -> Iterator[int]:
-    """Interviews the poisoners, then honest people of N(50, 10); yields the number of answers after each."""
+def interviewed(learner: Learner, seed: int, adversaries: int, respondents: int) -> Iterator[int]:
+    """Interviews the adversaries, then honest people of N(50, 10); yields the number of answers after each."""
     rng = np.random.default_rng([seed, 1])
     values, uniforms = rng.normal(MEMBER[0], MEMBER[1], respondents).tolist(), rng.random(respondents).tolist()
     known: dict[Query, FloatArray] = {}
@@ -68,7 +68,7 @@ def interviewed(learner: Learner, seed: int, poisoners: int, respondents: int) -
         if query not in known:
             known[query] = np.cumsum(channel_of(query).matrix, axis=1)[:, :-1]
         honest = int(np.searchsorted(known[query][query.cell(value)], uniform, "right"))
-        learner.learn(query, query.n_answers - 1 if i < poisoners else honest)
+        learner.learn(query, query.n_answers - 1 if i < adversaries else honest)
         yield i + 1
 
 

@@ -3,7 +3,7 @@
 /** @import { Entry } from "/web/dither.d.ts" */
 
 import { Client, Ledger, decodeJson, epsilonText, parseMicro, parseQuery, parseTicket, uniform } from "/web/dither.js";
-import { leastMicroEpsilon } from "/web/gaussian_law.js";
+import { leastMicroEpsilon } from "/web/gaussian_epsilon.js";
 import { parseAddress } from "/web/http.js";
 import { parseProblem, parseReceipt, parseTerms } from "/web/messages.js";
 import { checkKept, checkQuestion, numberOf, priceOf } from "/web/price.js";

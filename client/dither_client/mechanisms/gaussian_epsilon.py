@@ -1,4 +1,4 @@
-"""The law of the clipped discrete Gaussian in outward-rounded arithmetic: its channel, and its pure ε and ρ.
+"""The distribution of the clipped discrete Gaussian in outward-rounded arithmetic: its channel, and its pure ε and ρ.
 
 With noise `P(Z = z)` proportional to `exp(-a z²)`, `a = ρ / levels²`, an answer is ρ-zCDP (sensitivity `levels`, σ² =
 levels² / (2ρ): Canonne, Kamath & Steinke 2020, Theorem 4). Clipping, which is post-processing, makes the pure ε finite:
@@ -18,7 +18,7 @@ from dither_client.errors import InvalidQuery
 from dither_client.mechanisms.epsilon import MICRO
 from dither_client.mechanisms.interval import check_levels
 
-__all__ = ["Bounds", "clipped_epsilon", "clipped_law", "gaussian_epsilon", "gaussian_rho", "tail_bounds"]
+__all__ = ["Bounds", "clipped_epsilon", "clipped_probabilities", "gaussian_epsilon", "gaussian_rho", "tail_bounds"]
 
 _MAX_RHO = 50
 """A larger ρ is refused: its pure ε is larger still."""
@@ -83,7 +83,7 @@ def clipped_epsilon(levels: int, rho: Fraction) -> Bounds:
     return Bounds(lower.next_minus(_DOWN), upper.next_plus(_UP))
 
 
-def clipped_law(levels: int, rho: Fraction) -> tuple[list[float], list[float]]:
+def clipped_probabilities(levels: int, rho: Fraction) -> tuple[list[float], list[float]]:
     """`P(Z ≥ d)` for `d = 0..levels` and `P(Z = d)` for `d = 0..levels - 1`, to floating point's own precision."""
     bounds, total = tail_bounds(levels, rho)
     tails = [_DOWN.divide(tail.lower, total.lower) for tail in bounds]

@@ -86,7 +86,7 @@ class _Known:
 
 
 def posterior_moments(shares: FloatArray, likelihood: SharesLikelihood) -> tuple[FloatArray, FloatArray]:
-    """The mean of the draws, and about the covariance of the shares: that of a normal law there.
+    """The mean of the draws, and about the covariance of the shares: that of a normal distribution there.
 
     Not that of the draws: they vary little where a share is near 0, and then a share that chance has made too small is
     hardly asked about again, and stays too small. With 32 equal shares that doubled the squared error.

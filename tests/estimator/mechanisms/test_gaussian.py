@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from oracle import answer_probability, quadrature
 from populations import interview, specification
-from scipy_laws import scipy_law
+from scipy_distributions import scipy_distribution
 
 from dither_client import Gaussian, IntervalQuery, Query, gaussian_epsilon, gaussian_rho
 from dither_estimator.design.design import Design, optimal_design
@@ -82,7 +82,9 @@ def test_the_posterior_agrees_with_quadrature(answers: int) -> None:
     rng = np.random.default_rng([7, answers])
     prior = parse_prior(NORMAL, {"mu": {"dist": "norm", "scale": 50}, "sigma": {"dist": "lognorm", "s": 1, "scale": 3}})
     truth, table = random_answers(rng, answers)
-    exact = quadrature((scipy_law(prior.parts[0].law), scipy_law(prior.parts[1].law)), table, truth)
+    exact = quadrature(
+        (scipy_distribution(prior.parts[0].distribution), scipy_distribution(prior.parts[1].distribution)), table, truth
+    )
     state = update(rng, init(rng, prior, 4_000), check_counts(table))
     mean = state.weights @ state.theta
     sd = np.sqrt(state.weights @ (state.theta - mean) ** 2)
