@@ -22,12 +22,7 @@ MAY_IMPORT = {
     "dither_server": {"dither_client", "dither_estimator", "dither_server", "dither_migrations"},
 }
 MOST_AT_A_ROOT = 12
-OF_MECHANISMS = (
-    "dither_client.mechanisms",
-    "dither_estimator.mechanisms",
-    "dither_estimator.design",
-    "dither_estimator.categorical",
-)
+OF_MECHANISMS = ("dither_client.mechanisms", "dither_estimator.mechanisms", "dither_estimator.design")
 """The folders in which code may depend on which mechanism a query is of."""
 APART = ("dither_client.conformance", "dither_papers")
 """A server that knows nothing of the client, and studies with mechanisms of their own."""

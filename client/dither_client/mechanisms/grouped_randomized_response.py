@@ -68,7 +68,6 @@ class GroupedRandomizedResponse(Query):
 
     @cached_property
     def labels(self) -> tuple[int, ...]:
-        """The group of each category."""
         found = {category: number for number, group in enumerate(self.groups) for category in group}
         return tuple(found[category] for category in range(len(found)))
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dither_client import GroupedRandomizedResponse
+from dither_client import GroupedRandomizedResponse, Query
 from dither_estimator.categorical.likelihood import SharesLikelihood
 from dither_estimator.categorical.posterior import CONCENTRATION
 from dither_estimator.categorical.reduction import covariance_after, expected_reduction, expected_reductions, members
@@ -35,20 +35,20 @@ def group_questions(
     epsilon: Fraction,
     size: int,
     repeats: float,
-) -> list[GroupedRandomizedResponse]:
+) -> list[Query]:
     """`size` questions, each to be asked of about `repeats` people, by draws of the shares (n, categories).
 
     Each is about the best one after what the ones before it will tell: of those that `counts` has at this ε, of those
     just chosen, and of what a search finds with the number of groups that was best for the first.
     """
     mean, covariance = posterior_moments(shares, SharesLikelihood.of(counts, shares.shape[1]))
-    known = _Known(len(mean), _asked_at(epsilon, counts))
-    questions: list[GroupedRandomizedResponse] = []
+    known = _Known(len(mean), [query for query in counts if query.epsilon == epsilon])
+    questions: list[Query] = []
     numbers = numbers_of_groups(len(mean), float(epsilon))
     for _ in range(size):
         labels, number = best_groups(rng, mean, covariance, numbers, float(epsilon))
         numbers = {number}
-        question = GroupedRandomizedResponse.of_labels(labels.tolist(), epsilon)
+        question: Query = GroupedRandomizedResponse.of_labels(labels.tolist(), epsilon)
         reduction = expected_reduction(mean, covariance, question)
         question = known.as_good(mean, covariance, reduction / _WORTH_A_NEW_ONE) or known.with_new(question)
         questions.append(question)
@@ -56,25 +56,21 @@ def group_questions(
     return questions
 
 
-def _asked_at(epsilon: Fraction, counts: Counts) -> list[GroupedRandomizedResponse]:
-    return [query for query in counts if isinstance(query, GroupedRandomizedResponse) and query.epsilon == epsilon]
-
-
 class _Known:
     """Questions of one ε, which may be asked again."""
 
-    def __init__(self, categories: int, questions: list[GroupedRandomizedResponse]) -> None:
+    def __init__(self, categories: int, questions: list[Query]) -> None:
         self._questions = questions
         rows = [members(np.array(question.labels), question.n_answers) for question in self._questions]
         self._members = np.concatenate([np.empty((0, categories)), *rows])
 
-    def with_new(self, question: GroupedRandomizedResponse) -> GroupedRandomizedResponse:
+    def with_new(self, question: Query) -> Query:
         """The question, which is known from now on."""
         self._questions.append(question)
         self._members = np.concatenate([self._members, members(np.array(question.labels), question.n_answers)])
         return question
 
-    def as_good(self, mean: FloatArray, covariance: FloatArray, reduction: float) -> GroupedRandomizedResponse | None:
+    def as_good(self, mean: FloatArray, covariance: FloatArray, reduction: float) -> Query | None:
         """The one that reduces the variances most, if that is at least by so much."""
         if not self._questions:
             return None
