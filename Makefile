@@ -24,7 +24,7 @@ export MKL_NUM_THREADS := 1
 help:
 	@echo "make setup    create $(VENV) and install Dither with everything that development needs"
 	@echo "make demo     28,155 real wages, asked privately over HTTP: about a minute (KEEP=1: and the server stays)"
-	@echo "make test     every test (installs Chromium and nginx first where they are missing, as root on Debian)"
+	@echo "make test     every test (installs Chromium, nginx and Node first where they are missing, as root on Debian)"
 	@echo "make test-long  the tests that take hours: random sequences, faults, mutated requests, the audit of the client"
 	@echo "make check    formatting, lint, types of Python and JavaScript, the documentation's links"
 	@echo "make format   put the code into the format that make check wants"
@@ -100,7 +100,7 @@ bench: setup
 bench-papers: setup
 	@$(BIN)/dither reproduce all --runs full --out docs/papers
 
-# Of a pin that stays as it is nothing changes; make lock UPGRADE=--upgrade takes the newest of all.
+# A pin that still fits stays as it is; make lock UPGRADE=--upgrade takes the newest of all.
 lock: setup
 	@$(LOCK) $(UPGRADE) --extra server --extra postgres --output-file locks/image.txt pyproject.toml
 	@sed -n 's/^requires = \["\(.*\)"\]/\1/p' pyproject.toml | $(LOCK) $(UPGRADE) --output-file locks/build.txt -

@@ -1,7 +1,7 @@
-"""Poisoners who know everything against the reported bound: how far the posterior mean moves, and how far it may.
+"""Adversaries who know everything against the reported bound: how far the posterior mean moves, and how far it may.
 
-They are a share of the respondents, know the true parameters and the questions' laws, and send what pushes hardest. Who
-steers comes before all others, so that the first questions are answered by nobody else: what the bound does not cover.
+They are a share of the respondents, know the true parameters and the questions' channels, and send what pushes hardest.
+Those who steer come before all others, so that nobody else answers the first questions: the bound does not cover that.
 """
 
 import sys
@@ -30,7 +30,7 @@ __all__ = ["main"]
 MEMBER = np.array([50.0, 10**0.5])
 RESPONDENTS = 10_000
 ATTACKS = {"highest": "mu", "worst for mu": "mu", "worst for sigma": "sigma", "steering": "mu"}
-"""What poisoners do, and the parameter that they mean."""
+"""What adversaries do, and the parameter that they mean."""
 
 _MECHANISMS = ("laplace", "randomized_response")
 _EPSILONS = ("0.5", "1", "2")
@@ -40,7 +40,7 @@ _FAMILY = families["normal"]
 _FRAME = (0.01, 3.0)
 """The limits of the plot; what lies outside is drawn at its edge."""
 _Answers = tuple[npt.NDArray[np.float64], int]
-"""For each cell the cumulative probabilities of the answers, and what a poisoner answers."""
+"""For each cell the cumulative probabilities of the answers, and what an adversary answers."""
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -53,8 +53,8 @@ def main(arguments: Sequence[str]) -> None:
             rows.append(row)
             yield row.cells()
 
-    columns = ("mechanism", "ε", "poisoned", "attack", "on", "moves it by, in σ", "bound, in σ", "measured to bound")
-    print_table(f"Poison: N(50, 10), {RESPONDENTS:,} respondents, {seeds} seeds", columns, kept())
+    columns = ("mechanism", "ε", "share", "attack", "on", "moves it by, in σ", "bound, in σ", "measured to bound")
+    print_table(f"Contamination: N(50, 10), {RESPONDENTS:,} respondents, {seeds} seeds", columns, kept())
     if len(arguments) > 1:
         _plot(rows, Path(arguments[1]))
 
@@ -106,18 +106,19 @@ def _run(mechanism: str, epsilon: str, share: float, attack: str, seed: int) -> 
         rng = np.random.default_rng([seed, 1])
         values = rng.normal(MEMBER[0], MEMBER[1], RESPONDENTS).tolist()
         uniforms = rng.random(RESPONDENTS).tolist()
-        poisons = rng.random(RESPONDENTS) < share
+        adversarial = rng.random(RESPONDENTS) < share
         if attack == "steering":
-            poisons = np.sort(poisons)[::-1]
+            adversarial = np.sort(adversarial)[::-1]
         design = optimal_design(_FAMILY, MEMBER, spec.mechanism, spec.epsilon, spec.goal, None)
         information = np.asarray(design.information)
         known: dict[Query, _Answers] = {}
-        for value, uniform, poisoner in zip(values, uniforms, poisons.tolist(), strict=True):
+        for value, uniform, adversary in zip(values, uniforms, adversarial.tolist(), strict=True):
             query = learner.ask()
             if query not in known:
                 known[query] = np.cumsum(channel_of(query).matrix, axis=1)[:, :-1], _worst(information, query, attack)
             rows, worst = known[query]
-            learner.learn(query, worst if poisoner else int(np.searchsorted(rows[query.cell(value)], uniform, "right")))
+            honest = int(np.searchsorted(rows[query.cell(value)], uniform, "right"))
+            learner.learn(query, worst if adversary else honest)
         theta, weights = learner.particles()
         bound = poison_bound(_FAMILY, learner.counts, _FAMILY.unconstrain(theta), weights, share)
     limits = [np.inf if x is None else x for x in bound.shift.values()]

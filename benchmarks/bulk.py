@@ -28,8 +28,7 @@ _ROUNDS = 5
 _ANSWERS = 100_000
 _BATCH = 1_000
 _TICKETS = 10_000
-_AT_ONCE = 4
-"""Batches under way at once."""
+_CONCURRENT_BATCHES = 4
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -73,7 +72,7 @@ def _rows(folder: Path, postgres: str | None, rounds: int, answers: int) -> Iter
 
 
 def _store(target: Target, requests: Sequence[Send]) -> None:
-    for reply in send(target, requests, _AT_ONCE):
+    for reply in send(target, requests, _CONCURRENT_BATCHES):
         assert all(item["status"] == 201 for item in json.loads(reply.body)["responses"][:1]), "every answer is new"
 
 

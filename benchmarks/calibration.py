@@ -5,7 +5,7 @@
 A truth θ is drawn from the prior, a population from θ, and everyone answers, by the client's own sampler, what a
 learner asks. Then the posterior probability below each parameter of θ is uniform over the draws (Cook, Gelman & Rubin
 2006; Talts et al. 2018), and so is that of a lower log-likelihood than θ's, which unlike the others also shows a
-posterior that passes over some of the answers (Modrák et al. 2023). Each is held against the uniform law twice by
+posterior that passes over some of the answers (Modrák et al. 2023). Each is held twice against the uniform one, by
 Kolmogorov-Smirnov: as it is, for posteriors that lie to one side, and folded at its middle, for those that are too
 narrow or too wide. The false-alarm rate of all these tests together is `FALSE_ALARMS`, by Bonferroni's bound.
 
@@ -68,8 +68,8 @@ _DRAWS = 400
 _ANSWERS = 200
 _PARTICLES = 300
 _EPSILONS = (1, 5)
-_TOGETHER = 10
-"""So many people are asked at once: choosing each one's question after the answer of the one before takes longer."""
+_OUTSTANDING = 10
+"""How many people are asked at once: choosing each one's question after the answer of the one before takes longer."""
 _CHUNK = 10
 
 _Chunk = Callable[[Mapping[str, Any], Sequence[int]], FloatArray]
@@ -147,7 +147,7 @@ def _ranks(learner: Learner, prior: Prior, answers: int, seed: int) -> FloatArra
 def _interview(learner: Learner, values: FloatArray, random: Random) -> dict[Query, list[int]]:
     """Asks everyone, in groups that are asked at once, and returns what they answered."""
     table: dict[Query, list[int]] = {}
-    for group in np.split(values, range(_TOGETHER, len(values), _TOGETHER)):
+    for group in np.split(values, range(_OUTSTANDING, len(values), _OUTSTANDING)):
         for query, value in zip(learner.pool(len(group)), group.tolist(), strict=False):
             answer = query.answer(value, random.randrange)
             learner.learn(query, answer)

@@ -95,7 +95,7 @@ def _mean_error(estimates: Sequence[FloatArray], truth: FloatArray) -> float:
 
 
 def _expected_error(counts: Counts, truth: FloatArray, respondents: int) -> float:
-    """By the information of the questions, asked as often in proportion as in a count table."""
+    """The error that the questions' information allows, if they are asked in the proportions of a count table."""
     asked = sum(row.sum() for row in counts.values())
     parts = (row.sum() / asked * information_of(channel_of(query).matrix.T, truth) for query, row in counts.items())
     return expected_error(respondents * sum(parts, np.zeros((len(truth), len(truth)))), truth)

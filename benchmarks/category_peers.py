@@ -22,9 +22,9 @@ __all__ = [
 
 _DIVISIONS = 400
 _DRAWS = 1_000
-_FIRST, _AT_ONCE = 64, 4
+_MIN_BATCH, _CHANNELS_A_BATCH = 64, 4
 _FIRST_STEP = 0.8
-"""Of ε, for the first step of restricted randomised response: the value of its authors' code."""
+"""The share of ε that the first step of restricted randomised response spends: the value of its authors' code."""
 
 
 def unary_encoding_error(truth: FloatArray, e: float, respondents: int) -> float:
@@ -43,7 +43,7 @@ def subset_selection_error(truth: FloatArray, e: float, respondents: int) -> flo
 
 
 def _error(truth: FloatArray, own: float, other: float, respondents: int) -> float:
-    """Of counts of answers that name one's own category with chance `own`, and each other one with chance `other`."""
+    """The error of counts, if an answer names one's own category with chance `own` and each other one with `other`."""
     named = truth * own + (1 - truth) * other
     return float((named * (1 - named)).sum() / (respondents * (own - other) ** 2))
 
@@ -104,13 +104,13 @@ def restricted_response(truth: FloatArray, epsilon: str, respondents: int, seed:
     """
     rng, answers = np.random.default_rng([seed, 5]), 0
     chances, times = np.empty((0, len(truth))), np.empty(0)
-    draws = rng.dirichlet(np.full(len(truth), CONCENTRATION), _AT_ONCE)
+    draws = rng.dirichlet(np.full(len(truth), CONCENTRATION), _CHANNELS_A_BATCH)
     while answers < respondents:
-        people = min(max(_FIRST, answers), respondents - answers)
-        for shares in rng.choice(draws, _AT_ONCE, replace=False):
+        people = min(max(_MIN_BATCH, answers), respondents - answers)
+        for shares in rng.choice(draws, _CHANNELS_A_BATCH, replace=False):
             channel = _best_restriction(np.maximum(shares, 1e-9), float(epsilon))
             chances = np.concatenate([chances, channel])
-            times = np.concatenate([times, rng.multinomial(people // _AT_ONCE, channel @ truth)])
+            times = np.concatenate([times, rng.multinomial(people // _CHANNELS_A_BATCH, channel @ truth)])
         given = times > 0
         draws = draw_shares(rng, SharesLikelihood(chances[given], times[given]), _DRAWS)
         answers += people
@@ -162,7 +162,7 @@ def information_of(chances: FloatArray, shares: FloatArray) -> FloatArray:
 def expected_error(information: FloatArray, shares: FloatArray, prior: float = CONCENTRATION) -> float:
     """The expected sum of variances, given the information of all answers and a Dirichlet prior of such a strength.
 
-    The prior counts as a normal law with the same means as the truth: what hardly anybody has is then known before.
+    The prior counts as a normal distribution with the same means as the truth, which knows rare categories beforehand.
     """
     known = information + np.diag((prior * len(shares) + 1) / shares if prior else np.zeros(len(shares)))
     inside = np.linalg.svd(np.eye(len(shares)) - 1 / len(shares))[0][:, :-1]

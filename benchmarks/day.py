@@ -58,7 +58,7 @@ class _Day:
     answers: int = 0
     steps: int = 0
     times: Counter[str] = field(default_factory=Counter)
-    """By part: respondents, counting, learning."""
+    """Seconds of each part: respondents, counting, learning."""
     slowest: float = 0.0
     """Seconds of the slowest step, without the respondents' part."""
 

@@ -29,8 +29,8 @@ __all__ = ["main"]
 
 _ROWS = 25
 _TIMES = 5
-_SLOW = 0.3
-"""Seconds after which a request is not asked again."""
+_MAX_REPEATED_SECONDS = 0.3
+"""A request that takes longer than this is not repeated."""
 _BOUND_CPU, _BOUND_MEMORY = 5.0, 2.0
 """Milliseconds and megabytes."""
 _HEALTH = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
@@ -102,7 +102,7 @@ def _cost(target: Target, same: Sequence[Attack], idle: float) -> _Cost:
         seconds = time.perf_counter() - began
         cpus.append(max(0.0, 1e3 * (_cpu(target) - before - idle * seconds)))
         memories.append((_memory(target, "VmHWM") - resident) / 1e6)
-        if seconds > _SLOW:
+        if seconds > _MAX_REPEATED_SECONDS:
             break
     return _Cost(same[0], status, median(cpus), max(memories))
 

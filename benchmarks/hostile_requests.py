@@ -9,10 +9,10 @@ from typing import Any
 __all__ = ["Attack", "attacks", "routes"]
 
 _SIZES = (4_000, 16_000, 64_000)
-_LARGE = (256_000, 16 * 1024 * 1024 - 1)
+_LARGE_SIZES = (256_000, 16 * 1024 * 1024 - 1)
 """Bytes of bodies for respondents' own calls, which accept large ones, or did."""
 _RESPONDENTS = ("tickets", "responses", "batch")
-_ENDLESS = 1_000_000
+_PADDING_BYTES = 1_000_000
 """Bytes around a body: more than the server reads at once, before which it bounds nothing but the time."""
 _TICKET = "1." + "A" * 72 + "." + "B" * 43
 """As long as most tickets are, and not genuine."""
@@ -55,12 +55,12 @@ def attacks(every: list[tuple[str, str]], collection: str) -> Iterator[Attack]:
         for what, head in _heads(path, collection):
             yield Attack(f"{method} {path}", what, _request(method, head.pop("path", target), b"", **head))
         if method in ("POST", "PATCH", "PUT", "DELETE"):
-            for what, body in _bodies(_SIZES + _LARGE if path.endswith(_RESPONDENTS) else _SIZES):
+            for what, body in _bodies(_SIZES + _LARGE_SIZES if path.endswith(_RESPONDENTS) else _SIZES):
                 yield Attack(f"{method} {path}", f"{what}, {len(body):,} bytes", _request(method, target, body))
             for size in (16_000, 64_000):
                 yield Attack(f"{method} {path}", f"chunks of one byte, {size:,}", _crumbs(method, target, size))
-            for what, chunks in _around(_ENDLESS):
-                yield Attack(f"{method} {path}", f"{what}, {_ENDLESS:,} bytes", _chunked(method, target, chunks))
+            for what, chunks in _around(_PADDING_BYTES):
+                yield Attack(f"{method} {path}", f"{what}, {_PADDING_BYTES:,} bytes", _chunked(method, target, chunks))
 
 
 def _filled(path: str, collection: str) -> str:

@@ -48,7 +48,7 @@ def spread(ratios: Sequence[float]) -> str:
 
 
 def tickets(target: Target, collection: str, count: int) -> list[str]:
-    """So many tickets."""
+    """Asks for `count` tickets, in batches."""
     issued: list[str] = []
     with Api(target.url, TOKEN) as api:
         while len(issued) < count:

@@ -19,7 +19,7 @@ __all__ = ["main"]
 _ANSWERS = 5_000_000
 _PARTS = 20
 _BATCH = 1_000
-_AT_ONCE = 4
+_CONCURRENT_BATCHES = 4
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -37,7 +37,7 @@ def _rows(folder: Path, size: int, parts: int) -> Iterator[tuple[str, ...]]:
         collection = new_collection(target)
         for part in range(parts):
             requests = batches(target, collection, size, _BATCH)
-            round_ = measure(target, size, partial(send, target, requests, _AT_ONCE))
+            round_ = measure(target, size, partial(send, target, requests, _CONCURRENT_BATCHES))
             memory = resident_bytes(target.pid)
             first = first or memory
             stored = sum(file.stat().st_size for file in folder.glob("dither.sqlite*"))

@@ -38,16 +38,16 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def _rows(runs: int) -> Iterator[tuple[object, ...]]:
-    for law, theta, family, epsilon, respondents in _CASES:
+    for distribution, theta, family, epsilon, respondents in _CASES:
         fields = {"family": family, "epsilon": epsilon, "range": [-4, 6]}
         spec = Specification.from_json({**fields, "misfit_check": True, "misfit_looks": [_NEVER]})
-        found = Parallel(n_jobs=-1)(delayed(_run)(spec, law, theta, respondents, seed) for seed in range(runs))
+        found = Parallel(n_jobs=-1)(delayed(_run)(spec, distribution, theta, respondents, seed) for seed in range(runs))
         p_values, check_answers = np.array(found).T
         alarms = int((p_values <= _ALPHA).sum())
         interval = stats.binomtest(alarms, runs).proportion_ci(0.95, "wilson")
         low_to_high = f"{interval.low:.0%} to {interval.high:.0%}"
         yield (
-            law,
+            distribution,
             family,
             epsilon,
             f"{respondents:,}",
@@ -57,12 +57,14 @@ def _rows(runs: int) -> Iterator[tuple[object, ...]]:
         )
 
 
-def _run(spec: Specification, law: str, theta: tuple[float, ...], respondents: int, seed: int) -> tuple[float, int]:
+def _run(
+    spec: Specification, distribution: str, theta: tuple[float, ...], respondents: int, seed: int
+) -> tuple[float, int]:
     """The p-value of a look at the end, and the number of check answers."""
     with threadpool_limits(1):
         for_people, for_noise, for_learner = np.random.SeedSequence(seed).spawn(3)
         rng = np.random.default_rng(for_people)
-        values = find_family(law).sample(rng, np.array(theta, dtype=float), respondents)
+        values = find_family(distribution).sample(rng, np.array(theta, dtype=float), respondents)
         learner = CheckedLearner(spec, for_learner)
         roles = draw_roles(rng, Behaviours(), respondents)
         simulate_in_process(learner, values, roles, np.random.default_rng(for_noise))

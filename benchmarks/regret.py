@@ -32,7 +32,7 @@ _CASES: Sequence[tuple[Mechanism, str, int]] = (
 )  # fmt: skip
 _LEARNT = (40, 80, 160, 320, 640, 1_280, 2_560)
 _SEEDS = 100
-_SMOOTH = 21
+_QUESTIONS_AVERAGED = 21
 """Questions whose efficiencies are averaged."""
 _NODES = 12
 """The nodes of the quadrature over μ, and over log σ."""
@@ -53,9 +53,9 @@ def _rows(seeds: int) -> Iterator[tuple[object, ...]]:
         runs = Parallel(n_jobs=-1)(delayed(run)(fields, RULES[0], respondents, seed) for seed in range(seeds))
         each = np.mean([one.efficiency for one in runs], axis=0)
         learnt = np.cumsum(each) - each
-        asked = np.convolve(each, np.full(_SMOOTH, 1 / _SMOOTH), "same")
+        asked = np.convolve(each, np.full(_QUESTIONS_AVERAGED, 1 / _QUESTIONS_AVERAGED), "same")
         design = optimal_design(NORMAL, [0.0, 1.0], mechanism, Fraction(epsilon), parse_goal("all", NORMAL))
-        known = [amount for amount in _LEARNT if amount < learnt[-_SMOOTH]]
+        known = [amount for amount in _LEARNT if amount < learnt[-_QUESTIONS_AVERAGED]]
         found = [f"{np.interp(some, learnt, asked):.3f}; {best_efficiency(design, some):.3f}" for some in known]
         yield (mechanism, epsilon, *found, *[""] * (len(_LEARNT) - len(known)))
 

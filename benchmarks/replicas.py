@@ -59,7 +59,7 @@ class _Watch:
 
     url: str
     seen: Counter[tuple[str, str, str | None]] = field(default_factory=Counter)
-    """By the kind of wait, what for, and the table that the statement writes."""
+    """Samples by the kind of wait, what was waited for, and the table that the statement writes."""
     done: threading.Event = field(default_factory=threading.Event)
 
     def run(self) -> None:

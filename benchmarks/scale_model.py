@@ -54,7 +54,7 @@ class Costs:
 
 @dataclass(frozen=True)
 class Machines:
-    """So many machines that serve, beside one PostgreSQL (or one for each part of the collections)."""
+    """Machines that serve, beside one PostgreSQL (or one for each part of the collections)."""
 
     servers: int
     cores: int = 4

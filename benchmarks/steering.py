@@ -1,4 +1,4 @@
-"""Poisoners who answer first, with and without the second opinion; and what the second opinion costs honest people."""
+"""Adversaries who answer first, with and without the second opinion; and what that opinion costs honest people."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -20,10 +20,10 @@ from testing.tables import print_table
 
 __all__ = ["interviewed", "main", "without_second_opinion"]
 
-_FIRST = 500
+_ATTACKERS = 500
 _RESPONDENTS = 10_000
 _LOOKS = (500, 1_000, 2_000, 5_000, 10_000)
-_HONEST = 1_000
+_HONEST_RESPONDENTS = 1_000
 _SCALE = float(MEMBER[1])
 _PRIORS = {
     "default": None,
@@ -38,12 +38,14 @@ def main(arguments: Sequence[str]) -> None:
     """Prints both tables; the argument is the number of seeds of the first, the second has twenty times as many."""
     seeds = int(arguments[0]) if arguments else 4
     columns = ("mechanism", "ε", "prior", "second opinion", *(f"after {look:,}" for look in _LOOKS))
-    title = (
-        f"Steering: the first {_FIRST} of {_RESPONDENTS:,} send the highest answer; |posterior mean of mu - 50|, in σ"
+    title = f"Steering: the first {_ATTACKERS} of {_RESPONDENTS:,} send the highest answer"
+    print_table(
+        f"{title}; |posterior mean of mu - 50|, in σ: median (worst) of {seeds} seeds", columns, _attacked(seeds)
     )
-    print_table(f"{title}: median (worst) of {seeds} seeds", columns, _attacked(seeds))
     columns = ("mechanism", "ε", "prior", "RMSE of mu; sigma, with", "without", "second opinions begun", "heard")
-    print_table(f"What it costs {_HONEST:,} honest respondents, {20 * seeds} seeds", columns, _honest(20 * seeds))
+    print_table(
+        f"What it costs {_HONEST_RESPONDENTS:,} honest respondents, {20 * seeds} seeds", columns, _honest(20 * seeds)
+    )
 
 
 @contextmanager
@@ -56,8 +58,8 @@ def without_second_opinion() -> Iterator[None]:
         steering.LONG_MOVE = kept
 
 
-def interviewed(learner: Learner, seed: int, poisoners: int, respondents: int) -> Iterator[int]:
-    """Interviews the poisoners, then honest people of N(50, 10); yields the number of answers after each."""
+def interviewed(learner: Learner, seed: int, adversaries: int, respondents: int) -> Iterator[int]:
+    """Interviews the adversaries, then honest people of N(50, 10); yields the number of answers after each."""
     rng = np.random.default_rng([seed, 1])
     values, uniforms = rng.normal(MEMBER[0], MEMBER[1], respondents).tolist(), rng.random(respondents).tolist()
     known: dict[Query, FloatArray] = {}
@@ -66,7 +68,7 @@ def interviewed(learner: Learner, seed: int, poisoners: int, respondents: int) -
         if query not in known:
             known[query] = np.cumsum(channel_of(query).matrix, axis=1)[:, :-1]
         honest = int(np.searchsorted(known[query][query.cell(value)], uniform, "right"))
-        learner.learn(query, query.n_answers - 1 if i < poisoners else honest)
+        learner.learn(query, query.n_answers - 1 if i < adversaries else honest)
         yield i + 1
 
 
@@ -83,7 +85,7 @@ def _attack(mechanism: str, epsilon: str, prior: str, seed: int, second: bool) -
     found = []
     with threadpool_limits(1), nullcontext() if second else without_second_opinion():
         learner = Learner(_specification(mechanism, epsilon, prior), seed)
-        for answers in interviewed(learner, seed, _FIRST, _RESPONDENTS):
+        for answers in interviewed(learner, seed, _ATTACKERS, _RESPONDENTS):
             if answers in _LOOKS:
                 theta, weights = learner.particles()
                 found.append(abs(float(weights @ theta[:, 0]) - float(MEMBER[0])) / _SCALE)
@@ -113,7 +115,7 @@ def _errors(mechanism: str, epsilon: str, prior: str, seed: int, second: bool) -
     with threadpool_limits(1):
         learner = Learner(_specification(mechanism, epsilon, prior), seed)
         with nullcontext() if second else without_second_opinion():
-            for _ in interviewed(learner, seed, 0, _HONEST):
+            for _ in interviewed(learner, seed, 0, _HONEST_RESPONDENTS):
                 opinion = learner.steering.second
                 begun |= opinion is not None
                 heard |= opinion is not None and opinion.heard

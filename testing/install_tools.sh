@@ -14,4 +14,5 @@ install_tool() {
 install_tool chromium chromium
 install_tool nginx nginx
 install_tool openssl openssl
+install_tool node nodejs
 exit 0

@@ -22,12 +22,7 @@ MAY_IMPORT = {
     "dither_server": {"dither_client", "dither_estimator", "dither_server", "dither_migrations"},
 }
 MOST_AT_A_ROOT = 12
-OF_MECHANISMS = (
-    "dither_client.mechanisms",
-    "dither_estimator.mechanisms",
-    "dither_estimator.design",
-    "dither_estimator.categorical",
-)
+OF_MECHANISMS = ("dither_client.mechanisms", "dither_estimator.mechanisms", "dither_estimator.design")
 """The folders in which code may depend on which mechanism a query is of."""
 APART = ("dither_client.conformance", "dither_papers")
 """A server that knows nothing of the client, and studies with mechanisms of their own."""
@@ -44,6 +39,7 @@ FOLDERS = [
     for name, file in MODULES.items()
     if file.name == "__init__.py" and name.count(".") == 1 and name.partition(".")[0] in MAY_IMPORT
 ]
+FOLDERS_OF_PYTHON = ("client", "estimator", "server", "migrations", "tests", "testing", "benchmarks", "docs_build")
 
 every_module = pytest.mark.parametrize(
     "module",
@@ -136,6 +132,21 @@ def asking_which_mechanism(tree: ast.AST) -> Iterator[str]:
             by_name = isinstance(part, ast.Constant) and part.value in QUERY_TYPES
             if by_class or by_name:
                 yield ast.unparse(node)
+
+
+def docstrings(tree: ast.AST) -> Iterator[str]:
+    """What modules, classes and functions say of themselves, and what stands below a variable."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node.value.value.strip()
+
+
+@pytest.mark.parametrize("folder", FOLDERS_OF_PYTHON)
+def test_a_docstring_can_be_read_alone(folder: str) -> None:
+    """It names its subject. One that begins with "Of" leaves that to the name beside it."""
+    found = {str(file.relative_to(ROOT)): [*docstrings(parse(file))] for file in (ROOT / folder).rglob("*.py")}
+    clipped = {file: [text for text in texts if text.startswith("Of ")] for file, texts in found.items()}
+    assert {file: texts for file, texts in clipped.items() if texts} == {}
 
 
 def test_modules_import_each_other_in_no_circle() -> None:
@@ -236,7 +247,7 @@ def test_the_bare_client_needs_httpx2_alone(module: Path) -> None:
 
 
 def test_the_bare_client_runs_without_any_extra() -> None:
-    """Nor is anything else loaded: `import dither_client` with every extra hidden."""
+    """`import dither_client` loads nothing else: every extra is hidden here."""
     hidden = ["typer", "rich", "numpy", "scipy", "pandas", "pyarrow", "matplotlib", "fastapi", "sqlalchemy", "pydantic"]
     code = f"import sys; sys.modules.update(dict.fromkeys({hidden!r})); import dither_client"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=PATIENCE)

@@ -1,5 +1,5 @@
 /**
- * Chances of the answers 0..levels of the cell `k`: the clipped two-sided geometric law of `laplace`.
+ * Chances of the answers 0..levels of the cell `k`: the clipped two-sided geometric distribution of `laplace`.
  *
  * @type {(k: number, levels: number, epsilon: number) => number[]}
  */

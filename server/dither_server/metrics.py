@@ -56,7 +56,7 @@ class _Learners(Collector):
         self._owned: Mapping[int, str] = {}
         self._learnt: OrderedDict[str, _Learnt] = OrderedDict()
         self._waiting: dict[int, tuple[int, float]] = {}
-        """By collection number: the committed answers that are not learnt yet, and since when the oldest waits."""
+        """The committed answers of each collection that are not learnt yet, and since when the oldest waits."""
 
     def hold(self, collections: Mapping[int, str]) -> None:
         with self._lock:

@@ -4,12 +4,12 @@ import shutil
 
 from playwright.sync_api import Browser, Playwright
 
-__all__ = ["CHROMIUMS", "PATIENCE", "find_chromium", "launch"]
+__all__ = ["CHROMIUMS", "TIMEOUT_MS", "find_chromium", "launch"]
 
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
 """What it may be called."""
 
-PATIENCE = 60_000
+TIMEOUT_MS = 60_000
 """Milliseconds that anything awaited may take: a loaded machine is slow, and only a broken page takes for ever."""
 
 _ARGUMENTS = [
@@ -32,4 +32,4 @@ def find_chromium() -> str | None:
 
 def launch(playwright: Playwright, chromium: str) -> Browser:
     """The browser, without a window."""
-    return playwright.chromium.launch(executable_path=chromium, args=_ARGUMENTS, timeout=PATIENCE)
+    return playwright.chromium.launch(executable_path=chromium, args=_ARGUMENTS, timeout=TIMEOUT_MS)

@@ -34,7 +34,7 @@ class Survey:
         return str(self.call("POST", "/collections", json=SPEC | {"particles": 200} | fields)["id"])
 
     def arrive(self, collection: str, count: int) -> None:
-        """So many people answer, a hundred at a time."""
+        """Lets `count` people answer, a hundred at a time."""
         for _ in range(0, count, 100):
             tickets = self.call("POST", f"/collections/{collection}/tickets", json={"count": 100})["tickets"]
             answers = [parse_query(each["query"]).answer(self._rng.lognormvariate(6.2, 0.7)) for each in tickets]

@@ -183,7 +183,7 @@ def audit(
 def detectable(make: Callable[[Fraction], Query], epsilon: Fraction, answers: int) -> float:
     """The least ε' such that a client that charges ε and is ε'-private is caught with a probability of 90%.
 
-    Infinity if there is none up to `4 ε + 1`. By simulation of the mechanism's own law at ε', 60 audits each, so to
+    Infinity if there is none up to `4 ε + 1`. By simulation of the mechanism's own channel at ε', 60 audits each, so to
     about 0.01.
     """
     rng = np.random.default_rng(1)

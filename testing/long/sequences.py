@@ -292,7 +292,7 @@ def _ready(url: str) -> Engine:
 
 
 def run(machine: type[Sequences], examples: int, phases: tuple[Phase, ...] = tuple(Phase)) -> None:
-    """So many sequences, each of up to 20 steps. Raises what a step raises."""
+    """Runs `examples` sequences, each of up to 20 steps. Raises what a step raises."""
     run_state_machine_as_test(
         machine,
         settings=settings(

@@ -221,7 +221,7 @@ def running(
 
 @contextmanager
 def forked(database: str, count: int = 1) -> Iterator[Sequence[ForkedServer]]:
-    """So many servers on one database, which are ready; those that still run are killed at the end."""
+    """Starts `count` servers on one database, waits until they are ready, and at the end kills those that still run."""
     servers = [ForkedServer(database) for _ in range(count)]
     with ExitStack() as stack:
         for server in servers:

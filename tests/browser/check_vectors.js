@@ -3,7 +3,7 @@
 /** @import { Entry } from "/web/dither.d.ts" */
 
 import { Client, Ledger, decodeJson, epsilonText, parseMicro, parseQuery, parseTicket, uniform } from "/web/dither.js";
-import { leastMicroEpsilon } from "/web/gaussian_law.js";
+import { leastMicroEpsilon } from "/web/gaussian_epsilon.js";
 import { parseAddress } from "/web/http.js";
 import { parseProblem, parseReceipt, parseTerms } from "/web/messages.js";
 import { checkKept, checkQuestion, numberOf, priceOf } from "/web/price.js";
@@ -30,6 +30,12 @@ import { readTyped, written } from "/web/typed.js";
  * @property {string | null} refused
  * @property {string} spent
  *
+ * @typedef {object} Capped a ledger with caps, of which null is a default, or none where there is a total
+ * @property {string | null} max_epsilon
+ * @property {string | null} max_epsilon_per_server
+ * @property {string | null} max_epsilon_per_answer
+ * @property {Charged[]} charges
+ *
  * @typedef {object} Vectors
  * @property {{ query: string, values: number[], cells: number[] }[]} cells
  * @property {{ query: string, channel: number[][] }[]} channels
@@ -50,7 +56,7 @@ import { readTyped, written } from "/web/typed.js";
  * @property {{ body: string, name: string }[]} problems
  * @property {Flow[]} flows
  * @property {{ levels: number, rho: string, epsilon: string }[]} gaussian
- * @property {{ max_epsilon: string, max_epsilon_per_server: string | null, charges: Charged[] }[]} ledgers
+ * @property {Capped[]} ledgers
  *
  * @typedef {(what: string, found: unknown, wanted: unknown) => void} Expect
  */
@@ -191,10 +197,14 @@ async function checkPrices(vectors, expect) {
     const { error } = await outcome(() => checkKept(priceOf(before), after));
     expect(`raised from ${told} to ${now}`, error?.message ?? null, reason);
   }
-  for (const [number, { max_epsilon, max_epsilon_per_server, charges }] of vectors.ledgers.entries()) {
-    const caps = { maxEpsilon: max_epsilon, maxEpsilonPerServer: max_epsilon_per_server };
-    const ledger = new Ledger({ name: `vectors ${number}`, ...caps });
-    for (const { server, collection, epsilon, refused, spent } of charges) {
+  for (const [number, capped] of vectors.ledgers.entries()) {
+    const ledger = new Ledger({
+      name: `vectors ${number}`,
+      maxEpsilon: capped.max_epsilon,
+      maxEpsilonPerServer: capped.max_epsilon_per_server,
+      maxEpsilonPerAnswer: capped.max_epsilon_per_answer,
+    });
+    for (const { server, collection, epsilon, refused, spent } of capped.charges) {
       const text = `{"mechanism": "laplace", "low": 0, "high": 1, "levels": 4, "epsilon": "${epsilon}"}`;
       const { error } = await outcome(() => ledger.charge(server, collection, "t", question(text)));
       const found = error?.message.replace("maxEpsilon", "max_epsilon") ?? null;

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from testing.browser.chromium import CHROMIUMS, PATIENCE, launch
+from testing.browser.chromium import CHROMIUMS, TIMEOUT_MS, launch
 from testing.tools import find_tool
 
 OpenPage = Callable[..., Page]
 
-expect.set_options(timeout=PATIENCE)
+expect.set_options(timeout=TIMEOUT_MS)
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
 
     def open_page(**options: Any) -> Page:
         context = browser.new_context(**{"viewport": {"width": 1024, "height": 768}, **options})
-        context.set_default_timeout(PATIENCE)
+        context.set_default_timeout(TIMEOUT_MS)
         contexts.append(context)
         return context.new_page()
 

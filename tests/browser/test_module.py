@@ -11,6 +11,8 @@ from make_vectors import FOLDER
 from playwright.sync_api import Browser, Page, Route
 
 from dither_client import Query, parse_query
+from dither_client.client import _SETTLE
+from dither_client.protocol.respondent import SETTLE_CELLS
 from testing.browser.site import WebSite, open_web_site
 from tests.client.mechanisms.test_sampling import p_value
 
@@ -180,6 +182,36 @@ def test_the_types_declare_what_the_module_exports(module: Page) -> None:
     types = (FOLDER.parent / "dither_client" / "web" / "dither.d.ts").read_text(encoding="utf-8")
     declared = re.findall(r"^export (?:class|function|const) (\w+)", types, flags=re.MULTILINE)
     assert sorted(declared) == module.evaluate("async () => Object.keys(await import('/web/dither.js')).sort()")
+
+
+WAITS = """
+async (query) => {
+  const { Client, decodeJson, parseQuery } = await import("/web/dither.js");
+  const charged = { server: location.origin, collection: "c", state: "charged", query: parseQuery(decodeJson(query)) };
+  const drawn = new Error("drawn");
+  const ledger = { find: async () => charged, price: async () => null, draw: async () => { throw drawn; } };
+  const waits = [];
+  const [ownTimeout, ownNow] = [window.setTimeout, performance.now];
+  window.setTimeout = (resume, milliseconds) => { waits.push(milliseconds); resume(); };
+  performance.now = () => 0;
+  try {
+    await new Client(location.origin, { ledger }).answer("c", 0.5);
+  } catch (error) {
+    if (error !== drawn) throw error;
+  } finally {
+    window.setTimeout = ownTimeout;
+    performance.now = ownNow;
+  }
+  return waits;
+}
+"""
+
+
+@pytest.mark.parametrize("cells", [2, 8, 9, 64, 1024])
+def test_an_answer_waits_as_long_as_the_python_clients(module: Page, cells: int) -> None:
+    """One wait before the answer is stored, of a length that depends on the number of cells alone."""
+    query = {"mechanism": "randomized_response", "cuts": list(range(cells - 1)), "epsilon": 1}
+    assert module.evaluate(WAITS, json.dumps(query)) == [pytest.approx(1000 * _SETTLE * max(1, cells / SETTLE_CELLS))]
 
 
 UPGRADE = """

@@ -102,7 +102,7 @@ def test_the_information_is_the_estimators(page: Page) -> None:
 
 @pytest.mark.parametrize(("about", "epsilon"), [("mean", "1"), ("spread", "1"), ("mean", "10"), ("spread", "10")])
 def test_the_best_interval_is_the_best(page: Page, about: str, epsilon: str) -> None:
-    """By the estimator, over all intervals: narrow for small ε, and beside the mean for the spread."""
+    """The estimator finds the same interval among all: narrow for small ε, and beside the mean for the spread."""
     place = page.locator("#information-picture")
     if epsilon == "10":
         place.get_by_label("ε").press("End")

@@ -97,7 +97,7 @@ def test_a_posterior_shows_itself_in_a_notebook(analyst: Analyst) -> None:
     assert "<script>" not in parse_posterior("laplace", hostile, lambda: parse_particles({}))._repr_html_()
 
 
-def test_a_server_that_says_nothing_of_poison() -> None:
+def test_a_server_that_says_nothing_of_contamination() -> None:
     older = {name: value for name, value in POSTERIOR.items() if name != "poison"}
     posterior = parse_posterior("laplace", older, lambda: parse_particles(ANALYST["posterior/particles"]))
     assert posterior.poison is None
@@ -107,7 +107,7 @@ def test_a_server_that_says_nothing_of_poison() -> None:
 @pytest.mark.parametrize(
     "poison", [{"share": 0.01}, {"share": "x", "shift": {}}, {"share": 0.01, "shift": {"mu": "x"}}]
 )
-def test_a_poison_bound_that_is_none(poison: Any) -> None:
+def test_a_contamination_bound_that_is_none(poison: Any) -> None:
     with pytest.raises(BadResponse):
         parse_posterior("laplace", {**POSTERIOR, "poison": poison}, lambda: parse_particles({}))
 
@@ -120,7 +120,7 @@ def test_a_poison_bound_that_is_none(poison: Any) -> None:
         ({"mu": 1e-7, "sigma": 2, "df": 0.5}, "mu could be off by 1e-07, sigma by 2 and df by 0.5."),
     ],
 )
-def test_the_sentence_on_poison(shift: Any, sentence: str) -> None:
+def test_the_sentence_on_contamination(shift: Any, sentence: str) -> None:
     assert poison_lines(PoisonBound(0.01, shift)) == [f"If 1% of the answers were adversarial, {sentence}"]
 
 

@@ -256,7 +256,7 @@ def choose(low_given: Callable[[Any], Any]) -> float:
     return float(minimize(loss, [0.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-12}).x[0])
 
 
-def poisoned(epsilon: float, share: float, says_above: tuple[bool, bool]) -> list[float]:
+def contaminated(epsilon: float, share: float, says_above: tuple[bool, bool]) -> list[float]:
     return [(1 - share) * above(cut, epsilon) + share * says for cut, says in zip(CUTS, says_above, strict=True)]
 
 
@@ -281,14 +281,14 @@ def test_the_bias_of_a_choice_is_what_the_channel_gives() -> None:
     assert choose(lambda x: 0.3) == pytest.approx(0, abs=0.005)
 
 
-def test_the_poison_does_what_the_table_says() -> None:
-    one, tenth = rows("limits.md", "Poison")
-    assert estimate(poisoned(1, 0.05, (True, True)), 1)[0] == pytest.approx(sigmas(one[2]), abs=0.005)
-    assert estimate(poisoned(1, 0.05, (False, True)), 1)[1] - 1 == pytest.approx(sigmas(one[3]) / 100, abs=0.005)
-    assert estimate(poisoned(0.1, 0.01, (True, True)), 0.1)[0] == pytest.approx(sigmas(tenth[2]), abs=0.005)
+def test_contamination_does_what_the_table_says() -> None:
+    one, tenth = rows("limits.md", "Contamination")
+    assert estimate(contaminated(1, 0.05, (True, True)), 1)[0] == pytest.approx(sigmas(one[2]), abs=0.005)
+    assert estimate(contaminated(1, 0.05, (False, True)), 1)[1] - 1 == pytest.approx(sigmas(one[3]) / 100, abs=0.005)
+    assert estimate(contaminated(0.1, 0.01, (True, True)), 0.1)[0] == pytest.approx(sigmas(tenth[2]), abs=0.005)
 
 
-def test_poison_at_a_threshold_stays_below_its_bound() -> None:
+def test_contamination_at_a_threshold_stays_below_its_bound() -> None:
     for epsilon in (0.1, 1.0, 3.0):
         for share in (0.01, 0.2):
             bound = share * math.exp(epsilon) / (math.exp(epsilon) - 1)

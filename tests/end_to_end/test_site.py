@@ -57,7 +57,7 @@ def test_what_would_be_loaded_is_found() -> None:
 @pytest.mark.parametrize(
     ("page", "written", "becomes"),
     [
-        ("start.md", "[x](docs/limits.md#poison)", "[x](limits.md#poison)"),
+        ("start.md", "[x](docs/limits.md#contamination)", "[x](limits.md#contamination)"),
         ("start.md", "![x](docs/images/demo.png)", "![x](images/demo.png)"),
         ("limits.md", "[x](../benchmarks/README.md#memory)", "[x](benchmarks.md#memory)"),
         ("benchmarks.md", "[x](../docs/papers.md)", "[x](papers.md)"),

@@ -81,4 +81,4 @@ ORACLES: Mapping[str, Oracle] = {
         lambda mean, size: stats.nbinom(size, size / (size + mean)), [(0.5, 0.4), (50.0, 9.0), (6.0, 3.0)]
     ),
 }
-"""By the family's name; the last member of each is typical."""
+"""SciPy's distribution for each family's name; the last of its members is typical."""

@@ -40,7 +40,7 @@ _FIELDS = {
 
 
 class Refused(Exception):
-    """By the protocol: `BadResponse`, `InvalidQuery`, `InvalidEpsilon` or `OverCap`."""
+    """What the protocol refuses: `BadResponse`, `InvalidQuery`, `InvalidEpsilon` or `OverCap`."""
 
 
 # Reading what the server says.

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from third_client import Refused, Uniform, cell, check_price, micro, read, read_terms, read_ticket, sample, uniform
 
@@ -40,12 +40,20 @@ Exchange = Callable[[str, str, bytes], Reply]
 
 
 class Ledger:
-    """One folder for one respondent."""
+    """One server's part of a respondent's folder: a folder for each server, named by its address."""
 
-    def __init__(self, folder: Path, cap: str = "10") -> None:
-        self.folder = folder
-        self.cap = micro(cap)
-        folder.mkdir(exist_ok=True)
+    def __init__(
+        self, folder: Path, server: str, total: str | None = None, per_server: str | None = None,
+        per_answer: str | None = None,
+    ) -> None:  # fmt: skip
+        if total is None:
+            total, per_server, per_answer = "10", per_server or "5", per_answer or "2"
+        self.total, self.per_server, self.per_answer = (
+            math.inf if cap is None else micro(cap) for cap in (total, per_server, per_answer)
+        )
+        self.everything = folder
+        self.folder = folder / quote(server, safe="")
+        self.folder.mkdir(parents=True, exist_ok=True)
 
     def get(self, collection: str, name: str) -> Any:
         try:
@@ -72,19 +80,28 @@ class Ledger:
         return self.get(collection, name)
 
     def charge(self, collection: str, ticket: str, query: dict[str, Any]) -> dict[str, Any]:
+        cost = query["epsilon"]
         with self._alone():
             entry = self.get(collection, "entry")
             if entry is None:
-                spent = sum(json.loads(path.read_text())["epsilon"] for path in self.folder.glob("*.entry"))
-                if spent + query["epsilon"] > self.cap:
+                over = (
+                    cost > self.per_answer,
+                    self.spent() + cost > self.total,
+                    self.spent(self.folder.name) + cost > self.per_server,
+                )
+                if any(over):
                     raise Refused("OverCap")
-                entry = self.put(collection, "entry", {"ticket": ticket, "query": query, "epsilon": query["epsilon"]})
+                entry = self.put(collection, "entry", {"ticket": ticket, "query": query, "epsilon": cost})
         found: dict[str, Any] = entry
         return found
 
+    def spent(self, server: str = "*") -> int:
+        entries = self.everything.glob(f"{server}/*.entry")
+        return sum(int(json.loads(path.read_text())["epsilon"]) for path in entries)
+
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        with (self.folder / "lock").open("w") as file:
+        with (self.everything / "lock").open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
@@ -216,7 +233,7 @@ def main() -> int:
     parser.add_argument("answer", choices=["answer"])
     parser.add_argument("--url", required=True)
     parser.add_argument("--ledger", type=Path, required=True)
-    parser.add_argument("--max-epsilon", default="10")
+    parser.add_argument("--max-epsilon")
     parser.add_argument("--invitation")
     parser.add_argument("id")
     parser.add_argument("value", choices=["-"])
@@ -224,7 +241,7 @@ def main() -> int:
     try:
         text = sys.stdin.readline().strip()
         value: float | str = float(text) if re.fullmatch("[-+]?[0-9.]+([eE][-+]?[0-9]+)?", text) else text
-        ledger = Ledger(given.ledger, given.max_epsilon)
+        ledger = Ledger(given.ledger, given.url, given.max_epsilon)
         print(answer(over_http(given.url), ledger, given.id, value, uniform(os.urandom), given.invitation))
     except ValueError:
         print("the value must be a number", file=sys.stderr)

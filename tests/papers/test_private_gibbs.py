@@ -198,7 +198,7 @@ def test_synthetic_records_have_the_papers_shape() -> None:
 
 
 def test_the_held_out_likelihood() -> None:
-    """By enumeration of the held-out state, with the chain's own probabilities; and the mean over draws."""
+    """It equals the sum over held-out states with the chain's own probabilities, and the mean over draws."""
     records = tiny()
     emissions = np.array([[0.6, 0.4, 0.5, 0.3, 0.2], [0.2, 0.8, 0.1, 0.2, 0.7]])
     held_out = np.zeros((1, 4), dtype=np.bool_)

@@ -91,7 +91,7 @@ def test_times_fall_with_the_draws_of_pseudo_marginals_alone(monkeypatch: pytest
 
 
 def test_the_median_tells_more_than_the_maximum_at_every_theta(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By Monte Carlo, 90 times as much at θ = 0.5 and 3.6 times at 8; a third of that is five standard errors off."""
+    """It tells 90 times as much at θ = 0.5 and 3.6 times at 8; a third of that is five standard errors off."""
     monkeypatch.setattr(selection_order, "ITERATIONS", 100)
     median, maximum = (
         np.array(one_run("selection-figure-8", statistic=s)["information"]) for s in ("median", "maximum")

@@ -34,7 +34,7 @@ from dither_papers.statistic_selection.information import (
 )
 from dither_papers.statistic_selection.latent_chains import sample_chain, sequence_chain
 from dither_papers.statistic_selection.monte_carlo import (
-    additive_latents,
+    Latents,
     monte_carlo_information,
     sample_latents,
     single_latents,
@@ -137,8 +137,13 @@ def test_algorithms_1_to_3_find_the_information() -> None:
     rng = np.random.default_rng(2)
     exact = laplace_information(NormalVariance(1), array(2.0), 100, 5, 10)[0]
     slack = 5 * (2 / 1000) ** 0.5
-    latents = additive_latents(NormalVariance(1), 2.0, 100, 10 / 500)
-    assert monte_carlo_information(rng, latents, 1000, 1000) == pytest.approx(exact, rel=slack)
+    moments = NormalVariance(1).moments(np.asarray(2.0)).of_average(100)
+
+    def of_the_average(rng: np.random.Generator, count: int) -> Latents:
+        u = moments.mean + np.sqrt(moments.variance) * rng.standard_normal(count)
+        return Latents(u, np.full(count, 10 / 500), moments.score(u))
+
+    assert monte_carlo_information(rng, of_the_average, 1000, 1000) == pytest.approx(exact, rel=slack)
 
     def average(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
         return rows.mean(axis=1), np.full(len(rows), 0.02)

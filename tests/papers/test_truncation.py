@@ -142,7 +142,7 @@ def test_information_is_exact() -> None:
 
 def test_limits_of_the_information() -> None:
     """At ε = 400 on ±6 σ hardly any noise is left: 1 and 2, what a value itself tells. Without width only the side is
-    asked for, and the noise mixes two Laplace laws one Δ apart."""
+    asked for, and the noise mixes two Laplace distributions one Δ apart."""
     assert exact_information((-6.0, 6.0), 400.0) == pytest.approx(np.diag([1.0, 2.0]), rel=1e-2, abs=1e-6)
     for epsilon in EPSILONS:
 

@@ -125,7 +125,7 @@ def check_moments(theta: FloatArray, weights: FloatArray) -> None:
 
 
 def chain_errors() -> FloatArray:
-    """By how many standard errors, from 20 batches, MHAAR is off: with two values of each z, its worst case."""
+    """How many standard errors, from 20 batches, MHAAR is off, with two values of each z: its worst case."""
     found = mhaar.sample(np.random.default_rng(8), PRIOR, ANSWERS, (0.0, 1.0), 20_000, 2)
     assert 0.1 < found.rate < 0.5
     batches = found.theta.reshape(20, -1, 2).mean(axis=1)

@@ -256,7 +256,7 @@ def some_incomes(n: int) -> Study:
 
 
 def incomes_found(study: Study, method: str, runs: int) -> tuple[FloatArray, FloatArray]:
-    """What a method finds, shape (runs, 2), and μ and σ of the normal law with the same quartiles."""
+    """What a method finds, shape (runs, 2), and μ and σ of the normal distribution with the same quartiles."""
     [cell] = [cell for cell in study.cells if cell["method"] == method]
     found = run_study(replace(study, cells=[cell]), runs).by_cell[cell.key]
     return np.array([run["estimate"] for run in found]), np.array(found[0]["quartiles"])

@@ -298,17 +298,36 @@ def _gaussian(levels: int, rho: str) -> dict[str, Any]:
     return {"levels": levels, "rho": rho, "epsilon": epsilon_text(gaussian_epsilon(levels, Fraction(rho)))}
 
 
-_SCENARIOS: list[tuple[str, str | None, list[tuple[str, str, str]]]] = [
-    ("10", None, [("a", "1", "4"), ("a", "2", "5"), ("a", "3", "1.000001"), ("a", "3", "1"), ("b", "1", "0.000001")]),
-    ("2", "1", [("a", "1", "0.5"), ("a", "2", "0.6"), ("a", "2", "0.5"), ("b", "1", "1"), ("c", "1", "0.1")]),
-    ("1", None, [("a", "1", "1"), ("a", "1", "1"), ("a", "2", "0.1")]),
-    ("0.3", None, [("a", "1", "0.1"), ("a", "2", "0.1"), ("a", "3", "0.1"), ("a", "4", "0.000001")]),
-]
+_Caps = tuple[str | None, str | None, str | None]
+
+_SCENARIOS: list[tuple[_Caps, list[tuple[str, str, str]]]] = [
+    (
+        ("10", None, None),
+        [("a", "1", "4"), ("a", "2", "5"), ("a", "3", "1.000001"), ("a", "3", "1"), ("b", "1", "0.000001")],
+    ),
+    (
+        ("2", "1", None),
+        [("a", "1", "0.5"), ("a", "2", "0.6"), ("a", "2", "0.5"), ("b", "1", "1"), ("c", "1", "0.1")],
+    ),
+    (("1", None, None), [("a", "1", "1"), ("a", "1", "1"), ("a", "2", "0.1")]),
+    (("0.3", None, None), [("a", "1", "0.1"), ("a", "2", "0.1"), ("a", "3", "0.1"), ("a", "4", "0.000001")]),
+    (("3", None, "0.5"), [("a", "1", "0.500001"), ("a", "1", "0.5"), ("b", "1", "0.6")]),
+    (
+        (None, None, None),
+        [
+            ("a", "1", "2.000001"), ("a", "1", "2"), ("a", "2", "2"), ("a", "3", "1.000001"), ("a", "3", "1"),
+            ("a", "4", "0.000001"), ("b", "1", "2"), ("b", "2", "2"), ("b", "3", "1.000001"), ("c", "1", "1.000001"),
+            ("c", "1", "1"), ("c", "2", "0.000001"),
+        ],
+    ),
+    ((None, "6", None), [("a", "1", "2.000001"), *(("a", str(k), "2") for k in range(3)), ("a", "4", "0.000001")]),
+    ((None, None, "3"), [("a", "1", "3"), ("a", "2", "2.000001"), ("b", "1", "3"), ("b", "2", "2.000001")]),
+]  # fmt: skip
 
 
-def _ledger(cap: str, per_server: str | None, charges: list[tuple[str, str, str]]) -> dict[str, Any]:
+def _ledger(caps: _Caps, charges: list[tuple[str, str, str]]) -> dict[str, Any]:
     """Charges one after the other; the sums of what is spent show which of them cost nothing."""
-    ledger = MemoryLedger(cap, per_server)
+    ledger = MemoryLedger(*caps)
     steps = []
     for server, collection, epsilon in charges:
         query = _query(json.dumps(json.loads(_LAPLACE) | {"epsilon": epsilon}))
@@ -320,7 +339,8 @@ def _ledger(cap: str, per_server: str | None, charges: list[tuple[str, str, str]
         spent = epsilon_text(ledger.spent()) if ledger.entries() else "0"
         step = {"server": f"https://{server}.example", "collection": collection, "epsilon": epsilon}
         steps.append({**step, "refused": reason, "spent": spent})
-    return {"max_epsilon": cap, "max_epsilon_per_server": per_server, "charges": steps}
+    names = ("max_epsilon", "max_epsilon_per_server", "max_epsilon_per_answer")
+    return {**dict(zip(names, caps, strict=True)), "charges": steps}
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ _CATEGORIES = ("apples", "pears", "plums", "figs", "dates", "olives", "limes")
 _GROUPS = [[0, 4], [1, 2, 6], [3, 5]]
 _OWN_GROUPS = {"dates": 0, "plums": 1, "figs": 2}
 """In any other order of the groups two of these have another number; none has its category's."""
-_CERTAIN = 50
+_NOISELESS_EPSILON = 50
 """An ε at which one answer in 10^21 is not one's own."""
 
 
@@ -79,7 +79,7 @@ def out_of_bounds(server: HostileServer, device: Device) -> None:
 
 
 def _ask_about_categories(server: HostileServer) -> None:
-    mechanism = {"mechanism": "grouped_randomized_response", "transform": "identity", "epsilon": _CERTAIN}
+    mechanism = {"mechanism": "grouped_randomized_response", "transform": "identity", "epsilon": _NOISELESS_EPSILON}
     server.terms |= {**mechanism, "family": "categorical", "categories": list(_CATEGORIES)}
     server.question = {**mechanism, "groups": _GROUPS}
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 from dither_client.errors import InvalidEpsilon, InvalidQuery
 from dither_client.mechanisms.epsilon import MICRO, epsilon_text, json_epsilon, wire_epsilon
-from dither_client.mechanisms.gaussian_epsilon import clipped_law, gaussian_epsilon
+from dither_client.mechanisms.gaussian_epsilon import clipped_probabilities, gaussian_epsilon
 from dither_client.mechanisms.interval import INTERVAL, IntervalQuery
 from dither_client.mechanisms.query import EXACT, Schema, Transform, check_epsilon, common_fields
 from dither_client.mechanisms.sampling import RandBelow, discrete_gaussian
@@ -63,7 +63,7 @@ class Gaussian(IntervalQuery):
         return (self.levels, self.rho)
 
     def channel(self) -> list[list[float]]:
-        tails, inner = clipped_law(self.levels, self.rho)
+        tails, inner = clipped_probabilities(self.levels, self.rho)
         last = self.levels
         return [
             [tails[level], *(inner[abs(level - answer)] for answer in range(1, last)), tails[last - level]]

@@ -1,4 +1,4 @@
-"""The law of the clipped discrete Gaussian in outward-rounded arithmetic: its channel, and its pure ε and ρ.
+"""The distribution of the clipped discrete Gaussian in outward-rounded arithmetic: its channel, and its pure ε and ρ.
 
 With noise `P(Z = z)` proportional to `exp(-a z²)`, `a = ρ / levels²`, an answer is ρ-zCDP (sensitivity `levels`, σ² =
 levels² / (2ρ): Canonne, Kamath & Steinke 2020, Theorem 4). Clipping, which is post-processing, makes the pure ε finite:
@@ -18,7 +18,7 @@ from dither_client.errors import InvalidQuery
 from dither_client.mechanisms.epsilon import MICRO
 from dither_client.mechanisms.interval import check_levels
 
-__all__ = ["Bounds", "clipped_epsilon", "clipped_law", "gaussian_epsilon", "gaussian_rho", "tail_bounds"]
+__all__ = ["Bounds", "clipped_epsilon", "clipped_probabilities", "gaussian_epsilon", "gaussian_rho", "tail_bounds"]
 
 _MAX_RHO = 50
 """A larger ρ is refused: its pure ε is larger still."""
@@ -27,11 +27,11 @@ _DOWN = Context(prec=60, rounding=ROUND_FLOOR)
 _UP = Context(prec=60, rounding=ROUND_CEILING)
 _PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494")
 """π rounded down; the next decimal of this precision lies above it."""
-_FLAT = Fraction(1, 16)
+_MAX_POISSON_RATE = Fraction(1, 16)
 """Below this rate the sum of all weights comes from Poisson's formula, above it from its first few terms."""
-_FLAT_ERROR = Decimal("1E-67")
+_POISSON_ERROR = Decimal("1E-67")
 _TERMS = 52
-"""At rates of `_FLAT` and more the next weight is below `exp(-169)`."""
+"""At rates of `_MAX_POISSON_RATE` and more the next weight is below `exp(-169)`."""
 
 
 class Bounds(NamedTuple):
@@ -83,7 +83,7 @@ def clipped_epsilon(levels: int, rho: Fraction) -> Bounds:
     return Bounds(lower.next_minus(_DOWN), upper.next_plus(_UP))
 
 
-def clipped_law(levels: int, rho: Fraction) -> tuple[list[float], list[float]]:
+def clipped_probabilities(levels: int, rho: Fraction) -> tuple[list[float], list[float]]:
     """`P(Z ≥ d)` for `d = 0..levels` and `P(Z = d)` for `d = 0..levels - 1`, to floating point's own precision."""
     bounds, total = tail_bounds(levels, rho)
     tails = [_DOWN.divide(tail.lower, total.lower) for tail in bounds]
@@ -109,12 +109,12 @@ def _half(total: Decimal, context: Context) -> Decimal:
 
 def _total(rate: Fraction) -> Bounds:
     """`Σ_z exp(-a z²)` over all integers."""
-    if rate < _FLAT:
+    if rate < _MAX_POISSON_RATE:
         # Poisson's formula: sqrt(π/a) (1 + 2 Σ_{k ≥ 1} exp(-π² k² / a)), and that sum is below exp(-157) here.
         a = _decimal(rate)
         lower = _DOWN.divide(_PI, a.upper).sqrt(_DOWN).next_minus(_DOWN)
         upper = _UP.divide(_PI.next_plus(_UP), a.lower).sqrt(_UP).next_plus(_UP)
-        return Bounds(lower, _UP.multiply(upper, _UP.add(1, _FLAT_ERROR)))
+        return Bounds(lower, _UP.multiply(upper, _UP.add(1, _POISSON_ERROR)))
     weights = _weights(rate, _TERMS + 1)
     lower = upper = Decimal(0)
     for weight in weights[:0:-1]:

@@ -1,7 +1,7 @@
 """Randomised response over groups of categories: answer the number of one's own group, or now and then that of another.
 
-Singletons are randomised response itself, two groups are a yes or a no, and random groups of equal size have the law of
-subset selection (Ye & Barg 2018). What is best depends on how frequent the categories are, so a server chooses.
+Singletons are randomised response itself, two groups are a yes or a no, and random groups of equal size are subset
+selection (Ye & Barg 2018). What is best depends on how frequent the categories are, so a server chooses.
 """
 
 from collections.abc import Mapping, Sequence
@@ -68,7 +68,6 @@ class GroupedRandomizedResponse(Query):
 
     @cached_property
     def labels(self) -> tuple[int, ...]:
-        """The group of each category."""
         found = {category: number for number, group in enumerate(self.groups) for category in group}
         return tuple(found[category] for category in range(len(found)))
 

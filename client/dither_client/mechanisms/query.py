@@ -94,6 +94,11 @@ class Query(ABC):
         return len(self.edges) + 1
 
     @property
+    def labels(self) -> tuple[int, ...]:
+        """The group of each category, by its number; empty where values are numbers."""
+        return ()
+
+    @property
     def channel_key(self) -> tuple[Hashable, ...]:
         """What the channel depends on: queries of one mechanism share it if their keys are equal."""
         return (self.n_answers, self.epsilon)

@@ -161,7 +161,7 @@ class Staircase(Query):
         return Staircase(edges, self.sets, self.weights, self.epsilon, transform)
 
     def height(self, answer: int) -> float:
-        """By the mean of the answer's cells."""
+        """The mean of the answer's cells, as a share of the last cell's number."""
         return mean(self.sets[answer]) / (self.n_cells - 1)
 
     def _coverage(self, cell: int) -> int:

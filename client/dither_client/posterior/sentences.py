@@ -24,7 +24,7 @@ __all__ = [
 
 _MOST_DIGITS = 12
 """The most decimals of a quantile."""
-_REFUSED = math.log(100)
+_REFUSED_LOG_ODDS = math.log(100)
 """A family whose log evidence is lower than that of none by more than this is refused."""
 
 
@@ -41,7 +41,7 @@ def comparison_lines(families: Sequence[FamilyEvidence], verdict: str) -> list[s
 def verdict_lines(families: Sequence[FamilyEvidence], verdict: str) -> list[str]:
     """Which families the answers refuse beside none, and which holds."""
     none = max((each.log_evidence for each in families if each.family == NO_FAMILY), default=-math.inf)
-    refused = [_named(each) for each in families if each.log_evidence < none - _REFUSED]
+    refused = [_named(each) for each in families if each.log_evidence < none - _REFUSED_LOG_ODDS]
     refusal = f"the answers refuse {', '.join(refused)}: they are at least 100 times as likely without a family"
     return [*([refusal] if refused else []), f"which family holds: {verdict}"]
 

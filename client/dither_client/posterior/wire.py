@@ -151,7 +151,7 @@ class FamilyEvidence:
 
 @dataclass(frozen=True, slots=True)
 class PoisonBound:
-    """By how much a share of adversarial answers can have moved each parameter."""
+    """The most that a share of adversarial answers can have moved each parameter."""
 
     __pydantic_config__ = _DESCRIBED
 
@@ -179,7 +179,7 @@ class PosteriorReply:
     ess: float
     """Effective sample size of the particles."""
     log_evidence: float | None
-    """Of the family; null without one."""
+    """The log evidence of the family; null without a family."""
     particles: int
     moves: int
     queries: int

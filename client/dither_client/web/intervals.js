@@ -5,7 +5,7 @@
 
 import { epsilonText, rational } from "./epsilon.js";
 import { InvalidQuery } from "./errors.js";
-import { clippedLaw, leastMicroEpsilon } from "./gaussian_law.js";
+import { clippedProbabilities, leastMicroEpsilon } from "./gaussian_epsilon.js";
 import { JsonNumber } from "./json.js";
 import { MAX_CELLS, Query, checkCoordinate, checkEpsilon, checkTransform, isIncreasing, micros } from "./query.js";
 import { discreteGaussian, discreteLaplace, systemRandbelow } from "./sampling.js";
@@ -107,8 +107,8 @@ export class Laplace extends IntervalQuery {
  */
 export class Gaussian extends IntervalQuery {
   static fields = ["low", "high", "levels", "rho"];
-  /** @type {ReturnType<typeof clippedLaw> | null} */
-  #law = null;
+  /** @type {ReturnType<typeof clippedProbabilities> | null} */
+  #probabilities = null;
   #rho; // in millionths
 
   /** @param {Record<string, unknown>} fields */
@@ -132,10 +132,10 @@ export class Gaussian extends IntervalQuery {
 
   /** @type {(cell: number, answer: number) => number} */
   probability(cell, answer) {
-    this.#law ??= clippedLaw(this.levels, this.#rho);
+    this.#probabilities ??= clippedProbabilities(this.levels, this.#rho);
     const distance = Math.abs(cell - answer);
-    const law = 0 < answer && answer < this.levels ? this.#law.inner : this.#law.tails;
-    return law[distance] ?? 0;
+    const probabilities = 0 < answer && answer < this.levels ? this.#probabilities.inner : this.#probabilities.tails;
+    return probabilities[distance] ?? 0;
   }
 
   /**

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dither_client import GroupedRandomizedResponse
+from dither_client import Query
 from dither_estimator.families import FloatArray
 from dither_estimator.likelihood.counts import Counts
 
@@ -16,16 +16,16 @@ class SharesLikelihood:
     """`Σ times · log(chances @ shares)`: one term for each answer that somebody gave."""
 
     chances: FloatArray
-    """Of each answer, by category: shape (answers, categories)."""
+    """The chance of each answer in each category, shape (answers, categories)."""
     times: FloatArray
-    """How often it was given, shape (answers,)."""
+    """How often each answer was given, shape (answers,)."""
 
     @classmethod
     def of(cls, counts: Counts, categories: int) -> "SharesLikelihood":
         """The likelihood of a count table. Raises `ValueError` for a question about anything else."""
         chances, times = [np.empty((0, categories))], [np.empty(0)]
         for query, row in counts.items():
-            if not isinstance(query, GroupedRandomizedResponse) or query.n_cells != categories:
+            if len(query.labels) != categories:
                 raise ValueError(f"every question must be about groups of the {categories} categories")
             given = row > 0
             chances.append(answer_chances(query)[given])
@@ -38,6 +38,6 @@ class SharesLikelihood:
         return np.asarray((self.chances.T * weights) @ self.chances)
 
 
-def answer_chances(query: GroupedRandomizedResponse) -> FloatArray:
+def answer_chances(query: Query) -> FloatArray:
     """`P(answer | category)`, shape (answers, categories)."""
     return np.array(query.channel()).T

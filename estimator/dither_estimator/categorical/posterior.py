@@ -1,7 +1,7 @@
 """Draws from the posterior of shares, by Hamiltonian Monte Carlo in square roots of shares.
 
 The prior of the shares is Dirichlet with every parameter 1/2: Jeffreys' for values that are told without noise, which
-finds it likely that a few of many categories have most of the people. Shares of that law are the squares of a point
+finds it likely that a few of many categories have most of the people. Shares with that prior are the squares of a point
 that is uniform on a sphere. So points are coordinates in which the prior is flat and shares near 0 are nothing special;
 how far a point is from the origin says nothing, and is kept near the sphere. The likelihood is exact, and so are the
 draws but for Monte Carlo error and the end of a burn-in that begins at the posterior's mode.
@@ -18,7 +18,7 @@ from dither_estimator.likelihood.counts import Counts
 __all__ = ["CONCENTRATION", "draw_shares", "estimate_shares"]
 
 CONCENTRATION = 0.5
-"""Of the prior: its Dirichlet parameter of each category. The coordinates are those of this one."""
+"""The prior's Dirichlet parameter of each category. The coordinates belong to this prior."""
 
 _CHAINS = 100
 _BURN_IN = 24

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dither_client import GroupedRandomizedResponse
+from dither_client import GroupedRandomizedResponse, Query
 from dither_estimator.categorical.likelihood import SharesLikelihood
 from dither_estimator.categorical.posterior import CONCENTRATION
 from dither_estimator.categorical.reduction import covariance_after, expected_reduction, expected_reductions, members
@@ -22,7 +22,7 @@ from dither_estimator.likelihood.counts import Counts
 
 __all__ = ["group_questions", "posterior_moments"]
 
-_SMALLEST = 1e-24
+_MIN_VARIANCE = 1e-24
 """A variance below this is not told from 0."""
 _WORTH_A_NEW_ONE = 1.05
 """A new question is asked if it reduces the variances by more than so many times what any known one does."""
@@ -35,20 +35,20 @@ def group_questions(
     epsilon: Fraction,
     size: int,
     repeats: float,
-) -> list[GroupedRandomizedResponse]:
+) -> list[Query]:
     """`size` questions, each to be asked of about `repeats` people, by draws of the shares (n, categories).
 
     Each is about the best one after what the ones before it will tell: of those that `counts` has at this ε, of those
     just chosen, and of what a search finds with the number of groups that was best for the first.
     """
     mean, covariance = posterior_moments(shares, SharesLikelihood.of(counts, shares.shape[1]))
-    known = _Known(len(mean), _asked_at(epsilon, counts))
-    questions: list[GroupedRandomizedResponse] = []
+    known = _Known(len(mean), [query for query in counts if query.epsilon == epsilon])
+    questions: list[Query] = []
     numbers = numbers_of_groups(len(mean), float(epsilon))
     for _ in range(size):
         labels, number = best_groups(rng, mean, covariance, numbers, float(epsilon))
         numbers = {number}
-        question = GroupedRandomizedResponse.of_labels(labels.tolist(), epsilon)
+        question: Query = GroupedRandomizedResponse.of_labels(labels.tolist(), epsilon)
         reduction = expected_reduction(mean, covariance, question)
         question = known.as_good(mean, covariance, reduction / _WORTH_A_NEW_ONE) or known.with_new(question)
         questions.append(question)
@@ -56,25 +56,21 @@ def group_questions(
     return questions
 
 
-def _asked_at(epsilon: Fraction, counts: Counts) -> list[GroupedRandomizedResponse]:
-    return [query for query in counts if isinstance(query, GroupedRandomizedResponse) and query.epsilon == epsilon]
-
-
 class _Known:
     """Questions of one ε, which may be asked again."""
 
-    def __init__(self, categories: int, questions: list[GroupedRandomizedResponse]) -> None:
+    def __init__(self, categories: int, questions: list[Query]) -> None:
         self._questions = questions
         rows = [members(np.array(question.labels), question.n_answers) for question in self._questions]
         self._members = np.concatenate([np.empty((0, categories)), *rows])
 
-    def with_new(self, question: GroupedRandomizedResponse) -> GroupedRandomizedResponse:
+    def with_new(self, question: Query) -> Query:
         """The question, which is known from now on."""
         self._questions.append(question)
         self._members = np.concatenate([self._members, members(np.array(question.labels), question.n_answers)])
         return question
 
-    def as_good(self, mean: FloatArray, covariance: FloatArray, reduction: float) -> GroupedRandomizedResponse | None:
+    def as_good(self, mean: FloatArray, covariance: FloatArray, reduction: float) -> Query | None:
         """The one that reduces the variances most, if that is at least by so much."""
         if not self._questions:
             return None
@@ -86,7 +82,7 @@ class _Known:
 
 
 def posterior_moments(shares: FloatArray, likelihood: SharesLikelihood) -> tuple[FloatArray, FloatArray]:
-    """The mean of the draws, and about the covariance of the shares: that of a normal law there.
+    """The mean of the draws, and about the covariance of the shares: that of a normal distribution there.
 
     Not that of the draws: they vary little where a share is near 0, and then a share that chance has made too small is
     hardly asked about again, and stays too small. With 32 equal shares that doubled the squared error.
@@ -98,5 +94,5 @@ def posterior_moments(shares: FloatArray, likelihood: SharesLikelihood) -> tuple
 
 
 def _prior_variances(mean: FloatArray) -> FloatArray:
-    """Of a Dirichlet law like the prior's, but with these means."""
-    return np.maximum(mean * (1 - mean) / (CONCENTRATION * len(mean) + 1), _SMALLEST)
+    """The variances of a Dirichlet distribution as concentrated as the prior, but with these means."""
+    return np.maximum(mean * (1 - mean) / (CONCENTRATION * len(mean) + 1), _MIN_VARIANCE)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dither_client import GroupedRandomizedResponse
+from dither_client import Query
 from dither_estimator.families import FloatArray
 
 __all__ = ["IntArray", "coefficients", "covariance_after", "expected_reduction", "expected_reductions", "members"]
@@ -30,7 +30,7 @@ def members(labels: IntArray, groups: int) -> FloatArray:
     return np.asarray(labels[np.newaxis] == np.arange(groups)[:, np.newaxis], dtype=float)
 
 
-def expected_reduction(mean: FloatArray, covariance: FloatArray, query: GroupedRandomizedResponse) -> float:
+def expected_reduction(mean: FloatArray, covariance: FloatArray, query: Query) -> float:
     """The expected reduction of `Σ Var(share)` by one answer to the question."""
     groups = query.n_answers
     member = members(np.array(query.labels), groups)
@@ -47,9 +47,7 @@ def expected_reductions(
     return np.asarray(np.add.reduceat(by_group, np.cumsum(groups) - groups))
 
 
-def covariance_after(
-    mean: FloatArray, covariance: FloatArray, query: GroupedRandomizedResponse, answers: float
-) -> FloatArray:
+def covariance_after(mean: FloatArray, covariance: FloatArray, query: Query, answers: float) -> FloatArray:
     """About the covariance after so many answers to the question, at least one: as if they were normal."""
     a, b = coefficients(query.n_answers, float(query.epsilon))
     member = members(np.array(query.labels), query.n_answers)

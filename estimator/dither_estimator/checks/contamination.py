@@ -23,9 +23,9 @@ from dither_estimator.likelihood.counts import Counts
 from dither_estimator.mechanisms.channels import QueryGroup, group_queries
 from dither_estimator.particles.moments import Moments, weighted_mean
 
-__all__ = ["POISON_SHARE", "Survey", "poison_bound"]
+__all__ = ["CONTAMINATED_SHARE", "Survey", "poison_bound"]
 
-POISON_SHARE = 0.01
+CONTAMINATED_SHARE = 0.01
 """The share of the answers that is assumed to be adversarial."""
 
 _MAX_ROUNDS = 3
@@ -42,7 +42,7 @@ _SUBSAMPLE = 256
 
 
 def poison_bound(
-    family: Family, counts: Counts, coordinates: FloatArray, weights: FloatArray, share: float = POISON_SHARE
+    family: Family, counts: Counts, coordinates: FloatArray, weights: FloatArray, share: float = CONTAMINATED_SHARE
 ) -> PoisonBound:
     """The bound for a posterior of unconstrained `coordinates` (n, d) with normalised `weights` (n,)."""
     largest = np.full(len(family.parameters), np.inf)
@@ -149,17 +149,17 @@ class Survey:
         z = best = np.zeros_like(aims)
         half = len(aims) // 2
         now = honest = self._look(z)
-        laws: list[FloatArray] = []
+        distributions: list[FloatArray] = []
         for _ in range(_MAX_ROUNDS):
             influence = _solve(now.information + self.prior_precision, aims)
-            before, laws = laws, []
+            before, distributions = distributions, []
             for p, scores in zip(honest.probabilities, now.scores, strict=True):
                 value = (scores @ influence[:, None, :, None])[..., 0]
                 added = _with_highest(p[:half], value[:half], share)
-                laws.append(np.concatenate([added, _without_lowest(p[half:], value[half:], share)]))
-            if before and all(map(np.array_equal, before, laws)):
+                distributions.append(np.concatenate([added, _without_lowest(p[half:], value[half:], share)]))
+            if before and all(map(np.array_equal, before, distributions)):
                 break
-            z, now = self._estimate(np.nan_to_num(z), laws)
+            z, now = self._estimate(np.nan_to_num(z), distributions)
             lost = self._held(now) < _MIN_INFORMATION_SHARE * self._held(honest)
             z = np.where(lost[:, None], np.nan, z)
             # NaN means that nothing bounds the shift, which is the worst case.
@@ -171,24 +171,24 @@ class Survey:
         """The precision in the least certain direction, shape (m,)."""
         return np.linalg.eigvalsh(np.nan_to_num(look.information + self.prior_precision))[:, 0]
 
-    def _estimate(self, z: FloatArray, laws: Sequence[FloatArray]) -> tuple[FloatArray, "_Look"]:
-        """Maxima of the expected log-posterior under `laws` (m, s, q), by Fisher scoring from `z` (m, d).
+    def _estimate(self, z: FloatArray, distributions: Sequence[FloatArray]) -> tuple[FloatArray, "_Look"]:
+        """Maxima of the expected log-posterior under `distributions` (m, s, q), by Fisher scoring from `z` (m, d).
 
         NaN where it does not converge.
         """
         now = self._look(z)
-        height = self._height(z, now, laws)
+        height = self._height(z, now, distributions)
         length = np.ones(len(z))
         done = np.zeros(len(z), dtype=bool)
         for _ in range(_MAX_STEPS):
-            slope = now.gradient(laws, self.weights) - z @ self.prior_precision
+            slope = now.gradient(distributions, self.weights) - z @ self.prior_precision
             step = _solve(now.information + self.prior_precision, slope)
             done |= np.linalg.norm(step, axis=1) <= _SHIFT_TOLERANCE * np.linalg.norm(z, axis=1) + 1e-9
             if done.all():
                 break
             proposed = np.where(done[:, None], z, z + length[:, None] * step)
             then = self._look(proposed)
-            reached = self._height(proposed, then, laws)
+            reached = self._height(proposed, then, distributions)
             better = reached >= height
             length = np.where(better, np.minimum(1.0, 2 * length), length / 4)
             if better.all():
@@ -198,11 +198,11 @@ class Survey:
                 now, height = self._look(z), np.where(better, reached, height)
         return np.where(done[:, None], z, np.nan), now
 
-    def _height(self, z: FloatArray, look: "_Look", laws: Sequence[FloatArray]) -> FloatArray:
+    def _height(self, z: FloatArray, look: "_Look", distributions: Sequence[FloatArray]) -> FloatArray:
         """The expected log-posterior, shape (m,)."""
         total: FloatArray = -0.5 * ((z @ self.prior_precision) * z).sum(axis=1)
-        for law, p, weights in zip(laws, look.probabilities, self.weights, strict=True):
-            total += (law * np.log(p) * weights).sum(axis=(1, 2))
+        for distribution, p, weights in zip(distributions, look.probabilities, self.weights, strict=True):
+            total += (distribution * np.log(p) * weights).sum(axis=(1, 2))
         return total
 
 
@@ -235,18 +235,18 @@ class _Look:
             scores.append(u)
         return cls(probabilities, scores, information)
 
-    def gradient(self, laws: Sequence[FloatArray], weights: Sequence[FloatArray]) -> FloatArray:
-        """The gradient of the expected log-likelihood under `laws`, shape (m, d)."""
-        parts = zip(laws, self.scores, weights, strict=True)
-        return np.sum([((law * w)[..., None] * u).sum(axis=(1, 2)) for law, u, w in parts], axis=0)
+    def gradient(self, distributions: Sequence[FloatArray], weights: Sequence[FloatArray]) -> FloatArray:
+        """The gradient of the expected log-likelihood under `distributions`, shape (m, d)."""
+        parts = zip(distributions, self.scores, weights, strict=True)
+        return np.sum([((distribution * w)[..., None] * u).sum(axis=(1, 2)) for distribution, u, w in parts], axis=0)
 
 
 def _with_highest(p: FloatArray, value: FloatArray, share: float) -> FloatArray:
     """Answer distributions (m, s, q) in which `share` of each question's answers is the one of highest value."""
-    law = (1 - share) * p
+    distribution = (1 - share) * p
     best = np.argmax(value, axis=1, keepdims=True)
-    np.put_along_axis(law, best, np.take_along_axis(law, best, axis=1) + share, axis=1)
-    return law
+    np.put_along_axis(distribution, best, np.take_along_axis(distribution, best, axis=1) + share, axis=1)
+    return distribution
 
 
 def _without_lowest(p: FloatArray, value: FloatArray, share: float) -> FloatArray:
@@ -254,9 +254,9 @@ def _without_lowest(p: FloatArray, value: FloatArray, share: float) -> FloatArra
     order = np.argsort(value, axis=1)
     held = np.take_along_axis(p, order, axis=1)
     before = np.cumsum(held, axis=1) - held
-    law = np.empty_like(p)
-    np.put_along_axis(law, order, held - np.clip(share - before, 0.0, held), axis=1)
-    return law / (1 - share)
+    distribution = np.empty_like(p)
+    np.put_along_axis(distribution, order, held - np.clip(share - before, 0.0, held), axis=1)
+    return distribution / (1 - share)
 
 
 def _solve(matrices: FloatArray, vectors: FloatArray) -> FloatArray:

@@ -39,7 +39,8 @@ _BY_SUPPORT: Mapping[tuple[float | None, float | None], Sequence[tuple[str, Tran
 }
 """The families of continuous values with this minimum and maximum, each with the scale on which it holds."""
 _STARTS = 200
-_SMALLEST = 1e-300
+_MIN_POSITIVE = 1e-300
+"""Smaller numbers are raised to this one before their logarithm is taken."""
 
 
 def compare_with_families(counts: Counts, distribution: Distribution) -> Comparison | None:
@@ -73,7 +74,7 @@ def family_log_evidence(name: str, transform: Transform, counts: Counts, low: fl
     if not answers:
         raise ValueError("without answers every family describes them")
     if transform == "log":
-        low, high = (math.log(max(end, _SMALLEST)) for end in (low, high))
+        low, high = (math.log(max(end, _MIN_POSITIVE)) for end in (low, high))
     prior = parse_prior(family, family.range_prior(low, high if high > low else math.nextafter(low, math.inf)))
     likelihood = _Likelihood(family, transform, counts)
     starts = prior.sample(np.random.default_rng(0), _STARTS)
@@ -117,4 +118,4 @@ class _Likelihood:
 
 
 def _scaled(cuts: FloatArray, transform: Transform) -> FloatArray:
-    return np.log(np.maximum(cuts, _SMALLEST)) if transform == "log" else cuts
+    return np.log(np.maximum(cuts, _MIN_POSITIVE)) if transform == "log" else cuts

@@ -35,7 +35,7 @@ __all__ = [
 
 _PANEL = "Without a family"
 _RESPONDENTS = 20_000
-_LEAST, _MOST = 1_000, 10_000_000
+_MIN_RESPONDENTS, _MAX_RESPONDENTS = 1_000, 10_000_000
 _LARGEST_EPSILON = 5
 """Beyond, questions have so many cells that the limit would take minutes, and nearly all of it is reached."""
 
@@ -73,7 +73,11 @@ Atoms = Annotated[
 Respondents = Annotated[
     int | None,
     typer.Option(
-        min=_LEAST, max=_MOST, help="How many answer.", show_default=f"{_RESPONDENTS:,}", rich_help_panel=_PANEL
+        min=_MIN_RESPONDENTS,
+        max=_MAX_RESPONDENTS,
+        help="How many answer.",
+        show_default=f"{_RESPONDENTS:,}",
+        rich_help_panel=_PANEL,
     ),
 ]
 

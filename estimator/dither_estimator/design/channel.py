@@ -19,13 +19,13 @@ from dither_estimator.families import FloatArray
 __all__ = ["MOST_SEARCHED", "BestChannel", "best_channel", "intervals"]
 
 MOST_SEARCHED = 20
-"""On at most so many cells every column is looked at."""
+"""The largest number of cells on which every column is looked at."""
 
 _MAX_ROUNDS = 20
 _TOLERANCE = 5e-4
 _MOST_ADDED = 100
-"""So many columns join the list in a round, with their complements."""
-_FEW = 25
+"""The most columns that join the list in a round, each with its complement."""
+_MIN_IMPROVING = 25
 """If the ascents lead to fewer columns that would improve, others start nearby."""
 _MOST_TURNED = 4
 _KEPT_SHARE = 1e-6
@@ -41,7 +41,7 @@ class BestChannel:
     weights: FloatArray
     """Their weights, shape (N,)."""
     information: FloatArray
-    """Of one answer, shape (d, d)."""
+    """The information of one answer, shape (d, d)."""
     criterion: float
     gap: float
     """No mechanism on these cells has a criterion lower by more than this, as far as columns were looked at."""
@@ -87,7 +87,7 @@ def _certificate(
         better, excess = _among_all(columns, scores, prices)
     else:
         better, excess = columns.beyond(scores, prices, patterns)
-        if len(better) < _FEW:
+        if len(better) < _MIN_IMPROVING:
             better, excess = columns.beyond(scores, prices, np.concatenate([patterns, _neighbours(used)]))
     best = criterion.value(matrix) * float(prices.sum() + excess.max(initial=0.0))
     return criterion.bound(matrix, best), better[np.argsort(-excess)[:_MOST_ADDED]]

@@ -21,8 +21,8 @@ _STEPS = 60
 _TOLERANCE = 1e-9
 _STEP_SHARE = 0.99
 _POLISHES = 30
-_LEVEL = 2e-7
-"""By so little may a query's slope be above the mean, relatively."""
+_SLOPE_TOLERANCE = 2e-7
+"""How far a query's slope may be above the mean, relatively."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ def _polished(criterion: Criterion, informations: FloatArray, weights: FloatArra
     for _ in range(_POLISHES):
         gains = np.tensordot(informations, criterion.slope(mix(weights, informations)), 2)
         # Where floating point cannot tell gains from 0, they cannot be compared either.
-        if not gains.min() > 0 or gains.max() <= (1 + _LEVEL) * float(weights @ gains):
+        if not gains.min() > 0 or gains.max() <= (1 + _SLOPE_TOLERANCE) * float(weights @ gains):
             break
         weights = weights * np.sqrt(gains)
         weights = weights / weights.sum()

@@ -16,14 +16,15 @@ from dither_estimator.families import Family, FloatArray
 __all__ = ["Functional", "functionals", "goal_at"]
 
 _LEVELS, _LEVEL_WEIGHTS = np.polynomial.legendre.leggauss(48)
-"""Of the mean over a population, in its quantiles' levels from -1 to 1."""
+"""The Gauss-Legendre rule that averages over a population, in its quantiles' levels scaled to -1 to 1."""
 _LEVEL_STEP = 1e-4
-"""Of the numerical density: a share of the distance from a level to the nearer end."""
+"""The step that the numerical density takes, as a share of the distance from a level to the nearer end."""
 _MOST_INTEGERS = 4_096
 """With more likely integers than this, a population of integers hardly differs from a continuous one."""
-_UNLIKELY = 1e-9
-_FARTHEST = 3.0
-"""Shares above points farther out, in normal scores, are asked about as if they were at this one."""
+_CUT_SHARE = 1e-9
+"""The share of a population that is cut off at each end."""
+_MAX_SCORE = 3.0
+"""The largest normal score of a point: shares above points farther out are asked about as if they were at this one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +33,7 @@ class Functional:
 
     name: str
     weight: float
-    """Of `tr(slopes V)` in the goal's criterion."""
+    """The weight of `tr(slopes V)` in the goal's criterion."""
     slopes: FloatArray
     """`W`, shape (d, d), in the coordinates of θ itself."""
 
@@ -56,7 +57,7 @@ def goal_at(goal: Goal, family: Family, theta: FloatArray, below: FloatArray, st
     """
     if not goal.above:
         return goal
-    scores = ndtri(np.asarray(below, dtype=float).clip(_UNLIKELY, 1 - _UNLIKELY)).clip(-_FARTHEST, _FARTHEST)
+    scores = ndtri(np.asarray(below, dtype=float).clip(_CUT_SHARE, 1 - _CUT_SHARE)).clip(-_MAX_SCORE, _MAX_SCORE)
     if step:
         scores = np.rint(scores / step) * step
     return goal.with_cuts(family.quantiles(theta[np.newaxis], ndtr(scores))[0].tolist())
@@ -80,7 +81,7 @@ def _whole(family: Family, theta: tuple[float, ...]) -> FloatArray:
     row = np.array([theta])
     points, weights = family.quantiles(row, (_LEVELS + 1) / 2)[0], _LEVEL_WEIGHTS / 2
     if family.discrete:
-        low, high = family.quantiles(row, np.array([_UNLIKELY, 1 - _UNLIKELY]))[0]
+        low, high = family.quantiles(row, np.array([_CUT_SHARE, 1 - _CUT_SHARE]))[0]
         if high - low <= _MOST_INTEGERS:
             points = np.arange(low, high + 1)
             weights = np.diff(family.cdf(row, np.append(points[0] - 0.5, points + 0.5))[0])

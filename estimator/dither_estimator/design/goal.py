@@ -24,7 +24,7 @@ MAX_NAMED = 16
 """The most quantiles, and the most values, that a goal names."""
 MIN_LEVEL = 1e-4
 """Quantiles nearer to either end are known from so few people that nothing but a family can tell them."""
-LARGEST = 1e300
+_MAX_NUMBER = 1e300
 
 Weighted = tuple[tuple[float, float], ...]
 """Numbers with their weights."""
@@ -42,13 +42,13 @@ class Goal:
     """
 
     weights: tuple[tuple[str, float], ...] = ()
-    """By parameter, in the order of the family's parameters."""
+    """The weight of each parameter's variance, in the order of the family's parameters."""
     quantiles: Weighted = ()
-    """By level, increasing."""
+    """The weight of each quantile's variance: pairs of level and weight, levels increasing."""
     above: Weighted = ()
-    """By the value, in its own units, of which the share of the people above counts; increasing."""
+    """The weight of the variance of the share above each value: pairs of value, in its own units, and weight."""
     distribution: float = 0.0
-    """Of the mean variance `∫ Var F(x) dF(x)` of the distribution function over the population."""
+    """The weight of the mean variance `∫ Var F(x) dF(x)` of the distribution function over the population."""
     transform: Transform = "identity"
     """The scale on which the family holds, and to which the values of `above` are brought."""
 
@@ -221,14 +221,14 @@ def _distinct(name: str, pairs: Sequence[tuple[float, float]]) -> dict[float, fl
 
 def _number(name: str, value: Any) -> float:
     """A number, which as the name of a weight is a text."""
-    wrong = InvalidGoal(f"each of the goal's {name} must be a number, at most {LARGEST:g} in size")
+    wrong = InvalidGoal(f"each of the goal's {name} must be a number, at most {_MAX_NUMBER:g} in size")
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str):
         raise wrong
     try:
         number = float(value)
     except (ValueError, OverflowError):
         raise wrong from None
-    if not abs(number) <= LARGEST:
+    if not abs(number) <= _MAX_NUMBER:
         raise wrong
     return number + 0.0  # no -0.0
 

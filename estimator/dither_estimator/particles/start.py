@@ -16,15 +16,15 @@ from dither_estimator.likelihood.counts import Counts
 from dither_estimator.likelihood.institutions import Members
 from dither_estimator.priors.prior import InvalidPrior, Prior, parse_prior
 
-__all__ = ["Beginning", "questions_place"]
+__all__ = ["InitialMixture", "questions_place"]
 
 _RANGE_QUANTILES = (0.1, 0.9)
 """Quantiles of the cuts, weighted by answers, that are taken to enclose most values."""
 
 
 @dataclass(frozen=True)
-class Beginning:
-    """The initial mixture: two priors in equal parts, over unconstrained coordinates."""
+class InitialMixture:
+    """Two priors in equal parts, over unconstrained coordinates."""
 
     priors: Sequence[Prior]
 

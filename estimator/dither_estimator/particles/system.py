@@ -19,7 +19,7 @@ from dither_estimator.likelihood.institutions import Members, merge_members
 from dither_estimator.likelihood.table import CountLikelihood
 from dither_estimator.particles.metropolis import LogDensity, Proposal, move
 from dither_estimator.particles.quasi_monte_carlo import efficiency, redraw
-from dither_estimator.particles.start import Beginning, questions_place
+from dither_estimator.particles.start import InitialMixture, questions_place
 from dither_estimator.priors.prior import Prior
 
 __all__ = [
@@ -89,11 +89,11 @@ def update(
     likelihood = CountLikelihood.of(state.prior.family, new, members)
     exponent = 0.0
     least = _MIN_ESS_SHARE * len(state.log_weights)
-    state, beginning = _begun(rng, state, likelihood, new, members)
+    state, mixture = _begun(rng, state, likelihood, new, members)
     while True:
         gain = likelihood.log_likelihood(state.theta)
-        if beginning is not None:
-            gain += state.prior.log_density(state.coordinates) - beginning.log_density(state.coordinates)
+        if mixture is not None:
+            gain += state.prior.log_density(state.coordinates) - mixture.log_density(state.coordinates)
         step = 1.0 - exponent
         raised, evidence, ess = _normalised(state.log_weights + step * gain)
         if not ess >= least:
@@ -103,7 +103,7 @@ def update(
         state = _raised(state, raised, evidence, step * gain)
         if exponent == 1.0:
             break
-        target = target or _TemperedTarget.of(state, new, members, beginning)
+        target = target or _TemperedTarget.of(state, new, members, mixture)
         state = _moved(rng, state, target.at(exponent))
     counts, shared = merge_counts(state.counts, new), merge_members(state.members, members)
     return replace(state, counts=counts, members=shared)
@@ -111,7 +111,7 @@ def update(
 
 def _begun(
     rng: np.random.Generator, state: ParticleSystem, likelihood: CountLikelihood, new: Counts, members: Members
-) -> tuple[ParticleSystem, Beginning | None]:
+) -> tuple[ParticleSystem, InitialMixture | None]:
     """Particles of the initial mixture if `state` is a prior that is too wide to start from; else `state` itself."""
     if state.counts or state.members:
         return state, None
@@ -126,8 +126,8 @@ def _begun(
     others = state.prior.family.constrain(near.sample(np.random.default_rng(0), size))
     if unexplained + likelihood.log_likelihood(others).max() <= np.log(size):
         return state, None
-    beginning = Beginning((state.prior, near))
-    return replace(state, coordinates=beginning.sample(rng, size)), beginning
+    mixture = InitialMixture((state.prior, near))
+    return replace(state, coordinates=mixture.sample(rng, size)), mixture
 
 
 def _overlap(near: Prior, state: ParticleSystem) -> float:
@@ -200,11 +200,13 @@ class _TemperedTarget:
     new: list[FloatArray]
     members: list[tuple[int, int]]
     """How often each count of an institution occurs among the old and among the new ones."""
-    beginning: Beginning | None
+    mixture: InitialMixture | None
     """The distribution from which the posterior is tempered, if not the prior."""
 
     @classmethod
-    def of(cls, state: ParticleSystem, new: Counts, members: Members, beginning: Beginning | None) -> "_TemperedTarget":
+    def of(
+        cls, state: ParticleSystem, new: Counts, members: Members, mixture: InitialMixture | None
+    ) -> "_TemperedTarget":
         prior, old = state.prior, state.counts
         shared = merge_members(state.members, members)
         union = CountLikelihood.of(prior.family, merge_counts(old, new), shared)
@@ -215,7 +217,7 @@ class _TemperedTarget:
             [np.array([old.get(query, zeros[query]) for query in g.queries], dtype=float).T for g in union.groups],
             [np.array([new.get(query, zeros[query]) for query in g.queries], dtype=float).T for g in union.groups],
             [(state.members.get(member, 0), members.get(member, 0)) for member in shared],
-            beginning,
+            mixture,
         )
 
     def at(self, exponent: float) -> LogDensity:
@@ -229,8 +231,8 @@ class _TemperedTarget:
 
         def log_density(coordinates: FloatArray) -> FloatArray:
             prior = self.prior.log_density(coordinates)
-            if self.beginning is not None:
-                prior = exponent * prior + (1 - exponent) * self.beginning.log_density(coordinates)
+            if self.mixture is not None:
+                prior = exponent * prior + (1 - exponent) * self.mixture.log_density(coordinates)
             return prior + likelihood.log_likelihood(family.constrain(coordinates))
 
         return log_density

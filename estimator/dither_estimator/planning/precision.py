@@ -64,7 +64,7 @@ class Precision:
     """The distribution of the posterior standard deviations as a function of the number of respondents."""
 
     names: tuple[str, ...]
-    """Of the family's parameters, and of what a goal about the distribution asks for (`precise_names`)."""
+    """The names of the family's parameters, and of what a goal about the distribution asks for (`precise_names`)."""
     variances: FloatArray
     """The variances per respondent `v`, shape (k,)."""
     spreads: FloatArray

@@ -15,11 +15,11 @@ from scipy.special import betaincinv, betaln, gammainccinv, gammaincinv, gammaln
 
 from dither_estimator.families import FloatArray
 
-__all__ = ["WRITTEN", "Law", "find_law", "find_shapes"]
+__all__ = ["WRITTEN", "Distribution", "find_distribution", "find_shapes"]
 
 
 @dataclass(frozen=True)
-class Law(ABC):
+class Distribution(ABC):
     """The distribution that `scipy.stats` calls `dist`, with the given shapes, `loc` and `scale`."""
 
     dist: str
@@ -55,12 +55,12 @@ def find_shapes(dist: str) -> tuple[str, ...] | None:
     return tuple(part.strip() for part in (generator.shapes or "").split(",") if part)
 
 
-def find_law(dist: str, numbers: Mapping[str, float]) -> Law:
+def find_distribution(dist: str, numbers: Mapping[str, float]) -> Distribution:
     """The distribution `dist`, a name known to `find_shapes`, with a value in `numbers` for each of its shapes."""
-    return _WrittenLaw(dist, numbers) if dist in WRITTEN else _ScipyLaw(dist, numbers)
+    return _WrittenDistribution(dist, numbers) if dist in WRITTEN else _ScipyDistribution(dist, numbers)
 
 
-class _ScipyLaw(Law):
+class _ScipyDistribution(Distribution):
     @property
     def support(self) -> tuple[float, float]:
         low, high = self._frozen.support()
@@ -96,7 +96,7 @@ class _Formulas:
     """Whether the density is set to 0 at the ends, where its formula may be undefined."""
 
 
-class _WrittenLaw(Law):
+class _WrittenDistribution(Distribution):
     @property
     def support(self) -> tuple[float, float]:
         if not (self._scale > 0 and all(shape > 0 for shape in self._shapes)):

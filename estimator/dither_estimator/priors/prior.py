@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dither_estimator.families import Family, FloatArray, Parameter
-from dither_estimator.priors.distributions import Law, find_law, find_shapes
+from dither_estimator.priors.distributions import Distribution, find_distribution, find_shapes
 
 __all__ = ["InvalidPrior", "ParameterPrior", "Prior", "parse_prior"]
 
@@ -32,12 +32,12 @@ class ParameterPrior:
     """
 
     parameter: Parameter
-    law: Law
+    distribution: Distribution
     of_variance: bool
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         """`size` independent draws of the parameter."""
-        draws = self.law.sample(rng, size)
+        draws = self.distribution.sample(rng, size)
         return np.sqrt(draws) if self.of_variance else draws
 
     def log_density(self, coordinate: FloatArray) -> FloatArray:
@@ -48,7 +48,7 @@ class ParameterPrior:
             log_jacobian = log_jacobian + np.log(2) + coordinate  # `coordinate` is log(parameter)
             with np.errstate(over="ignore"):
                 value = value**2
-        return self.law.log_density(value) + log_jacobian
+        return self.distribution.log_density(value) + log_jacobian
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,8 @@ def _parse_part(parameter: Parameter, data: Any) -> ParameterPrior:
     allowed = [*shapes, "loc", "scale"]
     if not set(shapes) <= set(values) <= set(allowed):
         raise InvalidPrior(f"prior of {name}: {data['dist']} takes {', '.join(allowed)}")
-    law = find_law(data["dist"], values)
-    low, high = law.support
+    distribution = find_distribution(data["dist"], values)
+    low, high = distribution.support
     if not low < high:
         raise InvalidPrior(f"prior of {name}: these parameters do not define a distribution")
     if low < parameter.limits[0]:
@@ -105,13 +105,15 @@ def _parse_part(parameter: Parameter, data: Any) -> ParameterPrior:
     if high > parameter.limits[1]:
         raise InvalidPrior(f"prior of {name}: the distribution must not reach above 1")
     with np.errstate(all="ignore"):
-        lowest, below, above, highest = law.quantiles(np.array([_DRAW_TAIL, 0.25, 0.75, 1 - _DRAW_TAIL])).tolist()
+        lowest, below, above, highest = distribution.quantiles(
+            np.array([_DRAW_TAIL, 0.25, 0.75, 1 - _DRAW_TAIL])
+        ).tolist()
     if not (max(abs(below), abs(above)) <= _MAX_QUARTILE and above - below >= 1 / _MAX_QUARTILE):
         limits = f"between {-_MAX_QUARTILE:g} and {_MAX_QUARTILE:g}, at least {1 / _MAX_QUARTILE:g} apart"
         raise InvalidPrior(f"prior of {name}: the distribution's quartiles must lie {limits}")
     if not max(abs(lowest), abs(highest)) <= _MAX_DRAW:
         raise InvalidPrior(f"prior of {name}: all but one or two of a million draws must lie within ±{_MAX_DRAW:g}")
-    return ParameterPrior(parameter, law, of_variance)
+    return ParameterPrior(parameter, distribution, of_variance)
 
 
 def _number(name: str, key: str, value: Any) -> float:

@@ -57,9 +57,9 @@ NONPARAMETRIC = Nonparametric()
 CATEGORICAL = Categorical()
 MAX_ATOMS = 16
 _MAX_LEVELS = 64
-"""Of questions about a distribution: each cell of each question is a row of what is computed."""
+"""The most levels of a question about a distribution: each cell of each question is a row of what is computed."""
 _MIN_NUMBERS = 4_096
-"""Cuts are different numbers: at least so many lie between minimum and maximum."""
+"""The fewest numbers that lie between minimum and maximum, since cuts are different numbers."""
 _OF_FAMILIES = ("prior", "families", "misfit_check", "misfit_looks", "discriminate", "member_cuts")
 """Fields that say something about a family."""
 

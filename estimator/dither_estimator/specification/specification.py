@@ -18,6 +18,12 @@ from dither_estimator.design.registry import MECHANISMS, Mechanism
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.nonparametric.support import ANYWHERE, Support
 from dither_estimator.priors.prior import InvalidPrior, Prior
+from dither_estimator.specification.competing_families import (
+    CompetingFamily,
+    InvalidFamilies,
+    first_family,
+    parse_competing,
+)
 from dither_estimator.specification.fields import (
     CATEGORICAL,
     NONPARAMETRIC,
@@ -45,7 +51,6 @@ from dither_estimator.specification.fields import (
     refuse_fields_of_families,
     refuse_fields_of_numbers,
 )
-from dither_estimator.specification.rivals import InvalidFamilies, Rival, first_family, parse_rivals
 
 __all__ = ["Policy", "Specification", "SpecificationError"]
 
@@ -69,7 +74,7 @@ MAX_DRAWS = 10_000
 """The most particles of a distribution without a family, each of which has the mass of every bin."""
 _PRIOR_DRAWS = 500
 _DEFAULT_LEVELS = 4
-"""Of questions about a distribution, where neither the specification nor the mechanism says how many."""
+"""The levels of a question about a distribution, where neither the specification nor the mechanism says how many."""
 
 
 @dataclass(frozen=True)
@@ -90,10 +95,10 @@ class Specification:
     """The values of ε that respondents may choose from, increasing; `epsilon` is the default among them."""
     misfit_check: MisfitCheck | None
     """None if the collection has no goodness-of-fit check."""
-    rivals: tuple[Rival, ...]
+    rivals: tuple[CompetingFamily, ...]
     """Families that compete with `family` to describe the same answers."""
     discriminate: float
-    """The share of the questions that are chosen to tell the families apart; 0 without rivals."""
+    """The share of the questions that are chosen to tell the families apart; 0 without competing families."""
     rho: Fraction | None = None
     """ρ of every `gaussian` question, if given instead of ε; `epsilon` is then the largest ε of any question."""
     member_cuts: tuple[float, ...] | None = None
@@ -273,7 +278,7 @@ def _with_family(data: Mapping[str, Any], family: Family, policy: Policy, rho: F
         "goal": parse_goal(given(data, "goal", "all"), family, transform),
         "particles": read_integer("particles", data.get("particles"), DEFAULT_PARTICLES, 100, 1_000_000),
         "misfit_check": read_misfit_check(family, data.get("misfit_check"), data.get("misfit_looks")),
-        "rivals": parse_rivals(data, prior, transform),
+        "rivals": parse_competing(data, prior, transform),
         "discriminate": read_discriminate(data, policy),
         "member_cuts": read_member_cuts(transform, rho, data.get("member_cuts")),
         "support": read_bounds(data),

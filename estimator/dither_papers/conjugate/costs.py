@@ -2,7 +2,7 @@
 
 import math
 
-__all__ = ["posterior_sample_cost", "posterior_sample_cost_bounded", "random_scan_cost", "scan_cost", "temperature"]
+__all__ = ["posterior_sample_cost", "random_scan_cost", "temperature"]
 
 
 def posterior_sample_cost(sensitivity: float) -> float:
@@ -10,24 +10,15 @@ def posterior_sample_cost(sensitivity: float) -> float:
     return 2.0 * sensitivity
 
 
-def posterior_sample_cost_bounded(bound: float) -> float:
-    """Theorem 3: one posterior sample is 4B-private if no log-likelihood exceeds B in absolute value."""
-    return posterior_sample_cost(2.0 * bound)
-
-
 def temperature(sensitivity: float, epsilon: float) -> float:
     """(10): the temperature at which a posterior sample is ε-private; 1 if the posterior itself costs at most ε."""
     return max(1.0, posterior_sample_cost(sensitivity) / epsilon)
 
 
-def scan_cost(sensitivity: float) -> float:
-    """The cost of a Gibbs pass that updates each `θ_l`, which depends on entry l only, exactly once (section 4.1)."""
-    return posterior_sample_cost(sensitivity)
-
-
 def random_scan_cost(sensitivity: float, share: float) -> float:
     """The cost of a Gibbs pass over a random share `q = Q / N` of the `θ_l`: `log(1 + q (e^ε₀ - 1))`, `ε₀ = 2Δ`.
 
+    Each `θ_l` depends on entry l only, and a pass over all of them costs ε₀ (section 4.1).
     The paper's `4Δ Q / N` approximates this for small Δ and is too low for large Δ: with q = 1/10 and Δ = 5 the cost is
     7.7, not 2. It holds only if nobody learns which were updated; otherwise the cost is ε₀, whatever the share.
     """

@@ -1,4 +1,4 @@
-"""Fisher information by Monte Carlo: Algorithms 1, 2 and 3, which differ only in their latent variables.
+"""Fisher information by Monte Carlo: Algorithms 2 and 3, which differ only in their latent variables.
 
 Given a latent variable, `Y` is Laplace around a location with a scale. The score of `Y` is the average of the latent
 variable's score over draws from the population, weighted by `p(y | latent)` (Fisher's identity, section 3.2). The mean
@@ -11,9 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dither_estimator.families import FloatArray
-from dither_papers.statistic_selection.powers import Power
 
-__all__ = ["Latents", "additive_latents", "monte_carlo_information", "sample_latents", "single_latents"]
+__all__ = ["Latents", "monte_carlo_information", "sample_latents", "single_latents"]
 
 
 class Latents(NamedTuple):
@@ -39,17 +38,6 @@ def monte_carlo_information(rng: np.random.Generator, draw: DrawLatents, outer: 
         weights = np.exp(logs - logs.max())
         total += float((weights @ latents.score) / weights.sum()) ** 2
     return total / outer
-
-
-def additive_latents(power: Power, theta: float, size: int, scale: float) -> DrawLatents:
-    """Algorithm 1: the latent variable is `U = S_n(X)`, by the normal approximation (11)."""
-    moments = power.moments(np.asarray(theta)).of_average(size)
-
-    def draw(rng: np.random.Generator, count: int) -> Latents:
-        u = moments.mean + np.sqrt(moments.variance) * rng.standard_normal(count)
-        return Latents(u, np.full(count, scale), moments.score(u))
-
-    return draw
 
 
 def sample_latents(

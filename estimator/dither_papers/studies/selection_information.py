@@ -65,7 +65,7 @@ EXAMPLES: Mapping[str, _Example] = {
         100.0,
         (1.0, 100.0),
         "width θ of Unif(-θ, θ)",
-        "there is information where the uniform law itself has none, since the average is nearly normal",
+        "there is information where the uniform distribution itself has none, since the average is nearly normal",
     ),
 }
 

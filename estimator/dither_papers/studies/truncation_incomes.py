@@ -74,8 +74,9 @@ def _sentence(rows: Sequence[Row], mle: FloatArray, central: Sequence[float], ru
         "Paper: five runs of SMC-adaptive give μ from 46.6 to 55.0 and σ from 9.0 to 20.5; without adaptation μ is "
         f"fairly right but for one run, and σ far too small, 1.5 to 4.8. Seen at ε = {EPSILON:g}, runs: {runs}, root "
         "mean squared distance of μ and σ from the maximum-likelihood estimate "
-        f"{mle[0]:.2f} and {mle[1]:.2f}: {seen}. A normal law with the quartiles of these data has {central[0]:.1f}, "
-        f"{central[1]:.1f}: the further that is from the estimate, the less the family holds, and the more it is the "
+        f"{mle[0]:.2f} and {mle[1]:.2f}: {seen}. A normal distribution with the quartiles of these data has "
+        f"{central[0]:.1f}, {central[1]:.1f}: the further that is from the estimate, the less the family holds, "
+        "and the more it is the "
         "questions that decide what is found."
     )
 

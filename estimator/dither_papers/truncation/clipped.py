@@ -163,7 +163,7 @@ def _coefficients(degree: int) -> list[float]:
     return [float(c) for c in powers[::-1]]
 
 
-_FIRST, *_REST = _coefficients(20)
+_HIGHEST_COEFFICIENT, *_LOWER_COEFFICIENTS = _coefficients(20)
 
 
 def _scaled_tail(x: FloatArray) -> FloatArray:
@@ -174,8 +174,8 @@ def _scaled_tail(x: FloatArray) -> FloatArray:
     if x.size <= _POLYNOMIAL_FROM:
         return np.asarray(erfcx(x))
     t = (x - _MIDDLE) / (x + _MIDDLE)
-    value = np.full_like(t, _FIRST)
-    for coefficient in _REST:
+    value = np.full_like(t, _HIGHEST_COEFFICIENT)
+    for coefficient in _LOWER_COEFFICIENTS:
         value *= t
         value += coefficient
     return value / (1.0 + 2.0 * x)

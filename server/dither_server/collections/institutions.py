@@ -79,7 +79,7 @@ def store_share(connection: Connection, collection: int, share: Share) -> bool:
     if state == "paused":
         raise CollectionPaused("The collection is paused and accepts no counts of members: try again later.")
     row = {"collection": collection, **asdict(share), "counts": json.dumps(share.counts)}
-    # Of two concurrent requests, the second one waits here for the first one's transaction.
+    # The second of two concurrent requests waits here for the first one's transaction.
     return insert_missing(connection, member_counts, row) or not _stored(connection, collection, share)
 
 

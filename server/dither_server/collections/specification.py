@@ -20,8 +20,8 @@ from dither_client.mechanisms.member_counts import MAX_CUTS
 from dither_estimator.design.goal import MAX_NAMED
 from dither_estimator.design.mechanism import MechanismDesign
 from dither_estimator.design.registry import MECHANISMS
+from dither_estimator.specification.competing_families import MAX_FAMILIES
 from dither_estimator.specification.fields import MAX_ATOMS, MAX_CATEGORY
-from dither_estimator.specification.rivals import MAX_FAMILIES
 from dither_estimator.specification.specification import EXACT_FIELDS, Specification
 from dither_server.collections.survey import Survey
 from dither_server.errors import InvalidBody

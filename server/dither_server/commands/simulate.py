@@ -1,4 +1,7 @@
-"""Simulate a collection's respondents: over HTTP, to load a server, or in this process."""
+"""Simulate a collection's respondents: over HTTP, to load a server, or in this process.
+
+The command's function has a parameter for each option, since Typer reads the options from its signature.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

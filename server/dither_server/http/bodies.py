@@ -141,7 +141,7 @@ def validate_body(model: type[_Model], body: bytes) -> _Model:
         valid: _Model = model.__pydantic_validator__.validate_json(body, strict=True)
     except ValidationError as error:
         raise invalid(error, model) from None
-    # Of several values with one name the validator takes the last, whereas a proxy may have taken the first. A model
+    # The validator takes the last of several values with one name, whereas a proxy may have taken the first. A model
     # has no unknown names, and every name has a colon: with as many colons as fields, no name is repeated.
     colons = body.count(b":")
     if colons != len(valid.model_fields_set) and colons != _fields(valid):

@@ -19,7 +19,7 @@ from dither_server.errors import CollectionClosed, InvalidBody, NotByInvitation,
 from dither_server.pages.advice import advise
 from dither_server.pages.collection import collection_page
 from dither_server.pages.forms import form_admin, read_form
-from dither_server.pages.new_collection import CHOICES, PARAMETERS, RIVALS, field_of, specification_of
+from dither_server.pages.new_collection import CHOICES, COMPETING, PARAMETERS, field_of, specification_of
 from dither_server.pages.rendering import fragment, page
 
 __all__ = ["add_routes"]
@@ -69,7 +69,7 @@ def _form(request: Request, form: Mapping[str, str], status: int = 200, refused:
         form=form,
         choices=CHOICES,
         parameters=PARAMETERS,
-        rivals=RIVALS,
+        competing=COMPETING,
         refused=refused,
         wrong_field=refused and field_of(refused),
     )

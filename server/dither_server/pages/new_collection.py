@@ -1,8 +1,8 @@
 """The form for a new collection: its fields, and the specification that they describe.
 
 A field has the name of the specification's field, if there is one. `opens_at` and `closes_at` are UTC; `prior_mu` is
-the prior of `mu`, such as `norm, loc=0, scale=100`, and `rival_logistic_log` the family `logistic` on the logarithmic
-scale, which competes with the collection's own.
+the prior of `mu`, such as `norm, loc=0, scale=100`, and `competing_logistic_log` the family `logistic` on the
+logarithmic scale, which competes with the collection's own.
 """
 
 import re
@@ -17,7 +17,7 @@ from dither_estimator.specification.fields import CATEGORICAL, NONPARAMETRIC
 from dither_estimator.specification.specification import SpecificationError
 from dither_server.collections.specification import Admission, Visibility
 
-__all__ = ["CHOICES", "PARAMETERS", "RIVALS", "field_of", "specification_of", "whole_number"]
+__all__ = ["CHOICES", "COMPETING", "PARAMETERS", "field_of", "specification_of", "whole_number"]
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "family": (NONPARAMETRIC.name, CATEGORICAL.name, *families),
@@ -34,8 +34,8 @@ PARAMETERS: Mapping[str, tuple[str, ...]] = {
 }
 """Every parameter that can have a prior, and the families that have that parameter."""
 
-RIVALS: Mapping[str, tuple[str, Transform]] = {
-    f"rival_{family.name}_{transform}": (family.name, transform)
+COMPETING: Mapping[str, tuple[str, Transform]] = {
+    f"competing_{family.name}_{transform}": (family.name, transform)
     for family in families.values()
     for transform in family.transforms
 }
@@ -89,10 +89,10 @@ def specification_of(form: Mapping[str, str]) -> dict[str, Any]:
     prior = {name: _prior(name, form[f"prior_{name}"]) for name in PARAMETERS if f"prior_{name}" in form}
     if prior:
         spec["prior"] = prior
-    rivals = [{"family": family, "transform": scale} for name, (family, scale) in RIVALS.items() if name in form]
-    if rivals:
+    competing = [{"family": family, "transform": scale} for name, (family, scale) in COMPETING.items() if name in form]
+    if competing:
         own = {name: spec.pop(name) for name in ("family", "transform", "prior") if name in spec}
-        spec["families"] = [own, *rivals]
+        spec["families"] = [own, *competing]
     return spec
 
 

@@ -58,7 +58,7 @@ class Findings:
     """What the goodness-of-fit check has found."""
     alarm: bool
     """Whether that check has raised an alarm."""
-    poison: Sequence[str]
+    contamination: Sequence[str]
     verdict: Sequence[str]
     """Which of the families that are compared the answers refuse, and which is preferred; empty if none are."""
 
@@ -72,7 +72,7 @@ def find(specification: Specification, survey: Mapping[str, Any], posterior: Pos
         accuracy=_accuracy(posterior.ess, posterior.particles),
         fit=_unassumed(specification) or _fit(misfit),
         alarm=misfit is not None and misfit.alarm,
-        poison=poison_lines(posterior.poison),
+        contamination=poison_lines(posterior.poison),
         verdict=[] if posterior.verdict is None else verdict_lines(posterior.families or (), posterior.verdict),
     )
 

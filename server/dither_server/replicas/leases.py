@@ -52,7 +52,7 @@ class Leases:
     alive: frozenset[str]
     """The names of the processes that are alive."""
     held: Mapping[int, Lease]
-    """By collection: the leases that a living process holds."""
+    """The leases that living processes hold, by collection."""
     free: frozenset[int]
     """The collections whose lease no living process holds."""
 

@@ -2,7 +2,6 @@
 
 import json
 import shlex
-import shutil
 import sys
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from dither_client.commands import run
 from dither_client.conformance.run import run_scenarios
 from testing.reader import blocks
 from testing.repository import ROOT
+from testing.tools import find_tool
 
 NODE = ["node", "--experimental-default-type=module", str(ROOT / "tests" / "browser" / "client_program.mjs")]
 CLIENTS = {
@@ -24,8 +24,8 @@ CLIENTS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("client", CLIENTS)
 def test_the_clients_break_nothing(client: str) -> None:
-    if client == "node" and shutil.which("node") is None:
-        pytest.skip("Node is not installed")
+    if client == "node":
+        find_tool("node")
     broken = {name: reason for name, reason in run_scenarios(CLIENTS[client]).items() if reason is not None}
     assert broken == {}
 
@@ -44,8 +44,7 @@ def test_programs_that_are_no_clients_are_found_out(command: str, capsys: pytest
 def test_the_line_on_the_protocols_page_tries_a_program(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    if shutil.which("node") is None:
-        pytest.skip("Node is not installed")
+    find_tool("node")
     [line] = blocks("docs/protocol.md", "bash")
     (tmp_path / "my-client.mjs").write_text("process.exit(1);")
     monkeypatch.chdir(tmp_path)

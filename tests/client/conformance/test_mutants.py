@@ -73,14 +73,18 @@ MUTANTS = {
         (('        raise Refused("OverCap")\n    require(chosen is None', "        pass\n    require(chosen is None"),),
         ("prices", "flows", "price: an ε above the terms'"),
     ),
+    "allows more in all by default": Mutant(PROGRAM, (('"10", per_server or', '"11", per_server or'),), ("charges",)),
+    "allows more on a server by default": Mutant(PROGRAM, (('per_server or "5"', "per_server"),), ("charges",)),
+    "allows less for an answer by default": Mutant(PROGRAM, (('per_answer or "2"', '"1"'),), ("charges",)),
+    "keeps the other defaults beside a total": Mutant(
+        PROGRAM, (("if total is None:", "if True:"), ('"10", per_server', 'total or "10", per_server')), ("charges",)
+    ),
     "takes any mechanism": Mutant(
         CLIENT,
         (("        asked == own\n", "        True\n"),),
         ("prices", "flows", "price: another mechanism"),
     ),
-    "has no cap": Mutant(
-        PROGRAM, (('if spent + query["epsilon"] > self.cap:', "if False:"),), ("flows", "caps", "charged-first")
-    ),
+    "has no cap": Mutant(PROGRAM, (("if any(over):", "if False:"),), ("flows", "caps", "charged-first")),
     "sends before it has stored": Mutant(PROGRAM, ((STORE, "pass"),), ("flows", "killed-at-answer")),
     "counts a tie upwards": Mutant(CLIENT, (("sum(edge < x for", "sum(edge <= x for"),), ("cells",)),
     "draws with ε not in lowest terms": Mutant(

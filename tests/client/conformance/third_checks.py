@@ -4,6 +4,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable
+from fractions import Fraction
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -111,6 +112,14 @@ def check_charges(client: Any, program: Any, folder: Path) -> None:
         assert _result(client, lambda text: client.micro(client.read(text)), case["json"]) == case["micro"]
     for case in vectors("charges.json", "gaussian"):
         assert client.least_epsilon(case["levels"], client.micro(case["rho"])) == client.micro(case["epsilon"])
+    for number, case in enumerate(vectors("charges.json", "ledgers")):
+        caps = [case[name] for name in ("max_epsilon", "max_epsilon_per_server", "max_epsilon_per_answer")]
+        for charge in case["charges"]:
+            ledger = program.Ledger(folder / str(number), charge["server"], *caps)
+            spend = partial(ledger.charge, charge["collection"], "t")
+            made = _result(client, spend, {"epsilon": client.micro(charge["epsilon"])})
+            assert (made is None) is (charge["refused"] is not None)
+            assert ledger.spent() == Fraction(charge["spent"]) * 1_000_000
 
 
 def check_messages(client: Any, program: Any, folder: Path) -> None:
@@ -134,7 +143,7 @@ def check_flows(client: Any, program: Any, folder: Path) -> None:
 
 def check_flow(client: Any, program: Any, case: dict[str, Any], folder: Path) -> set[str]:
     """One flow, byte for byte of what is drawn, step by step of what is stored and sent. Returns its retry keys."""
-    ledger = program.Ledger(folder)
+    ledger = program.Ledger(folder, "https://server.example", "10")
     keys: set[str] = set()
     take = Bytes(case["bytes"])
     sent: dict[str, bytes] = {}

@@ -43,7 +43,7 @@ def test_questions_above_the_usual_price_are_audited_too(mechanism: str) -> None
 
 @pytest.mark.parametrize("mechanism", sorted(QUESTIONS))
 def test_the_client_keeps_its_promise(mechanism: str) -> None:
-    """And the audit is not blind: it shows a part of ε = 1, but for a chance of less than 1e-4."""
+    """The audit is not blind: it shows a part of ε = 1, but for a chance of less than 1e-4."""
     query = QUESTIONS[mechanism](ONE)
     found = audit(query, 700, values_of(query)[::4])
     assert found.charged == pytest.approx(1, abs=0.01)

@@ -68,7 +68,7 @@ def test_many_levels(mechanism: str, epsilon: Fraction) -> None:
 @settings(deadline=None, max_examples=40, derandomize=True)
 @given(epsilon=epsilons, cuts=st.integers(2, 12))
 def test_an_understated_epsilon_is_seen(mechanism: str, epsilon: Fraction, cuts: int) -> None:
-    """By a millionth, the least difference that can be written on the wire."""
+    """A millionth too little is seen: the least difference that can be written on the wire."""
     query = QUESTIONS[mechanism](list(map(float, range(cuts))), epsilon)
     assert not is_private(query, epsilon - MICRO)
     assert is_private(query, epsilon + MICRO)

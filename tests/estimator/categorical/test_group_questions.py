@@ -73,8 +73,9 @@ def test_the_next_question_is_another_one() -> None:
     draws = rng.dirichlet(np.ones(8), 1_000)
     questions = group_questions(rng, draws, {}, Fraction(1), 8, 100)
     assert len(set(questions)) == 8
-    together = {(i, j) for query in questions for group in query.groups for i in group for j in group if i < j}
-    apart = [{(i, j) for i in range(8) for j in range(i) if query.labels[i] != query.labels[j]} for query in questions]
+    pairs = [(i, j) for i in range(8) for j in range(i)]
+    together = {(i, j) for query in questions for i, j in pairs if query.labels[i] == query.labels[j]}
+    apart = [{(i, j) for i, j in pairs if query.labels[i] != query.labels[j]} for query in questions]
     assert len(set.union(*apart)) == 28, "every two categories are told apart by some question"
     assert len(together) > 14
 

@@ -13,7 +13,7 @@ from dither_estimator.likelihood.counts import Counts
 ALARM = norm.isf(1e-6 / 2)
 """Standard errors that one of a million seeds exceeds; the seeds are fixed."""
 MEMORY = 2.0
-"""So many times those of independent draws, at most: chains have a memory."""
+"""The most that a chain's standard errors exceed those of independent draws, as a factor: chains have a memory."""
 DRAWS = 20_000
 
 
@@ -42,7 +42,7 @@ def by_quadrature(counts: Counts, categories: int, points: int = 600) -> FloatAr
     """The moments of two or three shares, on a grid of equal prior probability.
 
     The first of three shares of Dirichlet(1/2, 1/2, 1/2) is Beta(1/2, 1), the square of a uniform, and what is left is
-    split by the arcsine law.
+    split by the arcsine distribution.
     """
     middles = (np.arange(points) + 0.5) / points
     split = np.sin(middles * np.pi / 2) ** 2

@@ -59,7 +59,7 @@ def learnt_p_value(learner: CheckedLearner) -> float:
 
 
 def uniformity(p_values: list[float]) -> float:
-    """Kolmogorov-Smirnov against the uniform law on 1/1000, …, 1, spread evenly below each step."""
+    """Kolmogorov-Smirnov against the uniform distribution on 1/1000, …, 1, spread evenly below each step."""
     spread = np.array(p_values) - np.random.default_rng(2).uniform(0, 1e-3, len(p_values))
     return float(stats.kstest(spread, "uniform").pvalue)
 

@@ -13,7 +13,7 @@ from dither_estimator.design.convex import Criterion
 from dither_estimator.families import FloatArray
 
 NEXT_TO_NOTHING = 1e-9
-"""Of the values' own information: a prior that hardly counts."""
+"""A prior that hardly counts, as a share of the values' own information."""
 
 
 def unknown(cells: FloatArray, epsilon: float) -> Columns:
@@ -30,7 +30,7 @@ def mean_variance(columns: Columns) -> Criterion:
 
 
 def information(columns: Columns, channel: FloatArray) -> FloatArray:
-    """Of a channel, shape (cells, answers)."""
+    """The information of one answer of a channel, whose shape is (cells, answers)."""
     moved = channel.T @ columns.slopes
     return moved.T @ (moved / (channel.T @ columns.cells)[:, np.newaxis])
 

@@ -151,7 +151,7 @@ def test_shares_near_the_ends_have_a_design(p: str, mechanism: str, capsys: Capt
     arguments = ["design", "--family", "bernoulli", "--theta", f"p={p}", "--epsilon", "1", "--mechanism", mechanism]
     assert run([*arguments, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    # Of one yes-or-no question with keep probability k, Var p = q (1 - q) / (2 k - 1)², q = p (2 k - 1) + 1 - k.
+    # One yes-or-no question with keep probability k has Var p = q (1 - q) / (2 k - 1)², q = p (2 k - 1) + 1 - k.
     keep = math.e / (1 + math.e)
     yes = float(p) * (2 * keep - 1) + 1 - keep
     assert found["variance"]["p"] == pytest.approx(yes * (1 - yes) / (2 * keep - 1) ** 2, rel=1e-6)

@@ -89,7 +89,7 @@ def test_other_families_reach_it_at_more_epsilons(family: str, goal: str, epsilo
 
 
 def check_at_the_limit(found: Design) -> None:
-    """And is worth what it says it is: the information is computed anew from the query itself."""
+    """The design reaches the limit, and is worth what it says: its information is computed anew from the query."""
     assert found.efficiency >= 0.99
     asked = question(found)
     assert asked.n_answers <= MOST_ANSWERS

@@ -80,7 +80,7 @@ def test_the_median_of_a_normal_is_its_location() -> None:
 
 @pytest.mark.parametrize("goal", [{"quantiles": [0.9]}, "distribution"])
 def test_functions_of_one_parameter_are_as_hard_as_the_parameter(goal: object) -> None:
-    """Of an exponential with scale s: the quantile is `s log 10`, and `∫ (∂F)² dF` is `2/27 / s²`."""
+    """An exponential with scale s has the quantile `s log 10`, and `∫ (∂F)² dF` is `2/27 / s²`."""
     scale = 3.0
     found, known = designed(goal, [scale], "exponential"), designed("scale", [scale], "exponential")
     factor = 2 / 27 if goal == "distribution" else (math.log(10) * scale) ** 2

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from populations import interview
 from scipy import stats
+from scipy_distributions import scipy_distribution
 from scipy_families import ORACLES, Oracle
-from scipy_laws import scipy_law
 
 from dither_estimator.families import Family, FloatArray, families, find_family
 from dither_estimator.learning.learner import Learner
@@ -114,7 +114,7 @@ def test_a_rough_range_makes_a_prior_that_covers_it(name: str, family: Family) -
     low, high = sorted({float(law.ppf(0.1)), float(law.ppf(0.9)) + 1e-3})
     spec = Specification.from_json({"family": name, "epsilon": 1, "range": [low, high]})
     for part, exact in zip(spec.prior.parts, ORACLES[name].thetas[-1], strict=True):
-        assert 1e-3 < scipy_law(part.law).cdf(exact) < 1 - 1e-3, part.parameter.name
+        assert 1e-3 < scipy_distribution(part.distribution).cdf(exact) < 1 - 1e-3, part.parameter.name
 
 
 @pytest.mark.parametrize("bad", ["student_t:0", "student_t:x", "cauchy", None, 3])

@@ -50,7 +50,7 @@ class _WithoutJacobian(ParameterPrior):
     """A prior's density at the parameter, taken for that of its coordinate."""
 
     def log_density(self, coordinate: FloatArray) -> FloatArray:
-        density: FloatArray = self.law.log_density(self.parameter.constrain(coordinate))
+        density: FloatArray = self.distribution.log_density(self.parameter.constrain(coordinate))
         return density
 
 
@@ -72,7 +72,7 @@ def test_a_prior_without_its_jacobian_is_rejected() -> None:
     """Few answers under the default prior, so that the posterior is wide and yet the particles have to move."""
     spec = Specification.from_json({"family": "exponential", "epsilon": 1, "particles": 300})
     (scale,) = spec.prior.parts
-    wrong = Prior(spec.family, (_WithoutJacobian(scale.parameter, scale.law, scale.of_variance),))
+    wrong = Prior(spec.family, (_WithoutJacobian(scale.parameter, scale.distribution, scale.of_variance),))
     assert pvalues(ranks(spec, range(120), 40)).min() > LIMIT
     believed = dataclasses.replace(spec, prior=wrong)
     assert pvalues(ranks(believed, range(120), 40, truth=spec.prior))[0].min() < LIMIT

@@ -133,6 +133,6 @@ def test_nothing_heavy_is_imported_for_a_table(tmp_path: Path) -> None:
 
 
 def test_scipy_has_the_distributions_that_are_not_written_here(tmp_path: Path) -> None:
-    """So the test above would see what it is to see."""
+    """The test above would see an import of SciPy."""
     prior = {"mu": {"dist": "norm", "scale": 100}, "sigma": {"dist": "halfcauchy", "scale": 5}}
     assert "scipy.stats" in _imported(tmp_path, "counts.csv", [{"family": "normal", "prior": prior}])

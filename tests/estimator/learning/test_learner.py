@@ -132,7 +132,7 @@ def test_each_choice_of_epsilon_has_questions_of_its_own(policy: str) -> None:
     assert learner.ask().epsilon == learner.specification.epsilon
 
 
-def test_the_bound_on_poison_is_found_anew_when_the_answers_have_grown_by_a_tenth() -> None:
+def test_the_bound_on_contamination_is_found_anew_when_the_answers_have_grown_by_a_tenth() -> None:
     learner = Learner(specification(), 3)
     query = learner.ask()
     found = []

@@ -1,4 +1,4 @@
-"""Poisoners who come first, and the second opinion that calls the questions back."""
+"""Adversaries who come first, and the second opinion that calls the questions back."""
 
 import io
 import json
@@ -18,21 +18,21 @@ SIGMA = 10**0.5
 WIDE = {"mu": {"dist": "norm", "loc": 0, "scale": 1e5}, "sigma": {"dist": "lognorm", "s": 3, "scale": 10}}
 
 
-def _attacked(seed: int, poisoners: int, respondents: int, **fields: Any) -> Learner:
-    """After poisoners who send the highest answer, and then honest people of N(50, 10)."""
+def _attacked(seed: int, adversaries: int, respondents: int, **fields: Any) -> Learner:
+    """After adversaries who send the highest answer, and then honest people of N(50, 10)."""
     learner = Learner(specification(particles=200, **fields), seed)
-    for _ in range(poisoners):
+    for _ in range(adversaries):
         query = learner.ask()
         learner.learn(query, query.n_answers - 1)
     rng = np.random.default_rng([seed, 1])
-    interview(learner, rng.normal(50, SIGMA, respondents - poisoners), rng)
+    interview(learner, rng.normal(50, SIGMA, respondents - adversaries), rng)
     return learner
 
 
 @pytest.mark.parametrize("prior", [PAPER_PRIOR, WIDE], ids=["paper", "wide"])
 @pytest.mark.parametrize("mechanism", ["laplace", "randomized_response"])
 def test_honest_answers_call_the_questions_back(prior: dict[str, Any], mechanism: str) -> None:
-    """200 poisoners, then 3,800 honest people at ε = 1: the mean of mu is within the bound of section 2 and noise.
+    """200 adversaries, then 3,800 honest people at ε = 1: the mean of mu is within the bound of section 2 and noise.
 
     A share of 5% moves F by at most 0.05 e / (e - 1) = 0.079, and so μ by 0.27 σ at thresholds of ± 0.8 σ. The
     posterior's sd is 0.06 σ; four of them make a false alarm in 6e-5 of all runs.
@@ -88,7 +88,7 @@ def test_a_posterior_charged_with_what_it_learnt_before_is_outdone() -> None:
 
 
 def _phases(seed: int) -> list[bool]:
-    """Whether a second opinion was heard, by turns, while 6,000 honest people answered after 200 poisoners."""
+    """Whether a second opinion was heard, by turns, while 6,000 honest people answered after 200 adversaries."""
     learner = _attacked(seed, 200, 1_000)
     rng = np.random.default_rng(seed)
     phases: list[bool] = []

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from oracle import answer_probability, quadrature
 from populations import interview, specification
-from scipy_laws import scipy_law
+from scipy_distributions import scipy_distribution
 
 from dither_client import Gaussian, IntervalQuery, Query, gaussian_epsilon, gaussian_rho
 from dither_estimator.design.design import Design, optimal_design
@@ -82,7 +82,9 @@ def test_the_posterior_agrees_with_quadrature(answers: int) -> None:
     rng = np.random.default_rng([7, answers])
     prior = parse_prior(NORMAL, {"mu": {"dist": "norm", "scale": 50}, "sigma": {"dist": "lognorm", "s": 1, "scale": 3}})
     truth, table = random_answers(rng, answers)
-    exact = quadrature((scipy_law(prior.parts[0].law), scipy_law(prior.parts[1].law)), table, truth)
+    exact = quadrature(
+        (scipy_distribution(prior.parts[0].distribution), scipy_distribution(prior.parts[1].distribution)), table, truth
+    )
     state = update(rng, init(rng, prior, 4_000), check_counts(table))
     mean = state.weights @ state.theta
     sd = np.sqrt(state.weights @ (state.theta - mean) ** 2)
@@ -93,7 +95,7 @@ def test_the_posterior_agrees_with_quadrature(answers: int) -> None:
 
 @pytest.mark.parametrize("epsilon", ["0.05", "1", "3"])
 def test_one_level_is_best_while_epsilon_is_small(epsilon: str) -> None:
-    """And is what `laplace` with one level is, up to the six decimals of ρ."""
+    """The question with one level is that of `laplace` with one level, up to the six decimals of ρ."""
     found = design(epsilon)
     assert {query.n_answers for query in found.queries} == {2}
     assert found.criterion == pytest.approx(design(epsilon, levels=1, mechanism="laplace").criterion, rel=0.005)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from oracle import answer_probability, quadrature
 from populations import interview, specification
-from scipy_laws import scipy_law
+from scipy_distributions import scipy_distribution
 
 from dither_client import Query, RandomizedResponse, Staircase
 from dither_estimator.learning.learner import Learner
@@ -37,7 +37,11 @@ def test_the_posterior_agrees_with_quadrature(seed: int) -> None:
     """Seeded; the limits are four to five Monte Carlo standard errors of 10,000 particles (log evidence: sd 0.075)."""
     spec = specification(prior={"mu": {"dist": "norm", "scale": 50}, "sigma": {"dist": "lognorm", "s": 1, "scale": 3}})
     truth, counts = table(seed, 900 * 4**seed)
-    exact = quadrature((scipy_law(spec.prior.parts[0].law), scipy_law(spec.prior.parts[1].law)), counts, truth)
+    exact = quadrature(
+        (scipy_distribution(spec.prior.parts[0].distribution), scipy_distribution(spec.prior.parts[1].distribution)),
+        counts,
+        truth,
+    )
     rng = np.random.default_rng(seed)
     state = update(rng, init(rng, spec.prior, 10_000), check_counts(counts))
     mean = state.weights @ state.theta
@@ -51,7 +55,11 @@ def test_a_posterior_from_the_wrong_sets_is_rejected() -> None:
     """Answers counted under each other's names: the check above would fail."""
     spec = specification(prior={"mu": {"dist": "norm", "scale": 50}, "sigma": {"dist": "lognorm", "s": 1, "scale": 3}})
     truth, counts = table(2, 14_400)
-    exact = quadrature((scipy_law(spec.prior.parts[0].law), scipy_law(spec.prior.parts[1].law)), counts, truth)
+    exact = quadrature(
+        (scipy_distribution(spec.prior.parts[0].distribution), scipy_distribution(spec.prior.parts[1].distribution)),
+        counts,
+        truth,
+    )
     rng = np.random.default_rng(2)
     wrong: dict[Query, list[int]] = {query: row[::-1] for query, row in counts.items()}
     state = update(rng, init(rng, spec.prior, 2_000), check_counts(wrong))

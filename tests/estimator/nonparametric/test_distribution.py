@@ -231,7 +231,7 @@ class TestSampler:
         assert broken_sds > 0.15
 
     def effective_share(self) -> float:
-        """Of draws from the expansion of 20,000 answers by three groups, as a sample of the exact posterior."""
+        """The share of the expansion's draws that is effective for the posterior of 20,000 answers by three groups."""
         rng = np.random.default_rng(5)
         counts = asked(rng, questions_around(NORMAL, Fraction(2), cells=6), three_groups, 20_000)
         likelihood, deviations = MassLikelihood.of(counts, NORMAL, BINS, ANYWHERE), Deviations(NORMAL)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from oracle import quadrature
 from scipy import stats
-from scipy_laws import scipy_law
+from scipy_distributions import scipy_distribution
 
 from dither_client import Query, RandomizedResponse, Transform
 from dither_client.posterior.wire import FamilyEvidence
@@ -43,13 +43,15 @@ def _table(asked: Transform, answers: int) -> dict[Query, list[int]]:
 
 
 def _exact(own: Transform, asked: Transform, table: Mapping[Query, Sequence[int]]) -> float:
-    """By quadrature at cuts that were mapped here, by hand."""
+    """The evidence by quadrature, at cuts that are mapped here by hand."""
     mapped: dict[Query, Sequence[int]] = {}
     for query, counts in table.items():
         at = query.edges if own == asked else (np.exp if own == "identity" else np.log)(query.edges).tolist()
         mapped[RandomizedResponse(tuple(at), 1)] = counts
     laws = parse_prior(families["normal"], TERMS[own]).parts
-    return quadrature((scipy_law(laws[0].law), scipy_law(laws[1].law)), mapped, STARTS[own]).log_evidence
+    return quadrature(
+        (scipy_distribution(laws[0].distribution), scipy_distribution(laws[1].distribution)), mapped, STARTS[own]
+    ).log_evidence
 
 
 def _prior(own: Transform, asked: Transform) -> Prior:

@@ -12,7 +12,7 @@ import pytest
 from oracle import quadrature
 from populations import PAPER_PRIOR, interview, specification
 from scipy import stats
-from scipy_laws import scipy_law
+from scipy_distributions import scipy_distribution
 
 from dither_client import Laplace, Query, RandomizedResponse
 from dither_client.commands import run
@@ -232,7 +232,7 @@ def test_a_million_answers_at_once_to_one_query(query: Query, particles: int) ->
     learner.learn_counts({query: million(query)})
     posterior = learner.posterior()
     check_sound(posterior)
-    laws = [scipy_law(part.law) for part in learner.specification.prior.parts]
+    laws = [scipy_distribution(part.distribution) for part in learner.specification.prior.parts]
     exact = quadrature((laws[0], laws[1]), {query: million(query)}, (50.0, 3.0))
     limit = 5 * math.sqrt(2 / particles)
     for summary, mean, sd in zip(posterior.parameters.values(), exact.mean, exact.sd, strict=True):
@@ -241,7 +241,7 @@ def test_a_million_answers_at_once_to_one_query(query: Query, particles: int) ->
 
 
 def test_a_million_answers_to_one_threshold_tell_the_share_above_it() -> None:
-    """And nothing else: μ and σ stay as wide as the prior leaves them, on a curve."""
+    """They tell nothing else: μ and σ stay as wide as the prior leaves them, on a curve."""
     query = Laplace(49, 55, 1, "0.5")
     counts = million(query)
     learner = Learner(specification(), 4)

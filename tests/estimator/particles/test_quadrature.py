@@ -21,7 +21,7 @@ from dither_client import Laplace
 from dither_estimator.families import FloatArray, PriorTerms, families, find_family
 from dither_estimator.likelihood.counts import check_counts
 from dither_estimator.particles import system as particles
-from dither_estimator.particles.start import Beginning
+from dither_estimator.particles.start import InitialMixture
 from dither_estimator.particles.system import init, update
 from dither_estimator.priors.prior import ParameterPrior, Prior, parse_prior
 
@@ -86,7 +86,7 @@ class _WithoutJacobian(ParameterPrior):
     """A prior's density at the parameter, taken for that of its coordinate."""
 
     def log_density(self, coordinate: FloatArray) -> FloatArray:
-        density: FloatArray = self.law.log_density(self.parameter.constrain(coordinate))
+        density: FloatArray = self.distribution.log_density(self.parameter.constrain(coordinate))
         return density
 
 
@@ -94,7 +94,7 @@ class _WithoutJacobian(ParameterPrior):
 def test_a_prior_without_its_jacobian_is_seen(name: str, parameter: int) -> None:
     prior = prior_of(name)
     parts = list(prior.parts)
-    parts[parameter] = _WithoutJacobian(parts[parameter].parameter, parts[parameter].law, False)
+    parts[parameter] = _WithoutJacobian(parts[parameter].parameter, parts[parameter].distribution, False)
     assert np.abs(errors(Prior(prior.family, tuple(parts)), name, [1, 60], 60, 4_000)).max() > _QUANTILE
 
 
@@ -128,7 +128,7 @@ def test_a_table_under_a_far_too_wide_prior_agrees_with_quadrature(name: str) ->
     assert np.abs(wide_errors(name)).max() < _QUANTILE
 
 
-class _WithoutItsDensity(Beginning):
+class _WithoutItsDensity(InitialMixture):
     """Draws from the mixture, weighted as if they were the prior's."""
 
     def log_density(self, coordinates: FloatArray) -> FloatArray:
@@ -137,18 +137,18 @@ class _WithoutItsDensity(Beginning):
 
 @pytest.mark.parametrize("name", ["normal", "gumbel"])
 @pytest.mark.parametrize("broken", ["prior alone", "density left out"])
-def test_other_beginnings_of_a_far_too_wide_prior_are_seen(
+def test_another_mixture_of_a_far_too_wide_prior_are_seen(
     name: str, broken: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if broken == "prior alone":
         monkeypatch.setattr(particles, "questions_place", lambda *_: None)
     else:
-        monkeypatch.setattr(particles, "Beginning", _WithoutItsDensity)
+        monkeypatch.setattr(particles, "InitialMixture", _WithoutItsDensity)
     assert np.abs(wide_errors(name)).max() > 5 * _QUANTILE
 
 
 def test_a_prior_that_knows_the_place_begins_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor does any prior, however wide, for one answer: the same particles as if there were no other beginning."""
+    """So does any prior, however wide, for one answer: the particles are those without another part of the mixture."""
     tables = [random_table(np.random.default_rng(1), ORACLES["normal"], (3.0, 1.0), 30_000)]
     tables.append({Laplace(49, 51, 1, 1): [0, 1]})
     for terms, table in zip((MODELS["normal"], _FAR), tables, strict=True):

@@ -56,7 +56,7 @@ def test_what_share_will_be_effective_is_known_before() -> None:
 
 
 def test_two_groups_of_particles_are_not_drawn_afresh() -> None:
-    """Nor is a small group far away lost: the share that will be effective counts it."""
+    """A small group far away is not lost either: the share that will be effective counts it."""
     rng = np.random.default_rng(5)
     for share in (0.5, 0.02):
         centres = np.where(rng.random(5_000) < share, 12.0, 0.0)

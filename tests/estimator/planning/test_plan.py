@@ -172,7 +172,7 @@ def test_a_goal_that_leaves_out_what_the_precision_depends_on() -> None:
 
 @pytest.mark.parametrize(("family", "theta"), [("poisson", 1e-3), ("bernoulli", 1e-3), ("exponential", 2.0)])
 def test_nothing_is_said_while_a_parameter_may_be_many_times_what_it_is(family: str, theta: float) -> None:
-    """A normal law with an sd above a positive parameter would have much of it below 0."""
+    """A normal distribution with an sd above a positive parameter would have much of it below 0."""
     precision = precision_of_answers(_spec(family=family), [theta])
     [least] = precision.sd(precision.least).values()
     assert least is not None

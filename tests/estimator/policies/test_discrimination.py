@@ -22,7 +22,7 @@ from dither_estimator.policies.discrimination import (
 from dither_estimator.priors.prior import Prior, parse_prior
 
 NORMAL = families["normal"]
-RIVALS: list[Family] = [NORMAL, Rescaled(NORMAL, "identity"), Rescaled(families["gamma"], "identity")]
+COMPETING: list[Family] = [NORMAL, Rescaled(NORMAL, "identity"), Rescaled(families["gamma"], "identity")]
 
 
 def _members(sizes: list[int]) -> list[Any]:
@@ -35,7 +35,7 @@ def _power(members: list[Any], queries: list[Query]) -> list[float]:
     """The score of each, by itself."""
     found = []
     for query in queries:
-        pairs = zip(RIVALS, members, strict=False)
+        pairs = zip(COMPETING, members, strict=False)
         below = np.array([family.cdf(theta, np.array(query.edges)).mean(axis=0) for family, theta in pairs])
         found += discriminating_power(below[:, :, None], channel_of(query)).tolist()
     return found
@@ -48,7 +48,7 @@ def test_the_score_is_the_covariance_with_the_families_indicators(count: int) ->
     queries: list[Query] = [Laplace(4, 7, 3, 2), RandomizedResponse((5.0, 6.5), 1), Laplace(5, 7, 1, "0.5")]
     for query, score in zip(queries, _power(members, queries), strict=True):
         shares = []
-        for family, theta in zip(RIVALS, members, strict=False):
+        for family, theta in zip(COMPETING, members, strict=False):
             cells = np.diff(family.cdf(theta, np.array(query.edges)), axis=1, prepend=0.0, append=1.0)
             shares.append(cells @ channel_of(query).matrix)
         mixture = np.concatenate(shares)
@@ -72,7 +72,7 @@ def _systems(members: list[Any]) -> list[ParticleSystem]:
             0.0,
             0,
         )
-        for family, theta in zip(RIVALS, members, strict=False)
+        for family, theta in zip(COMPETING, members, strict=False)
     ]
 
 
@@ -109,7 +109,7 @@ def test_of_many_levels_the_choice_is_nearly_the_best_of_a_fine_grid(levels: int
 @pytest.mark.parametrize("mechanism", ["laplace", "randomized_response"])
 def test_given_levels_are_kept_and_every_edge_is_dyadic(mechanism: Any, levels: int) -> None:
     members = _members([50, 50])
-    cuts = candidate_cuts(RIVALS[:2], members)
+    cuts = candidate_cuts(COMPETING[:2], members)
     edges = candidate_edges(cuts, MECHANISMS[mechanism], levels)
     assert edges.shape[1] == levels
     assert np.array_equal(np.round(edges * 2**30), edges * 2**30)
@@ -126,7 +126,7 @@ def test_questions_stay_few_once_the_posterior_is_narrow() -> None:
     rng = np.random.default_rng(4)
     centres = np.array([[6.0, 0.7], [450.0, 350.0]])
     narrow = [centre * np.exp(0.005 * rng.normal(size=(400, 2))) for centre in centres]
-    assert len(candidate_cuts(RIVALS[:2], narrow)) < 70
+    assert len(candidate_cuts(COMPETING[:2], narrow)) < 70
 
 
 def test_whole_numbers_are_cut_halfway() -> None:

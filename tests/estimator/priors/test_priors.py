@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy_laws import scipy_law
+from scipy_distributions import scipy_distribution
 
 from dither_estimator.families import families
 from dither_estimator.priors.prior import InvalidPrior, parse_prior
@@ -25,10 +25,10 @@ def test_densities_are_those_of_scipy(law: dict[str, Any]) -> None:
     log_sigma = np.linspace(-30, 30, 241)
     mu = np.linspace(-500, 500, 241)
     location, scale = prior.parts
-    assert location.log_density(mu) == pytest.approx(scipy_law(location.law).logpdf(mu), rel=1e-12)
+    assert location.log_density(mu) == pytest.approx(scipy_distribution(location.distribution).logpdf(mu), rel=1e-12)
     value = np.exp(log_sigma * (2 if "of" in law else 1))
     jacobian = log_sigma + (np.log(2) + log_sigma if "of" in law else 0)
-    expected = scipy_law(scale.law).logpdf(value) + jacobian
+    expected = scipy_distribution(scale.distribution).logpdf(value) + jacobian
     assert scale.log_density(log_sigma) == pytest.approx(expected, rel=1e-10, abs=1e-10)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
-from scipy_laws import scipy_law
+from scipy_distributions import scipy_distribution
 
 from dither_estimator.specification.specification import Specification, SpecificationError
 
@@ -18,15 +18,15 @@ def test_defaults() -> None:
     assert spec.policy.name == "adaptive"
     assert spec.epsilon == Fraction(1, 10)
     assert spec.goal.vector(spec.family).tolist() == [1.0, 1.0]
-    assert np.isfinite([scipy_law(part.law).var() for part in spec.prior.parts]).all()
+    assert np.isfinite([scipy_distribution(part.distribution).var() for part in spec.prior.parts]).all()
 
 
 def test_numbers_may_be_exact_decimals() -> None:
     spec = Specification.from_json({"family": "normal", "epsilon": Decimal("0.3"), "range": [Decimal(10), Decimal(90)]})
     assert spec.epsilon == Fraction(3, 10)
     mu, sigma = spec.prior.parts
-    assert scipy_law(mu.law).mean() == 50
-    assert scipy_law(sigma.law).median() == pytest.approx(20)
+    assert scipy_distribution(mu.distribution).mean() == 50
+    assert scipy_distribution(sigma.distribution).median() == pytest.approx(20)
 
 
 def test_choices_of_epsilon_are_exact_increasing_and_distinct() -> None:
@@ -37,7 +37,7 @@ def test_choices_of_epsilon_are_exact_increasing_and_distinct() -> None:
 
 def test_range_is_in_the_values_own_units() -> None:
     spec = Specification.from_json({"family": "normal", "transform": "log", "epsilon": 1, "range": [1, np.exp(8)]})
-    assert scipy_law(spec.prior.parts[0].law).mean() == pytest.approx(4)
+    assert scipy_distribution(spec.prior.parts[0].distribution).mean() == pytest.approx(4)
 
 
 def test_the_papers_prior_is_on_the_variance() -> None:

@@ -16,7 +16,7 @@ from tests.server.replicas.test_replicas import replicas
 
 
 def fill(site: Site, collection: str, count: int) -> None:
-    """So many answers, of as many tickets."""
+    """Stores `count` answers, of as many tickets."""
     fates = site.batch(collection, *((ticket, 1) for ticket in site.tickets(collection, count))).json()["responses"]
     assert {fate["status"] for fate in fates} == {201}
 

@@ -213,7 +213,7 @@ def test_what_is_no_key_is_refused_and_stores_nothing(site: Site, key: object) -
 
 
 def test_no_comparison_depends_on_the_answer_without_the_key() -> None:
-    """So that how long a refusal takes does not either."""
+    """The time that a refusal takes does not depend on it either."""
 
     class Untouchable(int):
         def __eq__(self, other: object) -> bool:

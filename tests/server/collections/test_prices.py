@@ -13,7 +13,7 @@ from testing.servers.defaults import ADMIN_TOKEN as TOKEN
 from testing.servers.process import ServerProcess, running
 
 SPEC = {"name": "Test", "family": "normal", "range": [-5, 5], "particles": 200}
-RIVALS = [{"family": "normal"}, {"family": "student_t"}]
+COMPETING = [{"family": "normal"}, {"family": "student_t"}]
 MECHANISMS: list[dict[str, Any]] = [
     {"mechanism": "laplace", "epsilon": "1"},
     {"mechanism": "laplace", "epsilon": "4", "levels": 64},
@@ -29,7 +29,7 @@ POLICIES: list[dict[str, Any]] = [
     {"policy": "adaptive"},
     {"policy": "thompson"},
     {"policy": "fixed:-3:3"},
-    {"policy": "adaptive", "family": None, "families": RIVALS, "discriminate": 0.5},
+    {"policy": "adaptive", "family": None, "families": COMPETING, "discriminate": 0.5},
 ]
 
 

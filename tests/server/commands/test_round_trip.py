@@ -17,7 +17,7 @@ from testing.servers.defaults import ADMIN, ADMIN_TOKEN
 from testing.servers.served import serving
 
 ROUNDS, PEOPLE = 3, 100
-"""So many tickets at a time, and then again, for questions that follow from what was learnt."""
+"""The tickets are asked for in rounds, for questions that follow from what was learnt."""
 
 
 @pytest.fixture(scope="module")

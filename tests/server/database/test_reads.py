@@ -12,7 +12,7 @@ LOCKED_ELSEWHERE = {("collections", "answers")}
 
 
 def users() -> dict[str, set[str]]:
-    """By table, the folders whose modules import it, `reads.py` apart."""
+    """The folders whose modules import each table, `reads.py` apart."""
     found: dict[str, set[str]] = {name: set() for name in schema.metadata.tables}
     for file in SERVER.rglob("*.py"):
         if file.name == "reads.py":

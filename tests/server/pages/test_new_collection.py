@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 import pytest
-from scipy_laws import scipy_law
+from scipy_distributions import scipy_distribution
 
 from dither_estimator.nonparametric.support import Support
 from dither_estimator.specification.specification import Specification
@@ -90,8 +90,8 @@ def test_every_field_of_a_specification_can_be_filled_in(site: Site) -> None:
         "particles": "200",
         "misfit_check": "0.25",
         "misfit_looks": "400, 4000",
-        "rival_logistic_log": "yes",
-        "rival_normal_identity": "yes",
+        "competing_logistic_log": "yes",
+        "competing_normal_identity": "yes",
         "discriminate": "0.4",
         "member_cuts": "300, 500",
         "opens_at": "2026-01-01T00:00",
@@ -171,7 +171,7 @@ def test_a_prior_and_rho_are_filled_in_as_well(site: Site) -> None:
     found = made(site, FORM | PRIOR | GAUSSIAN)
     assert found.rho is not None
     assert float(found.rho) == 0.5
-    norm, invgamma = (scipy_law(part.law) for part in found.prior.parts)
+    norm, invgamma = (scipy_distribution(part.distribution) for part in found.prior.parts)
     assert (norm.mean(), norm.std()) == pytest.approx((6, 2.5))
     assert invgamma.args == ()
     assert [part.of_variance for part in found.prior.parts] == [False, True]
@@ -212,7 +212,7 @@ def test_a_prior_and_rho_are_filled_in_as_well(site: Site) -> None:
             "misfit_looks",
             "Each of misfit_looks must be a whole number.",
         ),
-        ({"rival_normal_log": "yes"}, "families", "Families lists normal with transform log twice."),
+        ({"competing_normal_log": "yes"}, "families", "Families lists normal with transform log twice."),
         ({"discriminate": "0.3"}, "discriminate", "Discriminate needs families to compare."),
         ({"prior_mu": "norm"}, "prior", "Give either prior or range, not both."),
         (PRIOR | {"prior_sigma": ""}, "prior", "Prior must name exactly the parameters mu, sigma."),
@@ -289,7 +289,7 @@ def test_advice_answers_for_every_field() -> None:
     assert sds(checked) == sds(plain)
     assert checked.notes[0].startswith("20% of the answers check whether the family fits")
     assert checked.notes[0].endswith("learnt from the other 20,000.")
-    compared = advise(form | {"rival_logistic_log": "yes", "discriminate": "0.2", "respondents": "25000"})
+    compared = advise(form | {"competing_logistic_log": "yes", "discriminate": "0.2", "respondents": "25000"})
     assert [sd for _, sd in sds(compared)] == pytest.approx([sd for _, sd in sds(plain)])
     assert "20% of the questions are there to tell the 2 families apart" in compared.notes[0]
     gaussian = advise(filled_in(form | GAUSSIAN))

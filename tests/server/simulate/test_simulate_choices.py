@@ -48,7 +48,7 @@ def share_above(cut: float, epsilon: Fraction, choose_by: ChooseBy) -> float:
 
 
 def limit(asked: dict[Query, int], choose_by: ChooseBy) -> float:
-    """Where μ goes with infinitely many answers to the same questions: the nearest normal law (Kullback-Leibler)."""
+    """The μ of infinitely many answers to the same questions: the nearest normal distribution (Kullback-Leibler)."""
     rows = []
     for query, n in asked.items():
         assert isinstance(query, Laplace)

@@ -50,7 +50,7 @@ class TermsReply(BaseModel):
         description="Where institutions count their members, on the transformed scale; null if they are not asked."
     )
     categories: list[str] | None = Field(
-        description="Of which each value is one, by number in this order; null where values are numbers."
+        description="The texts that a value can be, numbered in this order; null where values are numbers."
     )
     minimum: float | None = Field(
         description="The least value that there can be, in the values' own units: devices refuse others."

@@ -77,7 +77,7 @@ def _summary(mean: float, sd: float) -> dict[str, float]:
 
 
 def _bands(*points: tuple[float, float]) -> dict[str, list[float]]:
-    """Of a curve with these means and sds."""
+    """The bands of a curve whose points have these means and standard deviations."""
     summaries = [_summary(mean, sd) for mean, sd in points]
     return {part: [each[part] for each in summaries] for part in _PARTS}
 
@@ -115,7 +115,7 @@ POSTERIOR: dict[str, Any] = {
     "distribution": _DISTRIBUTION,
     "updated_at": EXAMPLE_TIME,
 }
-"""Of a collection with a family."""
+"""The posterior of a collection with a family."""
 
 POSTERIOR_WITHOUT_FAMILY: dict[str, Any] = {
     "posterior": {},
@@ -156,7 +156,7 @@ POSTERIOR_WITHOUT_FAMILY: dict[str, Any] = {
     "atoms": {"0": _summary(0.04, 0.012)},
     "updated_at": EXAMPLE_TIME,
 }
-"""Of one without, whose goal names a value, and which declares an atom."""
+"""The posterior of a collection without a family, whose goal names a value, and which declares an atom."""
 
 STREAM = (
     'event: posterior\ndata: {"posterior": {"mu": …}, "answers": 1204, …}\n\nevent: state\ndata: {"state": "open"}\n\n'

@@ -1,7 +1,7 @@
 """Competing families for the same answers: the field `families` of a specification.
 
-The first family's posterior chooses the questions about θ and sets their scale. Each other family, a rival, is
-evaluated at the same cuts mapped to its own scale.
+The first family's posterior chooses the questions about θ and sets their scale. Each other family is evaluated at the
+same cuts mapped to its own scale.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from dither_estimator.families.rescaled import on_scale
 from dither_estimator.priors.matching import agreeing_prior
 from dither_estimator.priors.prior import InvalidPrior, Prior, parse_prior
 
-__all__ = ["MAX_FAMILIES", "InvalidFamilies", "Rival", "first_family", "parse_rivals"]
+__all__ = ["MAX_FAMILIES", "CompetingFamily", "InvalidFamilies", "first_family", "parse_competing"]
 
 MAX_FAMILIES = 8
 _ENTRY = ("family", "transform", "prior")
@@ -25,7 +25,7 @@ class InvalidFamilies(ValueError):
 
 
 @dataclass(frozen=True)
-class Rival:
+class CompetingFamily:
     """A family that competes with the first; `prior.family` expresses it on the scale of the questions."""
 
     transform: Transform
@@ -53,13 +53,13 @@ def first_family(data: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**data, **first}
 
 
-def parse_rivals(data: Mapping[str, Any], prior: Prior, transform: Transform) -> tuple[Rival, ...]:
+def parse_competing(data: Mapping[str, Any], prior: Prior, transform: Transform) -> tuple[CompetingFamily, ...]:
     """The families after the first, whose prior and transform are given.
 
-    A rival without a prior gets one that matches the first's (`priors.matching`); a rival of integers gets the prior
+    A family without a prior gets one that matches the first's (`priors.matching`); one of integers gets the prior
     for the `range` or its default. Raises `InvalidFamilies` or `InvalidPrior`.
     """
-    rivals: list[Rival] = []
+    competing: list[CompetingFamily] = []
     seen = {(prior.family.name, transform)}
     for entry in (data.get("families") or ())[1:]:
         family, own = _family(entry)
@@ -69,8 +69,8 @@ def parse_rivals(data: Mapping[str, Any], prior: Prior, transform: Transform) ->
         terms = entry.get("prior")
         if terms is None:
             terms = _prior_terms(family, own, data.get("range"), prior, transform)
-        rivals.append(Rival(own, Prior(on_scale(family, own, transform), _parsed(family, terms).parts)))
-    return tuple(rivals)
+        competing.append(CompetingFamily(own, Prior(on_scale(family, own, transform), _parsed(family, terms).parts)))
+    return tuple(competing)
 
 
 def _family(entry: Mapping[str, Any]) -> tuple[Family, Transform]:

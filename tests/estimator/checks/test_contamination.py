@@ -1,4 +1,4 @@
-"""What a poisoned share can do: the design's figures, brute force over every attack, and simulated poisoners."""
+"""What a contaminated share can do: the design's figures, brute force over every attack, and simulated adversaries."""
 
 import math
 from itertools import product
@@ -70,11 +70,11 @@ def test_no_choice_of_answers_does_more(epsilon: float) -> None:
     laws = {query: law(query, 0.0, 1.0) for query in table}
     found = []
     for attack in product(*(range(query.n_answers) for query in table)):
-        poisoned = {
+        contaminated = {
             query: (1 - share) * laws[query] + share * np.eye(query.n_answers)[s]
             for query, s in zip(table, attack, strict=True)
         }
-        found.append(best_fit({query: poisoned[query] * row.sum() for query, row in table.items()}))
+        found.append(best_fit({query: contaminated[query] * row.sum() for query, row in table.items()}))
     shifts = survey(NORMAL, table, STANDARD).shifts(share)[0]
     assert shifts[1] == pytest.approx(np.max(found, axis=0) - STANDARD, rel=3e-3)
     assert shifts[0] == pytest.approx(np.min(found, axis=0) - STANDARD, rel=3e-3)
@@ -102,7 +102,7 @@ def test_nothing_is_bounded_before_the_first_answer() -> None:
     assert learner.posterior().to_json()["poison"] == {"share": 0.01, "shift": {"mu": None, "sigma": None}}
 
 
-def test_more_poison_than_the_noise_leaves_room_for_has_no_bound() -> None:
+def test_more_contamination_than_the_noise_leaves_room_for_has_no_bound() -> None:
     """ε = 0.01: 1% of the answers look like everybody above the threshold."""
     shifts = survey(NORMAL, thresholds(0.01, -0.8, 0.8), STANDARD).shifts(0.05)
     assert np.isinf(shifts[:, :, 0]).all()
@@ -122,31 +122,31 @@ def test_a_bound_moves_with_the_units() -> None:
             assert far[name] == pytest.approx(c * bound, rel=1e-4)
 
 
-def poisoned_learner(seed: int, share: float, target: str, mechanism: str) -> Learner:
-    """5,000 answers about N(0, 1); poisoners send what raises the target."""
+def contaminated_learner(seed: int, share: float, target: str, mechanism: str) -> Learner:
+    """5,000 answers about N(0, 1); adversaries send what raises the target."""
     learner = Learner(specification(particles=500, mechanism=mechanism), seed)
     rng = np.random.default_rng([seed, 4])
-    for value, poisons in zip(rng.normal(size=5_000).tolist(), (rng.random(5_000) < share).tolist(), strict=True):
+    for value, adversarial in zip(rng.normal(size=5_000).tolist(), (rng.random(5_000) < share).tolist(), strict=True):
         query = learner.ask()
         honest = answer(rng, query, value)
         worst = query.n_answers - 1 if target == "mu" or sum(query.edges) > 0 else 0
-        learner.learn(query, worst if poisons else honest)
+        learner.learn(query, worst if adversarial else honest)
     return learner
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["laplace", "randomized_response"])
 @pytest.mark.parametrize("target", ["mu", "sigma"])
-def test_poisoners_stay_below_the_bound(target: str, mechanism: str) -> None:
-    """ε = 1, 5% of poison, 12 seeds, against the bound that the poisoned posterior itself reports.
+def test_adversaries_stay_below_the_bound(target: str, mechanism: str) -> None:
+    """ε = 1, 5% of contamination, 12 seeds, against the bound that the contaminated posterior itself reports.
 
     The mean shift may exceed the bound by 4 standard errors: were the bound exact, below 0.2% false alarms each (t with
-    11 degrees of freedom), so below 1% in all four. A bound that forgets how the noise amplifies poison is exceeded.
+    11 degrees of freedom), so below 1% in all four. A bound that forgets how noise amplifies lies is exceeded.
     """
     share, j = 0.05, NORMAL.names.index(target)
     moved, bounds = [], []
     for seed in range(12):
-        learner = poisoned_learner(seed, share, target, mechanism)
+        learner = contaminated_learner(seed, share, target, mechanism)
         theta, weights = learner.particles()
         moved.append((weights @ theta - STANDARD)[j])
         bound = poison_bound(NORMAL, learner.counts, NORMAL.unconstrain(theta), weights, share).shift[target]

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.special import gammainccinv, xlogy
-from scipy_laws import scipy_law
+from scipy_distributions import scipy_distribution
 
 from dither_estimator.families import FloatArray
-from dither_estimator.priors.distributions import WRITTEN, Law, find_law, find_shapes
+from dither_estimator.priors.distributions import WRITTEN, Distribution, find_distribution, find_shapes
 
 SHAPES: Mapping[str, list[dict[str, float]]] = {
     "norm": [{}],
@@ -24,8 +24,12 @@ SHAPES: Mapping[str, list[dict[str, float]]] = {
     "uniform": [{}],
 }
 PLACES: list[dict[str, float]] = [{}, {"loc": -3.0, "scale": 0.01}, {"loc": 1e5, "scale": 40.0}]
-LAWS = [find_law(dist, shapes | place) for dist, some in SHAPES.items() for shapes in some for place in PLACES]
-CASES = pytest.mark.parametrize("law", LAWS, ids=lambda law: f"{law.dist} {list(law.numbers.values())}")
+DISTRIBUTIONS = [
+    find_distribution(dist, shapes | place) for dist, some in SHAPES.items() for shapes in some for place in PLACES
+]
+CASES = pytest.mark.parametrize(
+    "distribution", DISTRIBUTIONS, ids=lambda distribution: f"{distribution.dist} {list(distribution.numbers.values())}"
+)
 
 SIGNIFICANCE = 1e-6
 """The chance that one test of draws fails without a fault. They are seeded."""
@@ -40,21 +44,21 @@ def test_all_of_them_are_here_and_are_scipys() -> None:
 
 
 @CASES
-def test_densities(law: Law) -> None:
-    assert _errors_of_densities(law) < 1e-11
+def test_densities(distribution: Distribution) -> None:
+    assert _errors_of_densities(distribution) < 1e-11
 
 
 @CASES
-def test_quantiles(law: Law) -> None:
+def test_quantiles(distribution: Distribution) -> None:
     levels = np.array([1e-30, 1e-12, 1e-3, 0.25, 0.5, 0.75, 0.999, 1 - 1e-12])
     with np.errstate(over="ignore", divide="ignore"):
-        exact = scipy_law(law).ppf(levels)
-        assert law.quantiles(levels) == pytest.approx(exact, rel=1e-12, nan_ok=False)
+        exact = scipy_distribution(distribution).ppf(levels)
+        assert distribution.quantiles(levels) == pytest.approx(exact, rel=1e-12, nan_ok=False)
 
 
 @CASES
-def test_supports(law: Law) -> None:
-    assert law.support == scipy_law(law).support()
+def test_supports(distribution: Distribution) -> None:
+    assert distribution.support == scipy_distribution(distribution).support()
 
 
 @pytest.mark.parametrize("dist", sorted(SHAPES))
@@ -63,24 +67,24 @@ def test_numbers_that_make_no_distribution(dist: str) -> None:
     good = SHAPES[dist][0] | {"loc": -2.0, "scale": 3.0}
     for name in good:
         for bad in (0.0, -1.0):
-            law = find_law(dist, good | {name: bad})
-            assert np.isnan(law.support).all() == (name != "loc")
-            assert law.support == pytest.approx(scipy_law(law).support(), nan_ok=True)
+            distribution = find_distribution(dist, good | {name: bad})
+            assert np.isnan(distribution.support).all() == (name != "loc")
+            assert distribution.support == pytest.approx(scipy_distribution(distribution).support(), nan_ok=True)
 
 
 @CASES
-def test_draws_are_scipys_to_the_last_digit(law: Law) -> None:
-    """So that a seed gives what it gave when all priors were SciPy's."""
+def test_draws_are_scipys_to_the_last_digit(distribution: Distribution) -> None:
+    """A seed gives what it gave when all priors were SciPy's."""
     with np.errstate(over="ignore", divide="ignore"):
-        drawn = law.sample(np.random.default_rng(7), 1_000)
-        expected = scipy_law(law).rvs(size=1_000, random_state=np.random.default_rng(7))
+        drawn = distribution.sample(np.random.default_rng(7), 1_000)
+        expected = scipy_distribution(distribution).rvs(size=1_000, random_state=np.random.default_rng(7))
     assert drawn.tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("dist", sorted(SHAPES))
 def test_draws_follow_the_law(dist: str) -> None:
     """Kolmogorov-Smirnov, whatever SciPy's own draws are."""
-    assert _p_value_of_draws(find_law(dist, SHAPES[dist][0] | {"loc": 2.0, "scale": 5.0})) > SIGNIFICANCE
+    assert _p_value_of_draws(find_distribution(dist, SHAPES[dist][0] | {"loc": 2.0, "scale": 5.0})) > SIGNIFICANCE
 
 
 def _log_gamma_without_a_constant(x: FloatArray, scale: float, a: float) -> FloatArray:
@@ -104,23 +108,23 @@ def test_a_wrong_formula_is_seen(fault: str, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(
         "dither_estimator.priors.distributions.WRITTEN", {**WRITTEN, dist: replace(WRITTEN[dist], **changed)}
     )
-    law = find_law(dist, SHAPES[dist][0] | {"loc": 2.0, "scale": 5.0})
+    distribution = find_distribution(dist, SHAPES[dist][0] | {"loc": 2.0, "scale": 5.0})
     if "log_density" in changes:
-        assert _errors_of_densities(law) > 1e-3
+        assert _errors_of_densities(distribution) > 1e-3
     else:
-        assert _p_value_of_draws(law) < SIGNIFICANCE
+        assert _p_value_of_draws(distribution) < SIGNIFICANCE
 
 
 @pytest.mark.parametrize(("dist", "shapes"), [("halfcauchy", {}), ("t", {"df": 3.0}), ("genextreme", {"c": 0.2})])
 def test_others_are_scipys_own(dist: str, shapes: dict[str, float]) -> None:
     assert find_shapes(dist) == tuple(shapes)
-    law = find_law(dist, shapes | {"scale": 2.0})
+    distribution = find_distribution(dist, shapes | {"scale": 2.0})
     oracle = getattr(stats, dist)(**shapes, scale=2)
     x = np.linspace(-5, 5, 11)
-    assert law.log_density(x).tolist() == oracle.logpdf(x).tolist()
-    assert law.support == oracle.support()
-    assert law.quantiles(np.array([0.3])).tolist() == oracle.ppf([0.3]).tolist()
-    drawn = law.sample(np.random.default_rng(1), 5)
+    assert distribution.log_density(x).tolist() == oracle.logpdf(x).tolist()
+    assert distribution.support == oracle.support()
+    assert distribution.quantiles(np.array([0.3])).tolist() == oracle.ppf([0.3]).tolist()
+    drawn = distribution.sample(np.random.default_rng(1), 5)
     assert drawn.tolist() == oracle.rvs(size=5, random_state=np.random.default_rng(1)).tolist()
 
 
@@ -129,24 +133,28 @@ def test_what_is_no_continuous_distribution(dist: str) -> None:
     assert find_shapes(dist) is None
 
 
-def _errors_of_densities(law: Law) -> float:
-    """The largest error, absolute or relative, within the law, far out in its tails, and outside of it."""
-    oracle, loc, scale = scipy_law(law), law.numbers.get("loc", 0.0), law.numbers.get("scale", 1.0)
+def _errors_of_densities(distribution: Distribution) -> float:
+    """The largest error, absolute or relative, within the distribution, far out in its tails, and outside of it."""
+    oracle, loc, scale = (
+        scipy_distribution(distribution),
+        distribution.numbers.get("loc", 0.0),
+        distribution.numbers.get("scale", 1.0),
+    )
     low, high = oracle.support()
     with np.errstate(all="ignore"):
         inside = [oracle.ppf(np.linspace(0.001, 0.999, 199)), oracle.ppf([1e-30, 1e-8]), oracle.isf([1e-30])]
         far = loc + scale * np.array([-1e150, -1e8, -40.0, -1.0, 1.5, 40.0, 1e8, 1e150])
         x = np.concatenate([*inside, far])
         x = x[np.isfinite(x) & (x != low) & (x != high)]
-        found, exact = law.log_density(x), oracle.logpdf(x)
+        found, exact = distribution.log_density(x), oracle.logpdf(x)
     assert not np.isnan(found).any()
     somewhere = ~np.isneginf(exact)
     assert (np.isneginf(found) == ~somewhere).all()
-    assert np.isneginf(law.log_density(np.array([-np.inf, np.inf]))).all()
+    assert np.isneginf(distribution.log_density(np.array([-np.inf, np.inf]))).all()
     found, exact = found[somewhere], exact[somewhere]
     return float((np.abs(found - exact) / np.maximum(1, np.abs(exact))).max())
 
 
-def _p_value_of_draws(law: Law) -> float:
-    drawn = law.sample(np.random.default_rng(11), 20_000)
-    return float(stats.kstest(drawn, scipy_law(law).cdf).pvalue)
+def _p_value_of_draws(distribution: Distribution) -> float:
+    drawn = distribution.sample(np.random.default_rng(11), 20_000)
+    return float(stats.kstest(drawn, scipy_distribution(distribution).cdf).pvalue)

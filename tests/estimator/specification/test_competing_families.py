@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from populations import interview
 from scipy import stats
-from scipy_laws import scipy_law
+from scipy_distributions import scipy_distribution
 
 from dither_client import RandomizedResponse
 from dither_estimator.families import FloatArray, families
@@ -32,10 +32,10 @@ def _interviewed(answers: int = 300, **fields: Any) -> Learner:
 def test_the_first_family_asks_and_the_others_are_mapped_to_its_scale() -> None:
     spec = Specification.from_json(SPEC)
     assert (spec.family.name, spec.transform, spec.discriminate) == ("normal", "log", 0.3)
-    [rival] = spec.rivals
-    assert rival.transform == "identity"
+    [other] = spec.rivals
+    assert other.transform == "identity"
     edges = np.array([5.0, 6.0])
-    assert rival.prior.family.cdf(np.array([[400.0, 300.0]]), edges)[0] == pytest.approx(
+    assert other.prior.family.cdf(np.array([[400.0, 300.0]]), edges)[0] == pytest.approx(
         stats.norm.cdf(np.exp(edges), 400, 300)
     )
 
@@ -53,7 +53,7 @@ def test_fields_that_agree_with_the_first_family_may_be_there() -> None:
     assert spec.transform == "log"
     prior = {"mu": {"dist": "norm", "loc": 6, "scale": 1}, "sigma": {"dist": "lognorm", "s": 1, "scale": 0.5}}
     given = {"families": [{**TWO[0], "prior": prior}, TWO[1]], "epsilon": 1, "prior": prior}
-    assert scipy_law(Specification.from_json(given).prior.parts[0].law).mean() == 6
+    assert scipy_distribution(Specification.from_json(given).prior.parts[0].distribution).mean() == 6
 
 
 @pytest.mark.parametrize(
@@ -125,9 +125,9 @@ def test_whole_numbers_take_their_prior_from_the_range() -> None:
     spec = Specification.from_json(
         {"families": [{"family": "poisson"}, {"family": "negative_binomial"}], "epsilon": 1, "range": [0, 20]}
     )
-    assert scipy_law(spec.rivals[0].prior.parts[0].law).median() == pytest.approx(10)
+    assert scipy_distribution(spec.rivals[0].prior.parts[0].distribution).median() == pytest.approx(10)
     spec = Specification.from_json({"families": [{"family": "poisson"}, {"family": "negative_binomial"}], "epsilon": 1})
-    assert scipy_law(spec.rivals[0].prior.parts[0].law).median() == pytest.approx(5)
+    assert scipy_distribution(spec.rivals[0].prior.parts[0].distribution).median() == pytest.approx(5)
 
 
 def test_the_posterior_says_which_family_holds() -> None:
@@ -168,7 +168,7 @@ def test_pools_of_every_size_have_their_share(size: int) -> None:
 
 
 @pytest.mark.parametrize("answers", [0, 5, 200])
-def test_a_snapshot_holds_the_rivals(answers: int) -> None:
+def test_a_snapshot_holds_the_competing_families(answers: int) -> None:
     learner = _interviewed(answers)
     for read_first in (False, True):
         if read_first:

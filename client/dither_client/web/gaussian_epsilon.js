@@ -41,7 +41,7 @@ export function leastMicroEpsilon(levels, microRho) {
  *
  * @type {(levels: number, microRho: number) => { tails: number[], inner: number[] }}
  */
-export function clippedLaw(levels, microRho) {
+export function clippedProbabilities(levels, microRho) {
   const { tails, inner, total } = tailBounds(levels, microRho);
   /** @param {bigint} weight */
   const probability = (weight) => Number((weight << 200n) / total[0]) / 2 ** 200;
