@@ -30,7 +30,7 @@ if (place) {
   picture(place, {
     title: "How likely each answer is",
     height: 200,
-    sliders: [
+    controls: [
       { words: "value", min: 0, max: 100, value: 70 },
       { words: "ε", min: 0.1, max: 8, step: 0.1, value: 1 },
       { words: "levels", min: 1, max: 6, value: 1 },

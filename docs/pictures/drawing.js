@@ -2,7 +2,10 @@
 
 /**
  * @typedef {Record<string, string | number>} Attributes
- * @typedef {{ words: string, unit?: string, min: number, max: number, step?: number, value: number }} Slider
+ * @typedef {{ words: string, unit?: string, min: number, max: number, step?: number, value: number }} Range
+ * @typedef {Range & { said?: (number: number) => string }} Slider
+ * @typedef {{ words: string, options: string[] }} Choice
+ * @typedef {{ inputs: HTMLInputElement[], number: () => number, move: (number: number) => void, show: () => void }} Control
  */
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -42,45 +45,44 @@ export function line(points, more = {}) {
 /**
  * Puts a picture in the place of the words that the page has for readers without scripts.
  *
- * `sliders`: of each its words, the unit that follows its number, and the attributes of its input. `draw(svg, ...numbers)`
- * draws, and returns the sentence below the picture. The picture's `set(...numbers)` moves the sliders.
+ * `controls`: of a slider its words, the unit that follows its number or what is `said` in place of it, and the attributes
+ * of its input; of a choice its words and options, of which the number is the place. `draw(svg, ...numbers)` draws, and
+ * returns the sentence below the picture. The picture's `set(...numbers)` moves the controls.
  *
  * @param {HTMLElement} place
  * @param {object} content
  * @param {string} content.title
  * @param {number} content.height
- * @param {Slider[]} content.sliders
+ * @param {(Slider | Choice)[]} content.controls
  * @param {(svg: SVGElement, ...numbers: number[]) => string} content.draw
  */
-export function picture(place, { title, height, sliders, draw }) {
+export function picture(place, { title, height, controls, draw }) {
   place.replaceChildren();
   place.setAttribute("role", "group");
   place.setAttribute("aria-label", title);
-  const moved = sliders.map((settings) => slider(place, settings));
+  const moved = controls.map((each) => ("options" in each ? choice(place, each) : slider(place, each)));
   const svg = shape("svg", { viewBox: `0 0 480 ${height}`, role: "img", "aria-label": title });
   const words = document.createElement("p");
   words.setAttribute("aria-live", "polite");
   place.append(svg, words);
+  const numbers = () => moved.map(({ number }) => number());
   const update = () => {
     for (const { show } of moved) show();
     svg.replaceChildren();
-    words.textContent = draw(svg, ...moved.map(({ input }) => Number(input.value)));
+    words.textContent = draw(svg, ...numbers());
   };
-  /** @param {number[]} numbers */
-  const set = (...numbers) => {
-    for (const [i, { input }] of moved.entries()) input.value = String(numbers[i] ?? input.value);
+  /** @param {number[]} to */
+  const set = (...to) => {
+    for (const [i, { number, move }] of moved.entries()) move(to[i] ?? number());
     update();
   };
-  for (const { input } of moved) input.addEventListener("input", update);
+  for (const input of moved.flatMap(({ inputs }) => inputs)) input.addEventListener("input", update);
   update();
-  return { set, numbers: () => moved.map(({ input }) => Number(input.value)) };
+  return { set, numbers };
 }
 
-/**
- * @param {HTMLElement} place
- * @param {Slider} slider
- */
-function slider(place, { words, unit = "", ...settings }) {
+/** @type {(place: HTMLElement, slider: Slider) => Control} */
+function slider(place, { words, unit = "", said, ...settings }) {
   const label = document.createElement("label");
   const input = document.createElement("input");
   Object.assign(input, { type: "range", ...settings });
@@ -89,9 +91,38 @@ function slider(place, { words, unit = "", ...settings }) {
   label.append(`${words} `, input, " ", shown);
   label.style.display = "block";
   place.append(label);
+  const number = () => Number(input.value);
   const show = () => {
-    shown.textContent = `${input.value}${unit}`;
+    shown.textContent = said?.(number()) ?? `${input.value}${unit}`;
     input.setAttribute("aria-valuetext", shown.textContent);
   };
-  return { input, show };
+  /** @param {number} to */
+  const move = (to) => {
+    input.value = String(to);
+  };
+  return { inputs: [input], number, move, show };
+}
+
+/** @type {(place: HTMLElement, choice: Choice) => Control} */
+function choice(place, { words, options }) {
+  const group = document.createElement("div");
+  group.setAttribute("role", "radiogroup");
+  group.setAttribute("aria-label", words);
+  group.append(`${words} `);
+  const inputs = options.map((option, i) => {
+    const label = document.createElement("label");
+    const input = document.createElement("input");
+    Object.assign(input, { type: "radio", name: `${place.id}-${words}`, checked: i === 0 });
+    label.append(input, ` ${option} `);
+    label.style.whiteSpace = "nowrap";
+    group.append(label, " ");
+    return input;
+  });
+  place.append(group);
+  const number = () => inputs.findIndex(({ checked }) => checked);
+  /** @param {number} to */
+  const move = (to) => {
+    for (const [i, input] of inputs.entries()) input.checked = i === to;
+  };
+  return { inputs, number, move, show: () => undefined };
 }

@@ -165,7 +165,7 @@ function show(container) {
   const shown = picture(container, {
     title: "How much an answer tells, by the interval that is asked about",
     height: 376,
-    sliders: [
+    controls: [
       {
         words: "middle of the interval",
         unit: " σ from the mean",

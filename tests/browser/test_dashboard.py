@@ -103,13 +103,17 @@ def density_band(page: Page) -> float:
     return sum((b - a) * (v + w) / 2 for (a, v), (b, w) in pairwise(points))
 
 
-def test_without_a_family_the_population_gets_clearer_while_answers_come(survey: Survey, open_page: OpenPage) -> None:
+@pytest.mark.parametrize("width", [360, 1280])
+def test_without_a_family_the_population_gets_clearer_while_answers_come(
+    survey: Survey, open_page: OpenPage, width: int
+) -> None:
     """On a page that is loaded once and follows one stream.
 
     From 200 answers to 2,000 each band becomes a quarter to a half as wide, and the logarithm of that varies by 0.15 at
     most: that one is no narrower comes less than once in a million.
     """
-    collection, page, requests, troubles = survey.create(family=None, epsilon=4), open_page(), list[str](), list[str]()
+    collection = survey.create(family=None, epsilon=4)
+    page, requests, troubles = open_page(viewport={"width": width, "height": 800}), list[str](), list[str]()
     page.on("console", lambda message: troubles.append(message.text))
     page.on("pageerror", lambda error: troubles.append(str(error)))
     page.on("request", lambda request: requests.append(request.url))
@@ -132,6 +136,84 @@ def test_without_a_family_the_population_gets_clearer_while_answers_come(survey:
     assert requests.count(page.url) == 1
     assert len([url for url in requests if url.endswith("/stream")]) == 1
     assert troubles == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+_WRITING = """
+    const write = CanvasRenderingContext2D.prototype.fillText;
+    globalThis.written = {};
+    CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+        const { a, b, e, f } = this.getTransform();
+        const turned = Math.abs(b) > 0.5;
+        const long = this.measureText(text).width;
+        const before = { left: 0, start: 0, center: long / 2, right: long, end: long }[this.textAlign];
+        const from = turned ? f + b * x - before : a * x + e - before;
+        const fits = from >= -1 && from + long <= 1 + (turned ? this.canvas.height : this.canvas.width);
+        const id = this.canvas.closest(".plot")?.id;
+        (globalThis.written[id] ??= {})[text] = { fits, turned };
+        write.call(this, text, x, y);
+    };
+"""
+"""Keeps what is written into each chart, whether it fits, and whether it is turned."""
+
+
+@pytest.mark.parametrize(
+    ("width", "period", "unit"),
+    [(360, "per week", "€ per week"), (1280, "in the last twelve months", "€ in the last twelve mo…")],
+)
+def test_axes_have_titles_with_units(survey: Survey, open_page: OpenPage, width: int, period: str, unit: str) -> None:
+    words = {"unit": "€", "period_of_value": period, "visibility": "public"}
+    collection = survey.create(family=None, transform=None, range=None, minimum=0, atoms=[0], **words)
+    survey.arrive(collection, 300)
+    page = open_page(viewport={"width": width, "height": 800})
+    page.add_init_script(_WRITING)
+    page.goto(f"{survey.url}/collections/{collection}")
+    wait_learnt(page, 300, "quantile 0.5")
+    expect(page.locator("#pace canvas")).to_be_visible()
+    written = page.evaluate("written")
+    for chart, titles in {
+        "trajectory-quantile_0.9": ["answers", unit],
+        "questions": ["answers", unit],
+        "population": [unit, "density per €"],
+        "pace": ["time", "answers per minute"],
+    }.items():
+        assert [written[chart][title]["turned"] for title in titles] == [False, True], chart
+        assert all(each["fits"] for each in written[chart].values()), chart
+    expect(page.get_by_text("Those who have exactly 0 are not in the curve.")).to_be_visible()
+
+
+def test_numbers_of_several_orders_are_on_a_logarithmic_scale(
+    survey: Survey, answered: str, open_page: OpenPage
+) -> None:
+    """As the same chart gets new numbers, and back; below 0, and from 0 on, there is none."""
+    page = open_page()
+    page.add_init_script(_WRITING)
+    page.goto(f"{survey.url}/collections/{answered}")
+    expect(page.locator("#pace canvas")).to_be_visible()
+
+    def ticks(*bands: list[float]) -> set[str]:
+        """The numbers beside bands after 3 and 7 answers."""
+        return set(
+            page.evaluate(
+                """async (bands) => {
+                    const { draw } = await import(document.querySelector('link[href$="plots.js"]').href);
+                    written["trajectory-mu"] = {};
+                    const lines = [[3, 7], ...bands];
+                    draw("trajectory-mu", { kind: "trajectory", lines, label: "", words: () => "" });
+                    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+                    return Object.keys(written["trajectory-mu"]);
+                }""",
+                bands,
+            )
+        )
+
+    orders = ticks([1, 90], [5, 95], [10, 100], [20, 110], [5000, 120])
+    assert {"1", "10", "100", "1000"} <= orders
+    assert not {"0", "2000", "4000"} & orders
+    for lowest in (0, -2):
+        assert {"0", "1000", "4000"} <= ticks([lowest, 90], [5, 95], [10, 100], [20, 110], [5000, 120])
+    assert {"50", "100"} <= ticks([30, 90], [40, 95], [50, 100], [60, 110], [150, 120])
+    assert ticks([1, 90], [5, 95], [10, 100], [20, 110], [5000, 120]) == orders
 
 
 @pytest.mark.parametrize("width", [360, 1200])

@@ -1,9 +1,12 @@
 """The pictures of how-it-works.md say what the channel and the estimator say, by keyboard, in light and dark."""
 
+import json
 import re
 import shutil
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import chain
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +21,7 @@ from testing.servers.listening import serving_folder
 from tests.browser.conftest import OpenPage
 
 PLACES = re.findall(r'<div id="(\w+)-picture">(.*?)</div>', (DOCS / "how-it-works.md").read_text(), flags=re.DOTALL)
+BANDS = json.loads((DOCS / "pictures" / "bands.json").read_text())
 WORDS = {name: " ".join(re.sub(r"<[^>]+>", "", text).split()) for name, text in PLACES}
 
 
@@ -70,8 +74,19 @@ def shown(page: Page) -> list[str]:
     return percentages(page.locator("#information-picture p").inner_text())
 
 
-def test_both_pictures_are_on_the_site() -> None:
-    assert list(WORDS) == ["answers", "information"]
+def stage(population: str, answers: int) -> dict[str, Any]:
+    """The curves of a population after so many answers, and the truth."""
+    known = next(each for each in BANDS["populations"] if each["name"] == population)
+    return known["stages"][BANDS["answers"].index(answers)] | {"truth": known["truth"]}
+
+
+def share(curves: dict[str, Any], value: int) -> list[str]:
+    """The band, mean and truth at a value."""
+    return [f"{curves[name][BANDS['x'].index(value)] / 10:.1f}" for name in ("low", "high", "mean", "truth")]
+
+
+def test_all_pictures_are_on_the_site() -> None:
+    assert list(WORDS) == ["answers", "bands", "information"]
     for name in WORDS:
         assert f"path: pictures/{name}.js, type: module" in (DOCS.parent / "mkdocs.yml").read_text()
 
@@ -122,11 +137,66 @@ def test_the_best_interval_is_the_best(page: Page, about: str, epsilon: str) -> 
     assert (middle > 0.5) == ((about, epsilon) == ("spread", "1"))
 
 
+def read(page: Page) -> list[str]:
+    """The band, mean and truth that the words below the picture name."""
+    words = page.locator("#bands-picture p").inner_text()
+    return [number for number in percentages(words) if number != "90"]
+
+
+def test_the_bands_are_those_of_the_file(page: Page) -> None:
+    place, words = page.locator("#bands-picture"), page.locator("#bands-picture p")
+    assert read(page) == share(stage("one group", 1_000), 50)
+    place.get_by_label("answers").press("End")
+    assert read(page) == share(stage("one group", 30_000), 50)
+    assert words.inner_text().startswith("After 30,000 answers at ε = 1, ")
+    place.get_by_label("one group").press("ArrowRight")
+    assert place.get_by_label("two groups").is_checked()
+    place.get_by_label("value").press("ArrowRight")
+    assert read(page) == share(stage("two groups", 30_000), 52)
+    place.get_by_label("zeros").check()
+    place.get_by_label("answers").press("Home")
+    place.get_by_label("value").press("Home")
+    assert read(page) == share(stage("zeros", 0), 0)
+    assert words.inner_text().startswith("Before any answer, ")
+    assert place.get_by_label("answers").get_attribute("aria-valuetext") == "none"
+
+
+@pytest.mark.parametrize("width", [360, 1024])
+def test_the_bands_are_drawn_where_they_are(address: str, open_page: OpenPage, width: int) -> None:
+    """On a narrow screen, too, in letters that can be read there."""
+    page = open_page(viewport={"width": width, "height": 800})
+    page.goto(address)
+    place = page.locator("#bands-picture")
+    place.get_by_label("two groups").check()
+    drawn = place.locator("polyline[fill=currentColor]").get_attribute("points") or ""
+    points = np.array([point.split(",") for point in drawn.split()], dtype=float)
+    lines = {int((text.text_content() or "").rstrip("%")): text for text in place.locator("svg text").all()[:5]}
+    bottom, top = (float(lines[share].get_attribute("y") or "nan") - 4 for share in (0, 100))
+    shares = 1_000 * (bottom - points[:, 1]) / (bottom - top)
+    known = stage("two groups", 1_000)
+    assert shares == pytest.approx([*known["low"], *known["high"][::-1]], abs=0.5)
+    assert shares != pytest.approx([*known["low"], *known["mean"][::-1]], abs=0.5)
+    size = place.locator("svg text").first.bounding_box()
+    assert size
+    assert size["height"] > 12
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_without_the_curves_their_words_stay(address: str, open_page: OpenPage) -> None:
+    page = open_page()
+    page.route("**/bands.json", lambda route: route.fulfill(status=404))
+    page.goto(address)
+    page.wait_for_selector("#information-picture svg")
+    assert " ".join(page.locator("#bands-picture").inner_text().split()) == WORDS["bands"]
+
+
 def test_the_words_without_scripts_are_true() -> None:
     assert percentages(WORDS["answers"]) == channel(1, 1, "1")[::-1]
     narrow, wide = 0.15, 4
     wanted = [told(0, width, epsilon)[0] for epsilon in ("1", "10") for width in (wide, narrow)]
     assert percentages(WORDS["information"]) == wanted
+    after = (share(stage("one group", answers), 50)[:2] for answers in (1_000, 10_000))
+    assert [number for number in percentages(WORDS["bands"]) if number != "90"] == list(chain.from_iterable(after))
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -134,12 +204,13 @@ def test_everyone_can_use_them(address: str, open_page: OpenPage, scheme: str) -
     page = open_page(color_scheme=scheme)
     page.goto(address)
     page.wait_for_selector("#information-picture button")
+    page.wait_for_selector("#bands-picture svg")
     assert violations(page) == []
     ink = page.locator("#information-picture text").first.evaluate("(word) => getComputedStyle(word).fill")
     assert ink == {"light": "rgb(0, 0, 0)", "dark": "rgb(255, 255, 255)"}[scheme]
-    for name in ("answers", "information"):
+    for name, control in {"answers": "ε", "bands": "answers", "information": "ε"}.items():
         words = page.locator(f"#{name}-picture p")
         before = words.inner_text()
-        page.locator(f"#{name}-picture").get_by_label("ε").press("ArrowRight")
+        page.locator(f"#{name}-picture").get_by_label(control).press("ArrowRight")
         assert words.inner_text() != before
         assert words.get_attribute("aria-live") == "polite"

@@ -19,7 +19,7 @@ from dither_server.errors import NotFound
 from dither_server.pages.charts import charts, rate
 from dither_server.pages.precision import Plans
 from dither_server.pages.rendering import fragment, page
-from dither_server.pages.sentences import citation, privacy_sentences, roles, shown_numbers
+from dither_server.pages.sentences import citation, privacy_sentences, roles, shown_numbers, unit_text
 from dither_server.pages.views import Views
 from dither_server.service.service import Service
 
@@ -90,6 +90,9 @@ async def collection_page(
         planned=_planned(collection.specification),
         shown=shown_numbers(collection.specification),
         transform=collection.specification.transform,
+        atoms=[f"{atom:g}" for atom in collection.specification.support.atoms],
+        value=unit_text(terms) or "value",
+        density=_density_title(collection.specification, terms["unit"]),
         parquet=find_spec("pyarrow") is not None,
         admin=admin,
         invitations=invitations,
@@ -100,6 +103,12 @@ async def collection_page(
 def _planned(specification: Specification) -> tuple[str, ...]:
     """The parameters for which the page asks how many more answers a precision takes; none if there is no plan."""
     return specification.family.names if specification.parametric and specification.policy.interval is None else ()
+
+
+def _density_title(specification: Specification, unit: str | None) -> str:
+    if specification.family.discrete:
+        return "share of the people"
+    return f"density per {unit}" if unit else "density"
 
 
 async def show_findings(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:

@@ -12,6 +12,8 @@ import { Reading } from "./reading.js";
  */
 
 const HEIGHT = 240;
+const FONT = "12px system-ui, sans-serif";
+const STEEP = 20; // numbers over the answers that differ by more than this factor are on a logarithmic scale
 /** @type {Map<string, Chart>} */
 const shown = new Map();
 
@@ -29,19 +31,25 @@ export function short(x) {
 /** @type {(more?: uPlot.Axis) => uPlot.Axis} */
 const axis = (more) => ({
   stroke: colour("faint"),
-  font: "12px system-ui, sans-serif",
+  font: FONT,
+  labelFont: FONT,
+  labelSize: 18,
   grid: { stroke: colour("line"), width: 1 },
   ticks: { stroke: colour("line"), width: 1 },
   values: (_, ticks) => ticks.map(short),
   ...more,
 });
 
+// As wide as the numbers beside it, and mostly the same for all charts.
+/** @type {(self: uPlot, numbers: string[]) => number} */
+const width = (_, numbers) => Math.max(58, ...(numbers ?? []).map((text) => 22 + 7 * text.length));
+
 /** @type {(more: Partial<Frame> & Pick<Frame, "series">) => Frame} */
 const frame = (more) => ({
   height: HEIGHT,
   legend: { show: false },
   cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
-  axes: [axis(), axis({ size: 58 })],
+  axes: [axis({ size: 32 }), axis({ size: width })],
   padding: [10, 14, 0, 0],
   ...more,
 });
@@ -68,14 +76,6 @@ const bands = (alone = false) => ({
 /** @type {(line: number[]) => [number, number]} the first and the last of a line that is not empty */
 const ends = (line) => [line[0] ?? NaN, line.at(-1) ?? NaN];
 
-/** @type {(lines: Lines, from: number) => [number, number]} a range of y with room for every point whose x is at least `from` */
-const around = ([x, ...lines], from) => {
-  const late = lines.flatMap((line) => line.flatMap((y, i) => (y !== null && (x[i] ?? NaN) >= from ? [y] : [])));
-  const [low, high] = [Math.min(...late), Math.max(...late)];
-  const room = 0.06 * (high - low) || Math.abs(low) || 1;
-  return [low - room, high + room];
-};
-
 // The start of the axis, rounded down to one digit: ticks are multiples of it.
 /** @type {(x: number) => number} */
 const floor = (x) => {
@@ -83,31 +83,56 @@ const floor = (x) => {
   return Math.floor(x / unit) * unit;
 };
 
-// Whether a number of answers gets a label: 1, 2 and 5 in every decade, or only 1 if there are many decades.
-/** @type {(x: number, all: number[]) => boolean} */
-const round = (x, all) => {
-  const [first, last] = ends(all);
+/** @type {(lines: Lines, from: number) => [number, number]} the least and the largest y of all points whose x is at least `from` */
+const extent = ([x, ...lines], from) => {
+  const late = lines.flatMap((line) => line.flatMap((y, i) => (y !== null && (x[i] ?? NaN) >= from ? [y] : [])));
+  return [Math.min(...late), Math.max(...late)];
+};
+
+/** @type {(extent: [number, number]) => boolean} */
+const steep = ([low, high]) => low > 0 && high > STEEP * low;
+
+/** @type {(extent: [number, number]) => [number, number]} a range with room around it */
+const around = ([low, high]) => {
+  if (steep([low, high])) return [floor(low), high * (high / low) ** 0.06];
+  const room = 0.06 * (high - low) || Math.abs(low) || 1;
+  return [low - room, high + room];
+};
+
+// Whether a number on a logarithmic scale gets a label: 1, 2 and 5 in every decade, or only 1 if there are many decades.
+/** @type {(x: number, range: [number, number]) => boolean} */
+const round = (x, [first, last]) => {
   const digit = Math.round(x / 10 ** Math.floor(Math.log10(x) + 1e-9));
   return last / first > 200 ? digit === 1 : [1, 2, 5].includes(digit);
 };
 
-// A chart over the number of answers, on a logarithmic scale. `range` leaves out the first few answers, whose wide
-// bands would flatten the rest.
-/** @type {(from: Partial<Frame> & Pick<Frame, "series">, data: () => Lines, range: () => [number, number]) => Frame} */
-const growing = (from, data, range) => {
+/** @type {(range: () => [number, number], more: uPlot.Axis) => uPlot.Axis} */
+const logarithmic = (range, more) =>
+  axis({
+    filter: (_, ticks) => ticks,
+    values: (_, ticks) => ticks.map((x) => (round(x, range()) ? short(x) : "")),
+    ...more,
+  });
+
+// A chart over the number of answers, on a logarithmic scale. The height fits the points `since` so many answers: the
+// first few, whose wide bands would flatten the rest, are left out.
+/** @type {(from: Pick<Frame, "series" | "bands">, data: () => Lines, since: () => number) => Frame} */
+const growing = (from, data, since) => {
   /** @type {() => [number, number]} */
   const answers = () => {
     const [first, last] = ends(data()[0]);
     return [floor(first), Math.max(last, first + 1)];
   };
+  const height = () => extent(data(), since());
+  const orders = steep(height());
   return frame({
-    scales: { x: { time: false, distr: 3, range: answers }, y: { range } },
+    scales: {
+      x: { time: false, distr: 3, range: answers },
+      y: { distr: orders ? 3 : 1, range: () => around(height()) },
+    },
     axes: [
-      axis({
-        filter: (_, ticks) => ticks,
-        values: (_, ticks) => ticks.map((x) => (round(x, data()[0]) ? short(x) : "")),
-      }),
-      axis({ size: 58 }),
+      logarithmic(() => ends(data()[0]), { size: 32 }),
+      orders ? logarithmic(height, { size: width }) : axis({ size: width }),
     ],
     ...from,
   });
@@ -137,7 +162,7 @@ function whiskers(plot) {
 
 /** @type {Record<Kind, (data: () => Lines) => Frame>} */
 const kinds = {
-  trajectory: (data) => growing(bands(data()[0].length === 1), data, () => around(data(), ends(data()[0])[1] / 50)),
+  trajectory: (data) => growing(bands(data()[0].length === 1), data, () => ends(data()[0])[1] / 50),
   questions: (data) =>
     growing(
       {
@@ -153,7 +178,7 @@ const kinds = {
         ],
       },
       data,
-      () => around(data(), Math.min(10, ends(data()[0])[1] / 10)),
+      () => Math.min(10, ends(data()[0])[1] / 10),
     ),
   population: () => frame({ scales: { x: { time: false } }, ...bands() }),
   whole: (data) =>
@@ -162,7 +187,7 @@ const kinds = {
         x: { time: false, range: (_, low, high) => [low - 0.5, high + 0.5] },
         y: { range: () => [0, 1.05 * Math.max(...(data()[5] ?? []).map(Number))] },
       },
-      axes: [axis({ incrs: [1, 2, 5, 10, 20, 50, 100] }), axis({ size: 58 })],
+      axes: [axis({ size: 32, incrs: [1, 2, 5, 10, 20, 50, 100] }), axis({ size: width })],
       series: [{}, hidden, hidden, hidden, hidden, hidden],
       hooks: { draw: [whiskers] },
     }),
@@ -174,7 +199,7 @@ const kinds = {
   pace: () =>
     frame({
       scales: { y: { range: (_, __, high) => [0, 1.1 * high || 1] } },
-      axes: [axis({ values: undefined }), axis({ size: 58 })],
+      axes: [axis({ values: undefined }), axis({ size: width })],
       series: [
         {},
         {
@@ -192,6 +217,8 @@ class Chart {
   #place;
   #kind;
   #lines;
+  /** @type {uPlot.Scale.Distr | undefined} */
+  #distr;
 
   /**
    * @param {HTMLElement} place
@@ -210,18 +237,22 @@ class Chart {
   #make() {
     const options = kinds[this.#kind](() => this.#lines);
     const hooks = { draw: [...(options.hooks?.draw ?? []), () => this.reading.show()] };
-    const plot = new uPlot({ ...options, hooks, width: this.#place.clientWidth }, this.#lines, this.#place);
+    const titles = [this.#place.dataset["x"], this.#place.dataset["y"]];
+    const axes = options.axes?.map((each, i) => ({ ...each, label: titles[i] }));
+    const plot = new uPlot({ ...options, axes, hooks, width: this.#place.clientWidth }, this.#lines, this.#place);
+    this.#distr = options.scales?.["y"]?.distr;
     this.reading.follow(plot);
     return plot;
   }
 
   /**
-   * Whether the chart can take these lines: a single point, or another number of lines, needs a new chart.
+   * Whether the chart can take these lines: a single point, another number of lines or another scale needs a new chart.
    *
    * @param {Lines} lines
    */
   takes(lines) {
-    return this.#lines.length === lines.length && this.#lines[0].length > 1;
+    const { scales } = kinds[this.#kind](() => lines);
+    return this.#lines.length === lines.length && this.#lines[0].length > 1 && this.#distr === scales?.["y"]?.distr;
   }
 
   /** @param {Lines} lines */
@@ -242,7 +273,8 @@ class Chart {
 }
 
 /**
- * Draws a chart of this kind in the element `id`, with a label, and with `words` for `Reading`.
+ * Draws a chart of this kind in the element `id`, with a label, and with `words` for `Reading`. The element has the
+ * titles of the axes.
  *
  * @param {string} id
  * @param {{ kind: Kind, lines: Lines, label: string, words: (i: number) => string, begin?: number }} told

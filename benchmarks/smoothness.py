@@ -1,0 +1,128 @@
+"""Where a distribution learnt without a family is not what is assumed: heaps, sharp edges, far tails, few answers.
+
+    python -m benchmarks.smoothness [SEEDS [EPSILON]]
+
+No range is given. Questions are chosen and the posterior is computed as in `benchmarks.any_distribution`. Bands are
+those of the distribution function, with probability 90%.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy import stats
+from threadpoolctl import threadpool_limits
+
+from dither_client import Query, RandomizedResponse
+from dither_estimator.families import FloatArray
+from dither_estimator.likelihood.counts import Counts, merge_counts
+from dither_estimator.nonparametric.known import KnownPopulation
+from dither_estimator.nonparametric.posterior import estimate_distribution
+from dither_estimator.nonparametric.questions import next_questions
+from dither_estimator.nonparametric.support import ANYWHERE, Support
+from testing.tables import print_table
+
+__all__ = ["main"]
+
+_SEEDS = 40
+_EPSILON = "1"
+_FIRST = 4
+_GROWTH = 1 / 6
+_X = np.linspace(0.0, 100.0, 101)
+_TENS = np.arange(10.0, 101.0, 10.0)
+
+
+@dataclass(frozen=True)
+class _Case:
+    population: KnownPopulation
+    answers: Sequence[int]
+    places: dict[str, FloatArray]
+    """Where bands are compared with the truth, by what these places are called."""
+
+
+def _middle(cdf: Any) -> FloatArray:
+    return _X[(cdf(_X) > 0.02) & (cdf(_X) < 0.98)]
+
+
+def _tens(x: FloatArray) -> FloatArray:
+    return np.floor(x / 10).clip(0, 10) / 10
+
+
+def _groups(x: FloatArray) -> FloatArray:
+    return np.asarray((stats.norm.cdf(x, 35, 5) + stats.norm.cdf(x, 65, 5)) / 2)
+
+
+def _cases() -> dict[str, _Case]:
+    normal, flat, heavy = stats.norm(50, 10), stats.uniform(20, 60), stats.t(2, 50, 8)
+    few, many = (100, 300, 1_000, 3_000), (20_000,)
+    heaps = {"at the tens": _TENS[:-1], "between them": _TENS[:-1] + 5}
+    edges = {"1 inside the edges": np.array([21.0, 79.0]), "at 30, …, 70": _TENS[2:7]}
+    tails = {f"{share:.1%} of each tail": heavy.ppf([share, 1 - share]) for share in (0.001, 0.005, 0.02, 0.1)}
+
+    def known(cdf: Any, support: Support = ANYWHERE) -> KnownPopulation:
+        return KnownPopulation(cdf, _X, support)
+
+    return {
+        "N(50, 10²)": _Case(known(normal.cdf), few, {"2% to 98%": _middle(normal.cdf)}),
+        "two groups": _Case(known(_groups), few, {"2% to 98%": _middle(_groups)}),
+        "tens": _Case(known(_tens), many, heaps),
+        "tens, declared as atoms": _Case(known(_tens, Support(atoms=tuple(_TENS))), many, heaps),
+        "uniform on 20 to 80": _Case(known(flat.cdf), many, edges),
+        "uniform, with its bounds": _Case(known(flat.cdf, Support(20.0, 80.0)), many, edges),
+        "Student t, 2 df": _Case(known(heavy.cdf), many, tails),
+    }
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Prints the table."""
+    seeds = int(arguments[0]) if arguments else _SEEDS
+    epsilon = Fraction(arguments[1] if len(arguments) > 1 else _EPSILON)
+    columns = ("population", "answers", "where", "90% bands that cover", "RMS error of F", "band's height")
+    print_table(f"Where smoothness fails: {seeds} seeds, ε = {epsilon}", columns, _rows(seeds, epsilon))
+
+
+def _rows(seeds: int, epsilon: Fraction) -> Iterator[tuple[object, ...]]:
+    for name, case in _cases().items():
+        runs = Parallel(n_jobs=-1)(delayed(_run)(name, epsilon, seed) for seed in range(seeds))
+        for stage, answers in enumerate(case.answers):
+            for place, where in enumerate(case.places):
+                covered, error, height = np.mean([run[stage][place] for run in runs], axis=0)
+                yield name, f"{answers:,}", where, f"{covered:.0%}", f"{np.sqrt(error):.4f}", f"{height:.4f}"
+
+
+def _run(name: str, epsilon: Fraction, seed: int) -> list[list[tuple[float, float, float]]]:
+    """For each number of answers and each kind of places: the share covered, the mean squared error, the height."""
+    case, rng, counts, at, found = _cases()[name], np.random.default_rng(seed), dict[Query, Any](), 0, []
+    support = case.population.support
+    with threadpool_limits(1):
+        for answers in case.answers:
+            while at < answers:
+                queries = next_questions(rng, counts, support, RandomizedResponse((0.0,), epsilon))
+                size = min(answers - at, max(_FIRST, int(at * _GROWTH)))
+                counts, at = merge_counts(counts, _answers(rng, queries, case.population, size)), at + size
+            posterior = estimate_distribution(rng, counts, support)
+            found.append([_compared(posterior.cdf(x), case.population.cdf(x)) for x in case.places.values()])
+    return found
+
+
+def _compared(shares: Any, truth: FloatArray) -> tuple[float, float, float]:
+    low, high = shares.interval(0.9)
+    covered = (low <= truth) & (truth <= high)
+    return float(covered.mean()), float(np.square(shares.mean - truth).mean()), float((high - low).mean())
+
+
+def _answers(rng: np.random.Generator, queries: Sequence[Query], population: KnownPopulation, size: int) -> Counts:
+    """Counts of so many people's answers, the queries in turn."""
+    table: Counts = {}
+    for turn, query in enumerate(queries):
+        people = len(range(turn, size, len(queries)))
+        table = merge_counts(table, {query: rng.multinomial(people, population.chances(query))})
+    return {query: row for query, row in table.items() if row.any()}
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
