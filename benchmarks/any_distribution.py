@@ -28,7 +28,7 @@ from dither_estimator.nonparametric.support import ANYWHERE, Support
 from dither_estimator.specification.specification import Specification
 from testing.tables import print_table
 
-__all__ = ["Population", "main", "populations"]
+__all__ = ["Population", "learner_on", "main", "populations"]
 
 _SEEDS = 100
 _RESPONDENTS = (2_000, 20_000)
@@ -108,8 +108,7 @@ def _run(name: str, size: int, epsilon: str, seed: int) -> tuple[float, float, f
     with threadpool_limits(1):
         rng = np.random.default_rng(seed)
         values = population.draw(rng, size)
-        fields = {"family": "nonparametric", "epsilon": epsilon, "particles": _DRAWS, **_fields(population.support)}
-        seconds, learner = 0.0, NonparametricLearner(Specification.from_json(fields), seed)
+        seconds, learner = 0.0, learner_on(population.support, epsilon, seed)
         while learner.answers < size:
             began = process_time()
             queries = learner.pool()
@@ -124,10 +123,12 @@ def _run(name: str, size: int, epsilon: str, seed: int) -> tuple[float, float, f
     return float(np.abs(band.mean - truth).max()), float(((low <= truth) & (truth <= high))[middle].mean()), seconds
 
 
-def _fields(support: Support) -> dict[str, Any]:
-    """What a specification says of where values lie."""
+def learner_on(support: Support, epsilon: str, seed: int) -> NonparametricLearner:
+    """The learner of a collection whose values lie on this support."""
     bounds = {"minimum": support.minimum, "maximum": support.maximum}
-    return {"atoms": list(support.atoms), **{name: bound for name, bound in bounds.items() if bound is not None}}
+    where = {"atoms": list(support.atoms), **{name: bound for name, bound in bounds.items() if bound is not None}}
+    fields = {"family": "nonparametric", "epsilon": epsilon, "particles": _DRAWS, **where}
+    return NonparametricLearner(Specification.from_json(fields), seed)
 
 
 def _answers(rng: np.random.Generator, queries: Sequence[Query], values: FloatArray) -> Counts:

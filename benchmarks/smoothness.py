@@ -2,14 +2,12 @@
 
     python -m benchmarks.smoothness [SEEDS [EPSILON]]
 
-No range is given. Questions are chosen and the posterior is computed as in `benchmarks.any_distribution`. Bands are
-those of the distribution function, with probability 90%.
+No range is given, and the learner of a collection asks, as in `benchmarks.any_distribution`. Bands are those of the distribution function, with probability 90%.
 """
 
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,12 +15,11 @@ from joblib import Parallel, delayed
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
-from dither_client import Query, RandomizedResponse
+from benchmarks.any_distribution import learner_on
+from dither_client import Query
 from dither_estimator.families import FloatArray
 from dither_estimator.likelihood.counts import Counts, merge_counts
 from dither_estimator.nonparametric.known import KnownPopulation
-from dither_estimator.nonparametric.posterior import estimate_distribution
-from dither_estimator.nonparametric.questions import next_questions
 from dither_estimator.nonparametric.support import ANYWHERE, Support
 from testing.tables import print_table
 
@@ -30,8 +27,6 @@ __all__ = ["main"]
 
 _SEEDS = 40
 _EPSILON = "1"
-_FIRST = 4
-_GROWTH = 1 / 6
 _X = np.linspace(0.0, 100.0, 101)
 _TENS = np.arange(10.0, 101.0, 10.0)
 
@@ -80,12 +75,12 @@ def _cases() -> dict[str, _Case]:
 def main(arguments: Sequence[str]) -> None:
     """Prints the table."""
     seeds = int(arguments[0]) if arguments else _SEEDS
-    epsilon = Fraction(arguments[1] if len(arguments) > 1 else _EPSILON)
+    epsilon = arguments[1] if len(arguments) > 1 else _EPSILON
     columns = ("population", "answers", "where", "90% bands that cover", "RMS error of F", "band's height")
     print_table(f"Where smoothness fails: {seeds} seeds, ε = {epsilon}", columns, _rows(seeds, epsilon))
 
 
-def _rows(seeds: int, epsilon: Fraction) -> Iterator[tuple[object, ...]]:
+def _rows(seeds: int, epsilon: str) -> Iterator[tuple[object, ...]]:
     for name, case in _cases().items():
         runs = Parallel(n_jobs=-1)(delayed(_run)(name, epsilon, seed) for seed in range(seeds))
         for stage, answers in enumerate(case.answers):
@@ -94,17 +89,17 @@ def _rows(seeds: int, epsilon: Fraction) -> Iterator[tuple[object, ...]]:
                 yield name, f"{answers:,}", where, f"{covered:.0%}", f"{np.sqrt(error):.4f}", f"{height:.4f}"
 
 
-def _run(name: str, epsilon: Fraction, seed: int) -> list[list[tuple[float, float, float]]]:
+def _run(name: str, epsilon: str, seed: int) -> list[list[tuple[float, float, float]]]:
     """For each number of answers and each kind of places: the share covered, the mean squared error, the height."""
-    case, rng, counts, at, found = _cases()[name], np.random.default_rng(seed), dict[Query, Any](), 0, []
-    support = case.population.support
+    case, rng, found = _cases()[name], np.random.default_rng(seed), []
+    learner = learner_on(case.population.support, epsilon, seed)
     with threadpool_limits(1):
         for answers in case.answers:
-            while at < answers:
-                queries = next_questions(rng, counts, support, RandomizedResponse((0.0,), epsilon))
-                size = min(answers - at, max(_FIRST, int(at * _GROWTH)))
-                counts, at = merge_counts(counts, _answers(rng, queries, case.population, size)), at + size
-            posterior = estimate_distribution(rng, counts, support)
+            while learner.answers < answers:
+                queries = learner.pool()
+                size = min(answers, int(learner.renew_at)) - learner.answers
+                learner.learn_counts(_answers(rng, queries, case.population, size))
+            posterior = learner.distribution
             found.append([_compared(posterior.cdf(x), case.population.cdf(x)) for x in case.places.values()])
     return found
 

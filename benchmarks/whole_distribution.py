@@ -51,7 +51,7 @@ def _row(name: str, respondents: int, epsilon: Fraction) -> Iterator[str]:
     people = populations()[name]
     template = RandomizedResponse((0.0,), epsilon)
     prospect = expect(KnownPopulation(people.cdf, people.points, people.support), template, respondents)
-    found = prospect.certificate(quantile_questions(prospect.distribution, template))
+    found = prospect.certificate(prospect.questions(template))
     coarse = [prospect.limit_on(cells, epsilon) for cells in _CELLS]
     yield f"{found.limit.criterion:.4g}"
     yield _relative(found.limit)

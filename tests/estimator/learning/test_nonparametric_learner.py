@@ -111,11 +111,12 @@ def test_its_summary_has_no_parameters(learner: NonparametricLearner) -> None:
     assert len(document["distribution"]["x"]) <= 257
 
 
-def test_an_atom_is_told_apart() -> None:
+@pytest.mark.parametrize("declared", [{"atoms": [0]}, {}], ids=["declared", "found out"])
+def test_an_atom_is_told_apart(declared: dict[str, Any]) -> None:
     """A quarter has exactly 0: the share to five posterior sds, and what half of the people have."""
     rng = np.random.default_rng(4)
     values = np.where(rng.random(1_500) < 0.25, 0.0, rng.lognormal(4.2, 1.4, 1_500))
-    found = interviewed(values, minimum=0, atoms=[0]).posterior()
+    found = interviewed(values, minimum=0, **declared).posterior()
     shares = described(found).atom_shares
     assert abs(shares.mean[0] - 0.25) < 5 * shares.sd[0]
     assert shares.sd[0] < 0.03
@@ -123,6 +124,14 @@ def test_an_atom_is_told_apart() -> None:
     assert abs(median.mean[0] - 35.2) < 5 * median.sd[0]
     atoms = found.to_json()["atoms"]
     assert list(atoms) == ["0"]
+    assert described(found).quantile(np.array([0.95])).mean[0] < 5_000  # the truth is 660
+
+
+def test_a_bound_that_nobody_has_is_no_atom() -> None:
+    values = np.random.default_rng(5).lognormal(6.2, 0.7, 1_500)
+    found = interviewed(values, minimum=0).posterior()
+    assert "atoms" not in found.to_json()
+    assert described(found).distribution.atom_shares.mean[0] < 0.02
 
 
 def test_questions_before_any_answer_and_at_every_epsilon() -> None:
