@@ -2,7 +2,8 @@
 
     python -m benchmarks.smoothness [SEEDS [EPSILON]]
 
-No range is given, and the learner of a collection asks, as in `benchmarks.any_distribution`. Bands are those of the distribution function, with probability 90%.
+No range is given, and the learner of a collection asks, as in `benchmarks.any_distribution`. Bands are those of the
+distribution function, with probability 90%.
 """
 
 import sys
