@@ -69,7 +69,8 @@ def plan(
 ) -> None:
     """Find how many respondents bring the posterior's standard deviations down to --sd, or what --respondents give.
 
-    Beside the parameters, --sd may name what --goal asks for: quantile_0.5, above_1000, distribution.
+    Beside the parameters, --sd may name what --goal asks for: quantile_0.5, above_1000, distribution. Parameters are on
+    the scale of --transform, quantiles in the values' own units.
 
     The figures are those of a collection with this family, --range, --goal and --mechanism, and the policy adaptive.
 
@@ -113,7 +114,10 @@ def _row(
     respondents: int | None,
     confidence: float | None,
 ) -> dict[str, Any]:
-    answers, values = precision_of_answers(spec, theta), precision_of_values(spec.family, theta, spec.goal)
+    answers, values = (
+        precision_of_answers(spec, theta),
+        precision_of_values(spec.family, theta, spec.goal, spec.transform),
+    )
     number = respondents or answers.respondents(targets or {}, confidence)
     sds = answers.sd(number, confidence)
     wanted = precise_names(spec)[0 if spec.goal.of_parameters else len(spec.family.names) :]

@@ -37,7 +37,9 @@ class Advice:
     symbol: str
     """The budget that each row begins with: ε or ρ."""
     rows: tuple[tuple[str, Mapping[str, float | None], float], ...]
-    """ε or ρ, the posterior sd of each parameter, and the respondents needed per respondent without privacy."""
+    """ε or ρ, the posterior sd of each of `names`, and the respondents needed per respondent without privacy."""
+    names: tuple[str, ...]
+    """The parameters, and what else the goal asks for; quantiles are in the values' own units."""
     efficiency: float
     """The share of these respondents that the best mechanism of any kind would need."""
     mechanism: str | None
@@ -72,7 +74,7 @@ def advise(form: Mapping[str, str]) -> Advice:
     family = spec.family
     draws = spec.prior.sample(np.random.default_rng(0), _DRAWS)
     theta = family.constrain(np.median(draws, axis=0)[np.newaxis])[0]
-    without = precision_of_values(family, theta, spec.goal)
+    without = precision_of_values(family, theta, spec.goal, spec.transform)
     learnt = respondents if spec.misfit_check is None else round(respondents * (1 - spec.misfit_check.share))
     rows = []
     for budget, other in _around(spec):
@@ -87,6 +89,7 @@ def advise(form: Mapping[str, str]) -> Advice:
         respondents=respondents,
         symbol="ε" if spec.rho is None else "ρ",
         rows=tuple(rows),
+        names=precise_names(spec),
         efficiency=design.efficiency,
         mechanism=advice(design),
         notes=tuple(_notes(spec, learnt)),

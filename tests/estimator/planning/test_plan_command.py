@@ -74,6 +74,17 @@ def test_logarithms(capsys: CaptureFixture) -> None:
     assert "respondents" in capsys.readouterr().out
 
 
+def test_quantiles_are_in_the_values_own_units(capsys: CaptureFixture) -> None:
+    """10 of a median of 493 is 2%, not 10 on the scale of logarithms, which the prior knows without any answer."""
+    wages = ["--transform", "log", "--theta", "mu=6.2,sigma=0.7", "--range", "100,2000", "--epsilon", "1"]
+    asked = [*wages, "--goal", "quantiles=0.5", "--mechanism", "randomized_response"]
+    found = _json(capsys, *asked, "--sd", "quantile_0.5=10")
+    assert found["without_privacy"] == pytest.approx((0.7 * 492.7 / 10) ** 2, rel=0.01)
+    assert 5_000 < found["respondents"] < 20_000
+    assert found["sd"]["quantile_0.5"] == pytest.approx(10, rel=0.001)
+    assert found["sd"]["mu"] == pytest.approx(10 / 492.7, rel=0.02)
+
+
 def test_people_get_a_table(capsys: CaptureFixture) -> None:
     assert run(["plan", *THETA, "--epsilon", "0.5,2", "--sd", "mu=0.5", "--confidence", "0.9"]) == 0
     printed = capsys.readouterr().out
