@@ -86,7 +86,8 @@ def simulate(
 
     Values come from a family (--truth) or from a file (--data). With --url each respondent runs the real client's
     protocol, in a new collection (which needs an admin's token) or in --collection. With --in-process only the
-    estimator runs. Shares are from 0 to 1. Ctrl-C ends the simulation early and reports what was done.
+    estimator runs. From a file the distribution itself is learnt, whatever its shape, unless --family names a family.
+    Shares are from 0 to 1. Ctrl-C ends the simulation early and reports what was done.
 
     For example: dither simulate --truth mu=50,sigma=3.16 --respondents 1000 --epsilon 1 --in-process --seed 1
 
@@ -107,7 +108,10 @@ def simulate(
         fail("name the server with --url, or simulate with --in-process", 2)
     behaviours = Behaviours(drop_out, drop_out_by, retry, late, poison)
     seeds = np.random.SeedSequence(seed).spawn(5)
-    asked = _new(spec, family, fields) if collection is None or url is None else _existing(url, token, collection)
+    usual = "normal" if data is None else NONPARAMETRIC.name
+    asked = (
+        _new(spec, family, usual, fields) if collection is None or url is None else _existing(url, token, collection)
+    )
     check_choosing(choose_by, asked.epsilon_choices)
     people = _population(np.random.default_rng(seeds[0]), asked, family, truth, data, column, respondents)
     check_bounds(people, asked.bounds)
@@ -136,7 +140,8 @@ class _Asked:
     bounds: Bounds = ANYTHING
 
 
-def _new(spec: str | None, family: str | None, options: Mapping[str, Any]) -> _Asked:
+def _new(spec: str | None, family: str | None, usual: str, options: Mapping[str, Any]) -> _Asked:
+    """The collection that a file or options describe, of the `usual` family unless they name one."""
     if spec is not None:
         fields, specification = read_spec(spec)
     else:
@@ -144,7 +149,7 @@ def _new(spec: str | None, family: str | None, options: Mapping[str, Any]) -> _A
         prior, choices = given.pop("prior"), given.pop("epsilon-choices")
         listed = given.pop("categories")
         given["categories"] = [text.strip() for text in listed.split(",")] if listed else None
-        given["family"] = family or (CATEGORICAL.name if listed else "normal")
+        given["family"] = family or (CATEGORICAL.name if listed else usual)
         given["prior"] = read_prior(prior) if prior else None
         given["epsilon_choices"] = [choice.strip() for choice in choices.split(",")] if choices else None
         default = (given["epsilon_choices"] or ["1"])[0]

@@ -7,6 +7,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dither_client import Admin
@@ -164,6 +165,25 @@ def test_a_spec_and_a_prior_come_from_files(capsys: pytest.CaptureFixture[str], 
     assert 6 < found["truth"]["mu"] < 7
     (tmp_path / "prior.json").write_text('{"mu": {"dist": "norm"}, "sigma": {"dist": "expon"}}')
     assert report(capsys, *PEOPLE, "--in-process", "--prior", str(tmp_path / "prior.json"))["answers"] == 200
+
+
+def test_of_data_the_distribution_itself_is_learnt(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Unless a family is named: a quarter of these spendings are 0, which no family has."""
+    rng = np.random.default_rng(1)
+    spent = np.exp(rng.normal(4.2, 1.4, 1_500)) * (rng.random(1_500) > 0.25)
+    (tmp_path / "spent.csv").write_text("v\n" + "\n".join(f"{value:.2f}" for value in spent))
+    arguments = ["--data", str(tmp_path / "spent.csv"), "--column", "v", "--in-process", "--seed", "1"]
+    found = report(capsys, *arguments)
+    assert found["posterior"] == {}
+    assert found["truth"]["0.5"] == pytest.approx(np.median(spent), abs=0.5)
+    band = found["quantiles"]["0.5"]
+    assert band["q05"] < found["truth"]["0.5"] < band["q95"]
+    named = report(capsys, *arguments, "--family", "nonparametric")
+    assert named["quantiles"] == found["quantiles"]
+    normal = report(capsys, *arguments, "--family", "normal")
+    assert set(normal["truth"]) == set(normal["posterior"]) == {"mu", "sigma"}
+    assert run(["simulate", *arguments, "--policy", "thompson"]) == 2
+    assert "policy must be adaptive or fixed:LOW:HIGH without a family" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
