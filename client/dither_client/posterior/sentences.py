@@ -15,6 +15,7 @@ from dither_client.posterior.wire import (
 
 __all__ = [
     "comparison_lines",
+    "family_name",
     "misfit_sentence",
     "poison_lines",
     "population_lines",
@@ -31,7 +32,7 @@ _REFUSED = math.log(100)
 def comparison_lines(families: Sequence[FamilyEvidence], verdict: str) -> list[str]:
     """A line for each family, and then the verdict."""
     rows = [
-        f"{_named(each)}: log evidence {each.log_evidence:.2f} ± {each.mc_error:.2f}, "
+        f"{family_name(each)}: log evidence {each.log_evidence:.2f} ± {each.mc_error:.2f}, "
         f"probability {each.probability:.4f}"
         for each in families
     ]
@@ -39,15 +40,19 @@ def comparison_lines(families: Sequence[FamilyEvidence], verdict: str) -> list[s
 
 
 def verdict_lines(families: Sequence[FamilyEvidence], verdict: str) -> list[str]:
-    """Which families the answers refuse beside none, and which holds."""
+    """Which families the answers refuse beside none, and which holds; or that it is too early to compare any."""
+    if not families:
+        return [f"which family holds: {verdict}, for there are too few answers to compare families"]
     none = max((each.log_evidence for each in families if each.family == NO_FAMILY), default=-math.inf)
-    refused = [_named(each) for each in families if each.log_evidence < none - _REFUSED]
+    refused = [family_name(each) for each in families if each.log_evidence < none - _REFUSED]
     refusal = f"the answers refuse {', '.join(refused)}: they are at least 100 times as likely without a family"
     return [*([refusal] if refused else []), f"which family holds: {verdict}"]
 
 
-def _named(each: FamilyEvidence) -> str:
-    return each.family if each.transform == "identity" else f"{each.family} ({each.transform})"
+def family_name(each: FamilyEvidence) -> str:
+    """A family as an analyst reads it: `normal (log)`, or `gamma of the distance above 100`."""
+    name = each.family if each.transform == "identity" else f"{each.family} ({each.transform})"
+    return f"{name} of {each.of}" if each.of else name
 
 
 def misfit_sentence(misfit: Misfit) -> str:

@@ -147,6 +147,8 @@ class FamilyEvidence:
     """Monte Carlo standard error of `log_evidence`."""
     probability: float
     """The posterior probability of this family, if all are equally probable a priori."""
+    of: str | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
+    """What of the values it describes, if not themselves: `the distance above 100`, `the way from 0 to 10`."""
 
 
 @dataclass(frozen=True, slots=True)
