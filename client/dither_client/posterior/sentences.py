@@ -14,6 +14,7 @@ from dither_client.posterior.wire import (
 )
 
 __all__ = [
+    "LEAVE_OUT",
     "comparison_lines",
     "family_name",
     "misfit_sentence",
@@ -23,6 +24,7 @@ __all__ = [
     "verdict_lines",
 ]
 
+LEAVE_OUT = "To learn the distribution whatever its shape, leave the family out."
 _MOST_DIGITS = 12
 """The most decimals of a quantile."""
 _REFUSED = math.log(100)
@@ -56,7 +58,10 @@ def family_name(each: FamilyEvidence) -> str:
 
 
 def misfit_sentence(misfit: Misfit) -> str:
-    """What the check has found, in a sentence for people. Raises `BadResponse` where it contradicts itself."""
+    """What the check has found, for people: never that a family fits, which no look can show.
+
+    Raises `BadResponse` where it contradicts itself.
+    """
     family, made, following = misfit.family, len(misfit.looks), misfit.next_look
     if misfit.alarm:
         first = next((look for look in misfit.looks if look.p_value <= look.alpha), None)
@@ -68,8 +73,11 @@ def misfit_sentence(misfit: Misfit) -> str:
         )
     if not made and following is not None:
         return f"Whether the family {family} fits is first checked at {following:,} check answers."
-    until = "" if following is None else f"; the next look is at {following:,} check answers"
-    return f"The answers fit the family {family} so far ({made} look{'' if made == 1 else 's'}{until})."
+    until = "" if following is None else f" (the next look is at {following:,} check answers)"
+    return (
+        f"No misfit of the family {family} was found in {made} look{'' if made == 1 else 's'}{until}; at a small ε "
+        f"only gross ones would show. {LEAVE_OUT}"
+    )
 
 
 def population_lines(

@@ -6,7 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from dither_client.mechanisms.epsilon import epsilon_text
-from dither_client.posterior.sentences import misfit_sentence, poison_lines, population_lines, verdict_lines
+from dither_client.posterior.sentences import (
+    LEAVE_OUT,
+    misfit_sentence,
+    poison_lines,
+    population_lines,
+    verdict_lines,
+)
 from dither_client.posterior.wire import Misfit, PosteriorReply
 from dither_estimator.specification.specification import Specification
 
@@ -172,7 +178,10 @@ def _accuracy(ess: float, particles: int) -> str:
 
 def _fit(misfit: Misfit | None) -> str:
     if misfit is None:
-        return "Whether this family fits the population was not checked: the collection has no goodness-of-fit check."
+        return (
+            "Whether this family fits the population was not checked: the collection has no goodness-of-fit check. "
+            f"{LEAVE_OUT}"
+        )
     sentence = misfit_sentence(misfit)
     if not misfit.alarm:
         return sentence

@@ -81,7 +81,9 @@ def test_a_simulation_checks_for_misfit(checked: str, capsys: pytest.CaptureFixt
     assert abs(found["misfit"]["check_answers"] - 100) < 5 * 50**0.5
     assert report(capsys, *arguments)["misfit"] == found["misfit"]
     assert run(["simulate", *arguments]) == 0
-    assert "family normal so far (2 looks; the next look" in " ".join(capsys.readouterr().out.split())
+    assert "No misfit of the family normal was found in 2 looks (the next look" in " ".join(
+        capsys.readouterr().out.split()
+    )
 
 
 def test_a_server_checks_for_misfit(server: ServerProcess, checked: str, capsys: pytest.CaptureFixture[str]) -> None:
