@@ -15,6 +15,7 @@ from dither_client.posterior.wire import (
 
 __all__ = [
     "LEAVE_OUT",
+    "REFUSED",
     "comparison_lines",
     "family_name",
     "misfit_sentence",
@@ -27,7 +28,7 @@ __all__ = [
 LEAVE_OUT = "To learn the distribution whatever its shape, leave the family out."
 _MOST_DIGITS = 12
 """The most decimals of a quantile."""
-_REFUSED = math.log(100)
+REFUSED = math.log(100)
 """A family whose log evidence is lower than that of none by more than this is refused."""
 
 
@@ -46,7 +47,7 @@ def verdict_lines(families: Sequence[FamilyEvidence], verdict: str) -> list[str]
     if not families:
         return [f"which family holds: {verdict}, for there are too few answers to compare families"]
     none = max((each.log_evidence for each in families if each.family == NO_FAMILY), default=-math.inf)
-    refused = [family_name(each) for each in families if each.log_evidence < none - _REFUSED]
+    refused = [family_name(each) for each in families if each.log_evidence < none - REFUSED]
     refusal = f"the answers refuse {', '.join(refused)}: they are at least 100 times as likely without a family"
     return [*([refusal] if refused else []), f"which family holds: {verdict}"]
 

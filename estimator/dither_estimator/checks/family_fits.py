@@ -12,19 +12,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from dither_client import Transform
+from dither_client.posterior.sentences import REFUSED
 from dither_client.posterior.wire import NO_FAMILY
 from dither_estimator.checks.competing_families import CANNOT_TELL, Comparison, compare
-from dither_estimator.families import Family, FloatArray, families
+from dither_estimator.families import Family, FloatArray, find_family
 from dither_estimator.likelihood.counts import Counts, total_answers
 from dither_estimator.mechanisms.channels import Channel, group_queries
 from dither_estimator.nonparametric.base import ShapedBase
 from dither_estimator.nonparametric.distribution import Distribution
 from dither_estimator.nonparametric.evidence import log_evidence
-from dither_estimator.nonparametric.support import Support
+from dither_estimator.nonparametric.fitting import fit_base
+from dither_estimator.nonparametric.support import ANYWHERE, Support
 from dither_estimator.particles.evidence import Evidence
 from dither_estimator.priors.prior import parse_prior
 
-__all__ = ["Description", "compare_with_families", "families_on", "family_log_evidence"]
+__all__ = ["Description", "compare_with_families", "families_on", "family_log_evidence", "refusal"]
 
 _ANYWHERE = ("normal", "laplace", "logistic", "student_t", "gumbel")
 _POSITIVE: Sequence[tuple[str, Transform]] = (
@@ -34,6 +36,13 @@ _POSITIVE: Sequence[tuple[str, Transform]] = (
 _MOST = np.array([0.1, 0.9])
 """The levels between which most values lie."""
 _STARTS = 200
+_ENOUGH = 500
+"""Fewer answers than this are not held against the one family that is named."""
+_SUPPORTS = {
+    **dict.fromkeys(("exponential", "gamma", "weibull"), Support(minimum=0.0)),
+    "beta": Support(minimum=0.0, maximum=1.0),
+}
+"""Where the values of families lie that are not of the whole line."""
 _NARROWEST = 1e-9, 1e-100
 """The least distance between the ends of most values, relative to them and in all."""
 _SMALLEST = 1e-300
@@ -101,6 +110,28 @@ def compare_with_families(counts: Counts, distribution: Distribution) -> Compari
     )
 
 
+def refusal(family: Family, transform: Transform, counts: Counts) -> Comparison | None:
+    """The comparison of the one family that is named with none, if the answers refuse it: at odds of 100 or more.
+
+    None otherwise: answers to a family's own questions lie so near to each other that they seldom tell. Nor does it
+    tell of integers, or of fewer than some hundreds of answers. The answers may have been asked for on either scale.
+    """
+    if family.discrete or total_answers(counts) < _ENOUGH:
+        return None
+    asked = {query.with_edges(query.edges, "identity"): row for query, row in counts.items() if row.any()}
+    support = _SUPPORTS.get(family.name, ANYWHERE)
+    try:
+        base = fit_base(asked, support)
+        none = log_evidence(asked, base, support)
+        low, high = support.value(base.quantile(_MOST)).tolist()
+        named = family_log_evidence(Description(family.name), asked, low, high)
+    except np.linalg.LinAlgError:  # so few different questions that they do not tell location from scale
+        return None
+    if not none - named >= REFUSED:
+        return None
+    return compare([(NO_FAMILY, "identity"), (family.name, transform)], [Evidence(none, 0.0), Evidence(named, 0.0)])
+
+
 def families_on(support: Support) -> Sequence[Description]:
     """The families of continuous values that lie where those of the support do, the likeliest to hold first.
 
@@ -129,7 +160,7 @@ def family_log_evidence(description: Description, counts: Counts, low: float, hi
     """
     from scipy.optimize import minimize
 
-    family, answers = families[description.family], total_answers(counts)
+    family, answers = find_family(description.family), total_answers(counts)
     if not answers:
         raise ValueError("without answers every family describes them")
     low, high = sorted(description.scaled(np.array([low, high])).tolist())
