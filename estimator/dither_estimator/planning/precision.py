@@ -26,7 +26,7 @@ import numpy.typing as npt
 from scipy.special import ndtri, rel_entr
 
 from dither_client import Transform
-from dither_estimator.design.design import Design, DesignError, optimal_design
+from dither_estimator.design.design import Design, DesignError, NothingThere, optimal_design
 from dither_estimator.design.functionals import functionals
 from dither_estimator.design.goal import DISTRIBUTION, Goal
 from dither_estimator.design.member import Member
@@ -222,7 +222,10 @@ def _precision(
             units = np.square([each.unit(transform) for each in asked])
         if not (np.isfinite(units) & (units > 0)).all():
             raise DesignError("theta lies where floating point cannot hold the values' quantiles")
-        return np.append(np.diag(covariance), units * [np.sum(each.slopes * covariance) for each in asked])
+        more = units * np.array([np.sum(each.slopes * covariance) for each in asked])
+        if not (more > 0).all():
+            raise NothingThere
+        return np.append(np.diag(covariance), more)
 
     covariance = np.linalg.inv(information(list(theta)))
     slopes = []

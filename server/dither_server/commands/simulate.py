@@ -98,7 +98,7 @@ def simulate(
         "levels": levels, "particles": particles, "prior": prior, "rho": rho, "categories": categories,
     }  # fmt: skip
     _refuse_together("--spec", spec, {**fields, "collection": collection})
-    _refuse_together("--collection", collection, fields)
+    _refuse_together("--collection", collection, {**fields, "categories": None})
     if in_process:
         over_http = {"collection": collection, "concurrency": concurrency, "retry": retry, "late": late}
         _refuse_together("--in-process", in_process, over_http)
@@ -112,6 +112,8 @@ def simulate(
     asked = (
         _new(spec, family, usual, fields) if collection is None or url is None else _existing(url, token, collection)
     )
+    if categories and collection and set(_texts(categories)) != set(asked.categories):
+        fail("--categories must be those of --collection, or be left out", 2)
     check_choosing(choose_by, asked.epsilon_choices)
     people = _population(np.random.default_rng(seeds[0]), asked, family, truth, data, column, respondents)
     check_bounds(people, asked.bounds)
@@ -148,7 +150,7 @@ def _new(spec: str | None, family: str | None, usual: str, options: Mapping[str,
         given = dict(options)
         prior, choices = given.pop("prior"), given.pop("epsilon-choices")
         listed = given.pop("categories")
-        given["categories"] = [text.strip() for text in listed.split(",")] if listed else None
+        given["categories"] = _texts(listed) if listed else None
         given["family"] = family or (CATEGORICAL.name if listed else usual)
         given["prior"] = read_prior(prior) if prior else None
         given["epsilon_choices"] = [choice.strip() for choice in choices.split(",")] if choices else None
@@ -158,6 +160,10 @@ def _new(spec: str | None, family: str | None, usual: str, options: Mapping[str,
     name, choices = specification.family.name, specification.epsilon_choices
     bounds = Bounds(specification.support.minimum, specification.support.maximum)
     return _Asked(name, specification.transform, choices, fields, specification, specification.categories, bounds)
+
+
+def _texts(listed: str) -> list[str]:
+    return [text.strip() for text in listed.split(",")]
 
 
 def _existing(url: str, token: str | None, collection: str) -> _Asked:

@@ -10,7 +10,7 @@ from dither_client import DitherError
 from dither_client.mechanisms.epsilon import epsilon_text
 from dither_client.mechanisms.query import MAX_EPSILON
 from dither_estimator.design.advice import advice
-from dither_estimator.design.design import DesignError, optimal_design
+from dither_estimator.design.design import DesignError, NothingThere, optimal_design
 from dither_estimator.planning.precision import (
     MAX_RESPONDENTS,
     precise_names,
@@ -71,6 +71,13 @@ def advise(form: Mapping[str, str]) -> Advice:
         raise DesignError(_SHARES)
     if spec.nonparametric:
         raise DesignError(_NO_FAMILY)
+    try:
+        return _advice(spec, respondents)
+    except NothingThere:
+        raise NothingThere("give a range, or a prior, in whose middle the value may lie") from None
+
+
+def _advice(spec: Specification, respondents: int) -> Advice:
     family = spec.family
     draws = spec.prior.sample(np.random.default_rng(0), _DRAWS)
     theta = family.constrain(np.median(draws, axis=0)[np.newaxis])[0]

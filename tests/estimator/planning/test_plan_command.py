@@ -113,6 +113,18 @@ def test_people_get_a_table(capsys: CaptureFixture) -> None:
         (["--epsilon", "1", "--sd", "mu=1", "--goal", "mu"], "do not identify sigma"),
         (["--epsilon", "1", "--respondents", "999", "--goal", "best"], "goal best needs --sd"),
         (["--epsilon", "1", "--sd", "mu=1", "--family", "cauchy"], "family must be one of"),
+        (
+            ["--epsilon", "1", "--sd", "a=1", "--family", "categorical"],
+            "categories have no plan, for the precision depends",
+        ),
+        (
+            ["--epsilon", "1", "--sd", "distribution=0.01", "--family", "nonparametric"],
+            "dither design --family nonparam",
+        ),
+        (
+            ["--epsilon", "1", "--sd", "above_999=0.1", "--goal", "above=999", "--range", "1,2"],
+            "nobody lies above the goal",
+        ),
         (["--epsilon", "1", "--sd", "mu=1", "--theta", "mu=1"], "theta of the family normal must be"),
     ],
 )

@@ -320,6 +320,16 @@ def test_what_a_goal_asks_for_stands_beside_the_parameters(site: Site) -> None:
     assert page.count("<td ") == 3 * 4
 
 
+@pytest.mark.parametrize("fields", [{}, {"low": "1", "high": "2"}])
+def test_of_a_value_that_nobody_has_the_advice_is_to_give_a_range(site: Site, fields: dict[str, str]) -> None:
+    """A form has no theta that could be nearer to the value."""
+    sign_in(site)
+    form = {"family": "normal", "epsilon": "1", "goal": "above=65"}
+    advice = site.client.get("/new/advice", params=form | fields).text
+    assert "or everybody: give a range, or a prior, in whose middle the value may lie." in advice
+    assert "theta" not in advice
+
+
 def test_a_form_that_is_left_alone_is_a_sound_specification() -> None:
     service, specification = parse_spec(specification_of({"name": "Rent", "family": "normal", "epsilon": "1"}))
     assert service.model_fields_set == {"name", "family", "epsilon"}

@@ -276,6 +276,19 @@ def test_values_that_devices_would_refuse_are_refused(
         )
 
 
+def test_categories_may_be_named_for_a_collection_that_has_them(
+    capsys: pytest.CaptureFixture[str], server: ServerProcess
+) -> None:
+    fields = {"name": "Cycling", "family": "categorical", "categories": ["never", "daily"], "epsilon": 1}
+    with Admin(server.url, TOKEN) as admin:
+        collection = str(admin.create_collection(fields)["id"])
+    there = ["--url", server.url, "--token", TOKEN, "--collection", collection, "--respondents", "20"]
+    found = report(capsys, *there, "--categories", "daily, never", "--truth", "never=3,daily=1")
+    assert set(found["truth"]) == {"never", "daily"}
+    assert run(["simulate", *there, "--categories", "never,monthly"]) == 2
+    assert "--categories must be those of --collection, or be left out" in capsys.readouterr().err
+
+
 def test_a_new_collection_over_http(capsys: pytest.CaptureFixture[str], server: ServerProcess) -> None:
     found = report(capsys, *PEOPLE, "--url", server.url, "--token", TOKEN, "--retry", "0.2", "--concurrency", "8")
     load = found.pop("load")
