@@ -10,7 +10,6 @@ from dither_client.analyst import read_posterior
 from dither_client.commands._shared import Json, Token, Url, console, print_json
 from dither_client.errors import Problem
 from dither_client.extras import require_extra
-from dither_client.posterior.sentences import misfit_sentence
 from dither_client.transport.json_api import Api
 
 __all__ = ["app"]
@@ -49,8 +48,6 @@ def posterior(
         print_json(data)
     else:
         typer.echo(repr(current))
-        if current.misfit is not None:
-            typer.echo(misfit_sentence(current.misfit))
     for warning in warnings:
         console.print(f"Warning: {warning}", markup=False, highlight=False)
 

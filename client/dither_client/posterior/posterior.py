@@ -12,7 +12,13 @@ from dither_client.errors import BadResponse
 from dither_client.extras import require_extra
 from dither_client.mechanisms.epsilon import by_epsilon_lines, wire_epsilon
 from dither_client.posterior.population import quantile_at, share_at
-from dither_client.posterior.sentences import comparison_lines, poison_lines, population_lines, rounded
+from dither_client.posterior.sentences import (
+    comparison_lines,
+    misfit_sentence,
+    poison_lines,
+    population_lines,
+    rounded,
+)
 from dither_client.posterior.wire import (
     QUANTILES,
     DistributionSummary,
@@ -225,6 +231,7 @@ class Posterior:
             *([] if self.poison is None else poison_lines(self.poison)),
             *by_epsilon_lines(self.answers_by_epsilon),
             *([] if self.verdict is None else comparison_lines(self.families, self.verdict)),
+            *([] if self.misfit is None else [misfit_sentence(self.misfit)]),
         ]
 
     def _known_distribution(self) -> DistributionSummary:
@@ -248,6 +255,8 @@ def parse_posterior(collection: str, data: Any, particles: Callable[[], Particle
         by_epsilon = sorted((wire_epsilon(epsilon), n) for epsilon, n in reply.answers_by_epsilon.items())
     except (TypeError, ValueError):
         raise BadResponse("the server's posterior is not one that this version can read") from None
+    if reply.misfit is not None:
+        misfit_sentence(reply.misfit)  # which it must be possible to say
     return Posterior(
         collection=collection,
         summaries=to_json(reply.posterior or reply.categories or _named(reply.quantiles)),

@@ -14,7 +14,10 @@ from dither_client.posterior.wire import (
 )
 
 __all__ = [
+    "LEAVE_OUT",
+    "REFUSED_LOG_ODDS",
     "comparison_lines",
+    "family_name",
     "misfit_sentence",
     "poison_lines",
     "population_lines",
@@ -22,16 +25,17 @@ __all__ = [
     "verdict_lines",
 ]
 
+LEAVE_OUT = "To learn the distribution whatever its shape, leave the family out."
 _MOST_DIGITS = 12
 """The most decimals of a quantile."""
-_REFUSED_LOG_ODDS = math.log(100)
+REFUSED_LOG_ODDS = math.log(100)
 """A family whose log evidence is lower than that of none by more than this is refused."""
 
 
 def comparison_lines(families: Sequence[FamilyEvidence], verdict: str) -> list[str]:
     """A line for each family, and then the verdict."""
     rows = [
-        f"{_named(each)}: log evidence {each.log_evidence:.2f} ± {each.mc_error:.2f}, "
+        f"{family_name(each)}: log evidence {each.log_evidence:.2f} ± {each.mc_error:.2f}, "
         f"probability {each.probability:.4f}"
         for each in families
     ]
@@ -39,19 +43,26 @@ def comparison_lines(families: Sequence[FamilyEvidence], verdict: str) -> list[s
 
 
 def verdict_lines(families: Sequence[FamilyEvidence], verdict: str) -> list[str]:
-    """Which families the answers refuse beside none, and which holds."""
+    """Which families the answers refuse beside none, and which holds; or that it is too early to compare any."""
+    if not families:
+        return [f"which family holds: {verdict}, for there are too few answers to compare families"]
     none = max((each.log_evidence for each in families if each.family == NO_FAMILY), default=-math.inf)
-    refused = [_named(each) for each in families if each.log_evidence < none - _REFUSED_LOG_ODDS]
+    refused = [family_name(each) for each in families if each.log_evidence < none - REFUSED_LOG_ODDS]
     refusal = f"the answers refuse {', '.join(refused)}: they are at least 100 times as likely without a family"
     return [*([refusal] if refused else []), f"which family holds: {verdict}"]
 
 
-def _named(each: FamilyEvidence) -> str:
-    return each.family if each.transform == "identity" else f"{each.family} ({each.transform})"
+def family_name(each: FamilyEvidence) -> str:
+    """A family as an analyst reads it: `normal (log)`, or `gamma of the distance above 100`."""
+    name = each.family if each.transform == "identity" else f"{each.family} ({each.transform})"
+    return f"{name} of {each.of}" if each.of else name
 
 
 def misfit_sentence(misfit: Misfit) -> str:
-    """What the check has found, in a sentence for people. Raises `BadResponse` where it contradicts itself."""
+    """What the check has found, for people: never that a family fits, which no look can show.
+
+    Raises `BadResponse` where it contradicts itself.
+    """
     family, made, following = misfit.family, len(misfit.looks), misfit.next_look
     if misfit.alarm:
         first = next((look for look in misfit.looks if look.p_value <= look.alpha), None)
@@ -63,8 +74,11 @@ def misfit_sentence(misfit: Misfit) -> str:
         )
     if not made and following is not None:
         return f"Whether the family {family} fits is first checked at {following:,} check answers."
-    until = "" if following is None else f"; the next look is at {following:,} check answers"
-    return f"The answers fit the family {family} so far ({made} look{'' if made == 1 else 's'}{until})."
+    until = "" if following is None else f" (the next look is at {following:,} check answers)"
+    return (
+        f"No misfit of the family {family} was found in {made} look{'' if made == 1 else 's'}{until}; at a small ε "
+        f"only gross ones would show. {LEAVE_OUT}"
+    )
 
 
 def population_lines(

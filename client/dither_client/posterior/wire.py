@@ -147,6 +147,8 @@ class FamilyEvidence:
     """Monte Carlo standard error of `log_evidence`."""
     probability: float
     """The posterior probability of this family, if all are equally probable a priori."""
+    of: str | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
+    """What of the values it describes, if not themselves: `the distance above 100`, `the way from 0 to 10`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +190,8 @@ class PosteriorReply:
     misfit: Misfit | None
     """Null where `misfit_check` is off."""
     families: tuple[FamilyEvidence, ...] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
-    """The evidence of each family, if several compete; without a family, of none and of those that might do."""
+    """The evidence of each family, if several compete; without a family, of none and of those that might do; of none
+    and a family that is named alone, if the answers refuse it."""
     verdict: str | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
     """The preferred family, `none of these`, or `cannot tell yet`, where families are compared."""
     quantiles: dict[str, ParameterSummary] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)

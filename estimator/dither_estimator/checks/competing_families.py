@@ -29,21 +29,28 @@ class Comparison:
     verdict: str
 
 
-def compare(names: Sequence[tuple[str, Transform]], evidences: Sequence[Evidence]) -> Comparison:
-    """Compare families, each given by name and transform, under equal prior weights; `NO_FAMILY` may be one."""
+def compare(
+    names: Sequence[tuple[str, Transform]], evidences: Sequence[Evidence], of: Sequence[str | None] = ()
+) -> Comparison:
+    """Compare families, each given by name and transform, under equal prior weights; `NO_FAMILY` may be one.
+
+    `of` says in words what each describes, if not the values themselves.
+    """
     logs = np.array([evidence.log for evidence in evidences])
     errors = np.array([evidence.error for evidence in evidences])
     probabilities = np.exp(logs - np.logaddexp.reduce(logs))
-    rows = zip(names, evidences, probabilities.tolist(), strict=True)
-    families = tuple(FamilyEvidence(*name, evidence.log, evidence.error, share) for name, evidence, share in rows)
-    return Comparison(families, _verdict(names, logs, errors))
+    rows = zip(names, evidences, probabilities.tolist(), of or [None] * len(names), strict=True)
+    families = tuple(FamilyEvidence(*name, each.log, each.error, share, what) for name, each, share, what in rows)
+    return Comparison(families, _verdict(families, logs, errors))
 
 
-def _verdict(names: Sequence[tuple[str, Transform]], logs: FloatArray, errors: FloatArray) -> str:
+def _verdict(families: Sequence[FamilyEvidence], logs: FloatArray, errors: FloatArray) -> str:
     leader = int(np.argmax(logs))
     against = logs - logs[leader] + _STANDARD_ERRORS * np.hypot(errors, errors[leader])
     against[leader] = 0.0
     if np.exp(-np.logaddexp.reduce(against)) <= _PREFERRED_ABOVE:
         return CANNOT_TELL
-    family, transform = names[leader]
-    return NONE_OF_THESE if family == NO_FAMILY else f"{family} with transform {transform}"
+    best = families[leader]
+    if best.family == NO_FAMILY:
+        return NONE_OF_THESE
+    return f"{best.family} with transform {best.transform}" + (f", of {best.of}" if best.of else "")

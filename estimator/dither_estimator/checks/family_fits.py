@@ -6,92 +6,184 @@ evidence is the largest log-likelihood less `½ log(1 + n)` for each parameter a
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from dither_client import Transform
+from dither_client.posterior.sentences import REFUSED_LOG_ODDS
 from dither_client.posterior.wire import NO_FAMILY
-from dither_estimator.checks.competing_families import Comparison, compare
-from dither_estimator.families import Family, FloatArray, families
+from dither_estimator.checks.competing_families import CANNOT_TELL, Comparison, compare
+from dither_estimator.families import Family, FloatArray, find_family
 from dither_estimator.likelihood.counts import Counts, total_answers
 from dither_estimator.mechanisms.channels import Channel, group_queries
 from dither_estimator.nonparametric.base import ShapedBase
 from dither_estimator.nonparametric.distribution import Distribution
 from dither_estimator.nonparametric.evidence import log_evidence
-from dither_estimator.nonparametric.support import Support
+from dither_estimator.nonparametric.fitting import fit_base
+from dither_estimator.nonparametric.support import ANYWHERE, Support
 from dither_estimator.particles.evidence import Evidence
 from dither_estimator.priors.prior import parse_prior
 
-__all__ = ["compare_with_families", "families_on", "family_log_evidence"]
+__all__ = ["Description", "compare_with_families", "families_on", "family_log_evidence", "refusal"]
 
-_ANYWHERE: Sequence[tuple[str, Transform]] = tuple(
-    (name, "identity") for name in ("normal", "laplace", "logistic", "student_t", "gumbel")
-)
+_ANYWHERE = ("normal", "laplace", "logistic", "student_t", "gumbel")
 _POSITIVE: Sequence[tuple[str, Transform]] = (
     ("normal", "log"),
     *((name, "identity") for name in ("exponential", "gamma", "weibull")),
 )
-_BY_SUPPORT: Mapping[tuple[float | None, float | None], Sequence[tuple[str, Transform]]] = {
-    (None, None): _ANYWHERE,
-    (0.0, None): _POSITIVE,
-    (0.0, 1.0): (("beta", "identity"),),
-}
-"""The families of continuous values with this minimum and maximum, each with the scale on which it holds."""
+_MOST = np.array([0.1, 0.9])
+"""The levels between which most values lie."""
 _STARTS = 200
+_MIN_ANSWERS = 500
+"""Fewer answers than this are not held against the one family that is named."""
+_SUPPORTS = {
+    **dict.fromkeys(("exponential", "gamma", "weibull"), Support(minimum=0.0)),
+    "beta": Support(minimum=0.0, maximum=1.0),
+}
+"""Where the values of families lie that are not of the whole line."""
+_NARROWEST = 1e-9, 1e-100
+"""The least distance between the ends of most values, relative to them and in all."""
 _MIN_POSITIVE = 1e-300
 """Smaller numbers are raised to this one before their logarithm is taken."""
 
 
-def compare_with_families(counts: Counts, distribution: Distribution) -> Comparison | None:
+@dataclass(frozen=True)
+class Description:
+    """A family, and what of the values it describes: themselves, or where they lie beside a bound or between two.
+
+    With `above` alone that is the distance above it, with `below` alone the distance below it, and with both the share
+    of the way from the one to the other. On that scale the family holds with `transform`.
+    """
+
+    family: str
+    transform: Transform = "identity"
+    above: float | None = None
+    below: float | None = None
+
+    @property
+    def of(self) -> str | None:
+        """What it describes, in words; None of the values themselves."""
+        if self.above is not None and self.below is not None:
+            return (
+                None if (self.above, self.below) == (0, 1) else f"the way from {self.above:,.12g} to {self.below:,.12g}"
+            )
+        if self.below is not None:
+            return f"the distance below {self.below:,.12g}"
+        return f"the distance above {self.above:,.12g}" if self.above else None
+
+    @property
+    def mirrored(self) -> bool:
+        """Whether what it describes falls as the value grows."""
+        return self.above is None and self.below is not None
+
+    def scaled(self, values: FloatArray) -> FloatArray:
+        """Values in their own units on the scale on which the family holds."""
+        if self.mirrored:
+            values = (self.below or 0.0) - values
+        elif self.above is not None:
+            values = values - self.above
+            if self.below is not None:
+                values = values / (self.below - self.above)
+        return np.log(np.maximum(values, _MIN_POSITIVE)) if self.transform == "log" else values
+
+
+def compare_with_families(counts: Counts, distribution: Distribution) -> Comparison:
     """The evidence of no family, and of each whose values lie where the population's do, given the same answers.
 
-    `distribution` is the posterior given `counts`. None where there are no such families, and while the answers only
-    tell where the population lies.
+    `distribution` is the posterior given `counts`. There are none, and nothing can be told, while the answers only tell
+    where the population lies.
     """
-    names, base, support = families_on(distribution.support), distribution.base, distribution.support
-    if not names or not isinstance(base, ShapedBase):
-        return None
-    low, high = distribution.mean.quantile(np.array([0.1, 0.9])).values[0].tolist()
-    found = [family_log_evidence(*name, counts, low, high) for name in names]
+    base, support = distribution.base, distribution.support
+    if not isinstance(base, ShapedBase):
+        return Comparison((), CANNOT_TELL)
+    low, high = distribution.mean.quantile(_MOST).values[0].tolist()
+    if not low < high:  # most people have one of the atoms
+        low, high = support.value(base.quantile(_MOST)).tolist()
+    described = families_on(support)
+    found = [family_log_evidence(each, counts, low, high) for each in described]
     none = log_evidence(counts, base, support)
-    return compare([(NO_FAMILY, "identity"), *names], [Evidence(each, 0.0) for each in (none, *found)])
+    return compare(
+        [(NO_FAMILY, "identity"), *((each.family, each.transform) for each in described)],
+        [Evidence(each, 0.0) for each in (none, *found)],
+        [None, *(each.of for each in described)],
+    )
 
 
-def families_on(support: Support) -> Sequence[tuple[str, Transform]]:
-    """The families whose values lie where those of the support do; none where no family's do."""
-    return _BY_SUPPORT.get((support.minimum, support.maximum), ())
+def refusal(family: Family, transform: Transform, counts: Counts) -> Comparison | None:
+    """The comparison of the one family that is named with none, if the answers refuse it: at odds of 100 or more.
+
+    None otherwise: answers to a family's own questions lie so near to each other that they seldom tell. Nor does it
+    tell of integers, or of fewer than some hundreds of answers. The answers may have been asked for on either scale.
+    """
+    if family.discrete or total_answers(counts) < _MIN_ANSWERS:
+        return None
+    asked = {query.with_edges(query.edges, "identity"): row for query, row in counts.items() if row.any()}
+    support = _SUPPORTS.get(family.name, ANYWHERE)
+    try:
+        base = fit_base(asked, support)
+        none = log_evidence(asked, base, support)
+        low, high = support.value(base.quantile(_MOST)).tolist()
+        named = family_log_evidence(Description(family.name), asked, low, high)
+    except np.linalg.LinAlgError:  # so few different questions that they do not tell location from scale
+        return None
+    if not none - named >= REFUSED_LOG_ODDS:
+        return None
+    return compare([(NO_FAMILY, "identity"), (family.name, transform)], [Evidence(none, 0.0), Evidence(named, 0.0)])
 
 
-def family_log_evidence(name: str, transform: Transform, counts: Counts, low: float, high: float) -> float:
+def families_on(support: Support) -> Sequence[Description]:
+    """The families of continuous values that lie where those of the support do, the likeliest to hold first.
+
+    Beside a bound those of positive values describe the distance from it, and between two the beta describes the share
+    of the way; a maximum beside a minimum may also just catch slips. The normal describes the values themselves, and so
+    does the lognormal where they are positive: a bound may lie far from all of them.
+    """
+    low, high = support.minimum, support.maximum
+    normal = Description("normal")
+    if low is None and high is None:
+        return tuple(map(Description, _ANYWHERE))
+    if low is None:
+        return (*(Description(*each, below=high) for each in _POSITIVE), normal)
+    found = [Description(*each, above=low or None) for each in _POSITIVE]
+    if low > 0:
+        found.append(Description("normal", "log"))
+    if high is not None:
+        found.insert(0, Description("beta", above=low, below=high))
+    return (*found, normal)
+
+
+def family_log_evidence(description: Description, counts: Counts, low: float, high: float) -> float:
     """The log evidence of a family, in nats, for answers to questions in the values' own units.
 
     Most values lie between `low` and `high`, where its members are looked for. Raises `ValueError` without answers.
     """
     from scipy.optimize import minimize
 
-    family, answers = families[name], total_answers(counts)
+    family, answers = find_family(description.family), total_answers(counts)
     if not answers:
         raise ValueError("without answers every family describes them")
-    if transform == "log":
-        low, high = (math.log(max(end, _MIN_POSITIVE)) for end in (low, high))
-    prior = parse_prior(family, family.range_prior(low, high if high > low else math.nextafter(low, math.inf)))
-    likelihood = _Likelihood(family, transform, counts)
+    low, high = sorted(description.scaled(np.array([low, high])).tolist())
+    relative, least = _NARROWEST
+    prior = parse_prior(family, family.range_prior(low, max(high, low + max(relative * max(-low, high), least))))
+    likelihood = _Likelihood(family, description, counts)
     starts = prior.sample(np.random.default_rng(0), _STARTS)
-    start = starts[np.argmax(likelihood(starts))]
-    found = minimize(likelihood.negative_with_gradient, start, jac=True, method="L-BFGS-B")
+    with np.errstate(over="ignore"):  # a scale may be tiny beside the distance to a cut
+        start = starts[np.argmax(likelihood(starts))]
+        found = minimize(likelihood.negative_with_gradient, start, jac=True, method="L-BFGS-B")
     return -float(found.fun) - 0.5 * len(family.parameters) * math.log1p(answers)
 
 
 class _Likelihood:
     """The log-likelihood of a family's unconstrained parameters."""
 
-    def __init__(self, family: Family, transform: Transform, counts: Counts) -> None:
-        self._family = family
+    def __init__(self, family: Family, description: Description, counts: Counts) -> None:
+        self._family, self._mirrored = family, description.mirrored
         asked = {query: row for query, row in counts.items() if row.any()}
         rows = list(asked.values())
         self._parts: list[tuple[Channel, FloatArray, FloatArray]] = [
-            (group.channel, _scaled(group.edges, transform), np.array([rows[i] for i in group.indices], dtype=float).T)
+            (group.channel, description.scaled(group.edges), np.array([rows[i] for i in group.indices], dtype=float).T)
             for group in group_queries(asked)
         ]
 
@@ -99,8 +191,7 @@ class _Likelihood:
         """At coordinates (n, d), shape (n,)."""
         theta, total = self._family.constrain(coordinates), np.zeros(len(coordinates))
         for channel, edges, answers in self._parts:
-            cdf = self._family.cdf(theta, edges.ravel()).reshape(len(theta), *edges.shape)
-            total += (np.log(channel.probabilities(cdf)) * answers).sum(axis=(1, 2))
+            total += (np.log(channel.probabilities(self._cdf(theta, edges))) * answers).sum(axis=(1, 2))
         return total
 
     def negative_with_gradient(self, point: FloatArray) -> tuple[float, FloatArray]:
@@ -109,13 +200,14 @@ class _Likelihood:
         by_coordinate = np.exp([p.log_jacobian(coordinates[:, j])[0] for j, p in enumerate(self._family.parameters)])
         total, gradient = 0.0, np.zeros(len(point))
         for channel, edges, answers in self._parts:
-            cdf = self._family.cdf(theta, edges.ravel()).reshape(1, *edges.shape)
             slopes = self._family.cdf_gradient(theta, edges.ravel())[0].reshape(*edges.shape, -1) * by_coordinate
-            p = channel.probabilities(cdf)[0]
+            slopes = -slopes if self._mirrored else slopes
+            p = channel.probabilities(self._cdf(theta, edges))[0]
             total += float((np.log(p) * answers).sum())
             gradient += np.einsum("eqd,ea,aq->d", slopes, channel.steps, answers / p)
         return -total, -gradient
 
-
-def _scaled(cuts: FloatArray, transform: Transform) -> FloatArray:
-    return np.log(np.maximum(cuts, _MIN_POSITIVE)) if transform == "log" else cuts
+    def _cdf(self, theta: FloatArray, edges: FloatArray) -> FloatArray:
+        """The share of the values at or below each edge, shape (n, *edges.shape)."""
+        found = self._family.cdf(theta, edges.ravel()).reshape(len(theta), *edges.shape)
+        return 1 - found if self._mirrored else found

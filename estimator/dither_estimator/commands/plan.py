@@ -21,6 +21,7 @@ from dither_estimator.planning.precision import (
     precision_of_answers,
     precision_of_values,
 )
+from dither_estimator.specification.fields import CATEGORICAL, NONPARAMETRIC
 from dither_estimator.specification.specification import Specification
 
 __all__ = ["app"]
@@ -29,6 +30,12 @@ app = typer.Typer(add_completion=False)
 
 _CONFIDENCES = (0.5, 0.9999)
 _BEST = "best"
+_WITHOUT_PLAN = {
+    NONPARAMETRIC.name: "without a family there is no plan, for the precision depends on the shape: dither design "
+    "--family nonparametric --goal distribution --respondents N gives the sd of the share below a value after N",
+    CATEGORICAL.name: "categories have no plan, for the precision depends on their shares: 1,000 answers at epsilon 1 "
+    "leave at most about ± 0.1 (90% sure) on the share of each, and four times as many half of that",
+}
 
 
 @app.command()
@@ -69,7 +76,8 @@ def plan(
 ) -> None:
     """Find how many respondents bring the posterior's standard deviations down to --sd, or what --respondents give.
 
-    Beside the parameters, --sd may name what --goal asks for: quantile_0.5, above_1000, distribution.
+    Beside the parameters, --sd may name what --goal asks for: quantile_0.5, above_1000, distribution. Parameters are on
+    the scale of --transform, quantiles in the values' own units.
 
     The figures are those of a collection with this family, --range, --goal and --mechanism, and the policy adaptive.
 
@@ -81,6 +89,8 @@ def plan(
         fail(f"confidence must be from {_CONFIDENCES[0]} to {_CONFIDENCES[1]}", 2)
     if goal == _BEST and sd is None:
         fail("goal best needs --sd: best is the goal that reaches it with the fewest respondents", 2)
+    if family in _WITHOUT_PLAN:
+        fail(_WITHOUT_PLAN[family], 2)
     fields: dict[str, object] = {"family": family, "transform": transform, "mechanism": mechanism}
     fields["goal"] = "all" if goal == _BEST else goal
     if value_range is not None:
@@ -113,7 +123,10 @@ def _row(
     respondents: int | None,
     confidence: float | None,
 ) -> dict[str, Any]:
-    answers, values = precision_of_answers(spec, theta), precision_of_values(spec.family, theta, spec.goal)
+    answers, values = (
+        precision_of_answers(spec, theta),
+        precision_of_values(spec.family, theta, spec.goal, spec.transform),
+    )
     number = respondents or answers.respondents(targets or {}, confidence)
     sds = answers.sd(number, confidence)
     wanted = precise_names(spec)[0 if spec.goal.of_parameters else len(spec.family.names) :]

@@ -26,7 +26,7 @@ from dither_estimator.design.optimum import DesignError
 from dither_estimator.design.registry import MECHANISMS, Mechanism
 from dither_estimator.families import Family, FloatArray
 
-__all__ = ["Design", "DesignError", "Mechanism", "optimal_design"]
+__all__ = ["Design", "DesignError", "Mechanism", "NothingThere", "optimal_design"]
 
 _ROUNDING_SHARE = 2.0**-20
 """Coordinates are multiples of this share of the spread: dyadic, and exact in every digit that matters."""
@@ -39,8 +39,14 @@ _ALLOWED = {
 
 _MAX_RELATIVE_GAP = 0.5
 """A gap of more than this share of the criterion comes from rounding and certifies nothing."""
-_NOTHING_THERE = "nobody lies above the goal's value in this population, or everybody: give a theta nearer to the value"
 _BEYOND_FLOATING_POINT = "epsilon or theta is so extreme that floating point cannot find the design or its limit"
+
+
+class NothingThere(DesignError):
+    """Nobody in the population lies above a value of the goal, or everybody does: no answers would tell how many."""
+
+    def __init__(self, remedy: str = "give a theta nearer to the value") -> None:
+        super().__init__(f"nobody lies above the goal's value in this population, or everybody: {remedy}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +203,7 @@ def _standardised(member: Member, goal: Goal) -> Standardised:
         base = member.standardised(goal)
         base.member.aim(base.goal)
     except np.linalg.LinAlgError:
-        raise DesignError(_NOTHING_THERE) from None
+        raise NothingThere from None
     return base
 
 

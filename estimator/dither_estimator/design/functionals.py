@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from dither_client import Transform
 from dither_estimator.design.goal import Goal
 from dither_estimator.families import Family, FloatArray
 
@@ -36,6 +37,16 @@ class Functional:
     """The weight of `tr(slopes V)` in the goal's criterion."""
     slopes: FloatArray
     """`W`, shape (d, d), in the coordinates of θ itself."""
+    place: float | None = None
+    """Where a quantile lies, on the scale on which the family holds; None of what is a share."""
+
+    def unit(self, transform: Transform) -> float:
+        """What the values change by when it changes by one: of a quantile of logarithms, the value there.
+
+        Infinite where floating point cannot hold it.
+        """
+        with np.errstate(over="ignore"):
+            return 1.0 if self.place is None or transform == "identity" else float(np.exp(self.place))
 
 
 def functionals(goal: Goal, family: Family, theta: tuple[float, ...]) -> list[Functional]:
@@ -65,9 +76,9 @@ def goal_at(goal: Goal, family: Family, theta: FloatArray, below: FloatArray, st
 
 def _quantiles(goal: Goal, family: Family, theta: tuple[float, ...]) -> Iterator[Functional]:
     for level, weight in goal.quantiles:
-        gradient, width = _at_level(family, np.array([theta]), level)
+        gradient, width, place = _at_level(family, np.array([theta]), level)
         weight = weight / width**2 if goal.of_shares else weight
-        yield Functional(f"quantile_{level:.12g}", weight, np.outer(gradient, gradient) * width**2)
+        yield Functional(f"quantile_{level:.12g}", weight, np.outer(gradient, gradient) * width**2, place)
 
 
 def _shares(goal: Goal, family: Family, theta: tuple[float, ...]) -> Iterator[Functional]:
@@ -90,15 +101,15 @@ def _whole(family: Family, theta: tuple[float, ...]) -> FloatArray:
     return np.asarray((weights[:, np.newaxis] * slopes).T @ slopes)
 
 
-def _at_level(family: Family, row: FloatArray, level: float) -> tuple[FloatArray, float]:
-    """The gradient of F at a quantile, shape (d,), and one divided by the density there."""
+def _at_level(family: Family, row: FloatArray, level: float) -> tuple[FloatArray, float, float]:
+    """The gradient of F at a quantile, shape (d,), one divided by the density there, and the quantile."""
     if family.discrete:
         x = float(family.quantiles(row, np.array([level]))[0, 0])
         ends = np.array([x - 0.5, x + 0.5])
         low, high = family.cdf(row, ends)[0]
         part = (level - low) / (high - low)
         below, above = family.cdf_gradient(row, ends)[0]
-        return (1 - part) * below + part * above, 1 / (high - low)
+        return (1 - part) * below + part * above, 1 / (high - low), x
     step = _LEVEL_STEP * min(level, 1 - level)
     x, left, right = family.quantiles(row, np.array([level, level - step, level + step]))[0]
-    return family.cdf_gradient(row, np.array([x]))[0, 0], (right - left) / (2 * step)
+    return family.cdf_gradient(row, np.array([x]))[0, 0], (right - left) / (2 * step), x

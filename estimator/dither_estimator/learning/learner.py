@@ -1,6 +1,7 @@
 """The learner of a family's parameters. The particle system itself is pure (`particles.system`)."""
 
 from fractions import Fraction
+from functools import partial
 from itertools import zip_longest
 
 import numpy as np
@@ -9,6 +10,7 @@ from dither_client import Query
 from dither_client.posterior.wire import PoisonBound
 from dither_estimator.checks.competing_families import Comparison, compare
 from dither_estimator.checks.contamination import poison_bound
+from dither_estimator.checks.family_fits import refusal
 from dither_estimator.families import FloatArray
 from dither_estimator.learning.count_learner import CountLearner
 from dither_estimator.learning.population import FamilyPopulation
@@ -141,7 +143,15 @@ class Learner(CountLearner):
             comparison=comparison,
             levels=spec.goal.levels,
             above=spec.goal.values,
+            refusal=partial(self._refusal, system),
         )
+
+    def _refusal(self, system: ParticleSystem) -> Comparison | None:
+        """Whether the answers refuse the family, if there is only one, and adaptive questions have been asked."""
+        spec = self.specification
+        if spec.rivals or system.members or isinstance(self._policy, Fixed):
+            return None
+        return refusal(spec.family, spec.transform, system.counts)
 
     def _poison_bound(self, system: ParticleSystem) -> PoisonBound:
         """The bound for the answers learnt, or for nearly all of them: it hardly changes and takes long to compute."""

@@ -1,7 +1,7 @@
 """Summaries of weighted particles, as analysts read them."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -47,6 +47,8 @@ class Posterior:
     """The values, in their own units, of which the goal asks for the share of the people above."""
     comparison: Comparison | None = None
     """Which family holds; None if only one is considered."""
+    refusal: Callable[[], Comparison | None] = field(default=lambda: None, repr=False)
+    """The comparison of the only family with none, if the answers refuse it; takes some hundredths of a second."""
 
     def reply(self, *, institutions: int = 0, misfit: Misfit | None = None, updated_at: str = "") -> PosteriorReply:
         """The reply to a request for this posterior, with what only the server knows, but without the population."""
@@ -70,8 +72,11 @@ class Posterior:
         )
 
     def described(self, reply: PosteriorReply) -> PosteriorReply:
-        """The reply with what this posterior says about the population."""
-        return with_population(reply, self.population, self.levels, self.above)
+        """The reply with what this posterior says about the population, and of a family that the answers refuse."""
+        found = with_population(reply, self.population, self.levels, self.above)
+        if found.families is None and (refused := self.refusal()) is not None:
+            return replace(found, families=refused.families, verdict=refused.verdict)
+        return found
 
     def to_json(self) -> dict[str, Any]:
         """The reply's JSON without the fields that only a server can fill."""

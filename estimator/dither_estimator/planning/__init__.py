@@ -1,4 +1,4 @@
 """How many respondents a given precision needs, with privacy and without.
 
-May import: `design`, `families`, `policies`, `priors`, `specification`.
+May import: `dither_client`, `design`, `families`, `policies`, `priors`, `specification`.
 """

@@ -11,6 +11,9 @@ gives
 
 The second term of the mean is there because the posterior also averages `v` over the remaining uncertainty about θ. The
 same distribution holds for raw values, with the Fisher information of a value in place of that of an answer.
+
+A quantile is that of the values in their own units. Where the family holds on the scale of logarithms, its `v` there is
+multiplied by the square of the quantile, the derivative of `exp` at its logarithm.
 """
 
 import math
@@ -22,7 +25,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri, rel_entr
 
-from dither_estimator.design.design import Design, DesignError, optimal_design
+from dither_client import Transform
+from dither_estimator.design.design import Design, DesignError, NothingThere, optimal_design
 from dither_estimator.design.functionals import functionals
 from dither_estimator.design.goal import DISTRIBUTION, Goal
 from dither_estimator.design.member import Member
@@ -146,13 +150,22 @@ def precision_of_answers(specification: Specification, theta: npt.ArrayLike) -> 
         found = (1 - share) * design.at(at).information
         return asked * (found + share * whole.at(at).information if share else found)
 
-    return _precision(spec.family, spec.goal, design.theta, information, search)
+    return _precision(spec.family, spec.goal, spec.transform, design.theta, information, search)
 
 
-def precision_of_values(family: Family, theta: npt.ArrayLike, goal: Goal = _NOTHING_MORE) -> Precision:
-    """The precision that the values themselves would give, without privacy; also of what the goal asks for."""
+def precision_of_values(
+    family: Family, theta: npt.ArrayLike, goal: Goal = _NOTHING_MORE, transform: Transform = "identity"
+) -> Precision:
+    """The precision that the values themselves would give, without privacy; also of what the goal asks for.
+
+    The family holds on the scale `transform`. Raises `DesignError` where floating point cannot hold a quantile.
+    """
     member = tuple(np.asarray(theta, dtype=float).tolist())
-    return _precision(family, goal, member, lambda at: Member(family, tuple(at)).information, np.zeros(len(member)))
+
+    def information(at: list[float]) -> FloatArray:
+        return Member(family, tuple(at)).information
+
+    return _precision(family, goal, transform, member, information, np.zeros(len(member)))
 
 
 def precise_names(specification: Specification) -> tuple[str, ...]:
@@ -195,6 +208,7 @@ def _told(channel: FloatArray) -> float:
 def _precision(
     family: Family,
     goal: Goal,
+    transform: Transform,
     theta: tuple[float, ...],
     information: Callable[[list[float]], FloatArray],
     search: FloatArray,
@@ -203,7 +217,14 @@ def _precision(
     spread = Member(family, theta).spread
 
     def variances(at: list[float], covariance: npt.NDArray[np.floating[Any]]) -> FloatArray:
-        more = [np.sum(each.slopes * covariance) for each in functionals(goal, family, tuple(at))]
+        asked = functionals(goal, family, tuple(at))
+        with np.errstate(over="ignore"):
+            units = np.square([each.unit(transform) for each in asked])
+        if not (np.isfinite(units) & (units > 0)).all():
+            raise DesignError("theta lies where floating point cannot hold the values' quantiles")
+        more = units * np.array([np.sum(each.slopes * covariance) for each in asked])
+        if not (more > 0).all():
+            raise NothingThere
         return np.append(np.diag(covariance), more)
 
     covariance = np.linalg.inv(information(list(theta)))

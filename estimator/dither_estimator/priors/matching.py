@@ -54,7 +54,7 @@ def agreeing_prior(first: Prior, first_transform: Transform, family: Family, tra
             else {"dist": "lognorm", "s": sd, "scale": float(np.exp(middle))}
         )
     if "scale" in terms:
-        _recentre(family, terms, float(np.median(quartiles[:, 1])))
+        _recentre(family, terms, float(np.median(quartiles[quartiles[:, 0] > 0, 1])))
     return terms
 
 

@@ -131,7 +131,10 @@ def _support(data: Mapping[str, Any], usual: Mapping[str, float], atoms: Sequenc
     limits |= {name: _finite(name, data[name]) for name in ("minimum", "maximum") if data.get(name) is not None}
     low, high = limits.get("minimum", -math.inf), limits.get("maximum", math.inf)
     if low < high < low + _MIN_NUMBERS * math.ulp(max(abs(low), abs(high))):
-        raise SpecificationError(f"minimum and maximum must be further apart: {_MIN_NUMBERS:,} numbers or more")
+        raise SpecificationError(
+            "minimum and maximum must be further apart: numbers of their size are so coarse that fewer than "
+            f"{_MIN_NUMBERS:,} lie between them"
+        )
     try:
         return Support(**limits, atoms=tuple(sorted({_finite("each of atoms", atom) for atom in atoms})))
     except ValueError as error:
@@ -169,11 +172,13 @@ def refuse_fields_of_numbers(data: Mapping[str, Any]) -> None:
             raise SpecificationError(f"{name} must be {only} for categories, or be left out")
 
 
-def read_around(support: Support, limits: Any) -> tuple[float, float] | None:
+def read_around(support: Support, data: Mapping[str, Any]) -> tuple[float, float] | None:
     """The `range` of most values of a distribution without a family, in their own units."""
-    if limits is None:
+    if data.get("range") is None:
         return None
-    low, high = _range("identity", limits)
+    low, high = _range("identity", data["range"])
+    if data.get("minimum") is None and support.minimum is not None and low < support.minimum:
+        raise SpecificationError("range must not begin below 0 when transform is log")
     if low < (-math.inf if support.minimum is None else support.minimum):
         raise SpecificationError("range must not begin below minimum")
     if high > (math.inf if support.maximum is None else support.maximum):

@@ -298,5 +298,5 @@ def _without_family(data: Mapping[str, Any]) -> dict[str, Any]:
         "rivals": (),
         "discriminate": 0.0,
         "support": support,
-        "around": read_around(support, data.get("range")),
+        "around": read_around(support, data),
     }

@@ -40,7 +40,13 @@ __all__ = [
     "Truth",
 ]
 
-Family = Annotated[str | None, typer.Option(help="The family that values are drawn from.", show_default="normal")]
+Family = Annotated[
+    str | None,
+    typer.Option(
+        help="The family that is assumed, and that the values of --truth are drawn from; or nonparametric: none.",
+        show_default="normal; with --data none",
+    ),
+]
 
 Categories = Annotated[
     str | None,
@@ -81,13 +87,16 @@ Goal = Annotated[
     str | None,
     typer.Option(
         help="all, a parameter, weights such as mu=1,sigma=2, distribution, quantiles=0.5,0.9 or above=1000.",
-        show_default="all",
+        show_default="all; without a family distribution",
     ),
 ]
 
 Policy = Annotated[str | None, typer.Option(help="adaptive, thompson or fixed:LOW:HIGH.", show_default="adaptive")]
 
-Mechanism = Annotated[MechanismName | None, typer.Option(help="How answers are made private.", show_default="laplace")]
+Mechanism = Annotated[
+    MechanismName | None,
+    typer.Option(help="How answers are made private.", show_default="laplace; without a family randomized_response"),
+]
 
 Rho = Annotated[
     str | None, typer.Option(help="ρ of one answer with gaussian, instead of --epsilon.", show_default=False)

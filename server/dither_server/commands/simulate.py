@@ -89,7 +89,8 @@ def simulate(
 
     Values come from a family (--truth) or from a file (--data). With --url each respondent runs the real client's
     protocol, in a new collection (which needs an admin's token) or in --collection. With --in-process only the
-    estimator runs. Shares are from 0 to 1. Ctrl-C ends the simulation early and reports what was done.
+    estimator runs. From a file the distribution itself is learnt, whatever its shape, unless --family names a family.
+    Shares are from 0 to 1. Ctrl-C ends the simulation early and reports what was done.
 
     For example: dither simulate --truth mu=50,sigma=3.16 --respondents 1000 --epsilon 1 --in-process --seed 1
 
@@ -100,7 +101,7 @@ def simulate(
         "levels": levels, "particles": particles, "prior": prior, "rho": rho, "categories": categories,
     }  # fmt: skip
     _refuse_together("--spec", spec, {**fields, "collection": collection})
-    _refuse_together("--collection", collection, fields)
+    _refuse_together("--collection", collection, {**fields, "categories": None})
     if in_process:
         over_http = {"collection": collection, "concurrency": concurrency, "retry": retry, "late": late}
         _refuse_together("--in-process", in_process, over_http)
@@ -110,7 +111,12 @@ def simulate(
         fail("name the server with --url, or simulate with --in-process", 2)
     behaviours = Behaviours(drop_out, drop_out_by, retry, late, poison)
     seeds = np.random.SeedSequence(seed).spawn(5)
-    asked = _new(spec, family, fields) if collection is None or url is None else _existing(url, token, collection)
+    usual = "normal" if data is None else NONPARAMETRIC.name
+    asked = (
+        _new(spec, family, usual, fields) if collection is None or url is None else _existing(url, token, collection)
+    )
+    if categories and collection and set(_texts(categories)) != set(asked.categories):
+        fail("--categories must be those of --collection, or be left out", 2)
     check_choosing(choose_by, asked.epsilon_choices)
     people = _population(np.random.default_rng(seeds[0]), asked, family, truth, data, column, respondents)
     check_bounds(people, asked.bounds)
@@ -139,15 +145,16 @@ class _Asked:
     bounds: Bounds = ANYTHING
 
 
-def _new(spec: str | None, family: str | None, options: Mapping[str, Any]) -> _Asked:
+def _new(spec: str | None, family: str | None, usual: str, options: Mapping[str, Any]) -> _Asked:
+    """The collection that a file or options describe, of the `usual` family unless they name one."""
     if spec is not None:
         fields, specification = read_spec(spec)
     else:
         given = dict(options)
         prior, choices = given.pop("prior"), given.pop("epsilon-choices")
         listed = given.pop("categories")
-        given["categories"] = [text.strip() for text in listed.split(",")] if listed else None
-        given["family"] = family or (CATEGORICAL.name if listed else "normal")
+        given["categories"] = _texts(listed) if listed else None
+        given["family"] = family or (CATEGORICAL.name if listed else usual)
         given["prior"] = read_prior(prior) if prior else None
         given["epsilon_choices"] = [choice.strip() for choice in choices.split(",")] if choices else None
         default = (given["epsilon_choices"] or ["1"])[0]
@@ -156,6 +163,10 @@ def _new(spec: str | None, family: str | None, options: Mapping[str, Any]) -> _A
     name, choices = specification.family.name, specification.epsilon_choices
     bounds = Bounds(specification.support.minimum, specification.support.maximum)
     return _Asked(name, specification.transform, choices, fields, specification, specification.categories, bounds)
+
+
+def _texts(listed: str) -> list[str]:
+    return [text.strip() for text in listed.split(",")]
 
 
 def _existing(url: str, token: str | None, collection: str) -> _Asked:

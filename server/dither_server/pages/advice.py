@@ -10,7 +10,7 @@ from dither_client import DitherError
 from dither_client.mechanisms.epsilon import epsilon_text
 from dither_client.mechanisms.query import MAX_EPSILON
 from dither_estimator.design.advice import advice
-from dither_estimator.design.design import DesignError, optimal_design
+from dither_estimator.design.design import DesignError, NothingThere, optimal_design
 from dither_estimator.planning.precision import (
     MAX_RESPONDENTS,
     precise_names,
@@ -37,7 +37,9 @@ class Advice:
     symbol: str
     """The budget that each row begins with: ε or ρ."""
     rows: tuple[tuple[str, Mapping[str, float | None], float], ...]
-    """ε or ρ, the posterior sd of each parameter, and the respondents needed per respondent without privacy."""
+    """ε or ρ, the posterior sd of each of `names`, and the respondents needed per respondent without privacy."""
+    names: tuple[str, ...]
+    """The parameters, and what else the goal asks for; quantiles are in the values' own units."""
     efficiency: float
     """The share of these respondents that the best mechanism of any kind would need."""
     mechanism: str | None
@@ -69,10 +71,17 @@ def advise(form: Mapping[str, str]) -> Advice:
         raise DesignError(_SHARES)
     if spec.nonparametric:
         raise DesignError(_NO_FAMILY)
+    try:
+        return _advice(spec, respondents)
+    except NothingThere:
+        raise NothingThere("give a range, or a prior, in whose middle the value may lie") from None
+
+
+def _advice(spec: Specification, respondents: int) -> Advice:
     family = spec.family
     draws = spec.prior.sample(np.random.default_rng(0), _DRAWS)
     theta = family.constrain(np.median(draws, axis=0)[np.newaxis])[0]
-    without = precision_of_values(family, theta, spec.goal)
+    without = precision_of_values(family, theta, spec.goal, spec.transform)
     learnt = respondents if spec.misfit_check is None else round(respondents * (1 - spec.misfit_check.share))
     rows = []
     for budget, other in _around(spec):
@@ -87,6 +96,7 @@ def advise(form: Mapping[str, str]) -> Advice:
         respondents=respondents,
         symbol="ε" if spec.rho is None else "ρ",
         rows=tuple(rows),
+        names=precise_names(spec),
         efficiency=design.efficiency,
         mechanism=advice(design),
         notes=tuple(_notes(spec, learnt)),

@@ -9,6 +9,7 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from dither_client.posterior.sentences import family_name
 from dither_server.api.callers import signed_in
 from dither_server.http.problems import Problem
 
@@ -62,6 +63,7 @@ def _templates() -> Environment:
     environment.filters["count"] = "{:,}".format
     environment.filters["short"] = _number
     environment.filters["sentence"] = _sentence
+    environment.filters["family_name"] = family_name
     return environment
 
 

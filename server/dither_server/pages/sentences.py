@@ -6,7 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from dither_client.mechanisms.epsilon import epsilon_text
-from dither_client.posterior.sentences import misfit_sentence, poison_lines, population_lines, verdict_lines
+from dither_client.posterior.sentences import (
+    LEAVE_OUT,
+    misfit_sentence,
+    poison_lines,
+    population_lines,
+    verdict_lines,
+)
 from dither_client.posterior.wire import Misfit, PosteriorReply
 from dither_estimator.specification.specification import Specification
 
@@ -33,6 +39,8 @@ _NO_FAMILY = (
     "declared. Values that many people have and that nobody declared are spread out over their neighbours."
 )
 
+_REFUSED = f"The answers refuse this family: what is said about the population may be far off. {LEAVE_OUT}"
+
 _CATEGORIES = (
     "Nothing is assumed but that each person has one of the categories. Before any answer every share is possible, and "
     "it is likely that a few of many categories have most of the people."
@@ -57,10 +65,12 @@ class Findings:
     fit: str
     """What the goodness-of-fit check has found."""
     alarm: bool
-    """Whether that check has raised an alarm."""
+    """Whether that check has raised an alarm, or the answers refuse the family."""
     contamination: Sequence[str]
     verdict: Sequence[str]
     """Which of the families that are compared the answers refuse, and which is preferred; empty if none are."""
+    competing: bool
+    """Whether several families were named, and only these are compared."""
 
 
 def find(specification: Specification, survey: Mapping[str, Any], posterior: PosteriorReply) -> Findings:
@@ -70,11 +80,17 @@ def find(specification: Specification, survey: Mapping[str, Any], posterior: Pos
         population=_population(survey, posterior),
         roles=roles(specification),
         accuracy=_accuracy(posterior.ess, posterior.particles),
-        fit=_unassumed(specification) or _fit(misfit),
-        alarm=misfit is not None and misfit.alarm,
+        fit=_unassumed(specification) or (_REFUSED if _refused(specification, posterior) else _fit(misfit)),
+        alarm=(misfit is not None and misfit.alarm) or _refused(specification, posterior),
         contamination=poison_lines(posterior.poison),
         verdict=[] if posterior.verdict is None else verdict_lines(posterior.families or (), posterior.verdict),
+        competing=bool(specification.rivals),
     )
+
+
+def _refused(specification: Specification, posterior: PosteriorReply) -> bool:
+    """Whether the answers refuse the one family that was named, beside none."""
+    return specification.parametric and not specification.rivals and bool(posterior.families)
 
 
 def _unassumed(specification: Specification) -> str | None:
@@ -172,7 +188,10 @@ def _accuracy(ess: float, particles: int) -> str:
 
 def _fit(misfit: Misfit | None) -> str:
     if misfit is None:
-        return "Whether this family fits the population was not checked: the collection has no goodness-of-fit check."
+        return (
+            "Whether this family fits the population was not checked: the collection has no goodness-of-fit check. "
+            f"{LEAVE_OUT}"
+        )
     sentence = misfit_sentence(misfit)
     if not misfit.alarm:
         return sentence

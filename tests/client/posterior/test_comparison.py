@@ -33,6 +33,22 @@ def test_the_families_and_the_verdict() -> None:
     ]
 
 
+def test_what_a_family_describes_is_said() -> None:
+    gamma = FAMILIES[1] | {"of": "the distance above 100"}
+    posterior = _parsed(
+        families=[FAMILIES[0], gamma], verdict="gamma with transform identity, of the distance above 100"
+    )
+    assert to_json(posterior.families) == [FAMILIES[0], gamma]
+    assert "  gamma of the distance above 100: log evidence -101.60" in repr(posterior)
+
+
+def test_that_it_is_too_early_is_said() -> None:
+    posterior = _parsed(families=[], verdict="cannot tell yet")
+    assert repr(posterior).endswith(
+        "which family holds: cannot tell yet, for there are too few answers to compare families"
+    )
+
+
 def test_a_collection_of_one_family() -> None:
     posterior = _parsed()
     assert (posterior.families, posterior.verdict) == ((), None)

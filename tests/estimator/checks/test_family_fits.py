@@ -9,8 +9,10 @@ from scipy import stats
 from scipy.optimize import minimize
 
 from dither_client import Query, RandomizedResponse
+from dither_client.posterior.sentences import family_name, verdict_lines
+from dither_client.posterior.wire import FamilyEvidence
 from dither_estimator.checks.competing_families import NONE_OF_THESE
-from dither_estimator.checks.family_fits import compare_with_families, family_log_evidence
+from dither_estimator.checks.family_fits import Description, compare_with_families, families_on, family_log_evidence
 from dither_estimator.families import FloatArray
 from dither_estimator.likelihood.counts import Counts, total_answers
 from dither_estimator.mechanisms.channels import channel_of
@@ -26,6 +28,7 @@ from dither_estimator.nonparametric.support import ANYWHERE, Support
 Cdf = Callable[[Any], Any]
 POSITIVE = Support(minimum=0.0)
 WAGES, WIDE = stats.lognorm(0.7, scale=500), stats.norm(50, 10)
+BETA, SHIFTED = stats.beta(5, 2, loc=-10, scale=30), stats.lognorm(0.7, loc=100, scale=300)
 LEVELS = np.linspace(0.03, 0.97, 32).reshape(4, 8)
 
 
@@ -59,15 +62,98 @@ def test_a_family_has_its_largest_likelihood_less_what_its_parameters_cost(
         return -sum(float(row @ np.log(p)) for row, p in zip(counts.values(), shares, strict=True))
 
     best = -minimize(loss, start, method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-8}).fun
-    found = family_log_evidence(name, transform, counts, *WAGES.ppf([0.1, 0.9]).tolist())
+    found = family_log_evidence(Description(name, transform), counts, *WAGES.ppf([0.1, 0.9]).tolist())
     assert found == pytest.approx(best - len(start) / 2 * np.log(4_001), abs=1e-3)
 
 
 def test_without_answers_there_is_nothing_to_compare() -> None:
     with pytest.raises(ValueError, match="without answers"):
-        family_log_evidence("normal", "identity", {}, 0.0, 1.0)
+        family_log_evidence(Description("normal"), {}, 0.0, 1.0)
     distribution = estimate_distribution(np.random.default_rng(1), {}, size=100)
-    assert compare_with_families({}, distribution) is None
+    found = compare_with_families({}, distribution)
+    assert (found.families, found.verdict) == ((), "cannot tell yet")
+    [sentence] = verdict_lines(found.families, found.verdict)
+    assert sentence == "which family holds: cannot tell yet, for there are too few answers to compare families"
+
+
+def test_where_nearly_everybody_has_one_value_families_are_compared() -> None:
+    """More than nine in ten have exactly 0, so that most values lie nowhere else."""
+    support = Support(minimum=0.0, atoms=(0.0,))
+    cuts = np.concatenate(
+        [np.full((1, 8), 0.0), np.array([40.0, 70.0, 110.0])[:, np.newaxis] * np.linspace(0.9, 1.1, 8)]
+    )
+    counts = asked(cuts, lambda x: 0.96 + 0.04 * stats.gamma.cdf(x, 25, scale=4), 4_000, 1, "4")
+    distribution = estimate_distribution(np.random.default_rng(1), counts, support, size=50)
+    assert distribution.mean.quantile(np.array([0.9])).values[0, 0] == 0
+    assert compare_with_families(counts, distribution).verdict == NONE_OF_THESE
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [
+        (None, None, ["normal", "laplace", "logistic", "student_t", "gumbel"]),
+        (0.0, None, ["normal (log)", "exponential", "gamma", "weibull", "normal"]),
+        (
+            100.0,
+            None,
+            [f"{name} of the distance above 100" for name in ("normal (log)", "exponential", "gamma", "weibull")]
+            + ["normal (log)", "normal"],
+        ),
+        (
+            None,
+            -2.5,
+            [f"{name} of the distance below -2.5" for name in ("normal (log)", "exponential", "gamma", "weibull")]
+            + ["normal"],
+        ),
+        (0.0, 1.0, ["beta", "normal (log)", "exponential", "gamma", "weibull", "normal"]),
+        (
+            0.0,
+            10_000.0,
+            ["beta of the way from 0 to 10,000", "normal (log)", "exponential", "gamma", "weibull", "normal"],
+        ),
+        (
+            -10.0,
+            10.0,
+            ["beta of the way from -10 to 10"]
+            + [f"{name} of the distance above -10" for name in ("normal (log)", "exponential", "gamma", "weibull")]
+            + ["normal"],
+        ),
+    ],
+)
+def test_any_bounds_have_families_and_it_is_said_what_they_describe(
+    low: float | None, high: float | None, said: list[str]
+) -> None:
+    found = families_on(Support(minimum=low, maximum=high))
+    rows = [FamilyEvidence(each.family, each.transform, 0.0, 0.0, 0.1, each.of) for each in found]
+    assert [family_name(row) for row in rows] == said
+
+
+@pytest.mark.parametrize(
+    "description",
+    [
+        Description("gamma", above=100.0),
+        Description("normal", "log", above=100.0),
+        Description("weibull", below=900.0),
+        Description("normal", "log", below=900.0),
+        Description("beta", above=-50.0, below=950.0),
+    ],
+    ids=lambda each: f"{each.family} of {each.of}",
+)
+def test_a_family_beside_a_bound_is_that_family_of_the_distance(description: Description) -> None:
+    """Its evidence is that of the family itself for questions, and answers where it is mirrored, about the distance."""
+    law = stats.norm(450, 120)
+    counts = asked(law.ppf(LEVELS), law.cdf, 4_000, 5)
+    moved = {}
+    for query, row in counts.items():
+        cuts = description.scaled(np.array(query.edges))
+        cuts = np.exp(cuts) if description.transform == "log" else cuts
+        falling = description.mirrored
+        same_question: Query = RandomizedResponse(sorted(cuts.tolist()), query.epsilon)
+        moved[same_question] = row[::-1] if falling else row
+    ends = description.scaled(law.ppf([0.1, 0.9]))
+    ends = np.sort(np.exp(ends) if description.transform == "log" else ends)
+    same = family_log_evidence(Description(description.family, description.transform), moved, *ends.tolist())
+    assert family_log_evidence(description, counts, *law.ppf([0.1, 0.9]).tolist()) == pytest.approx(same, abs=1e-4)
 
 
 def known_by_one(counts: Counts, base: ShapedBase) -> FloatArray:
@@ -115,9 +201,24 @@ def spending(y: Any) -> Any:
     ("cdf", "cuts", "support", "refused"),
     [
         (groups, WIDE.ppf(LEVELS), ANYWHERE, {"normal", "laplace", "logistic", "student_t", "gumbel"}),
-        (spending, stats.lognorm(1.4, scale=66).ppf(LEVELS), Support(minimum=0.0, atoms=(0.0,)), {"normal", "gamma"}),
+        (
+            spending,
+            stats.lognorm(1.4, scale=66).ppf(LEVELS),
+            Support(minimum=0.0, atoms=(0.0,)),
+            {"normal (log)", "gamma"},
+        ),
         (WIDE.cdf, WIDE.ppf(LEVELS), ANYWHERE, set()),
         (WAGES.cdf, WAGES.ppf(LEVELS), POSITIVE, set()),
+        (BETA.cdf, BETA.ppf(LEVELS), Support(minimum=-10.0, maximum=20.0), set()),
+        (SHIFTED.cdf, SHIFTED.ppf(LEVELS), Support(minimum=100.0), set()),
+        (lambda x: SHIFTED.sf(-x), -SHIFTED.ppf(LEVELS)[::-1], Support(maximum=-100.0), set()),
+        (
+            groups,
+            WIDE.ppf(LEVELS),
+            Support(minimum=0.0, maximum=100.0),
+            {"beta of the way from 0 to 100", "gamma", "normal"},
+        ),
+        (groups, WIDE.ppf(LEVELS), Support(maximum=150.0), {"gamma of the distance below 150", "normal"}),
     ],
 )
 def test_families_are_refused_where_none_holds_and_the_true_one_never(
@@ -130,11 +231,10 @@ def test_families_are_refused_where_none_holds_and_the_true_one_never(
         counts = asked(cuts, cdf, 5_000, seed)
         distribution = estimate_distribution(np.random.default_rng(1), counts, support, size=50)
         compared = compare_with_families(counts, distribution)
-        assert compared is not None
         none, *others = compared.families
-        low = {each.family for each in others if each.log_evidence < none.log_evidence - np.log(100)}
+        low = {family_name(each) for each in others if each.log_evidence < none.log_evidence - np.log(100)}
         if refused:
             assert low >= refused
             assert compared.verdict == NONE_OF_THESE
         else:
-            assert others[0].family not in low
+            assert family_name(others[0]) not in low

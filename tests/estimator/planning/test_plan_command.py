@@ -74,6 +74,17 @@ def test_logarithms(capsys: CaptureFixture) -> None:
     assert "respondents" in capsys.readouterr().out
 
 
+def test_quantiles_are_in_the_values_own_units(capsys: CaptureFixture) -> None:
+    """10 of a median of 493 is 2%, not 10 on the scale of logarithms, which the prior knows without any answer."""
+    wages = ["--transform", "log", "--theta", "mu=6.2,sigma=0.7", "--range", "100,2000", "--epsilon", "1"]
+    asked = [*wages, "--goal", "quantiles=0.5", "--mechanism", "randomized_response"]
+    found = _json(capsys, *asked, "--sd", "quantile_0.5=10")
+    assert found["without_privacy"] == pytest.approx((0.7 * 492.7 / 10) ** 2, rel=0.01)
+    assert 5_000 < found["respondents"] < 20_000
+    assert found["sd"]["quantile_0.5"] == pytest.approx(10, rel=0.001)
+    assert found["sd"]["mu"] == pytest.approx(10 / 492.7, rel=0.02)
+
+
 def test_people_get_a_table(capsys: CaptureFixture) -> None:
     assert run(["plan", *THETA, "--epsilon", "0.5,2", "--sd", "mu=0.5", "--confidence", "0.9"]) == 0
     printed = capsys.readouterr().out
@@ -102,6 +113,18 @@ def test_people_get_a_table(capsys: CaptureFixture) -> None:
         (["--epsilon", "1", "--sd", "mu=1", "--goal", "mu"], "do not identify sigma"),
         (["--epsilon", "1", "--respondents", "999", "--goal", "best"], "goal best needs --sd"),
         (["--epsilon", "1", "--sd", "mu=1", "--family", "cauchy"], "family must be one of"),
+        (
+            ["--epsilon", "1", "--sd", "a=1", "--family", "categorical"],
+            "categories have no plan, for the precision depends",
+        ),
+        (
+            ["--epsilon", "1", "--sd", "distribution=0.01", "--family", "nonparametric"],
+            "dither design --family nonparam",
+        ),
+        (
+            ["--epsilon", "1", "--sd", "above_999=0.1", "--goal", "above=999", "--range", "1,2"],
+            "nobody lies above the goal",
+        ),
         (["--epsilon", "1", "--sd", "mu=1", "--theta", "mu=1"], "theta of the family normal must be"),
     ],
 )

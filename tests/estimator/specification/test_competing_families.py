@@ -56,6 +56,16 @@ def test_fields_that_agree_with_the_first_family_may_be_there() -> None:
     assert scipy_distribution(Specification.from_json(given).prior.parts[0].distribution).mean() == 6
 
 
+@pytest.mark.parametrize("name", ["gamma", "weibull", "exponential"])
+def test_positive_families_beside_a_normal_need_no_range(name: str) -> None:
+    """Half of the default prior's members are negative, and have no counterpart: the median of the others is met."""
+    specification = Specification.from_json({"epsilon": 1, "families": [{"family": "normal"}, {"family": name}]})
+    [rival] = specification.rivals
+    members = rival.prior.family.constrain(rival.prior.sample(np.random.default_rng(1), 4_000))
+    half = np.median(rival.prior.family.quantiles(members, np.array([0.5])))
+    assert 3e4 < half < 1.5e5  # of N(0, 1e5) the half above 0 has the median 67,000
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -107,7 +107,9 @@ def test_the_next_start_knows_the_same(database_url: str, clock: FakeClock) -> N
 def test_before_any_answer_there_is_a_prior(site: Site) -> None:
     collection = answered(site, people=0)
     reply = site.client.get(f"/v1/collections/{collection}/posterior").json()
-    assert reply["answers"] == 0
+    assert (reply["answers"], reply["families"], reply["verdict"]) == (0, [], "cannot tell yet")
+    details = site.client.get(f"/collections/{collection}/findings.json").json()["details"]
+    assert "cannot tell yet, for there are too few answers to compare families." in details
     for path in ("findings.json", "charts.json", "export/counts.csv", "export/history.csv"):
         assert site.client.get(f"/collections/{collection}/{path}").status_code == 200
     assert site.client.get(f"/collections/{collection}/precision.json").status_code == 404

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from dither_client import parse_query
-from dither_client.posterior.wire import Misfit, MisfitLook, ParameterSummary, PosteriorReply, from_json
+from dither_client.posterior.wire import FamilyEvidence, Misfit, MisfitLook, ParameterSummary, PosteriorReply, from_json
 from dither_client.tables.counts import COUNT_COLUMNS
 from dither_server.api.messages.examples import POSTERIOR
 from dither_server.database.reads import HistoryRow
@@ -147,6 +147,15 @@ def test_the_words_say_what_the_numbers_do(site: Site) -> None:
     assert "was not checked" in plain.fit
     assert "low" in plain.accuracy  # 100 particles
     assert not plain.alarm
+    assert (plain.verdict, plain.competing) == ([], False)
+    none, own = (
+        FamilyEvidence(name, "identity", log, 0.0, 0.5) for name, log in (("nonparametric", 0.0), ("normal", -9.0))
+    )
+    refused = replace(published.described, families=(none, own), verdict="none of these")
+    warned = find(specification, survey, refused)
+    assert warned.alarm
+    assert warned.fit.startswith("The answers refuse this family: ")
+    assert warned.verdict[0].startswith("the answers refuse normal: ")
     misfit = Misfit("normal", 500, (MisfitLook(500, 2000, 0.001, 0.01),), alarm=True, next_look=None)
     alarmed = find(specification, survey, replace(published.described, misfit=misfit, ess=900.0))
     assert alarmed.alarm

@@ -1,6 +1,7 @@
 """The form for a new collection makes any that the API makes, says at its field what is wrong, and advises."""
 
 import html
+import math
 import re
 from typing import Any
 
@@ -299,6 +300,34 @@ def test_advice_answers_for_every_field() -> None:
     assert [sd for _, sd in sds(gaussian)] == sorted((sd for _, sd in sds(gaussian)), reverse=True)
     narrow = advise(filled_in(form | PRIOR | {"prior_mu": "norm, loc=3, scale=0.5"}))
     assert narrow.guess["mu"] == pytest.approx(3, abs=0.05)
+
+
+def test_what_a_goal_asks_for_stands_beside_the_parameters(site: Site) -> None:
+    """Quantiles in the values' own units: of wages, where mu is the middle of their logarithms."""
+    sign_in(site)
+    form = {"family": "normal", "transform": "log", "low": "100", "high": "2000", "goal": "quantiles=0.5"}
+    asked = form | {"epsilon": "1", "respondents": "5000", "mechanism": "randomized_response"}
+    advice = advise(asked)
+    assert advice.names == tuple(advice.rows[0][1]) == ("mu", "sigma", "quantile_0.5")
+    [(_, sds, _)] = [row for row in advice.rows if row[0] == "1"]
+    mu, median = sds["mu"], sds["quantile_0.5"]
+    assert mu is not None
+    assert median == pytest.approx(mu * math.exp(advice.guess["mu"]), rel=0.05)
+    page = site.client.get("/new/advice", params=asked).text
+    [head] = re.findall(r"<thead>.*?</thead>", page, re.DOTALL)
+    assert "sd of quantile_0.5" in head
+    assert head.count("<th ") == 5
+    assert page.count("<td ") == 3 * 4
+
+
+@pytest.mark.parametrize("fields", [{}, {"low": "1", "high": "2"}])
+def test_of_a_value_that_nobody_has_the_advice_is_to_give_a_range(site: Site, fields: dict[str, str]) -> None:
+    """A form has no theta that could be nearer to the value."""
+    sign_in(site)
+    form = {"family": "normal", "epsilon": "1", "goal": "above=65"}
+    advice = site.client.get("/new/advice", params=form | fields).text
+    assert "or everybody: give a range, or a prior, in whose middle the value may lie." in advice
+    assert "theta" not in advice
 
 
 def test_a_form_that_is_left_alone_is_a_sound_specification() -> None:

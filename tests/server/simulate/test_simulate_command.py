@@ -7,6 +7,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dither_client import Admin
@@ -80,7 +81,9 @@ def test_a_simulation_checks_for_misfit(checked: str, capsys: pytest.CaptureFixt
     assert abs(found["misfit"]["check_answers"] - 100) < 5 * 50**0.5
     assert report(capsys, *arguments)["misfit"] == found["misfit"]
     assert run(["simulate", *arguments]) == 0
-    assert "family normal so far (2 looks; the next look" in " ".join(capsys.readouterr().out.split())
+    assert "No misfit of the family normal was found in 2 looks (the next look" in " ".join(
+        capsys.readouterr().out.split()
+    )
 
 
 def test_a_server_checks_for_misfit(server: ServerProcess, checked: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -164,6 +167,25 @@ def test_a_spec_and_a_prior_come_from_files(capsys: pytest.CaptureFixture[str], 
     assert 6 < found["truth"]["mu"] < 7
     (tmp_path / "prior.json").write_text('{"mu": {"dist": "norm"}, "sigma": {"dist": "expon"}}')
     assert report(capsys, *PEOPLE, "--in-process", "--prior", str(tmp_path / "prior.json"))["answers"] == 200
+
+
+def test_of_data_the_distribution_itself_is_learnt(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Unless a family is named: a quarter of these spendings are 0, which no family has."""
+    rng = np.random.default_rng(1)
+    spent = np.exp(rng.normal(4.2, 1.4, 1_500)) * (rng.random(1_500) > 0.25)
+    (tmp_path / "spent.csv").write_text("v\n" + "\n".join(f"{value:.2f}" for value in spent))
+    arguments = ["--data", str(tmp_path / "spent.csv"), "--column", "v", "--in-process", "--seed", "1"]
+    found = report(capsys, *arguments)
+    assert found["posterior"] == {}
+    assert found["truth"]["0.5"] == pytest.approx(np.median(spent), abs=0.5)
+    band = found["quantiles"]["0.5"]
+    assert band["q05"] < found["truth"]["0.5"] < band["q95"]
+    named = report(capsys, *arguments, "--family", "nonparametric")
+    assert named["quantiles"] == found["quantiles"]
+    normal = report(capsys, *arguments, "--family", "normal")
+    assert set(normal["truth"]) == set(normal["posterior"]) == {"mu", "sigma"}
+    assert run(["simulate", *arguments, "--policy", "thompson"]) == 2
+    assert "policy must be adaptive or fixed:LOW:HIGH without a family" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -252,6 +274,19 @@ def test_values_that_devices_would_refuse_are_refused(
             "dither: 2 of the 4 values lie outside the collection's bounds, and devices would refuse them: "
             "values must be from 0 to 100\n"
         )
+
+
+def test_categories_may_be_named_for_a_collection_that_has_them(
+    capsys: pytest.CaptureFixture[str], server: ServerProcess
+) -> None:
+    fields = {"name": "Cycling", "family": "categorical", "categories": ["never", "daily"], "epsilon": 1}
+    with Admin(server.url, TOKEN) as admin:
+        collection = str(admin.create_collection(fields)["id"])
+    there = ["--url", server.url, "--token", TOKEN, "--collection", collection, "--respondents", "20"]
+    found = report(capsys, *there, "--categories", "daily, never", "--truth", "never=3,daily=1")
+    assert set(found["truth"]) == {"never", "daily"}
+    assert run(["simulate", *there, "--categories", "never,monthly"]) == 2
+    assert "--categories must be those of --collection, or be left out" in capsys.readouterr().err
 
 
 def test_a_new_collection_over_http(capsys: pytest.CaptureFixture[str], server: ServerProcess) -> None:
