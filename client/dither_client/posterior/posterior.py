@@ -3,9 +3,11 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from html import escape
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from dither_client.errors import BadResponse
@@ -154,18 +156,24 @@ class Posterior:
         """The value at or below which a share `level` of the population lies, in the values' own units.
 
         Exact at the levels of `quantiles`, else by interpolation of `distribution`. Raises `ValueError` if the
-        posterior cannot tell.
+        posterior cannot tell, and `TypeError` unless the level is a number.
         """
+        level = _number("the level of a quantile", level)
         if not 0 < level < 1:
             raise ValueError("the level of a quantile must be above 0 and below 1")
-        return self.quantiles[level] if level in self.quantiles else quantile_at(self._known_distribution(), level)
+        known = self.quantiles.get(level)
+        return quantile_at(self._known_distribution(), level, self.atoms) if known is None else known
 
     def cdf(self, x: float) -> ParameterSummary:
-        """The share of the population at or below `x`, by interpolation of `distribution`. Raises `ValueError`."""
-        return share_at(self._known_distribution(), x)
+        """The share of the population at or below `x`, by interpolation of `distribution`.
+
+        Raises `ValueError` for NaN and if the posterior cannot tell, and `TypeError` unless `x` is a number.
+        """
+        return share_at(self._known_distribution(), _number("the value", x), self.atoms)
 
     def share_above(self, x: float) -> ParameterSummary:
-        """The share of the population above `x`: exact where the goal names it, else as `cdf`. Raises `ValueError`."""
+        """The share of the population above `x`: exact where the goal names it, else as `cdf`; raises what it does."""
+        x = _number("the value", x)
         if x in self.above:
             return self.above[x]
         below = self.cdf(x)
@@ -228,6 +236,8 @@ class Posterior:
         ]
 
     def _known_distribution(self) -> DistributionSummary:
+        if self.categories:
+            raise ValueError("the answers are categories, which have shares and no distribution: see `categories`")
         if self.distribution is None:
             raise ValueError("the posterior is still too wide for a distribution, or the server too old to give one")
         return self.distribution
@@ -270,6 +280,13 @@ def parse_posterior(collection: str, data: Any, particles: Callable[[], Particle
         atoms=_by_number(reply.atoms),
         categories=dict(reply.categories or {}),
     )
+
+
+def _number(what: str, given: object) -> float:
+    """Raises `TypeError`, which does not repeat what was given."""
+    if isinstance(given, bool) or not isinstance(given, Real | Decimal):
+        raise TypeError(f"{what} must be a number, not {type(given).__name__}")
+    return float(given)
 
 
 def _named(quantiles: dict[str, ParameterSummary] | None) -> dict[str, ParameterSummary]:

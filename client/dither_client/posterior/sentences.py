@@ -1,7 +1,7 @@
 """What a posterior, its checks and its comparison of families say, in words for people."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from dither_client.errors import BadResponse
 from dither_client.posterior.wire import (
@@ -24,6 +24,8 @@ __all__ = [
 
 _MOST_DIGITS = 12
 """The most decimals of a quantile."""
+_SHORT = 6
+"""With more decimals, what would be rounded to 0 is written with an exponent."""
 _REFUSED = math.log(100)
 """A family whose log evidence is lower than that of none by more than this is refused."""
 
@@ -85,21 +87,33 @@ def population_lines(
         f"{100 * share.q95:.1f}%)."
         for value, share in (above or {}).items()
     ]
+    people = [
+        f"{100 * share.q50:.1f}% have exactly {float(atom):,.12g}{of} "
+        f"({100 * share.q05:.1f} to {100 * share.q95:.1f}%)."
+        for atom, share in (atoms or {}).items()
+    ]
+    exactly = {float(atom) for atom in atoms or {}}
+    return [*_quantile_lines(quantiles, distribution, exactly, of, decimals), *people, *shares]
+
+
+def _quantile_lines(
+    quantiles: Mapping[str, ParameterSummary] | Mapping[float, ParameterSummary] | None,
+    distribution: DistributionSummary | None,
+    atoms: Set[float],
+    of: str,
+    decimals: int | None,
+) -> list[str]:
+    """None where people have only 0 or 1."""
     by_level = {float(level): summary for level, summary in (quantiles or {}).items()}
-    if distribution is None or set(distribution.x) <= {0.0, 1.0} or not {0.1, 0.5, 0.9} <= by_level.keys():
-        return shares
-    whole = all(x.is_integer() for x in distribution.x)
+    points = {round(x, _MOST_DIGITS) for x in (distribution.x if distribution else ())}
+    if points <= {0.0, 1.0} or not {0.1, 0.5, 0.9} <= by_level.keys():
+        return []
+    whole = all(x.is_integer() for x in points)
     digits = 0 if whole else _MOST_DIGITS if decimals is None else decimals
-    tenth, half, most = (_between(by_level[level], digits) for level in (0.1, 0.5, 0.9))
+    tenth, half, most = (_between(by_level[level], digits, atoms) for level in (0.1, 0.5, 0.9))
     return [
         f"Half of the people have {half[0]}{of} or less (90% sure: {half[1]}).",
         f"One in ten has {tenth[0]}{of} or less ({tenth[1]}), and one in ten {most[0]}{of} or more ({most[1]}).",
-        *(
-            f"{100 * share.q50:.1f}% have exactly {float(atom):g}{of} "
-            f"({100 * share.q05:.1f} to {100 * share.q95:.1f}%)."
-            for atom, share in (atoms or {}).items()
-        ),
-        *shares,
     ]
 
 
@@ -114,18 +128,27 @@ def poison_lines(poison: PoisonBound) -> list[str]:
     return [f"If {100 * poison.share:g}% of the answers were adversarial, {listed}."]
 
 
-def _between(quantile: ParameterSummary, most: int) -> tuple[str, str]:
+def _between(quantile: ParameterSummary, most: int, atoms: Set[float]) -> tuple[str, str]:
     """A quantile's median, and its central 90%."""
-    low, middle, high = (_in_band(x, quantile, most) for x in (quantile.q05, quantile.q50, quantile.q95))
+    low, middle, high = (_in_band(x, quantile, most, atoms) for x in (quantile.q05, quantile.q50, quantile.q95))
     return middle, low if low == high else f"{low} to {high}"
 
 
-def _in_band(x: float, quantile: ParameterSummary, most: int) -> str:
-    """`x` to two significant digits of the band's width, never coarser than to whole units, with `most` decimals."""
+def _in_band(x: float, quantile: ParameterSummary, most: int, atoms: Set[float]) -> str:
+    """`x` to two significant digits of the band's width, never coarser than to whole units, with `most` decimals.
+
+    An atom, or what has no band, is shown as it is. What would need more than `_MOST_DIGITS` decimals has an exponent.
+    """
     width = quantile.q95 - quantile.q05
-    digits = 0 if width <= 0 else max(0, 1 - math.floor(math.log10(width)))
-    text = f"{x:,.{min(digits, most)}f}" if abs(x) < 1e12 else f"{x:.4g}"
-    return text if text.strip("-0.,") else text.removeprefix("-")
+    if x in atoms or width <= 0:
+        return f"{x:,.12g}"
+    digits = max(0, 1 - math.floor(math.log10(width)))
+    if abs(x) >= 1e12 or digits > _MOST_DIGITS == most:
+        return f"{x:.4g}"
+    text = f"{x:,.{min(digits, most)}f}"
+    if text.strip("-0.,"):
+        return text
+    return f"{x:.4g}" if digits > _SHORT and most == _MOST_DIGITS else text.removeprefix("-")
 
 
 def _amount(bound: float | None) -> str:
