@@ -1,7 +1,7 @@
 // Updates a collection's sentences and charts as posteriors come in over the stream.
 
 import { control, part } from "./page.js";
-import { draw, picture, short } from "./plots.js";
+import { ENORMOUS, draw, picture, short } from "./plots.js";
 
 /**
  * @typedef {"q05" | "q25" | "q50" | "q75" | "q95"} Level
@@ -80,7 +80,7 @@ function drawQuestions({ answers, edges }) {
   const asked = (i) =>
     edges
       .flatMap((line) => line.at(i) ?? [])
-      .map(short)
+      .map((x) => (Math.abs(x) < ENORMOUS ? short(x) : `an enormous${x < 0 ? " negative" : ""} number`))
       .join(", ");
   draw("questions", {
     kind: "questions",

@@ -12,6 +12,7 @@ import { Reading } from "./reading.js";
  */
 
 const HEIGHT = 240;
+export const ENORMOUS = 1e15; // from here on numbers have exponents: the compact notation has no more words
 /** @type {Map<string, Chart>} */
 const shown = new Map();
 
@@ -22,6 +23,7 @@ const colour = (name) => getComputedStyle(document.documentElement).getPropertyV
 export function short(x) {
   if (x === null || x === undefined) return "";
   const size = Math.abs(x);
+  if (size >= ENORMOUS) return x.toExponential(2);
   if (size >= 1e4) return Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 }).format(x);
   return String(Number(x.toPrecision(6)));
 }
