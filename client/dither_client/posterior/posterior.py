@@ -14,7 +14,7 @@ from dither_client.errors import BadResponse
 from dither_client.extras import require_extra
 from dither_client.mechanisms.epsilon import by_epsilon_lines, wire_epsilon
 from dither_client.posterior.population import quantile_at, share_at
-from dither_client.posterior.sentences import comparison_lines, poison_lines, population_lines, rounded
+from dither_client.posterior.sentences import comparison_lines, poison_lines, population_lines, population_rows, rounded
 from dither_client.posterior.wire import (
     QUANTILES,
     DistributionSummary,
@@ -204,32 +204,48 @@ class Posterior:
 
         return plot_posterior(self)
 
+    def text(self, unit: str = "", decimals: int | None = None) -> str:
+        """What `repr` says, where values have a unit and at most so many decimals."""
+        rows = self._rows(decimals)
+        width = max((len(name) for name, *_ in rows), default=0)
+        table = [f"{name:<{width}}  {mean} ± {sd}  (90%: {interval})" for name, mean, sd, interval in rows]
+        return "\n".join([self.title, *(f"  {line}" for line in [*table, *self._remarks(unit, decimals)])])
+
+    def __repr__(self) -> str:
+        return self.text()
+
     def _repr_html_(self) -> str:
         """A table for notebooks, and below it what `repr` says besides."""
         head = "".join(f"<th>{name}</th>" for name in ("", "mean", "sd", "90% interval"))
         rows = "".join(
-            f"<tr><th>{escape(name)}</th><td>{rounded(summary['mean'], 4)}</td><td>{rounded(summary['sd'], 2)}</td>"
-            f"<td>{rounded(summary['q05'], 4)} to {rounded(summary['q95'], 4)}</td></tr>"
-            for name, summary in self.summaries.items()
+            f"<tr><th>{escape(name)}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+            for name, *cells in self._rows()
         )
         remarks = "".join(f"<p>{escape(line)}</p>" for line in self._remarks())
         return f"<table><caption>{escape(self.title)}</caption><tr>{head}</tr>{rows}</table>{remarks}"
 
-    def __repr__(self) -> str:
-        lines = [self.title]
-        width = max(map(len, self.parameters), default=0)
-        for parameter, (low, high) in self.interval(0.9).items():
-            summary = self.summaries[parameter]
-            lines.append(
-                f"  {parameter:<{width}}  {rounded(summary['mean'], 4)} ± {rounded(summary['sd'], 2)}  "
-                f"(90%: {rounded(low, 4)} to {rounded(high, 4)})"
-            )
-        return "\n".join([*lines, *(f"  {line}" for line in self._remarks())])
-
-    def _remarks(self) -> list[str]:
-        """What there is to say beside the parameters, a line each."""
+    def _rows(self, decimals: int | None = None) -> list[tuple[str, str, str, str]]:
+        """The name, mean, sd and interval of each parameter or category, and of what there is of the population."""
+        numbers = self.summaries if self.covariance or self.categories else {}
+        population = population_rows(self.quantiles, self.mean_value, self.atoms, decimals)
         return [
-            *(population_lines(self.quantiles, self.distribution, self.atoms, self.above) if self.answers else []),
+            *(
+                (
+                    name,
+                    rounded(summary["mean"], 4),
+                    rounded(summary["sd"], 2),
+                    f"{rounded(summary['q05'], 4)} to {rounded(summary['q95'], 4)}",
+                )
+                for name, summary in numbers.items()
+            ),
+            *(population if self.answers or not numbers else []),
+        ]
+
+    def _remarks(self, unit: str = "", decimals: int | None = None) -> list[str]:
+        """What there is to say beside the numbers, a line each."""
+        people = population_lines(self.quantiles, self.distribution, self.atoms, self.above, unit, decimals)
+        return [
+            *(people if self.answers else []),
             *([] if self.poison is None else poison_lines(self.poison)),
             *by_epsilon_lines(self.answers_by_epsilon),
             *([] if self.verdict is None else comparison_lines(self.families, self.verdict)),

@@ -1,7 +1,7 @@
 """What a posterior, its checks and its comparison of families say, in words for people."""
 
 import math
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 from dither_client.errors import BadResponse
 from dither_client.posterior.wire import (
@@ -18,7 +18,9 @@ __all__ = [
     "misfit_sentence",
     "poison_lines",
     "population_lines",
+    "population_rows",
     "rounded",
+    "unit_text",
     "verdict_lines",
 ]
 
@@ -115,6 +117,36 @@ def _quantile_lines(
         f"Half of the people have {half[0]}{of} or less (90% sure: {half[1]}).",
         f"One in ten has {tenth[0]}{of} or less ({tenth[1]}), and one in ten {most[0]}{of} or more ({most[1]}).",
     ]
+
+
+def population_rows(
+    quantiles: Mapping[str, ParameterSummary] | Mapping[float, ParameterSummary] | None,
+    mean_value: ParameterSummary | None,
+    atoms: Iterable[float] | Iterable[str] | None = None,
+    decimals: int | None = None,
+) -> list[tuple[str, str, str, str]]:
+    """A row for each quantile and for the population's mean: its name, posterior mean, sd and central 90%.
+
+    They have the digits that are known, at most so many `decimals`, unless that is None.
+    """
+    named = {f"quantile_{float(level):g}": summary for level, summary in (quantiles or {}).items()}
+    if mean_value is not None:
+        named["mean_value"] = mean_value
+    exactly, most = {float(atom) for atom in atoms or ()}, _MOST_DIGITS if decimals is None else decimals
+    return [
+        (
+            name,
+            _in_band(each.mean, each, most, exactly),
+            rounded(each.sd, 2),
+            " to ".join(_in_band(x, each, most, exactly) for x in (each.q05, each.q95)),
+        )
+        for name, each in named.items()
+    ]
+
+
+def unit_text(survey: Mapping[str, object]) -> str:
+    """The unit and the period of a value in a collection's terms, such as `€ per week`; empty without either."""
+    return " ".join(str(survey[name]) for name in ("unit", "period_of_value") if survey.get(name))
 
 
 def poison_lines(poison: PoisonBound) -> list[str]:

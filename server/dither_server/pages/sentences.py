@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from dither_client.mechanisms.epsilon import epsilon_text
-from dither_client.posterior.sentences import misfit_sentence, poison_lines, population_lines, verdict_lines
+from dither_client.posterior.sentences import misfit_sentence, poison_lines, population_lines, unit_text, verdict_lines
 from dither_client.posterior.wire import Misfit, PosteriorReply
 from dither_estimator.specification.specification import Specification
 
-__all__ = ["Findings", "citation", "find", "privacy_sentences", "roles", "shown_numbers", "unit_text"]
+__all__ = ["Findings", "citation", "find", "privacy_sentences", "roles", "shown_numbers"]
 
 _ROLES = {
     ("mu", "identity"): "the middle of the population",
@@ -95,11 +95,6 @@ def roles(specification: Specification) -> Mapping[str, str]:
 def shown_numbers(specification: Specification) -> tuple[str, ...]:
     """The names of the numbers that are shown over time: the parameters, or some quantiles."""
     return tuple(_SHOWN_QUANTILES) if specification.nonparametric else specification.family.names
-
-
-def unit_text(survey: Mapping[str, Any]) -> str:
-    """The unit and the period of a value, such as `€ per week`; empty without either."""
-    return " ".join(filter(None, (survey["unit"], survey["period_of_value"])))
 
 
 def citation(terms: Mapping[str, Any], posterior: PosteriorReply) -> str:
