@@ -22,6 +22,7 @@ from dither_estimator.nonparametric.support import ANYWHERE, Support
 from dither_estimator.priors.prior import InvalidPrior, Prior
 from dither_estimator.specification.fields import (
     CATEGORICAL,
+    MAX_LEVELS,
     NONPARAMETRIC,
     Policy,
     SpecificationError,
@@ -237,7 +238,10 @@ class Specification:
             usual = "laplace" if family is not NONPARAMETRIC else "randomized_response"
             mechanism = read_choice("mechanism", given(data, "mechanism", usual), tuple(MECHANISMS))
             policy = read_policy(given(data, "policy", "adaptive"))
-            levels = read_integer("levels", data.get("levels"), None, 1, MAX_CELLS - 1)
+            if family is NONPARAMETRIC:
+                levels = read_integer("levels without a family", data.get("levels"), None, 1, MAX_LEVELS)
+            else:
+                levels = read_integer("levels", data.get("levels"), None, 1, MAX_CELLS - 1)
             rho = read_rho(data, mechanism)
             epsilon = data.get("epsilon") if rho is None else epsilon_of(mechanism, rho, only_levels(levels, policy))
             model = _without_family(data) if family is NONPARAMETRIC else _with_family(data, family, policy, rho)
