@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dither_client.errors import BadResponse
 from dither_client.posterior.wire import (
     NO_FAMILY,
+    QUANTILES,
     DistributionSummary,
     FamilyEvidence,
     Misfit,
@@ -18,6 +19,7 @@ __all__ = [
     "misfit_sentence",
     "poison_lines",
     "population_lines",
+    "population_numbers",
     "population_rows",
     "rounded",
     "unit_text",
@@ -129,19 +131,29 @@ def population_rows(
 
     They have the digits that are known, at most so many `decimals`, unless that is None.
     """
+    found = population_numbers(quantiles, mean_value, atoms, decimals)
+    return [(name, mean, sd, f"{low} to {high}") for name, (mean, sd, low, *_, high) in found.items()]
+
+
+def population_numbers(
+    quantiles: Mapping[str, ParameterSummary] | Mapping[float, ParameterSummary] | None,
+    mean_value: ParameterSummary | None,
+    atoms: Iterable[float] | Iterable[str] | None = None,
+    decimals: int | None = None,
+) -> dict[str, tuple[str, ...]]:
+    """The mean, the sd and the quantiles of what `population_rows` names, written as they are there."""
     named = {f"quantile_{float(level):g}": summary for level, summary in (quantiles or {}).items()}
     if mean_value is not None:
         named["mean_value"] = mean_value
     exactly, most = {float(atom) for atom in atoms or ()}, _MOST_DIGITS if decimals is None else decimals
-    return [
-        (
-            name,
+    return {
+        name: (
             _in_band(each.mean, each, most, exactly),
             rounded(each.sd, 2),
-            " to ".join(_in_band(x, each, most, exactly) for x in (each.q05, each.q95)),
+            *(_in_band(getattr(each, part), each, most, exactly) for part in QUANTILES),
         )
         for name, each in named.items()
-    ]
+    }
 
 
 def unit_text(survey: Mapping[str, object]) -> str:

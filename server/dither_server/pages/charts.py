@@ -39,6 +39,7 @@ def charts(
         "parameters": _trajectories(names, rows, posterior),
         "questions": _questions([] if posterior.categories else rows),
         "pace": pace(rows, posterior.answers, now),
+        "atoms": [{"x": float(atom), "share": share.q50} for atom, share in (posterior.atoms or {}).items()],
         **curves,
     }
 

@@ -8,6 +8,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
 from starlette.concurrency import run_in_threadpool
 
+from dither_client.posterior.sentences import unit_text
 from dither_estimator.design.design import DesignError
 from dither_estimator.specification.specification import Specification
 from dither_server.answers.tally import PERIOD
@@ -149,6 +150,7 @@ async def _findings(views: Views, collection: Collection, service: Service, term
             "terms": terms,
             "posterior": posterior,
             "findings": view.findings,
+            "unit": unit_text(terms),
             "rate": rate(rows, posterior.answers, collection.created_at, milliseconds(now)),
             "warnings": quality(service.store, collection, now)["warnings"],
             "citation": citation(terms, posterior),

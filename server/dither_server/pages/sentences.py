@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from dither_client.mechanisms.epsilon import epsilon_text
-from dither_client.posterior.sentences import misfit_sentence, poison_lines, population_lines, unit_text, verdict_lines
+from dither_client.posterior.sentences import (
+    misfit_sentence,
+    poison_lines,
+    population_lines,
+    population_numbers,
+    unit_text,
+    verdict_lines,
+)
 from dither_client.posterior.wire import Misfit, PosteriorReply
 from dither_estimator.specification.specification import Specification
 
@@ -50,6 +57,8 @@ class Findings:
 
     population: Sequence[str]
     """Quantiles of the population, in the values' own units."""
+    numbers: Mapping[str, Sequence[str]]
+    """The mean, the sd and the quantiles of the posterior of each of these quantiles, and of the population's mean."""
     roles: Mapping[str, str]
     """The meaning of each parameter, from `roles`."""
     accuracy: str
@@ -68,6 +77,7 @@ def find(specification: Specification, survey: Mapping[str, Any], posterior: Pos
     misfit = posterior.misfit
     return Findings(
         population=_population(survey, posterior),
+        numbers=population_numbers(posterior.quantiles, posterior.mean_value, posterior.atoms, survey["decimals"]),
         roles=roles(specification),
         accuracy=_accuracy(posterior.ess, posterior.particles),
         fit=_unassumed(specification) or _fit(misfit),
@@ -106,6 +116,8 @@ def citation(terms: Mapping[str, Any], posterior: PosteriorReply) -> str:
     )
     scale = " of the natural logarithm" if terms["transform"] == "log" else ""
     law = f"a {terms['family']} distribution{scale}" if posterior.posterior else "a distribution of any shape"
+    if unit := unit_text(terms):
+        law += f" of values in {unit}"
     if posterior.categories is not None:
         law = "shares"
     return (

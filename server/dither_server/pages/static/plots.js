@@ -7,11 +7,13 @@ import { Reading } from "./reading.js";
 
 /**
  * @typedef {[number[], ...(number | null)[][]]} Lines the x of the points, and the lines over them
+ * @typedef {{ x: number, text: string }[]} Marks places on the axis of x, and what is said of each
  * @typedef {Omit<uPlot.Options, "width">} Frame
  * @typedef {"trajectory" | "questions" | "population" | "whole" | "density" | "pace"} Kind
  */
 
 const HEIGHT = 240;
+const WIDE = 10;
 export const ENORMOUS = 1e15; // from here on numbers have exponents: the compact notation has no more words
 /** @type {Map<string, Chart>} */
 const shown = new Map();
@@ -137,9 +139,48 @@ function whiskers(plot) {
   }
 }
 
+// A line at each place, with its text beside it.
+/** @type {(plot: uPlot, marks: Marks) => void} */
+function mark(plot, marks) {
+  const pen = plot.ctx;
+  const unit = uPlot.pxRatio;
+  const { left, top, width, height } = plot.bbox;
+  pen.save();
+  pen.strokeStyle = pen.fillStyle = colour("text");
+  pen.lineWidth = unit;
+  pen.setLineDash([4 * unit, 4 * unit]);
+  pen.font = `${12 * unit}px system-ui, sans-serif`;
+  const seen = marks
+    .map(({ x, text }) => ({ place: plot.valToPos(x, "x", true), text }))
+    .filter(({ place }) => left <= place && place <= left + width);
+  for (const [i, { place, text }] of seen.entries()) {
+    pen.beginPath();
+    pen.moveTo(place, top);
+    pen.lineTo(place, top + height);
+    pen.stroke();
+    const fits = place + 6 * unit + pen.measureText(text).width <= left + width;
+    pen.textAlign = fits ? "left" : "right";
+    pen.fillText(text, place + (fits ? 6 : -6) * unit, top + (16 + 16 * (i % 8)) * unit);
+  }
+  pen.restore();
+}
+
+// The least x from which on no 90% band is more than ten times as wide as the newest: before, the place was not found.
+/** @type {(lines: Lines) => number} */
+export const settled = ([x, ...lines]) => {
+  const [low, high] = [lines[0] ?? [], lines.at(-1) ?? []];
+  const widths = x.map((_, i) => (high[i] ?? NaN) - (low[i] ?? NaN));
+  const newest = widths.at(-1) ?? NaN;
+  const wide = newest > 0 ? widths.findLastIndex((width) => width > WIDE * newest) : -1;
+  return x[wide + 1] ?? NaN;
+};
+
 /** @type {Record<Kind, (data: () => Lines) => Frame>} */
 const kinds = {
-  trajectory: (data) => growing(bands(data()[0].length === 1), data, () => around(data(), ends(data()[0])[1] / 50)),
+  trajectory: (data) =>
+    growing(bands(data()[0].length === 1), data, () =>
+      around(data(), Math.max(settled(data()), ends(data()[0])[1] / 50)),
+    ),
   questions: (data) =>
     growing(
       {
@@ -194,24 +235,29 @@ class Chart {
   #place;
   #kind;
   #lines;
+  #marks;
 
   /**
    * @param {HTMLElement} place
    * @param {Kind} kind
    * @param {Lines} lines
    * @param {Reading} reading
+   * @param {Marks} marks
    */
-  constructor(place, kind, lines, reading) {
+  constructor(place, kind, lines, reading, marks) {
     this.#place = place;
     this.#kind = kind;
     this.#lines = lines;
+    this.#marks = marks;
     this.reading = reading;
     this.plot = this.#make();
   }
 
   #make() {
     const options = kinds[this.#kind](() => this.#lines);
-    const hooks = { draw: [...(options.hooks?.draw ?? []), () => this.reading.show()] };
+    /** @type {(plot: uPlot) => void} */
+    const marked = (plot) => mark(plot, this.#marks);
+    const hooks = { draw: [...(options.hooks?.draw ?? []), marked, () => this.reading.show()] };
     const plot = new uPlot({ ...options, hooks, width: this.#place.clientWidth }, this.#lines, this.#place);
     this.reading.follow(plot);
     return plot;
@@ -226,9 +272,13 @@ class Chart {
     return this.#lines.length === lines.length && this.#lines[0].length > 1;
   }
 
-  /** @param {Lines} lines */
-  show(lines) {
+  /**
+   * @param {Lines} lines
+   * @param {Marks} marks
+   */
+  show(lines, marks) {
     this.#lines = lines;
+    this.#marks = marks;
     this.plot.setData(lines);
   }
 
@@ -244,23 +294,23 @@ class Chart {
 }
 
 /**
- * Draws a chart of this kind in the element `id`, with a label, and with `words` for `Reading`.
+ * Draws a chart of this kind in the element `id`, with a label, with `words` for `Reading`, and with places that are marked.
  *
  * @param {string} id
- * @param {{ kind: Kind, lines: Lines, label: string, words: (i: number) => string, begin?: number }} told
+ * @param {{ kind: Kind, lines: Lines, label: string, words: (i: number) => string, begin?: number, marks?: Marks }} told
  */
-export function draw(id, { kind, lines, label, words, begin }) {
+export function draw(id, { kind, lines, label, words, begin, marks = [] }) {
   const place = part(id);
   place.setAttribute("aria-label", label);
   const known = shown.get(id);
   const reading = known?.reading ?? new Reading(place);
   reading.tell(words, begin);
   if (known?.takes(lines)) {
-    known.show(lines);
+    known.show(lines, marks);
     return;
   }
   known?.plot.destroy();
-  shown.set(id, new Chart(place, kind, lines, reading));
+  shown.set(id, new Chart(place, kind, lines, reading, marks));
 }
 
 /**
