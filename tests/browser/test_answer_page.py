@@ -1,6 +1,7 @@
 """A person answers in a browser: a real server, a real Chromium, and nothing of the value anywhere but in the page."""
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -419,6 +420,71 @@ def test_cuts_are_shown_so_that_values_with_so_many_decimals_lie_where_it_says(
         6: "up to −0.25; above −0.25 and up to 12.703125; above 12.703125 and up to 1,234.5; above 1,234.5",
     }.items():
         assert page.evaluate(WORDS, [json.dumps(cuts), decimals]).endswith(f"lie: {words}?")
+
+
+ODDS = """
+async ([text, answer]) => {
+  const { answerText, decodeJson, odds, parseQuery } = await import("/web/dither.js");
+  const query = parseQuery(decodeJson(text));
+  return [answerText(query, answer), ...odds(query, answer).map((each) => each.who)];
+}
+"""
+
+
+def test_a_point_that_many_people_have_is_told_as_that(open_page: OpenPage, site: WebSite) -> None:
+    """A value equal to a cut lies below it: a point's cell is between the float before it and itself."""
+    page = open_page()
+    page.goto(site.page(site.create()))
+
+    def asked(*cuts: float, decimals: int | None = None, **more: Any) -> str:
+        query = {"mechanism": "randomized_response", "cuts": cuts, "epsilon": 1} | more
+        text: str = page.evaluate(WORDS, [json.dumps(query), decimals])
+        return text.partition(": ")[2].rstrip("?") or text
+
+    wage, zero, most = (math.nextafter(point, -math.inf) for point in (450.5, 0, 1000))
+    for decimals, exactly, rounded in ((None, "450.5", "450.5"), (2, "450.5", "450.5"), (0, "450.5", "451")):
+        assert asked(wage, 450.5, 600, decimals=decimals) == (
+            f"below {rounded}; exactly {exactly}; above {450 if decimals == 0 else exactly} and up to 600; above 600"
+        )
+    assert asked(zero, 0, 5) == "below 0; exactly 0; above 0 and up to 5; above 5"
+    assert asked(300, wage, 600) == "up to 300; above 300 and below 450.5; at least 450.5 and up to 600; above 600"
+    assert asked(500, most) == "up to 500; above 500 and below 1000; at least 1000"
+    assert asked(12.7031, 12.70312, 15) == (
+        "up to 12.7031; above 12.7031 and up to 12.70312; above 12.70312 and up to 15; above 15"
+    )
+    cuts = {"mechanism": "randomized_response", "cuts": [300, wage, 450.5, 600], "epsilon": 1}
+    assert page.evaluate(ODDS, [json.dumps(cuts), 2]) == [
+        "exactly 450.5",
+        "exactly 450.5",
+        "below 450.5 or above 450.5",
+    ]
+    sets = {
+        "mechanism": "staircase",
+        "cuts": [wage, 450.5],
+        "sets": [[0], [1], [2]],
+        "weights": [1, 1, 1],
+        "epsilon": 1,
+    }
+    assert page.evaluate(ODDS, [json.dumps(sets), 0])[2] == "at least 450.5"
+
+
+def test_no_number_is_shown_that_nobody_would_write(open_page: OpenPage, site: WebSite) -> None:
+    """As the first questions have them, where nobody knows yet where values lie."""
+    page = open_page()
+    page.goto(site.page(site.create()))
+    large, low = "an enormous number", "an enormous negative number"
+    wide = f"up to nearly 0; above nearly 0 and up to {large}; above {large}"
+    for cuts, transform, decimals, words in [
+        ((5e-324, 9.99e299), "identity", None, wide),
+        ((-800, 800), "log", None, wide),
+        ((1e-200, 1e-100), "identity", None, "up to nearly 0; nearly 0; above nearly 0"),
+        ((1e-200, 3), "identity", 0, "up to 0; above 0 and up to 3; above 3"),
+        ((-9.99e299, 1e299), "identity", 2, f"up to {low}; above {low} and up to {large}; above {large}"),
+    ]:
+        query = {"mechanism": "randomized_response", "cuts": cuts, "epsilon": 1, "transform": transform}
+        assert page.evaluate(WORDS, [json.dumps(query), decimals]).endswith(f": {words}?")
+    threshold = {"mechanism": "randomized_response", "cuts": [1e-250], "epsilon": 1}
+    assert "up to nearly 0; above nearly 0" in page.evaluate(WORDS, [json.dumps(threshold), None])
 
 
 def test_the_keyboard_is_enough(open_page: OpenPage, site: WebSite) -> None:

@@ -1,6 +1,7 @@
 """A person chooses one of some categories in a browser: a real server, a real Chromium, the mouse and the keyboard."""
 
 import json
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -69,6 +70,16 @@ def test_without_a_choice_the_page_asks_for_one(open_page: OpenPage, site: WebSi
     send(page)
     expect(page.get_by_role("heading", name="Your answer was counted")).to_be_focused()
     assert site.answers(collection) == 1
+
+
+def test_the_example_is_of_a_choice(open_page: OpenPage, site: WebSite) -> None:
+    page = open_page()
+    visit(page, site)
+    expect(page.get_by_role("heading", name="An example with somebody else's choice")).to_be_visible()
+    expect(page.get_by_text("Ada chose “never”.")).to_be_visible()
+    assert not re.search(
+        r"620|number", page.locator("main").inner_text().partition("An example")[2].partition("Whom")[0]
+    )
 
 
 def test_arrow_keys_choose(open_page: OpenPage, site: WebSite) -> None:

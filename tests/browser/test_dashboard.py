@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -288,6 +289,78 @@ def test_the_page_of_a_collection_that_fills_up_ends_by_itself(survey: Survey, o
     expect(page.get_by_role("link", name="Answer it yourself")).to_be_hidden()
     page.wait_for_timeout(4_000)  # a browser that is not told to stop connects again after three seconds
     assert len(streams) == 1
+
+
+def test_without_answers_nothing_is_empty_or_for_what_is_not_there(survey: Survey, open_page: OpenPage) -> None:
+    page = open_page()
+    for family in ("nonparametric", "normal", "categorical"):
+        more: dict[str, Any] = {"categories": ["a", "b"], "range": None} if family == "categorical" else {"range": None}
+        page.goto(
+            f"{survey.url}/collections/{survey.create(family=family, transform=None, visibility='public', **more)}"
+        )
+        expect(page.locator("#shown")).to_contain_text("Live: 0 answers")
+        expect(page.get_by_text("The prior, before any answer.")).to_be_visible()
+        expect(page.locator("#copy")).to_be_hidden()
+        expect(page.locator("#png")).to_be_hidden()
+        assert page.locator("#details table:not(:has(tbody tr))").count() == 0
+
+
+def test_quantiles_the_mean_and_atoms_are_shown(survey: Survey, open_page: OpenPage) -> None:
+    shapeless = {"family": None, "transform": None, "minimum": 0, "atoms": [450.5]}
+    named = {"unit": "€", "period_of_value": "per week", "decimals": 1, "visibility": "public"}
+    for fields, number in (({}, "mu"), (shapeless, "quantile 0.5")):
+        collection, page = survey.create(**fields, **named), open_page()
+        survey.arrive(collection, 400)
+        page.goto(f"{survey.url}/collections/{collection}")
+        wait_learnt(page, 400, number)
+        for name in ("quantile_0.05", "quantile_0.5", "quantile_0.95"):
+            cells = page.locator(f'[data-parameter="{name}"] td').all_text_contents()
+            assert len(cells) == 7
+            assert all(re.fullmatch(r"[\d,]+(\.\d)?", cell) for cell in cells[2:]), cells
+        assert page.locator('[data-parameter="mean_value"]').count() == 1
+        expect(page.locator("#citation")).to_contain_text("values in € per week, from 400 answers")
+        label = page.locator("#population").get_attribute("aria-label") or ""
+        assert bool(re.search(r"; \d+% have exactly 450\.5$", label)) is (number != "mu"), label
+        assert violations(page) == []
+
+
+def test_an_axis_leaves_out_what_is_before_the_place_was_found(
+    survey: Survey, answered: str, open_page: OpenPage
+) -> None:
+    page = open_page()
+    page.goto(f"{survey.url}/collections/{answered}")
+    settled = """
+    async (widths) => {
+      const { settled } = await import(document.querySelector("link[href*=plots]").href);
+      const high = widths.map((width) => 500 + width / 2);
+      return settled([widths.map((_, i) => 10 * i), high.map((y) => 1000 - y), high, high, high, high]);
+    }
+    """
+    for widths, first in (
+        ([4e6, 1e4, 90, 30, 10], 20),
+        ([4e6, 90, 1e4, 30, 10], 30),
+        ([50, 30, 10], 0),
+        ([5, 3, 0], 0),
+        ([7], 0),
+    ):
+        assert page.evaluate(settled, widths) == first
+
+
+def test_long_names_of_categories_fit(survey: Survey, open_page: OpenPage) -> None:
+    names = ["x" * 100, "y" * 99 + "z", "never"]
+    collection = survey.create(family="categorical", transform=None, range=None, categories=names, visibility="public")
+    tickets = survey.call("POST", f"/collections/{collection}/tickets", json={"count": 40})["tickets"]
+    responses = [{"ticket": each["ticket"], "answer": i % 2} for i, each in enumerate(tickets)]
+    survey.call("POST", f"/collections/{collection}/responses/batch", json={"responses": responses})
+    for width in (360, 1000):
+        page = open_page(viewport={"width": width, "height": 800})
+        page.goto(f"{survey.url}/collections/{collection}")
+        expect(page.locator('[data-answers="40"]')).to_be_visible()
+        expect(page.locator(".legend")).to_be_hidden()
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        wide = "() => [...document.querySelectorAll('.scroll')].map((each) => each.scrollWidth / innerWidth)"
+        assert max(page.evaluate(wide)) < (2.2 if width == 360 else 1.01)
+        assert violations(page) == []
 
 
 def test_a_slider_says_how_many_more_answers(survey: Survey, answered: str, open_page: OpenPage) -> None:

@@ -10,6 +10,7 @@ from dither_client.analyst import read_posterior
 from dither_client.commands._shared import Json, Token, Url, console, print_json
 from dither_client.errors import Problem
 from dither_client.extras import require_extra
+from dither_client.posterior.sentences import unit_text
 from dither_client.transport.json_api import Api
 
 __all__ = ["app"]
@@ -28,7 +29,7 @@ def posterior(
         typer.Option(help="Save a picture of it; the file's ending chooses the format.", show_default=False),
     ] = None,
 ) -> None:
-    """Show the current posterior: means, standard deviations and 90% intervals.
+    """Show the current posterior: means, standard deviations and 90% intervals of parameters and of the population.
 
     For example: dither posterior wages --plot wages.png
     """
@@ -40,6 +41,7 @@ def posterior(
     with Api(url, token) as api:
         warnings = _warnings(api, collection)
         data = api.get(collection_path(collection, "posterior"))
+        terms = {} if as_json else api.get(collection_path(collection))
         current = read_posterior(api, collection, data)
         if plot is not None:
             current.plot().savefig(plot, dpi=150)
@@ -47,7 +49,7 @@ def posterior(
     if as_json:
         print_json(data)
     else:
-        typer.echo(repr(current))
+        typer.echo(current.text(unit_text(terms), terms.get("decimals")))
     for warning in warnings:
         console.print(f"Warning: {warning}", markup=False, highlight=False)
 

@@ -34,6 +34,7 @@ class GroupedRandomizedResponse(Query):
 
     mechanism: ClassVar[str] = "grouped_randomized_response"
     number: ClassVar[int] = 4
+    of_categories: ClassVar[bool] = True
     asks: ClassVar[str] = "In which group of categories, by randomised response. Answers are `0..len(groups) - 1`."
     fields: ClassVar[Mapping[str, Schema]] = MappingProxyType(
         {

@@ -69,6 +69,8 @@ class Query(ABC):
 
     To find the collection's range, to compare families, and to check its family.
     """
+    of_categories: ClassVar[bool] = False
+    """Whether a value is the number of a category, which has no order and no scale."""
     merges: ClassVar[bool] = False
     """Whether cells may be left out: `with_edges` takes fewer edges than the query has."""
 

@@ -3,9 +3,11 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from html import escape
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from dither_client.errors import BadResponse
@@ -17,6 +19,7 @@ from dither_client.posterior.sentences import (
     misfit_sentence,
     poison_lines,
     population_lines,
+    population_rows,
     rounded,
 )
 from dither_client.posterior.wire import (
@@ -160,18 +163,24 @@ class Posterior:
         """The value at or below which a share `level` of the population lies, in the values' own units.
 
         Exact at the levels of `quantiles`, else by interpolation of `distribution`. Raises `ValueError` if the
-        posterior cannot tell.
+        posterior cannot tell, and `TypeError` unless the level is a number.
         """
+        level = _number("the level of a quantile", level)
         if not 0 < level < 1:
             raise ValueError("the level of a quantile must be above 0 and below 1")
-        return self.quantiles[level] if level in self.quantiles else quantile_at(self._known_distribution(), level)
+        known = self.quantiles.get(level)
+        return quantile_at(self._known_distribution(), level, self.atoms) if known is None else known
 
     def cdf(self, x: float) -> ParameterSummary:
-        """The share of the population at or below `x`, by interpolation of `distribution`. Raises `ValueError`."""
-        return share_at(self._known_distribution(), x)
+        """The share of the population at or below `x`, by interpolation of `distribution`.
+
+        Raises `ValueError` for NaN and if the posterior cannot tell, and `TypeError` unless `x` is a number.
+        """
+        return share_at(self._known_distribution(), _number("the value", x), self.atoms)
 
     def share_above(self, x: float) -> ParameterSummary:
-        """The share of the population above `x`: exact where the goal names it, else as `cdf`. Raises `ValueError`."""
+        """The share of the population above `x`: exact where the goal names it, else as `cdf`; raises what it does."""
+        x = _number("the value", x)
         if x in self.above:
             return self.above[x]
         below = self.cdf(x)
@@ -202,32 +211,48 @@ class Posterior:
 
         return plot_posterior(self)
 
+    def text(self, unit: str = "", decimals: int | None = None) -> str:
+        """What `repr` says, where values have a unit and at most so many decimals."""
+        rows = self._rows(decimals)
+        width = max((len(name) for name, *_ in rows), default=0)
+        table = [f"{name:<{width}}  {mean} ± {sd}  (90%: {interval})" for name, mean, sd, interval in rows]
+        return "\n".join([self.title, *(f"  {line}" for line in [*table, *self._remarks(unit, decimals)])])
+
+    def __repr__(self) -> str:
+        return self.text()
+
     def _repr_html_(self) -> str:
         """A table for notebooks, and below it what `repr` says besides."""
         head = "".join(f"<th>{name}</th>" for name in ("", "mean", "sd", "90% interval"))
         rows = "".join(
-            f"<tr><th>{escape(name)}</th><td>{rounded(summary['mean'], 4)}</td><td>{rounded(summary['sd'], 2)}</td>"
-            f"<td>{rounded(summary['q05'], 4)} to {rounded(summary['q95'], 4)}</td></tr>"
-            for name, summary in self.summaries.items()
+            f"<tr><th>{escape(name)}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+            for name, *cells in self._rows()
         )
         remarks = "".join(f"<p>{escape(line)}</p>" for line in self._remarks())
         return f"<table><caption>{escape(self.title)}</caption><tr>{head}</tr>{rows}</table>{remarks}"
 
-    def __repr__(self) -> str:
-        lines = [self.title]
-        width = max(map(len, self.parameters), default=0)
-        for parameter, (low, high) in self.interval(0.9).items():
-            summary = self.summaries[parameter]
-            lines.append(
-                f"  {parameter:<{width}}  {rounded(summary['mean'], 4)} ± {rounded(summary['sd'], 2)}  "
-                f"(90%: {rounded(low, 4)} to {rounded(high, 4)})"
-            )
-        return "\n".join([*lines, *(f"  {line}" for line in self._remarks())])
-
-    def _remarks(self) -> list[str]:
-        """What there is to say beside the parameters, a line each."""
+    def _rows(self, decimals: int | None = None) -> list[tuple[str, str, str, str]]:
+        """The name, mean, sd and interval of each parameter or category, and of what there is of the population."""
+        numbers = self.summaries if self.covariance or self.categories else {}
+        population = population_rows(self.quantiles, self.mean_value, self.atoms, decimals)
         return [
-            *(population_lines(self.quantiles, self.distribution, self.atoms, self.above) if self.answers else []),
+            *(
+                (
+                    name,
+                    rounded(summary["mean"], 4),
+                    rounded(summary["sd"], 2),
+                    f"{rounded(summary['q05'], 4)} to {rounded(summary['q95'], 4)}",
+                )
+                for name, summary in numbers.items()
+            ),
+            *(population if self.answers or not numbers else []),
+        ]
+
+    def _remarks(self, unit: str = "", decimals: int | None = None) -> list[str]:
+        """What there is to say beside the numbers, a line each."""
+        people = population_lines(self.quantiles, self.distribution, self.atoms, self.above, unit, decimals)
+        return [
+            *(people if self.answers else []),
             *([] if self.poison is None else poison_lines(self.poison)),
             *by_epsilon_lines(self.answers_by_epsilon),
             *([] if self.verdict is None else comparison_lines(self.families, self.verdict)),
@@ -235,6 +260,8 @@ class Posterior:
         ]
 
     def _known_distribution(self) -> DistributionSummary:
+        if self.categories:
+            raise ValueError("the answers are categories, which have shares and no distribution: see `categories`")
         if self.distribution is None:
             raise ValueError("the posterior is still too wide for a distribution, or the server too old to give one")
         return self.distribution
@@ -279,6 +306,13 @@ def parse_posterior(collection: str, data: Any, particles: Callable[[], Particle
         atoms=_by_number(reply.atoms),
         categories=dict(reply.categories or {}),
     )
+
+
+def _number(what: str, given: object) -> float:
+    """Raises `TypeError`, which does not repeat what was given."""
+    if isinstance(given, bool) or not isinstance(given, Real | Decimal):
+        raise TypeError(f"{what} must be a number, not {type(given).__name__}")
+    return float(given)
 
 
 def _named(quantiles: dict[str, ParameterSummary] | None) -> dict[str, ParameterSummary]:

@@ -1,11 +1,12 @@
 """What a posterior, its checks and its comparison of families say, in words for people."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 from dither_client.errors import BadResponse
 from dither_client.posterior.wire import (
     NO_FAMILY,
+    QUANTILES,
     DistributionSummary,
     FamilyEvidence,
     Misfit,
@@ -21,13 +22,18 @@ __all__ = [
     "misfit_sentence",
     "poison_lines",
     "population_lines",
+    "population_numbers",
+    "population_rows",
     "rounded",
+    "unit_text",
     "verdict_lines",
 ]
 
 LEAVE_OUT = "To learn the distribution whatever its shape, leave the family out."
 _MOST_DIGITS = 12
 """The most decimals of a quantile."""
+_SHORT = 6
+"""With more decimals, what would be rounded to 0 is written with an exponent."""
 REFUSED_LOG_ODDS = math.log(100)
 """A family whose log evidence is lower than that of none by more than this is refused."""
 
@@ -99,22 +105,74 @@ def population_lines(
         f"{100 * share.q95:.1f}%)."
         for value, share in (above or {}).items()
     ]
+    people = [
+        f"{100 * share.q50:.1f}% have exactly {float(atom):,.12g}{of} "
+        f"({100 * share.q05:.1f} to {100 * share.q95:.1f}%)."
+        for atom, share in (atoms or {}).items()
+    ]
+    exactly = {float(atom) for atom in atoms or {}}
+    return [*_quantile_lines(quantiles, distribution, exactly, of, decimals), *people, *shares]
+
+
+def _quantile_lines(
+    quantiles: Mapping[str, ParameterSummary] | Mapping[float, ParameterSummary] | None,
+    distribution: DistributionSummary | None,
+    atoms: Set[float],
+    of: str,
+    decimals: int | None,
+) -> list[str]:
+    """None where people have only 0 or 1."""
     by_level = {float(level): summary for level, summary in (quantiles or {}).items()}
-    if distribution is None or set(distribution.x) <= {0.0, 1.0} or not {0.1, 0.5, 0.9} <= by_level.keys():
-        return shares
-    whole = all(x.is_integer() for x in distribution.x)
+    points = {round(x, _MOST_DIGITS) for x in (distribution.x if distribution else ())}
+    if points <= {0.0, 1.0} or not {0.1, 0.5, 0.9} <= by_level.keys():
+        return []
+    whole = all(x.is_integer() for x in points)
     digits = 0 if whole else _MOST_DIGITS if decimals is None else decimals
-    tenth, half, most = (_between(by_level[level], digits) for level in (0.1, 0.5, 0.9))
+    tenth, half, most = (_between(by_level[level], digits, atoms) for level in (0.1, 0.5, 0.9))
     return [
         f"Half of the people have {half[0]}{of} or less (90% sure: {half[1]}).",
         f"One in ten has {tenth[0]}{of} or less ({tenth[1]}), and one in ten {most[0]}{of} or more ({most[1]}).",
-        *(
-            f"{100 * share.q50:.1f}% have exactly {float(atom):g}{of} "
-            f"({100 * share.q05:.1f} to {100 * share.q95:.1f}%)."
-            for atom, share in (atoms or {}).items()
-        ),
-        *shares,
     ]
+
+
+def population_rows(
+    quantiles: Mapping[str, ParameterSummary] | Mapping[float, ParameterSummary] | None,
+    mean_value: ParameterSummary | None,
+    atoms: Iterable[float] | Iterable[str] | None = None,
+    decimals: int | None = None,
+) -> list[tuple[str, str, str, str]]:
+    """A row for each quantile and for the population's mean: its name, posterior mean, sd and central 90%.
+
+    They have the digits that are known, at most so many `decimals`, unless that is None.
+    """
+    found = population_numbers(quantiles, mean_value, atoms, decimals)
+    return [(name, mean, sd, f"{low} to {high}") for name, (mean, sd, low, *_, high) in found.items()]
+
+
+def population_numbers(
+    quantiles: Mapping[str, ParameterSummary] | Mapping[float, ParameterSummary] | None,
+    mean_value: ParameterSummary | None,
+    atoms: Iterable[float] | Iterable[str] | None = None,
+    decimals: int | None = None,
+) -> dict[str, tuple[str, ...]]:
+    """The mean, the sd and the quantiles of what `population_rows` names, written as they are there."""
+    named = {f"quantile_{float(level):g}": summary for level, summary in (quantiles or {}).items()}
+    if mean_value is not None:
+        named["mean_value"] = mean_value
+    exactly, most = {float(atom) for atom in atoms or ()}, _MOST_DIGITS if decimals is None else decimals
+    return {
+        name: (
+            _in_band(each.mean, each, most, exactly),
+            rounded(each.sd, 2),
+            *(_in_band(getattr(each, part), each, most, exactly) for part in QUANTILES),
+        )
+        for name, each in named.items()
+    }
+
+
+def unit_text(survey: Mapping[str, object]) -> str:
+    """The unit and the period of a value in a collection's terms, such as `€ per week`; empty without either."""
+    return " ".join(str(survey[name]) for name in ("unit", "period_of_value") if survey.get(name))
 
 
 def poison_lines(poison: PoisonBound) -> list[str]:
@@ -128,18 +186,27 @@ def poison_lines(poison: PoisonBound) -> list[str]:
     return [f"If {100 * poison.share:g}% of the answers were adversarial, {listed}."]
 
 
-def _between(quantile: ParameterSummary, most: int) -> tuple[str, str]:
+def _between(quantile: ParameterSummary, most: int, atoms: Set[float]) -> tuple[str, str]:
     """A quantile's median, and its central 90%."""
-    low, middle, high = (_in_band(x, quantile, most) for x in (quantile.q05, quantile.q50, quantile.q95))
+    low, middle, high = (_in_band(x, quantile, most, atoms) for x in (quantile.q05, quantile.q50, quantile.q95))
     return middle, low if low == high else f"{low} to {high}"
 
 
-def _in_band(x: float, quantile: ParameterSummary, most: int) -> str:
-    """`x` to two significant digits of the band's width, never coarser than to whole units, with `most` decimals."""
+def _in_band(x: float, quantile: ParameterSummary, most: int, atoms: Set[float]) -> str:
+    """`x` to two significant digits of the band's width, never coarser than to whole units, with `most` decimals.
+
+    An atom, or what has no band, is shown as it is. What would need more than `_MOST_DIGITS` decimals has an exponent.
+    """
     width = quantile.q95 - quantile.q05
-    digits = 0 if width <= 0 else max(0, 1 - math.floor(math.log10(width)))
-    text = f"{x:,.{min(digits, most)}f}" if abs(x) < 1e12 else f"{x:.4g}"
-    return text if text.strip("-0.,") else text.removeprefix("-")
+    if x in atoms or width <= 0:
+        return f"{x:,.12g}"
+    digits = max(0, 1 - math.floor(math.log10(width)))
+    if abs(x) >= 1e12 or digits > _MOST_DIGITS == most:
+        return f"{x:.4g}"
+    text = f"{x:,.{min(digits, most)}f}"
+    if text.strip("-0.,"):
+        return text
+    return f"{x:.4g}" if digits > _SHORT and most == _MOST_DIGITS else text.removeprefix("-")
 
 
 def _amount(bound: float | None) -> str:

@@ -93,7 +93,8 @@ class DistributionSummary:
     __pydantic_config__ = _DESCRIBED
 
     x: tuple[float, ...]
-    """At most 257 increasing values, in the values' own units."""
+    """At most 257 increasing values, in the values' own units. Before an atom, unless it comes first, is the number
+    below it, so that the distribution function jumps in between."""
     cdf: Bands
     """The share of the population at or below each point."""
     density: Bands

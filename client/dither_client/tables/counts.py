@@ -45,7 +45,7 @@ _OPTIONAL_COLUMNS = tuple(name for name in _FIELDS if name not in COUNT_COLUMNS)
 
 _INTEGERS = ("answer", "count", "answers", *(name for name, schema in _FIELDS.items() if schema["type"] == "integer"))
 _TEXTS = (
-    "mechanism", "epsilon", "transform", "query_id", "purpose", "received_at", "at",
+    "mechanism", "epsilon", "transform", "query_id", "purpose", "received_at", "at", "what", "of",
     *(name for name, schema in _FIELDS.items() if schema["type"] == "array" or schema["type"] == EXACT["type"]),
 )  # fmt: skip
 

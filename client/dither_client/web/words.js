@@ -7,6 +7,11 @@ import { GroupedRandomizedResponse } from "./groups.js";
 import { IntervalQuery } from "./intervals.js";
 import { written } from "./typed.js";
 
+const SHOWN_DIGITS = 5;
+const POINT_DIGITS = 12; // of the points that many people have exactly
+const ENORMOUS = 1e15;
+const TINY = 1e-9;
+
 /**
  * @typedef {object} Told a question, and how its values are written
  * @property {Query} query
@@ -25,7 +30,7 @@ import { written } from "./typed.js";
 export function questionText(query, categories = [], decimals = null) {
   const told = { query, categories, decimals };
   if (isThreshold(query)) {
-    return `Is your value above ${edge(told, 0)}?`;
+    return `Is your value ${aboveText(told, query.edges[0] ?? NaN)}?`;
   }
   if (query instanceof IntervalQuery) {
     return `Where between ${number(told, query.low)} and ${number(told, query.high)} does your value lie?`;
@@ -119,21 +124,103 @@ function cellsText(told, cells) {
 
 /** @type {(told: Told, first: number, last: number) => string} */
 function rangeText(told, first, last) {
-  const above = first > 0 && `above ${edge(told, first - 1)}`;
-  const upTo = last < told.query.nCells - 1 && `up to ${edge(told, last)}`;
-  return [above, upTo].filter(Boolean).join(" and ") || "anything";
+  const [low, high] = [told.query.edges[first - 1], told.query.edges[last]];
+  const point = low === undefined ? null : pointAfter(told.query, low);
+  if (point !== null && point === high) {
+    return `exactly ${exact(told, point)}`;
+  }
+  if (low !== undefined && high !== undefined && inWords(told, low) && inWords(told, low) === inWords(told, high)) {
+    return inWords(told, low);
+  }
+  const above = low === undefined ? [] : [aboveText(told, low)];
+  const upTo = high === undefined ? [] : [upToText(told, high)];
+  return [...above, ...upTo].join(" and ") || "anything";
 }
 
-/** @type {(told: Told, i: number) => string} */
-function edge(told, i) {
-  return number(told, told.query.edges[i] ?? NaN, Math.floor);
+/** @type {(told: Told, edge: number) => string} */
+function aboveText(told, edge) {
+  const point = pointAfter(told.query, edge);
+  return point === null ? `above ${number(told, edge, Math.floor)}` : `at least ${number(told, point, Math.ceil)}`;
+}
+
+/** @type {(told: Told, edge: number) => string} */
+function upToText(told, edge) {
+  const point = pointAfter(told.query, edge);
+  return point === null ? `up to ${number(told, edge, Math.floor)}` : `below ${number(told, point, Math.ceil)}`;
+}
+
+/**
+ * The point that many people have exactly, if this edge only divides it from what lies below it, or null: the next float is
+ * the next edge, or has few digits.
+ *
+ * @type {(query: Query, edge: number) => number | null}
+ */
+function pointAfter(query, edge) {
+  if (query.transform === "log") {
+    return null;
+  }
+  const next = nextFloat(edge);
+  const divided = query.edges.includes(next) || next === 0 || Number(edge.toPrecision(POINT_DIGITS)) === next;
+  return divided ? next : null;
+}
+
+/** @param {number} x */
+function nextFloat(x) {
+  if (x === 0) {
+    return Number.MIN_VALUE;
+  }
+  const view = new DataView(new ArrayBuffer(8));
+  view.setFloat64(0, x);
+  view.setBigInt64(0, view.getBigInt64(0) + (x > 0 ? 1n : -1n));
+  return view.getFloat64(0) + 0; // no negative zero
+}
+
+/** @type {(told: Told, point: number) => string} */
+function exact({ decimals }, point) {
+  const shown = Number(point.toPrecision(POINT_DIGITS));
+  return (decimals === null ? String(shown) : written(shown)).replace("-", "−");
+}
+
+/**
+ * What is said of a number that nobody would write down; empty of others.
+ *
+ * @type {(told: Told, coordinate: number) => string}
+ */
+function inWords({ query, decimals }, coordinate) {
+  const value = valueAt(query, coordinate);
+  if (Math.abs(value) >= ENORMOUS) {
+    return value > 0 ? "an enormous number" : "an enormous negative number";
+  }
+  const tiny = Math.abs(value) < TINY && (value !== 0 || query.transform === "log");
+  return decimals === null && tiny ? "nearly 0" : "";
+}
+
+/** @type {(query: Query, coordinate: number) => number} */
+function valueAt(query, coordinate) {
+  return query.transform === "log" ? Math.exp(coordinate) : coordinate;
 }
 
 /** @type {(told: Told, coordinate: number, whole?: (x: number) => number) => string} */
-function number({ query, decimals }, coordinate, whole = Math.round) {
-  const value = query.transform === "log" ? Math.exp(coordinate) : coordinate;
+function number(told, coordinate, whole = Math.round) {
+  const { query, decimals } = told;
+  const value = valueAt(query, coordinate);
   const unit = 10 ** (decimals ?? 0);
-  const near = value * unit * (1 + 1e-12 * Math.sign(value)); // 0.29 is 28.999999999999996 hundredths
-  const shown = decimals === null ? Number(value.toPrecision(5)) : whole(near) / unit;
-  return (decimals === null ? String(shown) : written(shown)).replace("-", "−");
+  const outwards = whole === Math.ceil ? -1e-12 : 1e-12; // 0.29 is 28.999999999999996 hundredths
+  const near = value * unit * (1 + outwards * Math.sign(value));
+  const shown = decimals === null ? Number(value.toPrecision(digitsOf(query))) : whole(near) / unit;
+  return inWords(told, coordinate) || (decimals === null ? String(shown) : written(shown)).replace("-", "−");
+}
+
+/**
+ * How many digits keep the edges apart: five, or more.
+ *
+ * @param {Query} query
+ */
+function digitsOf(query) {
+  const values = new Set(query.edges.map((edge) => valueAt(query, pointAfter(query, edge) ?? edge)));
+  let digits = SHOWN_DIGITS;
+  while (digits < POINT_DIGITS && new Set([...values].map((value) => value.toPrecision(digits))).size < values.size) {
+    digits += 1;
+  }
+  return digits;
 }

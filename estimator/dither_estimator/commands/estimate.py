@@ -1,19 +1,21 @@
 """Compute a posterior from a count table, without a server."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from threadpoolctl import threadpool_limits
 
-from dither_client.commands._shared import Json, print_json, print_table, read_object, working
-from dither_client.mechanisms.epsilon import by_epsilon_lines
-from dither_client.posterior.sentences import comparison_lines, poison_lines, population_lines
+from dither_client.commands._shared import Json, print_json, read_object, working
+from dither_client.posterior.posterior import Particles, parse_posterior
+from dither_client.posterior.sentences import unit_text
+from dither_client.posterior.wire import to_json
 from dither_client.tables.counts import read_table
 from dither_estimator.learning.learners import new_learner
 from dither_estimator.learning.summary import Posterior
 from dither_estimator.likelihood.institutions import members_of
-from dither_estimator.specification.specification import Specification, SpecificationError
+from dither_estimator.specification.specification import Specification
 
 __all__ = ["app"]
 
@@ -31,11 +33,10 @@ def estimate(
 
     For example: dither estimate --spec wages.json --counts counts.csv --json
     """
-    specification = Specification.from_json(read_object(spec))
+    fields = read_object(spec)
+    specification = Specification.from_json(fields)
     table = read_table(counts)
-    transforms = {query.transform for query in table.queries} | {question.transform for question in table.members}
-    if transforms - {specification.transform}:
-        raise SpecificationError(f"the table has queries whose transform is not {specification.transform}")
+    specification.check_table(table)
     with threadpool_limits(1, user_api="blas"), working("Learning the table"):
         learner = new_learner(specification, seed)
         learner.learn_counts(table.queries)
@@ -44,37 +45,19 @@ def estimate(
     if as_json:
         print_json(posterior.to_json())
     else:
-        _print(posterior)
+        _print(posterior, counts.name, fields)
 
 
-def _print(posterior: Posterior) -> None:
-    rows = [
-        (name, *(f"{x:.6g}" for x in (s.mean, s.sd, s.q05, s.q50, s.q95))) for name, s in posterior.parameters.items()
-    ]
-    if rows:
-        print_table(["", "mean", "sd", "5%", "50%", "95%"], rows)
-    described = posterior.described(posterior.reply())
-    if described.categories:
-        print_table(
-            ["category", "share", "sd", "5%", "50%", "95%"],
-            [
-                (name, *(f"{x:.4g}" for x in (s.mean, s.sd, s.q05, s.q50, s.q95)))
-                for name, s in described.categories.items()
-            ],
-        )
-    for line in population_lines(described.quantiles, described.distribution, described.atoms, described.above):
-        typer.echo(line)
-    for line in by_epsilon_lines(posterior.answers_by_epsilon):
-        typer.echo(line)
-    if posterior.members:
-        typer.echo(f"counts of {posterior.members:,} members of institutions")
+def _print(posterior: Posterior, name: str, survey: Mapping[str, Any]) -> None:
+    """What `dither posterior` prints, and what the computation took."""
+    found = parse_posterior(name, to_json(posterior.described(posterior.reply())), _no_particles)
+    typer.echo(found.text(unit_text(survey), survey.get("decimals")))
     evidence = "" if posterior.log_evidence is None else f"log evidence {posterior.log_evidence:.2f}; "
     typer.echo(
         f"{posterior.answers:,} answers to {posterior.queries:,} queries; {evidence}"
         f"effective sample size {posterior.ess:.0f} of {posterior.particles:,}"
     )
-    if posterior.comparison is not None:
-        for line in comparison_lines(posterior.comparison.families, posterior.comparison.verdict):
-            typer.echo(line)
-    for line in poison_lines(posterior.poison):
-        typer.echo(line)
+
+
+def _no_particles() -> Particles:
+    raise NotImplementedError("what is printed needs none")

@@ -35,16 +35,16 @@ def _design(design: Design, mechanism: Mechanism) -> Design | None:
 def advice(design: Design) -> str | None:
     """How many respondents the best other mechanism needs for the same precision, relative to this design.
 
-    None if no other mechanism has a design there.
+    None if no other mechanism has a design there, or needs as many.
     """
     other = other_mechanism(design)
     if other is None:
         return None
     ratio = other.criterion / design.criterion
+    if 0.995 <= ratio < _EQUAL_WITHIN:
+        return None
     if ratio < 0.995:
         amount = f"{1 - ratio:.0%} fewer respondents"
-    elif ratio < _EQUAL_WITHIN:
-        amount = "as many respondents"
     elif ratio < 2:
         amount = f"{ratio - 1:.0%} more respondents"
     else:

@@ -10,6 +10,9 @@ from dither_estimator.families.location_scale import LocationScale
 
 __all__ = ["Normal"]
 
+_FAR = 40.0
+"""Beyond it the density is 0, and a square may overflow."""
+
 
 class Normal(LocationScale):
     """N(μ, σ²) with θ = (mu, sigma); on the `"log"` scale, the lognormal with the same parameters."""
@@ -20,7 +23,7 @@ class Normal(LocationScale):
         return ndtr(z)
 
     def standard_pdf(self, z: FloatArray) -> FloatArray:
-        return np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi)
+        return np.exp(-0.5 * np.minimum(np.abs(z), _FAR) ** 2) / np.sqrt(2 * np.pi)
 
     def standard_quantiles(self, probabilities: FloatArray) -> FloatArray:
         return ndtri(probabilities)

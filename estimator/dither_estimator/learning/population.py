@@ -14,6 +14,7 @@ from dither_client.posterior.wire import QUANTILES, Bands, DistributionSummary, 
 from dither_estimator.checks.competing_families import Comparison
 from dither_estimator.checks.family_fits import compare_with_families
 from dither_estimator.families import Family, FloatArray
+from dither_estimator.families.mixture import mixture_quantiles
 from dither_estimator.likelihood.counts import Counts
 from dither_estimator.nonparametric.distribution import Distribution, Draws
 
@@ -42,8 +43,11 @@ _POINTS = 129
 _OUTERMOST = 3.3
 """The normal score of the outermost points: all but a thousandth of the mass lies between them."""
 _MAX_INTEGERS = 257
-_DIGITS = 7
-"""Significant digits of a distribution's numbers, more than a plot or a table shows."""
+_DIGITS, _ALL_DIGITS = 7, 17
+"""Significant digits of a distribution's numbers, more than a plot or a table shows, and those of any float."""
+
+_SHARE_DECIMALS = 12
+"""Shares smaller than that are rounding errors."""
 
 _NEARLY_SURE = 0.05
 _FEW_PEOPLE = 0.01
@@ -67,6 +71,9 @@ class Population(Protocol):
 
     def points(self, levels: FloatArray) -> FloatArray:
         """About where the population's quantiles lie at `levels` (k,)."""
+
+    def mean_quantiles(self, levels: FloatArray) -> FloatArray:
+        """The quantiles of the mean distribution at many increasing `levels` (k,); those between about."""
 
     @property
     def mean_value(self) -> Draws | None:
@@ -129,8 +136,27 @@ class FamilyPopulation:
         return Draws(np.diff(self.cdf(edges).values, axis=1) / np.diff(edges))
 
     def points(self, levels: FloatArray) -> FloatArray:
-        few = FamilyPopulation(self.family, self.transform, self.theta[:: -(-len(self.theta) // _TYPICAL_DRAWS)])
+        few = FamilyPopulation(self.family, self.transform, self._few)
         return np.asarray(np.median(few.quantile(levels).values, axis=0))
+
+    def mean_quantiles(self, levels: FloatArray) -> FloatArray:
+        """Those at the outermost levels are exact, the others those of some draws' quantiles at the levels together."""
+        ends = mixture_quantiles(self.family, self.theta, levels[[0, -1]])
+        each = self.family.quantiles(self._few, levels)
+        middles = (levels[1:] + levels[:-1]) / 2
+        masses = np.broadcast_to(np.diff(middles, prepend=0.0, append=1.0) / len(each), each.shape).ravel()
+        order = np.argsort(each, axis=None)
+        below = np.cumsum(masses[order]) - masses[order] / 2
+        found = np.interp(levels, below, each.ravel()[order]).clip(*ends)
+        found[[0, -1]] = ends
+        if self.transform == "log":
+            with np.errstate(over="ignore"):
+                found = np.exp(found)
+        return np.asarray(found)
+
+    @property
+    def _few(self) -> FloatArray:
+        return self.theta[:: -(-len(self.theta) // _TYPICAL_DRAWS)]
 
     @property
     def mean_value(self) -> Draws | None:
@@ -173,6 +199,9 @@ class DistributionPopulation:
         return self.distribution.density(x)
 
     def points(self, levels: FloatArray) -> FloatArray:
+        return self.mean_quantiles(levels)
+
+    def mean_quantiles(self, levels: FloatArray) -> FloatArray:
         return np.asarray(self.distribution.mean.quantile(levels).values[0])
 
     @property
@@ -275,23 +304,38 @@ def _distribution(population: Population) -> DistributionSummary | None:
     x = _integers(population) if population.discrete else _points(population)
     if x is None:
         return None
-    return DistributionSummary(_plain(x), _bands(population.cdf(x)), _bands(population.density(x)))
+    shares = Draws(population.cdf(x).values.round(_SHARE_DECIMALS))
+    return DistributionSummary(tuple(x.tolist()), _bands(shares), _bands(population.density(x)))
 
 
 def _points(population: Population) -> FloatArray | None:
-    """Points at equal distances in normal score; None if floating point cannot hold them or tell them apart."""
-    with np.errstate(over="ignore"):
-        x = np.unique(population.points(ndtr(np.linspace(-_OUTERMOST, _OUTERMOST, _POINTS))))
-        wide = len(x) > 2 and bool(np.isfinite([*x, 2 * x[0], 2 * x[-1], x[-1] - x[0]]).all())
-    return x if wide and (np.diff(x) > 0).all() else None
+    """Points at equal distances in normal score, and each atom; None if they are no finite floats or are hardly any.
+
+    Before an atom, unless it comes first, is the float below it: the distribution function jumps in between.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = np.unique(population.mean_quantiles(ndtr(np.linspace(-_OUTERMOST, _OUTERMOST, _POINTS))))
+        if not np.isfinite([*found, 2 * found[0], 2 * found[-1], found[-1] - found[0]]).all():
+            return None
+    atoms = np.array([atom for atom in population.atoms if found[0] <= atom <= found[-1]])
+    x = np.union1d(_shortened(np.setdiff1d(found, atoms)), atoms)
+    if len(x) < 3 and not len(atoms):
+        return None
+    return np.union1d(x, np.nextafter(atoms[atoms > x[0]], -np.inf))
+
+
+def _shortened(x: FloatArray) -> FloatArray:
+    """Increasing numbers, rounded to as few digits as keep them apart, but not fewer than `_DIGITS`."""
+    rounded = (np.array(_plain(x, digits)) for digits in range(_DIGITS, _ALL_DIGITS))
+    return next((some for some in rounded if (np.diff(some) > 0).all()), x)
 
 
 def _integers(population: Population) -> FloatArray | None:
-    low, high = population.points(ndtr(np.array([-_OUTERMOST, _OUTERMOST]))).tolist()
+    low, high = population.mean_quantiles(ndtr(np.array([-_OUTERMOST, _OUTERMOST]))).tolist()
     if not np.isfinite([low, high]).all() or high >= 2.0**53:
         return None
-    step = max(1, -(-int(high - low + 1) // _MAX_INTEGERS))
-    return np.arange(low, high + 1, step)
+    step = max(1, -(-int(high - low) // (_MAX_INTEGERS - 1)))
+    return np.arange(low, high + step, step)
 
 
 def _bands(draws: Draws) -> Bands:
@@ -299,5 +343,5 @@ def _bands(draws: Draws) -> Bands:
     return Bands(_plain(draws.mean), **dict(zip(QUANTILES, map(_plain, quantiles), strict=True)))
 
 
-def _plain(numbers: FloatArray) -> tuple[float, ...]:
-    return tuple(float(f"{x:.{_DIGITS}g}") for x in numbers)
+def _plain(numbers: FloatArray, digits: int = _DIGITS) -> tuple[float, ...]:
+    return tuple(float(f"{x:.{digits}g}") for x in numbers)

@@ -7,6 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any, Literal
+from unicodedata import normalize
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from dither_estimator.priors.prior import Prior, parse_prior
 
 __all__ = [
     "CATEGORICAL",
+    "MAX_LEVELS",
     "NONPARAMETRIC",
     "Policy",
     "SpecificationError",
@@ -56,7 +58,7 @@ __all__ = [
 NONPARAMETRIC = Nonparametric()
 CATEGORICAL = Categorical()
 MAX_ATOMS = 16
-_MAX_LEVELS = 64
+MAX_LEVELS = 64
 """The most levels of a question about a distribution: each cell of each question is a row of what is computed."""
 _MIN_NUMBERS = 4_096
 """The fewest numbers that lie between minimum and maximum, since cuts are different numbers."""
@@ -151,8 +153,8 @@ def read_categories(data: Mapping[str, Any]) -> tuple[str, ...]:
             raise SpecificationError("each of categories must be a printable text without blanks around it")
         if len(value) > MAX_CATEGORY:
             raise SpecificationError(f"each of categories must have at most {MAX_CATEGORY} characters")
-    if len(set(values)) < len(values):
-        raise SpecificationError("categories must all be different")
+    if len({normalize("NFC", value) for value in values}) < len(values):
+        raise SpecificationError("categories must all be different, in more than how their letters are composed")
     return tuple(values)
 
 
@@ -193,7 +195,6 @@ def refuse_fields_of_families(data: Mapping[str, Any]) -> None:
             raise SpecificationError(f"{name} needs a family: give family, such as normal, or leave {name} out")
     if given(data, "policy", "adaptive") == "thompson":
         raise SpecificationError("policy must be adaptive or fixed:LOW:HIGH without a family")
-    read_integer("levels without a family", data.get("levels"), None, 1, _MAX_LEVELS)
 
 
 def read_goal(support: Support, goal: Any) -> Goal:

@@ -9,7 +9,9 @@ import numpy as np
 
 from dither_client import DitherError, InvalidQuery, Query, Transform
 from dither_client.mechanisms.grouped_randomized_response import GroupedRandomizedResponse
+from dither_client.mechanisms.member_counts import Asked
 from dither_client.mechanisms.query import MAX_CELLS
+from dither_client.tables.counts import CountTable
 from dither_estimator.checks.goodness_of_fit import MisfitCheck
 from dither_estimator.design.design import DesignError, optimal_design
 from dither_estimator.design.functionals import goal_at
@@ -26,6 +28,7 @@ from dither_estimator.specification.competing_families import (
 )
 from dither_estimator.specification.fields import (
     CATEGORICAL,
+    MAX_LEVELS,
     NONPARAMETRIC,
     Policy,
     SpecificationError,
@@ -200,6 +203,22 @@ class Specification:
             except (DesignError, InvalidQuery) as error:
                 raise SpecificationError(f"levels cannot be {self.levels} here: {error}") from None
 
+    def check_table(self, table: CountTable) -> None:
+        """Raises `SpecificationError` unless the table's questions are about such values."""
+        asked: list[Asked] = [*table.queries, *table.members]
+        grouped = [query for query in table.queries if query.of_categories]
+        if self.categories and len(grouped) < len(asked):
+            raise SpecificationError("the table has questions about numbers, and the specification is of categories")
+        if grouped and not self.categories:
+            raise SpecificationError("the table has questions about categories, and the specification is of numbers")
+        if any(query.n_cells != len(self.categories) for query in grouped):
+            raise SpecificationError(
+                f"the table has questions about another number of categories than the specification's "
+                f"{len(self.categories)}"
+            )
+        if any(each.transform != self.transform for each in asked):
+            raise SpecificationError(f"the table has queries whose transform is not {self.transform}")
+
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Specification":
         """The specification that a JSON object describes; service fields are ignored.
@@ -224,7 +243,10 @@ class Specification:
             usual = "laplace" if family is not NONPARAMETRIC else "randomized_response"
             mechanism = read_choice("mechanism", given(data, "mechanism", usual), tuple(MECHANISMS))
             policy = read_policy(given(data, "policy", "adaptive"))
-            levels = read_integer("levels", data.get("levels"), None, 1, MAX_CELLS - 1)
+            if family is NONPARAMETRIC:
+                levels = read_integer("levels without a family", data.get("levels"), None, 1, MAX_LEVELS)
+            else:
+                levels = read_integer("levels", data.get("levels"), None, 1, MAX_CELLS - 1)
             rho = read_rho(data, mechanism)
             epsilon = data.get("epsilon") if rho is None else epsilon_of(mechanism, rho, only_levels(levels, policy))
             model = _without_family(data) if family is NONPARAMETRIC else _with_family(data, family, policy, rho)

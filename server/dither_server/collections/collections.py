@@ -322,6 +322,8 @@ def _statistics(service: CollectionSpec, specification: Specification) -> dict[s
         "categories": list(specification.categories) or None,
         "minimum": specification.support.minimum,
         "maximum": specification.support.maximum,
+        "atoms": list(specification.support.atoms) or None,
+        **{name: with_floats(getattr(service, name)) for name in ("range", "prior", "families")},
     }
 
 

@@ -35,6 +35,7 @@ from dither_server.simulate.over_http import simulate_over_http
 from dither_server.simulate.population import (
     Population,
     check_bounds,
+    described,
     draw_categories,
     draw_population,
     parse_shares,
@@ -270,7 +271,8 @@ def _report(people: Population, outcome: Outcome, choose_by: ChooseBy, as_json: 
     if as_json:
         print_json(report_json(asked, people.truth, outcome, choose_by))
     else:
-        Console(highlight=False, markup=False).print(report_table(asked, people.truth, outcome, choose_by))
+        truth = {**people.truth, **({} if outcome.posterior.categories else described(people.values))}
+        Console(highlight=False, markup=False).print(report_table(asked, truth, outcome, choose_by))
     if outcome.interrupted:
         fail("interrupted: the report covers what was done until then")
     if not outcome.sound:

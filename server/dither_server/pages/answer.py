@@ -15,9 +15,9 @@ from starlette.concurrency import run_in_threadpool
 import dither_client
 from dither_client.mechanisms.bounds import Bounds
 from dither_client.mechanisms.epsilon import epsilon_text, wire_epsilon
+from dither_client.posterior.sentences import unit_text
 from dither_server.api.callers import CollectionOf, ServiceOf
 from dither_server.errors import NotFound
-from dither_server.pages.sentences import unit_text
 
 __all__ = ["add_routes"]
 

@@ -1,6 +1,7 @@
 """The data of a collection's charts, ready for JSON."""
 
 import json
+import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,6 +22,8 @@ _PACE_SLICES = 48
 """How many equal slices the time from the first answer to now is cut into."""
 _RATE_WINDOW = 60_000
 """Milliseconds over which the present rate is measured, if that much time has passed."""
+_TINIEST = 1e-300
+"""A threshold nearer to 0 is shown as 0."""
 
 
 def charts(
@@ -36,6 +39,7 @@ def charts(
         "parameters": _trajectories(names, rows, posterior),
         "questions": _questions([] if posterior.categories else rows),
         "pace": pace(rows, posterior.answers, now),
+        "atoms": [{"x": float(atom), "share": share.q50} for atom, share in (posterior.atoms or {}).items()],
         **curves,
     }
 
@@ -93,12 +97,19 @@ def _trajectories(names: Sequence[str], rows: Sequence[HistoryRow], posterior: P
 
 def _questions(rows: Sequence[HistoryRow]) -> dict[str, Any]:
     """Where the questions cut the line, on the transformed scale: the edges of one question for each row."""
-    edges = [parse_query(json.loads(row.query)).edges for row in rows]
+    edges = [_shown_edges(parse_query(json.loads(row.query)).edges) for row in rows]
     most = max(map(len, edges), default=0)
     return {
         "answers": [row.answers for row in rows],
         "edges": [[cuts[i] if i < len(cuts) else None for cuts in edges] for i in range(most)],
     }
+
+
+def _shown_edges(edges: Sequence[float]) -> list[float]:
+    """The edges, of which the two around a single point are one, and what no picture tells from 0 is 0."""
+    points = (math.nextafter(edge, math.inf) for edge in edges)
+    short = {edge: point for edge, point in zip(edges, points, strict=True) if float(f"{edge:.12g}") == point}
+    return sorted({short.get(edge, edge) if abs(edge) > _TINIEST else 0.0 for edge in edges})
 
 
 def _plain(numbers: Any) -> list[float]:

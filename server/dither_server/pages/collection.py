@@ -8,6 +8,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
 from starlette.concurrency import run_in_threadpool
 
+from dither_client.posterior.sentences import unit_text
 from dither_estimator.design.design import DesignError
 from dither_estimator.specification.specification import Specification
 from dither_server.answers.tally import PERIOD
@@ -19,7 +20,7 @@ from dither_server.errors import NotFound
 from dither_server.pages.charts import charts, rate
 from dither_server.pages.precision import Plans
 from dither_server.pages.rendering import fragment, page
-from dither_server.pages.sentences import citation, privacy_sentences, roles, shown_numbers, unit_text
+from dither_server.pages.sentences import citation, privacy_sentences, roles, shown_numbers
 from dither_server.pages.views import Views
 from dither_server.service.service import Service
 
@@ -158,6 +159,7 @@ async def _findings(views: Views, collection: Collection, service: Service, term
             "terms": terms,
             "posterior": posterior,
             "findings": view.findings,
+            "unit": unit_text(terms),
             "rate": rate(rows, posterior.answers, collection.created_at, milliseconds(now)),
             "warnings": quality(service.store, collection, now)["warnings"],
             "citation": citation(terms, posterior),

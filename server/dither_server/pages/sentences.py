@@ -11,12 +11,14 @@ from dither_client.posterior.sentences import (
     misfit_sentence,
     poison_lines,
     population_lines,
+    population_numbers,
+    unit_text,
     verdict_lines,
 )
 from dither_client.posterior.wire import Misfit, PosteriorReply
 from dither_estimator.specification.specification import Specification
 
-__all__ = ["Findings", "citation", "find", "privacy_sentences", "roles", "shown_numbers", "unit_text"]
+__all__ = ["Findings", "citation", "find", "privacy_sentences", "roles", "shown_numbers"]
 
 _ROLES = {
     ("mu", "identity"): "the middle of the population",
@@ -58,6 +60,8 @@ class Findings:
 
     population: Sequence[str]
     """Quantiles of the population, in the values' own units."""
+    numbers: Mapping[str, Sequence[str]]
+    """The mean, the sd and the quantiles of the posterior of each of these quantiles, and of the population's mean."""
     roles: Mapping[str, str]
     """The meaning of each parameter, from `roles`."""
     accuracy: str
@@ -78,6 +82,7 @@ def find(specification: Specification, survey: Mapping[str, Any], posterior: Pos
     misfit = posterior.misfit
     return Findings(
         population=_population(survey, posterior),
+        numbers=population_numbers(posterior.quantiles, posterior.mean_value, posterior.atoms, survey["decimals"]),
         roles=roles(specification),
         accuracy=_accuracy(posterior.ess, posterior.particles),
         fit=_unassumed(specification) or (_REFUSED if _refused(specification, posterior) else _fit(misfit)),
@@ -113,11 +118,6 @@ def shown_numbers(specification: Specification) -> tuple[str, ...]:
     return tuple(_SHOWN_QUANTILES) if specification.nonparametric else specification.family.names
 
 
-def unit_text(survey: Mapping[str, Any]) -> str:
-    """The unit and the period of a value, such as `€ per week`; empty without either."""
-    return " ".join(filter(None, (survey["unit"], survey["period_of_value"])))
-
-
 def citation(terms: Mapping[str, Any], posterior: PosteriorReply) -> str:
     """A sentence to cite: the estimates, the number of answers, the privacy, the collection and the date."""
     quantiles = {f"quantile {level}": summary for level, summary in (posterior.quantiles or {}).items()}
@@ -127,6 +127,8 @@ def citation(terms: Mapping[str, Any], posterior: PosteriorReply) -> str:
     )
     scale = " of the natural logarithm" if terms["transform"] == "log" else ""
     law = f"a {terms['family']} distribution{scale}" if posterior.posterior else "a distribution of any shape"
+    if unit := unit_text(terms):
+        law += f" of values in {unit}"
     if posterior.categories is not None:
         law = "shares"
     return (

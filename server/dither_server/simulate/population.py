@@ -17,6 +17,7 @@ __all__ = [
     "InvalidPopulation",
     "Population",
     "check_bounds",
+    "described",
     "draw_categories",
     "draw_population",
     "parse_shares",
@@ -114,6 +115,11 @@ def quantiles_of(values: FloatArray) -> dict[str, float]:
     """The quantiles of values that every posterior gives, by level."""
     found = np.quantile(values, QUANTILE_LEVELS, method="inverted_cdf").tolist()
     return {f"{level:g}": value for level, value in zip(QUANTILE_LEVELS, found, strict=True)}
+
+
+def described(values: FloatArray) -> dict[str, float]:
+    """The quantiles of values, by level, and their mean."""
+    return {**quantiles_of(values), "mean_value": float(values.mean())}
 
 
 def draw_population(

@@ -8,7 +8,13 @@ from rich.table import Table
 from rich.text import Text
 
 from dither_client.mechanisms.epsilon import by_epsilon_lines
-from dither_client.posterior.sentences import comparison_lines, misfit_sentence, poison_lines, population_lines
+from dither_client.posterior.sentences import (
+    comparison_lines,
+    misfit_sentence,
+    poison_lines,
+    population_lines,
+    population_rows,
+)
 from dither_client.posterior.wire import to_json
 from dither_estimator.learning.population import POPULATION_FIELDS
 from dither_server.simulate.choices import WARNING, ChooseBy
@@ -59,14 +65,15 @@ def report_json(
 def report_table(
     respondents: int, truth: Mapping[str, float], outcome: Outcome, choose_by: ChooseBy = "chance"
 ) -> RenderableType:
-    """The report as a table."""
+    """The report as a table; `truth` may have the population's quantiles by level, too, and its `mean_value`."""
     found = outcome.posterior
-    what = "parameter" if found.posterior else "category" if found.categories else "quantile"
+    what = "parameter" if found.posterior else "category" if found.categories else ""
     table = Table(what, "truth", "posterior mean", "sd", "90% interval", box=None, header_style="bold")
-    for name, summary in (found.posterior or found.categories or found.quantiles or {}).items():
+    for name, summary in (found.posterior or found.categories or {}).items():
         interval = f"{summary.q05:.4g} to {summary.q95:.4g}"
-        true = f"{truth[name]:.4g}" if name in truth else ""
-        table.add_row(name, true, f"{summary.mean:.4g}", f"{summary.sd:.2g}", interval)
+        table.add_row(name, _true(truth, name), f"{summary.mean:.4g}", f"{summary.sd:.2g}", interval)
+    for name, *cells in population_rows(found.quantiles, found.mean_value, found.atoms):
+        table.add_row(name, _true(truth, name.removeprefix("quantile_")), *cells)
     lines = [
         f"{outcome.answers:,} answers from {respondents:,} respondents in {outcome.seconds:.1f} s, "
         f"{outcome.posterior.queries:,} different questions"
@@ -87,6 +94,10 @@ def report_table(
     if outcome.posterior.misfit is not None:
         lines.append(misfit_sentence(outcome.posterior.misfit))
     return Group(table, Text("\n".join(lines)))
+
+
+def _true(truth: Mapping[str, float], name: str) -> str:
+    return f"{truth[name]:.4g}" if name in truth else ""
 
 
 def _load_lines(load: Load, outcome: Outcome) -> list[str]:

@@ -10,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import pandas
 import pytest
 import typer
 
@@ -17,6 +18,7 @@ from dither_client.commands import run
 from dither_client.commands._shared import fail, print_json, status_of
 from dither_client.errors import InvalidTable, OverCap, Problem, Unreachable
 from dither_client.extras import MissingExtra
+from dither_client.posterior.wire import QUANTILES
 from dither_client.tables.counts import read_table
 from testing.patience import PATIENCE
 from testing.servers.fake_server import GAUSSIAN, POSTERIOR, FakeServer, problem
@@ -244,6 +246,58 @@ def test_posterior(dither: Dither, tmp_path: Path) -> None:
     refused = dither("posterior", "laplace", "--plot", tmp_path / "plot.doc")
     assert refused.status == 2
     assert "doc" in refused.one_sentence()
+
+
+SUMMARY = {"mean": 12.34, "sd": 0.02, "q05": 12.31, "q25": 12.33, "q50": 12.34, "q75": 12.35, "q95": 12.37}
+BANDS = {name: [0.25 + 0.01 * i, 0.75] for i, name in enumerate(("mean", *QUANTILES))}
+POPULATION = {
+    "quantiles": {"0.1": SUMMARY, "0.5": SUMMARY, "0.9": SUMMARY},
+    "mean_value": SUMMARY,
+    "atoms": {"450.5": SUMMARY},
+    "above": {"1000": SUMMARY},
+    "distribution": {"x": [12.25, 12.5], "cdf": BANDS, "density": BANDS},
+}
+
+
+def test_a_posterior_is_shown_in_the_surveys_unit(server: FakeServer, dither: Dither) -> None:
+    path = "/v1/collections/laplace"
+    server.refusals[f"{path}/posterior"] = (200, POSTERIOR | POPULATION)
+    assert dither("posterior", "laplace").out.splitlines()[3:9] == [
+        *(f"  quantile_{level}  12.340 ± 0.02  (90%: 12.310 to 12.370)" for level in (0.1, 0.5, 0.9)),
+        "  mean_value    12.340 ± 0.02  (90%: 12.310 to 12.370)",
+        "  Half of the people have 12.340 or less (90% sure: 12.310 to 12.370).",
+        "  One in ten has 12.340 or less (12.310 to 12.370), and one in ten 12.340 or more (12.310 to 12.370).",
+    ]
+    server.refusals[path] = (200, server.terms("laplace") | {"unit": "€", "period_of_value": "a week", "decimals": 1})
+    lines = dither("posterior", "laplace").out.splitlines()
+    assert lines[6:8] == [
+        "  mean_value    12.3 ± 0.02  (90%: 12.3 to 12.4)",
+        "  Half of the people have 12.3 € a week or less (90% sure: 12.3 to 12.4).",
+    ]
+    assert dither("posterior", "laplace", "--json").json == POSTERIOR | POPULATION
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_the_population_is_exported(server: FakeServer, dither: Dither, tmp_path: Path, ending: str) -> None:
+    server.refusals["/v1/collections/laplace/posterior"] = (200, POSTERIOR | POPULATION)
+    curve, numbers = tmp_path / f"curve.{ending}", tmp_path / f"numbers.{ending}"
+    saved = dither("export", "laplace", "--distribution", curve, "--quantiles", numbers, "--json").json
+    assert {name: one["rows"] for name, one in saved.items()} == {"distribution": 2, "quantiles": 6}
+    read = pandas.read_csv if ending == "csv" else pandas.read_parquet
+    points = read(curve)
+    assert list(points) == ["x", *(f"{curve}_{part}" for curve in ("cdf", "density") for part in ("mean", *QUANTILES))]
+    assert points["x"].tolist() == [12.25, 12.5]
+    assert points["cdf_q95"].tolist() == BANDS["q95"]
+    rows = read(numbers)
+    assert rows["what"].tolist() == ["quantile"] * 3 + ["mean", "share_above", "share_at"]
+    assert [float(of) for of in rows["of"] if of and of == of] == [0.1, 0.5, 0.9, 1000, 450.5]
+    assert rows["q95"].tolist() == [SUMMARY["q95"]] * 6
+
+
+def test_what_has_no_distribution_exports_none(dither: Dither, tmp_path: Path) -> None:
+    refused = dither("export", "laplace", "--distribution", tmp_path / "x.csv")
+    assert refused.status == 1
+    assert "the posterior has no distribution" in refused.one_sentence()
 
 
 def test_a_posterior_of_several_epsilons(server: FakeServer, dither: Dither) -> None:

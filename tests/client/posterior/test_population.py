@@ -1,14 +1,24 @@
 """Quantiles and shares read off the points of a distribution, against the normal posterior that they come from."""
 
+import math
 from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from dither_client.posterior.population import quantile_at, share_at
+from dither_client.posterior.posterior import Particles, Posterior
 from dither_client.posterior.sentences import population_lines
 from dither_client.posterior.wire import QUANTILES, Bands, DistributionSummary, ParameterSummary
+
+
+def posterior() -> Posterior:
+    return Posterior("wages", {}, [], 0, 1.0, None, "", lambda: Particles((), (), ()))
+
 
 CENTRE, SCALE, SD = 50.0, 10.0, 0.8
 """N(μ, `SCALE`²), where μ is N(`CENTRE`, `SD`²)."""
@@ -70,3 +80,92 @@ def test_the_sentences_round_to_what_is_known() -> None:
     assert population_lines(quantiles, DISTRIBUTION, above=share)[2:] == population_lines({}, None, above=share)
     yes_or_no = replace(DISTRIBUTION, x=(0.0, 1.0))
     assert population_lines(quantiles, yes_or_no) == population_lines({}, DISTRIBUTION) == []
+
+
+ATOM = 450.5
+LEFT, AT = 0.18, 0.5
+"""Below the atom and with it."""
+
+
+def with_a_jump() -> DistributionSummary:
+    """Uniform on 400 to 500, but 32% have `ATOM`; the band is two hundredths to either side, between 0 and 1."""
+    x = (400.0, 449.0, math.nextafter(ATOM, 0), ATOM, 452.0, 500.0)
+    below = (0.0, 0.175, LEFT, AT, 0.52, 1.0)
+    off = dict(zip(QUANTILES, (-0.02, -0.01, 0.0, 0.01, 0.02), strict=True))
+    cdf = Bands(below, **{name: tuple(min(max(y + by, 0), 1) for y in below) for name, by in off.items()})
+    return DistributionSummary(x, cdf, cdf)
+
+
+def test_a_curve_jumps_at_an_atom() -> None:
+    jump = with_a_jump()
+    assert share_at(jump, 449).mean == 0.175
+    assert share_at(jump, 450.4999).mean == pytest.approx(LEFT, abs=1e-5)
+    assert share_at(jump, ATOM).mean == AT
+    assert quantile_at(jump, 0.3) == ParameterSummary(ATOM, 0, *[ATOM] * 5)
+    near = quantile_at(jump, 0.165)
+    assert near.q05 <= near.mean <= near.q95 == ATOM
+    assert share_at(jump, -1e9).mean == 0
+    first = DistributionSummary((0.0, 10.0), *[Bands(*[(0.24, 1.0)] * 6)] * 2)
+    assert [share_at(first, x, [0]).mean for x in (-1, 0, 5)] == [0, 0.24, pytest.approx(0.62)]
+    assert quantile_at(first, 0.1, [0]).mean == 0
+    with pytest.raises(ValueError, match="too uncertain"):
+        quantile_at(first, 0.1)
+    assert (share_at(jump, float("inf")).q05, share_at(jump, float("-inf")).q95) == (1, 0)
+
+
+def test_integers_have_steps() -> None:
+    cdf = Bands(*[(0.25, 0.75, 1.0)] * 6)
+    whole = DistributionSummary((2.0, 3.0, 4.0), cdf, cdf)
+    assert [share_at(whole, x).mean for x in (1, 1.99, 2, 2.99, 3.5, 9)] == [0, 0, 0.25, 0.25, 0.75, 1]
+    assert [quantile_at(whole, level).mean for level in (0.01, 0.25, 0.26, 0.75, 0.76)] == [2, 2, 3, 3, 4]
+
+
+def test_what_is_no_number_is_refused_in_a_sentence() -> None:
+    known = replace(posterior(), distribution=with_a_jump())
+    with pytest.raises(TypeError, match=r"^the level of a quantile must be a number, not str$"):
+        known.quantile("x")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"^the value must be a number, not NoneType$"):
+        known.cdf(None)  # type: ignore[arg-type]
+    for read in (known.cdf, known.share_above):
+        with pytest.raises(ValueError, match="NaN: give a number"):
+            read(float("nan"))
+    assert known.share_above(-1e9).mean == 1
+    numbers: list[Any] = [Decimal("0.3"), np.float32(0.3), Fraction(3, 10)]
+    assert {known.quantile(number).mean for number in numbers} == {ATOM}
+
+
+def test_categories_have_no_quantiles() -> None:
+    chosen = replace(posterior(), categories={"never": ParameterSummary(0.5, 0.1, 0.3, 0.4, 0.5, 0.6, 0.7)})
+    for read in (chosen.quantile, chosen.cdf, chosen.share_above):
+        with pytest.raises(ValueError, match=r"^the answers are categories.*: see `categories`$"):
+            read(0.3)
+
+
+def summary_of(middle: float, half_width: float) -> ParameterSummary:
+    return ParameterSummary(middle, half_width, *(middle + by * half_width for by in (-1, -0.4, 0, 0.4, 1)))
+
+
+def test_the_sentences_write_no_value_as_another() -> None:
+    """An atom is itself, whatever is known; what has no band has all its digits; tiny numbers are not 0."""
+    jump = with_a_jump()
+    half = "Half of the people have {} or less (90% sure: {})."
+    for summary, atoms, value, band in [
+        (summary_of(ATOM, 0), {}, "450.5", "450.5"),
+        (
+            ParameterSummary(460, 20, 440.2, 450.5, 450.5, 470, 490),
+            {"450.5": summary_of(0.3, 0.1)},
+            "450.5",
+            "440 to 490",
+        ),
+        (summary_of(2e-20, 1e-20), {}, "2e-20", "1e-20 to 3e-20"),
+        (summary_of(2e-20, 2e-20), {}, "2e-20", "0 to 4e-20"),
+        (summary_of(5e-12, 5e-12 - 1e-20), {}, "5e-12", "1e-20 to 1e-11"),
+    ]:
+        lines = population_lines({0.1: summary, 0.5: summary, 0.9: summary}, jump, atoms)
+        assert lines[0] == half.format(value, band)
+    two = replace(jump, x=(0.0, math.nextafter(1, 0), 1.0))
+    shares = {0.0: summary_of(0.3, 0.1), 450.125: summary_of(0.3, 0.1)}
+    assert population_lines(dict.fromkeys((0.1, 0.5, 0.9), summary_of(1, 0)), two, shares) == [
+        "30.0% have exactly 0 (20.0 to 40.0%).",
+        "30.0% have exactly 450.125 (20.0 to 40.0%).",
+    ]

@@ -78,11 +78,11 @@ def test_people_get_tables_and_advice(capsys: CaptureFixture) -> None:
     printed = capsys.readouterr().out
     assert "not identified" in printed
     assert "efficiency 100.0%" in printed
-    assert "randomized_response would need as many respondents" in printed
+    assert "would need" not in printed, "as many is no advice"
     assert run(["design", "--epsilon", "1"]) == 0
     assert "randomized_response would need 37% fewer respondents" in capsys.readouterr().out
     assert run(["design", "--epsilon", "1", "--mechanism", "randomized_response"]) == 0
-    assert "staircase would need as many respondents" in capsys.readouterr().out
+    assert "would need" not in capsys.readouterr().out
     assert run(["design", "--epsilon", "1", "--goal", "sigma"]) == 0
     assert "staircase would need 73% fewer respondents" in capsys.readouterr().out
 

@@ -126,3 +126,12 @@ def test_unknown_families(bad: object) -> None:
 def test_a_family_of_positive_numbers_takes_no_logarithm() -> None:
     with pytest.raises(SpecificationError, match="transform of gamma must be one of identity"):
         Specification.from_json({"family": "gamma", "epsilon": 1, "transform": "log"})
+
+
+@pytest.mark.parametrize("name", sorted(families))
+def test_edges_far_out_are_computed_without_a_warning(name: str) -> None:
+    family, edges = families[name], np.array([-1e300, -1e160, 0.0, 1e160, 1e300])
+    theta = family.standard[None]
+    with np.errstate(over="raise", invalid="raise", divide="raise"):
+        assert np.isin(family.cdf(theta, edges)[0, [0, 1, 3, 4]], [0, 1]).all()
+        assert np.isfinite(family.cdf_gradient(theta, edges)).all()

@@ -1,6 +1,7 @@
 """`dither estimate`: the posterior of a count table in a file, and one clear sentence for bad input."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,8 +10,9 @@ import numpy as np
 import pytest
 from populations import PAPER_PRIOR, interview, specification
 
-from dither_client import RandomizedResponse
+from dither_client import Query, RandomizedResponse
 from dither_client.commands import run
+from dither_client.mechanisms.grouped_randomized_response import GroupedRandomizedResponse
 from dither_client.tables.counts import COUNT_COLUMNS, counts_rows, write_table
 from dither_estimator.families import families
 from dither_estimator.learning.learner import Learner
@@ -103,6 +105,74 @@ def test_bad_tables(table: str, message: str, spec: Path, tmp_path: Path, capsys
     (tmp_path / "counts.csv").write_text(table)
     assert run(["estimate", "--spec", str(spec), "--counts", str(tmp_path / "counts.csv")]) == 2
     assert message in capsys.readouterr().err
+
+
+ABOUT_CATEGORIES = "the table has questions about categories, and the specification is of numbers"
+GROUPED = GroupedRandomizedResponse([[0], [1, 2]], 1)
+
+
+@pytest.mark.parametrize(
+    ("fields", "query", "message"),
+    [
+        ({}, GROUPED, "the table has questions about categories, and the specification is of numbers"),
+        (
+            {"family": "normal"},
+            GROUPED,
+            "the table has questions about categories, and the specification is of numbers",
+        ),
+        (
+            {"family": "categorical", "categories": ["a", "b", "c"]},
+            RandomizedResponse([1.0], 1),
+            "the table has questions about numbers, and the specification is of categories",
+        ),
+        (
+            {"family": "categorical", "categories": ["a", "b"]},
+            GROUPED,
+            "the table has questions about another number of categories than the specification's 2",
+        ),
+    ],
+)
+def test_a_table_about_other_values_is_refused(
+    fields: dict[str, object], query: Query, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec, table = tmp_path / "spec.json", tmp_path / "counts.csv"
+    spec.write_text(json.dumps({"epsilon": 1, **fields}))
+    write_table(table, counts_rows({query: [30, 50]}))
+    assert run(["estimate", "--spec", str(spec), "--counts", str(table), "--json"]) == 2
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("", f"dither: {message}\n")
+
+
+def test_without_a_family_people_get_quantiles_and_the_verdict(tmp_path: Path) -> None:
+    """As `dither posterior` prints them, in the survey's unit; and nothing else is said on standard error."""
+    spec, table = tmp_path / "spec.json", tmp_path / "counts.csv"
+    spec.write_text('{"epsilon": 1, "minimum": 0, "unit": "€", "period_of_value": "per week", "decimals": 1}')
+    cuts = [(0.01, 5), (100, 40), (500, 70), (1e9, 99)]
+    write_table(table, counts_rows({RandomizedResponse([cut], 1): [200 + share, 300 - share] for cut, share in cuts}))
+    code = "import sys; from dither_client.commands import run; sys.exit(run(sys.argv[1:]))"
+    estimate = ["estimate", "--spec", str(spec), "--counts", str(table)]
+    command = [sys.executable, "-W", "always", "-c", code, *estimate]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0] == "Posterior of counts.csv after 2,000 answers"
+    for name in ("quantile_0.05", "quantile_0.5", "quantile_0.95"):
+        assert any(re.fullmatch(rf"  {name} +\S+ ± \S+  \(90%: \S+ to \S+\)", line) for line in lines), done.stdout
+    assert any(re.match(r"  Half of the people have [\d.,]+ € per week or less", line) for line in lines)
+    assert any(line.startswith("  which family holds: ") for line in lines)
+    assert lines[-1].startswith("2,000 answers to 4 queries; effective sample size ")
+
+
+def test_a_family_has_quantiles_and_the_mean_in_the_table(
+    spec: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "counts.csv"
+    write_table(table, counts_rows({RandomizedResponse([cut], 1): [200, 300] for cut in (40.0, 60.0)}))
+    assert run(["estimate", "--spec", str(spec), "--counts", str(table)]) == 0
+    printed = capsys.readouterr().out
+    assert [line.split()[0] for line in printed.splitlines()[1:11]] == [
+        "mu", "sigma", *(f"quantile_{level}" for level in (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)), "mean_value",
+    ]  # fmt: skip
 
 
 HEAVY = ("scipy.stats", "scipy.optimize", "matplotlib", "pandas", "sqlalchemy", "fastapi", "arviz_base")

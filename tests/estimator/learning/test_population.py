@@ -1,22 +1,46 @@
 """What a posterior says about its population, against closed forms and SciPy."""
 
 import json
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 from scipy import integrate, stats
+from scipy.special import ndtr
 from scipy_families import ORACLES
 
-from dither_client.posterior.wire import PoisonBound, PosteriorReply, to_json
+from dither_client.posterior.population import quantile_at, share_at
+from dither_client.posterior.sentences import population_lines
+from dither_client.posterior.wire import ParameterSummary, PoisonBound, PosteriorReply, to_json
 from dither_estimator.families import Family, FloatArray, LocationScale, Normal, find_family
+from dither_estimator.families.mixture import mixture_quantiles
 from dither_estimator.learning.learner import Learner
-from dither_estimator.learning.population import QUANTILE_LEVELS, FamilyPopulation, with_population
+from dither_estimator.learning.population import (
+    QUANTILE_LEVELS,
+    DistributionPopulation,
+    FamilyPopulation,
+    with_population,
+)
+from dither_estimator.nonparametric.base import ShapedBase
+from dither_estimator.nonparametric.deviations import BINS
+from dither_estimator.nonparametric.distribution import Distribution
+from dither_estimator.nonparametric.support import Support
 from dither_estimator.specification.specification import Specification
 
 EMPTY = PosteriorReply(
     posterior={}, covariance=(), answers=0, answers_by_epsilon={}, institutions=0, ess=1.0, log_evidence=0.0,
     particles=1, moves=0, queries=0, poison=PoisonBound(0.01, {}), misfit=None, updated_at="",
 )  # fmt: skip
+
+
+class Uncompared(DistributionPopulation):
+    """Without answers there are no families to compare with."""
+
+    @property
+    def comparison(self) -> None:
+        return None
+
+
 LOG_NORMAL = stats.lognorm(0.7, scale=np.exp(6.2))
 
 
@@ -121,3 +145,80 @@ def test_a_prior_is_described_as_far_as_floating_point_goes(transform: str) -> N
     json.dumps(to_json(with_population(EMPTY, posterior.population)), allow_nan=False)
     wide = described(np.array([[800.0, 1.0], [-800.0, 1.0]]), transform="log")
     assert (wide.distribution, wide.quantiles, wide.mean_value) == (None, {}, None)
+
+
+def outside(family: Family, theta: FloatArray, ends: Sequence[float] | FloatArray) -> float:
+    """The mass of the mean distribution below the first and above the second."""
+    below, upto = family.cdf(theta, np.array(ends)).mean(axis=0)
+    return float(below + 1 - upto)
+
+
+@pytest.mark.parametrize("name", sorted(ORACLES))
+def test_the_points_hold_all_but_a_thousandth_of_the_mean_distribution(name: str) -> None:
+    """Also where draws differ much, and their typical quantiles leave out more."""
+    family, rng = find_family(name), np.random.default_rng(1)
+    standard = family.unconstrain(np.tile(family.standard, (1_000, 1)))
+    theta = family.constrain(standard + rng.normal(0, 0.5, standard.shape))
+    found = described(theta, name).distribution
+    assert found is not None
+    assert len(found.x) <= 257
+    assert outside(family, theta, [found.x[0] - family.discrete, found.x[-1]]) <= 0.001
+    assert (np.diff(found.x) > 0).all()
+    typical = np.median(family.quantiles(theta[::16], ndtr(np.array([-3.3, 3.3]))), axis=0)
+    if not family.discrete:
+        assert outside(family, theta, typical) > 0.001
+
+
+def test_quantiles_of_a_mixture_are_as_precise_as_floats_however_small() -> None:
+    shape, scale = np.array([0.02, 0.03]), np.array([1e-3, 1e3])
+    theta = np.column_stack([shape, scale])
+    found = mixture_quantiles(find_family("gamma"), theta, np.array([0.01, 0.5, 0.999]))
+    assert np.mean(stats.gamma.cdf(found[:, None], shape, scale=scale), axis=1) == pytest.approx([0.01, 0.5, 0.999])
+    assert found[0] < 1e-40
+    normal = mixture_quantiles(Normal(), np.array([[-1e9, 1.0], [0.0, 1.0], [1e9, 1.0]]), np.array([0.2, 0.5, 0.8]))
+    assert normal == pytest.approx([-1e9, 0, 1e9], abs=1)
+
+
+def test_values_far_from_0_are_told_apart() -> None:
+    found = described(np.array([[1e9, 1.0]])).distribution
+    assert found is not None
+    assert len(found.x) == 129
+    assert found.cdf.mean == pytest.approx(stats.norm.cdf(found.x, 1e9, 1), abs=1e-6)
+
+
+def test_an_atom_has_what_lies_below_it_and_what_lies_at_it() -> None:
+    """A third has 450.123456789, which seven digits do not hold, and a quarter the minimum of 0."""
+    masses = np.concatenate([np.full(BINS, 5 / 12 / BINS), [0.25, 1 / 3]])
+    atom = 450.123456789
+    distribution = Distribution(
+        Support(0.0, atoms=(0.0, atom)), ShapedBase(np.array([6.0, np.log(0.5), 0, 0, 0])), masses[None]
+    )
+    found = with_population(EMPTY, Uncompared(distribution, {})).distribution
+    assert found is not None
+    assert (np.diff(found.x) > 0).all()
+    assert (found.x[0], found.cdf.mean[0]) == (0, 0.25)
+    place = found.x.index(atom)
+    assert found.x[place - 1] == np.nextafter(atom, 0)
+    below, upto = found.cdf.mean[place - 1 : place + 1]
+    assert upto - below == pytest.approx(1 / 3, abs=1e-6)
+    assert len(found.x) <= 257
+    for x in (-1e9, -1.0, 0.0, 0.001, 300.0, 450.0, np.nextafter(atom, 0), atom, 451.0, 1e9):
+        assert share_at(found, float(x), (0, 450.123456789)).mean == pytest.approx(
+            distribution.cdf(np.array([x])).mean[0], abs=2e-3
+        )
+    assert {quantile_at(found, float(level)).mean for level in (below + 1e-6, below + 0.2, upto - 1e-6)} == {atom}
+    assert share_at(found, -1, (0,)).q95 == 0
+    assert quantile_at(found, 0.2, (0,)) == ParameterSummary(0, 0, 0, 0, 0, 0, 0)
+
+
+def test_two_values_alone_are_a_distribution() -> None:
+    masses = np.concatenate([np.full(BINS, 1e-5 / BINS), [0.3, 0.7 - 1e-5]])
+    distribution = Distribution(Support(0.0, 1.0, (0.0, 1.0)), ShapedBase(np.array([0.0, 0, 0, 0, 0])), masses[None])
+    reply = with_population(EMPTY, Uncompared(distribution, {}))
+    assert reply.distribution is not None
+    assert reply.distribution.x == (0, np.nextafter(1, 0), 1)
+    assert reply.distribution.cdf.mean == pytest.approx((0.3, 0.3, 1), abs=1e-4)
+    assert population_lines(reply.quantiles, reply.distribution, reply.atoms) == [
+        "30.0% have exactly 0 (30.0 to 30.0%).",
+        "70.0% have exactly 1 (70.0 to 70.0%).",
+    ]

@@ -104,3 +104,12 @@ def test_what_is_refused_says_why(site: Site) -> None:
     refused = site.client.post("/v1/collections", json=spec, headers=site.admin)
     assert refused.status_code == 422
     assert "categories must all be different" in json.dumps(refused.json())
+
+
+def test_categories_that_look_the_same_are_the_same(site: Site) -> None:
+    """é is a letter of its own, or an e and an accent."""
+    for categories in (["caf\u00e9", "cafe\u0301"], ["Å", "\u212b", "b"]):
+        spec = {"name": "x", "epsilon": 1, "family": "categorical", "categories": categories}
+        refused = site.client.post("/v1/collections", json=spec, headers=site.admin)
+        assert refused.status_code == 422
+        assert "categories must all be different" in json.dumps(refused.json())

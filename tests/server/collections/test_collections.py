@@ -1,7 +1,9 @@
 from typing import Any
 
+import numpy as np
 import pytest
 
+from dither_estimator.specification.specification import Specification
 from testing.servers.defaults import ADMIN, SPEC
 from testing.servers.site import FakeClock, Site, open_site, problem
 
@@ -16,6 +18,13 @@ WORDS: dict[str, Any] = {
     "thank_you": "Thank you 🙂",
 }
 """What respondents read beside the name."""
+
+
+STATISTICAL = (
+    "family", "transform", "prior", "range", "epsilon", "goal", "mechanism", "families", "minimum", "maximum",
+    "atoms", "categories",
+)  # fmt: skip
+"""The fields of the terms from which a posterior follows."""
 
 
 def post(site: Site, **fields: Any) -> Any:
@@ -45,6 +54,10 @@ def test_a_collection_is_created_with_sound_defaults(any_site: Site) -> None:
         "categories": None,
         "minimum": None,
         "maximum": None,
+        "atoms": None,
+        "range": None,
+        "prior": None,
+        "families": None,
         "state": "open",
         "answers": 0,
         "created_at": "2027-01-15T08:00:00.000Z",
@@ -101,6 +114,29 @@ def test_what_respondents_read_is_in_the_terms(database_url: str, clock: FakeClo
         assert all(str(text) in page for text in WORDS.values())
     with open_site(database_url, clock) as site:
         assert site.client.get(f"/v1/collections/{terms['id']}", headers=ADMIN).json() == terms
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"family": None, "range": [100, 2000], "minimum": 0, "atoms": [450.5, 0], "goal": {"above": [1000]}},
+        {"family": "categorical", "range": None, "categories": ["never", "daily"]},
+        {"transform": "log", "range": None, "prior": {"mu": {"dist": "norm", "scale": 3}, "sigma": {"dist": "expon"}}},
+        {"family": None, "range": [1, 5], "families": [{"family": "normal", "transform": "log"}, {"family": "gamma"}]},
+    ],
+    ids=["atoms", "categories", "prior", "families"],
+)
+def test_the_terms_are_all_that_an_estimate_needs(site: Site, fields: dict[str, Any]) -> None:
+    terms = post(site, **fields).json()
+    known = {name: terms[name] for name in STATISTICAL if terms[name] is not None}
+    own, found = site.service.collections.get(terms["id"]).specification, Specification.from_json(known)
+    for name in ("family", "transform", "support", "around", "categories", "goal", "mechanism", "epsilon"):
+        assert getattr(found, name) == getattr(own, name), name
+    assert terms["atoms"] == (sorted(fields["atoms"]) if "atoms" in fields else None)
+    if own.parametric:
+        sample = [each.prior.sample(np.random.default_rng(1), 5).tolist() for each in (own, found)]
+        assert sample[0] == sample[1]
+    assert [rival.prior.family for rival in found.rivals] == [rival.prior.family for rival in own.rivals]
 
 
 def test_without_a_family_positive_values_have_a_bound(site: Site) -> None:

@@ -2,21 +2,23 @@
 
 import hashlib
 import io
+import json
 import re
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urljoin
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from dither_client import parse_query
+from dither_client import RandomizedResponse, parse_query
 from dither_client.posterior.wire import FamilyEvidence, Misfit, MisfitLook, ParameterSummary, PosteriorReply, from_json
 from dither_client.tables.counts import COUNT_COLUMNS
 from dither_server.api.messages.examples import POSTERIOR
 from dither_server.database.reads import HistoryRow
 from dither_server.pages import views
-from dither_server.pages.charts import curves, pace, rate
+from dither_server.pages.charts import charts, curves, pace, rate
 from dither_server.pages.precision import Plans
 from dither_server.pages.rendering import STATIC, asset
 from dither_server.pages.sentences import find
@@ -62,6 +64,14 @@ def test_the_charts_are_the_history_and_the_posterior(site: Site) -> None:
     edges = [list(parse_query(item["query"]).edges) for item in history]
     assert shown["questions"]["edges"][0] == [cuts[0] for cuts in edges]
     assert shown["questions"]["answers"] == [item["answers"] for item in history]
+
+
+def test_a_point_that_many_people_have_is_one_threshold() -> None:
+    cuts = (-5e-324, 0.0, 12.703125, float(np.nextafter(450.5, 0)), 450.5, 9.99e299)
+    asked = replace(row(5, 0), query=json.dumps(RandomizedResponse(cuts, 1).to_json()))
+    posterior = from_json(PosteriorReply, POSTERIOR)
+    shown = charts((), [asked], posterior, {}, SECOND)["questions"]
+    assert shown == {"answers": [5], "edges": [[0], [12.703125], [450.5], [9.99e299]]}
 
 
 def test_a_row_of_the_history_that_is_the_present_one_is_drawn_once(site: Site) -> None:

@@ -153,6 +153,9 @@ def test_the_table_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     for words in ("posterior mean", "mu", "sigma", "50", "dropped out", "the estimator"):
         assert words in printed.out
     assert printed.err == ""
+    described = [line.split() for line in printed.out.splitlines() if line.startswith((" quantile_", " mean_value"))]
+    rows = {name: float(truth) for name, truth, *_ in described}
+    assert 45 < rows["quantile_0.1"] < rows["quantile_0.5"] < rows["mean_value"] + 1 < rows["quantile_0.9"] + 1 < 56
 
 
 def test_a_spec_and_a_prior_come_from_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -56,6 +56,12 @@ class TermsReply(BaseModel):
         description="The least value that there can be, in the values' own units: devices refuse others."
     )
     maximum: float | None = Field(description="The largest value that there can be: devices refuse others.")
+    atoms: list[float] | None = Field(description="Values that many people have exactly; null if none are declared.")
+    range: list[float] | None = Field(description="Roughly the range of most values; null if it was not given.")
+    prior: dict[str, Any] | None = Field(description="As it was given; null if it follows from `range`, or is wide.")
+    families: list[dict[str, Any]] | None = Field(
+        description="Competing families, as they were given; null if there are none."
+    )
     state: State = Field(
         description="Also `closed` from `closes_at` on, and at `max_answers` unless institutions may still share."
     )

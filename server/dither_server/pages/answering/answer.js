@@ -105,7 +105,10 @@ async function start() {
   }
 }
 
-/** Answers 20 times for Ada, who holds 620 and is asked whether it is above 500, at the chosen ε. */
+/**
+ * Answers 20 times for Ada, who holds 620 and is asked whether it is above 500, at the chosen ε. A question whether one
+ * category is hers has the same odds.
+ */
 function tryExample() {
   const epsilon = chosenEpsilon() ?? app.dataset.epsilon;
   const text = `{"mechanism": "laplace", "low": 499.5, "high": 500.5, "levels": 1, "epsilon": "${epsilon}"}`;

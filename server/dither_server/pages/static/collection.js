@@ -1,7 +1,7 @@
 // Updates a collection's sentences and charts as posteriors come in over the stream.
 
 import { control, part } from "./page.js";
-import { draw, picture, short } from "./plots.js";
+import { ENORMOUS, draw, picture, short } from "./plots.js";
 
 /**
  * @typedef {"q05" | "q25" | "q50" | "q75" | "q95"} Level
@@ -16,6 +16,7 @@ import { draw, picture, short } from "./plots.js";
  * @property {{ time: number[], per_minute: number[] }} pace
  * @property {Record<string, { x: number[], density: number[] }>} densities
  * @property {Population | null} population
+ * @property {{ x: number, share: number }[]} atoms the values that many people have exactly
  * @property {boolean} discrete
  *
  * @typedef {Record<string, { sd: number[], more: number[] }>} Plan how many more answers each precision takes
@@ -80,7 +81,7 @@ function drawQuestions({ answers, edges }) {
   const asked = (i) =>
     edges
       .flatMap((line) => line.at(i) ?? [])
-      .map(short)
+      .map((x) => (Math.abs(x) < ENORMOUS ? short(x) : `an enormous${x < 0 ? " negative" : ""} number`))
       .join(", ");
   draw("questions", {
     kind: "questions",
@@ -107,14 +108,19 @@ function drawDensity(name, { x, density }) {
   });
 }
 
-/** @type {(population: Population, discrete: boolean) => void} */
-function drawPopulation(population, discrete) {
+/** @type {(population: Population, discrete: boolean, atoms: Charts["atoms"]) => void} */
+function drawPopulation(population, discrete, atoms) {
   const { x, q50 } = population;
   const what = discrete ? "share of the people" : "density";
+  const marks = atoms.map(({ x, share }) => ({ x, text: `${percent(share)} have exactly ${short(x)}` }));
   draw("population", {
     kind: discrete ? "whole" : "population",
     lines: [x, ...LEVELS.map((level) => population[level])],
-    label: `The population with its 50% and 90% bands, from ${short(x[0])} to ${short(x.at(-1))}`,
+    label: [
+      `The population with its 50% and 90% bands, from ${short(x[0])} to ${short(x.at(-1))}`,
+      ...marks.map(({ text }) => text),
+    ].join("; "),
+    marks,
     words: (i) => `At ${told(x[i])}: ${what} ${told(q50[i])}, ${bands(population, i)}.`,
     begin: highest(q50),
   });
@@ -134,14 +140,14 @@ function drawPace({ time, per_minute: perMinute }) {
 }
 
 /** @param {Charts} charts */
-function drawAll({ answers, parameters, questions, densities, population, discrete, pace }) {
+function drawAll({ answers, parameters, questions, densities, population, atoms, discrete, pace }) {
   for (const name of ["charts", "png", "copy"]) part(name).hidden = answers === 0;
   if (answers === 0) return;
   for (const [name, line] of Object.entries(parameters)) drawTrajectory(name, answers, line);
   drawQuestions(questions);
   for (const [name, density] of Object.entries(densities)) drawDensity(name, density);
   part("population").closest("figure")?.toggleAttribute("hidden", !population);
-  if (population) drawPopulation(population, discrete);
+  if (population) drawPopulation(population, discrete, atoms);
   drawPace(pace);
 }
 

@@ -7,6 +7,7 @@ import { Reading } from "./reading.js";
 
 /**
  * @typedef {[number[], ...(number | null)[][]]} Lines the x of the points, and the lines over them
+ * @typedef {{ x: number, text: string }[]} Marks places on the axis of x, and what is said of each
  * @typedef {Omit<uPlot.Options, "width">} Frame
  * @typedef {"trajectory" | "questions" | "population" | "whole" | "density" | "pace"} Kind
  */
@@ -14,6 +15,8 @@ import { Reading } from "./reading.js";
 const HEIGHT = 240;
 const FONT = "12px system-ui, sans-serif";
 const STEEP = 20; // numbers over the answers that differ by more than this factor are on a logarithmic scale
+const WIDE = 10;
+export const ENORMOUS = 1e15; // from here on numbers have exponents: the compact notation has no more words
 /** @type {Map<string, Chart>} */
 const shown = new Map();
 
@@ -24,6 +27,7 @@ const colour = (name) => getComputedStyle(document.documentElement).getPropertyV
 export function short(x) {
   if (x === null || x === undefined) return "";
   const size = Math.abs(x);
+  if (size >= ENORMOUS) return x.toExponential(2);
   if (size >= 1e4) return Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 }).format(x);
   return String(Number(x.toPrecision(6)));
 }
@@ -160,9 +164,46 @@ function whiskers(plot) {
   }
 }
 
+// A line at each place, with its text beside it.
+/** @type {(plot: uPlot, marks: Marks) => void} */
+function mark(plot, marks) {
+  const pen = plot.ctx;
+  const unit = uPlot.pxRatio;
+  const { left, top, width, height } = plot.bbox;
+  pen.save();
+  pen.strokeStyle = pen.fillStyle = colour("text");
+  pen.lineWidth = unit;
+  pen.setLineDash([4 * unit, 4 * unit]);
+  pen.font = `${12 * unit}px system-ui, sans-serif`;
+  const seen = marks
+    .map(({ x, text }) => ({ place: plot.valToPos(x, "x", true), text }))
+    .filter(({ place }) => left <= place && place <= left + width);
+  for (const [i, { place, text }] of seen.entries()) {
+    pen.beginPath();
+    pen.moveTo(place, top);
+    pen.lineTo(place, top + height);
+    pen.stroke();
+    const fits = place + 6 * unit + pen.measureText(text).width <= left + width;
+    pen.textAlign = fits ? "left" : "right";
+    pen.fillText(text, place + (fits ? 6 : -6) * unit, top + (16 + 16 * (i % 8)) * unit);
+  }
+  pen.restore();
+}
+
+// The least x from which on no 90% band is more than ten times as wide as the newest: before, the place was not found.
+/** @type {(lines: Lines) => number} */
+export const settled = ([x, ...lines]) => {
+  const [low, high] = [lines[0] ?? [], lines.at(-1) ?? []];
+  const widths = x.map((_, i) => (high[i] ?? NaN) - (low[i] ?? NaN));
+  const newest = widths.at(-1) ?? NaN;
+  const wide = newest > 0 ? widths.findLastIndex((width) => width > WIDE * newest) : -1;
+  return x[wide + 1] ?? NaN;
+};
+
 /** @type {Record<Kind, (data: () => Lines) => Frame>} */
 const kinds = {
-  trajectory: (data) => growing(bands(data()[0].length === 1), data, () => ends(data()[0])[1] / 50),
+  trajectory: (data) =>
+    growing(bands(data()[0].length === 1), data, () => Math.max(settled(data()), ends(data()[0])[1] / 50)),
   questions: (data) =>
     growing(
       {
@@ -219,24 +260,29 @@ class Chart {
   #lines;
   /** @type {uPlot.Scale.Distr | undefined} */
   #distr;
+  #marks;
 
   /**
    * @param {HTMLElement} place
    * @param {Kind} kind
    * @param {Lines} lines
    * @param {Reading} reading
+   * @param {Marks} marks
    */
-  constructor(place, kind, lines, reading) {
+  constructor(place, kind, lines, reading, marks) {
     this.#place = place;
     this.#kind = kind;
     this.#lines = lines;
+    this.#marks = marks;
     this.reading = reading;
     this.plot = this.#make();
   }
 
   #make() {
     const options = kinds[this.#kind](() => this.#lines);
-    const hooks = { draw: [...(options.hooks?.draw ?? []), () => this.reading.show()] };
+    /** @type {(plot: uPlot) => void} */
+    const marked = (plot) => mark(plot, this.#marks);
+    const hooks = { draw: [...(options.hooks?.draw ?? []), marked, () => this.reading.show()] };
     const titles = [this.#place.dataset["x"], this.#place.dataset["y"]];
     const axes = options.axes?.map((each, i) => ({ ...each, label: titles[i] }));
     const plot = new uPlot({ ...options, axes, hooks, width: this.#place.clientWidth }, this.#lines, this.#place);
@@ -255,9 +301,13 @@ class Chart {
     return this.#lines.length === lines.length && this.#lines[0].length > 1 && this.#distr === scales?.["y"]?.distr;
   }
 
-  /** @param {Lines} lines */
-  show(lines) {
+  /**
+   * @param {Lines} lines
+   * @param {Marks} marks
+   */
+  show(lines, marks) {
     this.#lines = lines;
+    this.#marks = marks;
     this.plot.setData(lines);
   }
 
@@ -273,24 +323,24 @@ class Chart {
 }
 
 /**
- * Draws a chart of this kind in the element `id`, with a label, and with `words` for `Reading`. The element has the
- * titles of the axes.
+ * Draws a chart of this kind in the element `id`, with a label, with `words` for `Reading`, and with places that are
+ * marked. The element has the titles of the axes.
  *
  * @param {string} id
- * @param {{ kind: Kind, lines: Lines, label: string, words: (i: number) => string, begin?: number }} told
+ * @param {{ kind: Kind, lines: Lines, label: string, words: (i: number) => string, begin?: number, marks?: Marks }} told
  */
-export function draw(id, { kind, lines, label, words, begin }) {
+export function draw(id, { kind, lines, label, words, begin, marks = [] }) {
   const place = part(id);
   place.setAttribute("aria-label", label);
   const known = shown.get(id);
   const reading = known?.reading ?? new Reading(place);
   reading.tell(words, begin);
   if (known?.takes(lines)) {
-    known.show(lines);
+    known.show(lines, marks);
     return;
   }
   known?.plot.destroy();
-  shown.set(id, new Chart(place, kind, lines, reading));
+  shown.set(id, new Chart(place, kind, lines, reading, marks));
 }
 
 /**
