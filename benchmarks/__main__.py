@@ -20,6 +20,7 @@ BENCHMARKS = (
     "scale_model",
     "accuracy",
     "any_distribution",
+    "distribution_peers",
     "smoothness",
     "calibration",
     "misfit",

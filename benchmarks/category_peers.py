@@ -16,7 +16,7 @@ from dither_estimator.families import FloatArray
 from dither_estimator.mechanisms.channels import channel_of
 
 __all__ = [
-    "equal_groups", "expected_error", "groups_at_random", "information_of", "projected_subsets",
+    "equal_groups", "expected_error", "groups_at_random", "information_of", "on_probabilities", "projected_subsets",
     "randomized_response_error", "restricted_response", "subset_selection_error", "unary_encoding_error",
 ]  # fmt: skip
 
@@ -68,10 +68,10 @@ def projected_subsets(truth: FloatArray, e: float, respondents: int, seed: int) 
         keys[:, category] = np.where(rng.random(people) < own, -1.0, 2.0)
         chosen = np.argpartition(keys, size - 1, axis=1)[:, :size]
         named += np.bincount(chosen.ravel(), minlength=categories)
-    return _on_probabilities((named / respondents - other) / (own - other))
+    return on_probabilities((named / respondents - other) / (own - other))
 
 
-def _on_probabilities(estimates: FloatArray) -> FloatArray:
+def on_probabilities(estimates: FloatArray) -> FloatArray:
     """The nearest probabilities (Duchi et al. 2008)."""
     falling = np.sort(estimates)[::-1]
     beyond = (np.cumsum(falling) - 1) / np.arange(1, len(estimates) + 1)
