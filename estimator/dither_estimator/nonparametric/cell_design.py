@@ -26,7 +26,7 @@ __all__ = ["DISTINCT", "cell_questions", "cells_at"]
 DISTINCT = 16
 """At most so many questions complement each other."""
 _TRIED = (0.6, 0.8, 1.0, 1.25, 1.6)
-"""Of the usual number of cells."""
+"""Multiples of the usual number of cells."""
 _MAX_CELLS = 64
 _AS_GOOD = 0.97
 """A question that was asked before is asked again if its worth is this share of the best one's."""

@@ -39,7 +39,7 @@ ATOM_SD = 2.0
 _LEAST = 1e-300
 """The bins may have no mass that a number can hold, beside the atoms'."""
 
-PLACE_SD = 0.6
+PLACE_SD = 1.5
 """The prior sd of the base's location, in units of its scale, and of its logarithm, around what was fitted: wide."""
 _SIGMA_LEVELS = np.linspace(-2.0, 2.0, 9)
 _J0_LEVELS = np.linspace(-1.5, 1.5, 4)

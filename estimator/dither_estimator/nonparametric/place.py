@@ -40,7 +40,7 @@ _LEAST = 1e-300
 """Two cuts may be so close that a tile between them has no width."""
 _OUTER = np.array([3.0, 5.0, 10.0, 25.0, 60.0, 150.0, 690.0])
 _EXPECTATION_STEPS = 10
-_CERTAIN = 1.6
+_CERTAIN = 1.1
 """The place is found when 90% intervals of location, in units of the scale, and of its logarithm are narrower."""
 
 

@@ -19,7 +19,7 @@ __all__ = ["Unknowns"]
 _DIRECTIONS = 24
 """So many combinations of masses are looked at, those that F varies most with: of the posterior nearly all."""
 _LEAST = 1e-12
-"""Of the largest variance; less is rounding."""
+"""A share of the largest variance; less is rounding."""
 
 
 @dataclass(frozen=True, eq=False)
