@@ -14,6 +14,7 @@ import { Reading } from "./reading.js";
 
 const HEIGHT = 240;
 const WIDE = 10;
+const NEARLY_WITHIN = 0.53; // of the width from the middle: a bound is just outside of the values
 export const ENORMOUS = 1e15; // from here on numbers have exponents: the compact notation has no more words
 /** @type {Map<string, Chart>} */
 const shown = new Map();
@@ -152,7 +153,8 @@ function mark(plot, marks) {
   pen.font = `${12 * unit}px system-ui, sans-serif`;
   const seen = marks
     .map(({ x, text }) => ({ place: plot.valToPos(x, "x", true), text }))
-    .filter(({ place }) => left <= place && place <= left + width);
+    .filter(({ place }) => Math.abs(place - left - width / 2) <= NEARLY_WITHIN * width)
+    .map(({ place, text }) => ({ place: Math.min(Math.max(place, left), left + width), text }));
   for (const [i, { place, text }] of seen.entries()) {
     pen.beginPath();
     pen.moveTo(place, top);
