@@ -1,9 +1,11 @@
 """Frozen dataclasses as JSON and back, by their own fields: no shape is written a second time.
 
-A field whose metadata has `exclude_if` is left out where that says so, and a field with a default may be missing. The
-metadata are named as pydantic names them, which reads the same classes for the server's OpenAPI.
+A field whose metadata has `exclude_if` is left out where that says so, and a field with a default may be missing. A
+number that is not finite is null, which a field with `infinite_if_null` reads as infinity. The other metadata are named
+as pydantic names them, which reads the same classes for the server's OpenAPI.
 """
 
+import math
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
@@ -27,7 +29,7 @@ def to_json(value: Any) -> Any:
         return {name: to_json(part) for name, part in value.items()}
     if isinstance(value, tuple):
         return [to_json(part) for part in value]
-    return value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def from_json(shape: type[Shape], data: Any) -> Shape:
@@ -62,7 +64,9 @@ def _read_fields(shape: Any, data: Mapping[str, Any]) -> Any:
     hints = _hints(shape)
     given = {}
     for field in fields(shape):
-        if field.name in data:
+        if data.get(field.name, "") is None and field.metadata.get("infinite_if_null"):
+            given[field.name] = math.inf
+        elif field.name in data:
             given[field.name] = _read(hints[field.name], data[field.name])
         elif field.default is MISSING:
             raise ValueError(f"{field.name} is missing")

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
@@ -284,9 +284,10 @@ def parse_posterior(collection: str, data: Any, particles: Callable[[], Particle
         raise BadResponse("the server's posterior is not one that this version can read") from None
     if reply.misfit is not None:
         misfit_sentence(reply.misfit)  # which it must be possible to say
+    numbers = reply.posterior or reply.categories or _named(reply.quantiles)
     return Posterior(
         collection=collection,
-        summaries=to_json(reply.posterior or reply.categories or _named(reply.quantiles)),
+        summaries={name: asdict(each) for name, each in numbers.items()},
         covariance=to_json(reply.covariance),
         answers=reply.answers,
         ess=reply.ess,

@@ -33,6 +33,7 @@ _DESCRIBED: Any = {"use_attribute_docstrings": True}
 
 
 _NORMAL = NormalDist()
+_INFINITE_IF_NULL = {"infinite_if_null": True, "json_schema_extra": {"type": ["number", "null"]}}
 _LEFT_OUT_IF_NONE = {"exclude_if": lambda value: value is None}
 
 
@@ -46,8 +47,10 @@ class ParameterSummary:
 
     __pydantic_config__ = _DESCRIBED
 
-    mean: float
-    sd: float
+    mean: float = field(metadata=_INFINITE_IF_NULL)
+    """Null, in Python infinite, if floating point cannot hold it."""
+    sd: float = field(metadata=_INFINITE_IF_NULL)
+    """Null, in Python infinite, if floating point cannot hold it."""
     q05: float
     q25: float
     q50: float

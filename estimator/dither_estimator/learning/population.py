@@ -289,15 +289,15 @@ def _summaries(names: Sequence[float], draws: FloatArray) -> dict[str, Parameter
 
 
 def _summary(draws: FloatArray) -> ParameterSummary | None:
+    """None if floating point cannot hold the quantiles; it may still not hold the mean and the sd."""
     with np.errstate(over="ignore", invalid="ignore"):
-        numbers = [
-            float(draws.mean()),
-            float(draws.std()),
-            *np.quantile(draws, list(QUANTILES.values()), method="hazen").tolist(),
-        ]
-    if not np.isfinite(numbers).all():
+        quantiles = np.quantile(draws, list(QUANTILES.values()), method="hazen").tolist()
+        unit = float(np.abs(draws).max()) or 1.0  # so that no sum and no square overflows
+        moments = [unit * float((draws / unit).mean()), unit * float((draws / unit).std())]
+    if not np.isfinite(quantiles).all():
         return None
-    return ParameterSummary(numbers[0], numbers[1], **dict(zip(QUANTILES, numbers[2:], strict=True)))
+    mean, sd = moments if np.isfinite(moments).all() else (np.inf, np.inf)
+    return ParameterSummary(mean, sd, **dict(zip(QUANTILES, quantiles, strict=True)))
 
 
 def _distribution(population: Population) -> DistributionSummary | None:

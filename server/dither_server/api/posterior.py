@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import numpy as np
 from fastapi import FastAPI, Query, Request, Response
-from fastapi.responses import StreamingResponse
+from fastapi.responses import JSONResponse, StreamingResponse
 from numpy.typing import NDArray
 from starlette.concurrency import run_in_threadpool
 from starlette.types import Receive, Scope, Send
@@ -98,29 +98,28 @@ def _events_reply() -> dict[str, Any]:
     return stream
 
 
-async def show_posterior(request: Request, collection: CollectionOf, service: ServiceOf) -> PosteriorReply:
+async def show_posterior(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:
     """Shows the posterior of all answers learnt so far, which may lag milliseconds behind the answers stored."""
     await run_in_threadpool(check_reader, request, collection)
     published = await service.learners.published(collection)
-    return await run_in_threadpool(_described, published)
+    return JSONResponse(to_json(await run_in_threadpool(_described, published)))
 
 
-def show_history(request: Request, collection: CollectionOf, service: ServiceOf) -> dict[str, Any]:
+def show_history(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:
     """Shows the posterior over time: one row whenever the answers have grown by about 2%."""
     check_reader(request, collection)
     rows = service.store.history(collection.number)
-    return {
-        "history": [
-            {
-                "answers": row.answers,
-                "at": iso_time(row.at),
-                "posterior": json.loads(row.posterior),
-                "ess": row.ess,
-                "query": json.loads(row.query),
-            }
-            for row in rows
-        ]
-    }
+    history = [
+        {
+            "answers": row.answers,
+            "at": iso_time(row.at),
+            "posterior": json.loads(row.posterior),
+            "ess": row.ess,
+            "query": json.loads(row.query),
+        }
+        for row in rows
+    ]
+    return JSONResponse({"history": history})
 
 
 async def show_particles(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:

@@ -11,7 +11,7 @@ from scipy_families import ORACLES
 
 from dither_client.posterior.population import quantile_at, share_at
 from dither_client.posterior.sentences import population_lines
-from dither_client.posterior.wire import ParameterSummary, PoisonBound, PosteriorReply, to_json
+from dither_client.posterior.wire import ParameterSummary, PoisonBound, PosteriorReply, from_json, to_json
 from dither_estimator.families import Family, FloatArray, LocationScale, Normal, find_family
 from dither_estimator.families.mixture import mixture_quantiles
 from dither_estimator.learning.learner import Learner
@@ -177,6 +177,21 @@ def test_quantiles_of_a_mixture_are_as_precise_as_floats_however_small() -> None
     assert found[0] < 1e-40
     normal = mixture_quantiles(Normal(), np.array([[-1e9, 1.0], [0.0, 1.0], [1e9, 1.0]]), np.array([0.2, 0.5, 0.8]))
     assert normal == pytest.approx([-1e9, 0, 1e9], abs=1)
+
+
+def test_a_quantile_is_given_though_floating_point_holds_neither_its_mean_nor_its_sd() -> None:
+    """One in a hundred draws is beyond any float; 1e200 has a square that is."""
+    theta = np.array([[0.0, 1.0]] * 99 + [[800.0, 1.0]])
+    quantiles = described(theta, transform="log").quantiles
+    assert quantiles is not None
+    half = quantiles["0.5"]
+    assert (half.mean, half.sd, half.q05, half.q95) == (np.inf, np.inf, 1, 1)
+    written = to_json(half)
+    assert (written["mean"], written["sd"], written["q50"]) == (None, None, 1)
+    assert from_json(ParameterSummary, json.loads(json.dumps(written, allow_nan=False))) == half
+    large = described(np.array([[460.0, 1.0], [461.0, 1.0]]), transform="log").quantiles
+    assert large is not None
+    assert large["0.5"].sd == pytest.approx((np.exp(461) - np.exp(460)) / 2)
 
 
 def test_values_far_from_0_are_told_apart() -> None:

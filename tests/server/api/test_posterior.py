@@ -1,8 +1,10 @@
+import math
 from typing import Any
 
 import pytest
 
 from dither_client import parse_query
+from dither_client.posterior.posterior import Particles, parse_posterior
 from testing.servers.defaults import ADMIN
 from testing.servers.site import Site, problem
 
@@ -87,3 +89,20 @@ def test_a_bad_page_is_refused(site: Site, query: str) -> None:
     assert problem(reply) == (422, "invalid-body")
     assert reply.json()["detail"].startswith(query.split("=")[0])
     assert "ten" not in reply.json()["detail"].replace("Input should have at most 64 characters", "")
+
+
+def test_a_mean_that_floating_point_cannot_hold_is_null(site: Site) -> None:
+    """Of a quantile whose own posterior has quantiles that it can."""
+    prior = {"mu": {"dist": "norm", "scale": 400}, "sigma": {"dist": "lognorm", "s": 0.1}}
+    collection = site.create(transform="log", range=None, prior=prior, visibility="public")
+    reply = site.client.get(f"/v1/collections/{collection}/posterior")
+    assert reply.status_code == 200
+    half = reply.json()["quantiles"]["0.5"]
+    assert (half["mean"], half["sd"]) == (None, None)
+    assert 0 < half["q05"] < half["q50"] < half["q95"] < math.inf
+    found = parse_posterior(collection, reply.json(), lambda: Particles((), (), ()))
+    assert found.quantile(0.5).mean == math.inf
+    assert site.client.get(f"/v1/collections/{collection}/posterior/history").status_code == 200
+    assert (
+        "inf" not in site.client.get(f"/collections/{collection}").text.partition("<table")[2].partition("</table")[0]
+    )

@@ -49,8 +49,8 @@ async function get(path) {
   return reply;
 }
 
-/** @param {number} [x] */
-const told = (x) => (x === undefined ? "" : short(Number(x.toPrecision(4))));
+/** @param {number | null} [x] null where floating point cannot hold it */
+const told = (x) => (typeof x === "number" ? short(Number(x.toPrecision(4))) : "unknown");
 /** @type {(levels: Record<Level, number[]>, i: number) => string} */
 const bands = ({ q05, q25, q75, q95 }, i) =>
   `50% ${told(q25[i])} to ${told(q75[i])}, 90% ${told(q05[i])} to ${told(q95[i])}`;

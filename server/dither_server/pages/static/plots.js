@@ -16,6 +16,7 @@ const HEIGHT = 240;
 const FONT = "12px system-ui, sans-serif";
 const STEEP = 20; // numbers over the answers that differ by more than this factor are on a logarithmic scale
 const WIDE = 10;
+const NEARLY_WITHIN = 0.53; // of the width from the middle: a bound is just outside of the values
 export const ENORMOUS = 1e15; // from here on numbers have exponents: the compact notation has no more words
 /** @type {Map<string, Chart>} */
 const shown = new Map();
@@ -177,7 +178,8 @@ function mark(plot, marks) {
   pen.font = `${12 * unit}px system-ui, sans-serif`;
   const seen = marks
     .map(({ x, text }) => ({ place: plot.valToPos(x, "x", true), text }))
-    .filter(({ place }) => left <= place && place <= left + width);
+    .filter(({ place }) => Math.abs(place - left - width / 2) <= NEARLY_WITHIN * width)
+    .map(({ place, text }) => ({ place: Math.min(Math.max(place, left), left + width), text }));
   for (const [i, { place, text }] of seen.entries()) {
     pen.beginPath();
     pen.moveTo(place, top);
