@@ -1,7 +1,7 @@
 """Questions about a distribution, so that every part of it is asked about.
 
-Once it is known where the population lies, randomised response asks about the cells that tell most (`cell_design`).
-Before, and by other mechanisms, cells lie between posterior quantiles.
+Once the population is known roughly, randomised response asks about the cells that tell most (`cell_design`). Before,
+and by other mechanisms, cells lie between posterior quantiles.
 """
 
 import math
@@ -17,6 +17,7 @@ from dither_estimator.nonparametric.base import ShapedBase
 from dither_estimator.nonparametric.cell_design import DISTINCT, cell_questions, cells_at
 from dither_estimator.nonparametric.deviations import BINS
 from dither_estimator.nonparametric.distribution import Distribution
+from dither_estimator.nonparametric.place import known_by
 from dither_estimator.nonparametric.support import Support
 from dither_estimator.nonparametric.unknowns import Unknowns
 
@@ -24,6 +25,11 @@ __all__ = ["quantile_questions", "whole_questions"]
 
 _HORIZON = 3.0
 """Questions are planned for so many times as many answers as there are."""
+_MIN_KNOWN = 400.0
+"""The least information, in answers without noise, by which cells are chosen.
+
+With less, two groups may look like one, and what then seems best would hardly tell them apart.
+"""
 
 _MARGIN = 1e-12
 _MIN_ROUNDINGS = 4
@@ -37,7 +43,8 @@ def whole_questions(
 
     They come in the order in which to ask them. `cells` and `first` as for `quantile_questions`.
     """
-    if not (template.merges and isinstance(distribution.base, ShapedBase)):
+    shape_known = isinstance(distribution.base, ShapedBase) and sum(known_by(counts).values()) >= _MIN_KNOWN
+    if not (template.merges and shape_known):
         return quantile_questions(distribution, template, cells, size, first)
     unknowns, planned = Unknowns.of_draws(distribution), _HORIZON * total_answers(counts)
     asked = [query for query in counts if query.merges and query.epsilon == template.epsilon]
