@@ -186,7 +186,10 @@ def test_axes_have_titles_with_units(survey: Survey, open_page: OpenPage, width:
 def test_numbers_of_several_orders_are_on_a_logarithmic_scale(
     survey: Survey, answered: str, open_page: OpenPage
 ) -> None:
-    """As the same chart gets new numbers, and back; below 0, and from 0 on, there is none."""
+    """As the same chart gets new numbers, and back; below 0, and from 0 on, there is none.
+
+    No band here is so much wider than the newest that it is left out of the axis.
+    """
     page = open_page()
     page.add_init_script(_WRITING)
     page.goto(f"{survey.url}/collections/{answered}")
@@ -208,13 +211,13 @@ def test_numbers_of_several_orders_are_on_a_logarithmic_scale(
             )
         )
 
-    orders = ticks([1, 90], [5, 95], [10, 100], [20, 110], [5000, 120])
+    orders = ticks([1, 2], [5, 95], [10, 100], [20, 110], [5000, 1000])
     assert {"1", "10", "100", "1000"} <= orders
     assert not {"0", "2000", "4000"} & orders
     for lowest in (0, -2):
-        assert {"0", "1000", "4000"} <= ticks([lowest, 90], [5, 95], [10, 100], [20, 110], [5000, 120])
+        assert {"0", "1000", "4000"} <= ticks([lowest, 2], [5, 95], [10, 100], [20, 110], [5000, 1000])
     assert {"50", "100"} <= ticks([30, 90], [40, 95], [50, 100], [60, 110], [150, 120])
-    assert ticks([1, 90], [5, 95], [10, 100], [20, 110], [5000, 120]) == orders
+    assert ticks([1, 2], [5, 95], [10, 100], [20, 110], [5000, 1000]) == orders
 
 
 @pytest.mark.parametrize("width", [360, 1200])
