@@ -31,6 +31,8 @@ _MIN_KNOWN = 400.0
 With less, two groups may look like one, and what then seems best would hardly tell them apart.
 """
 
+_SHIFTS = 8
+"""The most cells between quantiles that take turns once the place is found: they cut the population finely enough."""
 _MARGIN = 1e-12
 _MIN_ROUNDINGS = 4
 """The distance between two levels of an interval is at least so many distances between neighbouring numbers."""
@@ -43,9 +45,10 @@ def whole_questions(
 
     They come in the order in which to ask them. `cells` and `first` as for `quantile_questions`.
     """
-    shape_known = isinstance(distribution.base, ShapedBase) and sum(known_by(counts).values()) >= _MIN_KNOWN
-    if not (template.merges and shape_known):
+    if not isinstance(distribution.base, ShapedBase):
         return quantile_questions(distribution, template, cells, size, first)
+    if not template.merges or sum(known_by(counts).values()) < _MIN_KNOWN:
+        return list(islice(cycle(quantile_questions(distribution, template, cells, min(size, _SHIFTS), first)), size))
     unknowns, planned = Unknowns.of_draws(distribution), _HORIZON * total_answers(counts)
     asked = [query for query in counts if query.merges and query.epsilon == template.epsilon]
     asked = [query for query in asked if cells is None or query.n_cells == cells]
