@@ -120,6 +120,8 @@ def refusal(family: Family, transform: Transform, counts: Counts) -> Comparison 
     if family.discrete or total_answers(counts) < _MIN_ANSWERS:
         return None
     asked = {query.with_edges(query.edges, "identity"): row for query, row in counts.items() if row.any()}
+    if len({edge for query in asked for edge in query.edges}) <= len(family.parameters):
+        return None  # any shares below so few cuts are those of some member
     support = _SUPPORTS.get(family.name, ANYWHERE)
     try:
         base = fit_base(asked, support)
