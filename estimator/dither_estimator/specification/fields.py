@@ -161,7 +161,7 @@ def read_categories(data: Mapping[str, Any]) -> tuple[str, ...]:
 def refuse_fields_of_numbers(data: Mapping[str, Any]) -> None:
     """Raises `SpecificationError` if a field or a value is given that categories cannot have."""
     for name in (*_OF_FAMILIES, *_OF_NUMBERS):
-        if data.get(name) is not None and data[name] is not False:
+        if _is_given(data, name):
             raise SpecificationError(f"{name} cannot go with categories, which are no numbers: leave {name} out")
     own = {
         "transform": "identity",
@@ -191,10 +191,15 @@ def read_around(support: Support, data: Mapping[str, Any]) -> tuple[float, float
 def refuse_fields_of_families(data: Mapping[str, Any]) -> None:
     """Raises `SpecificationError` if a field or a value is given that needs a family."""
     for name in _OF_FAMILIES:
-        if data.get(name) is not None and data[name] is not False:
+        if _is_given(data, name):
             raise SpecificationError(f"{name} needs a family: give family, such as normal, or leave {name} out")
     if given(data, "policy", "adaptive") == "thompson":
         raise SpecificationError("policy must be adaptive or fixed:LOW:HIGH without a family")
+
+
+def _is_given(data: Mapping[str, Any], name: str) -> bool:
+    """Whether a field says anything: without a check of the fit it may be false."""
+    return data.get(name) is not None and not (name == "misfit_check" and data[name] is False)
 
 
 def read_goal(support: Support, goal: Any) -> Goal:

@@ -95,3 +95,11 @@ def test_what_does_not_go_together_is_refused(fields: dict[str, Any], says: str)
         read(**fields)
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("kind", "name"), [({}, "prior"), ({}, "families"), ({"categories": ["a", "b"]}, "range")])
+def test_false_is_no_way_to_leave_a_field_out(kind: dict[str, Any], name: str) -> None:
+    family = "categorical" if kind else "nonparametric"
+    with pytest.raises(SpecificationError, match=f"^{name} "):
+        Specification.from_json({"family": family, "epsilon": 1, name: False, **kind})
+    assert Specification.from_json({"family": family, "epsilon": 1, "misfit_check": False, **kind})
