@@ -373,4 +373,4 @@ def test_an_exported_table_gives_the_posterior_of_the_server(
         assert found["posterior"][name]["mean"] == pytest.approx(summary["mean"], abs=0.15 * summary["sd"])
         assert found["posterior"][name]["sd"] == pytest.approx(summary["sd"], rel=0.12)
     assert run(["estimate", "--spec", str(tmp_path / "spec.json"), "--counts", str(table)]) == 0
-    assert "counts of 841 members of institutions\n" in capsys.readouterr().out
+    assert "after 40 answers and counts of 841 members\n" in capsys.readouterr().out
