@@ -12,6 +12,9 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.13 --genera
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 # TypeScript's checker with the settings of tsconfig.json; as tsc --noEmit, and from the index that the rest comes from.
 TSC := DENO_DIR=$(VENV)/deno DENO_NO_UPDATE_CHECK=1 $(BIN)/deno check --quiet --no-remote --no-npm --config tsconfig.json
+# The JavaScript client, as the server serves it under /web/, and as the npm package has it.
+MODULE := client/dither_client/web
+DIST := dist
 MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 
 # The matrices here are small: more than one BLAS thread makes everything slower.
@@ -19,12 +22,12 @@ export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-.PHONY: help setup tools demo test test-long check format docs screenshots vectors bench bench-papers lock release sbom clean
+.PHONY: help setup tools demo test test-long check format docs screenshots vectors bench bench-papers lock npm-package release sbom clean
 
 help:
 	@echo "make setup    create $(VENV) and install Dither with everything that development needs"
 	@echo "make demo     28,155 real wages, asked privately over HTTP: about a minute (KEEP=1: and the server stays)"
-	@echo "make test     every test (installs Chromium, nginx and Node first where they are missing, as root on Debian)"
+	@echo "make test     every test (installs Chromium, nginx, Node and npm first where they are missing, as root on Debian)"
 	@echo "make test-long  the tests that take hours: random sequences, faults, mutated requests, the audit of the client"
 	@echo "make check    formatting, lint, types of Python and JavaScript, the documentation's links"
 	@echo "make format   put the code into the format that make check wants"
@@ -34,6 +37,7 @@ help:
 	@echo "make bench    the measurements of benchmarks/README.md"
 	@echo "make bench-papers  the papers' experiments at their own sizes: hours, can be stopped and taken up"
 	@echo "make lock     write locks/, the packages that the image is built from, anew"
+	@echo "make npm-package  the JavaScript client as an npm package, in dist/, and the hash of each of its files"
 	@echo "make release  wheel, source, bill of materials and their SHA-256 sums, in dist/"
 	@echo "make clean    remove $(VENV), demo/ and caches"
 
@@ -52,7 +56,7 @@ $(VENV)/.installed: pyproject.toml
 	@echo "Installing into $(VENV), 1 of 3: Dither with its server and statistics"
 	@$(INSTALL) '.[server]'
 	@echo "Installing into $(VENV), 2 of 3: databases, tables, plots, the demo's data"
-	@$(INSTALL) '.[postgres,loadgen,papers,arviz,demo]'
+	@$(INSTALL) '.[postgres,loadgen,papers,arviz,demo,warehouse,dask]'
 	@echo "Installing into $(VENV), 3 of 3: what tests, checks and the documentation need"
 	@$(INSTALL) '.[dev]'
 	@touch $@
@@ -80,7 +84,7 @@ check: setup
 
 docs: setup
 	@$(MKDOCS) --site-dir site
-	@echo "site/index.html"
+	@echo "site/index.html; with search and pictures: python3 -m http.server --directory site 8080"
 
 screenshots: setup tools
 	@$(BIN)/python -m docs_build.screenshots
@@ -111,7 +115,16 @@ release: setup
 	@rm -rf dist
 	@$(BIN)/uv build --quiet --out-dir dist
 	@$(MAKE) --no-print-directory sbom
+	@$(MAKE) --no-print-directory npm-package
 	@cd dist && rm -f .gitignore && sha256sum * > SHA256SUMS && cat SHA256SUMS
+
+npm-package:
+	@mkdir -p $(DIST)
+	@stage=$$(mktemp -d) && trap 'rm -rf "$$stage"' EXIT \
+	    && cp $(MODULE)/*.js $(MODULE)/*.ts $(MODULE)/package.json $(MODULE)/README.md LICENSE "$$stage" \
+	    && (cd "$$stage" && sha256sum *.js *.ts > SHA256SUMS && cat SHA256SUMS) \
+	    && npm pack --silent --pack-destination $(DIST) "$$stage" > "$$stage/packed" \
+	    && cd $(DIST) && sha256sum "$$(cat "$$stage/packed")"
 
 # In an environment of its own: what the tool needs is nothing that Dither needs.
 sbom:

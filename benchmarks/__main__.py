@@ -7,6 +7,7 @@ import time
 BENCHMARKS = (
     "estimator",
     "count_table",
+    "warehouse",
     "drawing",
     "peer_particles",
     "peer_histogram",

@@ -53,7 +53,7 @@ class Load:
     shift: float
     """How much of the page moved while it loaded: the sum of the scores of layout shifts."""
     size: int
-    """Bytes of all replies, with their heads."""
+    """Bytes of all replies as they cross the network, with their heads."""
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -92,7 +92,7 @@ def load(browser: Browser, url: str, path: str) -> Iterator[tuple[Page, list[int
         network = context.new_cdp_session(page)
         network.send("Network.enable")
         network.on("Network.responseReceived", lambda event: sizes.append(int(event["response"]["encodedDataLength"])))
-        network.on("Network.dataReceived", lambda event: sizes.append(int(event["dataLength"])))
+        network.on("Network.dataReceived", lambda event: sizes.append(int(event["encodedDataLength"])))
         page.goto(url + path)
         page.wait_for_timeout(_SETTLED)
         yield page, sizes

@@ -16,7 +16,7 @@ from dither_client import RandomizedResponse
 from dither_estimator.design.limit import Limit
 from dither_estimator.nonparametric.known import KnownPopulation
 from dither_estimator.nonparametric.prospect import expect
-from dither_estimator.nonparametric.questions import quantile_questions
+from dither_estimator.nonparametric.questions import Templates, quantile_questions
 from testing.tables import print_table
 
 __all__ = ["main"]
@@ -49,9 +49,9 @@ def _rows(respondents: int, epsilons: Sequence[str]) -> Iterator[tuple[object, .
 
 def _row(name: str, respondents: int, epsilon: Fraction) -> Iterator[str]:
     people = populations()[name]
-    template = RandomizedResponse((0.0,), epsilon)
-    prospect = expect(KnownPopulation(people.cdf, people.points, people.support), template, respondents)
-    found = prospect.certificate(prospect.questions(template))
+    templates = Templates.of(RandomizedResponse((0.0,), epsilon))
+    prospect = expect(KnownPopulation(people.cdf, people.points, people.support), templates, respondents)
+    found = prospect.certificate(prospect.questions(templates))
     coarse = [prospect.limit_on(cells, epsilon) for cells in _CELLS]
     yield f"{found.limit.criterion:.4g}"
     yield _relative(found.limit)
@@ -60,7 +60,7 @@ def _row(name: str, respondents: int, epsilon: Fraction) -> Iterator[str]:
     yield f"{found.efficiency:.1%}"
     yield f"{found.enough / respondents:.1%}"
     for number in _NUMBERS:
-        reached = prospect.criterion(quantile_questions(prospect.distribution, template, number))
+        reached = prospect.criterion(quantile_questions(prospect.distribution, templates, number))
         yield f"{found.limit.criterion / reached:.1%}"
 
 

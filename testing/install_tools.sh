@@ -15,4 +15,5 @@ install_tool chromium chromium
 install_tool nginx nginx
 install_tool openssl openssl
 install_tool node nodejs
+install_tool npm npm
 exit 0

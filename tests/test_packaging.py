@@ -10,7 +10,7 @@ import sys
 import tomllib
 import zipfile
 from collections.abc import Callable
-from importlib.metadata import entry_points, packages_distributions
+from importlib.metadata import EntryPoint, entry_points, packages_distributions
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,12 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from dither_client.commands._listed import extra_of
 from dither_server.settings import Settings
 from testing.patience import PATIENCE
 from testing.repository import ROOT
+from testing.servers.defaults import ADMIN_TOKEN
+from testing.servers.process import running
 
 PACKAGES = ("dither_client", "dither_estimator", "dither_server", "dither_migrations", "dither_papers")
 COMMANDS = (
@@ -114,14 +117,46 @@ def test_a_bare_install_answers_and_says_what_else_needs(bare: Path, tmp_path: P
         bare / "python", "-c", "from dither_client import Client, AsyncClient, Ledger, Analyst, MemoryLedger"
     )
     assert imported.returncode == 0, imported.stderr
-    for package, extra in (("dither_estimator", "estimator"), ("dither_server", "server")):
-        refused = run(bare / "python", "-c", f"import {package}")
-        assert f"pip install 'dither[{extra}]'" in refused.stderr
-    command = run(bare / "dither", "--help")
-    assert command.returncode == 2
-    assert command.stdout == ""
-    assert "pip install 'dither[cli]'" in command.stderr
-    assert command.stderr.count("\n") == 1
+    refused = run(bare / "python", "-c", "import dither_estimator")
+    assert "pip install 'dither[estimator]'" in refused.stderr
+    needs = {
+        "--help": "cli",
+        "answer": "cli",
+        "design": "estimator",
+        "simulate": "loadgen",
+        "serve": "server",
+        "demo": "demo",
+    }
+    for command, extra in needs.items():
+        said = run(bare / "dither", command)
+        assert (said.returncode, said.stdout, said.stderr.count("\n")) == (2, "", 1)
+        assert f"pip install 'dither[{extra}]'" in said.stderr
+        names = {canonicalize_name(requirement.name) for requirement in wanted(extra) if not requirement.marker}
+        assert all(name in said.stderr for name in names - {"httpx2"})
+    version = run(bare / "dither", "--version")
+    assert (version.returncode, version.stdout, version.stderr) == (0, f"dither {project()['version']}\n", "")
+
+
+@pytest.mark.slow
+def test_simulate_needs_nothing_of_the_server(wheel: Path, tmp_path: Path) -> None:
+    """With the load generator's extra it loads a server; what needs the server names all that is missing for it."""
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "loadgen"], check=True)
+    commands = tmp_path / "loadgen" / "bin"
+    installed = run(commands / "python", "-m", "pip", "install", "--quiet", f"dither[loadgen] @ file://{wheel}")
+    assert installed.returncode == 0, installed.stderr
+    assert run(commands / "python", "-c", "import fastapi").returncode != 0
+    population = ("--truth", "mu=50,sigma=3", "--respondents", "50", "--epsilon", "1", "--json")
+    with running(f"sqlite:///{tmp_path / 'test.sqlite'}") as server:
+        over_http = ("--url", server.url, "--token", ADMIN_TOKEN)
+        for where in (("--in-process",), over_http):
+            done = run(commands / "dither", "simulate", *population, *where)
+            assert done.returncode == 0, done.stderr
+            assert json.loads(done.stdout)["answers"] == 50
+    refused = run(commands / "dither", "serve")
+    assert refused.returncode == 2
+    for requirement in ("alembic", "fastapi", "pydantic-settings", "uvicorn", "pip install 'dither[server]'"):
+        assert requirement in refused.stderr
+    assert "numpy" not in refused.stderr
 
 
 def test_the_bare_requirement_is_httpx2_alone() -> None:
@@ -133,6 +168,21 @@ def test_every_command_loads() -> None:
     assert set(found) >= set(COMMANDS)
     for entry in found.values():
         assert isinstance(entry.load(), typer.Typer)
+
+
+def test_every_command_names_the_extra_of_its_package() -> None:
+    """So that whoever lacks it reads at once all that the command needs."""
+    least = {
+        "dither_client": "cli",
+        "dither_estimator": "estimator",
+        "dither_papers": "papers",
+        "dither_server": "estimator",
+    }
+    for name, value in project()["entry-points"]["dither.commands"].items():
+        entry = EntryPoint(name, value, "dither.commands")
+        brought = {canonicalize_name(requirement.name) for requirement in wanted(extra_of(entry))}
+        needed = {canonicalize_name(requirement.name) for requirement in wanted(least[entry.module.partition(".")[0]])}
+        assert needed <= brought, f"{name}: its module has to name its extra, as EXTRA"
 
 
 def test_imports_run_one_way() -> None:
@@ -286,10 +336,10 @@ def imports(package: Path) -> set[str]:
 @pytest.mark.parametrize(
     ("package", "extras"),
     [
-        ("client/dither_client", ["cli", "tables", "plot", "arviz"]),
+        ("client/dither_client", ["cli", "receipts", "tables", "warehouse", "plot", "arviz"]),
         ("estimator/dither_estimator", ["estimator", "tables"]),
-        ("estimator/dither_papers", ["papers", "demo"]),
-        ("server/dither_server", ["server", "postgres", "loadgen", "demo", "plot"]),
+        ("estimator/dither_papers", ["papers", "dask", "demo"]),
+        ("server/dither_server", ["server", "postgres", "loadgen", "demo", "papers", "plot"]),
         ("migrations/dither_migrations", ["server"]),
     ],
 )
@@ -316,7 +366,7 @@ def test_the_commands_of_the_image_run_here() -> None:
 
 
 def test_make_knows_every_target() -> None:
-    for target in ("setup", "demo", "test", "check", "bench"):
+    for target in ("setup", "demo", "test", "check", "bench", "npm-package"):
         planned = run("make", "--dry-run", target, cwd=ROOT)
         assert planned.returncode == 0, planned.stderr
 

@@ -45,6 +45,43 @@ class Admin:
         """Sets a collection's state to `open`, `paused` or, permanently, `closed`; returns its terms."""
         return self._api.patch(collection_path(collection_id), {"state": state})
 
+    def delete_collection(self, collection_id: str, for_good: bool = False) -> dict[str, Any]:
+        """Deletes a collection, which can be restored until the time in the result.
+
+        With `for_good` it is removed at once, with its answers, and the result is the server's signed receipt.
+        """
+        path = collection_path(collection_id)
+        deleted = self._api.delete(path)
+        return self._api.delete(f"{path}?purge=true") if for_good else deleted
+
+    def restore_collection(self, collection_id: str) -> dict[str, Any]:
+        """Restores a deleted collection with everything in it; returns its terms."""
+        return self._api.post(collection_path(collection_id, "restore"), b"")
+
+    def deletions(self) -> dict[str, Any]:
+        """The collections that can be restored, under `deleted`, and the receipts of others, under `removed`."""
+        return self._api.get("/v1/deletions")
+
+    def receipt_key(self) -> str:
+        """The public key of the server's receipts of removed collections, hexadecimal."""
+        key = self._api.get("/v1/deletions/key").get("public_key")
+        if not isinstance(key, str):
+            raise BadResponse("the server's response lacks the text 'public_key'")
+        return key
+
+    def archive(self, collection_id: str) -> Iterator[bytes]:
+        """The pieces of a ZIP file with everything about a collection."""
+        return self._api.download(collection_path(collection_id, "archive"))
+
+    def audit(self, collection_id: str | None = None) -> Iterator[dict[str, Any]]:
+        """What was done with tokens, oldest first; only what was done to one collection if its id is given."""
+        of = "" if collection_id is None else f"&collection={collection_path(collection_id).rpartition('/')[2]}"
+        following: object = 0
+        while isinstance(following, int):
+            page = self._api.get(f"/v1/audit?after={following}{of}")
+            yield from page.get("audit", [])
+            following = page.get("next")
+
     def invite(self, collection_id: str, count: int) -> Iterator[str]:
         """Creates `count` invitations to a collection whose `admission` is `invite`, in calls of up to 10,000.
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date
+from itertools import chain
 from typing import Any, Literal
 from urllib.parse import urlencode
 
@@ -66,6 +68,10 @@ class Analyst:
         """The current posterior."""
         return read_posterior(self._api, collection_id, self._api.get(collection_path(collection_id, "posterior")))
 
+    def report(self, collection_id: str) -> bytes:
+        """The current report: an HTML page that needs no other file, and fits one page of paper."""
+        return self._api.page(collection_path(collection_id, "report").removeprefix("/v1"))
+
     def stream(self, collection_id: str) -> Iterator[Posterior]:
         """The current posterior, and then each new one that the server announces.
 
@@ -89,8 +95,7 @@ class Analyst:
     def queries(self, collection_id: str, purpose: Literal["training", "check"] = "training") -> list[AnsweredQuery]:
         """Every question whose answers are learnt; with `check`, every question of the goodness-of-fit check."""
         wanted = "" if purpose == "training" else f"?{urlencode({'purpose': purpose})}"
-        items = _items(self._api.get(collection_path(collection_id, "queries") + wanted, exact=True), "queries")
-        return [_parse_answered(item) for item in items]
+        return _answered(self._api, collection_id, wanted)
 
     def member_counts(self, collection_id: str) -> list[InstitutionCounts]:
         """The counts of every institution that has shared; empty if the collection does not ask institutions."""
@@ -105,26 +110,52 @@ class Analyst:
         return self._api.get(collection_path(collection_id, "quality"))
 
     def answers(self, collection_id: str, page: int = 10_000) -> Iterator[dict[str, Any]]:
-        """Every answer with its `query_id` and `received_at`, fetched in pages of `page` answers."""
-        window: dict[str, Any] = {"limit": page}
+        """Every answer with its `ticket`, `query_id` and `received_at`, fetched in pages of `page` answers."""
+        for data in self._answer_pages(collection_id, {"limit": page}):
+            yield from _items(data, "answers")
+
+    def answers_of_day(self, collection_id: str, day: date, page: int = 10_000) -> Iterator[dict[str, Any]] | None:
+        """Every answer received on that day in UTC; None while more of them can come, by the server's clock."""
+        pages = self._answer_pages(collection_id, {"limit": page, "day": day.isoformat()})
+        first = next(pages)
+        if first.get("closed") is not True:
+            return None
+        return (answer for data in chain([first], pages) for answer in _items(data, "answers"))
+
+    def _answer_pages(self, collection_id: str, window: dict[str, Any]) -> Iterator[dict[str, Any]]:
         while True:
             data = self._api.get(f"{collection_path(collection_id, 'answers')}?{urlencode(window)}")
-            yield from _items(data, "answers")
+            yield data
             if data.get("next") is None:
                 return
             window["after"] = data["next"]
+
+    def terms(self, collection_id: str) -> dict[str, Any]:
+        """The collection's terms as the server writes them, which include its specification."""
+        return self._api.get(collection_path(collection_id))
 
     def close(self) -> None:
         self._api.close()
 
 
 def read_posterior(api: Api, collection_id: str, data: dict[str, Any]) -> Posterior:
-    """The posterior whose JSON is `data`; it fetches its particles when they are needed. Raises `BadResponse`."""
-    return parse_posterior(collection_id, data, lambda: _particles(api, collection_id))
+    """The posterior whose JSON is `data`; it fetches particles and counts when needed. Raises `BadResponse`."""
+    return parse_posterior(
+        collection_id, data, lambda: _particles(api, collection_id), lambda: _counts(api, collection_id)
+    )
 
 
 def _particles(api: Api, collection_id: str) -> Particles:
     return parse_particles(api.get(collection_path(collection_id, "posterior", "particles")))
+
+
+def _answered(api: Api, collection_id: str, wanted: str = "") -> list[AnsweredQuery]:
+    items = _items(api.get(collection_path(collection_id, "queries") + wanted, exact=True), "queries")
+    return [_parse_answered(item) for item in items]
+
+
+def _counts(api: Api, collection_id: str) -> dict[Query, tuple[int, ...]]:
+    return {each.query: each.counts for each in _answered(api, collection_id) if each.counts is not None}
 
 
 def _items(data: dict[str, Any], name: str) -> list[dict[str, Any]]:

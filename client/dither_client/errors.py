@@ -18,6 +18,8 @@
 No message ever holds a respondent's value. Errors about bad input are also `ValueError`s.
 """
 
+from collections.abc import Sequence
+
 __all__ = [
     "AlreadyAnswered",
     "AnswerExpired",
@@ -101,13 +103,15 @@ class BadResponse(ServerError):
 class Problem(ServerError):
     """The server's refusal, an RFC 9457 problem document.
 
-    `status` is the HTTP status and `type` the URI that names the cause.
+    `status` is the HTTP status and `type` the URI that names the cause. `fields` are the names that there are, where
+    the request had another; empty where that is not the cause.
     """
 
-    def __init__(self, status: int, type: str, detail: str) -> None:
+    def __init__(self, status: int, type: str, detail: str, fields: Sequence[str] = ()) -> None:
         super().__init__(detail)
         self.status = status
         self.type = type
+        self.fields = tuple(fields)
 
     @property
     def name(self) -> str:

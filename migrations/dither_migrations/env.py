@@ -2,5 +2,8 @@
 
 from alembic import context
 
-context.configure(connection=context.config.attributes["connection"], transactional_ddl=True)
+given = context.config.attributes
+context.configure(
+    connection=given["connection"], transactional_ddl=True, on_version_apply=given.get("on_version_apply")
+)
 context.run_migrations()

@@ -1,7 +1,10 @@
 """Upgrades a database to the newest schema."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
 
 from alembic import command
 from alembic.config import Config
@@ -9,7 +12,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, inspect, text
 
-__all__ = ["SchemaRefused", "newest_revision", "upgrade_database"]
+__all__ = ["Migration", "SchemaRefused", "newest_revision", "upgrade_database"]
 
 _ADVISORY_LOCK_KEY = 0x64697468
 """The key of PostgreSQL's advisory lock for migrations ("dith")."""
@@ -21,8 +24,29 @@ class SchemaRefused(Exception):
     """The database was made by a newer version or by another program; the message is one sentence."""
 
 
-def upgrade_database(engine: Engine) -> None:
-    """Run the missing migrations in one transaction; processes that start at the same time take turns.
+@dataclass(frozen=True)
+class Migration:
+    """One version that was brought into the database, and how long it took."""
+
+    version: str
+    seconds: float
+
+
+@dataclass
+class _Watch:
+    """Notes when each version is done; Alembic calls it."""
+
+    began: float = field(default_factory=time.monotonic)
+    done: list[Migration] = field(default_factory=list)
+
+    def __call__(self, *, step: Any, **_: Any) -> None:
+        now = time.monotonic()
+        self.done.append(Migration(step.up_revision_id, now - self.began))
+        self.began = now
+
+
+def upgrade_database(engine: Engine) -> list[Migration]:
+    """Run the missing migrations in one transaction, and return them; processes that start together take turns.
 
     `engine` must begin SQLite's transactions with `BEGIN IMMEDIATE`. Raises `SchemaRefused` and changes nothing.
     """
@@ -38,9 +62,12 @@ def upgrade_database(engine: Engine) -> None:
         current = MigrationContext.configure(connection).get_current_revision()
         _check(connection, script, current)
         if current != script.get_current_head():
-            config.attributes["connection"] = connection
+            watch = _Watch()
+            config.attributes["connection"], config.attributes["on_version_apply"] = connection, watch
             command.upgrade(config, "head")
             _check_foreign_keys(connection)
+            return watch.done
+    return []
 
 
 def newest_revision() -> str | None:

@@ -14,7 +14,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from dither_server.api import (
+    archive,
+    audit,
     collections,
+    deletions,
     health,
     invitations,
     keys,
@@ -30,7 +33,7 @@ from dither_server.http.middleware import Observer
 from dither_server.http.openapi import add_openapi
 from dither_server.http.problems import add_problem_handlers
 from dither_server.metrics import Metrics
-from dither_server.pages import admin, answer, collection, exports, sign_in, static
+from dither_server.pages import admin, answer, collection, exports, report, sign_in, static
 from dither_server.pages.rendering import problem_page
 from dither_server.service.service import Service
 from dither_server.settings import Settings
@@ -91,16 +94,20 @@ def create_app(settings: Settings, clock: Clock = time.time) -> FastAPI:
     for routes in (
         posterior,
         collections,
+        deletions,
+        archive,
         member_counts,
         invitations,
         tokens,
         keys,
+        audit,
         health,
         collection,
         answer,
         sign_in,
         admin,
         exports,
+        report,
         static,
     ):  # the router tries routes in this order, so the busiest come first
         routes.add_routes(app)

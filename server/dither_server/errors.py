@@ -26,6 +26,8 @@
     │   ├── CollectionPaused  it issues no tickets now; earlier tickets can still be answered
     │   ├── CollectionClosed  it is closed permanently
     │   ├── CollectionFull    it has `max_answers` answers
+    │   ├── CollectionDeleted it was deleted: soon nothing of it is left, or nothing is
+    │   ├── NotDeleted        it must be deleted first, before it is removed for good
     │   ├── NoMemberCounts    it has no `member_cuts`
     │   └── NotByInvitation   its admission is not `invite`
     └── TryLater
@@ -38,6 +40,8 @@
 Their texts say what is allowed and never repeat what a request contained. `http/problems.py` maps them to HTTP.
 """
 
+from collections.abc import Iterable
+
 __all__ = [
     "AddressTooLong",
     "AlreadyAnswered",
@@ -45,6 +49,7 @@ __all__ = [
     "BodyTooLarge",
     "BodyTooSlow",
     "CollectionClosed",
+    "CollectionDeleted",
     "CollectionFull",
     "CollectionNotOpen",
     "CollectionPaused",
@@ -60,6 +65,7 @@ __all__ = [
     "MethodNotAllowed",
     "NoMemberCounts",
     "NotByInvitation",
+    "NotDeleted",
     "NotFound",
     "Overloaded",
     "Refusal",
@@ -95,6 +101,11 @@ class InvalidBody(Refusal):
     """A field or a parameter is missing, unknown, or has a value that is not allowed."""
 
     default = "The body does not have the shape that this call requires."
+
+    def __init__(self, detail: str | None = None, fields: Iterable[str] = ()) -> None:
+        super().__init__(detail)
+        self.fields = tuple(fields)
+        """Every field that there is, where the body has another: whoever sent it can tell which."""
 
 
 class InvalidAnswer(InvalidBody):
@@ -176,9 +187,9 @@ class TicketForeign(TicketRefused):
 
 
 class TicketExpired(TicketRefused):
-    """The ticket's 24 hours are over, and no answer was stored for it."""
+    """The ticket's 24 hours are over, and no answer to it is stored."""
 
-    default = "The ticket has expired and its answer was not counted."
+    default = "The ticket has expired: no answer to it is accepted any more."
 
 
 class AlreadyAnswered(Refusal):
@@ -219,6 +230,18 @@ class CollectionFull(CollectionRefused):
     """The collection has all the answers it asked for."""
 
     default = "The collection has all the answers it asked for."
+
+
+class CollectionDeleted(CollectionRefused):
+    """The collection was deleted."""
+
+    default = "The collection was deleted: it accepts no answers, and shows nothing."
+
+
+class NotDeleted(CollectionRefused):
+    """The collection was not deleted."""
+
+    default = "The collection is not deleted: delete it first, then remove it for good."
 
 
 class NoMemberCounts(CollectionRefused):

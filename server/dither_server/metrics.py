@@ -4,6 +4,7 @@ The number of series is bounded: calls, statuses and outcomes are few, and only 
 most recently have series of their own. `docs/operators.md` lists every metric, which a test compares with this module.
 """
 
+import re
 import threading
 import time
 from collections import OrderedDict
@@ -31,6 +32,8 @@ MAX_SERIES = 100
 _LATENCY_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
 _DURATION_BUCKETS = (0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60)
 _SIZE_BUCKETS = (1, 4, 16, 64, 256, 1024, 4096, 16384)
+
+_COLLECTION = re.compile(rb'[{,]collection="([^"]*)"')
 
 _Clock = Callable[[], float]
 
@@ -218,10 +221,17 @@ class Metrics:
             self._moves.inc(moves)
             self._move_seconds.inc(seconds)
 
-    def exposition(self, ready: bool) -> bytes:
-        """All metrics in Prometheus' text format."""
+    def exposition(self, ready: bool, shown: Callable[[str], bool] | None = None) -> bytes:
+        """All metrics in Prometheus' text format; of the series of collections only those whose ids are `shown`."""
         self._ready.set(ready)
-        return generate_latest(self._registry)
+        text = generate_latest(self._registry)
+        if shown is None:
+            return text
+        lines = text.splitlines(keepends=True)
+        ids = [_COLLECTION.search(line) for line in lines]
+        return b"".join(
+            line for line, found in zip(lines, ids, strict=True) if found is None or shown(found[1].decode())
+        )
 
     def _histogram(self, name: str, text: str, buckets: tuple[float, ...], labels: tuple[str, ...] = ()) -> Histogram:
         return Histogram(name, text, labels, buckets=buckets, registry=self._registry)

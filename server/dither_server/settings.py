@@ -84,7 +84,9 @@ class Settings(BaseSettings):
         description="A token that may read /metrics; admins' tokens may as well.",
     )
     public_metrics: bool = Field(
-        default=False, description="Whether anyone who reaches the server may read /metrics without a token."
+        default=False,
+        description="Whether anyone who reaches the server may read /metrics without a token. The series of private "
+        "collections need one all the same, unless public_listing is on.",
     )
     public_listing: bool = Field(
         default=False,
@@ -108,6 +110,12 @@ class Settings(BaseSettings):
         description="Tickets that a gateway's token may request in a minute, and at once, from any address; 0 for no "
         "limit.",
     )
+    restore_days: int = Field(
+        default=30,
+        ge=0,
+        le=3650,
+        description="Days for which a deleted collection can be restored; after that, all of it is removed for good.",
+    )
     trusted_proxies: _Networks = Field(
         default=(),
         description="Addresses or networks of your own proxies, separated by commas. The server trusts the header "
@@ -117,6 +125,11 @@ class Settings(BaseSettings):
         default=(),
         description="Origins whose pages may call this server from a browser, such as https://app.example.org, "
         "separated by commas; none by default.",
+    )
+    embed_origins: _Origins = Field(
+        default=(),
+        description="Origins whose pages may show the page for respondents in a frame, such as "
+        "https://www.example.org, separated by commas; none by default.",
     )
     log_format: Literal["console", "json"] = Field(
         default="console", description="The format of log lines on standard error: for people, or for machines."

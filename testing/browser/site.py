@@ -49,7 +49,8 @@ class WebSite:
 
 
 @contextmanager
-def open_web_site(folder: Path, cors_origins: str = "") -> Iterator[WebSite]:
+def open_web_site(folder: Path, cors_origins: str = "", embed_origins: str = "") -> Iterator[WebSite]:
     """A server process on a database in `folder`."""
-    with running(f"sqlite:///{folder / 'test.sqlite'}", DITHER_CORS_ORIGINS=cors_origins) as server:
+    url = f"sqlite:///{folder / 'test.sqlite'}"
+    with running(url, DITHER_CORS_ORIGINS=cors_origins, DITHER_EMBED_ORIGINS=embed_origins) as server:
         yield WebSite(server.url)

@@ -89,7 +89,8 @@ class Sequences(RuleBasedStateMachine):
         self.engine = self.database()
         with writing(self.engine).begin() as connection:
             for table in reversed(schema.metadata.sorted_tables):
-                connection.execute(delete(table))
+                if table is not schema.audit_log:  # which refuses it
+                    connection.execute(delete(table))
             connection.execute(insert(schema.ticket_keys).values(FIRST_KEY))
         self.app, self.clock = _application(self.engine.url.render_as_string(hide_password=False))
         self.clock.now = START

@@ -27,23 +27,50 @@ class ClusterMissing(RuntimeError):
 
 
 class Cluster:
-    """One cluster in a folder; `stop` and `start` as often as one likes."""
+    """One cluster in a folder; `stop` and `start` as often as one likes. With a `primary` it is a copy that follows."""
 
-    def __init__(self, folder: Path, wal: Path | None = None) -> None:
+    def __init__(self, folder: Path, wal: Path | None = None, primary: "Cluster | None" = None) -> None:
         self.folder = folder
         self._programs = _find_programs()
         self.port = free_port()
         _give_away(folder)
+        if primary is not None:
+            self._follow(primary)
+            return
         options = ["-U", _USER, "-A", "trust", "-E", "UTF8", "--no-sync", "--wal-segsize", "1"]
         if wal is not None:
             _give_away(wal)
             options += ["--waldir", str(wal)]
         self._run("initdb", "-D", str(self._data), *options)
+        self._configure()
+
+    def _configure(self, more: str = "") -> None:
         (self._data / "postgresql.auto.conf").write_text(
-            f"listen_addresses = '127.0.0.1'\nport = {self.port}\nunix_socket_directories = '{folder}'\n"
+            f"listen_addresses = '127.0.0.1'\nport = {self.port}\nunix_socket_directories = '{self.folder}'\n"
             "shared_buffers = '16MB'\nmax_connections = 60\nrestart_after_crash = on\n"
-            "min_wal_size = '2MB'\nmax_wal_size = '16MB'\nwal_recycle = off\n"
+            "min_wal_size = '2MB'\nmax_wal_size = '16MB'\nwal_keep_size = '64MB'\nwal_recycle = off\n" + more
         )
+
+    def _follow(self, primary: "Cluster") -> None:
+        """Makes it a standby of a cluster that runs, under the name `standby`."""
+        source = f"host=127.0.0.1 port={primary.port} user={_USER} application_name=standby"
+        self._run("pg_basebackup", "-D", str(self._data), "-d", source, "--checkpoint=fast", "--no-sync")
+        self._configure(f"primary_conninfo = '{source}'\n")
+        (self._data / "standby.signal").touch()
+
+    def promote(self) -> None:
+        """Lets a standby take over, and waits until it takes writes."""
+        self._run("pg_ctl", "-D", str(self._data), "-w", "-t", "60", "promote")
+
+    def configure(self, name: str, value: str) -> None:
+        """Changes a setting, without a restart."""
+        with self.connect() as server:
+            server.execute(f"ALTER SYSTEM SET {name} = '{value}'".encode())
+            server.execute("SELECT pg_reload_conf()")
+
+    def connect(self, database: str = "postgres") -> "psycopg.Connection[Any]":
+        """A connection, each of whose statements is a transaction."""
+        return psycopg.connect(f"postgresql://{_USER}@127.0.0.1:{self.port}/{database}", autocommit=True)
 
     @property
     def _data(self) -> Path:
@@ -80,7 +107,7 @@ class Cluster:
     def create_database(self, tablespace: Path | None = None) -> str:
         """The URL of a new database, whose files may lie elsewhere."""
         name = f"dither_{secrets.token_hex(6)}"
-        with psycopg.connect(f"postgresql://{_USER}@127.0.0.1:{self.port}/postgres", autocommit=True) as server:
+        with self.connect() as server:
             where = ""
             if tablespace is not None:
                 _give_away(tablespace)
@@ -107,16 +134,16 @@ class Cluster:
 
 
 @contextmanager
-def make_cluster(wal: Path | None = None) -> Iterator[Cluster]:
+def make_cluster(wal: Path | None = None, primary: Cluster | None = None) -> Iterator[Cluster]:
     """A cluster that runs; it is stopped and removed at the end. Raises `ClusterMissing`.
 
-    Its write-ahead log may lie in an empty folder elsewhere.
+    Its write-ahead log may lie in an empty folder elsewhere. With `primary` it is a standby of that one.
     """
     _find_programs()
     _identity()
     # Not in pytest's folder, which nobody but its owner may enter.
     with tempfile.TemporaryDirectory(prefix="dither_pg_", ignore_cleanup_errors=True) as folder:
-        cluster = Cluster(Path(folder), wal)
+        cluster = Cluster(Path(folder), wal, primary)
         cluster.start()
         try:
             yield cluster

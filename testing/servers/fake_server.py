@@ -10,11 +10,23 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from dither_client.mechanisms.registry import parse_query
 from testing.servers.listening import listening
 
-__all__ = ["CATEGORIES", "GAUSSIAN", "GROUPED", "LAPLACE", "RANDOMIZED", "Failure", "FakeServer", "Recorded"]
+__all__ = [
+    "CATEGORIES",
+    "GAUSSIAN",
+    "GROUPED",
+    "LAPLACE",
+    "LAPLACE_ID",
+    "RANDOMIZED",
+    "Failure",
+    "FakeServer",
+    "Recorded",
+]
 
 LAPLACE = {"mechanism": "laplace", "low": 0.0, "high": 1.0, "levels": 4, "epsilon": 1, "transform": "identity"}
+LAPLACE_ID = parse_query(LAPLACE).id
 GAUSSIAN = {**LAPLACE, "mechanism": "gaussian", "rho": 0.25, "epsilon": 0.75}
 RANDOMIZED = {"mechanism": "randomized_response", "cuts": [-0.5, 0.5], "epsilon": 0.5, "transform": "identity"}
 
@@ -211,7 +223,7 @@ def answers_page(window: dict[str, list[str]]) -> dict[str, Any]:
     """Twenty-five answers, as many at a time as are asked for."""
     start, limit = int(window.get("after", ["0"])[0]), int(window["limit"][0])
     rows = [
-        {"query_id": "q", "answer": n % 3, "received_at": "2026-01-01T00:00:00Z"}
+        {"ticket": f"{n:032x}", "query_id": LAPLACE_ID, "answer": n % 3, "received_at": "2026-01-01T00:00:00Z"}
         for n in range(start, min(start + limit, 25))
     ]
     return {"answers": rows, "next": str(start + limit) if start + limit < 25 else None}

@@ -3,12 +3,14 @@
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from random import Random
 from typing import Any
 
 import httpx2
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
+from dither_client import parse_query
 from dither_server.app import create_app
 from dither_server.database.engine import make_engine
 from dither_server.owner.collection_learner import Published
@@ -19,6 +21,7 @@ from testing.servers.defaults import ADMIN, RETRY_KEY, SPEC, server_settings
 __all__ = ["START", "FakeClock", "Site", "make_application", "open_async_client", "open_client", "open_site", "problem"]
 
 START = 1_800_000_000.0
+_AT_ONCE = 60
 
 
 class FakeClock:
@@ -83,6 +86,19 @@ class Site:
             path, json={"responses": list(responses)}, headers=ADMIN
         )  # as a gateway, for any number
 
+    def answer(self, collection: str, values: Sequence[Any]) -> None:
+        """People with these values, or numbers of categories, answer in groups, each learnt before the next."""
+        random = Random(8)
+        for start in range(0, len(values), _AT_ONCE):
+            some = values[start : start + _AT_ONCE]
+            reply = self.client.post(f"/v1/collections/{collection}/tickets", json={"count": len(some)})
+            pairs = [
+                (item["ticket"], parse_query(item["query"]).answer(value, random.randrange))
+                for item, value in zip(reply.json()["tickets"], some, strict=True)
+            ]
+            assert self.batch(collection, *pairs).status_code == 200
+            self.learnt(collection, start + len(some))
+
     def set_state(self, collection: str, state: str) -> httpx2.Response:
         """The reply to a change of state."""
         return self.client.patch(f"/v1/collections/{collection}", json={"state": state}, headers=ADMIN)
@@ -121,7 +137,7 @@ def problem(reply: httpx2.Response) -> tuple[int, str]:
     """Status and name of a problem document, which must be a whole one."""
     assert reply.headers["content-type"] == "application/problem+json", reply.text
     document = reply.json()
-    assert document.keys() == {"type", "title", "status", "detail"}
+    assert document.keys() - {"fields"} == {"type", "title", "status", "detail"}
     assert document["status"] == reply.status_code
     assert document["detail"].endswith(".")
     return reply.status_code, document["type"].removeprefix("urn:dither:")

@@ -1,4 +1,4 @@
-// What `dither.d.ts` declares is what the modules are: checked with the types, and never run. Not by way of `dither.js`,
+// What the declarations of types say is what the modules are: checked with the types, and never run. Not by way of `dither.js`,
 // whose types are the very declarations.
 
 import * as client from "../../client/dither_client/web/client.js";
@@ -10,6 +10,8 @@ import * as messages from "../../client/dither_client/web/messages.js";
 import * as price from "../../client/dither_client/web/price.js";
 import * as queries from "../../client/dither_client/web/queries.js";
 import * as sampling from "../../client/dither_client/web/sampling.js";
+import * as sqliteLedger from "../../client/dither_client/web/sqlite_ledger.js";
+import * as storageLedger from "../../client/dither_client/web/storage_ledger.js";
 import * as typed from "../../client/dither_client/web/typed.js";
 import * as words from "../../client/dither_client/web/words.js";
 
@@ -26,3 +28,7 @@ export const declared: typeof import("../../client/dither_client/web/dither.d.ts
   ...typed,
   ...words,
 };
+
+export const indexedDb: typeof import("../../client/dither_client/web/indexeddb.d.ts") = { ...ledger };
+export const nodeSqlite: typeof import("../../client/dither_client/web/node-sqlite.d.ts") = { ...sqliteLedger };
+export const asyncStorage: typeof import("../../client/dither_client/web/async-storage.d.ts") = { ...storageLedger };

@@ -59,6 +59,12 @@ def agree_and_send(page: Page, value: str = VALUE) -> None:
     page.get_by_role("button", name="Send one answer").click()
 
 
+def unfold(page: Page) -> None:
+    """Opens everything that is folded away."""
+    for summary in page.locator("details:not([hidden]):not([open]) > summary").all()[::-1]:
+        summary.click()
+
+
 def sent_to(page: Page, end: str) -> list[Request]:
     """The requests to addresses with this end, as they come."""
     found: list[Request] = []
@@ -76,11 +82,12 @@ def test_an_answer_is_counted_and_shown_and_a_second_visit_is_refused(open_page:
     result = page.locator("#result")
     expect(result.get_by_role("heading", name="Your answer was counted")).to_be_focused()
     expect(result).to_contain_text("Is your value above")
-    expect(result).to_contain_text(re.compile(r"probability is 73% for a value .+, and 27% for a value"))
+    expect(result).to_contain_text(re.compile(r"73 of 100 people with a value .+, and 27 of 100 with a value"))
     expect(page.locator("#receipt")).to_have_text(re.compile(r"[0-9a-f]{32}"))
     expect(page.locator("#charges")).to_contain_text("sent")
     expect(page.locator("#spent")).to_contain_text("ε = 1 of 10")
     expect(page.locator("#form")).to_be_hidden()
+    expect(result).to_contain_text("You can close this page.")
     assert site.answers(collection) == 1
     page.reload()
     expect(page.get_by_role("heading", name="You have answered already")).to_be_visible()
@@ -156,6 +163,51 @@ def test_an_answer_that_waits_is_sent_at_the_next_visit(open_page: OpenPage, sit
     page.reload()
     expect(page.get_by_role("heading", name="Your answer was counted")).to_be_visible()
     assert site.answers(collection) == 1
+
+
+def test_the_button_sends_what_waits_once_the_network_is_back(open_page: OpenPage, site: WebSite) -> None:
+    """Also where the browser does not notice that it is."""
+    collection = site.create()
+    page = open_page()
+    page.route("**/responses", lambda route: route.abort())
+    visit(page, site, collection)
+    agree_and_send(page)
+    again = page.get_by_role("button", name="Send it now")
+    again.click()
+    expect(page.locator("#pending-status")).to_contain_text("Still no connection.")
+    assert violations(page) == []
+    page.unroute("**/responses")
+    again.click()
+    expect(page.get_by_role("heading", name="Your answer was counted")).to_be_focused()
+    expect(page.locator("#end")).to_have_text("You can close this page.")
+    assert site.answers(collection) == 1
+
+
+def test_without_a_ticket_the_same_button_tries_again(open_page: OpenPage, site: WebSite) -> None:
+    collection = site.create()
+    page = open_page()
+    page.route("**/tickets", lambda route: route.abort())
+    visit(page, site, collection)
+    agree_and_send(page)
+    expect(page.get_by_role("alert")).to_contain_text("Nothing was sent: try again when you are online.")
+    page.unroute("**/tickets")
+    page.get_by_role("button", name="Send one answer").click()
+    expect(page.get_by_role("heading", name="Your answer was counted")).to_be_focused()
+    assert site.answers(collection) == 1
+
+
+def test_the_ledger_names_collections(open_page: OpenPage, site: WebSite) -> None:
+    first, second = site.create(name="Rents <b>"), site.create(name="Wages")
+    page = open_page()
+    for collection in (first, second):
+        visit(page, site, collection)
+        agree_and_send(page)
+        expect(page.locator("#result")).to_be_visible()
+    page.get_by_text("Your ledger").click()
+    expect(page.locator("#charges th")).to_have_text(["Rents <b>", "Wages (this one)"])
+    page.evaluate(CHARGE, json.dumps(LAPLACE))  # as versions did that kept no names
+    page.reload()
+    expect(page.locator("#charges th")).to_have_text(["Rents <b>", "Wages (this one)", "other"])
 
 
 def test_a_reply_that_was_lost_counts_once(open_page: OpenPage, site: WebSite) -> None:
@@ -414,7 +466,7 @@ def test_cuts_are_shown_so_that_values_with_so_many_decimals_lie_where_it_says(
     page.goto(site.page(site.create()))
     cuts = {"mechanism": "randomized_response", "cuts": [-0.25, 12.703125, 1234.5], "epsilon": 1}
     for decimals, words in {
-        None: "up to −0.25; above −0.25 and up to 12.703; above 12.703 and up to 1234.5; above 1234.5",
+        None: "up to −0.25; above −0.25 and up to about 12.703; above about 12.703 and up to 1234.5; above 1234.5",
         0: "up to −1; above −1 and up to 12; above 12 and up to 1,234; above 1,234",
         1: "up to −0.3; above −0.3 and up to 12.7; above 12.7 and up to 1,234.5; above 1,234.5",
         6: "up to −0.25; above −0.25 and up to 12.703125; above 12.703125 and up to 1,234.5; above 1,234.5",
@@ -429,6 +481,53 @@ async ([text, answer]) => {
   return [answerText(query, answer), ...odds(query, answer).map((each) => each.who)];
 }
 """
+
+
+def test_an_invitation_is_a_link(open_page: OpenPage, site: WebSite) -> None:
+    """The code is in no request but the one for the ticket, and not in the address while the page is read."""
+    collection = site.create(admission="invite")
+    code, other = site.invitation(collection), site.invitation(collection)
+    page = open_page()
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(f"{request.url} {request.headers} {request.post_data}"))
+    page.goto(f"{site.page(collection)}#{other}")
+    field = page.get_by_label("The code of your invitation")
+    expect(field).to_have_value(other)
+    page.goto(f"{site.page(collection)}#{code}")  # another link in the same page
+    expect(field).to_have_value(code)
+    assert page.url == site.page(collection)
+    assert code not in str(requests)
+    agree_and_send(page)
+    expect(page.get_by_role("heading", name="Your answer was counted")).to_be_focused()
+    assert [code in line for line in requests if "/tickets" in line] == [True]
+    assert not any(code in line for line in requests if "/tickets" not in line)
+    assert site.answers(collection) == 1
+
+
+def test_what_is_no_code_is_not_filled_in(open_page: OpenPage, site: WebSite) -> None:
+    page = open_page()
+    page.goto(f"{site.page(site.create(admission='invite'))}#<b>")
+    expect(page.get_by_label("The code of your invitation")).to_have_value("")
+    page.goto(f"{site.page(site.create())}#example")
+    expect(page.locator("#form")).to_be_visible()
+    assert page.url.endswith("#example")
+
+
+def test_a_number_that_is_rounded_is_said_to_be(open_page: OpenPage, site: WebSite) -> None:
+    """No more is claimed than what the edges are: 412.7 is not above 412.7031."""
+    page = open_page()
+    page.goto(site.page(site.create()))
+    for query, decimals, words in [
+        (LAPLACE | {"low": 412.6, "high": 412.80625}, None, "Is your value above about 412.7?"),
+        (LAPLACE | {"low": 412, "high": 413}, None, "Is your value above 412.5?"),
+        (LAPLACE | {"low": 412.6, "high": 412.80625}, 1, "Is your value above 412.7?"),  # the same for such values
+        (LAPLACE | {"low": 5, "high": 6, "transform": "log"}, None, "Is your value above about 244.69?"),
+        (LAPLACE | {"low": 0.25, "high": 9, "levels": 4}, 0, "Where between about 0 and 9 does your value lie?"),
+    ]:
+        assert page.evaluate(WORDS, [json.dumps(query), decimals]) == words
+    points = LAPLACE | {"low": 0, "high": 10, "levels": 4}
+    said = [page.evaluate(ODDS, [json.dumps(points), answer])[0] for answer in (0, 1, 4)]
+    assert said == ["about 0 or below", "about 2.5", "about 10 or above"]
 
 
 def test_a_point_that_many_people_have_is_told_as_that(open_page: OpenPage, site: WebSite) -> None:
@@ -491,8 +590,9 @@ def test_the_keyboard_is_enough(open_page: OpenPage, site: WebSite) -> None:
     collection = site.create()
     page = open_page()
     visit(page, site, collection)
-    page.get_by_role("button", name="Let Ada's device answer").focus()
-    page.keyboard.press("Enter")
+    page.locator("summary", has_text="How it works").focus()
+    for key in ("Enter", "Tab", "Enter"):
+        page.keyboard.press(key)
     expect(page.locator("#tried")).to_contain_text("of 20")
     page.get_by_label("Your number").focus()
     for key in (*"-12.5", "Tab", "Space", "Tab", "Enter"):
@@ -505,6 +605,7 @@ def test_an_example_lies_as_often_as_it_says(open_page: OpenPage, site: WebSite)
     """At ε = 50 never (one chance in 10^20), at ε = 0.001 sometimes in 40 answers (one chance in 10^12 of not)."""
     page = open_page()
     visit(page, site, site.create())
+    unfold(page)
     for epsilon, lies in (("50", False), ("0.001", True)):
         page.evaluate("(epsilon) => { document.getElementById('app').dataset.epsilon = epsilon; }", epsilon)
         tried = ""
@@ -512,6 +613,43 @@ def test_an_example_lies_as_often_as_it_says(open_page: OpenPage, site: WebSite)
             page.get_by_role("button", name="Let Ada's device answer").click()
             tried += page.locator("#tried").inner_text()
         assert ("no" in re.findall(r"\b(yes|no)\b", tried)) is lies
+
+
+@pytest.mark.parametrize("locale", ["en-GB", "de-DE"])
+@pytest.mark.parametrize("more", [{}, {"admission": "invite"}, {"question": None, "unit": None}])
+def test_everything_to_answer_is_on_a_telephone_at_once(
+    open_page: OpenPage, site: WebSite, locale: str, more: dict[str, Any]
+) -> None:
+    """Question, unit, promise, field, consent and button without scrolling, and the promise in one line."""
+    page = open_page(viewport={"width": 360, "height": 640}, locale=locale)
+    visit(page, site, site.create(**SPENDING | more))
+    for part in ("h1", "#value", "#promise", "#consent", "#send"):
+        box = page.locator(part).bounding_box()
+        assert box
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= 640
+    assert page.evaluate("() => document.querySelector('#promise').offsetHeight") < 30
+    assert page.evaluate("() => scrollY") == 0
+
+
+def test_who_could_learn_it_and_the_odds_are_one_tap_away(open_page: OpenPage, site: WebSite) -> None:
+    """By the keyboard, too, and before anything is asked of the server."""
+    page = open_page()
+    requests = sent_to(page, "/tickets")
+    visit(page, site, site.create(**SPENDING))
+    for name, shows in {
+        "Who could learn your number?": "The statistical office of Exampleland No Yes",
+        "How much can be guessed from your answer?": "With your answer at most about 73 of 100",
+        "How it works": "sometimes false, by chance and on purpose",
+    }.items():
+        folded = page.locator("details", has_text=name)
+        shown = folded.locator("p, tr").filter(has_text=re.compile(shows.replace(" ", r"\s*"))).first
+        expect(shown).to_be_hidden()
+        folded.locator("summary").focus()
+        page.keyboard.press("Enter")
+        expect(shown).to_be_visible()
+    check_looks(page)
+    assert requests == []
 
 
 @pytest.mark.parametrize(
@@ -533,6 +671,8 @@ def test_the_page_fits_and_axe_finds_nothing(
     page.on("pageerror", lambda error: wrong.append(str(error)))
     collection = site.create(**spec)
     visit(page, site, collection)
+    check_looks(page)
+    unfold(page)
     page.get_by_role("button", name="Let Ada's device answer").click()
     check_looks(page)
     if spec.get("admission") == "invite":

@@ -1,4 +1,4 @@
-"""The module in a page of another origin, as the documentation embeds it."""
+"""The module and the page in a page of another origin, as the documentation embeds them."""
 
 import re
 from collections.abc import Iterator
@@ -8,6 +8,7 @@ from shutil import copytree
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from testing.browser.axe import violations
 from testing.browser.site import open_web_site
 from testing.reader import blocks
 from testing.repository import ROOT
@@ -58,6 +59,87 @@ def test_an_origin_that_the_server_does_not_know_is_told_nothing(
             load(page, origin, folder, site.url, collection)
         assert failed == ["Unreachable"]
         assert site.answers(collection) == 0
+
+
+ELEMENT = """<!doctype html><html lang="en"><meta charset="utf-8">
+<meta http-equiv="content-security-policy" content="default-src 'none'; script-src 'self'; frame-src {url}">
+<title>Another site</title><main><h1>Another site</h1>
+{element}</main></html>"""
+
+
+def show_element(page: Page, origin: str, folder: Path, url: str, collection: str) -> None:
+    [example] = blocks("docs/respondents.md", "html")
+    element = example.replace("https://survey.example.org", url).replace('"ID"', f'"{collection}"')
+    (folder / "index.html").write_text(ELEMENT.format(url=url, element=element), encoding="utf-8")
+    page.goto(origin)
+
+
+@pytest.mark.parametrize("width", [360, 1024])
+def test_the_element_is_the_page_in_a_frame_as_high_as_it_is(
+    open_page: OpenPage, other_site: tuple[str, Path], tmp_path: Path, width: int
+) -> None:
+    origin, folder = other_site
+    with open_web_site(tmp_path, embed_origins=origin) as site:
+        collection = site.create()
+        page = open_page(viewport={"width": width, "height": 640})
+        wrong: list[str] = []
+        page.on("console", lambda message: wrong.append(message.text))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        show_element(page, origin, folder, site.url, collection)
+        frame = page.frame_locator("dither-answer iframe")
+        field = frame.get_by_label("Your number")
+        expect(field).to_be_visible()
+        expect(frame.get_by_role("link", name="All collections")).to_have_count(0)
+        fits(page)
+        before = height(page)
+        for typed in ("1,250", "abc", ""):  # what is typed is not told by the height
+            field.fill(typed)
+            frame.get_by_role("button", name="Send one answer").click()
+            page.wait_for_timeout(100)
+            assert height(page) == before
+        frame.get_by_text("Who could learn your number?").click()
+        fits(page)
+        assert height(page) > before
+        field.fill("483.25")
+        frame.get_by_label("I agree").check()
+        frame.get_by_role("button", name="Send one answer").click()
+        expect(frame.get_by_role("heading", name="Your answer was counted")).to_be_visible()
+        fits(page)
+        assert wrong == []
+        assert violations(page) == []
+        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+        assert site.answers(collection) == 1
+
+
+def height(page: Page) -> float:
+    box = page.locator("dither-answer iframe").bounding_box()
+    assert box
+    return box["height"]
+
+
+def fits(page: Page) -> None:
+    """Waits until nothing is to be scrolled in the frame, and little is empty."""
+    [_, inner] = page.frames
+    inner.wait_for_function("() => Math.abs(innerHeight - document.documentElement.offsetHeight) < 2 && scrollY === 0")
+
+
+def test_a_site_that_is_not_allowed_shows_no_page(
+    open_page: OpenPage, other_site: tuple[str, Path], tmp_path: Path
+) -> None:
+    origin, folder = other_site
+    with open_web_site(tmp_path, cors_origins=origin) as site:
+        page = open_page()
+        with page.expect_console_message(lambda message: "frame-ancestors 'none'" in message.text):
+            show_element(page, origin, folder, site.url, site.create())
+        expect(page.frame_locator("dither-answer iframe").locator("#form")).to_have_count(0)
+
+
+def test_an_address_that_cannot_be_is_said(open_page: OpenPage, other_site: tuple[str, Path]) -> None:
+    origin, folder = other_site
+    page = open_page()
+    show_element(page, origin, folder, "http://survey.example.org", "x")
+    expect(page.locator("dither-answer")).to_contain_text("https")
+    expect(page.locator("iframe")).to_have_count(0)
 
 
 def load(page: Page, origin: str, folder: Path, url: str, collection: str) -> Locator:

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from dither_client import Laplace
 from dither_estimator.families import find_family
 from dither_estimator.mechanisms.information import channel_information, information
 from testing.browser.axe import violations
-from testing.repository import DOCS
+from testing.repository import DOCS, ROOT
 from testing.servers.listening import serving_folder
 from tests.browser.conftest import OpenPage
 
@@ -214,3 +215,39 @@ def test_everyone_can_use_them(address: str, open_page: OpenPage, scheme: str) -
         page.locator(f"#{name}-picture").get_by_label(control).press("ArrowRight")
         assert words.inner_text() != before
         assert words.get_attribute("aria-live") == "polite"
+
+
+def test_a_page_that_is_opened_as_a_file_says_how_to_serve_the_site(open_page: OpenPage, tmp_path: Path) -> None:
+    """There are no modules there, so that the pictures stay sentences; where the site is served, nothing is said."""
+    script = '<script src="pictures/opened_as_file.js"></script>'
+    shutil.copytree(DOCS / "pictures", tmp_path / "pictures")
+    built = f'<!doctype html><html lang="en"><title>Page</title><article><h1>Page</h1></article>{script}</html>'
+    (tmp_path / "page.html").write_text(built, encoding="utf-8")
+    page = open_page()
+    page.goto((tmp_path / "page.html").as_uri())
+    [command] = re.findall(r"python3 -m http\.server \d+", page.locator("#opened-as-file").inner_text())
+    assert command in (ROOT / "Makefile").read_text().replace(" --directory site", "")
+    with serving_folder(tmp_path) as url:
+        page.goto(f"{url}/page.html")
+        assert page.locator("article").inner_text() == "Page"
+        assert page.locator("#opened-as-file").count() == 0
+
+
+def test_the_home_of_the_documentation_says_in_one_picture_what_this_is(open_page: OpenPage) -> None:
+    """It is readable on its own paper, in light and dark, whatever the page around it is."""
+    colours = set()
+    for scheme in ("light", "dark"):
+        page = open_page(color_scheme=scheme)
+        page.goto((DOCS / "images" / "overview.svg").as_uri())
+        paper, ink = (
+            page.evaluate(f"getComputedStyle(document.querySelector({place!r})).fill") for place in (".paper", ".head")
+        )
+        dark, light = sorted((paper, ink), key=lightness)
+        assert lightness(light) - lightness(dark) > 0.6
+        colours.add(paper)
+    assert len(colours) == 2
+    assert "](images/overview.svg)" in (DOCS / "index.md").read_text()
+
+
+def lightness(colour: str) -> float:
+    return sum(map(int, re.findall(r"\d+", colour))) / (3 * 255)

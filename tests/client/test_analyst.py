@@ -133,10 +133,13 @@ def test_a_frame(analyst: Analyst) -> None:
 
 def test_arviz_draws(analyst: Analyst) -> None:
     posterior = analyst.posterior("laplace")
-    draws = posterior.to_arviz()["posterior"]
+    tree = posterior.to_arviz()
+    draws = tree["posterior"]
     particles = posterior.particles()
     assert dict(draws.sizes) == {"chain": 1, "draw": len(particles.weights)}
     assert set(draws["mu"].to_numpy().ravel()) <= {row[0] for row in particles.values}
+    asked = analyst.queries("laplace")
+    assert int(tree["observed_data"]["count"].sum()) == sum(each.answers for each in asked if each.counts)
 
 
 def test_equally_weighted_draws_follow_the_weights() -> None:

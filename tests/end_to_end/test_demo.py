@@ -1,5 +1,6 @@
 """`dither demo`, with fewer people: from the wages to the picture, over HTTP."""
 
+import math
 import re
 import socket
 import subprocess
@@ -82,7 +83,7 @@ def test_the_best_fit_of_a_member_is_that_member() -> None:
 
 def test_the_law_of_an_answer_is_the_channel_over_the_shares_of_the_cells() -> None:
     query = RandomizedResponse([0.0, 1.0], "1", "log")
-    law = answer_law(query, np.array([0.0, 1.0, 2.0, np.e, np.e + 0.1]))
+    law = answer_law(query, np.array([0.0, 1.0, 2.0, math.e, math.e + 0.1]))
     shares = [2 / 5, 2 / 5, 1 / 5]  # ties go down; log 0 lies below every cut
     assert law == pytest.approx(np.array(shares) @ np.array(query.channel()))
     assert law.sum() == pytest.approx(1)

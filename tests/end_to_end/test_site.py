@@ -9,6 +9,7 @@ from mkdocs.commands.build import build
 from mkdocs.config import load_config
 from mkdocs.exceptions import PluginError
 
+from docs_build.formulas import rendered
 from docs_build.pages import ROOT, relink
 from docs_build.reference import REFERENCE
 
@@ -75,3 +76,22 @@ def test_links_lead_where_pages_are(page: str, written: str, becomes: str) -> No
 def test_a_link_to_nothing_stops_the_build() -> None:
     with pytest.raises(PluginError, match="nowhere"):
         relink("[x](nowhere.md)", "index.md")
+
+
+def test_formulas_are_drawn_by_the_browser_alone(site: Path) -> None:
+    for page in ("how-it-works", "statistics"):
+        built = (site / f"{page}.html").read_text()
+        assert built.count('display="block"') >= 5
+        assert "arithmatex" not in built
+        assert "$$" not in built
+    assert ".formula {" in (site / "styles" / "site.css").read_text()
+
+
+def test_a_formula_becomes_mathml() -> None:
+    marked = '<p>ab <span class="arithmatex">\\(a &lt; b\\)</span></p><div class="arithmatex">\\[\nx^2\n\\]</div>'
+    text = rendered(marked)
+    assert re.findall(r'<math [^>]*display="(\w+)"', text) == ["inline", "block"]
+    assert "<mo>&lt;</mo>" in text or "<mo>&#x0003C;</mo>" in text
+    assert "<msup>" in text
+    assert text.count('class="formula"') == 1
+    assert rendered("<p><code>$x$</code></p>") == "<p><code>$x$</code></p>"

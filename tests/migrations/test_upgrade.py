@@ -30,7 +30,7 @@ def revision(engine: Engine) -> str | None:
 
 def test_a_fresh_database_gets_the_newest_schema(engine: Engine) -> None:
     upgrade_database(writing(engine))
-    assert revision(engine) == newest_revision() == "0009"
+    assert revision(engine) == newest_revision() == "0010"
     assert set(inspect(engine).get_table_names()) == {*schema.metadata.tables, "alembic_version"}
 
 

@@ -1,16 +1,20 @@
 """Studies are seeded, the same for any number of jobs, and taken up where they stopped."""
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from distributed import Client, LocalCluster
 
+from dither_client.commands import run
 from dither_papers.commands._kept_runs import KeptRuns
 from dither_papers.studies import runner
 from dither_papers.studies.catalogue import find_study
 from dither_papers.studies.runner import run_study
 from dither_papers.studies.study import Cell, Findings, Results, Run, RunResult, Study, StudyError
+from testing.servers.process import free_port
 
 CELLS = [Cell({"scale": scale, "method": "draw"}) for scale in (1.0, 2.0)] + [Cell({"method": "exact"}, random=False)]
 
@@ -61,6 +65,36 @@ def test_the_number_of_jobs_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(runner, "_PARALLEL_FROM_SECONDS", 0.0)
     real = find_study("ubapp-figure-7")
     assert run_study(real, 2, jobs=2).by_cell == run_study(real, 2, jobs=1).by_cell
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of Dask's own
+def test_the_workers_of_a_scheduler_find_the_same() -> None:
+    """Two of them, in processes of their own; and this process computes nothing."""
+    real = find_study("ubapp-figure-7")
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        found = run_study(real, 2, jobs=-1, scheduler=cluster.scheduler_address)
+        took_part = client.run(lambda: "dither_papers.studies.runner" in sys.modules)
+    assert list(took_part.values()) == [True, True]
+    assert found.by_cell == run_study(real, 2, jobs=1).by_cell
+
+
+def test_a_scheduler_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    address = f"tcp://127.0.0.1:{free_port()}"
+    command = ["reproduce", "ubapp-figure-7", "--runs", "1", "--out", str(tmp_path), "--scheduler", address]
+    assert run(command) == 2
+    assert f"no Dask scheduler answers at {address}" in capsys.readouterr().err
+    assert run([*command[:-1], "nonsense://x"]) == 2
+    assert "no Dask scheduler answers" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_scheduler_without_workers() -> None:
+    with (
+        LocalCluster(n_workers=0, dashboard_address=None) as cluster,
+        pytest.raises(StudyError, match="has no workers: start some with dask worker"),
+    ):
+        run_study(study(), 2, scheduler=cluster.scheduler_address)
 
 
 def test_more_runs_begin_with_the_same_ones() -> None:

@@ -1,24 +1,23 @@
 """The group of all commands: lists them without loading them, and turns every error into a sentence and a status."""
 
-import ast
 from collections.abc import Sequence
 from contextlib import suppress
-from importlib.metadata import EntryPoint, entry_points, version
-from importlib.util import find_spec
-from pathlib import Path
+from importlib.metadata import EntryPoint, version
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from dither_client.commands._shared import did_you_mean, fail, status_of
+from dither_client.commands._help import readable
+from dither_client.commands._listed import extra_of, listed_commands, summary_of
+from dither_client.commands._shared import console, did_you_mean, fail, status_of
 from dither_client.errors import DitherError, Problem
-from dither_client.extras import MissingExtra
+from dither_client.extras import MissingExtra, require_extra, require_whole_extra
 from dither_client.tables.file_errors import file_trouble
+from dither_client.transport.waiting import GIVE_UP, told_of_waiting
 
 __all__ = ["run_group"]
 
-_ENTRY_POINTS = "dither.commands"
 _NO_TOKEN = "this needs a valid token: give it with --token, or better in DITHER_TOKEN"
 
 
@@ -26,12 +25,19 @@ class _Stub(TyperCommand):
     """A command that is listed in the help but not loaded yet."""
 
     def __init__(self, entry_point: EntryPoint) -> None:
-        super().__init__(entry_point.name, help=_summary(entry_point))
+        super().__init__(entry_point.name, help=summary_of(entry_point))
         self._entry_point = entry_point
 
     def load(self) -> Any:
-        """Loads the command. Raises `MissingExtra`."""
-        return typer.main.get_command(self._entry_point.load())
+        """Loads the command. Raises `MissingExtra`, which names all that the command needs."""
+        try:
+            return readable(typer.main.get_command(self._entry_point.load()))
+        except ImportError as error:
+            extra = extra_of(self._entry_point)
+            require_whole_extra(extra)
+            if isinstance(error, ModuleNotFoundError) and error.name:
+                require_extra(extra, error.name.partition(".")[0])  # which seems to be installed
+            raise
 
 
 class _Group(TyperGroup):
@@ -42,7 +48,7 @@ class _Group(TyperGroup):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        for entry_point in sorted(entry_points(group=_ENTRY_POINTS), key=lambda found: found.name):
+        for entry_point in listed_commands().values():
             self.add_command(_Stub(entry_point))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -74,7 +80,10 @@ class _Group(TyperGroup):
 def run_group(arguments: Sequence[str]) -> int:
     """Runs the command line and returns its exit status."""
     try:
-        status = typer.main.get_command(_app).main(list(arguments), prog_name="dither", standalone_mode=False)
+        with told_of_waiting(_say_what_is_waited_for):
+            status = readable(typer.main.get_command(_app)).main(
+                list(arguments), prog_name="dither", standalone_mode=False
+            )
         return status if isinstance(status, int) else 0
     except typer.TyperException as error:
         return _say(_usage_text(error), getattr(error, "exit_code", 2))
@@ -109,6 +118,13 @@ def _dither(
     """
 
 
+def _say_what_is_waited_for(server: str) -> None:
+    console.print(
+        f"dither: waiting for the server {server}, which has not answered yet. Is it running, and is that its address "
+        f"(--url, DITHER_URL)? Without a connection this ends after {GIVE_UP:.0f} seconds at most."
+    )
+
+
 def _say(message: str, status: int) -> int:
     try:
         if message:
@@ -128,14 +144,3 @@ def _usage_text(error: typer.TyperException) -> str:
         return message
     context = getattr(error, "ctx", None)
     return f"{message}; see {context.command_path} --help" if message and context else message
-
-
-def _summary(entry_point: EntryPoint) -> str:
-    """The first line of a command module's docstring, read without importing the module, whose extra may be missing."""
-    package, *rest = entry_point.module.split(".")
-    spec = find_spec(package)
-    for folder in spec.submodule_search_locations or () if spec else ():
-        file = Path(folder, *rest).with_suffix(".py")
-        if file.is_file():
-            return (ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or "").partition("\n")[0]
-    return ""

@@ -81,8 +81,12 @@ def print_json(data: Any) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Prints a table for people on standard output; its first column, which holds names, is never wrapped."""
-    table = Table(Column(columns[0], no_wrap=True), *columns[1:], box=None, pad_edge=False)
+    """Prints a table for people on standard output; its first column, which holds names, is never wrapped.
+
+    Headings are wrapped between words only.
+    """
+    others = (Column(name, min_width=max(map(len, name.split()), default=None)) for name in columns[1:])
+    table = Table(Column(columns[0], no_wrap=True), *others, box=None, pad_edge=False)
     for row in rows:
         table.add_row(*("" if cell is None else printable(str(cell)) for cell in row))
     Console(highlight=False, markup=False).print(table)

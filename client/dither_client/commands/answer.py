@@ -41,7 +41,7 @@ def answer(
     value: Annotated[
         str | None,
         typer.Argument(
-            metavar="[VALUE]",
+            metavar="VALUE",
             help="Your value; it stays in the shell's history. - reads standard input. If left out, you are asked.",
             show_default=False,
         ),

@@ -1,4 +1,4 @@
-"""Create, list, show, open, pause and close collections, and invite respondents.
+"""Create, list, show, open, pause, close and delete collections, and invite respondents.
 
 For example: dither collection create wages.json
 """
@@ -7,15 +7,18 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import quote
 
 import typer
 
 from dither_client.addresses import collection_path
 from dither_client.admin import Admin
+from dither_client.commands import _deletion
 from dither_client.commands._shared import Json, Token, Url, console, fail, print_json, print_table, read_input
+from dither_client.errors import Problem
 from dither_client.mechanisms.epsilon import epsilon_text
 from dither_client.protocol.messages import parse_terms
-from dither_client.tables.file_errors import json_object
+from dither_client.tables.file_errors import json_object, unknown_field
 from dither_client.transport.json_api import Api
 
 __all__ = ["app"]
@@ -39,10 +42,16 @@ def create(
     For example: echo '{"name": "Wages", "family": "normal", "transform": "log", "epsilon": 1}' |
     dither collection create -
     """
-    spec = read_input(file)
-    json_object(spec, "standard input" if file == "-" else file)
+    spec, name = read_input(file), "standard input" if file == "-" else file
+    fields = json_object(spec, name)
     with Admin(url, token) as admin:
-        _print_terms(admin.create_collection(spec), as_json)
+        try:
+            terms = admin.create_collection(spec)
+        except Problem as error:
+            if unknown := [field for field in fields if error.fields and field not in error.fields]:
+                fail(f"{name} has {unknown_field(unknown[0], error.fields)}", 2)
+            raise
+    _print_terms(terms, as_json)
 
 
 @app.command("list")
@@ -119,15 +128,20 @@ def invite(
         Path | None,
         typer.Option(help="A new file for the codes, which only you may read; by default standard output."),
     ] = None,
+    links: Annotated[
+        bool, typer.Option("--links", help="Links to the page for respondents with the codes, instead of the codes.")
+    ] = False,
     token: Token = None,
     as_json: Json = False,
 ) -> None:
-    """Create invitations and print their codes, one per line. Each is worth one ticket, and is stored nowhere else.
+    """Create invitations and print their codes or links, one per line. Each is worth one ticket, and stored nowhere.
 
     For example: dither collection invite wages --count 500 --out codes.txt
     """
     with Admin(url, token) as admin:
         codes = admin.invite(collection, count)
+        if links:
+            codes = (f"{_answer_page(url, collection)}#{code}" for code in codes)
         if out is not None:
             if out.exists():
                 fail(f"{out} already exists: name a new file", 2)
@@ -141,7 +155,7 @@ def invite(
         if as_json:
             print_json({"file": str(out), "made": count})
         else:
-            console.print(f"{count:,} codes are in {out}.")
+            console.print(f"{count:,} {'links' if links else 'codes'} are in {out}.")
 
 
 @app.command()
@@ -156,6 +170,14 @@ def invitations(collection: _Id, url: Url, token: Token = None, as_json: Json = 
         print_json(data)
     else:
         print_table(("MADE", "REDEEMED"), [(data.get("made"), data.get("redeemed"))])
+
+
+_deletion.add_commands(app)
+
+
+def _answer_page(url: str, collection: str) -> str:
+    """Where people answer. Browsers send nobody what follows a #, and the page takes a code from there."""
+    return f"{url.rstrip('/')}/collections/{quote(collection, safe='')}/answer"
 
 
 def _write_codes(codes: Iterator[str], out: Path) -> None:

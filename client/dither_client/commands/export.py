@@ -6,16 +6,22 @@ from typing import Annotated, Any
 
 import typer
 
+from dither_client.admin import Admin
 from dither_client.analyst import Analyst, AnsweredQuery
+from dither_client.commands._answers import answer_rows, save_days
+from dither_client.commands._archive import save_archive
 from dither_client.commands._shared import Json, Token, Url, console, fail, print_json, working
 from dither_client.mechanisms.member_counts import MemberTable, member_table
 from dither_client.posterior.wire import QUANTILES, ParameterSummary, to_json
 from dither_client.tables.counts import counts_rows, write_table
+from dither_client.tables.days import ANSWER_COLUMNS
 from dither_client.tables.parquet import is_parquet
 
 __all__ = ["app"]
 
 app = typer.Typer(add_completion=False)
+
+_PAGES = (".html", ".htm")
 
 
 @app.command()
@@ -30,6 +36,13 @@ def export(
         Path | None, typer.Option(help="A file for the answers of the goodness-of-fit check, which are never learnt.")
     ] = None,
     answers: Annotated[Path | None, typer.Option(help="A file for every answer.")] = None,
+    parquet_by_day: Annotated[
+        Path | None,
+        typer.Option(
+            help="A folder for every answer: a .parquet file for each day (UTC) that is over, and manifest.json. "
+            "Another run adds the days since."
+        ),
+    ] = None,
     particles: Annotated[Path | None, typer.Option(help="A file for the weighted particles of the posterior.")] = None,
     distribution: Annotated[
         Path | None, typer.Option(help="A file for the population's distribution: a row for each point.")
@@ -38,39 +51,68 @@ def export(
         Path | None,
         typer.Option(help="A file for the population's quantiles, its mean, and the shares that the posterior gives."),
     ] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="A file for the report: one page to print, as the dashboard has it, in .html.")
+    ] = None,
+    everything: Annotated[
+        Path | None, typer.Option(help="A new ZIP file for everything about the collection; for admins.")
+    ] = None,
     token: Token = None,
     as_json: Json = False,
 ) -> None:
-    """Save tables of a collection in files that end in .csv or .parquet.
+    """Save tables of a collection in files that end in .csv or .parquet, its report, or all of it in a .zip file.
 
-    For example: dither export wages --counts counts.csv --particles particles.parquet
+    For example: dither export wages --counts counts.csv --report wages.html
     """
     tables: list[tuple[str, Path | None, Callable[[Analyst, str, Path], int]]] = [
         ("counts", counts, _export_counts),
         ("check", check, _export_check),
         ("answers", answers, _export_answers),
+        ("parquet-by-day", parquet_by_day, save_days),
         ("particles", particles, _export_particles),
         ("distribution", distribution, _export_distribution),
         ("quantiles", quantiles, _export_quantiles),
     ]
-    if not any(file for _, file, _ in tables):
-        options = [f"--{name} FILE" for name, *_ in tables]
+    whole = [("report", report), ("everything", everything)]
+    if not any(file for _, file in whole) and not any(file for _, file, _ in tables):
+        options = [
+            *(f"--{name} {'FOLDER' if save is save_days else 'FILE'}" for name, _, save in tables),
+            *(f"--{name} FILE" for name, _ in whole),
+        ]
         fail(f"say what to save: {', '.join(options[:-1])} or {options[-1]}", 2)
-    for _, file, _ in tables:
-        if file is not None:
+    for _, file, save in tables:
+        if file is not None and save is not save_days:
             is_parquet(file)
-    saved = {}
+    if report is not None and report.suffix.lower() not in _PAGES:
+        fail(f"{report.name} must end in .html: the report is a page, which a browser prints or saves as PDF", 2)
+    saved: dict[str, dict[str, Any]] = {}
     with Analyst(url, token) as analyst:
         for name, file, save in tables:
             if file is None:
                 continue
             with working(f"Saving the {name}"):
                 saved[name] = {"file": str(file), "rows": save(analyst, collection, file)}
+        if report is not None:
+            with working("Saving the report"):
+                report.write_bytes(analyst.report(collection))
+                saved["report"] = {"file": str(report)}
+    if everything is not None:
+        with Admin(url, token) as admin, working("Saving everything"):
+            saved["everything"] = {"file": str(everything), "files": save_archive(admin, collection, everything)}
     if as_json:
         print_json(saved)
-    else:
-        for one in saved.values():
-            console.print(f"{one['rows']:,} rows are in {one['file']}.")
+        return
+    for name, one in saved.items():
+        console.print(_said(name, **one))
+
+
+def _said(name: str, file: str, rows: int = 0, files: int = 0) -> str:
+    """What was saved, as a sentence."""
+    if name == "report":
+        return f"The report is in {file}."
+    if name == "everything":
+        return f"{files} files are in {file}, and are as its manifest says."
+    return f"{rows:,} rows are in {file}."
 
 
 def _export_counts(analyst: Analyst, collection: str, file: Path) -> int:
@@ -90,9 +132,7 @@ def _write_counts(queries: list[AnsweredQuery], file: Path, members: MemberTable
 
 
 def _export_answers(analyst: Analyst, collection: str, file: Path) -> int:
-    # A server without the goodness-of-fit check does not report the purpose.
-    rows = ({"purpose": "training", **answer} for answer in analyst.answers(collection))
-    return write_table(file, rows, ("query_id", "purpose", "answer", "received_at"))
+    return write_table(file, answer_rows(analyst, collection, analyst.answers(collection)), ANSWER_COLUMNS)
 
 
 def _export_particles(analyst: Analyst, collection: str, file: Path) -> int:

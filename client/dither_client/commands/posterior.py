@@ -11,6 +11,7 @@ from dither_client.commands._shared import Json, Token, Url, console, print_json
 from dither_client.errors import Problem
 from dither_client.extras import require_extra
 from dither_client.posterior.sentences import unit_text
+from dither_client.protocol.messages import printable
 from dither_client.transport.json_api import Api
 
 __all__ = ["app"]
@@ -41,10 +42,10 @@ def posterior(
     with Api(url, token) as api:
         warnings = _warnings(api, collection)
         data = api.get(collection_path(collection, "posterior"))
-        terms = {} if as_json else api.get(collection_path(collection))
+        terms = {} if as_json and plot is None else api.get(collection_path(collection))
         current = read_posterior(api, collection, data)
         if plot is not None:
-            current.plot().savefig(plot, dpi=150)
+            current.plot(printable(str(terms.get("name", ""))), unit_text(terms)).savefig(plot, dpi=150)
             console.print(f"The picture is in {plot}.")
     if as_json:
         print_json(data)

@@ -20,7 +20,7 @@ from dither_client.commands._spending import (
 )
 from dither_client.errors import InvalidQuery
 from dither_client.ledger.sqlite import Ledger
-from dither_client.tables.values import is_number, read_column, read_lines
+from dither_client.tables.values import is_number, read_lines, read_values
 
 __all__ = ["app"]
 
@@ -96,11 +96,7 @@ def _read_values(file: str, column: str | None) -> list[float]:
     path = Path(file)
     if is_number(file) and not path.exists():
         fail_usage(_USAGE)
-    if column is not None:
-        return read_column(path, column)
-    if path.suffix.lower() in (".csv", ".parquet"):
-        fail("say which column of the file holds the values, with --column NAME", 2)
-    return read_lines(path.name, path.read_bytes())
+    return read_values(path, column)
 
 
 def _agreed_price(client: Client, account: Ledger, collection: str, members: int) -> Fraction:

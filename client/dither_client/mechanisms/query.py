@@ -171,8 +171,12 @@ class Query(ABC):
     @cached_property
     def id(self) -> str:
         """32 hexadecimal digits that name this question: a hash of its canonical JSON."""
-        canonical = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"), allow_nan=False)
-        return hashlib.sha256(canonical.encode()).hexdigest()[:32]
+        return hashlib.sha256(self.canonical.encode()).hexdigest()[:32]
+
+    @property
+    def canonical(self) -> str:
+        """The canonical JSON of this question."""
+        return json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"), allow_nan=False)
 
     def _transformed(self, value: float) -> float:
         if self.transform == "identity":

@@ -1,7 +1,7 @@
 """What an analyst reads: the posterior of one collection, and its weighted particles."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dither_client.errors import BadResponse
 from dither_client.extras import require_extra
 from dither_client.mechanisms.epsilon import by_epsilon_lines, wire_epsilon
+from dither_client.mechanisms.query import Query
 from dither_client.posterior.population import quantile_at, share_at
 from dither_client.posterior.sentences import (
     comparison_lines,
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
     from xarray import DataTree
+
+    from dither_client.posterior.arviz_tree import ArvizModel
 
 __all__ = ["Particles", "Posterior", "parse_particles", "parse_posterior"]
 
@@ -66,20 +69,25 @@ class Particles:
                 return value
         return ordered[-1][0]
 
-    def equally_weighted(self) -> dict[str, list[float]]:
-        """As many draws of each parameter as there are particles, each particle as often as its weight says, by row.
+    def resampled(self) -> list[int]:
+        """The numbers of as many particles as there are, each as often as its weight says, in increasing order.
 
         Systematic resampling with the first position at one half.
         """
         size = len(self.weights)
         step = math.fsum(self.weights) / size
-        rows: list[tuple[float, ...]] = []
+        places: list[int] = []
         above = 0.0
-        for i, (row, weight) in enumerate(zip(self.values, self.weights, strict=True)):
+        for i, weight in enumerate(self.weights):
             above += weight
             last = i == size - 1
-            while len(rows) < size and (last or (len(rows) + 0.5) * step <= above):
-                rows.append(row)
+            while len(places) < size and (last or (len(places) + 0.5) * step <= above):
+                places.append(i)
+        return places
+
+    def equally_weighted(self) -> dict[str, list[float]]:
+        """As many draws of each parameter as there are particles, each particle as often as its weight says, by row."""
+        rows = [self.values[place] for place in self.resampled()]
         return {name: [row[j] for row in rows] for j, name in enumerate(self.parameters)}
 
 
@@ -126,6 +134,9 @@ class Posterior:
     """The share of the population at each declared atom."""
     categories: dict[str, ParameterSummary] = field(default_factory=dict)
     """The share of the population in each category."""
+    counts: Callable[[], Mapping[Query, Sequence[int]]] = dict
+    """Fetches how often each answer was given to each question, once, when something first needs it; empty where
+    nobody says. It may have a few answers more than the rest."""
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -195,21 +206,26 @@ class Posterior:
 
         return pandas.DataFrame.from_dict(self.summaries, orient="index").rename_axis("parameter")
 
-    def to_arviz(self) -> "DataTree":
-        """ArviZ's DataTree with as many equally weighted draws as particles, in one chain. Raises `MissingExtra`."""
+    def to_arviz(self, model: "ArvizModel | None" = None) -> "DataTree":
+        """ArviZ's DataTree: equally weighted draws in one chain, their particles, and the counts that are learnt.
+
+        With a `model`, such as the estimator's `ParametricModel`, also draws of the prior and the log-likelihood of
+        each count (`posterior.arviz_tree`). Raises `MissingExtra`.
+        """
         require_extra("arviz", "arviz_base")
-        import arviz_base
-        import numpy
+        from dither_client.posterior.arviz_tree import data_tree
 
-        draws = self.particles().equally_weighted()
-        return arviz_base.from_dict({"posterior": {name: numpy.array([column]) for name, column in draws.items()}})
+        return data_tree(self, self.counts(), model)
 
-    def plot(self) -> "Figure":
-        """A matplotlib Figure of the population's distribution and of each parameter. Raises `MissingExtra`."""
+    def plot(self, name: str = "", unit: str = "") -> "Figure":
+        """A matplotlib Figure of the population's distribution and of each parameter. Raises `MissingExtra`.
+
+        `name` is the collection's, for the title, which says the id without one; `unit` is that of its values.
+        """
         require_extra("plot", "matplotlib")
         from dither_client.posterior.plots import plot_posterior
 
-        return plot_posterior(self)
+        return plot_posterior(self, name, unit)
 
     def text(self, unit: str = "", decimals: int | None = None) -> str:
         """What `repr` says, where values have a unit and at most so many decimals."""
@@ -232,10 +248,11 @@ class Posterior:
         return f"<table><caption>{escape(self.title)}</caption><tr>{head}</tr>{rows}</table>{remarks}"
 
     def _rows(self, decimals: int | None = None) -> list[tuple[str, str, str, str]]:
-        """The name, mean, sd and interval of each parameter or category, and of what there is of the population."""
+        """The name, mean, sd and interval of what there is of the population, then of each parameter or category."""
         numbers = self.summaries if self.covariance or self.categories else {}
         population = population_rows(self.quantiles, self.mean_value, self.atoms, decimals)
         return [
+            *(population if self.answers or not numbers else []),
             *(
                 (
                     name,
@@ -245,12 +262,13 @@ class Posterior:
                 )
                 for name, summary in numbers.items()
             ),
-            *(population if self.answers or not numbers else []),
         ]
 
     def _remarks(self, unit: str = "", decimals: int | None = None) -> list[str]:
         """What there is to say beside the numbers, a line each."""
-        people = population_lines(self.quantiles, self.distribution, self.atoms, self.above, unit, decimals)
+        people = population_lines(
+            self.quantiles, self.distribution, self.atoms, self.above, unit, decimals, self.mean_value
+        )
         return [
             *(people if self.answers else []),
             *([] if self.poison is None else poison_lines(self.poison)),
@@ -273,7 +291,12 @@ class Posterior:
         return self.particles().quantile(parameter, probability)
 
 
-def parse_posterior(collection: str, data: Any, particles: Callable[[], Particles]) -> Posterior:
+def parse_posterior(
+    collection: str,
+    data: Any,
+    particles: Callable[[], Particles],
+    counts: Callable[[], Mapping[Query, Sequence[int]]] = dict,
+) -> Posterior:
     """Raises `BadResponse`."""
     try:
         known = {**_OLDER, **data}
@@ -294,6 +317,7 @@ def parse_posterior(collection: str, data: Any, particles: Callable[[], Particle
         log_evidence=reply.log_evidence,
         updated_at=reply.updated_at,
         particles=cache(particles),
+        counts=cache(counts),
         members=reply.members,
         answers_by_epsilon=dict(by_epsilon),
         families=reply.families or (),

@@ -3,5 +3,5 @@
 The flows in `respondent.py` and `institution.py` are generators that yield requests and take replies, so that the
 synchronous client, the asynchronous client and the load generator share one implementation.
 
-May import: `addresses`, `errors`, `forgetting`, `ledger`, `mechanisms`, `strict_json`, `typed_numbers`.
+May import: `addresses`, `errors`, `extras`, `forgetting`, `ledger`, `mechanisms`, `strict_json`, `typed_numbers`.
 """

@@ -194,7 +194,9 @@ def parse_problem(status: int, body: bytes) -> Problem:
     """Reads a problem document; a refusal without a valid one has the type `about:blank`."""
     try:
         document = _object(decode_json(body), "problem")
-        return Problem(status, _token(document, "type"), _text(document, "detail"))
+        fields = document.get("fields")
+        known = [printable(name) for name in fields if isinstance(name, str)] if isinstance(fields, list) else []
+        return Problem(status, _token(document, "type"), _text(document, "detail"), known)
     except BadResponse:
         return Problem(status, "about:blank", f"the server refused with status {status} and gave no reason")
 

@@ -102,6 +102,11 @@ class Response(NamedTuple):
     headers: Mapping[str, str]
     body: bytes
 
+    @property
+    def to_be_repeated(self) -> bool:
+        """Whether the same request may fare better later."""
+        return self.status >= 500 or self.status == 429
+
 
 @dataclass(frozen=True, slots=True)
 class Admission:
@@ -180,7 +185,7 @@ def exchange(request: Send, retry: Retry = _RETRY) -> Flow[Response]:
             response = yield request
         except ConnectionFailed:
             response = None
-        if response is not None and response.status < 500 and response.status != 429:
+        if response is not None and not response.to_be_repeated:
             return response
         if attempt < retry.attempts:
             yield Sleep(retry.wait(attempt, response))

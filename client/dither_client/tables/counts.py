@@ -27,9 +27,10 @@ from dither_client.mechanisms.epsilon import epsilon_text
 from dither_client.mechanisms.member_counts import Asked, MemberCounts, MemberTable
 from dither_client.mechanisms.query import EXACT, Query, Schema
 from dither_client.mechanisms.registry import QUERY_TYPES, parse_query
+from dither_client.tables.csv_file import separator_of
 from dither_client.tables.parquet import is_parquet, read_parquet
 
-__all__ = ["COUNT_COLUMNS", "CountTable", "counts_rows", "read_table", "write_table"]
+__all__ = ["COUNT_COLUMNS", "CountTable", "counts_rows", "read_integer", "read_table", "write_table"]
 
 COUNT_COLUMNS = ("mechanism", "low", "high", "levels", "cuts", "epsilon", "transform", "answer", "count")
 
@@ -45,7 +46,8 @@ _OPTIONAL_COLUMNS = tuple(name for name in _FIELDS if name not in COUNT_COLUMNS)
 
 _INTEGERS = ("answer", "count", "answers", *(name for name, schema in _FIELDS.items() if schema["type"] == "integer"))
 _TEXTS = (
-    "mechanism", "epsilon", "transform", "query_id", "purpose", "received_at", "at", "what", "of",
+    "mechanism", "epsilon", "transform", "collection", "ticket", "query_id", "query", "purpose", "received_at", "at",
+    "what", "of",
     *(name for name, schema in _FIELDS.items() if schema["type"] == "array" or schema["type"] == EXACT["type"]),
 )  # fmt: skip
 
@@ -59,6 +61,11 @@ class CountTable:
 
     queries: dict[Query, list[int]] = field(default_factory=dict)
     members: dict[MemberCounts, dict[int, int]] = field(default_factory=dict)
+
+    @property
+    def in_order(self) -> dict[Query, list[int]]:
+        """The queries in the order of their ids: tables with the same counts are learnt alike, to the last digit."""
+        return dict(sorted(self.queries.items(), key=lambda item: item[0].id))
 
 
 def write_table(
@@ -96,7 +103,7 @@ def read_table(path: str | PathLike[str]) -> CountTable:
                 raise InvalidTable("there are more cells than columns")
             asked = _read_members(row) if _cell(row, "mechanism") == MemberCounts.mechanism else _read_query(row)
             largest = asked.size if isinstance(asked, MemberCounts) else asked.n_answers - 1
-            answer, count = _read_integer(row, "answer"), _read_integer(row, "count")
+            answer, count = read_integer(row, "answer"), read_integer(row, "count")
             if answer > largest:
                 raise InvalidTable(f"answer must be 0 to {largest}, not {answer}")
             if isinstance(asked, MemberCounts):
@@ -162,7 +169,8 @@ def _read_rows(path: Path) -> Iterator[Mapping[str, Any]]:
         return
     with path.open(encoding="utf-8-sig", newline="") as file:
         try:
-            reader = csv.DictReader(file, restkey=_EXTRA_CELLS, strict=True)
+            separator = separator_of(path, lambda names: set(COUNT_COLUMNS) <= set(names))
+            reader = csv.DictReader(file, restkey=_EXTRA_CELLS, delimiter=separator, strict=True)
             _check_columns(path, reader.fieldnames or ())
             yield from reader
         except UnicodeDecodeError:
@@ -173,6 +181,11 @@ def _read_rows(path: Path) -> Iterator[Mapping[str, Any]]:
 
 def _check_columns(path: Path, columns: Sequence[str]) -> None:
     missing = [column for column in COUNT_COLUMNS if column not in columns]
+    if missing == list(COUNT_COLUMNS):
+        raise InvalidTable(
+            f"{path.name} is not a count table: it has none of the columns {', '.join(missing)}, which dither export "
+            "--counts writes; people's values are read by dither simulate --data and dither compare --data"
+        )
     if missing:
         raise InvalidTable(f"{path.name} lacks the columns {', '.join(missing)}")
 
@@ -193,7 +206,7 @@ def _read_members(row: Mapping[str, Any]) -> MemberCounts:
     cuts = [float(cut) for cut in _read_cuts(row, "cuts")]
     if len(cuts) != 1:
         raise InvalidTable(f"cuts must hold one cut for {MemberCounts.mechanism}")
-    return MemberCounts(cuts, _read_integer(row, "size"), _read_number(row, "epsilon"), _cell(row, "transform"))
+    return MemberCounts(cuts, read_integer(row, "size"), _read_number(row, "epsilon"), _cell(row, "transform"))
 
 
 def _check_blank(row: Mapping[str, Any], mechanism: str, fields: Iterable[str]) -> None:
@@ -220,6 +233,8 @@ def _number(cell: Any, column: str) -> Decimal:
     try:
         return read_decimal(cell if isinstance(cell, str) else _text(cell))
     except ValueError:
+        if "," in str(cell):
+            raise InvalidTable(f"{column} must have a point before its decimals, and no comma") from None
         raise InvalidTable(f"{column} must be a number that a double can hold") from None
 
 
@@ -230,7 +245,7 @@ def _text(cell: Any) -> str:
     return repr(cell) if isinstance(cell, float) else str(cell)
 
 
-def _read_integer(row: Mapping[str, Any], column: str) -> int:
+def read_integer(row: Mapping[str, Any], column: str) -> int:
     number = _read_number(row, column)
     if not 0 <= number <= _MAX_INTEGER or number != int(number):
         raise InvalidTable(f"{column} must be a whole number, 0 to 2^53")
@@ -244,7 +259,7 @@ def _read_cuts(row: Mapping[str, Any], column: str) -> list[Decimal]:
 def _read_field(row: Mapping[str, Any], column: str, schema: Schema) -> Any:
     """The field of a query with this schema: a number, a whole one, or a list of either or of lists."""
     if schema["type"] == "integer":
-        return _read_integer(row, column)
+        return read_integer(row, column)
     if schema["type"] != "array":
         return _read_number(row, column)
     text, items = str(_cell(row, column) or ""), schema["items"]["type"]

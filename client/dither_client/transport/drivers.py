@@ -14,9 +14,10 @@ from typing import Any, TypeVar
 import httpx2
 
 from dither_client.addresses import Address
-from dither_client.errors import BadResponse
+from dither_client.errors import BadResponse, Unreachable
 from dither_client.protocol.respondent import ConnectionFailed, Finished, Flow, Response, Send, Sleep, advance
 from dither_client.transport.deadline import Cutter
+from dither_client.transport.waiting import CONNECT, Wait
 
 __all__ = ["AsyncDriver", "Driver"]
 
@@ -29,7 +30,7 @@ _READS_PER_RESPONSE = 4
 
 
 class Driver:
-    """A connection pool to one server; `headers` are sent with every request."""
+    """A connection pool to one server, whose address is `server`; `headers` are sent with every request."""
 
     def __init__(
         self,
@@ -39,25 +40,33 @@ class Driver:
         headers: Mapping[str, str] | None = None,
         max_body: int = _MAX_BODY,
     ) -> None:
-        self._base = address.base
+        self.server = address.base
         self._seconds = _READS_PER_RESPONSE * timeout
         self._max_body = max_body
         self._cutter = Cutter()
         self._http = httpx2.Client(transport=transport, **_options(address, timeout, headers))
 
     def run(self, flow: Flow[_T]) -> _T:
-        """The flow's result, or whatever it raises."""
+        """The flow's result, or whatever it raises; `Unreachable` names the server."""
+        wait = Wait(self.server)
         try:
             step = advance(flow, None)
             while not isinstance(step, Finished):
                 reply: Response | ConnectionFailed | None = None
                 if isinstance(step, Sleep):
+                    wait.check(step.seconds)
                     time.sleep(step.seconds)
                 else:
+                    wait.begin()
                     reply = self._send(step)
+                    wait.note(reply)
                 step = advance(flow, reply)
             return step.value
+        except Unreachable as error:
+            error.args = (f"{self.server}: {error}",)
+            raise
         finally:
+            wait.end()
             flow.close()  # it may hold a value, and an error report may include this frame
 
     def _send(self, send: Send) -> Response | ConnectionFailed:
@@ -66,7 +75,7 @@ class Driver:
             with (
                 self._cutter.after(self._seconds),
                 self._http.stream(
-                    send.method, self._base + send.path, content=content, headers=headers, extensions=trace
+                    send.method, self.server + send.path, content=content, headers=headers, extensions=trace
                 ) as response,
             ):
                 body = _Body(response, self._max_body)
@@ -80,7 +89,7 @@ class Driver:
     def opened(self, send: Send) -> Iterator[httpx2.Response]:
         """The response as soon as its headers have arrived, for a body without an end. Raises `ConnectionFailed`."""
         try:
-            with self._http.stream(send.method, self._base + send.path, headers=dict(send.headers)) as response:
+            with self._http.stream(send.method, self.server + send.path, headers=dict(send.headers)) as response:
                 yield response
         except httpx2.RequestError as error:
             raise ConnectionFailed(type(error).__name__) from None
@@ -158,7 +167,7 @@ class _Body:
 def _options(address: Address, timeout: float, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
     """The arguments for httpx2's clients. A server on this machine is not behind the environment's proxy."""
     return {
-        "timeout": timeout,
+        "timeout": httpx2.Timeout(timeout, connect=min(timeout, CONNECT)),
         "headers": {**(headers or {}), "accept-encoding": "identity"},
         "trust_env": not address.loopback,
         "follow_redirects": False,

@@ -7,9 +7,9 @@ from typing import Any
 import httpx2
 
 from dither_client.addresses import parse_address
-from dither_client.errors import BadResponse, InvalidAddress
+from dither_client.errors import BadResponse, InvalidAddress, Unreachable
 from dither_client.protocol.messages import parse_problem
-from dither_client.protocol.respondent import JSON_HEADERS, Retry, Send, exchange
+from dither_client.protocol.respondent import JSON_HEADERS, ConnectionFailed, Retry, Send, exchange
 from dither_client.strict_json import decode_json
 from dither_client.transport.drivers import Driver
 from dither_client.transport.server_sent_events import follow
@@ -17,6 +17,7 @@ from dither_client.transport.server_sent_events import follow
 __all__ = ["Api"]
 
 _TIMEOUT = 60.0
+_MAX_PROBLEM = 1 << 16
 _MAX_BODY = 256 << 20
 """The largest number of bytes in a response: a million particles take 60 MB."""
 
@@ -45,6 +46,10 @@ class Api:
         """Fetches the JSON object at `path`; its numbers are `Decimal`s if `exact`, otherwise floats."""
         return _object(self._call("GET", path, b"", self._retry), exact)
 
+    def page(self, path: str) -> bytes:
+        """Fetches the page at `path`."""
+        return self._call("GET", path, b"", self._retry)
+
     def follow(self, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """The type and the JSON object of each server-sent event at `path`, endlessly; reconnects when needed."""
         for event in follow(self._driver, path, self._retry):
@@ -58,9 +63,19 @@ class Api:
         """Makes a change, which may be sent repeatedly, and returns the JSON object in reply."""
         return _object(self._call("PATCH", path, json.dumps(change).encode(), self._retry))
 
-    def delete(self, path: str) -> None:
-        """Deletes the resource at `path`."""
-        self._call("DELETE", path, b"", Retry(attempts=1))
+    def delete(self, path: str) -> dict[str, Any]:
+        """Deletes the resource at `path` and returns the JSON object in reply, which is empty if there is none."""
+        return _object(self._call("DELETE", path, b"", Retry(attempts=1)) or b"{}")
+
+    def download(self, path: str) -> Iterator[bytes]:
+        """The pieces of the file at `path`, of any length, as they come. It is asked for once."""
+        try:
+            with self._driver.opened(Send("GET", path, b"", {"accept": "*/*"})) as response:
+                if response.status_code != 200:
+                    raise parse_problem(response.status_code, next(response.iter_raw(_MAX_PROBLEM), b""))
+                yield from response.iter_raw()
+        except ConnectionFailed:
+            raise Unreachable("the connection to the server broke: try again") from None
 
     def close(self) -> None:
         self._driver.close()

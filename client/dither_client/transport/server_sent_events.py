@@ -8,6 +8,7 @@ from dither_client.errors import BadResponse, Unreachable
 from dither_client.protocol.messages import parse_problem
 from dither_client.protocol.respondent import ConnectionFailed, Response, Retry, Send
 from dither_client.transport.drivers import Driver
+from dither_client.transport.waiting import Wait
 
 __all__ = ["Event", "follow", "read_events"]
 
@@ -51,28 +52,33 @@ def follow(driver: Driver, path: str, retry: Retry) -> Iterator[Event]:
     Raises `Problem` if the server refuses, and `Unreachable` after `retry.attempts` connections in a row without an
     event.
     """
-    attempt = 0
-    while True:
-        response: Response | None = None
-        try:
-            with driver.opened(Send("GET", path, b"", _HEADERS)) as opened:
-                if opened.status_code == 200:
-                    for event in read_events(opened.iter_raw()):
-                        attempt = 0
-                        yield event
-                else:
-                    body = next(opened.iter_raw(_MAX_PROBLEM), b"")
-                    response = Response(opened.status_code, opened.headers, body)
-        except ConnectionFailed:
-            pass
-        if response is not None and response.status < 500 and response.status != 429:
-            raise parse_problem(response.status, response.body)
-        attempt += 1
-        if attempt >= retry.attempts:
-            if response is not None:
+    attempt, wait = 0, Wait(driver.server)
+    try:
+        while True:
+            wait.begin()
+            response: Response | None = None
+            try:
+                with driver.opened(Send("GET", path, b"", _HEADERS)) as opened:
+                    if opened.status_code == 200:
+                        wait.end()
+                        for event in read_events(opened.iter_raw()):
+                            attempt = 0
+                            yield event
+                    else:
+                        body = next(opened.iter_raw(_MAX_PROBLEM), b"")
+                        response = Response(opened.status_code, opened.headers, body)
+            except ConnectionFailed:
+                pass
+            if response is not None and not response.to_be_repeated:
                 raise parse_problem(response.status, response.body)
-            raise Unreachable("the server's events have stopped: check its address, or try later")
-        time.sleep(retry.wait(attempt, response))
+            attempt += 1
+            if attempt >= retry.attempts:
+                if response is not None:
+                    raise parse_problem(response.status, response.body)
+                raise Unreachable(f"{driver.server}: its events have stopped: check the address, or try later")
+            time.sleep(retry.wait(attempt, response))
+    finally:
+        wait.end()
 
 
 def _lines(parts: Iterable[bytes]) -> Iterator[bytes]:

@@ -147,7 +147,7 @@ export class Client {
       throw parseProblem(response.status, response.body);
     }
     const terms = parseTerms(decodeJson(response.body));
-    const price = await this.ledger.keepPrice(this.server, collection, priceOf(terms));
+    const price = await this.ledger.keepPrice(this.server, collection, priceOf(terms), terms.name);
     checkKept(price, terms);
     return { terms: { ...terms, ...boundsOf(price) }, price };
   }

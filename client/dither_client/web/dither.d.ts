@@ -103,6 +103,8 @@ export interface Charge {
   receipt: string | null;
   epsilon: string;
   rho: string | null;
+  /** The collection's name in its terms; null in what an earlier version stored. */
+  name: string | null;
 }
 
 /** What the terms promise about a collection's questions. */
@@ -119,15 +121,18 @@ export type Price = Pick<
   | "maximum"
 >;
 
-export interface LedgerOptions {
-  /** The database's name in this origin; `"dither"` by default. */
-  name?: string;
+export interface LedgerCaps {
   /** The cap on the total. Without it the caps are 10 in total, 5 on any one server and 2 for any one answer. */
   maxEpsilon?: Epsilon | null;
   /** The cap on any one server. */
   maxEpsilonPerServer?: Epsilon | null;
   /** The cap on any one answer. */
   maxEpsilonPerAnswer?: Epsilon | null;
+}
+
+export interface LedgerOptions extends LedgerCaps {
+  /** The database's name in this origin; `"dither"` by default. */
+  name?: string;
 }
 
 /** ε spent, and answers until they are sent, in this browser's database. Every method rejects with `LedgerError`. */
@@ -143,7 +148,7 @@ export class Ledger {
   retryKey(server: string, collection: string): Promise<string>;
   /** The price in the first terms that this ledger saw. */
   price(server: string, collection: string): Promise<Price | null>;
-  keepPrice(server: string, collection: string, told: Price): Promise<Price>;
+  keepPrice(server: string, collection: string, told: Price, name?: string | null): Promise<Price>;
   unsent(server: string): Promise<Entry[]>;
   entries(): Promise<Charge[]>;
   spent(server?: string | null): Promise<string>;
@@ -230,8 +235,11 @@ export interface Typed {
   value: number;
   other: number | null;
 }
-/** The number in a text such as `1,250` or `120 €`, with at most so many decimals. Throws `InvalidValue`. */
-export function readTyped(text: string, decimals?: number | null): Typed;
+/**
+ * The number in a text such as `1,250` or `120 €`, with at most so many decimals. With two readings, `mark` begins the
+ * decimals: a point by default. Throws `InvalidValue`.
+ */
+export function readTyped(text: string, decimals?: number | null, mark?: "." | ","): Typed;
 /** Returns a value within the terms' bounds, before anything is asked for. Throws `InvalidValue`. */
 export function checkBounds(bounds: Pick<Terms, "minimum" | "maximum">, value: number): number;
 /** The number with a comma between thousands and a decimal point. */
@@ -242,13 +250,22 @@ export function uniform(fill: (bytes: Uint8Array) => void): RandBelow;
 /** The browser's cryptographic generator. */
 export const systemRandbelow: RandBelow;
 
-/** The question in words, to be shown after the answer was sent; `categories` and `decimals` are those of the terms. */
-export function questionText(query: Query, categories?: readonly string[], decimals?: number | null): string;
+/**
+ * The question in words, to be shown after the answer was sent; `categories` and `decimals` are those of the terms, and
+ * `language` is `en`, the default, or `de`.
+ */
+export function questionText(
+  query: Query,
+  categories?: readonly string[],
+  decimals?: number | null,
+  language?: string,
+): string;
 export function answerText(
   query: Query,
   answer: number,
   categories?: readonly string[],
   decimals?: number | null,
+  language?: string,
 ): string;
 /** Which values send this answer with the highest, and which with the lowest probability. */
 export function odds(
@@ -256,9 +273,40 @@ export function odds(
   answer: number,
   categories?: readonly string[],
   decimals?: number | null,
+  language?: string,
 ): [Odds, Odds];
 /** The values `who`, in words such as `above 500`, send an answer with this probability. */
 export interface Odds {
   who: string;
   probability: number;
+}
+
+/** The words of questions and answers in one language; no part of what the module exports. */
+export interface Phrases {
+  /** The decimal mark, and the one between thousands. */
+  marks: [string, string];
+  threshold: (above: string) => string;
+  interval: (low: string, high: string) => string;
+  groups: (count: number, listed: string) => string;
+  groupsOfRanges: (count: number, listed: string) => string;
+  ranges: (count: number, listed: string) => string;
+  yes: string;
+  no: string;
+  above: (number: string) => string;
+  atLeast: (number: string) => string;
+  upTo: (number: string) => string;
+  below: (number: string) => string;
+  exactly: (number: string) => string;
+  about: (number: string) => string;
+  orBelow: (number: string) => string;
+  orAbove: (number: string) => string;
+  quoted: (text: string) => string;
+  category: (number: number) => string;
+  and: string;
+  or: string;
+  anything: string;
+  nearlyZero: string;
+  /** After words such as `above`. */
+  beside: { enormous: string; enormousNegative: string };
+  alone: { enormous: string; enormousNegative: string };
 }

@@ -104,6 +104,8 @@ export function sleep(seconds) {
  * @param {string} [body]
  */
 async function once(method, url, body) {
+  const stop = new AbortController(); // AbortSignal.timeout is not everywhere
+  const timer = setTimeout(() => stop.abort(), TIMEOUT);
   try {
     const response = await fetch(url, {
       method,
@@ -113,7 +115,7 @@ async function once(method, url, body) {
       credentials: "omit",
       redirect: "manual",
       referrerPolicy: "no-referrer",
-      signal: AbortSignal.timeout(TIMEOUT),
+      signal: stop.signal,
     });
     const asked = response.headers.get("retry-after") ?? "";
     const retryAfter = /^[0-9]+$/.test(asked) ? Number(asked) : 0; // it may also be a date, which is ignored: the clock is never read
@@ -124,6 +126,8 @@ async function once(method, url, body) {
       throw error;
     }
     return null;
+  } finally {
+    clearTimeout(timer);
   }
 }
 
@@ -133,25 +137,37 @@ async function once(method, url, body) {
  * @param {Response} response
  */
 async function bounded(response) {
+  if (!response.body) {
+    return whole(await response.arrayBuffer()); // there is no body, or no stream of it, as in React Native
+  }
   const parts = [];
   let room = MAX_BODY;
-  for (const reader = response.body?.getReader(); reader;) {
-    const { done, value } = await reader.read();
-    if (done) {
-      break;
-    }
-    room -= value.length;
+  const reader = response.body.getReader();
+  for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    room -= read.value.length;
     if (room < 0) {
       reader.cancel().catch(() => {});
-      throw new BadResponse("the server's response is too long");
+      throw tooLong();
     }
-    parts.push(value);
+    parts.push(read.value);
   }
-  const whole = new Uint8Array(MAX_BODY - room);
+  const joined = new Uint8Array(MAX_BODY - room);
   let at = 0;
   for (const part of parts) {
-    whole.set(part, at);
+    joined.set(part, at);
     at += part.length;
   }
-  return whole;
+  return joined;
+}
+
+/** @param {ArrayBuffer} body */
+function whole(body) {
+  if (body.byteLength > MAX_BODY) {
+    throw tooLong();
+  }
+  return new Uint8Array(body);
+}
+
+function tooLong() {
+  return new BadResponse("the server's response is too long");
 }

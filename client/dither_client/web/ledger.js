@@ -8,40 +8,21 @@
  * stands). Every call is one transaction, even between tabs, and resolves once that is stored.
  */
 
-/** @import { Charge, Entry, Epsilon, LedgerOptions, Price, Query, State } from "./dither.d.ts" */
+/** @import { Charge, Entry, LedgerOptions, Price, Query, State } from "./dither.d.ts" */
+/** @import { Row } from "./entries.js" */
 
-import { epsilonText, parseMicro } from "./epsilon.js";
-import { DitherError, LedgerError, OverCap } from "./errors.js";
-import { originOf } from "./http.js";
-import { decodeJson } from "./json.js";
-import { parseQuery } from "./queries.js";
+import { Caps, charged, newRetryKey, opened, sum, uncharged } from "./entries.js";
+import { epsilonText } from "./epsilon.js";
+import { DitherError, LedgerError } from "./errors.js";
 
-const [TOTAL, PER_SERVER, PER_ANSWER] = ["10", "5", "2"]; // the caps unless the respondent sets a total
-const ALLOW_MORE = "set maxEpsilon to allow more";
 const BY_COLLECTION = "one_entry_for_a_collection";
 const [ENTRIES, RETRY_KEYS, PRICES] = ["entries", "retry_keys", "prices"];
-
-/**
- * @typedef {object} Row a stored entry
- * @property {string} server
- * @property {string} collection
- * @property {State} state
- * @property {number} micro_epsilon
- * @property {number | null} micro_rho
- * @property {string} ticket
- * @property {string} query
- * @property {number | null} answer
- * @property {string | null} retry_key
- * @property {string | null} receipt
- */
 
 export class Ledger {
   #name;
   /** @type {Promise<IDBDatabase> | null} */
   #database = null;
-  #total;
-  #perServer;
-  #perAnswer;
+  #caps;
 
   /**
    * The caps of this object: `maxEpsilon` on the total, `maxEpsilonPerServer` on any one server, `maxEpsilonPerAnswer` on
@@ -49,17 +30,14 @@ export class Ledger {
    *
    * @param {LedgerOptions} options
    */
-  constructor({ name = "dither", maxEpsilon = null, maxEpsilonPerServer = null, maxEpsilonPerAnswer = null } = {}) {
-    const [perServer, perAnswer] = maxEpsilon === null ? [PER_SERVER, PER_ANSWER] : [null, null];
+  constructor({ name = "dither", ...caps } = {}) {
     this.#name = name;
-    this.#total = parseMicro(maxEpsilon ?? TOTAL, "maxEpsilon");
-    this.#perServer = cap(maxEpsilonPerServer ?? perServer, "maxEpsilonPerServer");
-    this.#perAnswer = cap(maxEpsilonPerAnswer ?? perAnswer, "maxEpsilonPerAnswer");
+    this.#caps = new Caps(caps);
   }
 
   /** The cap on the total, as a decimal. */
   get maxEpsilon() {
-    return epsilonText(this.#total);
+    return epsilonText(this.#caps.total);
   }
 
   /**
@@ -85,7 +63,7 @@ export class Ledger {
       if (found) {
         return opened(found);
       }
-      this.#check(query.microEpsilon, await rows(entries), server);
+      this.#caps.check(query.microEpsilon, await rows(entries), server);
       /** @type {Row} */
       const entry = {
         server,
@@ -160,17 +138,19 @@ export class Ledger {
   }
 
   /**
-   * Keeps a collection's price unless one is kept already, and returns the kept one: a price never changes.
+   * Keeps a collection's price unless one is kept already, and returns the kept one: a price never changes. Beside it, the
+   * collection's name, for people who read the ledger.
    *
-   * @type {(server: string, collection: string, told: Price) => Promise<Price>}
+   * @type {(server: string, collection: string, told: Price, name?: string | null) => Promise<Price>}
    */
-  keepPrice(server, collection, told) {
+  keepPrice(server, collection, told, name = null) {
     return this.#transact("readwrite", async (_, __, prices) => {
       const found = await reply(prices.get([server, collection]));
-      if (!found) {
-        await reply(prices.add({ server, collection, price: told }));
+      const price = found ? found.price : told;
+      if (!found || (found.name ?? null) === null) {
+        await reply(prices.put({ server, collection, price, name }));
       }
-      return found ? found.price : told;
+      return price;
     });
   }
 
@@ -192,16 +172,11 @@ export class Ledger {
    * @type {() => Promise<Charge[]>}
    */
   entries() {
-    return this.#transact("readonly", async (entries) =>
-      (await rows(entries)).map(({ server, collection, state, receipt, micro_epsilon, micro_rho }) => ({
-        server,
-        collection,
-        state,
-        receipt,
-        epsilon: epsilonText(micro_epsilon),
-        rho: micro_rho === null ? null : epsilonText(micro_rho),
-      })),
-    );
+    return this.#transact("readonly", async (entries, _, prices) => {
+      const all = await rows(entries);
+      const kept = await Promise.all(all.map(({ server, collection }) => reply(prices.get([server, collection]))));
+      return all.map((row, number) => charged(row, kept[number]?.name));
+    });
   }
 
   /**
@@ -218,24 +193,6 @@ export class Ledger {
     this.#database = null;
   }
 
-  /** @type {(cost: number, entries: Row[], server: string) => void} */
-  #check(cost, entries, server) {
-    const costs = `this question costs ε = ${epsilonText(cost)}`;
-    if (this.#perAnswer !== null && cost > this.#perAnswer) {
-      throw new OverCap(`${costs}, and ${epsilonText(this.#perAnswer)} is allowed for one answer; ${ALLOW_MORE}`);
-    }
-    const bounds = [
-      { spent: sum(entries), most: this.#total, where: "in total" },
-      { spent: sum(entries, originOf(server)), most: this.#perServer, where: "on this server" },
-    ];
-    for (const { spent, most, where } of bounds) {
-      if (most !== null && spent + BigInt(cost) > most) {
-        const [used, allowed] = [epsilonText(spent), epsilonText(most)];
-        throw new OverCap(`${costs}, and ε = ${used} of the ${allowed} allowed ${where} is spent; ${ALLOW_MORE}`);
-      }
-    }
-  }
-
   /**
    * Changes an entry that is in the state `before`, and leaves any other as it is.
    *
@@ -245,7 +202,7 @@ export class Ledger {
     return this.#transact("readwrite", async (entries) => {
       const entry = await stored(entries, server, collection);
       if (!entry) {
-        throw new LedgerError("the ledger has no charge for this collection");
+        throw uncharged();
       }
       if (entry.state === before) {
         Object.assign(entry, change);
@@ -288,11 +245,6 @@ export class Ledger {
   }
 }
 
-/** @type {(amount: Epsilon | null, name: string) => bigint | null} */
-function cap(amount, name) {
-  return amount === null ? null : parseMicro(amount, name);
-}
-
 /** @type {(transaction: IDBTransaction) => (error: unknown) => never} */
 function undo(transaction) {
   return (error) => {
@@ -303,13 +255,6 @@ function undo(transaction) {
     }
     throw error;
   };
-}
-
-/** A random key that cannot be guessed. */
-function newRetryKey() {
-  return btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(24))))
-    .replaceAll("+", "-")
-    .replaceAll("/", "_");
 }
 
 /** @param {string} name */
@@ -371,21 +316,4 @@ function rows(entries) {
 /** @type {(entries: IDBObjectStore, server: string, collection: string) => Promise<Row | undefined>} */
 function stored(entries, server, collection) {
   return reply(entries.index(BY_COLLECTION).get([server, collection]));
-}
-
-/** @type {(row: Row) => Entry} */
-function opened(row) {
-  const { server, collection, state, ticket, answer, retry_key: retryKey, receipt } = row;
-  try {
-    return { server, collection, state, ticket, answer, retryKey, receipt, query: parseQuery(decodeJson(row.query)) };
-  } catch {
-    throw new LedgerError("the ledger holds a query that this version cannot read");
-  }
-}
-
-/** @type {(entries: Row[], server?: string | null) => bigint} */
-function sum(entries, server = null) {
-  return entries
-    .filter((entry) => server === null || `${entry.server}/`.startsWith(`${server}/`))
-    .reduce((total, entry) => total + BigInt(entry.micro_epsilon), 0n);
 }

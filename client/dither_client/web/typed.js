@@ -20,14 +20,15 @@ const NO_NUMBER = "the value must be a finite number, such as 42 or -3.5";
 
 /**
  * The number that a person has typed into a field for numbers of so many `decimals`, null for any. With two readings, a
- * comma separates thousands and a point begins the decimals, unless the field has no place for three of them. Throws
- * `InvalidValue`, whose message never repeats what was typed.
+ * comma separates thousands and a point begins the decimals, unless the field has no place for three of them; where
+ * `mark` is a comma, the other way round. Throws `InvalidValue`, whose message never repeats what was typed.
  *
  * @param {string} text
  * @param {number | null} decimals
+ * @param {"." | ","} mark
  * @returns {Typed}
  */
-export function readTyped(text, decimals = null) {
+export function readTyped(text, decimals = null, mark = ".") {
   const { core, sign } = unsigned(
     [...text].map((letter) => ASCII[ALIKE.indexOf(letter)] ?? letter.replace(/\p{Sc}/u, CURRENCY)).join(""),
   );
@@ -35,8 +36,8 @@ export function readTyped(text, decimals = null) {
     const value = checkDecimals(finite(sign + plain(core)), decimals);
     return { value, other: null };
   }
-  const [thousands, fraction] = ["", "."].map((mark) => finite(sign + core.replace(/[.,]/, mark)));
-  const small = core.includes(".") && (decimals === null || decimals >= 3);
+  const [thousands, fraction] = ["", "."].map((plainly) => finite(sign + core.replace(/[.,]/, plainly)));
+  const small = core.includes(mark) && (decimals === null || decimals >= 3);
   const [value = NaN, other = NaN] = small ? [fraction, thousands] : [thousands, fraction];
   return { value: checkDecimals(value, decimals), other };
 }

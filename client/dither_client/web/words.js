@@ -1,47 +1,54 @@
 /** Questions and answers in words, to be shown after the answer was sent. Numbers are on the value's own scale. */
 
-/** @import { Odds, Query } from "./dither.d.ts" */
+/** @import { Odds, Phrases, Query } from "./dither.d.ts" */
 
 import { Staircase } from "./cuts.js";
 import { GroupedRandomizedResponse } from "./groups.js";
 import { IntervalQuery } from "./intervals.js";
+import { phrasesOf } from "./phrases.js";
 import { written } from "./typed.js";
 
 const SHOWN_DIGITS = 5;
 const POINT_DIGITS = 12; // of the points that many people have exactly
 const ENORMOUS = 1e15;
 const TINY = 1e-9;
+const NEAR = 1e-12; // relative: closer than that, two numbers are the same
 
 /**
  * @typedef {object} Told a question, and how its values are written
  * @property {Query} query
  * @property {readonly string[]} categories
  * @property {number | null} decimals
+ * @property {Phrases} phrases
  */
 
 /**
- * The question, as a sentence. Values that have at most so many `decimals` are above an edge exactly if they are above the
- * number that is shown for it.
+ * The question, as a sentence in a language that there is, or else in English. Values that have at most so many `decimals`
+ * are above an edge exactly if they are above the number that is shown for it; of a number that is rounded otherwise it
+ * says so.
  *
  * @param {Query} query
  * @param {readonly string[]} categories
  * @param {number | null} decimals
+ * @param {string} language
  */
-export function questionText(query, categories = [], decimals = null) {
-  const told = { query, categories, decimals };
+export function questionText(query, categories = [], decimals = null, language = "en") {
+  const told = { query, categories, decimals, phrases: phrasesOf(language) };
+  const { phrases } = told;
   if (isThreshold(query)) {
-    return `Is your value ${aboveText(told, query.edges[0] ?? NaN)}?`;
+    return phrases.threshold(aboveText(told, query.edges[0] ?? NaN));
   }
   if (query instanceof IntervalQuery) {
-    return `Where between ${number(told, query.low)} and ${number(told, query.high)} does your value lie?`;
+    return phrases.interval(number(told, query.low), number(told, query.high));
   }
   const kinds = Array.from({ length: query.nAnswers }, (_, answer) => cellsOf(query, answer));
   const listed = kinds.length > 8 ? "" : `: ${kinds.map((cells) => cellsText(told, cells)).join("; ")}`;
   if (query instanceof GroupedRandomizedResponse) {
-    return `In which of these ${kinds.length} groups is what you chose${listed}?`;
+    return phrases.groups(kinds.length, listed);
   }
-  const what = query instanceof Staircase ? "groups of ranges" : "ranges";
-  return `In which of these ${kinds.length} ${what} does your value lie${listed}?`;
+  return query instanceof Staircase
+    ? phrases.groupsOfRanges(kinds.length, listed)
+    : phrases.ranges(kinds.length, listed);
 }
 
 /**
@@ -51,16 +58,19 @@ export function questionText(query, categories = [], decimals = null) {
  * @param {number} answer
  * @param {readonly string[]} categories
  * @param {number | null} decimals
+ * @param {string} language
  */
-export function answerText(query, answer, categories = [], decimals = null) {
-  const told = { query, categories, decimals };
+export function answerText(query, answer, categories = [], decimals = null, language = "en") {
+  const told = { query, categories, decimals, phrases: phrasesOf(language) };
+  const { phrases } = told;
   if (isThreshold(query)) {
-    return answer === 1 ? "yes" : "no";
+    return answer === 1 ? phrases.yes : phrases.no;
   }
   if (query instanceof IntervalQuery) {
     const point = query.low + ((query.high - query.low) * answer) / query.levels;
-    const text = number(told, point);
-    return answer === 0 ? `${text} or below` : answer === query.levels ? `${text} or above` : `about ${text}`;
+    const [text] = rounded(told, point, Math.round);
+    const near = inWords(told, point, phrases.alone) || phrases.about(text);
+    return answer === 0 ? phrases.orBelow(near) : answer === query.levels ? phrases.orAbove(near) : near;
   }
   return cellsText(told, cellsOf(query, answer));
 }
@@ -81,14 +91,16 @@ function cellsOf(query, answer) {
  * @param {number} answer
  * @param {readonly string[]} categories
  * @param {number | null} decimals
+ * @param {string} language
  * @returns {[Odds, Odds]}
  */
-export function odds(query, answer, categories = [], decimals = null) {
+export function odds(query, answer, categories = [], decimals = null, language = "en") {
+  const told = { query, categories, decimals, phrases: phrasesOf(language) };
   const column = Array.from({ length: query.nCells }, (_, cell) => query.probability(cell, answer));
   /** @param {number} probability */
   const of = (probability) => {
     const cells = column.flatMap((p, cell) => (Math.abs(p - probability) <= 1e-12 ? [cell] : []));
-    return { who: cellsText({ query, categories, decimals }, cells), probability };
+    return { who: cellsText(told, cells), probability };
   };
   return [of(Math.max(...column)), of(Math.min(...column))];
 }
@@ -105,9 +117,9 @@ function isThreshold(query) {
  * @param {number[]} cells
  */
 function cellsText(told, cells) {
-  const { query, categories } = told;
+  const { query, categories, phrases } = told;
   if (query instanceof GroupedRandomizedResponse) {
-    return cells.map((cell) => `“${categories[cell] ?? `category ${cell + 1}`}”`).join(" or ");
+    return cells.map((cell) => phrases.quoted(categories[cell] ?? phrases.category(cell + 1))).join(phrases.or);
   }
   /** @type {[number, number][]} */
   const ranges = [];
@@ -119,34 +131,39 @@ function cellsText(told, cells) {
       ranges.push([cell, cell]);
     }
   }
-  return ranges.map(([first, last]) => rangeText(told, first, last)).join(" or ");
+  return ranges.map(([first, last]) => rangeText(told, first, last)).join(phrases.or);
 }
 
 /** @type {(told: Told, first: number, last: number) => string} */
 function rangeText(told, first, last) {
+  const { phrases } = told;
   const [low, high] = [told.query.edges[first - 1], told.query.edges[last]];
   const point = low === undefined ? null : pointAfter(told.query, low);
   if (point !== null && point === high) {
-    return `exactly ${exact(told, point)}`;
+    return phrases.exactly(exact(told, point));
   }
   if (low !== undefined && high !== undefined && inWords(told, low) && inWords(told, low) === inWords(told, high)) {
-    return inWords(told, low);
+    return inWords(told, low, phrases.alone);
   }
   const above = low === undefined ? [] : [aboveText(told, low)];
   const upTo = high === undefined ? [] : [upToText(told, high)];
-  return [...above, ...upTo].join(" and ") || "anything";
+  return [...above, ...upTo].join(phrases.and) || phrases.anything;
 }
 
 /** @type {(told: Told, edge: number) => string} */
 function aboveText(told, edge) {
+  const { phrases } = told;
   const point = pointAfter(told.query, edge);
-  return point === null ? `above ${number(told, edge, Math.floor)}` : `at least ${number(told, point, Math.ceil)}`;
+  return point === null
+    ? phrases.above(number(told, edge, Math.floor))
+    : phrases.atLeast(number(told, point, Math.ceil));
 }
 
 /** @type {(told: Told, edge: number) => string} */
 function upToText(told, edge) {
+  const { phrases } = told;
   const point = pointAfter(told.query, edge);
-  return point === null ? `up to ${number(told, edge, Math.floor)}` : `below ${number(told, point, Math.ceil)}`;
+  return point === null ? phrases.upTo(number(told, edge, Math.floor)) : phrases.below(number(told, point, Math.ceil));
 }
 
 /**
@@ -176,23 +193,28 @@ function nextFloat(x) {
 }
 
 /** @type {(told: Told, point: number) => string} */
-function exact({ decimals }, point) {
-  const shown = Number(point.toPrecision(POINT_DIGITS));
-  return (decimals === null ? String(shown) : written(shown)).replace("-", "−");
+function exact({ decimals, phrases }, point) {
+  return inDigits(phrases, Number(point.toPrecision(POINT_DIGITS)), decimals);
+}
+
+/** @type {(phrases: Phrases, shown: number, decimals: number | null) => string} */
+function inDigits({ marks }, shown, decimals) {
+  const text = decimals === null ? String(shown) : written(shown);
+  return text.replace(/[.,]/g, (mark) => marks[mark === "." ? 0 : 1] ?? mark).replace("-", "−");
 }
 
 /**
  * What is said of a number that nobody would write down; empty of others.
  *
- * @type {(told: Told, coordinate: number) => string}
+ * @type {(told: Told, coordinate: number, words?: Phrases["alone"]) => string}
  */
-function inWords({ query, decimals }, coordinate) {
+function inWords({ query, decimals, phrases }, coordinate, words = phrases.beside) {
   const value = valueAt(query, coordinate);
   if (Math.abs(value) >= ENORMOUS) {
-    return value > 0 ? "an enormous number" : "an enormous negative number";
+    return value > 0 ? words.enormous : words.enormousNegative;
   }
   const tiny = Math.abs(value) < TINY && (value !== 0 || query.transform === "log");
-  return decimals === null && tiny ? "nearly 0" : "";
+  return decimals === null && tiny ? phrases.nearlyZero : "";
 }
 
 /** @type {(query: Query, coordinate: number) => number} */
@@ -202,13 +224,24 @@ function valueAt(query, coordinate) {
 
 /** @type {(told: Told, coordinate: number, whole?: (x: number) => number) => string} */
 function number(told, coordinate, whole = Math.round) {
-  const { query, decimals } = told;
+  const [text, isExact] = rounded(told, coordinate, whole);
+  return inWords(told, coordinate) || (isExact ? text : told.phrases.about(text));
+}
+
+/**
+ * The number in the digits that are shown, and whether they say the same as the number does: rounded down or up to the
+ * decimals that values have, they do.
+ *
+ * @type {(told: Told, coordinate: number, whole: (x: number) => number) => [string, boolean]}
+ */
+function rounded({ query, decimals, phrases }, coordinate, whole) {
   const value = valueAt(query, coordinate);
   const unit = 10 ** (decimals ?? 0);
-  const outwards = whole === Math.ceil ? -1e-12 : 1e-12; // 0.29 is 28.999999999999996 hundredths
+  const outwards = whole === Math.ceil ? -NEAR : NEAR; // 0.29 is 28.999999999999996 hundredths
   const near = value * unit * (1 + outwards * Math.sign(value));
   const shown = decimals === null ? Number(value.toPrecision(digitsOf(query))) : whole(near) / unit;
-  return inWords(told, coordinate) || (decimals === null ? String(shown) : written(shown)).replace("-", "−");
+  const keeps = decimals !== null && whole !== Math.round;
+  return [inDigits(phrases, shown, decimals), keeps || Math.abs(shown - value) <= NEAR * Math.abs(value)];
 }
 
 /**

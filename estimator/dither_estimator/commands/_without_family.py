@@ -1,4 +1,4 @@
-"""`dither design` without a family: which population is asked, and how near its questions come to the limit."""
+"""`dither design` and `dither plan` without a family: which population is asked, and what comes of it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -10,7 +10,7 @@ import typer
 
 from dither_client import Transform
 from dither_client.commands._shared import print_table
-from dither_client.tables.values import read_column
+from dither_client.tables.values import read_values
 from dither_estimator.commands._parameters import parse_theta
 from dither_estimator.design.design import DesignError
 from dither_estimator.families import Family, find_family
@@ -31,6 +31,7 @@ __all__ = [
     "Scale",
     "certify",
     "print_certificate",
+    "specified",
 ]
 
 _PANEL = "Without a family"
@@ -93,7 +94,6 @@ class PeopleOptions:
     minimum: float | None
     maximum: float | None
     atoms: str | None
-    respondents: int | None
 
     def refuse(self) -> None:
         """Raises `DesignError` if one is given: for a family they have no meaning."""
@@ -115,18 +115,16 @@ class PeopleOptions:
         }
 
     def known(self, theta: str | None, spec: Specification) -> KnownPopulation:
-        """The population. Raises `DesignError`, `ValueError` and the errors of `read_column`."""
+        """The population. Raises `DesignError`, `ValueError` and the errors of `read_values`."""
         if (self.data is None) == (self.population is None):
             raise DesignError("without a family, give the population with either --data or --population")
         if self.data is None:
             family = find_family(self.population)
             member = np.array(parse_theta(theta, family))
             return KnownPopulation.of_member(family, member, self._scale(family), spec.support)
-        if self.column is None:
-            raise DesignError("name the column of the file that holds the values with --column")
         if theta is not None:
             raise DesignError("--theta is the member of --population: leave it out with --data")
-        return KnownPopulation.of_values(np.array(read_column(self.data, self.column)), spec.support)
+        return KnownPopulation.of_values(np.array(read_values(self.data, self.column)), spec.support)
 
     def _scale(self, family: Family) -> Transform:
         scale = self.transform or "identity"
@@ -135,20 +133,28 @@ class PeopleOptions:
         return scale
 
 
-def certify(people: PeopleOptions, theta: str | None, asked: Mapping[str, Any]) -> Certificate:
-    """How near the questions of a collection without a family come to the limit.
+def specified(people: PeopleOptions, asked: Mapping[str, Any]) -> Specification:
+    """The specification of a collection without a family; `asked` are its fields that say how it asks.
 
-    `asked` are the fields of its specification that say how it asks. Raises `DesignError` and what reading raises.
+    Raises `DesignError` and `SpecificationError`.
     """
-    spec = Specification.from_json({"family": NONPARAMETRIC.name, **asked, **people.support()})
+    return Specification.from_json({"family": NONPARAMETRIC.name, **asked, **people.support()})
+
+
+def certify(people: PeopleOptions, theta: str | None, asked: Mapping[str, Any], respondents: int | None) -> Certificate:
+    """How near the questions of a collection without a family come to the limit, after so many answers.
+
+    `asked` as for `specified`. Raises `DesignError` and what reading raises.
+    """
+    spec = specified(people, asked)
     if spec.goal.quantiles or spec.goal.above:
         raise DesignError("without a family, goal must be distribution")
     if spec.epsilon > _LARGEST_EPSILON:
         raise DesignError(f"without a family, epsilon must be at most {_LARGEST_EPSILON} for a design")
     cells = None if spec.levels is None else spec.levels + 1
-    template = spec.template(spec.epsilon)
-    prospect = expect(people.known(theta, spec), template, people.respondents or _RESPONDENTS, cells)
-    return prospect.certificate(prospect.questions(template, cells))
+    templates = spec.templates(spec.epsilon)
+    prospect = expect(people.known(theta, spec), templates, respondents or _RESPONDENTS, cells)
+    return prospect.certificate(prospect.questions(templates, cells))
 
 
 def print_certificate(found: Certificate) -> None:

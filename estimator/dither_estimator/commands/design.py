@@ -22,6 +22,8 @@ from dither_estimator.specification.fields import NONPARAMETRIC
 
 __all__ = ["app"]
 
+EXTRA = "estimator"
+
 app = typer.Typer(add_completion=False)
 
 _EITHER = "give either --epsilon or --rho"
@@ -82,19 +84,21 @@ def design(
 
     For example: dither design --family nonparametric --goal distribution --epsilon 1 --data wages.csv --column wage
     """
-    people = without_family.PeopleOptions(data, column, population, transform, minimum, maximum, atoms, respondents)
+    people = without_family.PeopleOptions(data, column, population, transform, minimum, maximum, atoms)
     if family == NONPARAMETRIC.name:
         asked = {"epsilon": epsilon, "goal": goal, "mechanism": mechanism, "rho": rho, "levels": levels}
         if (epsilon is None) == (rho is None):
             raise DesignError(_EITHER)
         with threadpool_limits(1, user_api="blas"), working("Looking for the best mechanism"):
-            certificate = without_family.certify(people, theta, asked)
+            certificate = without_family.certify(people, theta, asked, respondents)
         if as_json:
             print_json(certificate.to_json())
         else:
             without_family.print_certificate(certificate)
         return
     people.refuse()
+    if respondents is not None:
+        raise DesignError(f"--respondents is for --family {NONPARAMETRIC.name} only")
     mechanism = mechanism or "laplace"
     kind = find_family(family)
     member = parse_theta(theta, kind)

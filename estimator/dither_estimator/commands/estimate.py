@@ -7,11 +7,11 @@ from typing import Annotated, Any
 import typer
 from threadpoolctl import threadpool_limits
 
-from dither_client.commands._shared import Json, print_json, read_object, working
+from dither_client.commands._shared import Json, console, fail, print_json, read_object, working
 from dither_client.posterior.posterior import Particles, parse_posterior
 from dither_client.posterior.sentences import unit_text
 from dither_client.posterior.wire import to_json
-from dither_client.tables.counts import read_table
+from dither_client.tables.counts import CountTable, read_table
 from dither_estimator.learning.learners import new_learner
 from dither_estimator.learning.summary import Posterior
 from dither_estimator.likelihood.institutions import members_of
@@ -19,33 +19,79 @@ from dither_estimator.specification.specification import Specification
 
 __all__ = ["app"]
 
+EXTRA = "estimator"
+
 app = typer.Typer(add_completion=False)
 
 
 @app.command()
 def estimate(
-    spec: Annotated[str, typer.Option(help="The collection's specification, a JSON file, or - for standard input.")],
-    counts: Annotated[Path, typer.Option(help="The count table, .csv or .parquet, as dither export writes it.")],
+    spec: Annotated[
+        str | None,
+        typer.Option(
+            help="The collection's specification, a JSON file, or - for standard input. A folder of --parquet-by-day "
+            "has its own.",
+            show_default=False,
+        ),
+    ] = None,
+    counts: Annotated[
+        Path | None,
+        typer.Option(help="The count table, .csv or .parquet, as dither export writes it.", show_default=False),
+    ] = None,
+    table: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URI",
+            help="Or the answers themselves, as dither export --answers writes them, counted where they are: a folder "
+            "of dither export --parquet-by-day; .parquet or .csv files, such as 'answers/*.parquet'; "
+            "duckdb://FILE#TABLE, postgresql://HOST/DATABASE#TABLE, and other engines of Ibis. Such a folder has each "
+            "ticket once; in any other table rows of one ticket count once, which takes many times as long.",
+            show_default=False,
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the particles.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """Compute the posterior of a count table, from any number of machines or a warehouse's GROUP BY.
+    """Compute the posterior of a count table, or of a table of answers in files or in a database.
 
     For example: dither estimate --spec wages.json --counts counts.csv --json
+
+    dither estimate --spec wages.json --table 'postgresql://warehouse/surveys#wages'
     """
-    fields = read_object(spec)
+    given = None if spec is None else read_object(spec)
+    counted, found, name = _read(counts, table)
+    fields = found if given is None else given
+    if fields is None:
+        fail("give the collection's specification with --spec: the table does not have it", 2)
     specification = Specification.from_json(fields)
-    table = read_table(counts)
-    specification.check_table(table)
+    specification.check_table(counted)
     with threadpool_limits(1, user_api="blas"), working("Learning the table"):
         learner = new_learner(specification, seed)
-        learner.learn_counts(table.queries)
-        learner.learn_members(members_of(table.members))
+        learner.learn_counts(counted.in_order)
+        learner.learn_members(members_of(counted.members))
         posterior = learner.posterior()
+    cuts = [cut for query in counted.queries for cut in query.edges] + [
+        cut for each in counted.members for cut in each.cuts
+    ]
+    if caution := specification.caution_of(cuts):
+        console.print(f"Warning: {caution}.")
     if as_json:
         print_json(posterior.to_json())
     else:
-        _print(posterior, counts.name, fields)
+        _print(posterior, name, fields)
+
+
+def _read(counts: Path | None, table: str | None) -> tuple[CountTable, Mapping[str, Any] | None, str]:
+    """The count table, the specification where it comes with it, and a name for both."""
+    if counts is not None and table is None:
+        return read_table(counts), None, counts.name
+    if table is None or counts is not None:
+        fail("give the answers with either --counts or --table", 2)
+    from dither_client.tables.warehouse import answer_counts
+
+    with working("Counting the answers"):
+        queries, specification = answer_counts(table)
+    return CountTable(queries), specification, "the table"
 
 
 def _print(posterior: Posterior, name: str, survey: Mapping[str, Any]) -> None:

@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 from dither_client import Transform
 from dither_client.commands._shared import Json, fail, print_json, print_table, working
 from dither_client.mechanisms.epsilon import epsilon_text
+from dither_estimator.commands import _without_family as without_family
 from dither_estimator.commands._parameters import parse_numbers, parse_theta
 from dither_estimator.design.design import DesignError, Mechanism
 from dither_estimator.design.goal import Goal
@@ -21,21 +22,24 @@ from dither_estimator.planning.precision import (
     precision_of_answers,
     precision_of_values,
 )
+from dither_estimator.planning.without_family import Wanted, foresee, foresee_precision, sds_of_values
 from dither_estimator.specification.fields import CATEGORICAL, NONPARAMETRIC
 from dither_estimator.specification.specification import Specification
 
 __all__ = ["app"]
 
+EXTRA = "estimator"
+
 app = typer.Typer(add_completion=False)
 
 _CONFIDENCES = (0.5, 0.9999)
 _BEST = "best"
-_WITHOUT_PLAN = {
-    NONPARAMETRIC.name: "without a family there is no plan, for the precision depends on the shape: dither design "
-    "--family nonparametric --goal distribution --respondents N gives the sd of the share below a value after N",
-    CATEGORICAL.name: "categories have no plan, for the precision depends on their shares: 1,000 answers at epsilon 1 "
-    "leave at most about ± 0.1 (90% sure) on the share of each, and four times as many half of that",
-}
+_MOST_COLUMNS = 4
+_LEFT_OUT = ("quantile_0.1", "quantile_0.25", "quantile_0.75", "quantile_0.9")
+_NO_PLAN_OF_CATEGORIES = (
+    "categories have no plan, for the precision depends on their shares: 1,000 answers at epsilon 1 "
+    "leave at most about ± 0.1 (90% sure) on the share of each, and four times as many half of that"
+)
 
 
 @app.command()
@@ -52,12 +56,15 @@ def plan(
         float | None,
         typer.Option(help="The probability of reaching it, 0.5 to 0.9999.", show_default="on average"),
     ] = None,
-    family: Annotated[str, typer.Option(help="The family of distributions.")] = "normal",
+    family: Annotated[str, typer.Option(help="The family of distributions, or nonparametric: none.")] = "normal",
     theta: Annotated[
         str | None,
         typer.Option(help="A guess of the population, such as mu=50,sigma=3.", show_default="the standard member"),
     ] = None,
-    transform: Annotated[Transform, typer.Option(help="The scale on which the family holds.")] = "identity",
+    transform: Annotated[
+        Transform | None,
+        typer.Option(help="The scale on which the family, or that of --population, holds.", show_default="identity"),
+    ] = None,
     value_range: Annotated[
         str | None,
         typer.Option(
@@ -65,13 +72,25 @@ def plan(
         ),
     ] = None,
     goal: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="The collection's goal: all, weights such as mu=1,sigma=0.1, distribution, quantiles=0.5, above=1000, "
-            "or best: the cheapest for --sd."
+            "or best: the cheapest for --sd.",
+            show_default="all; without a family distribution",
         ),
-    ] = "all",
-    mechanism: Annotated[Mechanism, typer.Option(help="How answers are made private.")] = "laplace",
+    ] = None,
+    mechanism: Annotated[
+        Mechanism | None,
+        typer.Option(
+            help="How answers are made private.", show_default="laplace; without a family randomized_response"
+        ),
+    ] = None,
+    data: without_family.Data = None,
+    column: without_family.Column = None,
+    population: without_family.Population = None,
+    minimum: without_family.Minimum = None,
+    maximum: without_family.Maximum = None,
+    atoms: without_family.Atoms = None,
     as_json: Json = False,
 ) -> None:
     """Find how many respondents bring the posterior's standard deviations down to --sd, or what --respondents give.
@@ -82,6 +101,11 @@ def plan(
     The figures are those of a collection with this family, --range, --goal and --mechanism, and the policy adaptive.
 
     For example: dither plan --theta mu=50,sigma=3 --epsilon 0.5,1,2,5 --sd mu=0.5 --confidence 0.9
+
+    Without a family, three collections from a population like the one you expect are simulated. --sd then names
+    distribution (of the share below a value), quantile_0.5 and its like, or above_1000.
+
+    For example: dither plan --family nonparametric --data wages.csv --column wage --epsilon 1 --sd quantile_0.5=10
     """
     if (sd is None) == (respondents is None):
         fail("give either --sd or --respondents", 2)
@@ -89,23 +113,65 @@ def plan(
         fail(f"confidence must be from {_CONFIDENCES[0]} to {_CONFIDENCES[1]}", 2)
     if goal == _BEST and sd is None:
         fail("goal best needs --sd: best is the goal that reaches it with the fewest respondents", 2)
-    if family in _WITHOUT_PLAN:
-        fail(_WITHOUT_PLAN[family], 2)
-    fields: dict[str, object] = {"family": family, "transform": transform, "mechanism": mechanism}
-    fields["goal"] = "all" if goal == _BEST else goal
+    if family == CATEGORICAL.name:
+        fail(_NO_PLAN_OF_CATEGORIES, 2)
+    people = without_family.PeopleOptions(data, column, population, transform, minimum, maximum, atoms)
+    fields: dict[str, object] = {"mechanism": mechanism, "goal": "all" if goal == _BEST else goal}
     if value_range is not None:
         fields["range"] = value_range.split(",")
-    specs = [Specification.from_json({**fields, "epsilon": text.strip()}) for text in epsilon.split(",")]
+    choices = [{**fields, "epsilon": text.strip()} for text in epsilon.split(",")]
+    if family == NONPARAMETRIC.name:
+        if confidence is not None or goal == _BEST:
+            fail("--confidence and the goal best are for a family: without one, precision is foreseen on average", 2)
+        with threadpool_limits(1, user_api="blas"), working("Simulating collections"):
+            planned = [_row_without_family(people, theta, asked, sd, respondents) for asked in choices]
+        _show([row for row, _ in planned], [of for _, of in planned], confidence, as_json)
+        return
+    replace(people, transform=None).refuse()
+    family_fields = {"family": family, "transform": transform or "identity"}
+    specs = [Specification.from_json({**asked, **family_fields}) for asked in choices]
     member = parse_theta(theta, specs[0].family)
     targets = None if sd is None else _parse_targets(sd, precise_names(specs[0]))
     with threadpool_limits(1, user_api="blas"), working("Finding how many it takes"):
         if goal == _BEST and targets is not None:
             specs = [replace(spec, goal=cheapest_goal(spec, member, targets, confidence)) for spec in specs]
         rows = [_row(spec, member, targets, respondents, confidence) for spec in specs]
+    _show(rows, [spec.goal for spec in specs], confidence, as_json)
+
+
+def _show(rows: Sequence[Mapping[str, Any]], goals: Sequence[Goal], confidence: float | None, as_json: bool) -> None:
     if as_json:
         print_json(rows[0] if len(rows) == 1 else {"rows": rows})
     else:
-        _print(rows, [spec.goal for spec in specs], confidence)
+        _print(rows, goals, confidence)
+
+
+def _shown(sds: Mapping[str, Any]) -> list[str]:
+    """The names for which a table has room: without a family not all quantiles, which JSON has."""
+    names = list(sds)
+    return names if len(names) <= _MOST_COLUMNS else [name for name in names if name not in _LEFT_OUT]
+
+
+def _row_without_family(
+    people: without_family.PeopleOptions,
+    theta: str | None,
+    asked: Mapping[str, Any],
+    sd: str | None,
+    respondents: int | None,
+) -> tuple[dict[str, Any], Goal]:
+    """A row, and the goal that it is for."""
+    spec = without_family.specified(people, asked)
+    population, wanted = people.known(theta, spec), Wanted.of(spec.goal)
+    targets = {} if sd is None else _parse_targets(sd, wanted.names)
+    if respondents is None:
+        found = foresee(spec, population, targets)
+        number, sds = found.answers, found.sds
+    else:
+        number, sds = respondents, foresee_precision(spec, population, respondents)
+    of_values = sds_of_values(population, wanted)
+    reached = targets or {name: sds[name] for name in wanted.asked(spec.goal)}
+    without = max(1, *(math.ceil((of_values[name] / target) ** 2) for name, target in reached.items() if target > 0))
+    return _fields(spec, number, without, sds), spec.goal
 
 
 def _parse_targets(text: str, names: Sequence[str]) -> dict[str, float]:
@@ -136,7 +202,10 @@ def _row(
             f"{number:,} respondents are too few at epsilon {epsilon_text(spec.epsilon)} to predict a precision; "
             f"give at least {answers.least:,}"
         )
-    without = values.respondents(targets or known, confidence)
+    return _fields(spec, number, values.respondents(targets or known, confidence), sds)
+
+
+def _fields(spec: Specification, number: int, without: int, sds: Mapping[str, float | None]) -> dict[str, Any]:
     return {
         "epsilon": spec.epsilon,
         "respondents": number,
@@ -149,7 +218,7 @@ def _row(
 
 
 def _print(rows: Sequence[Mapping[str, Any]], goals: Sequence[Goal], confidence: float | None) -> None:
-    names = list(rows[0]["sd"])
+    names = _shown(rows[0]["sd"])
     print_table(
         ["ε", "respondents", "without privacy", "price", *(f"sd of {name}" for name in names)],
         [
@@ -158,7 +227,7 @@ def _print(rows: Sequence[Mapping[str, Any]], goals: Sequence[Goal], confidence:
                 f"{row['respondents']:,}",
                 f"{row['without_privacy']:,}",
                 f"{row['price_of_privacy']:.3g}",
-                *("unknown" if sd is None else f"{sd:.4g}" for sd in row["sd"].values()),
+                *("unknown" if (sd := row["sd"][name]) is None else f"{sd:.4g}" for name in names),
             )
             for row in rows
         ],

@@ -39,8 +39,6 @@ class MechanismDesign(ABC):
     """Whether designs have many cells, in which case the first questions need only one cut."""
     one_query: ClassVar[bool] = False
     """Whether a design is a single query, `refitted` when it is carried over, and symmetric for a symmetric member."""
-    asks_without_family: ClassVar[bool] = True
-    """Whether there are questions about a distribution that has no family."""
     rho_bounds: ClassVar[RhoBounds | None] = None
     """None if questions state no ρ."""
 

@@ -116,7 +116,6 @@ class StaircaseDesign(MechanismDesign):
     """Designs of `staircase`: one query, whose cells and answers the design chooses."""
 
     name: ClassVar[str] = Staircase.mechanism
-    asks_without_family: ClassVar[bool] = False
     many_cells: ClassVar[bool] = True
     one_query: ClassVar[bool] = True
 

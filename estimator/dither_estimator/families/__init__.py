@@ -17,6 +17,7 @@ from dither_estimator.families.location_scale import LocationScale
 from dither_estimator.families.logistic import Logistic
 from dither_estimator.families.negative_binomial import NegativeBinomial
 from dither_estimator.families.normal import Normal
+from dither_estimator.families.other_names import meant
 from dither_estimator.families.poisson import Poisson
 from dither_estimator.families.student_t import StudentT, StudentTGiven
 from dither_estimator.families.weibull import Weibull
@@ -46,7 +47,10 @@ families: Mapping[str, Family] = MappingProxyType(
 
 
 def find_family(name: object) -> Family:
-    """Return the family with this name; `student_t:4` is Student's t with 4 degrees of freedom. Raises `ValueError`."""
+    """Return the family with this name; `student_t:4` is Student's t with 4 degrees of freedom.
+
+    Raises `ValueError`, which says what to write instead of another name of a distribution.
+    """
     if isinstance(name, str) and name in families:
         return families[name]
     if isinstance(name, str) and name.startswith("student_t:"):
@@ -57,4 +61,5 @@ def find_family(name: object) -> Family:
         if 0.5 <= df <= 1_000:
             return StudentTGiven(df)
         raise ValueError("the degrees of freedom of student_t:DF must be 0.5 to 1000")
-    raise ValueError(f"family must be one of {', '.join(families)}, or student_t:DF")
+    hint = f"that distribution is the family {known}; " if (known := meant(name)) else ""
+    raise ValueError(f"{hint}family must be one of {', '.join(families)}, or student_t:DF")

@@ -13,13 +13,19 @@ from dither_estimator.particles.moments import weighted_mean
 __all__ = ["Curve", "PopulationCurve", "parameter_density", "population_curve"]
 
 _POINTS = 96
+_SHOWN_POINTS = 192
+"""The points of a population's density: so many that no corner is seen between them."""
 _MAX_PARTICLES = 1_000
 """The most particles from which a curve is computed; more would not change what is seen."""
 _SHOWN_LEVELS = np.array([0.005, 0.03, 0.5, 0.97, 0.995])
 """Quantiles of the population that say what is shown: from the first to the last, or less of a long tail."""
 _LONG_TAIL = 4.0
 """A tail that is longer than the other by this factor would leave no room for the rest."""
+_HARDLY_ANYBODY = 0.001
+"""The share of the people below 0 up to which a logarithmic axis may leave them out."""
 _MAX_WIDTH = 1e300
+_MOST_ORDERS = 1e12
+"""The largest value by the least on a logarithmic axis: with more orders of magnitude nothing could be read."""
 _MAX_INTEGERS = 400
 """The most integers that are shown."""
 
@@ -37,11 +43,14 @@ class PopulationCurve:
     """The posterior of the population's density at `x` (n,), in the values' own units.
 
     `quantiles` maps the names used in every summary to pointwise posterior quantiles, shape (n,); for discrete families
-    they are quantiles of each value's probability.
+    they are quantiles of each value's probability. On a logarithmic axis they are of the density per doubling of the
+    value, so that areas under it are shares there, too.
     """
 
     x: FloatArray
     quantiles: dict[str, FloatArray]
+    logarithmic: bool
+    """Whether the axis should be logarithmic: the upper tail would leave no room for the rest."""
 
 
 def parameter_density(parameter: Parameter, values: FloatArray, weights: FloatArray) -> Curve:
@@ -67,20 +76,26 @@ def population_curve(population: Population) -> PopulationCurve | None:
 
     None if the posterior is so wide that floating point cannot hold or tell apart the points.
     """
-    x = _shown(population)
-    if x is None:
+    shown = _shown(population)
+    if shown is None:
         return None
+    x, logarithmic = shown
     densities = population.density(x).values
-    return PopulationCurve(
-        x, dict(zip(QUANTILES, np.quantile(densities, list(QUANTILES.values()), axis=0, method="hazen"), strict=True))
-    )
+    if logarithmic:
+        densities = densities * (x * np.log(2))
+    if not np.isfinite(densities).all():
+        return None
+    quantiles = np.quantile(densities, list(QUANTILES.values()), axis=0, method="hazen")
+    return PopulationCurve(x, dict(zip(QUANTILES, quantiles, strict=True)), logarithmic)
 
 
-def _shown(population: Population) -> FloatArray | None:
-    """The points at which the population is shown, evenly spaced."""
+def _shown(population: Population) -> tuple[FloatArray, bool] | None:
+    """The points at which the population is shown, evenly spaced on an axis, and whether that is logarithmic."""
     with np.errstate(over="ignore", invalid="ignore"):
         lowest, low, middle, high, highest = population.points(_SHOWN_LEVELS).tolist()
         left, right = middle - lowest, highest - middle
+    if not population.discrete and right > _LONG_TAIL * left and (orders := _orders(population)) is not None:
+        return orders, True
     if right > _LONG_TAIL * left:
         highest = high
     elif left > _LONG_TAIL * right:
@@ -88,9 +103,22 @@ def _shown(population: Population) -> FloatArray | None:
     if not np.isfinite([lowest, highest]).all() or highest - lowest > _MAX_WIDTH:
         return None
     if population.discrete:
-        return np.arange(lowest, min(highest, lowest + _MAX_INTEGERS) + 1)
-    edges = np.linspace(lowest, highest, _POINTS + 1)
-    return (edges[1:] + edges[:-1]) / 2 if (np.diff(edges) > 0).all() else None
+        return np.arange(lowest, min(highest, lowest + _MAX_INTEGERS) + 1), False
+    edges = np.linspace(lowest, highest, _SHOWN_POINTS + 1)
+    return ((edges[1:] + edges[:-1]) / 2, False) if (np.diff(edges) > 0).all() else None
+
+
+def _orders(population: Population) -> FloatArray | None:
+    """Points above 0, evenly spaced on a logarithmic axis; None if some people lie below 0, or hardly any above."""
+    below, upto = np.median(population.cdf(np.array([np.nextafter(0.0, -1.0), 0.0])).values, axis=0).tolist()
+    if below > _HARDLY_ANYBODY or upto > 1 - _HARDLY_ANYBODY:
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        lowest, *_, highest = population.points(upto + (1 - upto) * _SHOWN_LEVELS).tolist()
+    if not 0 < lowest < highest < _MOST_ORDERS * lowest:
+        return None
+    x = np.geomspace(lowest, highest, 2 * _SHOWN_POINTS + 1)[1::2]
+    return x if (np.diff(x) > 0).all() else None
 
 
 def _fewer(theta: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -14,10 +14,9 @@ from dither_client import Query
 from dither_estimator.design.goal import Goal
 from dither_estimator.families import FloatArray
 from dither_estimator.likelihood.counts import Counts
-from dither_estimator.mechanisms.lattice import on_interval
 from dither_estimator.nonparametric.base import ShapedBase
 from dither_estimator.nonparametric.distribution import Distribution
-from dither_estimator.nonparametric.questions import whole_questions
+from dither_estimator.nonparametric.questions import Templates, whole_questions
 
 __all__ = ["goal_questions"]
 
@@ -36,12 +35,12 @@ def goal_questions(
     rng: np.random.Generator,
     distribution: Distribution,
     goal: Goal,
-    template: Query,
+    templates: Templates,
     cells: int | None,
     size: int,
     counts: Counts,
 ) -> list[Query]:
-    """`size` queries at the template's ε, to be asked equally often; the other arguments are `whole_questions`'.
+    """`size` queries at the templates' ε, to be asked equally often; the other arguments are `whole_questions`'.
 
     As long as the place of the population is sought, and for the goal to learn all of it, they are about all of it.
     """
@@ -49,15 +48,14 @@ def goal_questions(
     numbers = _numbers(distribution, goal)
     total = float(numbers.sum()) + math.sqrt(goal.distribution)
     if not len(numbers) or not isinstance(distribution.base, ShapedBase):
-        return whole_questions(distribution, template, cells, size, counts, first)
+        return whole_questions(distribution, templates, cells, size, counts, first)
     whole = _WHOLE_SHARE + (1 - _WHOLE_SHARE) * math.sqrt(goal.distribution) / total
     about_all = _rounded(rng, np.array([whole, 1 - whole]), size)[0]
     turns = _rounded(rng, numbers / numbers.sum(), size - about_all)
     cuts = _cuts(rng, distribution, goal, turns)
-    single = template.with_levels(1) if on_interval(template) else template
-    queries = [single.with_edges((cut,), "identity") for cut in cuts]
+    queries = [templates.threshold.with_edges((cut,), "identity") for cut in cuts]
     if about_all:
-        cutting = whole_questions(distribution, template, cells, max(about_all, _MIN_SHIFTS), counts, first)
+        cutting = whole_questions(distribution, templates, cells, max(about_all, _MIN_SHIFTS), counts, first)
         queries += [cutting[i] for i in rng.choice(len(cutting), about_all, replace=False)]
     return [queries[i] for i in rng.permutation(size)]
 

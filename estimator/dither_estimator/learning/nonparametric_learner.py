@@ -61,8 +61,8 @@ class NonparametricLearner(RecomputedLearner):
         if fixed is not None:
             return (fixed,)
         cells = None if spec.levels is None else spec.levels + 1
-        template, learnt = spec.template(epsilon), self.distribution
-        return tuple(goal_questions(self._rng, learnt, spec.goal, template, cells, size, self.counts))
+        templates, learnt = spec.templates(epsilon), self.distribution
+        return tuple(goal_questions(self._rng, learnt, spec.goal, templates, cells, size, self.counts))
 
     @property
     def distribution(self) -> Distribution:

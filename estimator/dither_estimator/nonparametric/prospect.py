@@ -36,7 +36,7 @@ from dither_estimator.nonparametric.fitting import fit_base
 from dither_estimator.nonparametric.known import KnownPopulation
 from dither_estimator.nonparametric.likelihood import MassLikelihood
 from dither_estimator.nonparametric.posterior import estimate_mean
-from dither_estimator.nonparametric.questions import quantile_questions
+from dither_estimator.nonparametric.questions import Templates, quantile_questions
 from dither_estimator.nonparametric.unknowns import Unknowns
 
 __all__ = ["Certificate", "Prospect", "expect"]
@@ -109,11 +109,11 @@ class Prospect:
         """The posterior mean, as a single draw."""
         return self.unknowns.mean
 
-    def questions(self, template: Query, cells: int | None = None) -> list[Query]:
+    def questions(self, templates: Templates, cells: int | None = None) -> list[Query]:
         """About what a collection asks, all in all; `cells` as for `quantile_questions`."""
-        if not template.merges:
-            return quantile_questions(self.distribution, template, cells)
-        return cell_questions(self.unknowns, template, cells, self.respondents)
+        if not templates.cells.merges:
+            return quantile_questions(self.distribution, templates, cells)
+        return cell_questions(self.unknowns, templates.cells, cells, self.respondents)
 
     def criterion(self, queries: Sequence[Query]) -> float:
         """`n ∫ Var F(x) dF(x)` if these queries are asked equally often."""
@@ -185,8 +185,8 @@ class Prospect:
         return self.distribution.quantile(levels).values[0]
 
 
-def expect(population: KnownPopulation, template: Query, respondents: int, cells: int | None = None) -> Prospect:
-    """What so many respondents will tell who are asked questions of the template's mechanism.
+def expect(population: KnownPopulation, templates: Templates, respondents: int, cells: int | None = None) -> Prospect:
+    """What so many respondents will tell who are asked questions of the templates' mechanism.
 
     `cells` as for `quantile_questions`.
     """
@@ -195,7 +195,7 @@ def expect(population: KnownPopulation, template: Query, respondents: int, cells
     points = population.points[:: math.ceil(len(population.points) / _MOST_POINTS)]
     precise = _precise(np.unique(np.append(support.inside(points), around)))
     known = estimate_mean(population.expected([precise], _MANY), support)
-    counts = population.expected(quantile_questions(known, template, cells), respondents)
+    counts = population.expected(quantile_questions(known, templates, cells), respondents)
     base = fit_base(counts, support)
     likelihood, deviations = MassLikelihood.of(counts, base, BINS, support), Deviations(base, support)
     normal, _ = approximate(likelihood, deviations)

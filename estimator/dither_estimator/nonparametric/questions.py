@@ -5,6 +5,7 @@ and by other mechanisms, cells lie between posterior quantiles.
 """
 
 import math
+from dataclasses import dataclass
 from itertools import chain, cycle, islice
 
 import numpy as np
@@ -21,7 +22,7 @@ from dither_estimator.nonparametric.place import known_by
 from dither_estimator.nonparametric.support import Support
 from dither_estimator.nonparametric.unknowns import Unknowns
 
-__all__ = ["quantile_questions", "whole_questions"]
+__all__ = ["Templates", "quantile_questions", "whole_questions"]
 
 _HORIZON = 3.0
 """Questions are planned for so many times as many answers as there are."""
@@ -38,17 +39,33 @@ _MIN_ROUNDINGS = 4
 """The distance between two levels of an interval is at least so many distances between neighbouring numbers."""
 
 
+@dataclass(frozen=True)
+class Templates:
+    """Queries of the mechanism and at the ε of the questions that are made `with_edges` or `on` an interval."""
+
+    cells: Query
+    """For questions that cut all of the population into cells."""
+    threshold: Query
+    """For questions with one edge."""
+
+    @classmethod
+    def of(cls, query: Query) -> "Templates":
+        """Both are like the query; an interval with one level is a threshold."""
+        return cls(query, query.with_levels(1) if on_interval(query) else query)
+
+
 def whole_questions(
-    distribution: Distribution, template: Query, cells: int | None, size: int, counts: Counts, first: int = 0
+    distribution: Distribution, templates: Templates, cells: int | None, size: int, counts: Counts, first: int = 0
 ) -> list[Query]:
-    """`size` queries at the template's ε about all of a distribution, of which `counts` were learnt.
+    """`size` queries at the templates' ε about all of a distribution, of which `counts` were learnt.
 
     They come in the order in which to ask them. `cells` and `first` as for `quantile_questions`.
     """
+    template = templates.cells
     if not isinstance(distribution.base, ShapedBase):
-        return quantile_questions(distribution, template, cells, size, first)
+        return quantile_questions(distribution, templates, cells, size, first)
     if not template.merges or sum(known_by(counts).values()) < _MIN_KNOWN:
-        return list(islice(cycle(quantile_questions(distribution, template, cells, min(size, _SHIFTS), first)), size))
+        return list(islice(cycle(quantile_questions(distribution, templates, cells, min(size, _SHIFTS), first)), size))
     unknowns, planned = Unknowns.of_draws(distribution), _HORIZON * total_answers(counts)
     asked = [query for query in counts if query.merges and query.epsilon == template.epsilon]
     asked = [query for query in asked if cells is None or query.n_cells == cells]
@@ -57,26 +74,26 @@ def whole_questions(
 
 
 def quantile_questions(
-    distribution: Distribution, template: Query, cells: int | None = None, shifts: int = 8, first: int = 0
+    distribution: Distribution, templates: Templates, cells: int | None = None, shifts: int = 8, first: int = 0
 ) -> list[Query]:
-    """`shifts` queries at the template's ε, to be asked equally often.
+    """`shifts` queries at the templates' ε, to be asked equally often.
 
-    Where the template has cells of its own choice, query t is cut at the posterior mean's quantiles at the levels
+    Where a template has cells of its own choice, query t is cut at the posterior mean's quantiles at the levels
     `(i + (t + ½) / shifts) / m`, i below m, so that all queries together cut the population into equal parts, and
     around one of the atoms in turn, from number `first` on. There are `cells`, by default what is best at this ε.
     Queries on an interval are about half of the population; around an atom they are about a threshold.
     """
-    mean = distribution.mean
+    mean, template = distribution.mean, templates.cells
     if on_interval(template):
         found = isinstance(mean.base, ShapedBase)
         return (
-            _intervals(mean, template, shifts, first)
+            _intervals(mean, template, templates.threshold, shifts, first)
             if found
-            else _thresholds(mean, template.with_levels(1), shifts, first)
+            else _thresholds(mean, templates.threshold, shifts, first)
         )
     edges = (cells_at(template.epsilon) if cells is None else cells) - 1 if template.merges else len(template.edges)
     if edges == 1:
-        return _thresholds(mean, template, shifts, first)
+        return _thresholds(mean, templates.threshold, shifts, first)
     return [
         template.with_edges(_cuts(mean, edges, (shift + 0.5) / shifts, first + shift), "identity")
         for shift in range(shifts)
@@ -123,17 +140,17 @@ def _thresholds(mean: Distribution, question: Query, shifts: int, first: int) ->
     return [question.with_edges((cut,), "identity") for cut in (*around, *cuts)]
 
 
-def _intervals(mean: Distribution, template: IntervalQuery, shifts: int, first: int) -> list[Query]:
+def _intervals(mean: Distribution, template: IntervalQuery, threshold: Query, shifts: int, first: int) -> list[Query]:
     """Intervals of half of the population, and thresholds around atoms."""
     around = _around_atoms(mean.support, shifts, first)
-    single, number = template.with_levels(1), shifts - len(around)
+    number = shifts - len(around)
     offsets = (np.arange(number) + 0.5) / number / 2
     lows, highs = _values_at(mean, offsets), _values_at(mean, offsets + 0.5)
     least = _MIN_ROUNDINGS * template.levels * np.spacing(np.maximum(np.abs(lows), np.abs(highs)))
     lows, highs = np.minimum(lows, highs - least), np.maximum(highs, lows + least)
     ends = zip(lows.tolist(), highs.tolist(), strict=True)
     return [
-        *(single.with_edges((cut,), "identity") for cut in around),
+        *(threshold.with_edges((cut,), "identity") for cut in around),
         *(template.on(low, high, "identity") for low, high in ends),
     ]
 

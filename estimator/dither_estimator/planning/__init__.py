@@ -1,4 +1,5 @@
 """How many respondents a given precision needs, with privacy and without.
 
-May import: `dither_client`, `design`, `families`, `policies`, `priors`, `specification`.
+May import: `design`, `dither_client`, `families`, `learning`, `nonparametric`, `policies`, `priors`,
+`specification`.
 """

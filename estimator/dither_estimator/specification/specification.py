@@ -1,6 +1,7 @@
 """The statistical part of a collection's specification: what is estimated, from which answers, by which questions."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -12,12 +13,15 @@ from dither_client.mechanisms.grouped_randomized_response import GroupedRandomiz
 from dither_client.mechanisms.member_counts import Asked
 from dither_client.mechanisms.query import MAX_CELLS
 from dither_client.tables.counts import CountTable
+from dither_client.tables.file_errors import unknown_field
 from dither_estimator.checks.goodness_of_fit import MisfitCheck
 from dither_estimator.design.design import DesignError, optimal_design
 from dither_estimator.design.functionals import goal_at
 from dither_estimator.design.goal import Goal, InvalidGoal, parse_goal
+from dither_estimator.design.identified import cannot_tell
 from dither_estimator.design.registry import MECHANISMS, Mechanism
 from dither_estimator.families import Family, FloatArray
+from dither_estimator.nonparametric.questions import Templates
 from dither_estimator.nonparametric.support import ANYWHERE, Support
 from dither_estimator.priors.prior import InvalidPrior, Prior
 from dither_estimator.specification.competing_families import (
@@ -59,7 +63,7 @@ __all__ = ["Policy", "Specification", "SpecificationError"]
 
 SERVICE_FIELDS = frozenset({
     "name", "question", "unit", "period_of_value", "decimals", "organisation", "contact", "privacy_url", "thank_you",
-    "opens_at", "closes_at", "max_answers", "keep_answers", "admission", "visibility",
+    "opens_at", "closes_at", "max_answers", "keep_answers", "keep_answers_days", "keep_days", "admission", "visibility",
 })  # fmt: skip
 """Fields of a collection that the statistics do not use."""
 
@@ -76,6 +80,8 @@ DEFAULT_PARTICLES = 1_000
 MAX_DRAWS = 10_000
 """The most particles of a distribution without a family, each of which has the mass of every bin."""
 _PRIOR_DRAWS = 500
+_CUTS_SHOWN = 4
+"""The most cuts that a sentence lists."""
 _DEFAULT_LEVELS = 4
 """The levels of a question about a distribution, where neither the specification nor the mechanism says how many."""
 
@@ -131,9 +137,11 @@ class Specification:
         """The goal as it would be in a population of the standard member, if the share above a value were the same."""
         return goal_at(self.goal, self.family, self.family.standard, self.shares_below)
 
-    def template(self, epsilon: Fraction) -> Query:
-        """A query at ε of the mechanism and with the levels, if any were given, for questions about a distribution."""
-        return MECHANISMS[self.mechanism].question(self.levels or _DEFAULT_LEVELS, epsilon, self.rho)
+    def templates(self, epsilon: Fraction) -> Templates:
+        """Queries at ε of the mechanism and with the levels, if any were given, for questions about a distribution."""
+        kind = MECHANISMS[self.mechanism]
+        cells = kind.question(self.levels or _DEFAULT_LEVELS, epsilon, self.rho)
+        return Templates(cells, kind.question(1, epsilon, self.rho))
 
     @property
     def parametric(self) -> bool:
@@ -147,6 +155,33 @@ class Specification:
         low, high = self.policy.interval
         kind = MECHANISMS[self.mechanism]
         return kind.fixed_question(low, high, self.levels, epsilon, self.rho, self.transform)
+
+    @property
+    def caution(self) -> str | None:
+        """What the one question of policy `fixed` leaves unknown, in a sentence; None if it leaves nothing."""
+        fixed = self.fixed_query(self.epsilon)
+        return None if fixed is None else self.caution_of([*fixed.edges, *(self.member_cuts or ())])
+
+    def caution_of(self, cuts: Sequence[float]) -> str | None:
+        """Which parameters answers at these cuts on the transformed scale cannot tell, however many there are.
+
+        None if they tell all of them, or if there are no parameters.
+        """
+        if not self.parametric or not cuts:
+            return None
+        draws = self.family.constrain(self.prior.sample(np.random.default_rng(0), _PRIOR_DRAWS))
+        unknown = cannot_tell(self.family, draws, cuts)
+        if not unknown:
+            return None
+        own = sorted({math.exp(cut) if self.transform == "log" else cut for cut in cuts})
+        where = ", ".join(f"{cut:g}" for cut in own[:_CUTS_SHOWN]) + (", …" if len(own) > _CUTS_SHOWN else "")
+        which = " and ".join(filter(None, [", ".join(unknown[:-1]), unknown[-1]]))
+        needed = len(self.family.parameters)
+        fix = f"ask at {needed} or more cuts" if len(own) < needed else "ask at other cuts"
+        return (
+            f"answers at {len(own)} cut{'' if len(own) == 1 else 's'} alone ({where}) cannot tell {which}, however "
+            f"many there are, for they say only how many people lie below: {fix}, or with policy adaptive"
+        )
 
     def check_question(self, epsilon: Fraction) -> Query:
         """A template for check questions at ε, used `with_edges`; it has one edge."""
@@ -174,10 +209,6 @@ class Specification:
 
     def _check_questions(self) -> None:
         """Raises `SpecificationError` or `InvalidQuery` unless every specified question can be made."""
-        if self.nonparametric and not MECHANISMS[self.mechanism].asks_without_family:
-            raise SpecificationError(
-                f"mechanism {self.mechanism} needs a family, for which its questions are made: leave mechanism out"
-            )
         self._check_rho()
         for epsilon in self.epsilon_choices:
             fixed = self.fixed_query(epsilon)
@@ -188,7 +219,7 @@ class Specification:
             if fixed is not None or self.levels is None:
                 continue
             if self.nonparametric:
-                self.template(epsilon)
+                self.templates(epsilon)
                 continue
             try:
                 optimal_design(
@@ -227,9 +258,9 @@ class Specification:
         """
         if not isinstance(data, Mapping):
             raise SpecificationError("a specification must be a JSON object")
-        unknown = sorted(set(map(str, data)) - SERVICE_FIELDS - set(_FIELDS))
-        if unknown:
-            raise SpecificationError(f"unknown field in the specification; allowed are {', '.join(_FIELDS)}")
+        known = (*_FIELDS, *sorted(SERVICE_FIELDS))
+        if unknown := sorted(set(map(str, data)) - set(known)):
+            raise SpecificationError(f"the specification has {unknown_field(unknown[0], known)}")
         try:
             data = first_family(data)
         except InvalidFamilies as error:

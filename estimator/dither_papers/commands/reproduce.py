@@ -1,6 +1,7 @@
 """Repeat an experiment of one of the papers, with Dither's results on the same task."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +17,18 @@ from dither_papers.studies.study import Findings, Run, RunResult, Study, StudyEr
 
 __all__ = ["app"]
 
+EXTRA = "papers"
+
 app = typer.Typer(add_completion=False)
+
+
+@dataclass(frozen=True)
+class _Where:
+    """How many runs at a time on this machine, or the scheduler of those that do them."""
+
+    jobs: int
+    scheduler: str | None
+
 
 _ALL = "all"
 _FULL = "full"
@@ -31,6 +43,14 @@ def reproduce(
     out: Annotated[Path, typer.Option(help="Folder for tables, figures and finished runs.")] = Path("reproduced"),
     seed: Annotated[int, typer.Option(min=0, help="The same seed, the same results.")] = 0,
     jobs: Annotated[int | None, typer.Option(min=1, help="Runs at a time.", show_default="one for each core")] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="A Dask scheduler whose workers do the runs, such as tcp://10.0.0.1:8786; the numbers are the same.",
+            show_default=False,
+        ),
+    ] = None,
     data: Annotated[
         Path | None, typer.Option(help="A file of real data, for a study that takes one.", show_default=False)
     ] = None,
@@ -55,7 +75,9 @@ def reproduce(
         chosen = tuple(study.in_full() for study in chosen)
     numbers = [_number_of_runs(study, runs) for study in chosen]
     objects = [
-        _reproduce(study, number, runs or str(number), out, seed, -1 if jobs is None else jobs, as_json)
+        _reproduce(
+            study, number, runs or str(number), out, seed, _Where(-1 if jobs is None else jobs, scheduler), as_json
+        )
         for study, number in zip(chosen, numbers, strict=True)
     ]
     if as_json:
@@ -82,10 +104,10 @@ def _number_of_runs(study: Study, runs: str | None) -> int:
     return int(runs)
 
 
-def _reproduce(study: Study, runs: int, asked: str, out: Path, seed: int, jobs: int, quiet: bool) -> dict[str, Any]:
+def _reproduce(study: Study, runs: int, asked: str, out: Path, seed: int, where: _Where, quiet: bool) -> dict[str, Any]:
     (out / "runs").mkdir(parents=True, exist_ok=True)
     kept = KeptRuns(out / "runs" / f"{study.name}.jsonl", seed)
-    findings = _run(study, runs, seed, jobs, kept)
+    findings = _run(study, runs, seed, where, kept)
     files = write_findings(study, findings, runs, asked, seed, out)
     if not quiet:
         _print(study, findings, list(files.values()))
@@ -101,7 +123,7 @@ def _reproduce(study: Study, runs: int, asked: str, out: Path, seed: int, jobs: 
     }
 
 
-def _run(study: Study, runs: int, seed: int, jobs: int, kept: KeptRuns) -> Findings:
+def _run(study: Study, runs: int, seed: int, where: _Where, kept: KeptRuns) -> Findings:
     wanted = study.all_runs(runs)
     done = sum(key_of(run) in kept.results for run in wanted)
     with Progress(console=console) as progress:
@@ -111,7 +133,7 @@ def _run(study: Study, runs: int, seed: int, jobs: int, kept: KeptRuns) -> Findi
             kept.add(run, result)
             progress.advance(task)
 
-        results = run_study(study, runs, seed, jobs, kept.results, finished)
+        results = run_study(study, runs, seed, where.jobs, kept.results, finished, where.scheduler)
     return study.summarise(results)
 
 

@@ -9,6 +9,7 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from dither_papers.studies.study import Results, Run, RunFunction, RunResult, Study
+from dither_papers.studies.workers import workers_of
 
 __all__ = ["RunKey", "generator_of", "key_of", "run_study"]
 
@@ -36,32 +37,41 @@ def run_study(
     jobs: int = 1,
     kept: Mapping[RunKey, RunResult] | None = None,
     finished: Callable[[Run, RunResult], None] = lambda run, result: None,
+    scheduler: str | None = None,
 ) -> Results:
     """All runs of a study, with `runs` of each random cell.
 
     `kept` are results of an earlier call with this seed, which are not recomputed. `finished` is called in this thread
-    as each new result arrives, in no particular order. `jobs` is the number of processes; -1 means one per core.
+    as each new result arrives, in no particular order. `jobs` is the number of processes; -1 means one per core. With
+    `scheduler`, the address of a Dask scheduler, its workers do all runs. Raises what `workers_of` raises.
     """
     found = dict(kept or {})
     wanted = study.all_runs(runs)
-    for run, result in _computed(study, [run for run in wanted if key_of(run) not in found], seed, jobs):
-        finished(run, result)
-        found[key_of(run)] = result
+    missing = [run for run in wanted if key_of(run) not in found]
+    with workers_of(scheduler):
+        alone = _PARALLEL_FROM_SECONDS if scheduler is None else None
+        for run, result in _computed(study, missing, seed, jobs, alone):
+            finished(run, result)
+            found[key_of(run)] = result
     by_cell: dict[str, list[RunResult]] = {cell.key: [] for cell in study.cells}
     for run in wanted:
         by_cell[run.cell.key].append(found[key_of(run)])
     return Results(by_cell)
 
 
-def _computed(study: Study, runs: Sequence[Run], seed: int, jobs: int) -> Iterator[tuple[Run, RunResult]]:
-    """The runs in any order: in this process while all of them would not take long, then in parallel."""
-    start = time.monotonic()
-    for done, run in enumerate(runs):
-        if jobs != 1 and done and (time.monotonic() - start) / done * len(runs) > _PARALLEL_FROM_SECONDS:
-            tasks = (delayed(_one)(study.name, study.run, seed, rest) for rest in runs[done:])
-            yield from Parallel(n_jobs=jobs, return_as="generator_unordered")(tasks)
-            return
-        yield _one(study.name, study.run, seed, run)
+def _computed(
+    study: Study, runs: Sequence[Run], seed: int, jobs: int, alone: float | None
+) -> Iterator[tuple[Run, RunResult]]:
+    """The runs in any order: in this process while all of them would take at most `alone` seconds, then in parallel."""
+    start, done = time.monotonic(), 0
+    while alone is not None and done < len(runs):
+        if jobs != 1 and done and (time.monotonic() - start) / done * len(runs) > alone:
+            break
+        yield _one(study.name, study.run, seed, runs[done])
+        done += 1
+    if done < len(runs):
+        tasks = (delayed(_one)(study.name, study.run, seed, rest) for rest in runs[done:])
+        yield from Parallel(n_jobs=jobs, return_as="generator_unordered")(tasks)
 
 
 def _one(name: str, compute: RunFunction, seed: int, run: Run) -> tuple[Run, RunResult]:

@@ -12,7 +12,8 @@ from sqlalchemy import Connection, Engine, select, text
 
 from dither_server.access.tokens import Token, draw_token, insert_token
 from dither_server.audit import audit
-from dither_server.clock import Clock
+from dither_server.clock import Clock, milliseconds
+from dither_server.database.audit_log import append_audit
 from dither_server.database.engine import writing
 from dither_server.database.schema import tokens
 from dither_server.errors import StartRefused
@@ -52,6 +53,7 @@ def make_first_admin(engine: Engine, settings: Settings, clock: Clock) -> FirstA
             return None
         secret, digest, token = draw_token(clock, "admin", "first admin")
         insert_token(connection, digest, token)
+        append_audit(connection, milliseconds(clock()), "token made", _SERVER, token=token.id, role=token.role)
         _write(file, secret)
         try:  # the file is written first, since an unreadable token would stop the next start from creating one
             connection.commit()

@@ -9,8 +9,8 @@ import hashlib
 
 from itsdangerous import BadSignature, Signer
 
+from dither_server.access.audit_trail import AuditTrail
 from dither_server.access.tokens import Access, Token
-from dither_server.audit import audit
 from dither_server.clock import Clock
 from dither_server.errors import Unauthorized
 from dither_server.tickets.secret import Keys
@@ -26,9 +26,10 @@ _NOT_VALID = "This token is not valid here: copy the whole token of an analyst o
 class Sessions:
     """Creates and reads the text of the session cookie."""
 
-    def __init__(self, keys: Keys, access: Access, clock: Clock) -> None:
+    def __init__(self, keys: Keys, access: Access, trail: AuditTrail, clock: Clock) -> None:
         self._key = keys.session
         self._access = access
+        self._trail = trail
         self._clock = clock
 
     def begin(self, secret: str) -> str:
@@ -43,7 +44,7 @@ class Sessions:
         if token.role == "gateway":
             raise Unauthorized(_NOT_VALID)
         digest, _ = self._access.with_id(token.id) or (b"", token)
-        audit("signed in", token.id)
+        self._trail.record("signed in", token.id)
         return self._signer(digest).sign(f"{token.id}.{int(self._clock())}").decode()
 
     def token(self, text: str | None) -> Token | None:

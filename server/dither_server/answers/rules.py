@@ -1,7 +1,8 @@
 """The rules for answers: many in one transaction, each stored and counted once, or refused.
 
 An answer with a genuine ticket is checked in this order: already stored (which settles its fate, whatever the
-collection's state is now); the collection's state; the ticket's expiry; `max_answers`.
+collection's state is now); the collection's state; the ticket's expiry; `max_answers`. If the collection was deleted,
+expiry comes first: it is final for every client, so whoever keeps an answer for later gives up after a day.
 
 A sender who repeats an answer with its key, or without one if there was none, learns that it is a repeat. Anybody else
 who has the ticket learns only that it is used, whatever answer they send: all guesses at an answer that was stored with
@@ -48,6 +49,7 @@ class Fate(IntEnum):
     """An answer was stored before, about which nothing is revealed."""
     CLOSED = auto()
     EXPIRED = auto()
+    DELETED = auto()
     FULL = auto()
 
 
@@ -134,7 +136,7 @@ class Ingest:
         rest = {key: row for key, row in rows.items() if key not in kept} if len(kept) < len(rows) else {}
         new = store_answers(connection, self.slot, kept) | spend_tickets(connection, self.slot, rest)
         known |= read_stored(connection, candidates.keys() - new, rules)
-        refused |= dict.fromkeys(candidates.keys() - new - known.keys(), Fate.CLOSED)  # a moment ago
+        refused |= _refused_now(connection, candidates.keys() - new - known.keys())
         added = Counter(key[0] for key in new)
         totals = {number: rules[number].total + more if number in limited else None for number, more in added.items()}
         stored = {key: candidates[key] for key in new}
@@ -155,9 +157,13 @@ class Ingest:
             return Stored([Fate.STORED] * len(arrivals), totals, {}, arrivals, added)
         rest = candidates.keys() - new
         known = read_stored(connection, rest, rules or read_rules(connection, {key[0] for key in rest}))
-        refused = dict.fromkeys(rest - known.keys(), Fate.CLOSED)
+        refused = _refused_now(connection, rest - known.keys())
         stored = {key: candidates[key] for key in new}
         return Stored(_fates(arrivals, refused, stored, known), totals, {}, stored.values(), added)
+
+    def forget_queries(self) -> None:
+        """Call this if a transaction failed because of a query's row that is gone: all are looked up again."""
+        self._queries = {}
 
     def committed(self, stored: Stored) -> None:
         """Call this once the transaction of `stored` is committed: only then are its query rows permanent."""
@@ -171,9 +177,17 @@ class Ingest:
 
 def _refusal(rules: Rules, arrival: Arrival) -> Fate | None:
     """Why a new answer is refused, apart from `max_answers`; None if it is not."""
+    if rules.deleted:
+        return Fate.EXPIRED if arrival.expired else Fate.DELETED
     if is_closed(rules.state, rules.closes_at, arrival.received_at):
         return Fate.CLOSED
     return Fate.EXPIRED if arrival.expired else None
+
+
+def _refused_now(connection: Connection, keys: Collection[Key]) -> dict[Key, Fate]:
+    """The fates of new answers that were not stored: their collections were closed or deleted a moment ago."""
+    rules = read_rules(connection, {collection for collection, _ in keys})
+    return {key: Fate.DELETED if rules[key[0]].deleted else Fate.CLOSED for key in keys}
 
 
 def _beyond_room(candidates: Mapping[Key, Arrival], rules: Mapping[int, Rules]) -> list[Key]:

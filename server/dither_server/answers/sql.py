@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, bindparam, func, literal, null, select
 
-from dither_server.answers.closing import not_closed_sql
+from dither_server.answers.closing import accepts_sql
 from dither_server.database.engine import driver_rows, insert_into
 from dither_server.database.row_insert import RowInsert
 from dither_server.database.schema import answers, collections, counts, queries, spent_tickets
@@ -52,7 +52,11 @@ class Rules:
     total: int
     """The number of answers so far; 0 without a maximum."""
     keep_answers: bool
+    deleted: bool
 
+
+_GONE = Rules("closed", None, None, 0, True, True)
+"""The rules of a collection of which nothing is left."""
 
 _ANSWERS = RowInsert(
     "answers",
@@ -86,7 +90,7 @@ _STORE_ON_POSTGRES = f"""
         FROM unnest(%b::integer[], %b::bytea[], %b::integer[], %b::smallint[], %b::bigint[], %b::bytea[])
             AS given (collection, ticket, query, answer, received_at, retry_hash)
         JOIN collections ON collections.number = given.collection
-        WHERE {not_closed_sql("given.received_at")}
+        WHERE {accepts_sql("given.received_at")}
         ON CONFLICT (collection, ticket) DO NOTHING RETURNING collection, ticket, query, answer
     ), counted AS (
         INSERT INTO counts (collection, query, answer, slot, count)
@@ -95,7 +99,7 @@ _STORE_ON_POSTGRES = f"""
         ON CONFLICT (collection, query, answer, slot) DO UPDATE SET count = counts.count + excluded.count
     )
     SELECT collection, ticket FROM new"""
-_RULES = "SELECT state, closes_at, max_answers, keep_answers FROM collections WHERE number"
+_RULES = "SELECT state, closes_at, max_answers, keep_answers, deleted_at FROM collections WHERE number"
 
 
 @dataclass(frozen=True)
@@ -115,15 +119,16 @@ def read_rules(connection: Connection, numbers: Iterable[int]) -> dict[int, Rule
     rules: dict[int, Rules] = {}
     mark = "%s" if connection.dialect.name == "postgresql" else "?"
     for number in numbers:
-        [(state, closes_at, most, keep)] = driver_rows(connection, f"{_RULES} = {mark}", (number,))
-        rules[number] = Rules(state, closes_at, most, 0, bool(keep))
+        rules[number] = _GONE
+        for state, closes_at, most, keep, deleted_at in driver_rows(connection, f"{_RULES} = {mark}", (number,)):
+            rules[number] = Rules(state, closes_at, most, 0, bool(keep), deleted_at is not None)
     limited = [number for number, rule in rules.items() if rule.max_answers is not None]
     if limited:
         locked = connection.execute(statements.locked_rules, {"numbers": limited}).all()
         totals = {number: int(total) for number, total in connection.execute(statements.totals, {"numbers": limited})}
-        rules |= {
-            n: Rules(state, closes_at, most, totals.get(n, 0), keep) for n, state, closes_at, most, keep in locked
-        }
+        rules |= dict.fromkeys(limited, _GONE)
+        for number, state, closes_at, most, keep, deleted_at in locked:
+            rules[number] = Rules(state, closes_at, most, totals.get(number, 0), keep, deleted_at is not None)
     return rules
 
 
@@ -199,7 +204,7 @@ def _tally(rows: Mapping[Key, AnswerValues], new: Iterable[Key]) -> Counter[tupl
 @cache
 def _statements(dialect: str) -> _Statements:
     row = collections.c
-    limited = select(row.number, row.state, row.closes_at, row.max_answers, row.keep_answers).where(
+    limited = select(row.number, row.state, row.closes_at, row.max_answers, row.keep_answers, row.deleted_at).where(
         row.number.in_(bindparam("numbers", expanding=True))
     )
     stored, spent = (

@@ -10,13 +10,14 @@ import threading
 from collections import Counter
 from collections.abc import Collection, Mapping
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
+from sqlalchemy.exc import IntegrityError
 
 from dither_server.answers.rules import Arrival
 from dither_server.answers.sql import number_queries
 from dither_server.answers.writer import Writer
 from dither_server.database.engine import insert_into
-from dither_server.database.schema import refusals, tallies
+from dither_server.database.schema import collections, refusals, tallies
 from dither_server.errors import Unavailable
 
 __all__ = ["PERIOD", "PROMPT", "Tally"]
@@ -93,6 +94,9 @@ class Tally:
             return
         try:
             job = self._writer.submit(lambda connection: self._write(connection, tickets, answers, late, refused))
+            if isinstance(job.exception(), IntegrityError):  # the row of a query was removed: look all of them up again
+                self._queries = {}
+                job = self._writer.submit(lambda connection: self._write(connection, tickets, answers, late, refused))
             self._queries |= job.result()
         except BaseException:
             with self._lock:
@@ -122,8 +126,9 @@ class Tally:
         late: Mapping[_Slice, int],
         refused: Mapping[tuple[int, str], int],
     ) -> dict[bytes, int]:
-        """Adds to the tables, and returns the row numbers of new queries."""
-        slices = tickets.keys() | answers.keys()
+        """Adds to the tables, and returns the row numbers of new queries. What is of no collection any more is lost."""
+        there = set(connection.execute(select(collections.c.number)).scalars())
+        slices = {of for of in tickets.keys() | answers.keys() if of[0] in there}
         found = number_queries(connection, {query for _, query, _, _ in slices} - self._queries.keys())
         numbers = self._queries | found
         rows = [
@@ -144,13 +149,14 @@ class Tally:
             more = {name: tallies.c[name] + add.excluded[name] for name in ("tickets", "answers", "prompt")}
             keys = ["collection", "query", "gateway", "period", "slot"]
             connection.execute(add.on_conflict_do_update(index_elements=keys, set_=more), rows)
-        if refused:
+        causes = [
+            {"collection": collection, "cause": cause, "slot": self.slot, "count": count}
+            for (collection, cause), count in refused.items()
+            if collection in there
+        ]
+        if causes:
             add = insert_into(connection.dialect.name, refusals)
             more = {"count": refusals.c.count + add.excluded.count}
-            causes = [
-                {"collection": collection, "cause": cause, "slot": self.slot, "count": count}
-                for (collection, cause), count in refused.items()
-            ]
             keys = ["collection", "cause", "slot"]
             connection.execute(add.on_conflict_do_update(index_elements=keys, set_=more), causes)
         return found

@@ -16,6 +16,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import IntegrityError
 
 from dither_server.answers.rules import Arrival, Fate, Ingest, Stored
 from dither_server.database.engine import DATABASE_TROUBLE, reading, writing
@@ -204,6 +205,13 @@ class Writer:
         batch[0].loop.call_soon_threadsafe(self._tell, batch, outcome)
 
     def _stored(self, arrivals: list[Arrival]) -> Stored:
+        try:
+            return self._stored_now(arrivals)
+        except IntegrityError:  # a query's row, or a collection, was removed meanwhile
+            self._ingest.forget_queries()
+            return self._stored_now(arrivals)
+
+    def _stored_now(self, arrivals: list[Arrival]) -> Stored:
         if self._at_once is not None and self._ingest.all_plain(arrivals):
             with self._at_once.connect() as connection:
                 return self._ingest.store_at_once(connection, arrivals)

@@ -2,6 +2,6 @@
 
 `callers.py` identifies the caller; `messages` has the shapes of bodies and replies.
 
-May import: `access`, `answers`, `audit`, `clock`, `collections`, `dither_client`, `errors`, `http`, `metrics`,
+May import: `access`, `answers`, `clock`, `collections`, `dither_client`, `errors`, `http`, `metrics`,
 `owner`, `service`, `tickets`.
 """

@@ -9,8 +9,9 @@ from dither_server.api.callers import OPTIONAL_TOKEN, TOKEN, CollectionOf, Servi
 from dither_server.api.messages.collections import StateBody, TermsList, TermsReply
 from dither_server.api.messages.examples import TERMS
 from dither_server.collections.specification import CollectionSpec
-from dither_server.errors import CollectionClosed, Forbidden, NotFound, Unauthorized
+from dither_server.errors import CollectionClosed, CollectionDeleted, Forbidden, NotFound, Unauthorized
 from dither_server.http.bodies import BODY_REFUSALS, read_body, validate_body
+from dither_server.http.languages import preferred_languages
 from dither_server.http.openapi import json_body, reply
 from dither_server.http.problems import problems
 
@@ -60,7 +61,10 @@ def add_routes(app: FastAPI) -> None:
         methods=["GET"],
         response_model=TermsReply,
         tags=["collections"],
-        responses={200: reply("The collection's terms as they are now.", terms=TERMS), **problems(NotFound)},
+        responses={
+            200: reply("The collection's terms as they are now.", terms=TERMS),
+            **problems(NotFound, CollectionDeleted),
+        },
         openapi_extra=OPTIONAL_TOKEN,
     )
     app.add_api_route(
@@ -75,7 +79,7 @@ def add_routes(app: FastAPI) -> None:
                 "The collection is now in that state, and may have been before; these are its terms.",
                 paused={**TERMS, "state": "paused"},
             ),
-            **problems(*_WRITE, NotFound, CollectionClosed),
+            **problems(*_WRITE, NotFound, CollectionClosed, CollectionDeleted),
         },
         openapi_extra={"requestBody": json_body(StateBody, pause={"state": "paused"}), **TOKEN},
     )
@@ -84,7 +88,7 @@ def add_routes(app: FastAPI) -> None:
 async def create_collection(request: Request, response: Response, service: ServiceOf) -> dict[str, Any]:
     """Creates a collection from its specification; it is open at once, or from `opens_at` on."""
     collection = await service.create_collection(await read_body(request))
-    done(request, "collection created", collection=collection.id)
+    await done(request, "collection created", collection=collection.id)
     response.headers["Location"] = f"{_PATH}/{collection.id}"
     return await run_in_threadpool(service.collections.terms, collection)
 
@@ -95,9 +99,15 @@ def list_collections(request: Request, service: ServiceOf) -> dict[str, Any]:
     return {"collections": service.collections.all_terms(lambda one: knows(request, token, one))}
 
 
-def show_collection(request: Request, collection: CollectionOf, service: ServiceOf) -> dict[str, Any]:
-    """Shows a collection's terms to anyone; the number of answers only to those who may read the posterior."""
-    terms = service.collections.terms(collection)
+def show_collection(
+    request: Request, response: Response, collection: CollectionOf, service: ServiceOf
+) -> dict[str, Any]:
+    """Shows a collection's terms to anyone; the number of answers only to those who may read the posterior.
+
+    Words that there are in several languages are in the one that `Accept-Language` prefers.
+    """
+    terms = service.collections.terms(collection, preferred_languages(request.headers.get("accept-language")))
+    response.headers["Vary"] = "Accept-Language"
     return terms if knows(request, caller(request), collection) else terms | {"answers": None}
 
 
@@ -105,5 +115,5 @@ async def change_state(request: Request, collection: CollectionOf, service: Serv
     """Opens, pauses or closes a collection. A paused one accepts answers to earlier tickets; closed is final."""
     body = validate_body(StateBody, await read_body(request))
     changed = await service.collections.set_state(collection.id, body.state)
-    done(request, "state changed", collection=collection.id, state=body.state)
+    await done(request, "state changed", collection=collection.id, state=body.state)
     return await run_in_threadpool(service.collections.terms, changed)

@@ -12,6 +12,7 @@ from dither_server.errors import Forbidden, Unauthorized
 from dither_server.http.openapi import reply
 from dither_server.http.problems import problems
 from dither_server.metrics import Metrics
+from dither_server.service.service import Service
 
 __all__ = ["add_routes"]
 
@@ -64,13 +65,28 @@ async def ready(service: ServiceOf) -> dict[str, str]:
 
 
 async def show_metrics(request: Request, service: ServiceOf) -> Response:
-    """Shows the metrics, none about a person; needs `DITHER_METRICS_TOKEN` or an admin's token unless public."""
-    if not service.public_metrics and not _is_metrics_token(request, service.metrics_token):
-        await service.access.check_soon(authorization(request), "admin")
+    """Shows the metrics, none about a person; needs `DITHER_METRICS_TOKEN` or an admin's token unless public.
+
+    Where they are public, whoever has neither does not see the series of private collections.
+    """
+    shown = None
+    if not _is_metrics_token(request, service.metrics_token):
+        try:
+            await service.access.check_soon(authorization(request), "admin")
+        except (Unauthorized, Forbidden):
+            if not service.public_metrics:
+                raise
+            shown = _public_ids(service).__contains__
     ready = await service.ready()
     # In a thread, since many collections give many lines.
-    text = await run_in_threadpool(service.metrics.exposition, ready)
+    text = await run_in_threadpool(service.metrics.exposition, ready, shown)
     return Response(text, media_type=Metrics.content_type)
+
+
+def _public_ids(service: Service) -> set[str]:
+    """The collections that anyone may know of."""
+    every = service.collections.all()
+    return {one.id for one in every if service.public_listing or one.visibility == "public"}
 
 
 def _is_metrics_token(request: Request, secret: SecretStr | None) -> bool:

@@ -6,7 +6,7 @@ from fastapi import FastAPI, Request
 
 from dither_server.api.callers import TOKEN, CollectionOf, ServiceOf, done, needs
 from dither_server.api.messages.collections import InvitationsBody, InvitationsReply, InvitationsTally
-from dither_server.errors import Forbidden, NotByInvitation, NotFound, Unauthorized
+from dither_server.errors import CollectionDeleted, Forbidden, NotByInvitation, NotFound, Unauthorized
 from dither_server.http.bodies import BODY_REFUSALS, read_body, validate_body
 from dither_server.http.openapi import json_body, reply
 from dither_server.http.problems import problems
@@ -16,7 +16,7 @@ __all__ = ["MODELS", "add_routes"]
 MODELS = (InvitationsBody,)
 
 _PATH = "/v1/collections/{collection_id}/invitations"
-_ADMIN = (Unauthorized, Forbidden, NotFound)
+_ADMIN = (Unauthorized, Forbidden, NotFound, CollectionDeleted)
 
 
 def add_routes(app: FastAPI) -> None:
@@ -58,7 +58,7 @@ async def make_invitations(request: Request, collection: CollectionOf, service: 
     if collection.admission != "invite":
         raise NotByInvitation
     codes = await service.invitations.make(collection.number, body.count)
-    done(request, "invitations made", collection=collection.id, count=len(codes))
+    await done(request, "invitations made", collection=collection.id, count=len(codes))
     return {"invitations": codes}
 
 

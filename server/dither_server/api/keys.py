@@ -3,6 +3,7 @@
 from typing import Any
 
 from fastapi import FastAPI, Request
+from starlette.concurrency import run_in_threadpool
 
 from dither_server.api.callers import TOKEN, ServiceOf, done, needs
 from dither_server.api.messages.examples import KEYS
@@ -39,9 +40,9 @@ def list_keys(service: ServiceOf) -> dict[str, Any]:
     return {"keys": service.keys.list()}
 
 
-def rotate_keys(request: Request, service: ServiceOf) -> dict[str, Any]:
+async def rotate_keys(request: Request, service: ServiceOf) -> dict[str, Any]:
     """Creates the next key, which signs from three minutes later on, unless one is pending already."""
-    service.keys.rotate()
+    await run_in_threadpool(service.keys.rotate)
     keys = service.keys.list()
-    done(request, "key made", key=keys[-1]["number"])
+    await done(request, "key made", key=keys[-1]["number"])
     return {"keys": keys}

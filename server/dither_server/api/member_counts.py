@@ -13,6 +13,7 @@ from dither_server.collections.institutions import Share, check_share, store_sha
 from dither_server.errors import (
     AlreadyShared,
     CollectionClosed,
+    CollectionDeleted,
     CollectionNotOpen,
     CollectionPaused,
     Forbidden,
@@ -30,7 +31,7 @@ __all__ = ["MODELS", "add_routes"]
 MODELS = (MemberCountsBody,)
 
 _PATH = "/v1/collections/{collection_id}/member-counts"
-_COMMON = (NotFound, Unauthorized, Forbidden)
+_COMMON = (NotFound, CollectionDeleted, Unauthorized, Forbidden)
 _OWN = (AlreadyShared, CollectionClosed, CollectionNotOpen, CollectionPaused, InvalidAnswer, NoMemberCounts)
 
 

@@ -1,9 +1,11 @@
 """The calls for analysts: the posterior, its history, particles and stream, the questions, the answers."""
 
 import asyncio
+import hashlib
 import json
 from base64 import b64decode, urlsafe_b64encode
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from datetime import date
 from functools import partial
 from typing import Annotated, Any
 
@@ -29,8 +31,9 @@ from dither_server.api.messages.posteriors import AnswersReply, HistoryReply, Pa
 from dither_server.api.messages.quality import QualityReply
 from dither_server.clock import iso_time
 from dither_server.collections.collections import Collection
+from dither_server.collections.days import Day
 from dither_server.collections.quality import quality
-from dither_server.errors import Forbidden, InvalidBody, NotFound, TooManyStreams, Unauthorized
+from dither_server.errors import CollectionDeleted, Forbidden, InvalidBody, NotFound, TooManyStreams, Unauthorized
 from dither_server.http.openapi import reply
 from dither_server.http.problems import problems
 from dither_server.owner.collection_learner import Published
@@ -84,7 +87,7 @@ def _add_read(
         function,
         methods=["GET"],
         tags=["analysts"],
-        responses={200: found, **problems(NotFound, Unauthorized, Forbidden, *refusals)},
+        responses={200: found, **problems(NotFound, CollectionDeleted, Unauthorized, Forbidden, *refusals)},
         openapi_extra=openapi_extra,
         **settings,
     )
@@ -183,16 +186,27 @@ def list_answers(
     service: ServiceOf,
     after: Annotated[str | None, Query(description="`next` of the previous page.", max_length=64)] = None,
     limit: Annotated[int, Query(description="Answers per page.", ge=1, le=10_000)] = 10_000,
+    day: Annotated[date | None, Query(description="Only answers received on this day, in UTC.")] = None,
 ) -> dict[str, Any]:
-    """Lists the stored answers page by page; each one stored before the first page was read is listed once."""
+    """Lists the stored answers page by page; each one stored before the first page was read is listed once.
+
+    With `day`, `closed` says whether no more answers of that day can come.
+    """
     check_analyst(request, collection)
     if not collection.keep_answers:
         raise NotFound("The collection keeps no answers (keep_answers is false): export its counts instead.")
-    rows = service.store.answers(collection.number, _cursor(after), limit)
+    cursor, received, before, closed = _cursor(after), None, None, None
+    if day is not None:
+        asked = Day(day)
+        closed = asked.closed(service.clock())  # before the answers are read
+        first, before = asked.tickets
+        cursor, received = max(cursor, first), asked.received
+    rows = service.store.answers(collection.number, cursor, limit, before, received)
     last = urlsafe_b64encode(rows[-1].ticket).decode() if len(rows) == limit else None
     return {
         "answers": [
             {
+                "ticket": hashlib.sha256(row.ticket).hexdigest()[:32],
                 "query_id": row.query_id,
                 "purpose": row.purpose,
                 "answer": row.answer,
@@ -201,6 +215,7 @@ def list_answers(
             for row in rows
         ],
         "next": last,
+        "closed": closed,
     }
 
 
@@ -233,7 +248,7 @@ def _cursor(after: str | None) -> bytes:
 async def _events(request: Request, collection: Collection, service: Service) -> AsyncIterator[str]:
     sent, said = None, None
     silent = 0.0
-    while said != "closed" and not service.stopping.is_set():
+    while said != "closed" and not service.stopping.is_set() and not service.collections.deleted(collection):
         published = await service.learners.published(collection)
         state = service.collections.state(collection)
         if published is not sent:

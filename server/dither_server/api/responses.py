@@ -20,6 +20,7 @@ from dither_server.errors import (
     AlreadyAnswered,
     BodyTooLarge,
     CollectionClosed,
+    CollectionDeleted,
     CollectionFull,
     Forbidden,
     InvalidAnswer,
@@ -61,6 +62,7 @@ _MAX_FORGED = 100
 _REFUSED: dict[Fate, type[Refusal]] = {
     Fate.TAKEN: AlreadyAnswered,
     Fate.CLOSED: CollectionClosed,
+    Fate.DELETED: CollectionDeleted,
     Fate.EXPIRED: TicketExpired,
     Fate.FULL: CollectionFull,
 }
@@ -71,7 +73,11 @@ _OUTCOMES = {fate: fate.name.lower() for fate in Fate}
 async def respond(request: Request) -> Response:
     """Stores one answer, and replies once it is committed."""
     service = service_of(request)
-    collection = await service.collections.find(request.path_params["collection_id"])
+    try:
+        collection = await service.collections.find_stored(request.path_params["collection_id"])
+    except CollectionDeleted:
+        await _refuse_expired(request, service)
+        raise
     content = await read_body(request, MAX_ANSWER_BODY)
     try:
         body = validate_body(ResponseBody, content)
@@ -89,10 +95,17 @@ async def respond(request: Request) -> Response:
     return Response(f'{{"receipt":"{receipt}"}}', _status(fate), media_type="application/json")
 
 
+async def _refuse_expired(request: Request, service: Service) -> None:
+    """Raises `TicketExpired` for an answer to an expired ticket, which is final for every client, of any version."""
+    body = validate_body(ResponseBody, await read_body(request, MAX_ANSWER_BODY))
+    if service.tickets.open(body.ticket).expired(service.clock()):
+        raise TicketExpired
+
+
 async def respond_batch(request: Request) -> Response:
     """Stores many answers, each with its own fate."""
     service = service_of(request)
-    collection = await service.collections.find(request.path_params["collection_id"])
+    collection = await service.collections.find_stored(request.path_params["collection_id"])
     known = await _is_gateway(request, service, collection)
     body = await _read_batch(request, known)
     now = service.clock()

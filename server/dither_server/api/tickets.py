@@ -22,6 +22,7 @@ from dither_server.clock import iso_time
 from dither_server.collections.collections import Collection
 from dither_server.errors import (
     CollectionClosed,
+    CollectionDeleted,
     CollectionFull,
     CollectionNotOpen,
     CollectionPaused,
@@ -156,8 +157,8 @@ def _document() -> dict[str, Any]:
     }
     refusals = problems(
         *BODY_REFUSALS, Unauthorized, Forbidden, NotFound,
-        CollectionNotOpen, CollectionPaused, CollectionClosed, CollectionFull, NotByInvitation, InvitationInvalid,
-        InvitationUsed, TicketExpired, TooManyTickets,
+        CollectionNotOpen, CollectionPaused, CollectionClosed, CollectionFull, CollectionDeleted, NotByInvitation,
+        InvitationInvalid, InvitationUsed, TicketExpired, TooManyTickets,
     )  # fmt: skip
     return {
         "tags": ["respondents"],

@@ -67,7 +67,7 @@ async def create_token(request: Request, service: ServiceOf) -> dict[str, Any]:
     if not known.issuperset(body.collections or ()):
         raise InvalidBody("collections: Input should be ids of collections on this server.")
     secret, token = await service.access.create(body.role, body.name, body.collections, body.days)
-    done(request, "token made", token=token.id, role=token.role)
+    await done(request, "token made", token=token.id, role=token.role)
     return {"token": secret, **token.to_json()}
 
 
@@ -79,4 +79,4 @@ async def list_tokens(service: ServiceOf) -> dict[str, Any]:
 async def revoke_token(request: Request, token_id: str, service: ServiceOf) -> None:
     """Revokes a token with immediate effect."""
     await service.access.revoke(token_id)
-    done(request, "token revoked", token=token_id)
+    await done(request, "token revoked", token=token_id)

@@ -1,5 +1,7 @@
-"""Collections: their specification as JSON, their state, their institutions, and the quality of their answers.
+"""Collections: their specification as JSON, state, institutions, quality of answers, and how long they are kept.
 
-May import: `answers`, `clock`, `database`, `dither_client`, `dither_estimator`, `errors`, `http`, `replicas`,
+`deletion.py` is what admins and the housekeeper call; `database/purge.py` removes a collection for good.
+
+May import: `answers`, `audit`, `clock`, `database`, `dither_client`, `dither_estimator`, `errors`, `http`, `replicas`,
 `tickets`.
 """

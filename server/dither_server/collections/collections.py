@@ -2,12 +2,12 @@
 
 import asyncio
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import Connection, Engine, RowMapping, insert, select, update
+from sqlalchemy import Connection, Engine, RowMapping, func, insert, select, update
 
 from dither_client.mechanisms.epsilon import json_epsilon, listed
 from dither_estimator.design.advice import advice
@@ -16,12 +16,21 @@ from dither_estimator.specification.specification import Specification
 from dither_server.answers.closing import is_closed, is_full
 from dither_server.answers.writer import Writer
 from dither_server.clock import Clock, iso_time, milliseconds
+from dither_server.collections.retention import DAY, retention_sentence
 from dither_server.collections.specification import Admission, CollectionSpec, Visibility, parse_spec
-from dither_server.collections.survey import Survey
+from dither_server.collections.survey import Survey, in_languages
 from dither_server.database.reads import Store
 from dither_server.database.refreshed import Refreshed
-from dither_server.database.schema import collections
-from dither_server.errors import CollectionClosed, CollectionFull, CollectionNotOpen, CollectionPaused, NotFound
+from dither_server.database.schema import collections, deletions
+from dither_server.errors import (
+    CollectionClosed,
+    CollectionDeleted,
+    CollectionFull,
+    CollectionNotOpen,
+    CollectionPaused,
+    InvalidBody,
+    NotFound,
+)
 from dither_server.http.bodies import parse_json, with_floats
 from dither_server.replicas.leases import insert_lease
 
@@ -42,22 +51,34 @@ class Collection:
     id: str
     created_at: int
     stored_state: State
-    name: str
+    deleted_at: int | None
+    """When it was deleted; None if it is not."""
+    purge_at: int | None
+    """When a deleted collection is removed for good."""
     opens_at: int | None
     closes_at: int | None
     max_answers: int | None
     keep_answers: bool
+    keep_answers_days: int | None
+    keep_days: int | None
     admission: Admission
     visibility: Visibility
-    survey: Mapping[str, Any]
-    """What respondents read, ready for JSON: the terms with the names of `Survey`'s fields."""
+    words: Mapping[str, Any]
+    """What respondents read, as it was given: `Survey`'s fields."""
     specification: Specification
     statistics: Mapping[str, Any]
     """The statistical fields of the terms, ready for JSON."""
 
     @cached_property
+    def survey(self) -> Mapping[str, Any]:
+        """The terms with the names of `Survey`'s fields, ready for JSON, for readers who prefer no language."""
+        return in_languages(self.words, ())
+
+    @cached_property
     def advice(self) -> str | None:
-        """One line on what another mechanism would save or cost; None if no design chooses the questions.
+        """One line on what another mechanism would save or cost, or on what a fixed question leaves unknown.
+
+        None if no design chooses the questions and the fixed one tells all parameters.
 
         The first call takes a moment.
         """
@@ -77,6 +98,8 @@ class Collection:
 
     def check_issues(self, now: int, answers: int) -> None:
         """Raises a `CollectionRefused` unless it issues tickets at `now` with `answers` stored."""
+        if self.deleted_at is not None:
+            raise CollectionDeleted
         if self._closed(now):
             raise CollectionClosed
         if self.full(answers):
@@ -86,14 +109,19 @@ class Collection:
         if self.opens_at is not None and now < self.opens_at:
             raise CollectionNotOpen
 
+    @property
+    def ends_at(self) -> int | None:
+        """When all of it is removed, if it was created with `keep_days`; None if it is kept."""
+        return None if self.keep_days is None else self.created_at + self.keep_days * DAY
+
     def _closed(self, now: int) -> bool:
         return is_closed(self.stored_state, self.closes_at, now)
 
-    def terms(self, now: int, answers: int) -> dict[str, Any]:
-        """The terms, which anyone may read, ready for JSON."""
+    def terms(self, now: int, answers: int, languages: Sequence[str] = ()) -> dict[str, Any]:
+        """The terms, which anyone may read, ready for JSON; with words in the first of `languages` that they are in."""
         return {
             "id": self.id,
-            **self.survey,
+            **(in_languages(self.words, languages) if languages else self.survey),
             **self.statistics,
             "state": self.state(now, answers),
             "answers": answers,
@@ -102,6 +130,9 @@ class Collection:
             "closes_at": None if self.closes_at is None else iso_time(self.closes_at),
             "max_answers": self.max_answers,
             "keep_answers": self.keep_answers,
+            "keep_answers_days": self.keep_answers_days,
+            "keep_days": self.keep_days,
+            "retention": retention_sentence(self.keep_answers, self.keep_answers_days, self.ends_at),
             "admission": self.admission,
             "visibility": self.visibility,
             "advice": self.advice,
@@ -130,7 +161,17 @@ class Collections:
         self._refreshed.refresh()
 
     def get(self, collection_id: str) -> Collection:
-        """The collection with this id, from the database if this process does not know it. Raises `NotFound`."""
+        """The collection with this id, from the database if this process does not know it.
+
+        Raises `NotFound`, and `CollectionDeleted` if it was deleted.
+        """
+        collection = self.stored(collection_id)
+        if collection.deleted_at is not None:
+            raise CollectionDeleted
+        return collection
+
+    def stored(self, collection_id: str) -> Collection:
+        """Does what `get` does, but also finds a deleted collection that can still be restored."""
         # Another process may have just created it. Made-up ids must not cause all collections to be read.
         if collection_id not in self._by_id and _is_stored(self._engine, collection_id):
             self.refresh()
@@ -141,15 +182,43 @@ class Collections:
 
     async def find(self, collection_id: str) -> Collection:
         """Does what `get` does, and may be called on the event loop."""
+        collection = await self.find_stored(collection_id)
+        if collection.deleted_at is not None:
+            raise CollectionDeleted
+        return collection
+
+    async def find_stored(self, collection_id: str) -> Collection:
+        """Does what `stored` does, and may be called on the event loop."""
         if collection_id in self._by_id:
             return self._by_id[collection_id]
-        return await asyncio.to_thread(self.get, collection_id)
+        return await asyncio.to_thread(self.stored, collection_id)
 
     def numbered(self, number: int) -> Collection:
-        """The collection with this number."""
+        """The collection with this number, deleted or not. Raises `CollectionDeleted` if nothing of it is left."""
         if number not in self._by_number:
             self.refresh()
-        return self._by_number[number]
+        try:
+            return self._by_number[number]
+        except KeyError:
+            raise CollectionDeleted from None
+
+    def known(self, number: int) -> bool:
+        """Whether this process knows a collection with this number, deleted or not."""
+        return number in self._by_number
+
+    def deleted(self, collection: Collection) -> bool:
+        """Whether the collection is deleted by now, as far as this process knows."""
+        known = self._by_id.get(collection.id)
+        return known is None or known.deleted_at is not None
+
+    def specification_text(self, number: int) -> str:
+        """The JSON text that a collection was created with. Raises `CollectionDeleted` if it is gone."""
+        found = select(collections.c.specification).where(collections.c.number == number)
+        with self._engine.connect() as connection:
+            text: str | None = connection.execute(found).scalar_one_or_none()
+        if text is None:
+            raise CollectionDeleted
+        return text
 
     def limited(self) -> list[int]:
         """The numbers of the collections whose number of answers decides whether they issue tickets."""
@@ -167,12 +236,12 @@ class Collections:
 
     def state(self, collection: Collection) -> State:
         """The collection's state now, as far as this process knows, without reading the database."""
-        known = self._by_id[collection.id]
+        known = self._by_id.get(collection.id, collection)
         return known.state(milliseconds(self._clock()), self._totals.get(known.number, 0))
 
-    def terms(self, collection: Collection) -> dict[str, Any]:
+    def terms(self, collection: Collection, languages: Sequence[str] = ()) -> dict[str, Any]:
         """The collection's terms now, with its number of answers from the database."""
-        return collection.terms(milliseconds(self._clock()), self._store.total(collection.number))
+        return collection.terms(milliseconds(self._clock()), self._store.total(collection.number), languages)
 
     def all_terms(self, shown: Callable[[Collection], bool]) -> list[dict[str, Any]]:
         """The terms of every collection for which `shown` holds, newest first."""
@@ -181,19 +250,27 @@ class Collections:
         return [collection.terms(now, totals.get(collection.number, 0)) for collection in some]
 
     def all(self) -> Iterable[Collection]:
-        """Every collection, newest first."""
+        """Every collection that is not deleted, newest first."""
+        return (one for one in self.with_deleted() if one.deleted_at is None)
+
+    def with_deleted(self) -> Iterable[Collection]:
+        """Every collection, also those that are deleted and can still be restored, newest first."""
         return reversed(list(self._by_id.values()))
 
     async def create(self, body: bytes) -> Collection:
         """Creates the collection that the JSON in `body` describes. Raises what `parse_json` and `parse_spec` raise."""
         # In a thread, since the designs for each ε that may be chosen take a moment.
         service, _ = await asyncio.to_thread(parse_spec, parse_json(body))
+        now = milliseconds(self._clock())
+        closes_at = milliseconds(service.closes_at.timestamp()) if service.closes_at else None
+        if closes_at is not None and service.keep_days is not None and closes_at > now + service.keep_days * DAY:
+            raise InvalidBody("keep_days: Input should reach to closes_at, counted from now.")
         row = {
             "id": "".join(secrets.choice(_ID_LETTERS) for _ in range(_ID_LENGTH)),
             "specification": body.decode(),
             "state": "open",
-            "created_at": milliseconds(self._clock()),
-            "closes_at": milliseconds(service.closes_at.timestamp()) if service.closes_at else None,
+            "created_at": now,
+            "closes_at": closes_at,
             "max_answers": service.max_answers,
             "keep_answers": service.keep_answers,
         }
@@ -211,12 +288,13 @@ class Collections:
 
     async def _reread(self, collection_id: str) -> Collection:
         await asyncio.to_thread(self.refresh)
-        return self.get(collection_id)
+        return await asyncio.to_thread(self.get, collection_id)
 
     def _read(self) -> None:
-        columns = (collections.c.number, collections.c.id, collections.c.state)
+        row_of = collections.c
+        columns = (row_of.number, row_of.state, row_of.deleted_at, row_of.purge_at)
         with self._engine.connect() as connection:
-            states = {row.number: row.state for row in connection.execute(select(*columns))}
+            states = {number: _Standing(*rest) for number, *rest in connection.execute(select(*columns))}
             new = states.keys() - self._by_number.keys()
             wanted = (
                 select(collections).where(collections.c.number.in_(new)) if self._by_number else select(collections)
@@ -228,17 +306,35 @@ class Collections:
         self._by_id = {one.id: one for one in self._by_number.values()}
 
 
+class _Standing(NamedTuple):
+    """What changes in a row of `collections`."""
+
+    stored_state: State
+    deleted_at: int | None
+    purge_at: int | None
+
+
 def _is_stored(engine: Engine, collection_id: str) -> bool:
+    """Whether there is a collection with this id. Raises `CollectionDeleted` if it was removed for good."""
     with engine.connect() as connection:
         found = select(collections.c.number).where(collections.c.id == collection_id)
-        return connection.execute(found).first() is not None
+        if connection.execute(found).first() is not None:
+            return True
+        removed = select(deletions.c.number).where(deletions.c.id == collection_id)
+        if connection.execute(removed).first() is not None:
+            raise CollectionDeleted
+        return False
 
 
-def _in_state(collection: Collection, state: State) -> Collection:
-    return collection if collection.stored_state == state else replace(collection, stored_state=state)
+def _in_state(collection: Collection, now: _Standing) -> Collection:
+    before = (collection.stored_state, collection.deleted_at, collection.purge_at)
+    return collection if before == now else replace(collection, **now._asdict())
 
 
 def _insert(connection: Connection, row: Mapping[str, Any], holder: str) -> None:
+    if connection.dialect.name == "sqlite":  # it would give the number of a removed collection again, with its tickets
+        used = [connection.execute(select(func.max(one.c.number))).scalar_one() for one in (collections, deletions)]
+        row = {**row, "number": max(number or 0 for number in used) + 1}
     number = connection.execute(insert(collections).returning(collections.c.number), row).scalar_one()
     insert_lease(connection, number, holder)
 
@@ -259,14 +355,17 @@ def _load(row: RowMapping) -> Collection:
         id=row["id"],
         created_at=row["created_at"],
         stored_state=row["state"],
-        name=service.name,
+        deleted_at=row["deleted_at"],
+        purge_at=row["purge_at"],
         opens_at=milliseconds(service.opens_at.timestamp()) if service.opens_at else None,
         closes_at=row["closes_at"],
         max_answers=row["max_answers"],
         keep_answers=row["keep_answers"],
+        keep_answers_days=service.keep_answers_days,
+        keep_days=service.keep_days,
         admission=service.admission,
         visibility=service.visibility,
-        survey=service.model_dump(include=set(Survey.model_fields)),
+        words=service.model_dump(include=set(Survey.model_fields)),
         specification=specification,
         statistics=_statistics(service, specification),
     )
@@ -274,7 +373,7 @@ def _load(row: RowMapping) -> Collection:
 
 def _advice(specification: Specification) -> str | None:
     if specification.policy.name == "fixed" or not specification.parametric:
-        return None
+        return specification.caution
     return advice(
         optimal_design(
             specification.family,

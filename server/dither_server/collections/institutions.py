@@ -12,7 +12,14 @@ from dither_server.answers.closing import is_closed
 from dither_server.collections.collections import Collection
 from dither_server.database.engine import insert_missing
 from dither_server.database.schema import collections, member_counts
-from dither_server.errors import AlreadyShared, CollectionClosed, CollectionPaused, InvalidAnswer, NoMemberCounts
+from dither_server.errors import (
+    AlreadyShared,
+    CollectionClosed,
+    CollectionDeleted,
+    CollectionPaused,
+    InvalidAnswer,
+    NoMemberCounts,
+)
 
 __all__ = ["Institutions", "Share", "check_share", "store_share", "table_of"]
 
@@ -66,14 +73,17 @@ def store_share(connection: Connection, collection: int, share: Share) -> bool:
     """Stores a share in the connection's transaction; False if the same share was stored before.
 
     That holds whatever the collection's state is now. Raises `AlreadyShared` if another share was stored, else
-    `CollectionClosed` or `CollectionPaused` if the collection is.
+    `CollectionClosed`, `CollectionDeleted` or `CollectionPaused` if the collection is.
     """
     if _stored(connection, collection, share):
         return False
-    columns = (collections.c.state, collections.c.closes_at)
+    columns = (collections.c.state, collections.c.closes_at, collections.c.deleted_at)
     # The lock lasts until the commit, so that nothing is stored in a collection that has been closed.
     found = select(*columns).where(collections.c.number == collection).with_for_update(read=True)
-    state, closes_at = connection.execute(found).one()
+    standing = connection.execute(found).one_or_none()
+    if standing is None or standing.deleted_at is not None:
+        raise CollectionDeleted
+    state, closes_at, _ = standing
     if is_closed(state, closes_at, share.received_at):
         raise CollectionClosed
     if state == "paused":

@@ -23,6 +23,7 @@ from dither_estimator.design.registry import MECHANISMS
 from dither_estimator.specification.competing_families import MAX_FAMILIES
 from dither_estimator.specification.fields import MAX_ATOMS, MAX_CATEGORY
 from dither_estimator.specification.specification import EXACT_FIELDS, Specification
+from dither_server.collections.retention import MAX_DAYS, MIN_ANSWER_DAYS
 from dither_server.collections.survey import Survey
 from dither_server.errors import InvalidBody
 from dither_server.http.bodies import with_floats
@@ -284,12 +285,36 @@ class CollectionSpec(Survey):
         description="Whether answers are kept after they are counted. If not, only the counts and the used tickets "
         "are, and a ticket that is sent again gets its receipt whatever the answer.",
     )
+    keep_answers_days: Annotated[int, Field(ge=MIN_ANSWER_DAYS, le=MAX_DAYS, strict=True)] | None = Field(
+        default=None,
+        description="After how many days a single answer is dropped; its count stays, and the result is the same. By "
+        "default answers are kept for as long as the collection.",
+        examples=[30],
+    )
+    keep_days: Annotated[int, Field(ge=MIN_ANSWER_DAYS, le=MAX_DAYS, strict=True)] | None = Field(
+        default=None,
+        description="How many days after its creation the collection is removed for good, with everything in it. By "
+        "default it is kept until somebody deletes it.",
+        examples=[365],
+    )
     visibility: Visibility = Field(default="private", description="Who may read the posterior: analysts, or anyone.")
 
     @model_validator(mode="after")
     def _closes_after_it_opens(self) -> "CollectionSpec":
         if self.opens_at and self.closes_at and self.opens_at >= self.closes_at:
             raise ValueError("closes_at must be later than opens_at")
+        return self
+
+    @model_validator(mode="after")
+    def _keeps_for_a_time_that_there_is(self) -> "CollectionSpec":
+        if self.keep_answers_days is not None and not self.keep_answers:
+            raise ValueError("keep_answers_days must be left out where keep_answers is false: no answer is kept")
+        if (
+            self.keep_answers_days is not None
+            and self.keep_days is not None
+            and self.keep_answers_days > self.keep_days
+        ):
+            raise ValueError("keep_answers_days must be at most keep_days, when everything is removed")
         return self
 
 

@@ -1,17 +1,25 @@
-"""What a respondent reads of a collection: what is asked, in which unit, by whom, and what is done with the answers."""
+"""What a respondent reads of a collection: what is asked, in which unit, by whom, and what is done with the answers.
+
+Words are a text, or a text for each of some languages; the first one is for readers who prefer none of them.
+"""
 
 import re
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field, PlainValidator, WithJsonSchema
 
 from dither_client.typed_numbers import MAX_DECIMALS
+from dither_server.http.languages import best_language
 
-__all__ = ["Survey"]
+__all__ = ["Survey", "in_languages", "languages_of"]
 
+_MAX_NAME = 200
 _MAX_WORDS = 80
 _MAX_SENTENCES = 500
+_MAX_LANGUAGES = 20
+_LANGUAGE = re.compile("[a-z]{2,3}")
 _ASCII = re.compile(r"[!-~]+")
 
 
@@ -31,20 +39,72 @@ def _https(value: str) -> str:
     return value
 
 
-_Words = Annotated[str, Field(max_length=_MAX_WORDS), AfterValidator(_printable)]
-_Sentences = Annotated[str, Field(max_length=_MAX_SENTENCES), AfterValidator(_printable)]
+def _line(value: object, most: int) -> str:
+    if not isinstance(value, str):
+        raise ValueError("must be a text, or an object with a text for each language, such as en and de")
+    if len(value) > most:
+        raise ValueError(f"must have at most {most} characters")
+    return _printable(value)
+
+
+def _spoken(most: int) -> PlainValidator:
+    """Lets a text of at most so many characters pass, or one for each of some languages."""
+
+    def check(value: object) -> str | dict[str, str]:
+        if not isinstance(value, dict):
+            return _line(value, most)
+        if not (1 <= len(value) <= _MAX_LANGUAGES and all(map(_LANGUAGE.fullmatch, value))):
+            raise ValueError(f"must name 1 to {_MAX_LANGUAGES} languages by two or three letters, such as en and de")
+        return {language: _line(text, most) for language, text in value.items()}
+
+    return PlainValidator(check)
+
+
+def _schema(most: int) -> WithJsonSchema:
+    """The schema of what `_spoken` lets pass."""
+    text = {"type": "string", "minLength": 1, "maxLength": most}
+    languages = {
+        "type": "object",
+        "propertyNames": {"pattern": f"^{_LANGUAGE.pattern}$"},
+        "additionalProperties": text,
+        "minProperties": 1,
+        "maxProperties": _MAX_LANGUAGES,
+    }
+    return WithJsonSchema({"anyOf": [text, languages]})
+
+
+_Name = Annotated[str | dict[str, str], _spoken(_MAX_NAME), _schema(_MAX_NAME)]
+_Words = Annotated[str | dict[str, str], _spoken(_MAX_WORDS), _schema(_MAX_WORDS)]
+_Sentences = Annotated[str | dict[str, str], _spoken(_MAX_SENTENCES), _schema(_MAX_SENTENCES)]
+_Contact = Annotated[str, Field(max_length=_MAX_SENTENCES), AfterValidator(_printable)]
+
+
+def in_languages(words: Mapping[str, Any], preferred: Sequence[str]) -> dict[str, Any]:
+    """The words in the first of these languages that there are in it; those in one language alone as they are."""
+    chosen = languages_of(words, preferred)
+    return {name: given[chosen[name]] if name in chosen else given for name, given in words.items()}
+
+
+def languages_of(words: Mapping[str, Any], preferred: Sequence[str]) -> dict[str, str]:
+    """The language in which `in_languages` gives each of the words that there are in several."""
+    several = {name: list(given) for name, given in words.items() if isinstance(given, dict)}
+    return {name: best_language(preferred, offered) for name, offered in several.items()}
 
 
 class Survey(BaseModel):
     """The words about a collection. Every one but its name may be left out."""
 
-    name: Annotated[str, AfterValidator(_printable)] = Field(
-        min_length=1, max_length=200, description="The title shown to respondents.", examples=["Weekly wages"]
+    name: _Name = Field(
+        description="The title shown to respondents; like other words, a text or one for each of some languages.",
+        examples=["Weekly wages"],
     )
     question: _Sentences | None = Field(
         default=None,
         description="The words that ask for the value.",
-        examples=["How much did you spend on food last week?"],
+        examples=[
+            "How much did you spend on food last week?",
+            {"en": "How much did you spend last week?", "de": "Wie viel haben Sie letzte Woche ausgegeben?"},
+        ],
     )
     unit: _Words | None = Field(default=None, description="The unit of the value.", examples=["€"])
     period_of_value: _Words | None = Field(
@@ -59,7 +119,7 @@ class Survey(BaseModel):
     organisation: _Sentences | None = Field(
         default=None, description="Who asks.", examples=["The statistical office of Exampleland"]
     )
-    contact: _Sentences | None = Field(
+    contact: _Contact | None = Field(
         default=None, description="How to reach whoever asks.", examples=["survey@example.org"]
     )
     privacy_url: Annotated[str, Field(max_length=_MAX_SENTENCES), AfterValidator(_https)] | None = Field(

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from dither_client import Transform as TransformName
 from dither_estimator.design.design import Mechanism as MechanismName
 from dither_server.simulate.behaviours import DropOutBy as DropOutKind
 from dither_server.simulate.choices import ChooseBy as ChoiceKind
@@ -37,6 +38,7 @@ __all__ = [
     "Rho",
     "Seed",
     "Spec",
+    "Transform",
     "Truth",
 ]
 
@@ -45,6 +47,14 @@ Family = Annotated[
     typer.Option(
         help="The family that is assumed, and that the values of --truth are drawn from; or nonparametric: none.",
         show_default="normal; with --data none",
+    ),
+]
+
+Transform = Annotated[
+    TransformName | None,
+    typer.Option(
+        help="The scale on which the family holds, and --truth is given: log makes normal lognormal.",
+        show_default="identity",
     ),
 ]
 

@@ -6,5 +6,7 @@ from dither_server.simulate.demo import demo
 
 __all__ = ["app"]
 
+EXTRA = "demo"
+
 app = typer.Typer(add_completion=False)
 app.command()(demo)

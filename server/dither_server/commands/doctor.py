@@ -19,6 +19,8 @@ from dither_server.settings import Settings, load_settings
 
 __all__ = ["app"]
 
+EXTRA = "server"
+
 app = typer.Typer(add_completion=False)
 
 _STYLES = {"ok": "green", "mend": "bold red", "unknown": "yellow"}

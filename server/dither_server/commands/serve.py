@@ -12,6 +12,8 @@ from dither_server.settings import load_settings
 
 __all__ = ["app"]
 
+EXTRA = "server"
+
 app = typer.Typer(add_completion=False)
 
 

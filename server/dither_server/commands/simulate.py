@@ -3,8 +3,7 @@
 The command's function has a parameter for each option, since Typer reads the options from its signature.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -13,7 +12,6 @@ from typing import Any
 import numpy as np
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 from threadpoolctl import threadpool_limits
 
 from dither_client import Admin, Transform
@@ -27,6 +25,7 @@ from dither_estimator.learning.learners import new_learner
 from dither_estimator.specification.fields import CATEGORICAL, NONPARAMETRIC, read_family
 from dither_estimator.specification.specification import Specification
 from dither_server.commands import _simulate_options as options
+from dither_server.commands._progress import progress_of
 from dither_server.simulate.behaviours import Behaviours, Roles, draw_roles
 from dither_server.simulate.choices import ChooseBy, check_choosing, draw_choices
 from dither_server.simulate.in_process import simulate_in_process
@@ -48,6 +47,8 @@ from dither_server.simulate.scenario import read_prior, read_spec, spec_from_opt
 
 __all__ = ["app"]
 
+EXTRA = "loadgen"
+
 app = typer.Typer(add_completion=False)
 
 _CONCURRENCY = 64
@@ -56,6 +57,7 @@ _CONCURRENCY = 64
 @app.command()
 def simulate(
     family: options.Family = None,
+    transform: options.Transform = None,
     categories: options.Categories = None,
     truth: options.Truth = None,
     data: options.Data = None,
@@ -100,6 +102,7 @@ def simulate(
     fields = {
         "epsilon": epsilon, "epsilon-choices": epsilon_choices, "goal": goal, "policy": policy, "mechanism": mechanism,
         "levels": levels, "particles": particles, "prior": prior, "rho": rho, "categories": categories,
+        "transform": transform,
     }  # fmt: skip
     _refuse_together("--spec", spec, {**fields, "collection": collection})
     _refuse_together("--collection", collection, {**fields, "categories": None})
@@ -118,6 +121,8 @@ def simulate(
     )
     if categories and collection and set(_texts(categories)) != set(asked.categories):
         fail("--categories must be those of --collection, or be left out", 2)
+    if asked.specification is not None and (caution := asked.specification.caution):
+        console.print(f"Warning: {caution}.")
     check_choosing(choose_by, asked.epsilon_choices)
     people = _population(np.random.default_rng(seeds[0]), asked, family, truth, data, column, respondents)
     check_bounds(people, asked.bounds)
@@ -199,8 +204,6 @@ def _population(
     if (truth is None) == (data is None):
         fail("give the population with either --truth or --data", 2)
     if data is not None:
-        if column is None:
-            fail("name the column of the file that holds the values with --column", 2)
         return read_population(rng, data, column, found, asked.transform, respondents)
     if respondents is None:
         fail("give the number of respondents with --respondents", 2)
@@ -236,7 +239,7 @@ def _in_process(
     make = new_learner if asked.specification.misfit_check is None else CheckedLearner
     learner = make(asked.specification, learning, outstanding=outstanding)
     rng = np.random.default_rng(noise)
-    with _progress(len(crowd.people.values)) as progress, threadpool_limits(1, user_api="blas"):
+    with progress_of(len(crowd.people.values)) as progress, threadpool_limits(1, user_api="blas"):
         return simulate_in_process(learner, crowd.people.values, crowd.roles, rng, progress, crowd.chosen, outstanding)
 
 
@@ -244,7 +247,7 @@ def _over_http(
     url: str, token: str | None, collection: str, crowd: _Crowd, concurrency: int, noise: int | None
 ) -> Outcome:
     values, roles = crowd.people.values, crowd.roles
-    with _progress(len(values)) as progress:
+    with progress_of(len(values)) as progress:
         return simulate_over_http(
             url, token, collection, values, roles, concurrency, noise, progress, choices=crowd.chosen
         )
@@ -255,15 +258,6 @@ def _refuse_together(name: str, given: object, others: Mapping[str, object]) -> 
     clash = [other for other, value in others.items() if value]
     if given and clash:
         fail(f"{name} cannot go with {', '.join(f'--{other}' for other in clash)}", 2)
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[int], None]]:
-    """A progress bar on standard error, if that is a terminal."""
-    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda done: bar.update(task, completed=done)
 
 
 def _report(people: Population, outcome: Outcome, choose_by: ChooseBy, as_json: bool) -> None:

@@ -1,4 +1,4 @@
 """The database: its engine, its schema, the reads from it, and checks of its health.
 
-May import: `dither_estimator`, `dither_migrations`, `errors`, `tickets`.
+May import: `clock`, `dither_estimator`, `dither_migrations`, `errors`, `tickets`.
 """

@@ -23,6 +23,7 @@ from sqlalchemy import (
     event,
     literal_column,
     make_url,
+    select,
     text,
 )
 from sqlalchemy.dialects import postgresql, sqlite
@@ -36,7 +37,8 @@ from sqlalchemy.exc import (
     TimeoutError,
 )
 
-from dither_migrations import SchemaRefused, upgrade_database
+from dither_migrations import Migration, SchemaRefused, upgrade_database
+from dither_server.database.audit_log import append_audit
 from dither_server.errors import StartRefused
 
 __all__ = [
@@ -59,6 +61,8 @@ DATABASE_TROUBLE = (OperationalError, InterfaceError, InternalError, TimeoutErro
 
 PATIENCE_SECONDS = 4
 """The longest wait for a connection, for another's lock, and for a transaction; a longer one counts as a failure."""
+
+_FIRST_VERSION = "0001"
 
 _log = logging.getLogger(__name__)
 
@@ -100,7 +104,7 @@ def upgrade(engine: Engine) -> None:
     """
     try:
         _create_private(engine.url)
-        upgrade_database(writing(engine))
+        _note(engine, upgrade_database(writing(engine)))
         _make_private(engine.url)
     except SchemaRefused as error:
         engine.dispose()
@@ -108,6 +112,18 @@ def upgrade(engine: Engine) -> None:
     except DBAPIError as error:
         engine.dispose()
         raise StartRefused(_cannot_open(engine.url, error)) from None
+
+
+def _note(engine: Engine, done: Sequence[Migration]) -> None:
+    """Logs the migrations that were run, and adds them to the audit log; all those of a new database as one."""
+    if done and done[0].version == _FIRST_VERSION:
+        done = [Migration(done[-1].version, sum(one.seconds for one in done))]
+    for one in done:
+        facts = {"version": one.version, "seconds": round(one.seconds, 3)}
+        _log.info("the database's schema was upgraded", extra=facts)
+        with writing(engine).begin() as connection:
+            at = connection.execute(select(database_time(connection.dialect.name))).scalar_one()
+            append_audit(connection, at, "schema upgraded", "server", **facts)
 
 
 def writing(engine: Engine) -> Engine:

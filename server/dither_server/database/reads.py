@@ -4,7 +4,7 @@ The reads of `answers`, `counts`, `queries`, `tallies`, `refusals`, `gateways`, 
 `snapshots` are here, and so is what the owner of the particle systems writes to the last three. Any other table is read
 where it is written, within one folder: tokens and keys in `access`, leases in `replicas`, publications in `owner`,
 collections and what institutions share in `collections`. What a transaction has to read before it stores an answer
-(`answers.sql`) belongs to that transaction and is there.
+(`answers.sql`) belongs to that transaction and is there. `purge.py` removes rows from every table.
 """
 
 from collections.abc import Sequence
@@ -137,10 +137,13 @@ class Store:
             rows = connection.execute(found)
             return [CountRow(name, query, answer, int(count)) for name, query, answer, count in rows]
 
-    def answers(self, collection: int, after: bytes, limit: int) -> list[AnswerRow]:
+    def answers(
+        self, collection: int, after: bytes, limit: int, before: bytes | None = None, received: range | None = None
+    ) -> list[AnswerRow]:
         """Up to `limit` answers whose tickets come after `after`, in the order of the tickets.
 
-        A reader that pages through all answers meets each answer stored before it started exactly once.
+        A reader that pages through all answers meets each answer stored before it started exactly once. With `before`,
+        tickets come before it; with `received`, answers were received at one of these times.
         """
         found = (
             select(answers.c.ticket, queries.c.id, queries.c.purpose, answers.c.answer, answers.c.received_at)
@@ -149,6 +152,10 @@ class Store:
             .order_by(answers.c.ticket)
             .limit(limit)
         )
+        if before is not None:
+            found = found.where(answers.c.ticket < before)
+        if received is not None:
+            found = found.where(answers.c.received_at >= received.start, answers.c.received_at < received.stop)
         with self._engine.connect() as connection:
             return [AnswerRow(*row) for row in connection.execute(found)]
 

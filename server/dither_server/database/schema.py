@@ -12,6 +12,7 @@ from sqlalchemy import (
     Float,
     ForeignKeyConstraint,
     Identity,
+    Index,
     Integer,
     LargeBinary,
     MetaData,
@@ -24,9 +25,9 @@ from sqlalchemy import (
 )
 
 __all__ = [
-    "answers", "collections", "counts", "gateways", "history", "invitations", "leases", "member_counts", "metadata",
-    "misfit_looks", "publications", "queries", "refusals", "replicas", "snapshots", "spent_tickets", "tallies",
-    "ticket_keys", "tokens",
+    "answers", "audit_log", "collections", "counts", "deletions", "gateways", "history", "invitations", "leases",
+    "member_counts", "metadata", "misfit_looks", "publications", "queries", "refusals", "replicas", "snapshots",
+    "spent_tickets", "tallies", "ticket_keys", "tokens",
 ]  # fmt: skip
 
 metadata = MetaData()
@@ -42,6 +43,9 @@ collections = Table(
     Column("closes_at", BigInteger),
     Column("max_answers", BigInteger),
     Column("keep_answers", Boolean, nullable=False, server_default=true()),
+    Column("deleted_at", BigInteger),
+    Column("deleted_by", Text),
+    Column("purge_at", BigInteger),
     PrimaryKeyConstraint("number", name="collections_number_is_the_key"),
     UniqueConstraint("id", name="collections_id_is_unique"),
     CheckConstraint("state IN ('open', 'paused', 'closed')", name="collections_state_is_known"),
@@ -99,6 +103,7 @@ counts = Table(
     ForeignKeyConstraint(["collection"], ["collections.number"], name="counts_have_a_collection"),
     ForeignKeyConstraint(["query"], ["queries.number"], name="counts_have_a_query"),
     CheckConstraint("count > 0", name="counts_count_is_positive"),
+    Index("counts_by_query", "query"),
     sqlite_with_rowid=False,
 )
 
@@ -207,6 +212,7 @@ tallies = Table(
     ),
     ForeignKeyConstraint(["collection"], ["collections.number"], name="tallies_have_a_collection"),
     ForeignKeyConstraint(["query"], ["queries.number"], name="tallies_have_a_query"),
+    Index("tallies_by_query", "query"),
     sqlite_with_rowid=False,
 )
 
@@ -262,4 +268,32 @@ ticket_keys = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("signs_from", BigInteger, nullable=False),
     PrimaryKeyConstraint("number", name="ticket_keys_number_is_the_key"),
+)
+
+deletions = Table(
+    "deletions",
+    metadata,
+    Column("number", Integer, nullable=False, autoincrement=False),
+    Column("id", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("deleted_at", BigInteger, nullable=False),
+    Column("deleted_by", Text, nullable=False),
+    Column("purged_by", Text, nullable=False),
+    Column("rows", Text, nullable=False),
+    Column("receipt", Text),
+    PrimaryKeyConstraint("number", name="deletions_number_is_the_key"),
+    UniqueConstraint("id", name="deletions_id_is_unique"),
+)
+
+audit_log = Table(
+    "audit_log",
+    metadata,
+    Column("number", Integer, Identity(), nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("what", Text, nullable=False),
+    Column("by", Text, nullable=False),
+    Column("collection", Text),
+    Column("facts", Text, nullable=False),
+    PrimaryKeyConstraint("number", name="audit_log_number_is_the_key"),
+    Index("audit_log_by_collection", "collection"),
 )

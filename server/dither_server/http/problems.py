@@ -39,6 +39,9 @@ class ProblemDocument(BaseModel):
     title: str = Field(description="The cause in words.", examples=["The ticket has expired"])
     status: int = Field(description="The HTTP status.", examples=[410])
     detail: str = Field(description="What to do about it.", examples=[errors.TicketExpired.default])
+    fields: list[str] = Field(
+        default=[], description="Where the body has an unknown field: every field that there is. Else left out."
+    )
 
 
 @dataclass(frozen=True)
@@ -54,9 +57,10 @@ class Problem:
         """The URN by which programs recognise it."""
         return f"urn:dither:{self.name}"
 
-    def document(self, detail: str) -> dict[str, Any]:
-        """The problem document."""
-        return {"type": self.type, "title": self.title, "status": self.status, "detail": detail}
+    def document(self, detail: str, fields: Sequence[str] = ()) -> dict[str, Any]:
+        """The problem document; `fields` are those that there are, where one is unknown."""
+        known = {"fields": list(fields)} if fields else {}
+        return {"type": self.type, "title": self.title, "status": self.status, "detail": detail, **known}
 
 
 Show = Callable[[Problem, str], Response]
@@ -92,6 +96,8 @@ _PROBLEMS: dict[type[Exception], Problem] = {
     errors.CollectionPaused: Problem(409, "collection-paused", "The collection is paused"),
     errors.CollectionClosed: Problem(409, "collection-closed", "The collection is closed"),
     errors.CollectionFull: Problem(409, "collection-full", "The collection is full"),
+    errors.CollectionDeleted: Problem(410, "collection-deleted", "The collection was deleted"),
+    errors.NotDeleted: Problem(409, "not-deleted", "The collection is not deleted"),
     errors.NotByInvitation: Problem(409, "not-by-invitation", "The collection takes no invitations"),
     errors.TooManyTickets: Problem(429, "too-many-tickets", "Too many tickets at once"),
     errors.TooManyStreams: Problem(429, "too-many-streams", "Too many event streams"),
@@ -130,7 +136,8 @@ def problem_response(error: Exception, show: Show | None = None) -> Response:
         response = show(problem, detail)
         response.headers.update(headers)
         return response
-    return Response(json.dumps(problem.document(detail)), problem.status, headers, MEDIA_TYPE)
+    fields = error.fields if isinstance(error, errors.InvalidBody) else ()
+    return Response(json.dumps(problem.document(detail, fields)), problem.status, headers, MEDIA_TYPE)
 
 
 def invalid(
@@ -151,7 +158,9 @@ def invalid(
         return errors.MalformedJson()
     place = ".".join(_place(first["loc"], model))
     if first["type"] == "extra_forbidden":
-        return errors.InvalidBody(f"There is an unknown field; the fields are: {known}.")
+        return errors.InvalidBody(
+            f"There is an unknown field; the fields are: {known}.", model.model_fields if model else ()
+        )
     rule = str(first["msg"]).removeprefix("Value error, ")
     if first["type"] == "string_pattern_mismatch":
         rule = "Input should have no control characters and, except in names, only ASCII without blanks"

@@ -4,6 +4,7 @@ import json
 import logging
 import math
 import time
+import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -89,8 +90,13 @@ class Published:
 
     @cached_property
     def described(self) -> PosteriorReply:
-        """The posterior with what it says about the population."""
-        return self.describe(self.posterior)
+        """The posterior with what it says about the population; without, if that fails, which is logged."""
+        try:
+            return self.describe(self.posterior)
+        except Exception as error:
+            where = "".join(traceback.format_tb(error.__traceback__))
+            _log.error("describing the population failed", extra={"error": type(error).__name__, "where": where})
+            return self.posterior
 
     @property
     def questions(self) -> set[bytes]:

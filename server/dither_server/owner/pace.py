@@ -38,6 +38,8 @@ class _Course:
     """The number of further answers at which tickets begin to wait."""
     given_up: bool = False
     """Whether tickets have waited their full time for the next publication."""
+    told: bool = False
+    """Whether the process that learns has been told that the present publication is behind."""
     loop: asyncio.AbstractEventLoop | None = None
     """The event loop of waiting tickets; None if none waits."""
     better: asyncio.Event = field(default_factory=asyncio.Event)
@@ -92,13 +94,23 @@ class Pace:
             course = self._course(number)
             if noted is not None:
                 course.stored = max(learnt + course.noted - noted, course.counted)
-            course.learnt, course.left, course.given_up = learnt, published.renew_at - published.answers, False
+            course.learnt, course.left = learnt, published.renew_at - published.answers
+            course.given_up = course.told = False
             course.release()
 
     def behind(self, number: int) -> bool:
         """Whether stored answers would change the questions much."""
         course = self._courses.get(number)
         return course is not None and course.behind(course.stored)
+
+    def must_tell(self, number: int) -> bool:
+        """Whether the process that learns is to be told that it is behind: once for each publication."""
+        with self._lock:
+            course = self._courses.get(number)
+            if course is None or course.told or not course.behind(course.stored):
+                return False
+            course.told = True
+            return True
 
     async def keep(self, number: int) -> None:
         """Waits until the questions take nearly all of the answers stored now into account, at most `LONGEST_WAIT`."""

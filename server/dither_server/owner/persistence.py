@@ -22,6 +22,9 @@ SNAPSHOT_SECONDS = 5.0
 PUBLICATION_SECONDS = 0.5
 """Minimum seconds between publications, unless the questions are new. Without other processes, one is stored with
 the snapshot."""
+_PATIENCE_SECONDS = 2.0
+"""The longest time for which new questions, which people may be waiting for, are stored without a new description of
+the population, which takes longer to compute than they do."""
 
 _NEVER = float("inf")
 
@@ -44,7 +47,7 @@ class PersistedLearner:
         self._in_edition: Published | None = None
         self._edition_stored = 0.0
         self._described: Published | None = None
-        """The state whose description of the population is stored, at most every `PUBLICATION_SECONDS`."""
+        """The state whose description of the population is stored."""
         self._population: Mapping[str, Any] = {}
         self._described_at = -_NEVER
         self._failed = False
@@ -73,8 +76,9 @@ class PersistedLearner:
             jobs.append(lambda connection: replace_snapshot(connection, collection, answers, at, content))
         if with_edition and self.published is not None:
             self._edition += 1
+            pause = _PATIENCE_SECONDS if self._renewed() else PUBLICATION_SECONDS
             self._in_edition, self._edition_stored = self.published, now
-            if last or now >= self._described_at + PUBLICATION_SECONDS:
+            if last or now >= self._described_at + pause:
                 self._described, self._described_at = self.published, now
                 self._population = population_json(self.published)
             jobs.append(self._edition_job(self.published))

@@ -14,6 +14,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from fractions import Fraction
 
 from sqlalchemy import Connection, Engine
@@ -26,7 +27,7 @@ from dither_server.collections.institutions import Institutions
 from dither_server.database.engine import DATABASE_TROUBLE
 from dither_server.database.notifications import Notifications
 from dither_server.database.reads import HistoryRow, Store, add_history, add_look
-from dither_server.errors import Unavailable
+from dither_server.errors import CollectionDeleted, Unavailable
 from dither_server.metrics import Metrics
 from dither_server.owner.collection_learner import CollectionLearner, Particles, Published, Question, stored_learner
 from dither_server.owner.pace import Pace
@@ -103,14 +104,18 @@ class Learners:
         """Records how many answers are committed, by collection number."""
         self._pace.note(added)
         self.notify(added)
-        if any(number not in self._leases and self._pace.behind(number) for number in added):
-            self._notifications.send()
+        self._tell(added)
 
     def notify(self, collections: Iterable[int]) -> None:
         """Tells the thread that these collections have new, committed counts."""
         with self._wake:
             self._due.update((number, None) for number in collections if number in self._leases)
             self._wake.notify()
+
+    def _tell(self, collections: Iterable[int]) -> None:
+        """Tells other processes about those of these collections that they learn, and where they are behind."""
+        if any(number not in self._leases and self._pace.must_tell(number) for number in collections):
+            self._notifications.send()
 
     def hold(self, leases: Mapping[int, Lease], surplus: Iterable[int], alone: bool) -> None:
         """Sets the leases that this process holds, those to give up, and whether it is the only process."""
@@ -120,10 +125,15 @@ class Learners:
             self._alone = alone
             self._due.update((number, None) for number in self._waiting if number in leases)
             self._wake.notify()
-        self._metrics.holds({number: self._collections.numbered(number).id for number in leases})
+        names: dict[int, str] = {}
+        for number in leases:
+            with suppress(CollectionDeleted):
+                names[number] = self._collections.numbered(number).id
+        self._metrics.holds(names)
 
     def look_around(self, count: bool) -> None:
         """Reads what other processes have published and, with `count`, which collections got answers through them."""
+        self._forget_removed()
         owned = list(self._leases)
         noted = {number: self._pace.noted(number) for number in owned}
         totals = self._totals(owned if count else [])
@@ -143,6 +153,16 @@ class Learners:
             for number in unlearnt:
                 self._pace.found(number, totals[number], noted[number])
         self.notify(unlearnt)
+
+    def has(self, number: int) -> bool:
+        """Whether anything is published of the collection with this number."""
+        return number in self._published
+
+    def _forget_removed(self) -> None:
+        """Drops what was published of collections of which nothing else is left."""
+        for number in [number for number in self._published if not self._collections.known(number)]:
+            self._published.pop(number, None)
+            self._editions.pop(number, None)
 
     async def published(self, collection: Collection) -> Published:
         """The newest state of the collection's learner, which is created if necessary. Raises `Unavailable`."""
@@ -196,14 +216,16 @@ class Learners:
         found = read_publication(self._engine, number)
         if found is None:
             return None
-        noted = self._pace.noted(number)
-        stored = self._totals([number])[number]
         with self._wake:
-            if number not in self._leases:  # or else what is here is newer
+            read = number not in self._leases  # or else what is here is newer
+            if read:
                 self._editions[number], self._published[number] = found
                 self._pace.published(number, found[1], found[0].answers)
-                self._pace.found(number, stored, noted)
             waiting = self._waiting.pop(number, [])
+        if read:
+            noted = self._pace.noted(number)
+            self._pace.found(number, self._totals([number])[number], noted)
+        self._tell([number])  # of answers that came while the owner learnt
         _settle(waiting, found[1])
         return found[1]
 
@@ -240,7 +262,7 @@ class Learners:
         began, noted = time.perf_counter(), self._pace.noted(number)
         try:
             outcome = self._caught_up(lease)
-        except LeaseLost:  # whoever has it now publishes, and those who wait get that
+        except (LeaseLost, CollectionDeleted):  # whoever has it now publishes, and those who wait get that
             self._drop(number)
             return 0.0
         except Exception as error:

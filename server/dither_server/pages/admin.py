@@ -19,12 +19,15 @@ from dither_server.errors import CollectionClosed, InvalidBody, NotByInvitation,
 from dither_server.pages.advice import advise
 from dither_server.pages.collection import collection_page
 from dither_server.pages.forms import form_admin, read_form
-from dither_server.pages.new_collection import CHOICES, COMPETING, PARAMETERS, field_of, specification_of
+from dither_server.pages.new_collection import COMPETING, LABELS, PARAMETERS, field_of, specification_of
+from dither_server.pages.qr import qr_svg
 from dither_server.pages.rendering import fragment, page
 
 __all__ = ["add_routes"]
 
 _SEE_OTHER = 303
+_MOST_DRAWN = 100
+"""Links of which a page shows QR codes: each adds 5 kB to it."""
 _REFUSED = 422
 
 
@@ -54,7 +57,7 @@ async def create(request: Request, service: ServiceOf) -> Response:
     form = await read_form(request)
     try:
         collection = await service.create_collection(json.dumps(specification_of(form)).encode())
-        done(request, "collection created", collection=collection.id)
+        await done(request, "collection created", collection=collection.id)
     except (InvalidBody, SpecificationError) as error:
         return _form(request, form, _REFUSED, str(error))
     return RedirectResponse(f"/collections/{collection.id}", _SEE_OTHER)
@@ -67,7 +70,7 @@ def _form(request: Request, form: Mapping[str, str], status: int = 200, refused:
         "new.html",
         status,
         form=form,
-        choices=CHOICES,
+        labels=LABELS,
         parameters=PARAMETERS,
         competing=COMPETING,
         refused=refused,
@@ -99,14 +102,14 @@ async def set_state(request: Request, collection: CollectionOf, service: Service
         raise InvalidBody(f"state must be one of {', '.join(wanted)}.")
     try:
         await service.collections.set_state(collection.id, state)
-        done(request, "state changed", collection=collection.id, state=state)
+        await done(request, "state changed", collection=collection.id, state=state)
     except CollectionClosed as error:
         return await collection_page(request, collection, service, 409, refused=str(error))
     return RedirectResponse(f"/collections/{collection.id}", _SEE_OTHER)
 
 
 async def invite(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:
-    """Creates invitations; their codes are shown on this page and stored nowhere."""
+    """Creates invitations; their codes and links are shown on this page and stored nowhere."""
     form_admin(request)
     count = (await read_form(request)).get("count", "")
     if collection.admission != "invite":
@@ -115,5 +118,8 @@ async def invite(request: Request, collection: CollectionOf, service: ServiceOf)
         refused = f"The number of invitations must be from 1 to {MAX_COUNT:,}."
         return await collection_page(request, collection, service, _REFUSED, refused=refused)
     codes = await service.invitations.make(collection.number, int(count))
-    done(request, "invitations made", collection=collection.id, count=len(codes))
-    return await collection_page(request, collection, service, codes=codes)
+    await done(request, "invitations made", collection=collection.id, count=len(codes))
+    base = service.public_url or str(request.base_url).rstrip("/")
+    links = [f"{base}/collections/{collection.id}/answer#{code}" for code in codes]
+    drawn = [qr_svg(link) for link in links] if len(links) <= _MOST_DRAWN else []
+    return await collection_page(request, collection, service, codes=codes, links=links, drawn=drawn)

@@ -11,6 +11,7 @@ from dither_client.mechanisms.epsilon import epsilon_text
 from dither_client.mechanisms.query import MAX_EPSILON
 from dither_estimator.design.advice import advice
 from dither_estimator.design.design import DesignError, NothingThere, optimal_design
+from dither_estimator.families import FloatArray
 from dither_estimator.planning.precision import (
     MAX_RESPONDENTS,
     precise_names,
@@ -19,10 +20,16 @@ from dither_estimator.planning.precision import (
 )
 from dither_estimator.specification.fields import epsilon_of
 from dither_estimator.specification.specification import Specification, SpecificationError
+from dither_server.pages.charts import has_median
 from dither_server.pages.new_collection import specification_of, whole_number
 
 __all__ = ["Advice", "advise"]
 
+_ANYWHERE = ("bernoulli", "beta")
+"""Families whose values lie between 0 and 1, so that no range is needed."""
+_MEANINGS = {"mu": "middle (mu)", "sigma": "spread (sigma)"}
+_MEDIANS = {"mu": "median", "sigma": "spread"}
+"""What the parameters of a logarithm are in the values' own units, where their precision is a share."""
 _DRAWS = 2_000
 _DEFAULT_RESPONDENTS = 1_000
 
@@ -33,6 +40,8 @@ class Advice:
 
     guess: Mapping[str, float]
     """The parameters of that population."""
+    population: str
+    """What people have in it, in the values' own units."""
     respondents: int
     symbol: str
     """The budget that each row begins with: ε or ρ."""
@@ -40,6 +49,10 @@ class Advice:
     """ε or ρ, the posterior sd of each of `names`, and the respondents needed per respondent without privacy."""
     names: tuple[str, ...]
     """The parameters, and what else the goal asks for; quantiles are in the values' own units."""
+    columns: tuple[str, ...]
+    """What these are called."""
+    relative: Mapping[str, float]
+    """How large those are whose precision is shown as a share."""
     efficiency: float
     """The share of these respondents that the best mechanism of any kind would need."""
     mechanism: str | None
@@ -61,7 +74,8 @@ _SHARES = (
 
 def advise(form: Mapping[str, str]) -> Advice:
     """The advice for a form. Raises `SpecificationError` or `DesignError`, whose messages name the fix."""
-    spec = Specification.from_json(specification_of({"name": "unnamed"} | dict(form)))
+    asked = specification_of({"name": "unnamed"} | dict(form))
+    spec = Specification.from_json(asked)
     respondents = _DEFAULT_RESPONDENTS
     if "respondents" in form:
         respondents = whole_number("respondents", form["respondents"])
@@ -71,6 +85,9 @@ def advise(form: Mapping[str, str]) -> Advice:
         raise DesignError(_SHARES)
     if spec.nonparametric:
         raise DesignError(_NO_FAMILY)
+    first = asked["families"][0] if "families" in asked else asked
+    if spec.family.name not in _ANYWHERE and not {"range", "goal"} & asked.keys() and "prior" not in first:
+        raise DesignError("give the rough range of most values: the advice is about a population in its middle")
     try:
         return _advice(spec, respondents)
     except NothingThere:
@@ -93,14 +110,38 @@ def _advice(spec: Specification, respondents: int) -> Advice:
     design = optimal_design(family, theta, spec.mechanism, spec.epsilon, spec.goal, spec.levels, rho=spec.rho)
     return Advice(
         guess=dict(zip(family.names, theta.tolist(), strict=True)),
+        population=_population(spec, theta),
         respondents=respondents,
         symbol="ε" if spec.rho is None else "ρ",
         rows=tuple(rows),
         names=precise_names(spec),
+        columns=tuple(_column(spec, name) for name in precise_names(spec)),
+        relative={"mu": 1.0, "sigma": float(theta[1])} if has_median(spec) else {},
         efficiency=design.efficiency,
         mechanism=advice(design),
         notes=tuple(_notes(spec, learnt)),
     )
+
+
+def _population(spec: Specification, theta: FloatArray) -> str:
+    """The middle and the tenths of a member; of a yes or no, the share who say yes."""
+    if spec.family.name == "bernoulli":
+        return f"{100 * theta[0]:.3g}% of the people have 1"
+    found = spec.family.quantiles(theta[np.newaxis], np.array([0.1, 0.5, 0.9]))[0]
+    low, middle, high = (float(f"{x:.3g}") for x in (np.exp(found) if spec.transform == "log" else found))
+    return (
+        f"half of the people have {middle:,.12g} or less, one in ten {low:,.12g} or less, "
+        f"and one in ten {high:,.12g} or more"
+    )
+
+
+def _column(spec: Specification, name: str) -> str:
+    if has_median(spec) and name in _MEDIANS:
+        return _MEDIANS[name]
+    kind, _, number = name.partition("_")
+    if kind == "quantile":
+        return f"what {100 * float(number):.10g}% have at most"
+    return f"share above {float(number):,.12g}" if kind == "above" else _MEANINGS.get(name, name)
 
 
 def _around(spec: Specification) -> Iterator[tuple[Fraction, Specification]]:

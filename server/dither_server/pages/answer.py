@@ -4,31 +4,40 @@ The page has its own content security policy: only scripts of this server run, a
 """
 
 import math
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from fastapi import FastAPI, Response
+from fastapi import FastAPI, Request, Response
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 
 import dither_client
-from dither_client.mechanisms.bounds import Bounds
 from dither_client.mechanisms.epsilon import epsilon_text, wire_epsilon
 from dither_client.posterior.sentences import unit_text
+from dither_client.typed_numbers import written
 from dither_server.api.callers import CollectionOf, ServiceOf
+from dither_server.collections.survey import languages_of
 from dither_server.errors import NotFound
+from dither_server.http.languages import best_language, preferred_languages
+from dither_server.pages.catalogues import LANGUAGES, Catalogue, catalogue
+from dither_server.pages.compressed import static_response
+from dither_server.pages.exposure import exposures, unhidden
+from dither_server.pages.guessing import best_guess
 
-__all__ = ["add_routes"]
+__all__ = ["FILES", "add_routes"]
 
-_FILES = Path(__file__).parent / "answering"
+FILES = Path(__file__).parent / "answering"
+"""What the page is made of."""
+
 _WEB = Path(dither_client.__file__).parent / "web"
-_DECIMALS = {0: "a whole number", 1: "with up to one decimal"}
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".ts": "text/plain"}
-_HEADERS = {
-    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-    "form-action 'none'; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'"
-}
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "form-action 'none'; frame-ancestors {}; base-uri 'none'; require-trusted-types-for 'script'"
+)
 _TEMPLATES = Environment(
     loader=PackageLoader("dither_server.pages", "answering"),
     autoescape=True,
@@ -46,57 +55,91 @@ def add_routes(app: FastAPI) -> None:
     app.add_api_route("/web/{name}", show_module, **served)
 
 
-async def show_answer(collection: CollectionOf, service: ServiceOf) -> Response:
-    """The page that explains answering with an example, and on which the browser answers."""
-    terms = await run_in_threadpool(service.collections.terms, collection)
-    epsilon = float(terms["epsilon"])
+async def show_answer(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:
+    """The page on which the browser answers, in the reader's language.
+
+    With `embed` in the address it has no links to other pages, and the sites that are allowed may frame it.
+    """
+    embedded = "embed" in request.query_params
+    preferred = preferred_languages(request.headers.get("accept-language"))
+    language = best_language(preferred, LANGUAGES)
+    preferred.append(language)
+    terms = await run_in_threadpool(service.collections.terms, collection, preferred)
+    texts = catalogue(language, of_choices=bool(terms["categories"]))
+    check = collection.specification.misfit_check
     page = _TEMPLATES.get_template("answer.html").render(
+        texts=texts,
+        say=texts.say,
+        script={**texts.script, "problems": texts.problems},
         terms=terms,
+        foreign=_foreign(languages_of(collection.words, preferred), language),
         full=collection.full(terms["answers"]),
         epsilon=_decimal(terms["epsilon"]),
-        choices=[_decimal(choice) for choice in terms["epsilon_choices"] or ()],
-        truth=_percent(1 / (1 + math.exp(-epsilon))),
-        lie=_percent(1 / (1 + math.exp(epsilon))),
-        ratio=_times(epsilon),
+        guess=best_guess(float(terms["epsilon"])),
+        choices=[(_decimal(choice), best_guess(float(choice))) for choice in terms["epsilon_choices"] or ()],
+        check=None if check is None else f"{check.share:.3g}",
+        ratio=_times(float(terms["epsilon"])),
         unit=unit_text(terms),
-        hint=_hint(Bounds(terms["minimum"], terms["maximum"]), terms["decimals"]),
+        hint=_hint(terms, texts),
+        exposures=exposures(terms, encrypted=request.url.scheme == "https"),
+        unhidden=unhidden(terms),
+        embedded=embedded,
     )
-    return HTMLResponse(page, headers=_HEADERS)
+    ancestors = (service.embed_origins if embedded else ()) or ("'none'",)
+    headers = {"content-security-policy": _POLICY.format(" ".join(ancestors)), "vary": "Accept-Language"}
+    return HTMLResponse(page, headers={**headers, "content-language": language})
 
 
-def show_file(name: str) -> Response:
+def show_file(request: Request, name: str) -> Response:
     """The page's script or its style. Raises `NotFound`."""
-    return _file(_FILES, name)
+    return _file(request, FILES, name)
 
 
-def show_module(name: str) -> Response:
+def show_module(request: Request, name: str) -> Response:
     """One file of the browser's client: a script, or its types. Pages of other sites may load it. Raises `NotFound`."""
-    response = _file(_WEB, name)
+    response = _file(request, _WEB, name)
     response.headers["cross-origin-resource-policy"] = "cross-origin"
     return response
 
 
-def _hint(bounds: Bounds, decimals: int | None) -> str:
+def _foreign(languages: Mapping[str, str], language: str) -> Callable[[str], Markup]:
+    """The attribute that says which language words are in, if not in the page's."""
+
+    def attribute(name: str) -> Markup:
+        own = languages.get(name, language)
+        return Markup() if own == language else Markup(' lang="{}"').format(own)
+
+    return attribute
+
+
+def _hint(terms: Mapping[str, Any], texts: Catalogue) -> str:
     """What may be typed, as a sentence."""
-    places = "" if decimals is None else _DECIMALS.get(decimals, f"with up to {decimals} decimals")
-    limits = ", ".join(filter(None, (str(bounds), places)))
-    return f"{limits[:1].upper()}{limits[1:]}." if limits else "For example 417.5 or 1,250."
+    hint = ", ".join(_bounds(terms, texts) + _decimals(terms["decimals"], texts)) or str(texts.say("for_example"))
+    return f"{hint[:1].upper()}{hint[1:]}."
 
 
-def _file(folder: Path, name: str) -> Response:
+def _bounds(terms: Mapping[str, Any], texts: Catalogue) -> list[str]:
+    given = {name: texts.number(written(terms[name])) for name in ("minimum", "maximum") if terms[name] is not None}
+    names = {("minimum",): "at_least", ("maximum",): "at_most", ("minimum", "maximum"): "from_to"}
+    return [str(texts.say(names[tuple(given)], **given))] if given else []
+
+
+def _decimals(decimals: int | None, texts: Catalogue) -> list[str]:
+    if decimals is None:
+        return []
+    return [str(texts.say({0: "whole", 1: "one_decimal"}.get(decimals, "decimals"), decimals=decimals))]
+
+
+def _file(request: Request, folder: Path, name: str) -> Response:
     found = {file.name: file for file in folder.iterdir() if file.suffix in _TYPES}
     if name not in found:
         raise NotFound
-    return Response(found[name].read_bytes(), media_type=_TYPES[found[name].suffix])
+    return static_response(request, found[name].read_bytes(), _TYPES[found[name].suffix])
 
 
 def _decimal(epsilon: object) -> str:
     """ε as a decimal that people and the browser's client can read."""
     return epsilon_text(wire_epsilon(str(epsilon)))
-
-
-def _percent(probability: float) -> str:
-    return f"{100 * probability:.3g}%"
 
 
 def _times(epsilon: float) -> str:

@@ -16,14 +16,26 @@ from dither_estimator.specification.specification import Specification
 from dither_server.database.reads import HistoryRow
 from dither_server.owner.collection_learner import Particles
 
-__all__ = ["charts", "curves", "pace", "rate"]
+__all__ = ["MEDIAN", "charts", "curves", "has_median", "pace", "rate"]
+
+MEDIAN = "quantile_0.5"
+_SYMMETRIC = ("normal", "laplace", "logistic", "student_t")
+"""The families whose `mu` is the median on the scale on which they hold."""
 
 _PACE_SLICES = 48
 """How many equal slices the time from the first answer to now is cut into."""
 _RATE_WINDOW = 60_000
 """Milliseconds over which the present rate is measured, if that much time has passed."""
+_LARGEST_LOGARITHM = 700.0
+"""From here on floating point cannot hold the number."""
 _TINIEST = 1e-300
 """A threshold nearer to 0 is shown as 0."""
+
+
+def has_median(specification: Specification) -> bool:
+    """Whether the history of the parameters is also one of the population's median, in the values' own units."""
+    family = specification.family.name.partition(":")[0]
+    return specification.parametric and specification.transform == "log" and family in _SYMMETRIC
 
 
 def charts(
@@ -31,7 +43,8 @@ def charts(
 ) -> dict[str, Any]:
     """The data of all charts of a collection at `now` (milliseconds).
 
-    `names` are those of the numbers that are shown over time, `curves` those of the posterior.
+    `names` are those of the numbers that are shown over time, `curves` those of the posterior. `MEDIAN` beside
+    parameters is of a family for which `has_median`.
     """
     return {
         "answers": posterior.answers,
@@ -40,6 +53,7 @@ def charts(
         "questions": _questions([] if posterior.categories else rows),
         "pace": pace(rows, posterior.answers, now),
         "atoms": [{"x": float(atom), "share": share.q50} for atom, share in (posterior.atoms or {}).items()],
+        "distribution": _distribution(posterior),
         **curves,
     }
 
@@ -57,6 +71,7 @@ def curves(specification: Specification, particles: Particles) -> dict[str, Any]
         },
         "population": population
         and {"x": _plain(population.x)} | {name: _plain(line) for name, line in population.quantiles.items()},
+        "logarithmic": population is not None and population.logarithmic,
         "discrete": family.discrete,
     }
 
@@ -81,11 +96,21 @@ def rate(rows: Sequence[HistoryRow], answers: int, began: int, now: int) -> floa
     return (answers - known) * 60_000 / max(1, now - at)
 
 
+def _distribution(posterior: PosteriorReply) -> dict[str, Any] | None:
+    """The distribution function with its bands; None where there is none, and of zeros and ones."""
+    found = posterior.distribution
+    if found is None or {round(x, 9) for x in found.x} <= {0.0, 1.0}:
+        return None
+    return {"x": found.x, **to_json(found.cdf)}
+
+
 def _trajectories(names: Sequence[str], rows: Sequence[HistoryRow], posterior: PosteriorReply) -> dict[str, Any]:
     """Mean and quantiles of each of `names` after each number of answers; the last are the present ones."""
     quantiles = {f"quantile_{level}": each for level, each in (posterior.quantiles or {}).items()}
     points = [(row.answers, json.loads(row.posterior)) for row in rows if row.answers < posterior.answers]
     points.append((posterior.answers, to_json(posterior.posterior or quantiles)))
+    if MEDIAN in names and posterior.posterior:
+        points = [(answers, summaries | {MEDIAN: _raised(summaries.get("mu", {}))}) for answers, summaries in points]
     return {
         name: {
             "answers": [answers for answers, _ in points],
@@ -95,14 +120,30 @@ def _trajectories(names: Sequence[str], rows: Sequence[HistoryRow], posterior: P
     }
 
 
+def _raised(summary: Mapping[str, float]) -> dict[str, float | None]:
+    """The quantiles of a number whose logarithm has those of `summary`; its mean does not follow from them."""
+    return {part: _power(summary[part]) for part in QUANTILES if part in summary}
+
+
+def _power(logarithm: float) -> float | None:
+    return math.exp(logarithm) if logarithm < _LARGEST_LOGARITHM else None
+
+
 def _questions(rows: Sequence[HistoryRow]) -> dict[str, Any]:
-    """Where the questions cut the line, on the transformed scale: the edges of one question for each row."""
-    edges = [_shown_edges(parse_query(json.loads(row.query)).edges) for row in rows]
+    """Where the questions cut the line, in the values' own units: the edges of one question for each row."""
+    edges = [_asked(json.loads(row.query)) for row in rows]
     most = max(map(len, edges), default=0)
     return {
         "answers": [row.answers for row in rows],
         "edges": [[cuts[i] if i < len(cuts) else None for cuts in edges] for i in range(most)],
     }
+
+
+def _asked(query: Mapping[str, Any]) -> list[float]:
+    edges = _shown_edges(parse_query(query).edges)
+    if query["transform"] != "log":
+        return edges
+    return [value for edge in edges if (value := _power(edge)) is not None]
 
 
 def _shown_edges(edges: Sequence[float]) -> list[float]:

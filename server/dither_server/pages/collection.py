@@ -8,7 +8,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
 from starlette.concurrency import run_in_threadpool
 
-from dither_client.posterior.sentences import unit_text
+from dither_client.posterior.sentences import distribution_name, unit_text
 from dither_estimator.design.design import DesignError
 from dither_estimator.specification.specification import Specification
 from dither_server.answers.tally import PERIOD
@@ -19,6 +19,7 @@ from dither_server.collections.quality import quality
 from dither_server.errors import NotFound
 from dither_server.pages.charts import charts, rate
 from dither_server.pages.precision import Plans
+from dither_server.pages.qr import qr_svg
 from dither_server.pages.rendering import fragment, page
 from dither_server.pages.sentences import citation, privacy_sentences, roles, shown_numbers
 from dither_server.pages.views import Views
@@ -27,6 +28,8 @@ from dither_server.service.service import Service
 __all__ = ["add_routes", "collection_page"]
 
 _HOUR = 3600
+_PARTS = ("summary", "numbers", "parameters", "course", "trust", "citation")
+"""The templates of what changes as answers come, in the order in which the page has them."""
 
 
 def add_routes(app: FastAPI) -> None:
@@ -76,22 +79,27 @@ async def collection_page(
     invitations = None
     if admin and collection.admission == "invite":
         invitations = await run_in_threadpool(service.invitations.tally, collection.number)
+    link = str(request.base_url.replace(path=f"/collections/{collection.id}/answer"))
     given = {"codes": None, "refused": None} | values
     return page(
         request,
         "collection.html",
         status,
         terms=terms,
-        full=full,
+        taking=terms["state"] == "open" and not full,
+        link=link,
+        code=qr_svg(link),
         privacy=privacy_sentences(collection.specification, terms),
         findings=found,
         answered=answered,
         roles=roles(collection.specification),
-        parameters=collection.specification.family.names,
+        parameters=collection.specification.family.names if collection.specification.parametric else (),
+        family=distribution_name(collection.specification.family.name, collection.specification.transform),
         planned=_planned(collection.specification),
         shown=shown_numbers(collection.specification),
         transform=collection.specification.transform,
         atoms=[f"{atom:g}" for atom in collection.specification.support.atoms],
+        unit=unit_text(terms),
         value=unit_text(terms) or "value",
         density=_density_title(collection.specification, terms["unit"]),
         parquet=find_spec("pyarrow") is not None,
@@ -164,6 +172,6 @@ async def _findings(views: Views, collection: Collection, service: Service, term
             "warnings": quality(service.store, collection, now)["warnings"],
             "citation": citation(terms, posterior),
         }
-        return {name: fragment(f"{name}.html", **values) for name in ("summary", "details")}
+        return {name: fragment(f"{name}.html", **values) for name in _PARTS}
 
     return await run_in_threadpool(write)

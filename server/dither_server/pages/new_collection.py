@@ -10,14 +10,21 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from dither_client import Transform
-from dither_client.decimals import read_decimal
+from dither_client.errors import InvalidValue
+from dither_client.posterior.sentences import distribution_name
+from dither_client.typed_numbers import read_typed
 from dither_estimator.design.registry import MECHANISMS
 from dither_estimator.families import families
 from dither_estimator.specification.fields import CATEGORICAL, NONPARAMETRIC
 from dither_estimator.specification.specification import SpecificationError
 from dither_server.collections.specification import Admission, Visibility
 
-__all__ = ["CHOICES", "COMPETING", "PARAMETERS", "field_of", "specification_of", "whole_number"]
+__all__ = ["CHOICES", "COMPETING", "LABELS", "PARAMETERS", "field_of", "specification_of", "whole_number"]
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
+
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "family": (NONPARAMETRIC.name, CATEGORICAL.name, *families),
@@ -27,6 +34,36 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "visibility": get_args(Visibility),
 }
 """The options of the form's lists; an empty one leaves the choice to the server."""
+
+_SHAPES = {
+    NONPARAMETRIC.name: "Any shape (recommended)",
+    CATEGORICAL.name: "Categories instead of numbers",
+    "bernoulli": "Yes or no: Bernoulli, values 0 and 1",
+    "poisson": "Counts: Poisson",
+    "negative_binomial": "Counts that vary more: negative binomial",
+    "beta": "Shares between 0 and 1: beta",
+}
+LABELS: Mapping[str, Mapping[str, str]] = {
+    "family": {name: _SHAPES.get(name, _capital(distribution_name(name, "identity"))) for name in CHOICES["family"]},
+    "transform": {
+        "identity": "By differences, such as temperatures",
+        "log": "By ratios: above 0, such as wages",
+    },
+    "mechanism": {
+        "randomized_response": "One of several cells (recommended)",
+        "": "The default of the programming interface",
+        "laplace": "A place between two thresholds, with Laplace noise",
+        "staircase": "One of several sets of cells, with noise: staircase",
+        "gaussian": "A place between two thresholds, with Gaussian noise",
+    },
+    "admission": {
+        "public": "Anybody with the link",
+        "invite": "Whoever has an invitation",
+        "gateway": "Members of my app or panel, through a gateway",
+    },
+    "visibility": {"private": "Analysts with a token", "public": "Anybody with the link"},
+}
+"""What the options are called; the first of each list is the default of the form."""
 
 PARAMETERS: Mapping[str, tuple[str, ...]] = {
     parameter: tuple(family.name for family in families.values() if parameter in family.names)
@@ -41,11 +78,13 @@ COMPETING: Mapping[str, tuple[str, Transform]] = {
 }
 """The families that can compete with the collection's own, each with its scale."""
 
+_LARGEST_WHOLE = 1e15
+"""From here on a float does not hold every whole number."""
 _WORDS = ("question", "unit", "period_of_value", "organisation", "contact", "privacy_url", "thank_you")
 _TEXTS = ("name", *_WORDS, *CHOICES, "epsilon", "rho", "goal", "policy")
 _NUMBERS = ("minimum", "maximum")
 _TIMES = ("opens_at", "closes_at")
-_WHOLE = ("max_answers", "levels", "particles", "decimals")
+_WHOLE = ("max_answers", "levels", "particles", "decimals", "keep_answers_days", "keep_days")
 _SHARES = ("misfit_check", "discriminate")
 
 _FIELDS = (
@@ -67,9 +106,11 @@ def specification_of(form: Mapping[str, str]) -> dict[str, Any]:
     Raises `SpecificationError` if a numeric field does not hold a number.
     """
     spec: dict[str, Any] = {name: form[name] for name in _TEXTS if name in form}
+    if form.get("family") == CATEGORICAL.name:
+        spec.pop("mechanism", None)  # of categories there is one
     spec |= {name: f"{form[name]}:00Z" for name in _TIMES if name in form}
     spec |= {name: whole_number(name, form[name]) for name in _WHOLE if name in form}
-    spec |= {name: _number(form[name], f"{name} must be a share such as 0.2") for name in _SHARES if name in form}
+    spec |= {name: _share(form[name], f"{name} must be a share such as 0.2") for name in _SHARES if name in form}
     spec |= {name: _number(form[name], f"{name} must be a number") for name in _NUMBERS if name in form}
     if "atoms" in form:
         spec["atoms"] = [_number(part, "atoms must be numbers, such as 0, 100") for part in _parts(form["atoms"])]
@@ -97,17 +138,28 @@ def specification_of(form: Mapping[str, str]) -> dict[str, Any]:
 
 
 def whole_number(name: str, text: str) -> int:
-    """The whole number that `text` writes. Raises `SpecificationError`."""
-    if not (text.isascii() and text.isdigit() and len(text) < 20):
+    """The whole number that `text` writes, such as 5000 or 5,000. Raises `SpecificationError`."""
+    try:
+        number = read_typed(text, 0).value
+    except InvalidValue:
+        number = -1.0
+    if not 0 <= number < _LARGEST_WHOLE:
         raise SpecificationError(f"{name} must be a whole number")
-    return int(text)
+    return int(number)
 
 
 def _number(text: str, wrong: str) -> float:
+    """The number as people write it: 2,000 or 2 000 is two thousand. Raises `SpecificationError`."""
     try:
-        return float(read_decimal(text))
-    except ValueError:
+        return read_typed(text).value
+    except InvalidValue:
         raise SpecificationError(wrong) from None
+
+
+def _share(text: str, wrong: str) -> float:
+    """The share that is written as 0.2 or 20%. Raises `SpecificationError`."""
+    number = _number(text.removesuffix("%").rstrip(), wrong)
+    return number / 100 if text.endswith("%") else number
 
 
 def _end(form: Mapping[str, str], name: str) -> float:

@@ -9,9 +9,10 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from dither_client.posterior.sentences import family_name
+from dither_client.posterior.sentences import distribution_name, family_name
 from dither_server.api.callers import signed_in
 from dither_server.http.problems import Problem
+from dither_server.pages.sentences import number_name
 
 __all__ = ["STATIC", "asset", "fragment", "page", "problem_page", "static_version"]
 
@@ -51,6 +52,11 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:].removesuffix('.')}."
 
 
+def _moment(written: str) -> str:
+    """An RFC 3339 time in UTC to the minute, as all pages write it: `2026-01-31 12:00 UTC`."""
+    return f"{written[:10]} {written[11:16]} UTC"
+
+
 def _templates() -> Environment:
     environment = Environment(
         loader=PackageLoader("dither_server.pages"),
@@ -64,6 +70,10 @@ def _templates() -> Environment:
     environment.filters["short"] = _number
     environment.filters["sentence"] = _sentence
     environment.filters["family_name"] = family_name
+    environment.filters["capital"] = lambda text: f"{text[:1].upper()}{text[1:]}"
+    environment.filters["distribution_name"] = distribution_name
+    environment.filters["moment"] = _moment
+    environment.filters["number_name"] = number_name
     return environment
 
 

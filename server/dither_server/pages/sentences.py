@@ -8,6 +8,7 @@ from typing import Any
 from dither_client.mechanisms.epsilon import epsilon_text
 from dither_client.posterior.sentences import (
     LEAVE_OUT,
+    distribution_name,
     misfit_sentence,
     poison_lines,
     population_lines,
@@ -15,10 +16,11 @@ from dither_client.posterior.sentences import (
     unit_text,
     verdict_lines,
 )
-from dither_client.posterior.wire import Misfit, PosteriorReply
+from dither_client.posterior.wire import Misfit, PoisonBound, PosteriorReply
 from dither_estimator.specification.specification import Specification
+from dither_server.pages.charts import MEDIAN, has_median
 
-__all__ = ["Findings", "citation", "find", "privacy_sentences", "roles", "shown_numbers"]
+__all__ = ["Findings", "basis", "citation", "find", "number_name", "privacy_sentences", "roles", "shown_numbers"]
 
 _ROLES = {
     ("mu", "identity"): "the middle of the population",
@@ -26,12 +28,9 @@ _ROLES = {
     ("sigma", "identity"): "the spread of the population",
     ("sigma", "log"): "the spread of the population, as a logarithm",
 }
-_SHOWN_QUANTILES = {
-    "quantile_0.1": "a tenth of the people have this or less",
-    "quantile_0.5": "half of the people have this or less",
-    "quantile_0.9": "a tenth of the people have this or more",
-}
-"""What is shown over time without a family, and its meaning."""
+_SHOWN_QUANTILES = ("quantile_0.1", MEDIAN, "quantile_0.9")
+"""What is shown over time without a family."""
+_CITED = {MEDIAN: "median", "quantile_0.1": "10% quantile", "quantile_0.9": "90% quantile"}
 _SUFFICIENT_ESS = 400
 """An effective sample size at which the Monte Carlo error is a twentieth of the posterior sd."""
 
@@ -62,6 +61,8 @@ class Findings:
     """Quantiles of the population, in the values' own units."""
     numbers: Mapping[str, Sequence[str]]
     """The mean, the sd and the quantiles of the posterior of each of these quantiles, and of the population's mean."""
+    basis: str
+    """What all this rests on."""
     roles: Mapping[str, str]
     """The meaning of each parameter, from `roles`."""
     accuracy: str
@@ -83,14 +84,24 @@ def find(specification: Specification, survey: Mapping[str, Any], posterior: Pos
     return Findings(
         population=_population(survey, posterior),
         numbers=population_numbers(posterior.quantiles, posterior.mean_value, posterior.atoms, survey["decimals"]),
+        basis=basis(specification, posterior),
         roles=roles(specification),
         accuracy=_accuracy(posterior.ess, posterior.particles),
         fit=_unassumed(specification) or (_REFUSED if _refused(specification, posterior) else _fit(misfit)),
         alarm=(misfit is not None and misfit.alarm) or _refused(specification, posterior),
-        contamination=poison_lines(posterior.poison),
+        contamination=_contamination(specification, posterior.poison),
         verdict=[] if posterior.verdict is None else verdict_lines(posterior.families or (), posterior.verdict),
         competing=bool(specification.rivals),
     )
+
+
+def _contamination(specification: Specification, poison: PoisonBound) -> list[str]:
+    """The bound in the values' own units, where it is one of a logarithm."""
+    if not has_median(specification):
+        return poison_lines(poison)
+    shift = poison.shift["mu"]
+    amount = "any amount" if shift is None or shift > 1 else f"{100 * math.expm1(shift):.2g}%"
+    return [f"If {100 * poison.share:g}% of the answers were adversarial, the median could be off by {amount}."]
 
 
 def _refused(specification: Specification, posterior: PosteriorReply) -> bool:
@@ -105,30 +116,72 @@ def _unassumed(specification: Specification) -> str | None:
     return _NO_FAMILY if specification.nonparametric else None
 
 
+def basis(specification: Specification, posterior: PosteriorReply) -> str:
+    """What is assumed of the population, and how many answers were learnt."""
+    if not posterior.answers:
+        return "Before any answer this is only what was assumed."
+    learnt = f"{posterior.answers:,} {'answer' if posterior.answers == 1 else 'answers'}"
+    if posterior.answers_by_epsilon:
+        learnt += f" at ε = {', '.join(posterior.answers_by_epsilon)}"
+    if posterior.members:
+        learnt += f" and the counts of {posterior.members:,} members of institutions"
+    if specification.categories:
+        return f"This rests on {learnt}, and on no assumption about the shares."
+    if specification.nonparametric:
+        return f"This rests on {learnt}. The distribution may have any shape that is fairly smooth."
+    name = distribution_name(specification.family.name, specification.transform)
+    return f"This rests on {learnt}, and holds if the values follow a {name} distribution."
+
+
+def number_name(name: str) -> str:
+    """A number of the population in words: `quantile_0.1` is what 10% have at most."""
+    if name == "mean_value":
+        return "Average"
+    if name == MEDIAN:
+        return "Half have at most"
+    if not name.startswith("quantile_"):
+        return name
+    return f"{100 * float(name.removeprefix('quantile_')):.10g}% have at most"
+
+
 def roles(specification: Specification) -> Mapping[str, str]:
     """The meaning of each parameter that can be explained in a line."""
-    if specification.nonparametric:
-        return _SHOWN_QUANTILES
     names, transform = specification.family.names, specification.transform
     return {name: _ROLES[name, transform] for name in names if (name, transform) in _ROLES}
 
 
 def shown_numbers(specification: Specification) -> tuple[str, ...]:
-    """The names of the numbers that are shown over time: the parameters, or some quantiles."""
-    return tuple(_SHOWN_QUANTILES) if specification.nonparametric else specification.family.names
+    """The names of the numbers that are shown over time: quantiles where they are known, and the parameters."""
+    if specification.nonparametric:
+        return _SHOWN_QUANTILES
+    return (*((MEDIAN,) if has_median(specification) else ()), *specification.family.names)
 
 
 def citation(terms: Mapping[str, Any], posterior: PosteriorReply) -> str:
-    """A sentence to cite: the estimates, the number of answers, the privacy, the collection and the date."""
-    quantiles = {f"quantile {level}": summary for level, summary in (posterior.quantiles or {}).items()}
+    """A sentence to cite: the estimates, the number of answers, the privacy, the collection and the date.
+
+    Numbers are those of the population, in the values' own units; of a yes or no, where it has none, the parameters.
+    """
+    unit = f" {written}" if (written := unit_text(terms)) else ""
+    known = population_numbers(posterior.quantiles, None, posterior.atoms, terms["decimals"])
     found = ", ".join(
-        f"{name} = {summary.q50:.4g} (90% interval {summary.q05:.4g} to {summary.q95:.4g})"
-        for name, summary in (posterior.posterior or posterior.categories or quantiles).items()
+        f"{what} {known[name][4]}{unit} (90% interval {known[name][2]} to {known[name][6]})"
+        for name, what in _CITED.items()
+        if name in known
     )
-    scale = " of the natural logarithm" if terms["transform"] == "log" else ""
-    law = f"a {terms['family']} distribution{scale}" if posterior.posterior else "a distribution of any shape"
-    if unit := unit_text(terms):
-        law += f" of values in {unit}"
+    if posterior.categories is not None:
+        found = ", ".join(
+            f"{name} {100 * share.q50:.1f}% (90% interval {100 * share.q05:.1f} to {100 * share.q95:.1f}%)"
+            for name, share in posterior.categories.items()
+        )
+    elif not found or terms["family"] == "bernoulli":
+        found = ", ".join(
+            f"{name} {summary.q50:.4g} (90% interval {summary.q05:.4g} to {summary.q95:.4g})"
+            for name, summary in posterior.posterior.items()
+        )
+    law = "a distribution of any shape"
+    if posterior.posterior:
+        law = f"a {distribution_name(terms['family'], terms['transform'])} distribution"
     if posterior.categories is not None:
         law = "shares"
     return (
@@ -156,6 +209,8 @@ def privacy_sentences(specification: Specification, terms: Mapping[str, Any]) ->
         if terms["keep_answers"]
         else "Answers are counted and then dropped."
     )
+    if terms["keep_answers_days"] is not None or terms["keep_days"] is not None:
+        sentences.append(terms["retention"])
     sentences.append(
         "The result is public."
         if terms["visibility"] == "public"
@@ -174,6 +229,7 @@ def _population(survey: Mapping[str, Any], posterior: PosteriorReply) -> list[st
         posterior.above,
         unit_text(survey),
         survey["decimals"],
+        posterior.mean_value,
     )
 
 

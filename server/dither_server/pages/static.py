@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from fastapi import FastAPI, Response
+from fastapi import FastAPI, Request, Response
 
 from dither_server.errors import NotFound
+from dither_server.pages.compressed import static_response
 from dither_server.pages.rendering import STATIC, static_version
 
 __all__ = ["add_routes"]
@@ -20,19 +21,16 @@ def add_routes(app: FastAPI) -> None:
     app.add_api_route("/static/{version}/{name:path}", show_file, **served)
 
 
-def show_style() -> Response:
+def show_style(request: Request) -> Response:
     """The style of the pages, under the name that does not change."""
-    return Response((STATIC / "style.css").read_bytes(), media_type="text/css")
+    return static_response(request, (STATIC / "style.css").read_bytes(), "text/css")
 
 
-def show_file(version: str, name: str) -> Response:
+def show_file(request: Request, version: str, name: str) -> Response:
     """One of the files, cached for good if its address names the version that is served. Raises `NotFound`."""
     file = STATIC / name
     known = {path.relative_to(STATIC).as_posix(): path for path in STATIC.rglob("*")}
     if name not in known or file.suffix not in _TYPES:
         raise NotFound
-    return Response(
-        known[name].read_bytes(),
-        headers=_IMMUTABLE if version == static_version() else None,
-        media_type=_TYPES[file.suffix],
-    )
+    headers = _IMMUTABLE if version == static_version() else None
+    return static_response(request, known[name].read_bytes(), _TYPES[file.suffix], headers)

@@ -50,6 +50,7 @@ class Views:
                 spec = collection.specification
                 posterior = published.described
                 made = View(published, posterior, find(spec, collection.survey, posterior), curves(spec, particles))
+                self._newest = {number: view for number, view in self._newest.items() if learners.has(number)}
                 self._newest[collection.number] = made
                 return made
 

@@ -10,6 +10,7 @@ from fastapi import Request
 from sqlalchemy import Connection, Engine
 from threadpoolctl import threadpool_limits
 
+from dither_server.access.audit_trail import AuditTrail
 from dither_server.access.first_admin import make_first_admin
 from dither_server.access.gateways import Gateways
 from dither_server.access.invitations import Invitations
@@ -22,6 +23,8 @@ from dither_server.answers.tally import Tally
 from dither_server.answers.writer import Writer
 from dither_server.clock import Clock
 from dither_server.collections.collections import Collection, Collections
+from dither_server.collections.deletion import Deletions
+from dither_server.collections.deletion_receipt import ReceiptSigner
 from dither_server.collections.institutions import Institutions
 from dither_server.database.engine import DATABASE_TROUBLE, PATIENCE_SECONDS, make_engine, reading, upgrade
 from dither_server.database.notifications import notifications_of
@@ -33,6 +36,7 @@ from dither_server.http.connections import room
 from dither_server.metrics import Metrics
 from dither_server.owner.thread import Learners
 from dither_server.replicas.membership import Membership, have_secret
+from dither_server.service.housekeeper import Housekeeper
 from dither_server.service.poller import Poller
 from dither_server.settings import Settings
 from dither_server.tickets.office import TicketOffice
@@ -66,12 +70,24 @@ class Service:
         self.public_metrics = settings.public_metrics
         self.public_listing = settings.public_listing
         self.public_url = settings.public_url
+        self.embed_origins = settings.embed_origins
         self.tally = Tally(self.writer)
         self.gateways = Gateways(reads, self.writer)
         self.collections = Collections(reads, self.store, self.writer, clock, self.membership.holder)
         self.access = Access(reads, self.writer, clock, settings.admin_token)
-        self.sessions = Sessions(keys, self.access, clock)
+        self.trail = AuditTrail(reads, self.writer, clock)
+        self.sessions = Sessions(keys, self.access, self.trail, clock)
         self.institutions = Institutions(reads)
+        self.deletions = Deletions(
+            reads,
+            self._transact,
+            self.collections,
+            ReceiptSigner(keys.deletion),
+            clock,
+            stopping,
+            settings.restore_days,
+        )
+        self.housekeeper = Housekeeper(self.deletions)
         self.invitations = Invitations(reads, self.writer)
         self.limits = TicketLimits(settings)
         self.streams = Streams(max(1, room() // 2))
@@ -100,10 +116,12 @@ class Service:
         self.membership.start()
         self.poller.start()
         self.learners.start()
+        self.housekeeper.start()
 
     def stop(self) -> None:
         """Stops all parts: learns the last answers, stores snapshots, commits, and closes the database."""
         self.stopping.set()
+        self.housekeeper.stop()
         self.poller.stop()
         self.learners.stop()
         self.tally.stop()

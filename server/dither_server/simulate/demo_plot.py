@@ -9,15 +9,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
+from dither_client.posterior.style import BLUE, INK, ORANGE, styled, titled
 from dither_client.posterior.wire import PosteriorReply, to_json
 from dither_estimator.families import FloatArray
 
 __all__ = ["plot_wages"]
 
-_INK = "#1d2b3a"
-_BLUE = "#2b6cb0"
-_ORANGE = "#dd6b20"
-_GREY = "#8795a5"
 _TRACED = {"0.9": "9 in 10", "0.5": "half", "0.1": "1 in 10"}
 """Quantiles, and who has that or less."""
 _COUNT = FuncFormatter(lambda value, _: f"{value:,.0f}")
@@ -31,11 +28,11 @@ def plot_wages(
     `history`: rows from the server, to which the present `posterior` is appended.
     """
     figure = Figure(figsize=(11, 4.6), dpi=160, layout="constrained", facecolor="white")
-    figure.suptitle(title, fontsize=13, color=_INK, x=0.012, ha="left", fontweight="bold")
+    titled(figure, title)
     left, right = figure.subplots(1, 2, width_ratios=[1.15, 1.0])
     low, high = np.quantile(wages, [0.01, 0.985]).tolist()
     for axes in (left, right):
-        _style(axes)
+        styled(axes)
     present = {f"quantile_{level}": summary for level, summary in to_json(posterior.quantiles).items()}
     _traces(left, [*history, {"answers": posterior.answers, "posterior": present}], wages)
     left.set_ylim(low / 2, 2 * high)
@@ -54,21 +51,21 @@ def _traces(axes: Axes, rows: Sequence[Mapping[str, Any]], wages: FloatArray) ->
             [row["posterior"][f"quantile_{level}"][key] for row in rows] for key in ("q05", "q50", "q95")
         )
         truth = float(np.quantile(wages, float(level), method="inverted_cdf"))
-        axes.fill_between(answers, low, high, color=_BLUE, alpha=0.22, linewidth=0)
-        axes.plot(answers, median, color=_BLUE, linewidth=1.6)
-        axes.axhline(truth, color=_ORANGE, linewidth=1.2, linestyle=(0, (4, 3)))
+        axes.fill_between(answers, low, high, color=BLUE, alpha=0.22, linewidth=0)
+        axes.plot(answers, median, color=BLUE, linewidth=1.6)
+        axes.axhline(truth, color=ORANGE, linewidth=1.2, linestyle=(0, (4, 3)))
         place = ("axes fraction", "data")
         axes.annotate(
             f"{words}: {median[-1]:,.0f}", (1, truth), (5, 0), xycoords=place, textcoords="offset points",
-            va="center", color=_INK, fontsize=9,
+            va="center", color=INK, fontsize=9,
         )  # fmt: skip
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(answers[0], answers[-1])
     axes.xaxis.set_major_formatter(_COUNT)
     axes.yaxis.set_major_formatter(_COUNT)
-    axes.set_xlabel("answers, one from each person, each with its own noise", color=_INK)
-    axes.set_ylabel("weekly wage, dollars of 1992", color=_INK)
+    axes.set_xlabel("answers, one from each person, each with its own noise", color=INK)
+    axes.set_ylabel("weekly wage, dollars of 1992", color=INK)
 
 
 def _distribution(axes: Axes, posterior: PosteriorReply, wages: FloatArray) -> None:
@@ -76,23 +73,13 @@ def _distribution(axes: Axes, posterior: PosteriorReply, wages: FloatArray) -> N
     shares = np.arange(1, len(ordered) + 1) / len(ordered)
     if posterior.distribution is not None:
         x, cdf = posterior.distribution.x, posterior.distribution.cdf
-        axes.fill_between(x, cdf.q05, cdf.q95, color=_BLUE, alpha=0.22, linewidth=0, label="90% of the posterior")
-        axes.plot(x, cdf.q50, color=_BLUE, linewidth=1.6, label="posterior median")
+        axes.fill_between(x, cdf.q05, cdf.q95, color=BLUE, alpha=0.22, linewidth=0, label="90% of the posterior")
+        axes.plot(x, cdf.q50, color=BLUE, linewidth=1.6, label="posterior median")
     axes.plot(
-        ordered, shares, color=_ORANGE, linewidth=1.2, linestyle=(0, (4, 3)), label="the data, which no server has seen"
+        ordered, shares, color=ORANGE, linewidth=1.2, linestyle=(0, (4, 3)), label="the data, which no server has seen"
     )
     axes.set_ylim(0, 1)
     axes.xaxis.set_major_formatter(_COUNT)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.0f}%"))
-    axes.set_xlabel("weekly wage, dollars of 1992", color=_INK)
-    axes.set_ylabel("people who have at most that", color=_INK)
-
-
-def _style(axes: Axes) -> None:
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    for side in ("left", "bottom"):
-        axes.spines[side].set_color(_GREY)
-    axes.tick_params(colors=_INK)
-    axes.grid(axis="y", color="#e6ebf0", linewidth=0.8)
-    axes.set_axisbelow(True)
+    axes.set_xlabel("weekly wage, dollars of 1992", color=INK)
+    axes.set_ylabel("people who have at most that", color=INK)

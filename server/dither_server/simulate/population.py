@@ -8,7 +8,7 @@ import numpy as np
 
 from dither_client import InvalidTable, Transform
 from dither_client.mechanisms.bounds import Bounds
-from dither_client.tables.values import read_column
+from dither_client.tables.values import read_values
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.learning.population import QUANTILE_LEVELS
 from dither_server.simulate.best_fit import nearest_member
@@ -136,14 +136,14 @@ def draw_population(
 
 
 def read_population(
-    rng: np.random.Generator, path: Path, column: str, family: Family, transform: Transform, size: int | None
+    rng: np.random.Generator, path: Path, column: str | None, family: Family, transform: Transform, size: int | None
 ) -> Population:
-    """`size` values from a column of a CSV or Parquet file, by default all of them, in random order.
+    """`size` values from a file, or a column of it, by default all of them, in random order.
 
     Raises `InvalidPopulation`, `MissingExtra`.
     """
     try:
-        values = np.array(read_column(path, column))
+        values = np.array(read_values(path, column))
     except InvalidTable as error:
         raise InvalidPopulation(str(error)) from None
     if size is not None and size > len(values):

@@ -7,7 +7,7 @@ from typing import Any
 from dither_client.commands._shared import read_object
 from dither_estimator.specification.specification import EXACT_FIELDS, Specification
 
-__all__ = ["PAPER_PRIOR", "read_prior", "read_spec", "spec_from_options"]
+__all__ = ["PAPER_PRIOR", "plain_object", "read_prior", "read_spec", "spec_from_options"]
 
 PAPER_PRIOR: Mapping[str, Any] = {
     "mu": {"dist": "norm", "loc": 0, "scale": 100},
@@ -25,19 +25,20 @@ def spec_from_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], Speci
 
 def read_spec(file: str) -> tuple[dict[str, Any], Specification]:
     """The specification in a JSON file. Raises `SpecificationError`, `ValueError` and `OSError`."""
-    return _checked(_read_plain(file))
+    return _checked(plain_object(file))
 
 
 def read_prior(text: str) -> Mapping[str, Any]:
     """The prior that `paper` or the path of a JSON file names. Raises `ValueError` and `OSError`."""
-    return PAPER_PRIOR if text == "paper" else _read_plain(text)
+    return PAPER_PRIOR if text == "paper" else plain_object(text)
 
 
 def _checked(spec: dict[str, Any]) -> tuple[dict[str, Any], Specification]:
     return {"name": _NAME, **spec}, Specification.from_json(spec)
 
 
-def _read_plain(file: str) -> dict[str, Any]:
+def plain_object(file: str) -> dict[str, Any]:
+    """The JSON object in a file, whose numbers are floats, but for exact ones. Raises `ValueError` and `OSError`."""
     return {field: _plain(field, value) for field, value in read_object(file).items()}
 
 

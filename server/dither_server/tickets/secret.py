@@ -25,6 +25,7 @@ class Keys:
         self._secret = secret.encode()
         self.receipt = self._key("receipt")
         self.session = self._key("session")
+        self.deletion = self._key("deletion receipt")
         self.fingerprint = self._key("fingerprint").hex()[:8]
         """Eight hexadecimal digits, equal for processes that have the same secret."""
 

@@ -94,7 +94,7 @@ def test_a_misspelt_command_gets_the_right_one(path: tuple[str, ...], capsys: py
     for name in below:
         status, out, err = said(capsys, *path, name + "x")
         assert (status, out) == (2, "")
-        assert re.search(rf"[dD]id you mean '?{name}'?\?\n$", err)
+        assert re.search(rf"[dD]id you mean '?{name}'?(, '\w+')*\?\n$", err)
 
 
 def test_a_misspelt_option_of_the_group(capsys: pytest.CaptureFixture[str]) -> None:
@@ -113,7 +113,12 @@ def test_the_shell_completes_its_options(
     assert {option.opts[0] for option in options(path)} <= set(capsys.readouterr().out.split())
 
 
-SEVERAL = {"--particles": "a file, and a number", "--collection": "one, and several", "--url": "asked for, and not"}
+SEVERAL = {
+    "--particles": "a file, and a number",
+    "--collection": "one, and several",
+    "--url": "asked for, and not",
+    "--respondents": "a number, and several to compare",
+}
 """Options whose name stands for more than one kind of thing, as the tables of commands say."""
 
 

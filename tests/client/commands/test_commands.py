@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,11 @@ from dither_client.commands import run
 from dither_client.commands._shared import fail, print_json, status_of
 from dither_client.errors import InvalidTable, OverCap, Problem, Unreachable
 from dither_client.extras import MissingExtra
+from dither_client.mechanisms.registry import parse_query
 from dither_client.posterior.wire import QUANTILES
 from dither_client.tables.counts import read_table
 from testing.patience import PATIENCE
-from testing.servers.fake_server import GAUSSIAN, POSTERIOR, FakeServer, problem
+from testing.servers.fake_server import GAUSSIAN, LAPLACE, LAPLACE_ID, POSTERIOR, FakeServer, problem
 
 Dither = Callable[..., "Outcome"]
 
@@ -79,6 +81,28 @@ def test_help_lists_every_command_and_what_it_does(dither: Dither) -> None:
         assert "Answer a collection privately: only a noisy answer leaves this machine." in shown.out
 
 
+_COMMANDS = sorted(entry.name for entry in entry_points(group="dither.commands"))
+
+
+@pytest.mark.parametrize("command", ["", *_COMMANDS, "collection create", "collection invite", "token create"])
+def test_help_shows_words_for_people_and_no_types(dither: Dither, command: str) -> None:
+    shown = dither(*command.split(), "--help")
+    assert shown.status == 0
+    assert not re.search(r"<\w+(\||>| range)|\b(bool|str|int|float|path)\b", shown.out)
+    assert not re.search(r"--(json|help|version) +[A-Z]+ ", shown.out)  # a flag takes nothing
+
+
+def test_help_says_what_options_take_and_flows(dither: Dither, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    shown = " ".join(dither("plan", "--help").out.split())
+    assert "--sd TEXT The posterior standard deviations" in shown
+    assert "--respondents NUMBER" in shown
+    assert "--transform identity|log The scale" in shown
+    assert "Parameters are on the scale of --transform, quantiles in the values' own units." in shown
+    shown = " ".join(dither("token", "create", "--help").out.split())
+    assert "role admin|analyst|gateway What the token's holder may do." in shown
+
+
 @pytest.mark.parametrize(
     ("typed", "completed"),
     [
@@ -126,11 +150,12 @@ def test_version(dither: Dither) -> None:
         (["posterior", "laplace", "--token", "a b"], "a token may contain only printable"),
         (["export", "laplace"], "say what to save"),
         (["export", "laplace", "--counts", "counts.txt"], "must end in .csv or .parquet"),
+        (["export", "laplace", "--report", "report.pdf"], "report.pdf must end in .html"),
         (
             ["export", "laplace", "--counts", "/nowhere/counts.csv"],
-            "/nowhere/counts.csv does not exist: check the name",
+            "/nowhere/counts.csv: the folder /nowhere does not exist",
         ),
-        (["collection", "create", "/nowhere/spec.json"], "/nowhere/spec.json does not exist: check the name"),
+        (["collection", "create", "/nowhere/spec.json"], "/nowhere/spec.json: the folder /nowhere does not exist"),
         (["collection", "create", "."], ". is a folder: name a file"),
     ],
 )
@@ -162,6 +187,16 @@ def test_a_file_of_codes_is_never_written_over(dither: Dither, tmp_path: Path) -
     assert shown.status == 2
     assert "already exists: name a new file" in shown.one_sentence()
     assert codes.read_text() == "a code that somebody has"
+
+
+def test_invitations_as_links(server: FakeServer, dither: Dither, tmp_path: Path) -> None:
+    server.refusals["/v1/collections/laplace/invitations"] = (201, {"invitations": ["abc23", "def45"]})
+    links = [f"{server.url}/collections/laplace/answer#{code}" for code in ("abc23", "def45")]
+    asked = ("collection", "invite", "laplace", "--count", 2)
+    assert dither(*asked, "--links").out.split() == links
+    assert dither(*asked).out.split() == ["abc23", "def45"]
+    assert dither(*asked, "--links", "--out", tmp_path / "links.txt").status == 0
+    assert (tmp_path / "links.txt").read_text().split() == links
 
 
 def test_a_failure_while_running(server: FakeServer, dither: Dither) -> None:
@@ -259,18 +294,31 @@ POPULATION = {
 }
 
 
+def test_a_picture_in_a_folder_that_is_missing_is_refused_before_the_server_is_asked(
+    server: FakeServer, dither: Dither, tmp_path: Path
+) -> None:
+    asked = len(server.requests)
+    refused = dither("posterior", "laplace", "--plot", tmp_path / "none" / "wages.png")
+    assert refused.status == 2
+    assert f"the folder {tmp_path / 'none'} does not exist: make it, or name another" in refused.one_sentence()
+    assert len(server.requests) == asked
+
+
 def test_a_posterior_is_shown_in_the_surveys_unit(server: FakeServer, dither: Dither) -> None:
     path = "/v1/collections/laplace"
     server.refusals[f"{path}/posterior"] = (200, POSTERIOR | POPULATION)
-    assert dither("posterior", "laplace").out.splitlines()[3:9] == [
+    assert dither("posterior", "laplace").out.splitlines()[1:10] == [
         *(f"  quantile_{level}  12.340 ± 0.02  (90%: 12.310 to 12.370)" for level in (0.1, 0.5, 0.9)),
         "  mean_value    12.340 ± 0.02  (90%: 12.310 to 12.370)",
+        "  mu            50 ± 2  (90%: 46.71 to 53.29)",
+        "  sigma         10 ± 1  (90%: 8.355 to 11.64)",
         "  Half of the people have 12.340 or less (90% sure: 12.310 to 12.370).",
         "  One in ten has 12.340 or less (12.310 to 12.370), and one in ten 12.340 or more (12.310 to 12.370).",
+        "  The average is 12.340 (12.310 to 12.370).",
     ]
     server.refusals[path] = (200, server.terms("laplace") | {"unit": "€", "period_of_value": "a week", "decimals": 1})
     lines = dither("posterior", "laplace").out.splitlines()
-    assert lines[6:8] == [
+    assert [lines[4], lines[7]] == [
         "  mean_value    12.3 ± 0.02  (90%: 12.3 to 12.4)",
         "  Half of the people have 12.3 € a week or less (90% sure: 12.3 to 12.4).",
     ]
@@ -314,8 +362,10 @@ def test_export(dither: Dither, tmp_path: Path, ending: str) -> None:
     assert {name: one["rows"] for name, one in saved.items()} == {"counts": 8, "answers": 25, "particles": 4}
     assert [sum(counts) for counts in read_table(files["counts"]).queries.values()] == [15, 6]
     if ending == "csv":
+        canonical = parse_query(LAPLACE).canonical.replace('"', '""')
         assert files["answers"].read_text().splitlines()[:2] == [
-            *("query_id,purpose,answer,received_at", "q,training,0,2026-01-01T00:00:00Z")
+            "collection,ticket,query_id,query,purpose,answer,received_at",
+            f'laplace,{0:032x},{LAPLACE_ID},"{canonical}",training,0,2026-01-01T00:00:00Z',
         ]
         assert files["particles"].read_text().splitlines()[:2] == ["mu,sigma,weight", "52.0,11.0,0.1"]
 

@@ -13,19 +13,15 @@ from testing.reader import blocks
 from testing.repository import ROOT
 from testing.tools import find_tool
 
-NODE = ["node", "--experimental-default-type=module", str(ROOT / "tests" / "browser" / "client_program.mjs")]
 CLIENTS = {
     "python": [sys.executable, "-c", "from dither_client.commands import main; main()"],
     "third": [sys.executable, str(ROOT / "tests" / "oracles" / "third_program.py")],
-    "node": NODE,
 }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("client", CLIENTS)
 def test_the_clients_break_nothing(client: str) -> None:
-    if client == "node":
-        find_tool("node")
     broken = {name: reason for name, reason in run_scenarios(CLIENTS[client]).items() if reason is not None}
     assert broken == {}
 

@@ -23,17 +23,20 @@ def misfit(*looks: dict[str, Any], alarm: bool = False, next_look: int | None = 
     return {"family": "normal", "check_answers": 9, "looks": list(looks), "alarm": alarm, "next_look": next_look}
 
 
+ONLY_GROSS_ONES = (
+    "at a small ε only gross ones would show (4,000 check answers at ε = 1 find a Gumbel distribution that is taken "
+    "for a normal one in a third of the runs). To learn the distribution whatever its shape, leave the family out."
+)
 SENTENCES = [
     (misfit(next_look=500), "Whether the family normal fits is first checked at 500 check answers."),
     (
         misfit(look(512, 0.4)),
-        "No misfit of the family normal was found in 1 look (the next look is at 5,000 check answers); at a small ε "
-        "only gross ones would show. To learn the distribution whatever its shape, leave the family out.",
+        "No misfit of the family normal was found in 1 look (the next look is at 5,000 check answers); "
+        f"{ONLY_GROSS_ONES}",
     ),
     (
         misfit(look(512, 0.4), look(5_000, 0.2), next_look=None),
-        "No misfit of the family normal was found in 2 looks; at a small ε only gross ones would show. To learn the "
-        "distribution whatever its shape, leave the family out.",
+        f"No misfit of the family normal was found in 2 looks; {ONLY_GROSS_ONES}",
     ),
     (
         misfit(look(512, 0.4), look(5_003, 0.004), look(50_000, 0.3), alarm=True, next_look=None),

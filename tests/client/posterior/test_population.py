@@ -12,7 +12,7 @@ from scipy import stats
 
 from dither_client.posterior.population import quantile_at, share_at
 from dither_client.posterior.posterior import Particles, Posterior
-from dither_client.posterior.sentences import population_lines
+from dither_client.posterior.sentences import distribution_name, population_lines
 from dither_client.posterior.wire import QUANTILES, Bands, DistributionSummary, ParameterSummary
 
 
@@ -68,6 +68,12 @@ def test_the_level_of_an_interval_is_a_share(level: float) -> None:
         ParameterSummary(0, 1, -1.6, -0.7, 0, 0.7, 1.6).interval(level)
 
 
+def test_a_family_is_called_what_its_distribution_is() -> None:
+    assert [distribution_name("normal", scale) for scale in ("identity", "log")] == ["normal", "lognormal"]
+    assert distribution_name("student_t:4", "log") == "log Student t with 4 degrees of freedom"
+    assert distribution_name("gamma", "identity") == "gamma"
+
+
 def test_the_sentences_round_to_what_is_known() -> None:
     quantiles = {level: quantile_at(DISTRIBUTION, level) for level in (0.1, 0.5, 0.9)}
     half, tails = population_lines(quantiles, DISTRIBUTION)
@@ -78,6 +84,10 @@ def test_the_sentences_round_to_what_is_known() -> None:
     share = {1000.0: ParameterSummary(0.0712, 0.01, 0.055, 0.064, 0.071, 0.078, 0.088)}
     assert population_lines({}, None, above=share) == ["7.1% have more than 1,000 (90% sure: 5.5 to 8.8%)."]
     assert population_lines(quantiles, DISTRIBUTION, above=share)[2:] == population_lines({}, None, above=share)
+    average = ParameterSummary(52.04, 1.0, 50.3, 51.4, 52.0, 52.6, 53.7)
+    assert population_lines(quantiles, DISTRIBUTION, unit="€", mean_value=average)[2:] == [
+        "The average is 52.0 € (50.3 to 53.7)."
+    ]
     yes_or_no = replace(DISTRIBUTION, x=(0.0, 1.0))
     assert population_lines(quantiles, yes_or_no) == population_lines({}, DISTRIBUTION) == []
 

@@ -20,12 +20,32 @@ def test_the_density_of_one_member_is_the_familys() -> None:
 
 
 def test_a_logarithms_population_is_shown_in_its_own_units() -> None:
-    curve = population_curve(FamilyPopulation(NORMAL, "log", np.array([[6.2, 0.7]])))
+    curve = population_curve(FamilyPopulation(NORMAL, "log", np.array([[6.2, 0.4]])))
     assert curve is not None
-    expected = stats.lognorm(0.7, scale=np.exp(6.2)).pdf(curve.x)
+    assert not curve.logarithmic
+    expected = stats.lognorm(0.4, scale=np.exp(6.2)).pdf(curve.x)
     assert curve.quantiles["q50"] == pytest.approx(expected, rel=0.05)
     # The density of the logarithm itself would be far off: it lacks the change of variable.
-    assert not np.allclose(curve.quantiles["q50"], stats.norm(6.2, 0.7).pdf(np.log(curve.x)), rtol=0.5)
+    assert not np.allclose(curve.quantiles["q50"], stats.norm(6.2, 0.4).pdf(np.log(curve.x)), rtol=0.5)
+
+
+def test_a_long_tail_is_shown_whole_on_a_logarithmic_axis() -> None:
+    """The curve is the density per doubling, whose area on that axis is the share of the people."""
+    law = stats.lognorm(0.7, scale=np.exp(6.2))
+    curve = population_curve(FamilyPopulation(NORMAL, "log", np.array([[6.2, 0.7]])))
+    assert curve is not None
+    assert curve.logarithmic
+    assert curve.quantiles["q50"] == pytest.approx(law.pdf(curve.x) * curve.x * np.log(2), rel=2e-3)
+    assert np.trapezoid(curve.quantiles["q50"], np.log2(curve.x)) == pytest.approx(0.99, abs=0.002)
+    assert law.cdf(curve.x[[0, -1]]) == pytest.approx([0.005, 0.995], abs=1e-3)
+
+
+def test_a_family_with_people_below_0_has_no_logarithmic_axis() -> None:
+    gumbel = FamilyPopulation(find_family("gumbel"), "identity", np.array([[0.0, 1.0]]))
+    curve = population_curve(gumbel)
+    assert curve is not None
+    assert not curve.logarithmic
+    assert curve.x[0] < 0
 
 
 def test_whole_numbers_have_probabilities() -> None:
@@ -70,3 +90,10 @@ def test_weights_count() -> None:
 def test_what_floating_point_cannot_hold_has_no_curve() -> None:
     assert population_curve(FamilyPopulation(NORMAL, "log", np.array([[800.0, 1.0]]))) is None
     assert population_curve(FamilyPopulation(NORMAL, "identity", np.array([[1e17, 1.0]]))) is None
+
+
+@pytest.mark.filterwarnings("error")
+def test_no_number_of_a_very_wide_population_is_infinite() -> None:
+    for sigma in (5.0, 20.0, 100.0, 250.0):
+        curve = population_curve(FamilyPopulation(NORMAL, "log", np.array([[0.0, sigma], [2.0, 1.5 * sigma]])))
+        assert curve is None or all(np.isfinite(line).all() for line in (curve.x, *curve.quantiles.values()))

@@ -15,6 +15,7 @@ from dither_estimator.learning.nonparametric_learner import NonparametricLearner
 from dither_estimator.learning.population import DistributionPopulation
 from dither_estimator.learning.snapshot import InvalidSnapshot
 from dither_estimator.learning.summary import Posterior
+from dither_estimator.nonparametric.questions import Templates
 from dither_estimator.specification.specification import Specification
 
 WIDE = RandomizedResponse(range(5), 2)
@@ -153,7 +154,7 @@ def asked(learner: NonparametricLearner, goal: Any, template: Query = WIDE) -> t
     """The cuts of 400 questions for a goal that are thresholds, and the other questions."""
     spec = specification(goal=goal)
     queries = goal_questions(
-        np.random.default_rng(5), learner.distribution, spec.goal, template, None, 400, learner.counts
+        np.random.default_rng(5), learner.distribution, spec.goal, Templates.of(template), None, 400, learner.counts
     )
     assert len(queries) == 400
     return [query.edges[0] for query in queries if query.n_cells == 2], [q for q in queries if q.n_cells > 2]

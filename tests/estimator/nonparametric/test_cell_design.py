@@ -15,7 +15,7 @@ from dither_estimator.nonparametric.deviations import BINS
 from dither_estimator.nonparametric.distribution import Distribution
 from dither_estimator.nonparametric.known import KnownPopulation
 from dither_estimator.nonparametric.prospect import expect
-from dither_estimator.nonparametric.questions import quantile_questions
+from dither_estimator.nonparametric.questions import Templates, quantile_questions
 from dither_estimator.nonparametric.support import Support
 from dither_estimator.nonparametric.unknowns import Unknowns
 
@@ -110,13 +110,13 @@ POPULATIONS = {
 @pytest.mark.parametrize("name", POPULATIONS)
 def test_they_come_within_a_tenth_of_any_mechanism(name: str, epsilon: int) -> None:
     """Cells between quantiles, which take turns, do not at ε = 1."""
-    template = RandomizedResponse((0.0,), epsilon)
-    prospect = expect(POPULATIONS[name], template, 20_000)
-    questions = prospect.questions(template)
+    templates = Templates.of(RandomizedResponse((0.0,), epsilon))
+    prospect = expect(POPULATIONS[name], templates, 20_000)
+    questions = prospect.questions(templates)
     found = prospect.certificate(questions)
     assert 0.9 < found.efficiency < 1
     assert found.limit.gap < 5e-3 * found.limit.criterion
-    quantiles = prospect.criterion(quantile_questions(prospect.distribution, template))
+    quantiles = prospect.criterion(quantile_questions(prospect.distribution, templates))
     assert quantiles > found.criterion
     if epsilon == 1:
         assert found.limit.criterion < 0.9 * quantiles

@@ -23,7 +23,7 @@ from dither_estimator.nonparametric.distribution import Distribution
 from dither_estimator.nonparametric.fitting import fit_base
 from dither_estimator.nonparametric.likelihood import MassLikelihood
 from dither_estimator.nonparametric.posterior import estimate_around, estimate_distribution
-from dither_estimator.nonparametric.questions import quantile_questions
+from dither_estimator.nonparametric.questions import Templates, quantile_questions
 from dither_estimator.nonparametric.support import ANYWHERE, Support
 
 EPSILON = Fraction(1)
@@ -49,7 +49,7 @@ def questions_around(
     share = 1 / (1 + len(support.points))
     masses = np.concatenate([np.full(BINS, share / BINS), np.full(len(support.points), share)])
     distribution = Distribution(support, base, masses[np.newaxis])
-    return quantile_questions(distribution, RandomizedResponse((0.0,), epsilon), cells)
+    return quantile_questions(distribution, Templates.of(RandomizedResponse((0.0,), epsilon)), cells)
 
 
 class TestBase:

@@ -14,7 +14,7 @@ from dither_estimator.likelihood.counts import Counts
 from dither_estimator.mechanisms.channels import channel_of
 from dither_estimator.nonparametric.distribution import Distribution
 from dither_estimator.nonparametric.posterior import estimate_distribution
-from dither_estimator.nonparametric.questions import whole_questions
+from dither_estimator.nonparametric.questions import Templates, whole_questions
 from dither_estimator.nonparametric.support import ANYWHERE, Support
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -111,7 +111,7 @@ def test_the_posterior_is_sane_and_there_are_questions(case: str) -> None:
     found = estimate_distribution(rng, counts, support, 100)
     check(found, counts)
     for template in (RandomizedResponse((0.0,), 1), Laplace(0.0, 1.0, 1, 1), Laplace(0.0, 1.0, 64, 1)):
-        queries: list[Query] = whole_questions(found, template, None, 8, counts)
+        queries: list[Query] = whole_questions(found, Templates.of(template), None, 8, counts)
         assert all(low < high for query in queries for low, high in pairwise(query.edges))
 
 

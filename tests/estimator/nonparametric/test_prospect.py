@@ -10,10 +10,11 @@ from dither_estimator.families import FloatArray, find_family
 from dither_estimator.nonparametric.known import KnownPopulation
 from dither_estimator.nonparametric.posterior import estimate_distribution
 from dither_estimator.nonparametric.prospect import Prospect, expect
+from dither_estimator.nonparametric.questions import Templates
 from dither_estimator.nonparametric.support import Support
 
 ZEROS = Support(minimum=0.0, atoms=(0.0,))
-TEMPLATE = RandomizedResponse((0.0,), 1)
+TEMPLATES = Templates.of(RandomizedResponse((0.0,), 1))
 
 
 def member(name: str, *theta: float, log: bool = False, support: Support | None = None) -> KnownPopulation:
@@ -35,7 +36,7 @@ def shifted_and_scaled() -> list[tuple[FloatArray, float]]:
 def variance_learnt(population: KnownPopulation, prospect: Prospect, respondents: int, seed: int) -> float:
     """`∫ Var F(x) dF(x)` of the posterior of as many simulated answers to the questions that are asked."""
     rng = np.random.default_rng(seed)
-    queries = prospect.questions(TEMPLATE)
+    queries = prospect.questions(TEMPLATES)
     counts = {query: rng.multinomial(respondents // len(queries), population.chances(query)) for query in queries}
     found = estimate_distribution(rng, counts, population.support, 400)
     people = prospect.distribution.quantile((np.arange(100) + 0.5) / 100).values[0]
@@ -48,8 +49,8 @@ def test_the_criterion_is_what_posteriors_are_left_with(population: KnownPopulat
 
     So a mean of four is off by 15% less than once in 10⁴; that of half the respondents must be.
     """
-    prospect = expect(population, TEMPLATE, 8_000)
-    promised = prospect.criterion(prospect.questions(TEMPLATE)) / 8_000
+    prospect = expect(population, TEMPLATES, 8_000)
+    promised = prospect.criterion(prospect.questions(TEMPLATES)) / 8_000
     learnt = np.mean([variance_learnt(population, prospect, 8_000, seed) for seed in range(4)])
     assert promised == pytest.approx(learnt, rel=0.15)
     of_half = np.mean([variance_learnt(population, prospect, 4_000, seed) for seed in range(4)])
@@ -59,14 +60,14 @@ def test_the_criterion_is_what_posteriors_are_left_with(population: KnownPopulat
 def test_units_and_coordinates_do_not_matter() -> None:
     """A population from 100 on is one from 0 on, in other units."""
     moved, scaled = (KnownPopulation.of_values(values, Support(minimum=low)) for values, low in shifted_and_scaled())
-    found = [expect(each, TEMPLATE, 20_000).limit_on(8, TEMPLATE.epsilon).criterion for each in (moved, scaled)]
+    found = [expect(each, TEMPLATES, 20_000).limit_on(8, TEMPLATES.cells.epsilon).criterion for each in (moved, scaled)]
     assert found[0] == pytest.approx(found[1], rel=1e-3)
 
 
 def test_finer_cells_bring_the_limit_down_to_that_of_the_finest() -> None:
-    prospect = expect(member("normal", 0.0, 1.0), TEMPLATE, 20_000)
-    queries = prospect.questions(TEMPLATE)
-    limits = [prospect.limit_on(cells, TEMPLATE.epsilon) for cells in (4, 12, 16)]
+    prospect = expect(member("normal", 0.0, 1.0), TEMPLATES, 20_000)
+    queries = prospect.questions(TEMPLATES)
+    limits = [prospect.limit_on(cells, TEMPLATES.cells.epsilon) for cells in (4, 12, 16)]
     found = prospect.certificate(queries)
     for limit in (*limits, found.limit):
         assert 0 <= limit.gap < 5e-3 * limit.criterion
@@ -81,18 +82,18 @@ def test_finer_cells_bring_the_limit_down_to_that_of_the_finest() -> None:
 @pytest.mark.parametrize(("cells", "epsilon"), [(2, "0.3"), (3, "2"), (9, "2")])
 def test_no_number_of_cells_beats_the_limit(cells: int, epsilon: str) -> None:
     """The queries' own columns are in the list, so that it never depends on the fineness of the cells."""
-    template = RandomizedResponse((0.0,), Fraction(epsilon))
-    prospect = expect(with_zeros(), template, 2_000)
-    found = prospect.certificate(prospect.questions(template, cells))
+    templates = Templates.of(RandomizedResponse((0.0,), Fraction(epsilon)))
+    prospect = expect(with_zeros(), templates, 2_000)
+    found = prospect.certificate(prospect.questions(templates, cells))
     assert found.limit.criterion <= found.criterion * (1 + 1e-4)
     assert found.limit.gap < 5e-3 * found.limit.criterion
 
 
 def test_more_answers_leave_less() -> None:
     variances = [
-        found.criterion(found.questions(TEMPLATE)) / number
+        found.criterion(found.questions(TEMPLATES)) / number
         for number in (1_000, 10_000, 100_000)
-        for found in [expect(with_zeros(), TEMPLATE, number)]
+        for found in [expect(with_zeros(), TEMPLATES, number)]
     ]
     assert variances[0] > 4 * variances[1] > 16 * variances[2]
 

@@ -13,7 +13,7 @@ from dither_estimator.families import FloatArray
 from dither_estimator.likelihood.counts import merge_counts
 from dither_estimator.mechanisms.channels import channel_of
 from dither_estimator.nonparametric.posterior import estimate_distribution
-from dither_estimator.nonparametric.questions import whole_questions
+from dither_estimator.nonparametric.questions import Templates, whole_questions
 from dither_estimator.nonparametric.support import ANYWHERE, Support
 
 TEMPLATES: list[Query] = [
@@ -31,7 +31,7 @@ def learnt(rng: np.random.Generator, values: FloatArray, support: Support, templ
     at = 0
     while at < len(values):
         known = estimate_distribution(rng, counts, support, 200)
-        queries = whole_questions(known, template, None, 8, counts)
+        queries = whole_questions(known, Templates.of(template), None, 8, counts)
         size = max(8, at // 4)
         for number, query in enumerate(queries):
             held = values[at : at + size][number :: len(queries)]
@@ -45,7 +45,7 @@ def learnt(rng: np.random.Generator, values: FloatArray, support: Support, templ
 def first_questions(support: Support, template: Query) -> list[Query]:
     """What is asked before there are answers."""
     prior = estimate_distribution(np.random.default_rng(0), {}, support, 200)
-    return whole_questions(prior, template, None, 8, {})
+    return whole_questions(prior, Templates.of(template), None, 8, {})
 
 
 def inside(cut: float, support: Support) -> bool:

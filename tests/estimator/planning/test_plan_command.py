@@ -119,7 +119,7 @@ def test_people_get_a_table(capsys: CaptureFixture) -> None:
         ),
         (
             ["--epsilon", "1", "--sd", "distribution=0.01", "--family", "nonparametric"],
-            "dither design --family nonparam",
+            "either --data or --population",
         ),
         (
             ["--epsilon", "1", "--sd", "above_999=0.1", "--goal", "above=999", "--range", "1,2"],

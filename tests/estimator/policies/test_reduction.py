@@ -1,5 +1,7 @@
 """Batches of questions: each is the best by linear prediction, computed outright, and they spread as they should."""
 
+import math
+
 import numpy as np
 import pytest
 from populations import specification
@@ -80,7 +82,7 @@ def test_a_batch_spreads_over_a_wide_posterior_and_keeps_to_the_best_questions_o
         pool = learner.pool(32)
         people = rng.normal(50, 10**0.5, (len(pool), 20))
         above = people > np.array([query.edges[0] for query in pool])[:, None]
-        ones = (rng.random(above.shape) < np.where(above, np.e, 1) / (1 + np.e)).sum(axis=1)
+        ones = (rng.random(above.shape) < np.where(above, math.e, 1) / (1 + math.e)).sum(axis=1)
         table: dict[Query, list[int]] = {}
         for query, count in zip(pool, ones.tolist(), strict=True):
             row = table.setdefault(query, [0, 0])

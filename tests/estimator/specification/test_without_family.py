@@ -42,10 +42,22 @@ def test_values_lie_where_the_specification_says() -> None:
 )
 def test_questions_have_the_mechanism_and_the_levels_of_the_specification(mechanism: str, kind: type) -> None:
     for levels in (None, 2, 16):
-        template = read(mechanism=mechanism, levels=levels).template(Fraction(1))
-        assert isinstance(template, kind)
-        assert template.epsilon == 1
-        assert levels is None or len(template.edges) == levels
+        templates = read(mechanism=mechanism, levels=levels).templates(Fraction(1))
+        for template in (templates.cells, templates.threshold):
+            assert isinstance(template, kind)
+            assert template.epsilon == 1
+        assert levels is None or len(templates.cells.edges) == levels
+        assert len(templates.threshold.edges) == 1
+
+
+def test_a_threshold_has_the_rho_of_the_specification() -> None:
+    templates = Specification.from_json({"mechanism": "gaussian", "rho": 0.1, "levels": 16}).templates(Fraction(1))
+    assert templates.cells.rho == templates.threshold.rho == Fraction("0.1")
+    assert templates.threshold.epsilon < templates.cells.epsilon
+
+
+def test_staircases_without_a_family_are_those_whose_sets_are_cells() -> None:
+    assert isinstance(read(mechanism="staircase").templates(Fraction(1)).cells, RandomizedResponse)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +73,6 @@ def test_questions_have_the_mechanism_and_the_levels_of_the_specification(mechan
         ({"families": [{"family": "normal"}, {"family": "nonparametric"}]}, "family must be one of"),
         ({"goal": "mu"}, "goal must be distribution, quantiles=0.5 or above=1000 without a family"),
         ({"policy": "thompson"}, "policy must be adaptive or fixed:LOW:HIGH without a family"),
-        ({"mechanism": "staircase"}, "mechanism staircase needs a family"),
         ({"transform": "sqrt"}, "transform must be one of identity, log"),
         ({"minimum": 3, "maximum": 2}, "the minimum must be below the maximum"),
         ({"minimum": "0"}, "minimum must be a number"),

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Engine, insert, select, text
 
 from dither_client import Laplace
-from dither_server.answers.closing import is_closed, is_full, not_closed_sql
+from dither_server.answers.closing import accepts_sql, is_closed, is_full
 from dither_server.answers.rules import Arrival, Fate, Ingest
 from dither_server.collections.institutions import Share, store_share
 from dither_server.database.engine import make_engine, reading, upgrade, writing
@@ -66,7 +66,7 @@ def test_what_closed_means() -> None:
 
 def test_sql_has_the_same_rule(engine: Engine) -> None:
     with engine.connect() as connection:
-        found = connection.scalars(select(collections.c.number).where(text(not_closed_sql(str(AT)))))
+        found = connection.scalars(select(collections.c.number).where(text(accepts_sql(str(AT)))))
         assert set(found) == numbers(closed=False)
 
 

@@ -132,3 +132,86 @@ def test_counts_are_the_tickets_spent_after_kill_9(database_url: str) -> None:
         assert [(item["status"], item["receipt"]) for item in items] == [
             (200, receipt) for receipt in receipts.values()
         ]
+
+
+def test_old_answers_are_dropped_and_nothing_that_was_learnt_changes(any_site: Site) -> None:
+    """Counts, posterior and particles are the same to the last digit; and what was stored counts once for ever."""
+    site = any_site
+    collection = site.create(keep_answers_days=3)
+    tickets = site.tickets(collection, 21)
+    site.batch(collection, *((ticket, i % 2) for i, ticket in enumerate(tickets[:10])))
+    site.clock.now += TICKET_LIFE / 2
+    site.batch(collection, *((ticket, i % 2) for i, ticket in enumerate(tickets[10:20])))
+    before = site.learnt(collection, 20)
+    path = f"/v1/collections/{collection}"
+    particles = site.client.get(f"{path}/posterior/particles", headers=ADMIN).json()
+    site.clock.now += 2.5 * 24 * 3600 - 1
+    site.service.deletions.sweep()
+    assert rows(site, answers) == 20
+    site.clock.now += 2
+    site.service.deletions.sweep()
+    assert rows(site, answers) == 10
+    assert len(site.client.get(f"{path}/answers", headers=ADMIN).json()["answers"]) == 10
+    for ticket, answer in ((tickets[0], 0), (tickets[0], 1), (tickets[20], 0)):
+        assert problem(site.respond(collection, ticket, answer)) == (410, "ticket-expired")
+    assert site.respond(collection, tickets[10], 0).status_code == 200
+    assert site.stored(collection) == 20
+    assert site.learnt(collection, 20) == before
+    assert site.client.get(f"{path}/posterior/particles", headers=ADMIN).json() == particles
+
+
+def test_nothing_that_is_dropped_could_be_sent_again(any_site: Site) -> None:
+    """What is dropped after the shortest time is of a ticket that expired long ago, even by a slow clock."""
+    site = any_site
+    collection = site.create(keep_answers_days=2)
+    ticket = site.ticket(collection)
+    site.clock.now -= SKEW  # a machine whose clock is behind stores it
+    site.respond(collection, ticket)
+    site.clock.now += 2 * 24 * 3600 + 1
+    site.service.deletions.sweep()
+    assert rows(site, answers) == 0
+    site.clock.now -= TICKET_LIFE / 2
+    assert problem(site.respond(collection, ticket)) == (410, "ticket-expired")
+    assert site.stored(collection) == 1
+
+
+def test_all_of_it_goes_when_its_time_is_over(any_site: Site) -> None:
+    site = any_site
+    collection = site.create(keep_days=10, keep_answers_days=5)
+    kept = site.create()
+    site.respond(collection, site.ticket(collection))
+    site.clock.now += 10 * 24 * 3600 + 1
+    site.service.deletions.sweep()
+    assert problem(site.client.get(f"/v1/collections/{collection}")) == (410, "collection-deleted")
+    [receipt] = site.service.deletions.receipts()
+    assert (receipt["deleted_by"], receipt["removed_by"]) == ("keep_days", "server")
+    assert site.client.get(f"/v1/collections/{kept}").status_code == 200
+
+
+def test_the_terms_say_how_long_answers_are_kept(site: Site) -> None:
+    def said(**fields: Any) -> Any:
+        return site.client.get(f"/v1/collections/{site.create(**fields)}").json()["retention"]
+
+    assert said() is None
+    assert said(keep_answers=False) == "Answers are only counted, and not kept."
+    assert said(keep_answers_days=30) == "Answers are kept for 30 days; after that, only their counts are."
+    assert said(keep_answers_days=30, keep_days=365).endswith(" Everything is removed after 2028-01-15.")
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"keep_answers_days": 1}, "keep_answers_days"),
+        ({"keep_answers_days": "30"}, "keep_answers_days"),
+        ({"keep_days": 1.5}, "keep_days"),
+        ({"keep_days": 40_000}, "keep_days"),
+        ({"keep_answers_days": 30, "keep_days": 20}, "keep_answers_days"),
+        ({"keep_answers_days": 30, "keep_answers": False}, "keep_answers_days"),
+        ({"keep_days": 20, "closes_at": "2027-03-01T00:00:00Z"}, "keep_days"),
+    ],
+)
+def test_times_that_cannot_be_kept_are_refused(site: Site, fields: dict[str, Any], field: str) -> None:
+    reply = site.client.post("/v1/collections", json=SPEC | fields, headers=ADMIN)
+    assert problem(reply) == (422, "invalid-body")
+    assert field in reply.json()["detail"]
+    assert site.service.store.totals() == {}

@@ -2,36 +2,25 @@
 
 import json
 import re
-from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 
-from dither_client import parse_query
 from dither_client.posterior.posterior import Particles, parse_posterior
 from dither_server.api.messages import examples
 from testing.servers.site import FakeClock, Site, open_site
 
 PEOPLE = 360
-_AT_ONCE = 60
 
 
 def answered(site: Site, people: int = PEOPLE, **spec: Any) -> str:
     """A collection without a family, answered by people of whom a quarter has exactly 0 and the others about 100."""
     fields: dict[str, Any] = {"family": None, "epsilon": 4, "visibility": "public", "particles": 100}
     collection = site.create(**fields | {"minimum": 0, "atoms": [0]} | spec)
-    rng, random = np.random.default_rng(8), Random(8)
+    rng = np.random.default_rng(8)
     values = np.where(rng.random(people) < 0.25, 0.0, rng.gamma(25, 4, people))
-    for start in range(0, people, _AT_ONCE):
-        some = values[start : start + _AT_ONCE].tolist()
-        tickets = site.client.post(f"/v1/collections/{collection}/tickets", json={"count": len(some)}).json()["tickets"]
-        pairs = [
-            (item["ticket"], parse_query(item["query"]).answer(value, random.randrange))
-            for item, value in zip(tickets, some, strict=True)
-        ]
-        assert site.batch(collection, *pairs).status_code == 200
-        site.learnt(collection, start + len(some))
+    site.answer(collection, values.tolist())
     return collection
 
 
@@ -108,8 +97,8 @@ def test_before_any_answer_there_is_a_prior(site: Site) -> None:
     collection = answered(site, people=0)
     reply = site.client.get(f"/v1/collections/{collection}/posterior").json()
     assert (reply["answers"], reply["families"], reply["verdict"]) == (0, [], "cannot tell yet")
-    details = site.client.get(f"/collections/{collection}/findings.json").json()["details"]
-    assert "cannot tell yet, for there are too few answers to compare families." in details
+    findings = site.client.get(f"/collections/{collection}/findings.json").json()
+    assert "cannot tell yet, for there are too few answers to compare families." in findings["trust"]
     for path in ("findings.json", "charts.json", "export/counts.csv", "export/history.csv"):
         assert site.client.get(f"/collections/{collection}/{path}").status_code == 200
     assert site.client.get(f"/collections/{collection}/precision.json").status_code == 404
@@ -120,10 +109,10 @@ def test_its_page_tells_of_people(site: Site) -> None:
     findings = site.client.get(f"/collections/{collection}/findings.json").json()
     assert "Half of the people have " in findings["summary"]
     assert "have exactly 0" in findings["summary"]
-    assert "No family is assumed" in findings["details"]
-    assert "quantile 0.5 = " in findings["details"]
-    assert "of a distribution of any shape" in findings["details"]
-    assert "The answers refuse normal (log), exponential, gamma, weibull" in findings["details"]
+    everything = "".join(findings.values())
+    assert "No family is assumed" in everything
+    assert "of a distribution of any shape" in findings["citation"]
+    assert "The answers refuse normal (log), exponential, gamma, weibull" in findings["trust"]
     charts = site.client.get(f"/collections/{collection}/charts.json").json()
     assert list(charts["parameters"]) == ["quantile_0.1", "quantile_0.5", "quantile_0.9"]
     assert charts["parameters"]["quantile_0.5"]["answers"][-1] == PEOPLE
@@ -140,6 +129,14 @@ def test_its_page_tells_of_people(site: Site) -> None:
 @pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
 def test_other_mechanisms_ask_about_intervals(site: Site, mechanism: str) -> None:
     collection = answered(site, people=240, mechanism=mechanism, levels=3, atoms=[])
+    assert site.learnt(collection, 240)["quantiles"]["0.5"]["sd"] > 0
+
+
+def test_staircase_asks_about_single_cells(site: Site) -> None:
+    """Every set is a cell then, and such a question is one of randomised response."""
+    collection = answered(site, people=240, mechanism="staircase", levels=None)
+    rows = site.client.get(f"/v1/collections/{collection}/queries").json()["queries"]
+    assert {row["query"]["mechanism"] for row in rows} == {"randomized_response"}
     assert site.learnt(collection, 240)["quantiles"]["0.5"]["sd"] > 0
 
 

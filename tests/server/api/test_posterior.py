@@ -76,11 +76,12 @@ def test_answers_come_in_pages_each_once(any_site: Site) -> None:
     assert [len(page) for page in pages] == [10, 10, 5]
     everything = [item for page in pages for item in page]
     assert sum(item["answer"] for item in everything) == 12
+    assert len({item["ticket"] for item in everything}) == 25
     assert {item["received_at"] for item in everything} == {"2027-01-15T08:00:00.000Z"}
     known = {item["id"]: item for item in get(any_site, f"/v1/collections/{collection}/queries").json()["queries"]}
     for name, item in known.items():
         assert sum(answer["query_id"] == name for answer in everything) == item["answers"]
-    assert get(any_site, path).json() == {"answers": everything, "next": None}
+    assert get(any_site, path).json() == {"answers": everything, "next": None, "closed": None}
 
 
 @pytest.mark.parametrize("query", ["limit=0", "limit=10001", "limit=ten", "after=%21", "after=a", f"after={'a' * 65}"])

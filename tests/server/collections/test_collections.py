@@ -65,6 +65,9 @@ def test_a_collection_is_created_with_sound_defaults(any_site: Site) -> None:
         "closes_at": None,
         "max_answers": None,
         "keep_answers": True,
+        "keep_answers_days": None,
+        "keep_days": None,
+        "retention": None,
         "admission": "public",
         "visibility": "private",
         "advice": "randomized_response would need 37% fewer respondents for the same precision",
@@ -348,9 +351,9 @@ def test_what_does_not_exist_is_not_found(site: Site) -> None:
 
 def test_a_method_that_is_not_allowed_is_a_problem_that_names_those_that_are(site: Site) -> None:
     collection = site.create()
-    reply = site.client.delete(f"/v1/collections/{collection}")
+    reply = site.client.put(f"/v1/collections/{collection}")
     assert problem(reply) == (405, "method-not-allowed")
-    assert reply.headers["allow"] == "GET, PATCH"
+    assert reply.headers["allow"] == "DELETE, GET, PATCH"
     reply = site.client.get(f"/v1/collections/{collection}/responses")
     assert (problem(reply), reply.headers["allow"]) == ((405, "method-not-allowed"), "POST")
 

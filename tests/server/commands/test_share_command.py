@@ -239,11 +239,16 @@ def test_a_collection_that_asks_no_institutions(
         ("clinic.txt", "1\nx31415\n", None, "line 2 of clinic.txt is not a finite number"),
         ("clinic.txt", "1\n\n31415\n", None, "line 2 of clinic.txt is blank"),
         ("clinic.txt", "1\nnan\n", None, "line 2 of clinic.txt is not a finite number"),
-        ("clinic.txt", "31415,9\n", None, "line 1 of clinic.txt is not a finite number"),
+        ("clinic.txt", "31,415\n", None, "line 1 of clinic.txt has a comma that may separate thousands or begin"),
         ("clinic.txt", "\n \n", None, "clinic.txt has no values"),
         ("clinic.txt", "31415", None, "there must be 2 to 1000000 members, at least one for each cut"),
         ("clinic.txt", b"31415\n\xff\n", None, "clinic.txt is not UTF-8 text"),
-        ("clinic.csv", "wage\n31415\n", None, "say which column"),
+        (
+            "clinic.csv",
+            "wage,age\n31415,31\n",
+            None,
+            "name the column of clinic.csv that holds the values with --column",
+        ),
         ("clinic.csv", "wage\n31415\n", "pay", "clinic.csv has no column pay"),
         (
             "clinic.csv",
@@ -251,8 +256,8 @@ def test_a_collection_that_asks_no_institutions(
             "wage",
             "row 2 of the column wage of clinic.csv is not a finite number",
         ),
-        ("clinic.csv", "wage\n1,31415\n", "wage", "clinic.csv is not a CSV file in UTF-8"),
-        ("clinic.txt", "31415\n", "wage", "must end in .csv or .parquet"),
+        ("clinic.csv", "wage\n1,31415\n", "wage", "row 1 of clinic.csv has more cells than there are columns"),
+        ("clinic.txt", "31415\n", "wage", "only .csv and .parquet files have columns"),
     ],
 )
 def test_bad_files_are_refused_in_one_sentence(

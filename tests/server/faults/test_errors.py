@@ -19,6 +19,7 @@ FROM_MEMORY = {
     ("get", "/metrics"),
     ("get", "/docs"),
     ("get", "/style.css"),
+    ("get", "/v1/deletions/key"),
     ("get", "/v1/families"),
     ("get", "/v1/tokens"),
     ("post", "/v1/collections/{collection_id}/tickets"),

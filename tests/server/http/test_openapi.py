@@ -12,7 +12,8 @@ DOCUMENT: dict[str, Any] = create_app(Settings()).openapi()
 
 CALLS = {
     "/v1/collections": {"get", "post"},
-    "/v1/collections/{collection_id}": {"get", "patch"},
+    "/v1/collections/{collection_id}": {"delete", "get", "patch"},
+    "/v1/collections/{collection_id}/restore": {"post"},
     "/v1/collections/{collection_id}/invitations": {"get", "post"},
     "/v1/collections/{collection_id}/tickets": {"post"},
     "/v1/collections/{collection_id}/responses": {"post"},
@@ -25,6 +26,10 @@ CALLS = {
     "/v1/collections/{collection_id}/answers": {"get"},
     "/v1/collections/{collection_id}/quality": {"get"},
     "/v1/collections/{collection_id}/member-counts": {"get", "post"},
+    "/v1/collections/{collection_id}/archive": {"get"},
+    "/v1/deletions": {"get"},
+    "/v1/deletions/key": {"get"},
+    "/v1/audit": {"get"},
     "/v1/tokens": {"get", "post"},
     "/v1/tokens/{token_id}": {"delete"},
     "/v1/keys": {"get", "post"},
@@ -118,7 +123,8 @@ def test_every_field_of_a_collection_is_described_with_an_example() -> None:
         "thank_you", "family", "epsilon", "epsilon_choices", "rho", "transform", "prior", "range", "minimum",
         "maximum", "atoms", "categories", "goal", "policy", "mechanism", "levels", "particles", "misfit_check",
         "misfit_looks", "families", "discriminate", "member_cuts",
-        "opens_at", "closes_at", "max_answers", "admission", "keep_answers", "visibility",
+        "opens_at", "closes_at", "max_answers", "admission", "keep_answers", "keep_answers_days", "keep_days",
+            "visibility",
     ]  # fmt: skip
     for name, field in properties.items():
         assert field["description"].endswith("."), name

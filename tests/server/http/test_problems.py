@@ -14,6 +14,8 @@ BASES = {errors.Refusal, errors.TicketRefused, errors.InvitationRefused, errors.
 
 NAMES = {
     "malformed-json": 400,
+    "collection-deleted": 410,
+    "not-deleted": 409,
     "invalid-body": 422,
     "invalid-answer": 422,
     "body-too-large": 413,

@@ -14,7 +14,7 @@ from testing.servers.site import open_site
 def test_the_count_table_of_a_warehouse_is_what_the_server_counts(
     postgres_url: str, tmp_path: Path, mechanism: str
 ) -> None:
-    [statement] = blocks("docs/scale.md", "sql")
+    *_, statement = blocks("docs/scale.md", "sql")
     with open_site(postgres_url) as site:
         collection = site.create(mechanism=mechanism)
         site.batch(collection, *((ticket, i % 2) for i, ticket in enumerate(site.tickets(collection, 40))))

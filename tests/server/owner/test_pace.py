@@ -129,6 +129,21 @@ class TestPace:
         course.published(1, published(9, 18), 9, course.noted(1))
         assert not course.behind(1)
 
+    def test_the_process_that_learns_is_told_once_for_each_publication(self) -> None:
+        course = Pace()
+        course.published(1, published(0, 3), 0)
+        course.note({1: 2})
+        assert not course.must_tell(1)
+        course.note({1: 1})
+        assert course.must_tell(1)
+        course.note({1: 5})
+        assert not course.must_tell(1)
+        course.published(1, published(3, 5), 3)
+        assert course.must_tell(1)
+        course.published(1, published(8, 12), 8)
+        assert not course.must_tell(1)
+        assert not course.must_tell(2)
+
     def test_a_count_from_before_the_last_answers_forgets_none_of_them(self) -> None:
         course = Pace()
         course.published(1, published(0, 3), 0)

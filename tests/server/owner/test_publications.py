@@ -4,9 +4,18 @@ import json
 from fractions import Fraction
 from pathlib import Path
 
+import pytest
+
 from dither_client.posterior.wire import FamilyEvidence
+from dither_estimator.learning.summary import Posterior
 from dither_server.database.engine import make_engine, writing
-from dither_server.owner.publications import Edition, published_text, read_publication, replace_publication
+from dither_server.owner.publications import (
+    Edition,
+    population_json,
+    published_text,
+    read_publication,
+    replace_publication,
+)
 from testing.servers.site import Site
 
 STORED = Path(__file__).with_name("stored_publication.json").read_text(encoding="utf-8")
@@ -33,3 +42,19 @@ def test_a_publication_of_an_earlier_version_is_read(any_site: Site) -> None:
     assert posterior.misfit is not None
     assert (posterior.misfit.looks[0].p_value, posterior.misfit.next_look) == (0.53, 2000)
     assert json.loads(published_text(published, {})) == json.loads(STORED) | {"population": {}}
+
+
+def test_a_population_that_cannot_be_described_is_left_out(
+    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Reading the posterior does not fail, and neither does the owner, which stores it for other processes."""
+    monkeypatch.setattr(Posterior, "described", lambda *_: 1 / 0)
+    collection = site.create(visibility="public")
+    site.published(collection)
+    reply = site.client.get(f"/v1/collections/{collection}/posterior")
+    assert reply.status_code == 200
+    assert "distribution" not in reply.json()
+    assert population_json(site.published(collection)) == {}
+    assert "describing the population failed" in caplog.text
+    site.respond(collection, site.ticket(collection))
+    site.learnt(collection, 1)

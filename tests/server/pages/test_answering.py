@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from testing.servers.site import Site, problem
+from testing.servers.site import Site, open_site, problem
 
 
 def test_the_page_to_answer_on_runs_scripts_of_this_server_alone(site: Site) -> None:
@@ -16,7 +16,22 @@ def test_the_page_to_answer_on_runs_scripts_of_this_server_alone(site: Site) -> 
     assert not re.search(r"(src|href)=.?(https?:)?//", reply.text)
     assert not re.search(r" (style|on[a-z]+)=", reply.text)
     assert "Wages &lt;b&gt;" in reply.text
-    assert "<strong>73.1%</strong>" in reply.text
+    assert "<strong>73 of 100</strong>" in reply.text
+
+
+def test_only_the_embedded_page_may_be_framed_and_only_where_allowed(sqlite_url: str) -> None:
+    with open_site(sqlite_url, embed_origins="https://a.example,https://b.example") as site:
+        path = f"/collections/{site.create()}/answer"
+        plain, embedded = site.client.get(path), site.client.get(f"{path}?embed")
+        assert "frame-ancestors 'none'" in plain.headers["content-security-policy"]
+        assert "frame-ancestors https://a.example https://b.example;" in embedded.headers["content-security-policy"]
+        assert "<nav" in plain.text
+        assert "<nav" not in embedded.text
+
+
+def test_without_the_setting_nobody_frames_it(site: Site) -> None:
+    reply = site.client.get(f"/collections/{site.create()}/answer?embed")
+    assert "frame-ancestors 'none'" in reply.headers["content-security-policy"]
 
 
 def test_the_page_to_answer_on_does_not_know_the_question(site: Site) -> None:
@@ -66,3 +81,13 @@ def test_the_module_is_served_and_nothing_beside_it(site: Site) -> None:
         assert reply.headers["cache-control"] == "no-store"
     for name in ("web/missing.js", "web/..%2F__init__.py", "web/%2e%2e", "answer/answer.html"):
         assert problem(site.client.get(f"/{name}"))[0] == 404
+
+
+def test_files_are_compressed_for_whoever_takes_it(site: Site) -> None:
+    for path in ("/style.css", "/answer/answer.js", "/web/dither.js"):
+        plain = site.client.get(path, headers={"accept-encoding": "identity"})
+        small = site.client.get(path, headers={"accept-encoding": "gzip"})
+        assert "content-encoding" not in plain.headers
+        assert small.headers["content-encoding"] == "gzip"
+        assert plain.headers["vary"] == small.headers["vary"] == "Accept-Encoding"
+        assert small.content == plain.content

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import math
 import re
 from dataclasses import replace
 from typing import Any
@@ -20,6 +21,7 @@ from dither_server.database.reads import HistoryRow
 from dither_server.pages import views
 from dither_server.pages.charts import charts, curves, pace, rate
 from dither_server.pages.precision import Plans
+from dither_server.pages.qr import qr_svg
 from dither_server.pages.rendering import STATIC, asset
 from dither_server.pages.sentences import find
 from testing.servers.pages import send_form, sign_in
@@ -151,6 +153,8 @@ def test_the_words_say_what_the_numbers_do(site: Site) -> None:
     specification, survey = found.specification, found.survey
     plain = find(specification, survey, published.described)
     assert plain.population[0].startswith("Half of the people have ")
+    assert plain.population[2].startswith("The average is ")
+    assert plain.basis == "This rests on 60 answers at ε = 1, and holds if the values follow a normal distribution."
     asked = {**survey, "unit": "€", "period_of_value": "per week", "decimals": 0}
     euros = find(specification, asked, published.described)
     assert re.fullmatch(r"Half of the people have \d+ € per week or less \(90% sure: .*\)\.", euros.population[0])
@@ -201,15 +205,67 @@ def test_words_and_curves_are_made_once_for_everybody(site: Site, monkeypatch: p
 
 
 def test_the_citation_says_what_was_found_and_how(site: Site) -> None:
+    """In the values' own units, whatever scale the family holds on."""
     sign_in(site)
-    collection = answered(site)
-    summary = site.client.get(f"/v1/collections/{collection}/posterior").json()["posterior"]["mu"]
-    page = fetch(site, collection, "findings.json")["details"]
-    assert f"mu = {summary['q50']:.4g} (90% interval {summary['q05']:.4g} to {summary['q95']:.4g})" in page
-    assert (
-        f"from 60 answers under ε-local differential privacy (ε = 1, mechanism laplace), Dither collection {collection}"
-        in page
-    )
+    logarithms: dict[str, Any] = {"transform": "log", "range": [1, 1000], "unit": "€", "decimals": 0}
+    for fields, name in (({}, "normal"), (logarithms, "lognormal")):
+        collection = answered(site, **fields)
+        posterior = site.client.get(f"/v1/collections/{collection}/posterior").json()
+        cited = fetch(site, collection, "findings.json")["citation"]
+        found = re.search(r"median (-?[\d.,]+)( €)? \(90% interval -?[\d.,]+ to -?[\d.,]+\), 10% quantile", cited)
+        assert found, cited
+        median = posterior["quantiles"]["0.5"]["q50"]
+        assert float(found[1].replace(",", "")) == pytest.approx(median, rel=0.02, abs=0.51)
+        assert f"posterior medians of a {name} distribution, from 60 answers under" in cited
+        assert f"(ε = 1, mechanism laplace), Dither collection {collection}" in cited
+        assert "mu" not in cited
+
+
+def test_nothing_is_a_logarithm_but_the_parameters_that_somebody_opens(site: Site) -> None:
+    sign_in(site)
+    collection = answered(site, transform="log", range=[1, 1000], visibility="public")
+    shown = fetch(site, collection, "charts.json")
+    mu = site.client.get(f"/v1/collections/{collection}/posterior").json()["posterior"]["mu"]
+    median = shown["parameters"]["quantile_0.5"]
+    assert median["q95"][-1] == pytest.approx(math.exp(mu["q95"]))
+    assert median["answers"] == shown["parameters"]["mu"]["answers"]
+    history = site.client.get(f"/v1/collections/{collection}/posterior/history").json()["history"]
+    edges = [math.exp(parse_query(row["query"]).edges[0]) for row in history]
+    drawn = shown["questions"]["edges"][0]
+    assert abs(len(drawn) - len(edges)) <= 1 < len(edges)  # the last row of the history may be on its way
+    assert drawn[: len(edges)] == pytest.approx(edges[: len(drawn)])
+    page = site.client.get(f"/collections/{collection}").text
+    before, parameters = page.split('<details id="parameters-more">')
+    assert "of the logarithms of the values" in parameters
+    assert "logarithm" not in before + parameters.partition("</details>")[2].partition("<summary>All terms")[0]
+    assert "the median could be off by" in page
+
+
+def test_the_page_is_in_the_order_in_which_it_is_read(site: Site) -> None:
+    shapeless: dict[str, Any] = {"family": None}
+    for fields in ({}, shapeless):
+        page = site.client.get(f"/collections/{answered(site, visibility='public', **fields)}").text
+        parts = ["The population", *(["Parameters"] if not fields else []), "How it came about", "How far to trust it"]
+        places = [page.index(f">{part}</h2>") for part in parts]
+        assert places == sorted(places)
+        basis = page.index("This rests on 60 answers at ε = 1")
+        assert places[0] < basis < places[1]
+        assert ("holds if the values follow a normal distribution" in page) == (not fields)
+        assert "quantile_" not in re.sub(r"<[^>]*>", "", page)
+
+
+def test_without_answers_the_page_says_what_to_share(site: Site) -> None:
+    path = f"/collections/{site.create(visibility='public')}"
+    page = site.client.get(path).text
+    assert re.search(r'<section id="share" class="panel" aria-labelledby="share-title">', page)
+    assert f'value="{site.client.base_url}{path}/answer"' in page
+    assert qr_svg(f"{site.client.base_url}{path}/answer") in page
+    paused = site.create(visibility="public", admission="invite")
+    sign_in(site)
+    send_form(site, f"/collections/{paused}/state", {"state": "paused"})
+    page = site.client.get(f"/collections/{paused}").text
+    assert "Nobody can answer now: the collection is paused." in page
+    assert re.search(r'<section id="share"[^>]* hidden>', page)
 
 
 def test_the_terms_are_those_that_respondents_read(site: Site) -> None:
@@ -261,11 +317,17 @@ def test_invitations_are_shown_once(site: Site) -> None:
     codes = page.partition("readonly")[2].partition(">")[2].partition("</textarea>")[0].split()
     assert len({*codes}) == 3
     assert codes[0] not in site.client.get(f"/collections/{collection}").text
+    links = re.findall(rf"http://testserver/collections/{collection}/answer#(\w+)", page)
+    assert links == codes
+    assert page.count('aria-label="QR code of the link with the code') == 3
+    many = send_form(site, path, {"count": "101"}).text
+    assert len(re.findall(r"/answer#\w+", many)) == 101
+    assert "QR code of the link with the code" not in many
     ticket = site.client.post(
         f"/v1/collections/{collection}/tickets", json={"invitation": codes[0], "retry_key": "0" * 32}
     )
     assert ticket.status_code == 201, ticket.text
-    assert "3 created, 1 redeemed" in site.client.get(f"/collections/{collection}").text
+    assert "104 created, 1 redeemed" in site.client.get(f"/collections/{collection}").text
     assert send_form(site, path, {"count": "0"}).status_code == 422
     refused = send_form(site, f"/collections/{other}/invitations", {"count": "1"})
     assert problem(refused) == (409, "not-by-invitation")

@@ -12,7 +12,7 @@ from dither_estimator.nonparametric.support import Support
 from dither_estimator.specification.specification import Specification
 from dither_server.collections.specification import CollectionSpec, parse_spec
 from dither_server.pages.advice import Advice, advise
-from dither_server.pages.new_collection import CHOICES, specification_of
+from dither_server.pages.new_collection import CHOICES, LABELS, specification_of
 from testing.servers.defaults import ADMIN
 from testing.servers.pages import send_form, sign_in
 from testing.servers.site import Site, problem
@@ -147,7 +147,8 @@ def test_every_field_of_a_specification_can_be_filled_in(site: Site) -> None:
     found = made(site, many)
     assert (len(found.rivals), found.discriminate, found.levels, found.particles) == (2, 0.4, 3, 200)
     assert found.goal.weights == (("mu", 1.0), ("sigma", 0.1))
-    shapeless = FORM | {"family": "nonparametric", "minimum": "0", "maximum": "1e6", "atoms": "0, 500"}
+    kept = {"keep_answers_days": "30", "keep_days": "365"}
+    shapeless = FORM | kept | {"family": "nonparametric", "minimum": "0", "maximum": "1e6", "atoms": "0, 500"}
     found = made(site, shapeless)
     assert found.support == Support(0.0, 1e6, (0.0, 500.0))
     unordered = {
@@ -183,7 +184,7 @@ def test_a_prior_and_rho_are_filled_in_as_well(site: Site) -> None:
     [
         ({"name": ""}, "name", "Name: Field required."),
         ({"family": "poisson"}, "transform", "Transform of poisson must be one of identity."),
-        ({"family": "cauchy"}, "family", "Family must be one of"),
+        ({"family": "cauchy"}, "family", "That distribution is the family student_t:1"),
         ({"low": "5", "high": ""}, "high", "High of the range must be a number"),
         ({"low": "9", "high": "2"}, "range", "Range must be [low, high]"),
         ({"epsilon": "much"}, "epsilon", "Epsilon must be"),
@@ -258,7 +259,9 @@ def test_the_advice_is_the_plan_and_the_design(site: Site) -> None:
     sign_in(site)
     advice = site.client.get("/new/advice", params=FORM | {"epsilon": "1", "respondents": "5000"}).text
     assert "5,000 people give" in advice
-    assert "Randomized_response would need 37% fewer respondents" in advice
+    assert "Randomized response would need 37% fewer respondents" in advice
+    assert "If half of the people have 425 or less, one in ten 168 or less, and one in ten 1,080 or more" in advice
+    assert not re.search(r"\b(mu|sigma|theta)\b", advice)
     few = site.client.get("/new/advice", params=FORM | {"epsilon": "1", "respondents": "1"}).text
     assert "too few" in few
     wrong = site.client.get("/new/advice", params=FORM | {"epsilon": "<b>"}).text
@@ -315,9 +318,43 @@ def test_what_a_goal_asks_for_stands_beside_the_parameters(site: Site) -> None:
     assert median == pytest.approx(mu * math.exp(advice.guess["mu"]), rel=0.05)
     page = site.client.get("/new/advice", params=asked).text
     [head] = re.findall(r"<thead>.*?</thead>", page, re.DOTALL)
-    assert "sd of quantile_0.5" in head
+    assert "what 50% have at most" in head
+    assert "mu" not in head
     assert head.count("<th ") == 5
     assert page.count("<td ") == 3 * 4
+
+
+def test_without_a_range_no_population_is_made_up(site: Site) -> None:
+    sign_in(site)
+    advice = site.client.get("/new/advice", params={"family": "normal", "epsilon": "1"}).text
+    assert (
+        advice.strip() == "<p>Give the rough range of most values: the advice is about a population in its middle.</p>"
+    )
+
+
+def test_choices_are_in_words_and_the_better_mechanism_is_the_default(site: Site) -> None:
+    sign_in(site)
+    page = site.client.get("/new").text
+    for name, options in CHOICES.items():
+        assert set(LABELS[name]) == set(options)
+        [shown] = re.findall(rf'<select id="{name}".*?</select>', page, re.DOTALL)
+        labels = re.findall(r"<option[^>]*>(.*?)</option>", shown)
+        assert len(labels) == len(options)
+        assert all(label[0].isupper() and "_" not in label for label in labels)
+    assert '<option value="randomized_response" selected>' in page
+    assert made(site, FORM | {"epsilon": "1", "mechanism": "randomized_response"}).mechanism == "randomized_response"
+    categories = {"family": "categorical", "categories": "a\nb", "low": "", "high": "", "transform": "identity"}
+    made(site, FORM | categories | {"mechanism": "randomized_response"})
+
+
+def test_numbers_are_read_as_people_write_them() -> None:
+    form = {"low": "1,000", "high": "20 000", "max_answers": "5,000", "misfit_check": "20 %", "minimum": "0"}
+    assert specification_of(form) == {
+        "range": [1000, 20000],
+        "max_answers": 5000,
+        "misfit_check": 0.2,
+        "minimum": 0,
+    }
 
 
 @pytest.mark.parametrize("fields", [{}, {"low": "1", "high": "2"}])

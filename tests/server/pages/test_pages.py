@@ -29,7 +29,7 @@ def test_collections_are_listed(site: Site) -> None:
     page = site.client.get("/").text
     assert f'href="/collections/{collection}"' in page
     assert "Wages &lt;b&gt;&amp; more&lt;/b&gt;" in page
-    assert "of the logarithm" in page
+    assert "<td>lognormal</td>" in page
 
 
 def test_a_private_posterior_is_not_on_the_page(site: Site) -> None:

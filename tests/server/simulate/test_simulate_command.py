@@ -197,7 +197,6 @@ def test_of_data_the_distribution_itself_is_learnt(capsys: pytest.CaptureFixture
         (["--in-process"], "either --truth or --data"),
         ([*PEOPLE, "--in-process", "--data", "x.csv"], "either --truth or --data"),
         ([*TRUTH, "--in-process"], "--respondents"),
-        (["--data", "x.csv", "--in-process"], "--column"),
         (["--data", "x.csv", "--column", "a", "--in-process"], "x.csv does not exist"),
         ([*PEOPLE], "--url"),
         ([*PEOPLE, "--url", "http://127.0.0.1:1"], "admin's token"),

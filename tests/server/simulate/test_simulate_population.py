@@ -178,9 +178,9 @@ def a_folder(folder: Path) -> Path:
         (csv(f"wage\n{SECRET}\nNaN\n"), "row 2 .* is not a finite number"),
         (csv(f"wage\n{SECRET}\ninf\n"), "row 2 .* is not a finite number"),
         (csv(f"wage\n{SECRET}\nTrue\n"), "row 2 .* is not a finite number"),
-        (csv(f'wage\n{SECRET}\n"7,5"\n'), "row 2 .* is not a finite number"),
-        (csv(f"name,wage\na,1\nb,{SECRET},9,9\n"), "wages.csv is not a CSV file in UTF-8"),
-        (csv(f"name,wage\na,1,{SECRET}\nb,2,{SECRET}\n"), "wages.csv is not a CSV file in UTF-8"),
+        (csv(f'wage\n{SECRET}\n"7,5"\n'), "numbers with commas and numbers with points"),
+        (csv(f"name,wage\na,1\nb,{SECRET},9,9\n"), "row 2 of wages.csv has more cells than there are columns"),
+        (csv(f"name,wage\na,1,{SECRET}\nb,2,{SECRET}\n"), "row 1 of wages.csv has more cells"),
         (csv_bytes(b"wage\n73519.25\n\xff\xfe\x00\n"), "wages.csv is not a CSV file in UTF-8"),
         (csv(""), "wages.csv is not a CSV file"),
         (csv("wage\n"), "wages.csv has no rows"),
@@ -191,7 +191,7 @@ def a_folder(folder: Path) -> Path:
         (text_as_parquet, "wages.parquet is not a Parquet file"),
         (a_folder, "wages.csv is a folder"),
         (lambda folder: folder / "none.csv", "none.csv does not exist"),
-        (lambda folder: folder / "wages.txt", "must end in .csv or .parquet"),
+        (lambda folder: folder / "wages.txt", "only .csv and .parquet files have columns"),
     ],
 )
 def test_a_bad_file_is_refused_without_a_word_of_what_it_holds(

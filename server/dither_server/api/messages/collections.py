@@ -73,9 +73,14 @@ class TermsReply(BaseModel):
     closes_at: str | None
     max_answers: int | None
     keep_answers: bool = Field(description="Whether answers are kept after they are counted.")
+    keep_answers_days: int | None = Field(description="After how many days a single answer is dropped; null for never.")
+    keep_days: int | None = Field(description="How many days after its creation everything is removed; null for never.")
+    retention: str | None = Field(description="The same in a sentence for respondents; null without a limit.")
     admission: Admission
     visibility: Visibility
-    advice: str | None
+    advice: str | None = Field(
+        description="What another mechanism would save or cost, or which parameters a fixed question cannot tell."
+    )
     notice: str | None = Field(
         description="What respondents must know about a choice of ε and check questions; null if there is neither."
     )

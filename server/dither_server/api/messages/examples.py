@@ -7,6 +7,8 @@ from dither_server.api.messages.queries import EXAMPLE_QUERY
 
 __all__ = [
     "ANSWERS",
+    "AUDIT",
+    "DELETED",
     "HISTORY",
     "KEYS",
     "MEMBER_COUNTS",
@@ -16,6 +18,7 @@ __all__ = [
     "QUALITY",
     "QUERIES",
     "RECEIPT",
+    "REMOVED",
     "STREAM",
     "TERMS",
     "TICKET",
@@ -60,6 +63,9 @@ TERMS: dict[str, Any] = {
     "closes_at": None,
     "max_answers": None,
     "keep_answers": True,
+    "keep_answers_days": 30,
+    "keep_days": None,
+    "retention": "Answers are kept for 30 days; after that, only their counts are.",
     "admission": "public",
     "visibility": "private",
     "advice": None,
@@ -181,7 +187,15 @@ PARTICLES = {
 QUERIES = {"queries": [{"id": "8a6d0c2f51e94b73", "query": EXAMPLE_QUERY, "answers": 24, "counts": [10, 14]}]}
 
 ANSWERS = {
-    "answers": [{"query_id": "8a6d0c2f51e94b73", "purpose": "training", "answer": 1, "received_at": EXAMPLE_TIME}],
+    "answers": [
+        {
+            "ticket": "5f0c1d7be42a90c86d3b7a1f94e2c058",
+            "query_id": "8a6d0c2f51e94b73",
+            "purpose": "training",
+            "answer": 1,
+            "received_at": EXAMPLE_TIME,
+        }
+    ],
     "next": None,
 }
 
@@ -197,6 +211,38 @@ QUALITY: dict[str, Any] = {
     "gateways": [],
     "warnings": [],
     "updated_at": EXAMPLE_TIME,
+}
+
+DELETED = {
+    "collection": "k3xw8c2nqa",
+    "name": "Weekly wages",
+    "deleted_at": EXAMPLE_TIME,
+    "restorable_until": "2026-03-02T12:00:00.000Z",
+}
+REMOVED: dict[str, Any] = {
+    "collection": "k3xw8c2nqa",
+    "created_at": "2026-01-01T09:00:00.000Z",
+    "deleted_at": EXAMPLE_TIME,
+    "deleted_by": "9f3c2a71d0",
+    "removed_at": "2026-03-02T12:00:21.408Z",
+    "removed_by": "server",
+    "rows": {"answers": 1204, "collections": 1, "counted_answers": 1204, "counts": 176, "history": 92, "queries": 88},
+    "public_key": "6d1f2b0c9e5a48d7a3f4c1e07b92d86351c4a0fe97b3d2568e1f0a7c4b95d3e2",
+    "signature": "0b7c41d29ae6f3581d74c0b95e2fa683" * 4,
+}
+
+AUDIT: dict[str, Any] = {
+    "audit": [
+        {
+            "number": 12,
+            "at": EXAMPLE_TIME,
+            "what": "state changed",
+            "by": "9f3c2a71d0",
+            "collection": "k3xw8c2nqa",
+            "facts": {"state": "paused"},
+        }
+    ],
+    "next": None,
 }
 
 TOKEN = {

@@ -1,6 +1,6 @@
-"""Tokens, keys and the server's status."""
+"""Tokens, keys, the audit log and the server's status."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
@@ -8,7 +8,17 @@ from dither_server.access.tokens import Role
 from dither_server.api.messages.common import EXAMPLE_TIME
 from dither_server.http.bodies import Body
 
-__all__ = ["KeyList", "KeyReply", "StatusReply", "TokenBody", "TokenList", "TokenReply", "TokenSecretReply"]
+__all__ = [
+    "AuditItem",
+    "AuditReply",
+    "KeyList",
+    "KeyReply",
+    "StatusReply",
+    "TokenBody",
+    "TokenList",
+    "TokenReply",
+    "TokenSecretReply",
+]
 
 
 class TokenBody(Body):
@@ -74,6 +84,24 @@ class KeyList(BaseModel):
     """Every key, oldest first."""
 
     keys: list[KeyReply]
+
+
+class AuditItem(BaseModel):
+    """One action."""
+
+    number: int = Field(examples=[12])
+    at: str = Field(examples=[EXAMPLE_TIME])
+    what: str = Field(examples=["state changed"])
+    by: str = Field(description="The id of a token; `environment` is that of `DITHER_ADMIN_TOKEN`.")
+    collection: str | None = Field(description="The id of the collection that it was done to, if it was.")
+    facts: dict[str, Any] = Field(description="What else was changed: ids, roles, states and numbers, no secret.")
+
+
+class AuditReply(BaseModel):
+    """Actions, oldest first."""
+
+    audit: list[AuditItem]
+    next: int | None
 
 
 class StatusReply(BaseModel):

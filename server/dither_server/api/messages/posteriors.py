@@ -66,6 +66,7 @@ class QueriesReply(BaseModel):
 class AnswersItem(BaseModel):
     """One stored answer."""
 
+    ticket: str = Field(description="Names the ticket that it answered: a hash, which tells nothing else of it.")
     query_id: str
     purpose: Literal["training", "check"] = Field(
         description="Whether it is learnt, or used for the goodness-of-fit check."
@@ -79,3 +80,6 @@ class AnswersReply(BaseModel):
 
     answers: list[AnswersItem]
     next: str | None
+    closed: bool | None = Field(
+        default=None, description="With `day`: whether no more answers of that day can come. Otherwise null."
+    )

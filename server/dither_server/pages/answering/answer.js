@@ -1,11 +1,10 @@
 /** The page on which a respondent answers a collection: first consent, then one answer, and only then the question. */
 
-/** @import { Charge, Entry, State } from "/web/dither.d.ts" */
+/** @import { Charge, Entry } from "/web/dither.d.ts" */
 
 import {
   Client,
   InvalidQuery,
-  InvalidValue,
   Ledger,
   OverCap,
   Problem,
@@ -17,22 +16,23 @@ import {
   parseQuery,
   questionText,
   readTyped,
+  written,
 } from "/web/dither.js";
 
-/** @type {Record<State, string>} */
-const STATES = {
-  charged: "begun, not finished",
-  drawn: "waiting to be sent",
-  sent: "sent",
-  expired: "came too late; not sent",
-};
+const MOST_PEOPLE = 1e6;
+const CODE = /^[a-z0-9]{1,128}$/;
 
 const app = element("app");
 const { collection = "" } = app.dataset;
+const language = document.documentElement.lang;
+/** @type {Record<string, string> & { problems: Record<string, string> }} what this script says, in the page's language */
+const texts = JSON.parse(app.dataset.texts ?? "{}");
 /** @type {string[]} the texts to choose from; empty where the value is a number */
 const categories = JSON.parse(app.dataset.categories ?? "[]");
+const kind = categories.length > 0 ? "choice" : "number";
 const bounds = { minimum: given("minimum"), maximum: given("maximum") };
 const decimals = given("decimals");
+const mark = language === "de" ? "," : "."; // begins the decimals
 const form = document.querySelector("form"); // present if the collection can be answered on this page
 const starting = document.getElementById("starting");
 const ledger = new Ledger();
@@ -40,13 +40,46 @@ const ledger = new Ledger();
 let client;
 let sending = false;
 
+if (document.body.classList.contains("embedded")) {
+  new ResizeObserver(tellHeight).observe(document.body);
+}
+takeInvitation();
+window.addEventListener("hashchange", takeInvitation);
 try {
   client = new Client(location.origin, { ledger, retry: { attempts: 3, first: 0.25 } });
   await start();
 } catch (error) {
-  if (starting) {
-    starting.textContent = `You cannot answer here: ${reason(error)}`;
-  }
+  starting?.replaceChildren(`${say("cannot")} `, detail(reason(error)));
+}
+
+/**
+ * The text with this name, with what is given in the places with its names.
+ *
+ * @type {(name: string, values?: Record<string, string | number>) => string}
+ */
+function say(name, values = {}) {
+  return (texts[name] ?? name).replace(/\{(\w+)\}/g, (_, place) => String(values[place]));
+}
+
+/**
+ * A number that is written as in English, as it is written in the page's language.
+ *
+ * @param {string} text
+ */
+function local(text) {
+  return mark === "." ? text : text.replace(/[.,]/g, (each) => (each === "." ? "," : "."));
+}
+
+/**
+ * What comes from the server or from the browser's client, in English.
+ *
+ * @param {string} text
+ */
+function detail(text) {
+  const span = document.createElement("span");
+  span.lang = "en";
+  span.textContent = text;
+  return span;
 }
 
 /**
@@ -82,6 +115,24 @@ function input(selector) {
   return document.querySelector(selector);
 }
 
+/** Tells the page in whose frame this one is, how high it is, and nothing else. */
+function tellHeight() {
+  window.parent.postMessage({ dither: { height: document.documentElement.offsetHeight } }, "*");
+}
+
+/** Fills in the code of an invitation's link, and takes it out of the address, which others may see. */
+function takeInvitation() {
+  const field = input("#invitation");
+  const code = location.hash.slice(1);
+  if (app.dataset.admission !== "invite" || code === "") {
+    return;
+  }
+  history.replaceState(null, "", location.pathname + location.search);
+  if (field && CODE.test(code)) {
+    field.value = code;
+  }
+}
+
 async function start() {
   element("try").hidden = false;
   element("try").addEventListener("click", tryExample);
@@ -96,7 +147,7 @@ async function start() {
   if (entry?.state === "drawn") {
     await sendStored();
   } else if (entry && entry.state !== "charged") {
-    await showOutcome(entry, "You have answered already");
+    await showOutcome(entry, say("already"));
   } else {
     await showLedger();
     if (form) {
@@ -115,8 +166,12 @@ function tryExample() {
   const query = parseQuery(decodeJson(text));
   const answers = Array.from({ length: 20 }, () => query.answer(620));
   const lies = answers.filter((answer) => answer === 0).length;
-  const written = answers.map((answer) => (answer === 1 ? "yes" : "no")).join(", ");
-  element("tried").textContent = `At ε = ${epsilon}: ${written}. False: ${lies} of 20. She would send only one.`;
+  element("tried").textContent = say("tried", {
+    epsilon: local(String(epsilon)),
+    answers: answers.map((answer) => say(answer === 1 ? "yes" : "no")).join(", "),
+    lies,
+    of: answers.length,
+  });
 }
 
 /** @param {SubmitEvent} event */
@@ -133,11 +188,11 @@ async function submit(event) {
   }
   const invitation = input("#invitation")?.value.trim() ?? null;
   if (invitation === "") {
-    showError("Write the code of your invitation.", element("invitation"));
+    showError(say("no_code"), element("invitation"));
     return;
   }
   if (!input("#consent")?.checked) {
-    showError("To continue, agree that one answer is sent at once.", element("consent"));
+    showError(say("no_consent"), element("consent"));
     return;
   }
   setBusy(true);
@@ -148,7 +203,7 @@ async function submit(event) {
       epsilon,
       invitation,
     });
-    await showOutcome(entry, "Your answer was counted", true);
+    await showOutcome(entry, say("counted"), true);
   } catch (error) {
     await showFailure(error);
   } finally {
@@ -164,25 +219,48 @@ async function submit(event) {
  */
 function readValue() {
   if (categories.length > 0) {
-    return { value: input('input[name="category"]:checked')?.value ?? null, wrong: "Choose one of these first." };
+    return { value: input('input[name="category"]:checked')?.value ?? null, wrong: say("no_choice") };
   }
   const text = input("#value")?.value ?? "";
   if (text.trim() === "") {
-    return { value: null, wrong: "Write your number first." };
+    return { value: null, wrong: say("no_number") };
   }
-  try {
-    return { value: checkBounds(bounds, readTyped(text, decimals).value), wrong: "" };
-  } catch (error) {
-    return { value: null, wrong: `${reason(error).replace(/^the value/, "Your number")} Nothing was sent.` };
+  /** @type {[string, () => number][]} what each refusal means, in the order of the checks */
+  const checks = [
+    [say("not_finite"), () => readTyped(text, null, mark).value],
+    [tooFine(), () => readTyped(text, decimals, mark).value],
+    [outside(), () => checkBounds(bounds, readTyped(text, decimals, mark).value)],
+  ];
+  let value = NaN;
+  for (const [wrong, check] of checks) {
+    try {
+      value = check();
+    } catch {
+      return { value: null, wrong };
+    }
   }
+  return { value, wrong: "" };
+}
+
+/** That a number may have no more decimals. */
+function tooFine() {
+  const name = decimals === 0 ? "not_whole" : decimals === 1 ? "one_decimal" : "decimals";
+  return say(name, { decimals: decimals ?? "" });
+}
+
+/** That a number must be within the bounds. */
+function outside() {
+  const [minimum, maximum] = [bounds.minimum, bounds.maximum].map((bound) => local(written(bound ?? NaN)));
+  const name = bounds.minimum === null ? "at_most" : bounds.maximum === null ? "at_least" : "from_to";
+  return say("outside", { bounds: say(name, { minimum: minimum ?? "", maximum: maximum ?? "" }) });
 }
 
 /** Says beside the field what the text in it is understood as, if it could mean two numbers. */
 function showUnderstood() {
   let said = "";
   try {
-    const { value, other } = readTyped(input("#value")?.value ?? "", decimals);
-    said = other === null ? "" : `Understood as ${plainly(value)}, not as ${plainly(other)}.`;
+    const { value, other } = readTyped(input("#value")?.value ?? "", decimals, mark);
+    said = other === null ? "" : say("understood", { value: plainly(value), other: plainly(other) });
   } catch {
     // What is no number yet is not understood.
   }
@@ -195,7 +273,7 @@ function showUnderstood() {
  * @param {number} value
  */
 function plainly(value) {
-  return String(value).replace("-", "−");
+  return local(String(value)).replace("-", "−");
 }
 
 /** The ε that the respondent has chosen, or null. */
@@ -210,11 +288,11 @@ async function sendStored() {
     return;
   }
   sending = true;
-  element("pending-status").textContent = "Sending…";
+  element("pending-status").textContent = say("sending");
   try {
     const sent = await client.sendStored(collection);
     if (sent) {
-      await showOutcome(sent, "Your answer was counted", true);
+      await showOutcome(sent, say("counted"), true);
     }
   } catch (error) {
     await showFailure(error);
@@ -233,7 +311,7 @@ async function showFailure(error) {
   if (entry?.state === "drawn") {
     await showPending(error);
   } else if (entry?.state === "sent" || entry?.state === "expired") {
-    await showOutcome(entry, "You have answered already", true);
+    await showOutcome(entry, say("already"), true);
   } else {
     await showLedger().catch(() => {});
     fail(error);
@@ -246,7 +324,9 @@ async function showPending(error) {
   const pending = element("pending");
   const fresh = pending.hidden;
   pending.hidden = false;
-  element("pending-status").textContent = error instanceof Unreachable ? "Not sent yet." : reason(error);
+  element("pending-status").replaceChildren(
+    error instanceof Unreachable ? say(fresh ? "not_yet" : "still_offline") : explained(error),
+  );
   await showLedger();
   if (fresh) {
     element("pending-heading").focus();
@@ -268,19 +348,15 @@ async function showOutcome(entry, heading, focus = false) {
   element("pending").hidden = true;
   const sent = entry.state === "sent";
   element("thanks").hidden = !sent;
-  element("result-heading").textContent = sent ? heading : "Your answer came too late";
-  element("result-text").textContent = sent
-    ? "This collection takes one answer from each person, and it has yours."
-    : "It was not counted. No other answer is drawn, because that would spend your ε twice.";
-  element("question").textContent = questionText(entry.query, categories, decimals);
+  element("result-heading").textContent = sent ? heading : say("late");
+  element("result-text").textContent = say(sent ? "one_each" : "not_counted");
+  element("question").textContent = questionText(entry.query, categories, decimals, language);
   if (entry.answer !== null) {
-    const said = answerText(entry.query, entry.answer, categories, decimals);
-    element("answer").textContent = `${categories.length > 0 ? said : `“${said}”`}, true or not: only you can tell.`;
-    const holder = categories.length > 0 ? "whoever chose" : "a value";
-    const [most, least] = odds(entry.query, entry.answer, categories, decimals);
-    element("odds").textContent =
-      `Its probability is ${percent(most.probability)} for ${holder} ${most.who}, ` +
-      `and ${percent(least.probability)} for ${holder} ${least.who}.`;
+    const answer = answerText(entry.query, entry.answer, categories, decimals, language);
+    element("answer").textContent = say(`told_${kind}`, { answer });
+    const [most, least] = odds(entry.query, entry.answer, categories, decimals, language);
+    const [more, less] = frequencies(most.probability, least.probability);
+    element("odds").textContent = say(`odds_${kind}`, { most: most.who, more, least: least.who, less });
   }
   element("receipt-term").hidden = !sent;
   element("receipt").textContent = entry.receipt ?? "";
@@ -294,20 +370,24 @@ async function showOutcome(entry, heading, focus = false) {
 async function showLedger() {
   const charges = await ledger.entries();
   element("charges").replaceChildren(...charges.map(row));
-  element("spent").textContent = `You have spent ε = ${await ledger.spent()} of ${ledger.maxEpsilon} here.`;
+  element("spent").textContent = say("spent", {
+    spent: local(await ledger.spent()),
+    most: local(ledger.maxEpsilon),
+  });
   element("ledger").hidden = charges.length === 0;
 }
 
 /** @param {Charge} charge */
-function row({ collection: charged, epsilon, state }) {
+function row({ collection: charged, epsilon, state, name: called }) {
   const name = document.createElement("th");
   name.scope = "row";
-  name.textContent = charged === collection ? `${charged} (this one)` : charged;
+  name.textContent =
+    charged === collection ? say("this_one", { name: app.dataset.name ?? charged }) : (called ?? charged);
   const spent = document.createElement("td");
   spent.className = "number";
-  spent.textContent = epsilon;
+  spent.textContent = local(epsilon);
   const now = document.createElement("td");
-  now.textContent = STATES[state];
+  now.textContent = say(state);
   const row = document.createElement("tr");
   row.append(name, spent, now);
   return row;
@@ -320,17 +400,25 @@ function row({ collection: charged, epsilon, state }) {
  */
 function fail(error) {
   if (error instanceof InvalidQuery || error instanceof OverCap) {
-    const [refusal] = error.message.split(";"); // the rest is for developers
-    showError(
-      `Your device refused: ${refusal}. Nothing about your ${categories.length > 0 ? "choice" : "number"} was sent, and nothing was spent.`,
-    );
+    const [refusal = ""] = error.message.split(";"); // the rest is for developers
+    showError([`${say("refused")} `, detail(`${refusal}.`), ` ${say(`refused_end_${kind}`)}`]);
   } else if (error instanceof Unreachable) {
-    showError("The server cannot be reached. Nothing was sent: try again later.");
-  } else if (error instanceof Problem || error instanceof InvalidValue) {
-    showError(reason(error));
+    showError(say("unreachable"));
+  } else if (error instanceof Problem) {
+    showError([explained(error)]);
   } else {
-    showError(`Nothing was sent: ${reason(error)}`);
+    showError([`${say("nothing_sent")} `, detail(reason(error))]);
   }
+}
+
+/**
+ * Why the server refused, in the page's language if that is known there.
+ *
+ * @param {unknown} error
+ */
+function explained(error) {
+  const known = error instanceof Problem && Object.hasOwn(texts.problems, error.reason);
+  return (known && texts.problems[error.reason]) || detail(reason(error));
 }
 
 /**
@@ -343,12 +431,12 @@ function reason(error) {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
-/** @type {(text: string, wrong?: HTMLElement) => void} */
+/** @type {(text: string | (string | Node)[], wrong?: HTMLElement) => void} */
 function showError(text, wrong) {
   for (const marked of document.querySelectorAll("[aria-invalid]")) {
     marked.removeAttribute("aria-invalid");
   }
-  element("error").textContent = text;
+  element("error").replaceChildren(...(typeof text === "string" ? [text] : text));
   wrong?.setAttribute("aria-invalid", "true");
   wrong?.focus();
 }
@@ -356,11 +444,21 @@ function showError(text, wrong) {
 /** @param {boolean} busy */
 function setBusy(busy) {
   element("send").setAttribute("aria-disabled", String(busy));
-  element("working").textContent = busy ? "Sending…" : "";
+  element("working").textContent = busy ? say("sending") : "";
 }
 
-/** @param {number} probability */
-function percent(probability) {
-  const text = (100 * probability).toPrecision(probability > 0.99 ? 4 : 2);
-  return `${Number(text)}%`;
+/**
+ * Two probabilities as so many of 100 people, or of the next power of ten that tells them from 0 and from each other.
+ *
+ * @type {(more: number, less: number) => [string, string]}
+ */
+function frequencies(more, less) {
+  let people = 100;
+  while (people < MOST_PEOPLE && (less * people < 1 || Math.round(more * people) === Math.round(less * people))) {
+    people *= 10;
+  }
+  const of = local(written(people));
+  /** @param {number} share */
+  const shown = (share) => say("x_of", { right: local(written(Math.round(share * people))), of });
+  return [shown(more), shown(less)];
 }

@@ -1,12 +1,15 @@
 // Updates a collection's sentences and charts as posteriors come in over the stream.
 
+/** @import { Distribution, Level } from "./population.js" */
+
+import { Asking } from "./asking.js";
 import { control, part } from "./page.js";
-import { ENORMOUS, draw, picture, short } from "./plots.js";
+import { ENORMOUS, draw, fit, picture, short } from "./plots.js";
+import { LEVELS } from "./population.js";
 
 /**
- * @typedef {"q05" | "q25" | "q50" | "q75" | "q95"} Level
  * @typedef {{ x: number[] } & Record<Level, number[]>} Population
- * @typedef {{ answers: number[], mean: number[] } & Record<Level, number[]>} Trajectory
+ * @typedef {{ answers: number[], mean: (number | null)[] } & Record<Level, number[]>} Trajectory
  *
  * @typedef {object} Charts the data of the charts, from `charts.json`
  * @property {number} answers
@@ -15,7 +18,9 @@ import { ENORMOUS, draw, picture, short } from "./plots.js";
  * @property {{ answers: number[], edges: (number | null)[][] }} questions
  * @property {{ time: number[], per_minute: number[] }} pace
  * @property {Record<string, { x: number[], density: number[] }>} densities
+ * @property {Distribution | null} distribution the share of the people at or below each value
  * @property {Population | null} population
+ * @property {boolean} logarithmic whether the population is on a logarithmic axis
  * @property {{ x: number, share: number }[]} atoms the values that many people have exactly
  * @property {boolean} discrete
  *
@@ -23,24 +28,33 @@ import { ENORMOUS, draw, picture, short } from "./plots.js";
  */
 const UPDATE_INTERVAL = 1000; // the least number of milliseconds between two updates
 const SPEECH_INTERVAL = 20000; // the least number of milliseconds between two announcements to a screen reader
-/** @type {Level[]} */
-const LEVELS = ["q05", "q25", "q50", "q75", "q95"];
 const NORMAL_90 = 1.645;
+/** @type {Record<string, string>} the places of the findings whose names are those of something inside */
+const PLACES = { citation: "cited" };
 
-const { collection: id = "", name: title = "" } = part("live").dataset;
+const { collection: id = "", name: title = "", unit = "", decimals } = part("live").dataset;
 const base = `/collections/${id}`;
-const target = control("target", HTMLInputElement);
-const parameter = control("target-parameter", HTMLSelectElement);
+const parametric = document.getElementById("parameters-more") !== null;
+const asking =
+  document.getElementById("ask") && new Asking(unit, decimals === undefined ? undefined : Number(decimals));
 /** @param {number} x */
 const count = (x) => Intl.NumberFormat("en").format(x);
 /** @param {number} x */
 const percent = (x) => `${Math.round(100 * x)}%`;
+
+const status = part("status");
 
 /** @type {Charts | null} */
 let charts = null;
 /** @type {Plan | null} */
 let plan = null;
 let planned = 0;
+
+/** @type {(time: Date, seconds?: boolean) => string} a time as all pages write it */
+const moment = (time, seconds = false) => {
+  const written = time.toISOString();
+  return `${written.slice(0, 10)} ${written.slice(11, seconds ? 19 : 16)} UTC`;
+};
 
 /** @param {string} path */
 async function get(path) {
@@ -60,15 +74,17 @@ function drawTrajectory(name, newest, line) {
   const from = line.answers.findIndex((n) => n > 0);
   if (from < 0) return;
   const [low, middle, high] = [line.q05, line.q50, line.q95].map((level) => short(level.at(-1)));
+  const what = part(`trajectory-${name}-title`).textContent.replace(" as answers come", "");
   draw(`trajectory-${name}`, {
     kind: "trajectory",
     lines: [line.answers.slice(from), ...LEVELS.map((level) => line[level].slice(from))],
-    label: `${name.replace("_", " ")} after ${count(newest)} answers: median ${middle}, 90% band from ${low} to ${high}`,
+    label: `${what} after ${count(newest)} answers: median ${middle}, 90% band from ${low} to ${high}`,
     words: (point) => {
       const i = from + point;
       return (
-        `After ${count(line.answers[i] ?? NaN)} answers: mean ${told(line.mean[i])}, median ${told(line.q50[i])}, ` +
-        `${bands(line, i)}.`
+        `After ${count(line.answers[i] ?? NaN)} answers: ` +
+        (typeof line.mean[i] === "number" ? `mean ${told(line.mean[i])}, ` : "") +
+        `median ${told(line.q50[i])}, ${bands(line, i)}.`
       );
     },
   });
@@ -108,29 +124,73 @@ function drawDensity(name, { x, density }) {
   });
 }
 
-/** @type {(population: Population, discrete: boolean, atoms: Charts["atoms"]) => void} */
-function drawPopulation(population, discrete, atoms) {
+/** @param {number} [share] */
+const percents = (share) => `${Number((100 * (share ?? NaN)).toPrecision(3))}%`;
+
+/** @type {(distribution: Distribution, shown: [number, number], logarithmic: boolean) => void} */
+function drawDistribution(distribution, [low, high], logarithmic) {
+  const inside = distribution.x.flatMap((x, i) => (x >= low && x <= high ? [i] : []));
+  /** @type {(line: number[]) => number[]} */
+  const within = (line) => inside.map((i) => line[i] ?? NaN);
+  const [x, ...lines] = [within(distribution.x), ...LEVELS.map((level) => within(distribution[level]))];
+  const [q05 = [], q25 = [], q50 = [], q75 = [], q95 = []] = lines;
+  draw("distribution", {
+    kind: logarithmic ? "shareOrders" : "share",
+    lines: [x, ...lines],
+    label: `The share of the people at or below each value, with its 50% and 90% bands, from ${short(x[0])} to ${short(x.at(-1))}`,
+    words: (i) =>
+      `${percents(q50[i])} have ${told(x[i])} or less, 50% ${percents(q25[i])} to ${percents(q75[i])}, ` +
+      `90% ${percents(q05[i])} to ${percents(q95[i])}.`,
+    begin: Math.max(
+      0,
+      q50.findIndex((share) => share >= 0.5),
+    ),
+  });
+}
+
+/** @type {(charts: Charts & { population: Population }) => void} */
+function drawPopulation({ population, discrete, logarithmic, atoms }) {
   const { x, q50 } = population;
-  const what = discrete ? "share of the people" : "density";
-  const marks = atoms.map(({ x, share }) => ({ x, text: `${percent(share)} have exactly ${short(x)}` }));
+  const what = discrete ? "share of the people" : logarithmic ? "share per doubling" : "density";
+  if (logarithmic) part("population").dataset["y"] = "share per doubling";
+  const marks = atoms
+    .filter(({ x }) => !logarithmic || x > 0)
+    .map(({ x, share }) => ({ x, text: `${percent(share)} have exactly ${short(x)}` }));
+  const beside = atoms.map(({ x, share }) => `${percent(share)} have exactly ${short(x)}`);
   draw("population", {
-    kind: discrete ? "whole" : "population",
+    kind: discrete ? "whole" : logarithmic ? "orders" : "population",
     lines: [x, ...LEVELS.map((level) => population[level])],
-    label: [
-      `The population with its 50% and 90% bands, from ${short(x[0])} to ${short(x.at(-1))}`,
-      ...marks.map(({ text }) => text),
-    ].join("; "),
+    label: [`The population with its 50% and 90% bands, from ${short(x[0])} to ${short(x.at(-1))}`, ...beside].join(
+      "; ",
+    ),
     marks,
     words: (i) => `At ${told(x[i])}: ${what} ${told(q50[i])}, ${bands(population, i)}.`,
     begin: highest(q50),
   });
 }
 
+/** @param {Charts} charts */
+function showPopulation(charts) {
+  const { population, distribution, discrete, logarithmic, atoms } = charts;
+  for (const [name, found] of Object.entries({ population, distribution })) {
+    document.getElementById(name)?.closest("figure")?.toggleAttribute("hidden", !found);
+  }
+  if (population) drawPopulation({ ...charts, population });
+  if (!asking) return;
+  part("ask").hidden = !distribution;
+  if (!distribution) return;
+  /** @type {(x: number[]) => [number, number]} */
+  const whole = (x) => [x[0] ?? NaN, x.at(-1) ?? NaN];
+  const shown = whole(population?.x ?? distribution.x);
+  drawDistribution(distribution, shown, logarithmic);
+  asking.show({ distribution, atoms: atoms.map(({ x }) => x), discrete, logarithmic, shown });
+}
+
 /** @param {Charts["pace"]} pace */
 function drawPace({ time, per_minute: perMinute }) {
   if (!time.length) return;
   /** @param {number} i */
-  const until = (i) => new Date((time[i] ?? NaN) * 1000).toLocaleTimeString();
+  const until = (i) => moment(new Date((time[i] ?? NaN) * 1000), true);
   draw("pace", {
     kind: "pace",
     lines: [time, perMinute],
@@ -140,14 +200,19 @@ function drawPace({ time, per_minute: perMinute }) {
 }
 
 /** @param {Charts} charts */
-function drawAll({ answers, parameters, questions, densities, population, atoms, discrete, pace }) {
-  for (const name of ["charts", "png", "copy"]) part(name).hidden = answers === 0;
+function drawAll(charts) {
+  const { answers, parameters, questions, densities, pace } = charts;
+  for (const place of document.querySelectorAll(".results, .charts")) place.toggleAttribute("hidden", answers === 0);
+  for (const name of ["png", "copy"]) part(name).hidden = answers === 0;
   if (answers === 0) return;
+  for (const name of ["share", "closed"]) part(name).hidden = true;
+  const link = document.querySelector("#share .share-link");
+  if (link) part("respond").append(link);
+  part("respond").hidden = part("state").textContent !== "open";
   for (const [name, line] of Object.entries(parameters)) drawTrajectory(name, answers, line);
-  drawQuestions(questions);
+  if (document.getElementById("questions")) drawQuestions(questions);
   for (const [name, density] of Object.entries(densities)) drawDensity(name, density);
-  part("population").closest("figure")?.toggleAttribute("hidden", !population);
-  if (population) drawPopulation(population, discrete, atoms);
+  showPopulation(charts);
   drawPace(pace);
 }
 
@@ -159,7 +224,8 @@ function duration(minutes) {
 }
 
 function sayNeeded() {
-  const name = parameter.value;
+  const target = control("target", HTMLInputElement);
+  const name = control("target-parameter", HTMLSelectElement).value;
   const step = Number(target.value);
   const [sd, more] = [plan?.[name]?.sd[step], plan?.[name]?.more[step]];
   if (sd === undefined || more === undefined) return;
@@ -173,18 +239,11 @@ function sayNeeded() {
   target.setAttribute("aria-valuetext", width);
 }
 
-async function look() {
-  const [words, numbers] = await Promise.all([get(`${base}/findings.json`), get(`${base}/charts.json`)]);
-  /** @type {Record<string, string>} */
-  const findings = await words.json();
-  /** @type {Charts} */
-  const newest = await numbers.json();
-  charts = newest;
-  // Rendered by this server, which escapes user input.
-  for (const name of ["summary", "details"]) part(name).innerHTML = findings[name] ?? "";
-  drawAll(newest);
-  if (parameter.length > 0 && newest.answers >= 1 && newest.answers > 1.1 * planned) {
-    planned = newest.answers;
+/** @param {number} answers */
+async function planMore(answers) {
+  if (control("target-parameter", HTMLSelectElement).length === 0) return;
+  if (answers >= 1 && answers > 1.1 * planned) {
+    planned = answers;
     try {
       plan = await (await get(`${base}/precision.json`)).json();
       part("precision").hidden = false;
@@ -193,21 +252,51 @@ async function look() {
     }
   }
   sayNeeded();
-  return newest.answers;
 }
 
+async function look() {
+  const [words, numbers] = await Promise.all([get(`${base}/findings.json`), get(`${base}/charts.json`)]);
+  /** @type {Record<string, string>} */
+  const findings = await words.json();
+  /** @type {Charts} */
+  const newest = await numbers.json();
+  charts = newest;
+  // Rendered by this server, which escapes user input.
+  for (const [name, html] of Object.entries(findings)) {
+    const place = document.getElementById(PLACES[name] ?? name);
+    if (place) place.innerHTML = html;
+  }
+  drawAll(newest);
+  if (parametric) await planMore(newest.answers);
+  return newest;
+}
+
+/** @typedef {"loading" | "live" | "stale" | "lost" | "ended" | "over"} State how the page stands to the server */
+
 let spoken = 0;
-/** @type {(text: string, atOnce?: boolean) => void} */
-function say(text, atOnce = false) {
-  part("shown").textContent = text;
-  if (!atOnce && Date.now() - spoken < SPEECH_INTERVAL) return;
+/** @param {string} text */
+function speak(text) {
   spoken = Date.now();
   part("spoken").textContent = text;
 }
 
+/** @type {(state: State, text: string) => void} */
+function say(state, text) {
+  const changed = status.dataset["state"] !== state;
+  status.dataset["state"] = state;
+  part("shown").textContent = text;
+  part("reload").hidden = state !== "ended";
+  if (changed || Date.now() - spoken >= SPEECH_INTERVAL) speak(text);
+}
+
+/** @type {() => string} what the page shows while nothing newer comes */
+const earlier = () =>
+  charts ? `These results are from ${count(charts.answers)} answers, ${moment(new Date(charts.updated_at))}.` : "";
+
 let over = false;
 let looking = false;
 let again = false;
+let connected = false;
 async function lookSoon() {
   again = true;
   if (looking) return;
@@ -215,11 +304,14 @@ async function lookSoon() {
   while (again) {
     again = false;
     try {
-      const answers = count(await look());
-      if (over) say(`The collection is closed: these are its final results, from ${answers} answers.`, true);
-      else say(`Live: ${answers} answers at ${new Date().toLocaleTimeString()}.`);
+      const { answers, updated_at: updated } = await look();
+      const known = `${count(answers)} ${answers === 1 ? "answer" : "answers"}`;
+      if (over) say("over", `The collection is closed: these are its final results, from ${known}.`);
+      else if (connected) say("live", `Live: ${known}, ${moment(new Date(updated))}.`);
+      else say("stale", `The connection is lost; trying again. ${earlier()}`);
     } catch {
-      say("The server did not respond: this page shows earlier results.", true);
+      say("stale", `The server did not respond; trying again. ${earlier()}`);
+      again = !over;
     }
     await new Promise((done) => setTimeout(done, UPDATE_INTERVAL));
     if (document.hidden) await new Promise((done) => addEventListener("visibilitychange", done, { once: true }));
@@ -227,7 +319,12 @@ async function lookSoon() {
   looking = false;
 }
 
+say("loading", "Loading the newest results.");
 const stream = new EventSource(`/v1/collections/${id}/posterior/stream`);
+stream.addEventListener("open", () => {
+  connected = true;
+  if (status.dataset["state"] !== "loading") lookSoon();
+});
 stream.addEventListener("posterior", lookSoon);
 stream.addEventListener("state", (event) => {
   /** @type {{ state: string }} */
@@ -236,25 +333,42 @@ stream.addEventListener("state", (event) => {
   if (over) stream.close();
   const changed = part("state").textContent !== state;
   part("state").textContent = state;
-  document.getElementById("respond")?.toggleAttribute("hidden", state !== "open");
+  if (charts) part(charts.answers ? "respond" : "share").hidden = state !== "open";
   if (over || changed) lookSoon();
 });
 stream.addEventListener("error", () => {
-  const ended = stream.readyState === EventSource.CLOSED;
-  say(ended ? "Live updates have ended: reload the page." : "The connection is lost; reconnecting.", true);
+  if (over) return;
+  connected = false;
+  if (stream.readyState === EventSource.CLOSED) say("ended", `Live updates have ended. ${earlier()}`);
+  else say("lost", `The connection is lost; reconnecting. ${earlier()}`);
 });
 
-for (const input of [target, parameter]) input.addEventListener("input", sayNeeded);
+if (parametric) {
+  for (const name of ["target", "target-parameter"]) part(name).addEventListener("input", sayNeeded);
+  part("parameters-more").addEventListener("toggle", fit);
+}
 
-part("copy").addEventListener("click", async () => {
+part("copy-link").hidden = false;
+part("copy-link").addEventListener("click", () => {
+  const link = control("link", HTMLInputElement);
+  copy(link.value, "address", () => link.select());
+});
+
+/** @type {(text: string, what: string, select: () => void) => Promise<void>} */
+async function copy(text, what, select) {
   try {
-    await navigator.clipboard.writeText(part("citation").textContent ?? "");
-    say("The citation is copied.", true);
+    await navigator.clipboard.writeText(text);
+    speak(`The ${what} is copied.`);
   } catch {
     // The clipboard is unavailable over plain http, or the person has refused.
-    getSelection()?.selectAllChildren(part("citation"));
-    say("The citation is selected: copy it.", true);
+    select();
+    speak(`The ${what} is selected: copy it.`);
   }
+}
+
+part("copy").addEventListener("click", () => {
+  const cited = part("citation");
+  copy(cited.textContent ?? "", "citation", () => getSelection()?.selectAllChildren(cited));
 });
 
 part("png").addEventListener("click", () => {

@@ -9,7 +9,7 @@ import { Reading } from "./reading.js";
  * @typedef {[number[], ...(number | null)[][]]} Lines the x of the points, and the lines over them
  * @typedef {{ x: number, text: string }[]} Marks places on the axis of x, and what is said of each
  * @typedef {Omit<uPlot.Options, "width">} Frame
- * @typedef {"trajectory" | "questions" | "population" | "whole" | "density" | "pace"} Kind
+ * @typedef {"trajectory" | "questions" | "share" | "shareOrders" | "population" | "orders" | "whole" | "density" | "pace"} Kind
  */
 
 const HEIGHT = 240;
@@ -17,7 +17,8 @@ const FONT = "12px system-ui, sans-serif";
 const STEEP = 20; // numbers over the answers that differ by more than this factor are on a logarithmic scale
 const WIDE = 10;
 const NEARLY_WITHIN = 0.53; // of the width from the middle: a bound is just outside of the values
-export const ENORMOUS = 1e15; // from here on numbers have exponents: the compact notation has no more words
+export const ENORMOUS = 1e12; // from here on numbers have exponents, and so have those that are
+const TINY = 1e-6; // as near to 0 as this
 /** @type {Map<string, Chart>} */
 const shown = new Map();
 
@@ -28,9 +29,8 @@ const colour = (name) => getComputedStyle(document.documentElement).getPropertyV
 export function short(x) {
   if (x === null || x === undefined) return "";
   const size = Math.abs(x);
-  if (size >= ENORMOUS) return x.toExponential(2);
-  if (size >= 1e4) return Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 }).format(x);
-  return String(Number(x.toPrecision(6)));
+  if (size >= ENORMOUS || (size < TINY && size > 0)) return String(Number(x.toPrecision(3)).toExponential());
+  return x.toLocaleString("en", { maximumSignificantDigits: 6 });
 }
 
 /** @type {(more?: uPlot.Axis) => uPlot.Axis} */
@@ -55,7 +55,7 @@ const frame = (more) => ({
   legend: { show: false },
   cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
   axes: [axis({ size: 32 }), axis({ size: width })],
-  padding: [10, 14, 0, 0],
+  padding: [10, 32, 0, 0],
   ...more,
 });
 
@@ -202,6 +202,52 @@ export const settled = ([x, ...lines]) => {
   return x[wide + 1] ?? NaN;
 };
 
+// The multiples of powers of ten in a range: the ticks of a logarithmic axis that begins anywhere.
+/** @type {(low: number, high: number) => number[]} */
+const multiples = (low, high) => {
+  const first = Math.floor(Math.log10(low));
+  const decades = Array.from({ length: Math.floor(Math.log10(high)) - first + 1 }, (_, i) => first + i);
+  return decades
+    .flatMap((power) => Array.from({ length: 9 }, (_, i) => Number(`${i + 1}e${power}`)))
+    .filter((x) => low <= x && x <= high);
+};
+
+// A curve of the population with its bands over the whole width, on a logarithmic axis if it has several orders.
+/** @type {(data: () => Lines, orders: boolean, more?: { scale: uPlot.Scale, axis: uPlot.Axis }) => Frame} */
+const curve = (data, orders, more) => {
+  /** @type {() => [number, number]} */
+  const values = () => ends(data()[0]);
+  return frame({
+    scales: {
+      x: { time: false, distr: orders ? 3 : 1, range: values },
+      y: { range: (_, __, high) => [0, 1.05 * high || 1], ...more?.scale },
+    },
+    axes: [
+      orders
+        ? logarithmic(values, { size: 32, splits: (_, __, low, high) => multiples(low, high) })
+        : axis({ size: 32 }),
+      axis({ size: width, ...more?.axis }),
+    ],
+    ...bands(),
+  });
+};
+
+const SHARES = {
+  scale: { range: /** @type {[number, number]} */ ([0, 1]) },
+  axis: {
+    values: (/** @type {uPlot} */ _, /** @type {number[]} */ ticks) => ticks.map((y) => `${Math.round(100 * y)}%`),
+  },
+};
+
+// Times of the day in UTC, with seconds where they are close; at midnight, and where they are far apart, the date.
+/** @type {uPlot.Axis["values"]} */
+const times = (_, ticks, __, ___, apart) =>
+  ticks.map((second) => {
+    const written = new Date(1000 * second).toISOString();
+    const midnight = second % 86400 === 0;
+    return midnight ? written.slice(0, 10) : written.slice(11, apart < 60 ? 19 : 16);
+  });
+
 /** @type {Record<Kind, (data: () => Lines) => Frame>} */
 const kinds = {
   trajectory: (data) =>
@@ -223,7 +269,10 @@ const kinds = {
       data,
       () => Math.min(10, ends(data()[0])[1] / 10),
     ),
-  population: () => frame({ scales: { x: { time: false } }, ...bands() }),
+  share: (data) => curve(data, false, SHARES),
+  shareOrders: (data) => curve(data, true, SHARES),
+  population: (data) => curve(data, false),
+  orders: (data) => curve(data, true),
   whole: (data) =>
     frame({
       scales: {
@@ -241,8 +290,9 @@ const kinds = {
     }),
   pace: () =>
     frame({
+      tzDate: (second) => uPlot.tzDate(new Date(1000 * second), "Etc/UTC"),
       scales: { y: { range: (_, __, high) => [0, 1.1 * high || 1] } },
-      axes: [axis({ values: undefined }), axis({ size: width })],
+      axes: [axis({ size: 32, space: 70, values: times }), axis({ size: width })],
       series: [
         {},
         {
@@ -296,10 +346,12 @@ class Chart {
   /**
    * Whether the chart can take these lines: a single point, another number of lines or another scale needs a new chart.
    *
+   * @param {Kind} kind
    * @param {Lines} lines
    */
-  takes(lines) {
-    const { scales } = kinds[this.#kind](() => lines);
+  takes(kind, lines) {
+    if (kind !== this.#kind) return false;
+    const { scales } = kinds[kind](() => lines);
     return this.#lines.length === lines.length && this.#lines[0].length > 1 && this.#distr === scales?.["y"]?.distr;
   }
 
@@ -337,7 +389,7 @@ export function draw(id, { kind, lines, label, words, begin, marks = [] }) {
   const known = shown.get(id);
   const reading = known?.reading ?? new Reading(place);
   reading.tell(words, begin);
-  if (known?.takes(lines)) {
+  if (known?.takes(kind, lines)) {
     known.show(lines, marks);
     return;
   }
@@ -380,6 +432,8 @@ export function picture(heading) {
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   for (const chart of shown.values()) chart.redraw();
 });
-addEventListener("resize", () => {
+/** Fits all charts to their places, which may just have become visible. */
+export function fit() {
   for (const chart of shown.values()) chart.fit();
-});
+}
+addEventListener("resize", fit);

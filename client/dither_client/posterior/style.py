@@ -1,0 +1,32 @@
+"""The look of every picture: colours, and axes without a frame. Needs the extra `plot`."""
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+__all__ = ["BLUE", "COLOURS", "GREY", "INK", "ORANGE", "styled", "titled"]
+
+INK = "#1d2b3a"
+BLUE = "#2b6cb0"
+ORANGE = "#dd6b20"
+GREY = "#8795a5"
+COLOURS = (BLUE, ORANGE, "#2f855a", "#805ad5", "#b83280", "#4a5568")
+"""For one line each."""
+_RULE = "#e6ebf0"
+
+
+def styled(axes: Axes) -> None:
+    """Leaves of the frame what carries numbers, and draws light lines behind the data."""
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_color(GREY)
+    axes.tick_params(colors=INK)
+    axes.xaxis.label.set_color(INK)
+    axes.yaxis.label.set_color(INK)
+    axes.grid(axis="y", color=_RULE, linewidth=0.8)
+    axes.set_axisbelow(True)
+
+
+def titled(figure: Figure, title: str) -> None:
+    """Writes the title at the upper left; a dollar sign in it is one."""
+    figure.suptitle(title.replace("$", r"\$"), fontsize=13, color=INK, x=0.012, ha="left", fontweight="bold")

@@ -1,0 +1,84 @@
+"""A server that does not answer: whoever waits is told after a second, and the waiting ends.
+
+`told_of_waiting` names who is to be told; a command tells the person at the terminal. `Wait` is one wait for one
+server, from the first attempt to the response that is not tried again.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from dither_client.errors import Unreachable
+from dither_client.protocol.respondent import ConnectionFailed, Response
+
+__all__ = ["CONNECT", "GIVE_UP", "Wait", "told_of_waiting"]
+
+GIVE_UP = 60.0
+"""Attempts to connect have ended so many seconds after the first began."""
+CONNECT = 10.0
+"""The most seconds that making a connection may take."""
+_QUIET = 1.0
+"""Seconds after which whoever waits is told."""
+
+_tell: ContextVar[Callable[[str], None] | None] = ContextVar("tell", default=None)
+
+
+@contextmanager
+def told_of_waiting(tell: Callable[[str], None]) -> Iterator[None]:
+    """While the context lasts, `tell` gets the address of each server that has not answered for a second, once.
+
+    It is called on another thread, while the present one waits.
+    """
+    addresses = set[str]()
+
+    def once(address: str) -> None:
+        if address not in addresses:
+            addresses.add(address)
+            tell(address)
+
+    token = _tell.set(once)
+    try:
+        yield
+    finally:
+        _tell.reset(token)
+
+
+class Wait:
+    """A wait for a response of the server at `address`, over as many attempts as it takes."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._began: float | None = None
+        self._timer: threading.Timer | None = None
+        self._failed = False
+
+    def begin(self) -> None:
+        """An attempt begins, the first or another."""
+        if self._began is not None:
+            return
+        self._began = time.monotonic()
+        if tell := _tell.get():
+            self._timer = threading.Timer(_QUIET, tell, (self._address,))
+            self._timer.daemon = True
+            self._timer.start()
+
+    def note(self, reply: Response | ConnectionFailed) -> None:
+        """An attempt has ended; with a response that is not to be tried again, so has the wait."""
+        self._failed = isinstance(reply, ConnectionFailed)
+        if isinstance(reply, Response) and not reply.to_be_repeated:
+            self.end()
+
+    def end(self) -> None:
+        """Nobody waits any longer: there is nothing to tell."""
+        self._began = None
+        if self._timer:
+            self._timer.cancel()
+            self._timer = None
+
+    def check(self, seconds: float) -> None:
+        """Raises `Unreachable` if no connection could be made, and another attempt in `seconds` would be too late."""
+        waited = 0.0 if self._began is None else time.monotonic() - self._began
+        if self._failed and waited + seconds + CONNECT > GIVE_UP:
+            raise Unreachable(f"no response from the server in {waited:.0f} s: check its address, or try later")

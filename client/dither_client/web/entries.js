@@ -1,0 +1,111 @@
+/** What all ledgers share: the caps of ε, the rows of entries and charges, and the keys that answers are sent with. */
+
+/** @import { Charge, Entry, Epsilon, LedgerCaps, State } from "./dither.d.ts" */
+
+import { epsilonText, parseMicro } from "./epsilon.js";
+import { LedgerError, OverCap } from "./errors.js";
+import { originOf } from "./http.js";
+import { decodeJson } from "./json.js";
+import { parseQuery } from "./queries.js";
+
+const [TOTAL, PER_SERVER, PER_ANSWER] = ["10", "5", "2"]; // the caps unless the respondent sets a total
+const ALLOW_MORE = "set maxEpsilon to allow more";
+
+/**
+ * @typedef {object} Row a stored entry
+ * @property {string} server
+ * @property {string} collection
+ * @property {State} state
+ * @property {number} micro_epsilon
+ * @property {number | null} micro_rho
+ * @property {string} ticket
+ * @property {string} query
+ * @property {number | null} answer
+ * @property {string | null} retry_key
+ * @property {string | null} receipt
+ */
+
+/** @typedef {Pick<Row, "server" | "micro_epsilon">} Spending */
+
+/** Upper bounds of ε: on the total, on any one server, and on any one answer. */
+export class Caps {
+  #perServer;
+  #perAnswer;
+
+  /**
+   * Without `maxEpsilon`, they are 10, 5 and 2; with it, those that are left out are not capped. Throws `InvalidEpsilon`.
+   *
+   * @param {LedgerCaps} caps
+   */
+  constructor({ maxEpsilon = null, maxEpsilonPerServer = null, maxEpsilonPerAnswer = null }) {
+    const [perServer, perAnswer] = maxEpsilon === null ? [PER_SERVER, PER_ANSWER] : [null, null];
+    this.total = parseMicro(maxEpsilon ?? TOTAL, "maxEpsilon");
+    this.#perServer = cap(maxEpsilonPerServer ?? perServer, "maxEpsilonPerServer");
+    this.#perAnswer = cap(maxEpsilonPerAnswer ?? perAnswer, "maxEpsilonPerAnswer");
+  }
+
+  /**
+   * Throws `OverCap` if `cost`, in micro-ε, is too much for `server` after what the `entries` have spent.
+   *
+   * @type {(cost: number, entries: Spending[], server: string) => void}
+   */
+  check(cost, entries, server) {
+    const costs = `this question costs ε = ${epsilonText(cost)}`;
+    if (this.#perAnswer !== null && cost > this.#perAnswer) {
+      throw new OverCap(`${costs}, and ${epsilonText(this.#perAnswer)} is allowed for one answer; ${ALLOW_MORE}`);
+    }
+    const bounds = [
+      { spent: sum(entries), most: this.total, where: "in total" },
+      { spent: sum(entries, originOf(server)), most: this.#perServer, where: "on this server" },
+    ];
+    for (const { spent, most, where } of bounds) {
+      if (most !== null && spent + BigInt(cost) > most) {
+        const [used, allowed] = [epsilonText(spent), epsilonText(most)];
+        throw new OverCap(`${costs}, and ε = ${used} of the ${allowed} allowed ${where} is spent; ${ALLOW_MORE}`);
+      }
+    }
+  }
+}
+
+/** @type {(amount: Epsilon | null, name: string) => bigint | null} */
+function cap(amount, name) {
+  return amount === null ? null : parseMicro(amount, name);
+}
+
+/**
+ * The micro-ε spent, or that on one server, whose paths count with it.
+ *
+ * @type {(entries: Spending[], server?: string | null) => bigint}
+ */
+export function sum(entries, server = null) {
+  return entries
+    .filter((entry) => server === null || `${entry.server}/`.startsWith(`${server}/`))
+    .reduce((total, entry) => total + BigInt(entry.micro_epsilon), 0n);
+}
+
+/** @type {(row: Row) => Entry} */
+export function opened(row) {
+  const { server, collection, state, ticket, answer, retry_key: retryKey, receipt } = row;
+  try {
+    return { server, collection, state, ticket, answer, retryKey, receipt, query: parseQuery(decodeJson(row.query)) };
+  } catch {
+    throw new LedgerError("the ledger holds a query that this version cannot read");
+  }
+}
+
+/** @type {(row: Row, name?: string | null) => Charge} */
+export function charged({ server, collection, state, receipt, micro_epsilon, micro_rho }, name = null) {
+  const rho = micro_rho === null ? null : epsilonText(micro_rho);
+  return { server, collection, state, receipt, epsilon: epsilonText(micro_epsilon), rho, name };
+}
+
+export function uncharged() {
+  return new LedgerError("the ledger has no charge for this collection");
+}
+
+/** A random key that cannot be guessed. */
+export function newRetryKey() {
+  return btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(24))))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_");
+}

@@ -1,0 +1,3 @@
+/** Types of `ledger.js`, which the package exports as `dither-client/ledgers/indexeddb`. */
+
+export { Ledger } from "./dither.js";

@@ -1,0 +1,228 @@
+"""Compare mechanisms, policies, ε and numbers of respondents on one simulated population."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from dither_client.commands._shared import Json, console, fail, print_json, print_table
+from dither_client.extras import require_extra
+from dither_client.tables.counts import write_table
+from dither_client.tables.parquet import is_parquet
+from dither_estimator.design.registry import MECHANISMS
+from dither_estimator.families import Family
+from dither_estimator.specification.fields import CATEGORICAL, NONPARAMETRIC, read_family
+from dither_estimator.specification.specification import Specification, SpecificationError
+from dither_server.commands import _simulate_options as options
+from dither_server.commands._progress import progress_of
+from dither_server.simulate.comparison import QUANTILES, Compared, People, Setting, compare
+from dither_server.simulate.population import parse_truth, read_population
+from dither_server.simulate.scenario import plain_object
+
+__all__ = ["app"]
+
+EXTRA = "loadgen"
+
+app = typer.Typer(add_completion=False)
+
+_COLUMNS = (
+    "mechanism", "policy", "epsilon", "respondents", "repeats", "number", "truth", "bias", "rmse", "sd", "coverage",
+    "limit", "distance",
+)  # fmt: skip
+
+
+@app.command("compare")
+def compare_(
+    family: options.Family = None,
+    transform: options.Transform = None,
+    truth: options.Truth = None,
+    data: options.Data = None,
+    column: options.Column = None,
+    mechanisms: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Some of {', '.join(MECHANISMS)}.", show_default="laplace; without a family randomized_response"
+        ),
+    ] = None,
+    policies: Annotated[
+        str | None,
+        typer.Option(help="Some of adaptive, thompson and fixed:LOW:HIGH.", show_default="adaptive"),
+    ] = None,
+    epsilon: Annotated[str | None, typer.Option(help="ε of one answer, such as 0.5,1,2.", show_default="1")] = None,
+    respondents: Annotated[str, typer.Option(help="How many answer, such as 1000,10000.")] = "1000",
+    repeats: Annotated[int, typer.Option(min=1, max=100_000, help="How often each is simulated.")] = 20,
+    spec: Annotated[
+        str | None,
+        typer.Option(
+            help="A JSON file with a specification, such as its range, prior or goal; the lists here go before it.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: options.Seed = None,
+    jobs: Annotated[
+        int, typer.Option(min=-1, help="The number of processes, -1 for one a core. Results do not depend on it.")
+    ] = 1,
+    plot: Annotated[
+        Path | None, typer.Option(help="Save a picture; the file's ending chooses the format.", show_default=False)
+    ] = None,
+    csv: Annotated[Path | None, typer.Option(help="Save the table, as .csv or .parquet.", show_default=False)] = None,
+    as_json: Json = False,
+) -> None:
+    """Compare mechanisms, policies, ε and numbers of respondents on one simulated population.
+
+    Every combination is simulated --repeats times in this process, without a server. Beside the error of the posterior
+    mean (rmse) stand the posterior sd, the share of 90% intervals that hold the truth, and, where people are drawn from
+    the family that is assumed, the error that no mechanism can go below with this ε.
+
+    For example: dither compare --truth mu=50,sigma=10 --mechanisms laplace,randomized_response --epsilon 0.5,1,2 --seed
+    1 --plot compared.png
+    """
+    if plot is not None:
+        require_extra("plot", "matplotlib")
+        from dither_client.posterior.plots import check_picture
+
+        check_picture(plot)
+    if csv is not None:
+        is_parquet(csv)
+    if jobs == 0:
+        fail("jobs must be 1 or more, or -1 for one a core", 2)
+    given = {} if spec is None else plain_object(spec)
+    drawn = read_family(family or given.get("family") or ("normal" if data is None else None))
+    fields = {"family": drawn.name, **({} if transform is None else {"transform": transform}), **given}
+    sizes = _whole_numbers(respondents)
+    varied = {"mechanism": mechanisms, "policy": policies, "epsilon": epsilon}
+    settings = _settings(fields, {name: _texts(listed) for name, listed in varied.items() if listed is not None}, sizes)
+    people = _people(settings[0], drawn, truth, data, column, max(sizes))
+    with progress_of(repeats * len(settings)) as progress:
+        found = compare(settings, people, repeats, seed, jobs, progress)
+    rows = [row for each in found for row in _rows(each, repeats)]
+    if csv is not None:
+        write_table(csv, rows, _COLUMNS)
+    if plot is not None:
+        from dither_server.simulate.comparison_plot import plot_comparison
+
+        where = data.name if data is not None else f"{drawn.name} {truth}"
+        plot_comparison(plot, f"Errors over {repeats:,} repetitions, {where}", found)
+        console.print(f"The picture is in {plot}.")
+    if as_json:
+        print_json({"repeats": repeats, "truth": dict(people.truth), "settings": [_object(each) for each in found]})
+    else:
+        _print(found, repeats)
+
+
+def _settings(fields: Mapping[str, Any], varied: Mapping[str, Sequence[str]], sizes: Sequence[int]) -> list[Setting]:
+    """Every combination, validated before any is simulated. Raises `SpecificationError`, which names it."""
+    usual = {
+        "mechanism": "randomized_response" if fields["family"] == NONPARAMETRIC.name else "laplace",
+        "policy": "adaptive",
+        "epsilon": "1",
+    }
+    lists = [varied.get(name) or [str(fields.get(name) or text)] for name, text in usual.items()]
+    settings = []
+    for mechanism, policy, epsilon in product(*lists):
+        asked = {**fields, "mechanism": mechanism, "policy": policy, "epsilon": epsilon}
+        try:
+            caution = Specification.from_json(asked).caution
+        except SpecificationError as error:
+            raise SpecificationError(f"{mechanism} with {policy} at epsilon {epsilon}: {error}") from None
+        if caution:
+            console.print(f"Warning: with {mechanism} and {policy}, {caution}.")
+        settings += [Setting(mechanism, policy, epsilon, size, asked) for size in sizes]
+    return settings
+
+
+def _people(
+    setting: Setting, drawn: Family, truth: str | None, data: Path | None, column: str | None, most: int
+) -> People:
+    """The population, of which the specification's family may know nothing."""
+    assumed = Specification.from_json(setting.fields)
+    if assumed.categories or drawn is CATEGORICAL:
+        fail("categories are not compared here: see dither simulate --categories", 2)
+    if (truth is None) == (data is None):
+        fail("give the population with either --truth or --data", 2)
+    scale = assumed.transform if assumed.parametric else setting.fields.get("transform", "identity")
+    if data is not None:
+        read = read_population(np.random.default_rng(0), data, column, assumed.family, assumed.transform, None)
+        if most > len(read.values):
+            fail(f"{data.name} has {len(read.values):,} values: there cannot be more respondents", 2)
+        return People(read.truth, values=np.sort(read.values))
+    if not drawn.parameters:
+        fail("draw the population from a family that --family names, or take it from a file with --data", 2)
+    parameters = parse_truth(truth or "", drawn)
+    member = tuple(parameters[name] for name in drawn.names)
+    if assumed.nonparametric:
+        levels = np.array([float(level) for level in QUANTILES])
+        values = drawn.quantiles(np.array([member]), levels)[0]
+        own = np.exp(values) if scale == "log" else values
+        return People(dict(zip(QUANTILES, own.tolist(), strict=True)), drawn, member, scale)
+    return People(parameters, drawn, member, scale)
+
+
+def _rows(each: Compared, repeats: int) -> list[dict[str, Any]]:
+    """A row for each number of a setting."""
+    asked = each.setting
+    shared = {
+        "mechanism": asked.mechanism,
+        "policy": asked.policy,
+        "epsilon": asked.epsilon,
+        "respondents": asked.respondents,
+        "repeats": repeats,
+        "distance": each.distance,
+    }
+    return [{**shared, "number": name, **asdict(summary)} for name, summary in each.numbers.items()]
+
+
+def _object(each: Compared) -> dict[str, Any]:
+    asked = each.setting
+    return {
+        "mechanism": asked.mechanism,
+        "policy": asked.policy,
+        "epsilon": float(asked.epsilon),
+        "respondents": asked.respondents,
+        "numbers": {name: asdict(summary) for name, summary in each.numbers.items()},
+        "distance": each.distance,
+    }
+
+
+def _print(found: Sequence[Compared], repeats: int) -> None:
+    policies = list(dict.fromkeys(each.setting.policy for each in found))
+    policy = ["policy"] if len(policies) > 1 else []
+    rows = [
+        (
+            row["mechanism"],
+            *(row[name] for name in policy),
+            row["epsilon"],
+            f"{row['respondents']:,}",
+            row["number"],
+            f"{row['rmse']:.3g}",
+            "" if row["limit"] is None else f"{row['limit']:.3g}",
+            f"{row['sd']:.3g}",
+            f"{row['coverage']:.0%}",
+            "" if row["distance"] is None else f"{row['distance']:.2g}",
+        )
+        for each in found
+        for row in _rows(each, repeats)
+    ]
+    print_table(("mechanism", *policy, "ε", "people", "of", "rmse", "limit", "sd", "in 90%", "ΔF"), rows)
+    typer.echo(
+        f"\n{repeats:,} repetitions, so that an rmse is known to about {(2 * repeats) ** -0.5:.0%}; "
+        f"policy {', '.join(policies)}\n"
+        "limit: the sd that no mechanism with this ε can go below; in 90%: intervals that hold the truth\n"
+        "ΔF: the largest error of the share of people below a value"
+    )
+
+
+def _texts(listed: str) -> list[str]:
+    """The parts of a list, each once."""
+    return list(dict.fromkeys(part.strip() for part in listed.split(",")))
+
+
+def _whole_numbers(listed: str) -> list[int]:
+    parts = _texts(listed)
+    if not all(part.isascii() and part.isdigit() and int(part[:12]) > 0 and len(part) < 12 for part in parts):
+        fail("respondents must be whole numbers above 0, such as 1000,10000", 2)
+    return [int(part) for part in parts]

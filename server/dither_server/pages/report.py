@@ -1,0 +1,80 @@
+"""The report on a collection: one page to print or to keep, a file that needs no other."""
+
+import base64
+import hashlib
+from importlib.metadata import version
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import HTMLResponse
+from starlette.concurrency import run_in_threadpool
+
+from dither_client.posterior.sentences import distribution_name, unit_text
+from dither_client.posterior.wire import PosteriorReply
+from dither_server.api.callers import CollectionOf, ServiceOf, check_reader
+from dither_server.clock import iso_time, milliseconds
+from dither_server.collections.collections import Collection
+from dither_server.collections.quality import quality
+from dither_server.pages.picture import distribution_svg
+from dither_server.pages.rendering import STATIC, fragment
+from dither_server.pages.sentences import citation
+from dither_server.pages.views import View
+from dither_server.service.service import Service
+
+__all__ = ["add_routes"]
+
+_STYLE = (STATIC / "report.css").read_text(encoding="utf-8")
+_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+_POLICY = f"default-src 'none'; style-src 'sha256-{_HASH}'; frame-ancestors 'none'; base-uri 'none'"
+_TWO_VALUES = frozenset((0.0, 1.0))
+
+
+def add_routes(app: FastAPI) -> None:
+    """Adds the report."""
+    app.add_api_route(
+        "/collections/{collection_id}/report",
+        show_report,
+        methods=["GET"],
+        response_class=HTMLResponse,
+        include_in_schema=False,
+    )
+
+
+async def show_report(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:
+    """Shows what is known of the population now, how, and how far to trust it."""
+    await run_in_threadpool(check_reader, request, collection)
+    terms = await run_in_threadpool(service.collections.terms, collection)
+    view = await request.app.state.views.view(collection, service.learners)
+    address = str(request.base_url.replace(path=f"/collections/{collection.id}"))
+    text = await run_in_threadpool(_report, collection, service, terms, view, address)
+    return HTMLResponse(text, headers={"Content-Security-Policy": _POLICY})
+
+
+def _report(collection: Collection, service: Service, terms: dict[str, Any], view: View, address: str) -> str:
+    specification, posterior, now = collection.specification, view.posterior, service.clock()
+    return fragment(
+        "report.html",
+        style=_STYLE,
+        terms=terms,
+        posterior=posterior,
+        findings=view.findings,
+        family=distribution_name(specification.family.name, specification.transform),
+        parameters=posterior.posterior if specification.transform == "identity" else {},
+        unit=unit_text(terms),
+        picture=_picture(view, unit_text(terms) or "value"),
+        warnings=quality(service.store, collection, now)["warnings"],
+        citation=citation(terms, posterior),
+        address=address,
+        version=version("dither"),
+        written=iso_time(milliseconds(now)),
+    )
+
+
+def _picture(view: View, title: str) -> str | None:
+    """None without answers, of categories, of zeros and ones, and of a population too wide to be shown."""
+    posterior: PosteriorReply = view.posterior
+    found, population = posterior.distribution, view.curves["population"]
+    if found is None or population is None or not posterior.answers or set(found.x) <= _TWO_VALUES:
+        return None
+    shown = (population["x"][0], population["x"][-1])
+    return distribution_svg(found, shown, view.curves["logarithmic"], title) if shown[0] < shown[1] else None

@@ -1,0 +1,138 @@
+// Two questions about the population: the share above a value, and the value that a share is below.
+
+/** @import { Distribution, Summary } from "./population.js" */
+
+import { control, part } from "./page.js";
+import { shareAbove, valueAt, written } from "./population.js";
+
+/**
+ * @typedef {object} Population what is known of the population
+ * @property {Distribution} distribution
+ * @property {number[]} atoms
+ * @property {boolean} discrete
+ * @property {boolean} logarithmic whether the slider of values is spaced on a logarithmic scale
+ * @property {[number, number]} shown the least and the largest value of the slider
+ */
+
+const STEPS = 200; // of the slider of values
+const DIGITS = 3; // of the values that it reaches
+const TAIL = 1.5; // where a share or what is left of it is below so many %, it gets two decimals
+
+/** @param {string} text */
+const number = (text) => (text.trim() ? Number(text.replaceAll(/[\s,']/g, "").replace("−", "-")) : NaN);
+
+/** @param {number} share */
+const percent = (share) => {
+  const near = 100 * Math.min(share, 1 - share);
+  return (100 * share).toFixed(near < TAIL ? 2 : 1).replace(/^-0/, "0");
+};
+
+export class Asking {
+  #unit;
+  #decimals;
+  /** @type {Population | null} */
+  #known = null;
+  #above = control("above", HTMLInputElement);
+  #aboveSlider = control("above-slider", HTMLInputElement);
+  #level = control("level", HTMLInputElement);
+  #levelSlider = control("level-slider", HTMLInputElement);
+
+  /**
+   * @param {string} unit
+   * @param {number | undefined} decimals
+   */
+  constructor(unit, decimals) {
+    this.#unit = unit && ` ${unit}`;
+    this.#decimals = decimals;
+    this.#above.addEventListener("input", () => this.#sayAbove());
+    this.#level.addEventListener("input", () => this.#sayLevel());
+    this.#aboveSlider.addEventListener("input", () => {
+      this.#above.value = this.#reached(Number(this.#aboveSlider.value)).toLocaleString("en", {
+        maximumSignificantDigits: 12,
+      });
+      this.#sayAbove();
+    });
+    this.#levelSlider.addEventListener("input", () => {
+      this.#level.value = this.#levelSlider.value;
+      this.#sayLevel();
+    });
+  }
+
+  /**
+   * Answers both questions from now on by what is known; what somebody has asked stays asked.
+   *
+   * @param {Population} known
+   */
+  show(known) {
+    this.#known = known;
+    if (!this.#above.value) {
+      const median = valueAt(known.distribution, 0.5, known.atoms)?.q50 ?? known.shown[0];
+      this.#above.value = Number(median.toPrecision(2)).toLocaleString("en", { maximumSignificantDigits: 12 });
+    }
+    this.#level.value ||= "90";
+    this.#sayAbove();
+    this.#sayLevel();
+  }
+
+  /** @type {(step: number) => number} the value at a step of the slider */
+  #reached(step) {
+    const { shown, logarithmic, discrete } = this.#known ?? { shown: [0, 1], logarithmic: false, discrete: false };
+    const [low = 0, high = 1] = shown;
+    const part = step / STEPS;
+    const value = logarithmic ? low * (high / low) ** part : low + part * (high - low);
+    const digits = DIGITS + Math.max(0, Math.floor(Math.log10(Math.abs(value) / (high - low) || 1)));
+    return discrete ? Math.round(value) : Number(value.toPrecision(Math.min(digits, 15)));
+  }
+
+  /** @type {(value: number) => number} the step of the slider that is nearest to a value */
+  #step(value) {
+    const { shown, logarithmic } = this.#known ?? { shown: [0, 1], logarithmic: false };
+    const [low = 0, high = 1] = shown;
+    const part = logarithmic
+      ? value > low
+        ? Math.log(value / low) / Math.log(high / low)
+        : 0
+      : (value - low) / (high - low);
+    return Math.round(STEPS * Math.min(Math.max(part, 0), 1));
+  }
+
+  #sayAbove() {
+    if (!this.#known) return;
+    const value = number(this.#above.value);
+    const wrong = !Number.isFinite(value);
+    this.#above.toggleAttribute("aria-invalid", wrong);
+    if (wrong) {
+      part("above-said").textContent = "Write a number, such as 600.";
+      return;
+    }
+    const { q05, q50, q95 } = shareAbove(this.#known.distribution, value, this.#known.atoms);
+    const told = `${value.toLocaleString("en", { maximumSignificantDigits: 12 })}${this.#unit}`;
+    this.#aboveSlider.value = String(this.#step(value));
+    this.#aboveSlider.setAttribute("aria-valuetext", told);
+    part("above-said").textContent =
+      `${percent(q50)}% of the people have more than ${told} (90% sure: ${percent(q05)} to ${percent(q95)}%).`;
+  }
+
+  #sayLevel() {
+    if (!this.#known) return;
+    const level = number(this.#level.value);
+    const wrong = !(level > 0 && level < 100);
+    this.#level.toggleAttribute("aria-invalid", wrong);
+    if (wrong) {
+      part("level-said").textContent = "Write a number above 0 and below 100.";
+      return;
+    }
+    const found = valueAt(this.#known.distribution, level / 100, this.#known.atoms);
+    this.#levelSlider.value = String(Math.round(level));
+    this.#levelSlider.setAttribute("aria-valuetext", `${level}%`);
+    part("level-said").textContent = found
+      ? `${level}% of the people have ${this.#write("q50", found)}${this.#unit} or less (90% sure: ` +
+        `${this.#write("q05", found)} to ${this.#write("q95", found)}).`
+      : `Where ${level}% of the people are is not known yet: choose a share nearer to 50%.`;
+  }
+
+  /** @type {(level: "q05" | "q50" | "q95", found: Summary) => string} */
+  #write(level, found) {
+    return written(found[level], found, this.#known?.discrete ? 0 : this.#decimals);
+  }
+}

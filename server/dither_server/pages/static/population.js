@@ -1,0 +1,97 @@
+// Shares and values read off a distribution, as `dither_client.posterior.population` does in Python.
+
+/**
+ * @typedef {"q05" | "q25" | "q50" | "q75" | "q95"} Level
+ * @typedef {{ x: number[] } & Record<Level, number[]>} Distribution the share of the people at or below each x
+ * @typedef {Record<Level, number>} Summary
+ */
+
+/** @type {Record<Level, Level>} */
+const MIRRORED = { q05: "q95", q25: "q75", q50: "q50", q75: "q25", q95: "q05" };
+/** @type {Level[]} */
+export const LEVELS = ["q05", "q25", "q50", "q75", "q95"];
+const ROUNDED = 1e-11; // atoms are named with twelve digits
+const MOST_DIGITS = 12; // the most decimals of a value
+const ENORMOUS = 1e12; // from here on a value has an exponent
+
+/** @type {(read: (level: Level) => number) => Summary} */
+const summary = (read) => ({
+  q05: read("q05"),
+  q25: read("q25"),
+  q50: read("q50"),
+  q75: read("q75"),
+  q95: read("q95"),
+});
+
+/** @type {(line: number[], i: number) => number} */
+const at = (line, i) => line.at(i) ?? NaN;
+
+/** @type {(x: number[]) => boolean} whether the values are these consecutive integers, and none between */
+const integers = (x) => Number.isInteger(x[0]) && x.every((right, i) => i === 0 || right - at(x, i - 1) === 1);
+
+/** @type {(x: number[], atoms: number[]) => boolean} whether people have exactly the first point, and nobody less */
+const startsWithStep = (x, atoms) => {
+  const [first = NaN] = x;
+  const near = (/** @type {number} */ atom) => Math.abs(first - atom) <= ROUNDED * Math.max(1, Math.abs(atom));
+  return integers(x) || atoms.some(near);
+};
+
+/** @type {(place: number, x: number[], y: number[]) => number} the height of a curve; where it jumps, at the top */
+function height(place, x, y) {
+  const right = x.findIndex((point) => point > place);
+  if (right <= 0) return at(y, right < 0 ? -1 : 0);
+  const [from, to] = [at(x, right - 1), at(x, right)];
+  return at(y, right - 1) + ((place - from) / (to - from)) * (at(y, right) - at(y, right - 1));
+}
+
+/** @type {(level: number, x: number[], y: number[]) => number} the least place where a curve is at least so high */
+function place(level, x, y) {
+  const found = y.findIndex((share) => share >= level);
+  const right = found < 0 ? y.length - 1 : found;
+  if (right === 0 || integers(x)) return at(x, right);
+  const [from, to] = [at(y, right - 1), at(y, right)];
+  return at(x, right - 1) + ((level - from) / (to - from)) * (at(x, right) - at(x, right - 1));
+}
+
+/**
+ * The share of the people above `value`.
+ *
+ * @type {(distribution: Distribution, value: number, atoms: number[]) => Summary}
+ */
+export function shareAbove(distribution, value, atoms) {
+  const { x } = distribution;
+  if (value < at(x, 0) && startsWithStep(x, atoms)) return summary(() => 1);
+  const where = integers(x) ? Math.floor(value) : value;
+  return summary((level) => 1 - height(where, x, distribution[MIRRORED[level]]));
+}
+
+/**
+ * The value at or below which a share `level` of the people lies; null where that is not known.
+ *
+ * @type {(distribution: Distribution, level: number, atoms: number[]) => Summary | null}
+ */
+export function valueAt(distribution, level, atoms) {
+  const { x, q05, q95 } = distribution;
+  const lowest = startsWithStep(x, atoms) ? 0 : Math.max(at(q05, 0), at(q95, 0));
+  if (!(lowest <= level && level <= Math.min(at(q05, -1), at(q95, -1)))) return null;
+  return summary((name) => place(level, x, distribution[MIRRORED[name]]));
+}
+
+/** @type {(x: number, decimals: number) => string} */
+const grouped = (x, decimals) =>
+  x.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+
+/**
+ * A value to two significant digits of its band's width, never coarser than to whole units, with `decimals` at most.
+ *
+ * @type {(x: number, band: Summary, decimals?: number) => string}
+ */
+export function written(x, { q05, q95 }, decimals = MOST_DIGITS) {
+  if (Math.abs(x) >= ENORMOUS) return x.toExponential(2);
+  const width = q95 - q05;
+  if (width <= 0) return Number(x.toPrecision(12)).toLocaleString("en", { maximumFractionDigits: MOST_DIGITS });
+  const digits = Math.max(0, 1 - Math.floor(Math.log10(width)));
+  if (digits > MOST_DIGITS && decimals === MOST_DIGITS) return x.toExponential(2);
+  const text = grouped(x, Math.min(digits, decimals));
+  return /[1-9]/.test(text) ? text : text.replace("-", "");
+}

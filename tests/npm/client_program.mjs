@@ -1,0 +1,30 @@
+/** The npm package as a program for Node: `answer --url URL --ledger FILE [--max-epsilon E] [--invitation CODE] ID -`. */
+
+import { readFileSync } from "node:fs";
+import process from "node:process";
+import { parseArgs } from "node:util";
+import { Client } from "dither-client";
+import { SqliteLedger } from "dither-client/ledgers/node-sqlite";
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    url: { type: "string", default: "" },
+    ledger: { type: "string", default: "" },
+    "max-epsilon": { type: "string", default: "10" },
+    invitation: { type: "string" },
+  },
+});
+const [, collection = ""] = positionals;
+const text = readFileSync(0, "utf8").trim();
+try {
+  const ledger = await SqliteLedger.open(values.ledger, { maxEpsilon: values["max-epsilon"] });
+  const client = new Client(values.url, { ledger });
+  const number = Number(text);
+  const value = text === "" ? Number.NaN : Number.isNaN(number) ? text : number;
+  const { receipt } = await client.answer(collection, value, { invitation: values.invitation ?? null });
+  console.log(receipt);
+} catch (error) {
+  console.error(String(error));
+  process.exitCode = 1;
+}

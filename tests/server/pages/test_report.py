@@ -1,0 +1,88 @@
+"""The report is a file that needs no other, with the numbers of the API and what they rest on."""
+
+import re
+from importlib.metadata import version
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from dither_client.posterior.wire import Bands, DistributionSummary
+from dither_server.pages.picture import distribution_svg
+from testing.servers.pages import sign_in
+from testing.servers.site import Site, problem
+
+
+def learnt(site: Site, answers: int = 40, **fields: Any) -> str:
+    collection = site.create(**fields)
+    site.batch(collection, *((ticket, i % 2) for i, ticket in enumerate(site.tickets(collection, answers))))
+    site.learnt(collection, answers)
+    return collection
+
+
+def test_the_report_has_the_numbers_and_what_they_rest_on(site: Site) -> None:
+    fields: dict[str, Any] = {
+        "transform": "log",
+        "range": [1, 1000],
+        "unit": "€",
+        "decimals": 0,
+        "question": "How <much>?",
+    }
+    collection = learnt(site, **fields)
+    path = f"/collections/{collection}/report"
+    assert problem(site.client.get(path)) == (401, "unauthorized")
+    sign_in(site)
+    reply = site.client.get(path)
+    median = site.client.get(f"/v1/collections/{collection}/posterior").json()["quantiles"]["0.5"]
+    text = reply.text
+    assert f"Half of the people have {median['q50']:,.0f} € or less" in text
+    assert "This rests on 40 answers at ε = 1, and holds if the values follow a lognormal distribution." in text
+    assert "How &lt;much&gt;?" in text
+    assert f"Dither {version('dither')}" in text
+    assert f"Dither collection {collection}, " in text
+    assert f"{site.client.base_url}/collections/{collection}" in text
+    assert "logarithm" not in text
+    assert re.search(r"written at \d{4}-\d\d-\d\d \d\d:\d\d UTC", text)
+
+
+def test_the_report_needs_nothing_else(site: Site) -> None:
+    reply = site.client.get(f"/collections/{learnt(site, visibility='public')}/report")
+    assert reply.headers["content-security-policy"].startswith("default-src 'none'; style-src 'sha256-")
+    assert not re.search(r"<(script|link|img)|\s(src|href|style|on\w+)=|url\(|@import", reply.text)
+    svg = re.search(r"<svg.*?</svg>", reply.text, flags=re.DOTALL)
+    assert svg
+    assert ElementTree.fromstring(svg[0]).tag.endswith("svg")
+
+
+@pytest.mark.parametrize(
+    "fields", [{"family": "categorical", "categories": ["a", "b <c>"], "range": None}, {"family": "bernoulli"}]
+)
+def test_what_has_no_curve_has_no_picture(site: Site, fields: dict[str, Any]) -> None:
+    text = site.client.get(f"/collections/{learnt(site, visibility='public', **fields)}/report").text
+    assert "<svg" not in text
+    assert ("b &lt;c&gt;" in text) == ("categories" in fields)
+
+
+def test_before_any_answer_the_report_says_so(site: Site) -> None:
+    text = site.client.get(f"/collections/{site.create(visibility='public')}/report").text
+    assert "Nobody has answered yet." in text
+    assert "<svg" not in text
+
+
+def test_the_picture_is_the_distribution() -> None:
+    """Linear and logarithmic: each point of the median lies where its axes say."""
+    x = np.geomspace(1, 1000, 61)
+    line = tuple(np.linspace(0, 1, 61).tolist())
+    found = DistributionSummary(tuple(x.tolist()), *[Bands(line, line, line, line, line, line)] * 2)
+    for logarithmic in (True, False):
+        svg = ElementTree.fromstring(distribution_svg(found, (1.0, 1000.0), logarithmic, "€ & more"))
+        [median] = [each for each in svg if each.tag.endswith("polyline")]
+        points = np.array([point.split(",") for point in median.attrib["points"].split()], dtype=float)
+        share = (points[0, 1] - points[:, 1]) / (points[0, 1] - points[-1, 1])
+        place = (points[:, 0] - points[0, 0]) / (points[-1, 0] - points[0, 0])
+        assert share == pytest.approx(line, abs=2e-3)
+        assert place == pytest.approx(np.log10(x) / 3 if logarithmic else (x - 1) / 999, abs=2e-3)
+        texts = {each.text for each in svg if each.tag.endswith("text")}
+        assert {"€ & more", "share of the people", "100%", "1,000"} <= texts
+        assert ("10" in texts) == logarithmic
