@@ -1,8 +1,8 @@
 # The server, for SQLite in the volume /data or for PostgreSQL. Built in two steps: the image has no build tools.
-# Every package is the one that locks/ names, by its hash. The base may be held to a digest, too:
-# docker build --build-arg PYTHON=python:3.13-slim@sha256:…
+# Every package is the one that locks/ names, by its hash, and the base is held to a digest (that of all platforms).
+# Another base: docker build --build-arg PYTHON=python:3.13-slim
 
-ARG PYTHON=python:3.13-slim
+ARG PYTHON=python:3.13-slim@sha256:7c61056e61ac89e852de05f3dc6fa51a6dd2181797bceed46aa725dd7cb2cd3b
 
 FROM ${PYTHON} AS build
 WORKDIR /source

@@ -214,7 +214,7 @@ def compose() -> dict[str, Any]:
 def test_compose_starts_the_server_on_a_healthy_postgres() -> None:
     services = compose()["services"]
     assert set(services) == {"database", "server", "proxy"}
-    assert services["database"]["image"] == "${POSTGRES_IMAGE:-postgres:17}"
+    assert services["database"]["image"].startswith("${POSTGRES_IMAGE:-postgres:17@")
     assert services["server"]["depends_on"] == {"database": {"condition": "service_healthy"}}
     volumes = {volume.split(":")[0] for volume in services["database"]["volumes"]}
     assert volumes == set(compose()["volumes"])
@@ -266,13 +266,13 @@ def test_compose_confines_every_service() -> None:
     }
 
 
-def test_the_bases_of_images_may_be_held_to_a_digest() -> None:
+def test_every_image_is_held_to_a_digest_that_a_setting_replaces() -> None:
     assert set(re.findall(r"^FROM (\S+)", dockerfile(), flags=re.MULTILINE)) == {"${PYTHON}"}
     [python] = re.findall(r"^ARG PYTHON=(\S+)$", dockerfile(), flags=re.MULTILINE)
     services = compose()["services"]
     assert services["server"]["build"]["args"]["PYTHON"] == f"${{PYTHON_IMAGE:-{python}}}"
-    for service in ("database", "proxy"):
-        assert re.fullmatch(r"\$\{[A-Z]+_IMAGE:-[a-z]+:[^}]+\}", services[service]["image"])
+    for image in (f"${{PYTHON_IMAGE:-{python}}}", services["database"]["image"], services["proxy"]["image"]):
+        assert re.fullmatch(r"\$\{[A-Z]+_IMAGE:-[a-z]+:[\w.-]+@sha256:[0-9a-f]{64}\}", image)
 
 
 def locked(name: str) -> dict[str, str]:
