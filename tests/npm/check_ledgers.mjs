@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { test } from "node:test";
@@ -65,7 +64,7 @@ function question(epsilon) {
 }
 
 function newPath() {
-  return join(mkdtempSync(join(tmpdir(), "dither-ledger-")), "ledger");
+  return join(mkdtempSync(join(process.cwd(), "ledger-")), "ledger");
 }
 
 /** How each kind opens the ledger at a path, which a second call finds again. */
