@@ -17,6 +17,7 @@ from dither_client.mechanisms.query import Query
 from dither_client.posterior.population import quantile_at, share_at
 from dither_client.posterior.sentences import (
     comparison_lines,
+    group_lines,
     misfit_sentence,
     poison_lines,
     population_lines,
@@ -27,6 +28,7 @@ from dither_client.posterior.wire import (
     QUANTILES,
     DistributionSummary,
     FamilyEvidence,
+    GroupReply,
     Misfit,
     ParameterSummary,
     PoisonBound,
@@ -91,6 +93,10 @@ class Particles:
         return {name: [row[j] for row in rows] for j, name in enumerate(self.parameters)}
 
 
+def _no_particles(label: str) -> Particles:
+    raise ValueError("this posterior has no particles of single groups")
+
+
 @dataclass(frozen=True, repr=False)
 class Posterior:
     """The posterior after `answers` answers.
@@ -134,6 +140,12 @@ class Posterior:
     """The share of the population at each declared atom."""
     categories: dict[str, ParameterSummary] = field(default_factory=dict)
     """The share of the population in each category."""
+    groups: dict[str, GroupReply] = field(default_factory=dict, repr=False)
+    """What is known of each public group, by its label; empty where there are none. `group` reads one."""
+    between_groups: dict[str, ParameterSummary] = field(default_factory=dict)
+    """The standard deviation between groups of each coordinate; empty where groups do not borrow from each other."""
+    group_particles: Callable[[str], Particles] = _no_particles
+    """Fetches the particles of one group."""
     counts: Callable[[], Mapping[Query, Sequence[int]]] = dict
     """Fetches how often each answer was given to each question, once, when something first needs it; empty where
     nobody says. It may have a few answers more than the rest."""
@@ -197,6 +209,25 @@ class Posterior:
         below = self.cdf(x)
         return ParameterSummary(
             1 - below.mean, below.sd, 1 - below.q95, 1 - below.q75, 1 - below.q50, 1 - below.q25, 1 - below.q05
+        )
+
+    def group(self, label: str) -> "Posterior":
+        """The posterior of one public group, which has everything that the whole population's has.
+
+        Raises `KeyError` for a label that is not among `groups`.
+        """
+        if label not in self.groups:
+            raise KeyError("no group of this collection has that label: see `groups`")
+        found = self.groups[label]
+        return Posterior(
+            collection=f"{self.collection}, {label}",
+            covariance=to_json(found.covariance),
+            answers=found.answers,
+            ess=self.ess,
+            log_evidence=None,
+            updated_at=self.updated_at,
+            particles=cache(lambda: self.group_particles(label)),
+            **_population_fields(found),
         )
 
     def to_frame(self) -> "DataFrame":
@@ -271,6 +302,7 @@ class Posterior:
         )
         return [
             *(people if self.answers else []),
+            *group_lines(self.groups, decimals),
             *([] if self.poison is None else poison_lines(self.poison)),
             *by_epsilon_lines(self.answers_by_epsilon),
             *([] if self.verdict is None else comparison_lines(self.families, self.verdict)),
@@ -296,6 +328,7 @@ def parse_posterior(
     data: Any,
     particles: Callable[[], Particles],
     counts: Callable[[], Mapping[Query, Sequence[int]]] = dict,
+    group_particles: Callable[[str], Particles] = _no_particles,
 ) -> Posterior:
     """Raises `BadResponse`."""
     try:
@@ -307,10 +340,8 @@ def parse_posterior(
         raise BadResponse("the server's posterior is not one that this version can read") from None
     if reply.misfit is not None:
         misfit_sentence(reply.misfit)  # which it must be possible to say
-    numbers = reply.posterior or reply.categories or _named(reply.quantiles)
     return Posterior(
         collection=collection,
-        summaries={name: asdict(each) for name, each in numbers.items()},
         covariance=to_json(reply.covariance),
         answers=reply.answers,
         ess=reply.ess,
@@ -324,13 +355,25 @@ def parse_posterior(
         verdict=reply.verdict,
         poison=reply.poison if says_poison else None,
         misfit=reply.misfit,
-        quantiles=_by_number(reply.quantiles),
-        above=_by_number(reply.above),
-        mean_value=reply.mean_value,
-        distribution=reply.distribution,
-        atoms=_by_number(reply.atoms),
-        categories=dict(reply.categories or {}),
+        groups=dict(reply.groups or {}),
+        between_groups=dict(reply.between_groups or {}),
+        group_particles=cache(group_particles),
+        **_population_fields(reply),
     )
+
+
+def _population_fields(reply: PosteriorReply | GroupReply) -> dict[str, Any]:
+    """The fields of a `Posterior` that say something about the population, or about one group of it."""
+    numbers = reply.posterior or reply.categories or _named(reply.quantiles)
+    return {
+        "summaries": {name: asdict(each) for name, each in numbers.items()},
+        "quantiles": _by_number(reply.quantiles),
+        "above": _by_number(reply.above),
+        "mean_value": reply.mean_value,
+        "distribution": reply.distribution,
+        "atoms": _by_number(reply.atoms),
+        "categories": dict(reply.categories or {}),
+    }
 
 
 def _number(what: str, given: object) -> float:

@@ -9,6 +9,7 @@ from dither_client.posterior.wire import (
     QUANTILES,
     DistributionSummary,
     FamilyEvidence,
+    GroupReply,
     Misfit,
     ParameterSummary,
     PoisonBound,
@@ -20,6 +21,7 @@ __all__ = [
     "comparison_lines",
     "distribution_name",
     "family_name",
+    "group_lines",
     "misfit_sentence",
     "poison_lines",
     "population_lines",
@@ -51,6 +53,8 @@ _NAMES = {
     ("negative_binomial", "identity"): "negative binomial",
 }
 """What families are called on each scale, where that is not the name that they have in a specification."""
+_MOST_GROUPS = 12
+"""The most groups that are listed."""
 _MOST_DIGITS = 12
 """The most decimals of a quantile."""
 _SHORT = 6
@@ -201,6 +205,27 @@ def population_numbers(
         )
         for name, each in named.items()
     }
+
+
+def group_lines(groups: Mapping[str, GroupReply], decimals: int | None = None) -> list[str]:
+    """What there is to say of each group: its median, or its parameters, or the shares of its categories."""
+    shown = list(groups.items())[:_MOST_GROUPS]
+    lines = [f"{label}: {_group_text(group, decimals)}" for label, group in shown]
+    rest = len(groups) - len(shown)
+    return [*lines, *([f"and {rest:,} more groups"] if rest else [])]
+
+
+def _group_text(group: GroupReply, decimals: int | None) -> str:
+    middle = (group.quantiles or {}).get("0.5")
+    if middle is not None:
+        rows = population_rows({"0.5": middle}, None, group.atoms, decimals)
+        found = [f"median {mean} (90%: {interval})" for _, mean, _, interval in rows]
+    else:
+        found = [
+            f"{name} {rounded(each.mean, 4)} (90%: {rounded(each.q05, 4)} to {rounded(each.q95, 4)})"
+            for name, each in (group.posterior or group.categories or {}).items()
+        ]
+    return ", ".join([*found, f"{group.answers:,} answer{'' if group.answers == 1 else 's'}"])
 
 
 def unit_text(survey: Mapping[str, object]) -> str:

@@ -16,6 +16,7 @@ __all__ = [
     "Bands",
     "DistributionSummary",
     "FamilyEvidence",
+    "GroupReply",
     "Misfit",
     "MisfitLook",
     "ParameterSummary",
@@ -167,6 +168,34 @@ class PoisonBound:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GroupReply:
+    """The posterior of one public group, where a collection has groups."""
+
+    __pydantic_config__ = _DESCRIBED
+
+    answers: int
+    """The number of answers learnt of this group."""
+    posterior: dict[str, ParameterSummary]
+    """The group's parameters; empty without a family."""
+    covariance: tuple[tuple[float, ...], ...]
+    borrowed: dict[str, float] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
+    """How much of each coordinate's estimate comes from the other groups: 0 for none, 1 for all. Left out where every
+    group is estimated alone."""
+    quantiles: dict[str, ParameterSummary] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
+    """Quantiles of the group, as those of the population."""
+    above: dict[str, ParameterSummary] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
+    """The share of the group above each value that the goal names."""
+    mean_value: ParameterSummary | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
+    """The mean of the group's values; left out where it does not exist."""
+    distribution: DistributionSummary | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
+    """The group's distribution, at fewer points than the population's."""
+    atoms: dict[str, ParameterSummary] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
+    """The share of the group at each declared atom."""
+    categories: dict[str, ParameterSummary] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
+    """The share of the group in each category."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PosteriorReply:
     """The posterior of every answer learnt so far."""
 
@@ -211,4 +240,9 @@ class PosteriorReply:
     """The share of the population at each declared atom."""
     categories: dict[str, ParameterSummary] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
     """The share of the population in each category."""
+    groups: dict[str, GroupReply] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
+    """The posterior of each public group by its label, in the collection's order, where it has groups; the rest then
+    describes all groups together."""
+    between_groups: dict[str, ParameterSummary] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
+    """The standard deviation between groups of each coordinate, where groups borrow from each other."""
     updated_at: str = field(metadata=_example("2026-01-31T12:00:00.000Z"))

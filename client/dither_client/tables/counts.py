@@ -8,13 +8,14 @@ A row of a count table says how often one answer was given to one query. The col
   and `size`.
 
 A row with the mechanism `member_counts` is what an institution shared: one cut, the `size` of the group that was
-counted at it, and the noisy count as its `answer`. Rows of the same answer to the same query add up. Other columns are
+counted at it, and the noisy count as its `answer`. Where a collection has public groups, the column `group` has the
+label of the respondents' group, in every row. Rows of the same answer to the same query add up. Other columns are
 ignored. Parquet needs the extra `tables`.
 """
 
 import csv
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from decimal import Decimal
 from os import PathLike
@@ -30,9 +31,20 @@ from dither_client.mechanisms.registry import QUERY_TYPES, parse_query
 from dither_client.tables.csv_file import separator_of
 from dither_client.tables.parquet import is_parquet, read_parquet
 
-__all__ = ["COUNT_COLUMNS", "CountTable", "counts_rows", "read_integer", "read_table", "write_table"]
+__all__ = [
+    "COUNT_COLUMNS",
+    "GROUP_COLUMN",
+    "CountTable",
+    "counts_rows",
+    "group_counts_rows",
+    "read_integer",
+    "read_table",
+    "write_table",
+]
 
 COUNT_COLUMNS = ("mechanism", "low", "high", "levels", "cuts", "epsilon", "transform", "answer", "count")
+GROUP_COLUMN = "group"
+"""The column with the labels of public groups, where a collection has them."""
 
 _EXTRA_CELLS = "\0"
 """The key under which a row's cells beyond the last column are read; no column can have this name."""
@@ -47,7 +59,7 @@ _OPTIONAL_COLUMNS = tuple(name for name in _FIELDS if name not in COUNT_COLUMNS)
 _INTEGERS = ("answer", "count", "answers", *(name for name, schema in _FIELDS.items() if schema["type"] == "integer"))
 _TEXTS = (
     "mechanism", "epsilon", "transform", "collection", "ticket", "query_id", "query", "purpose", "received_at", "at",
-    "what", "of",
+    "what", "of", GROUP_COLUMN,
     *(name for name, schema in _FIELDS.items() if schema["type"] == "array" or schema["type"] == EXACT["type"]),
 )  # fmt: skip
 
@@ -61,11 +73,22 @@ class CountTable:
 
     queries: dict[Query, list[int]] = field(default_factory=dict)
     members: dict[MemberCounts, dict[int, int]] = field(default_factory=dict)
+    groups: dict[str, dict[Query, list[int]]] = field(default_factory=dict)
+    """The part of `queries` that each public group answered, by its label, where rows have one."""
 
     @property
     def in_order(self) -> dict[Query, list[int]]:
         """The queries in the order of their ids: tables with the same counts are learnt alike, to the last digit."""
-        return dict(sorted(self.queries.items(), key=lambda item: item[0].id))
+        return _in_order(self.queries)
+
+    @property
+    def groups_in_order(self) -> dict[str, dict[Query, list[int]]]:
+        """The queries of each group, in the same order."""
+        return {label: _in_order(queries) for label, queries in self.groups.items()}
+
+
+def _in_order(queries: Mapping[Query, list[int]]) -> dict[Query, list[int]]:
+    return dict(sorted(queries.items(), key=lambda item: item[0].id))
 
 
 def write_table(
@@ -111,6 +134,9 @@ def read_table(path: str | PathLike[str]) -> CountTable:
                 by_answer[answer] = by_answer.get(answer, 0) + count
             else:
                 table.queries.setdefault(asked, [0] * asked.n_answers)[answer] += count
+                if (label := _cell(row, GROUP_COLUMN)) is not None:
+                    of_group = table.groups.setdefault(str(label), {})
+                    of_group.setdefault(asked, [0] * asked.n_answers)[answer] += count
         except (InvalidTable, InvalidQuery) as error:
             raise InvalidTable(f"row {number} of {path.name}: {error}") from None
     return table
@@ -124,8 +150,7 @@ def counts_rows(counts: Mapping[Query, Sequence[int]], members: MemberTable | No
     """
     rows = []
     members = members or {}
-    needed = {name for query in counts for name in query.fields} | ({"size"} if members else set())
-    columns = (*COUNT_COLUMNS, *(column for column in _OPTIONAL_COLUMNS if column in needed))
+    columns = _columns(counts, {"size"} if members else set())
     answered: list[tuple[Asked, Iterable[tuple[int, int]]]] = [(asked, enumerate(row)) for asked, row in counts.items()]
     answered += [(question, sorted(found.items())) for question, found in members.items()]
     for asked, by_answer in answered:
@@ -133,6 +158,19 @@ def counts_rows(counts: Mapping[Query, Sequence[int]], members: MemberTable | No
         shared = {column: fields.get(column) for column in columns}
         rows += [{**shared, "answer": answer, "count": int(count)} for answer, count in by_answer]
     return rows
+
+
+def group_counts_rows(groups: Mapping[str, Mapping[Query, Sequence[int]]]) -> list[dict[str, Any]]:
+    """The rows of a count table with the column `group`: those of each public group by its label."""
+    columns = _columns([query for counts in groups.values() for query in counts])
+    blank = dict.fromkeys(columns)
+    return [{GROUP_COLUMN: label, **blank, **row} for label, counts in groups.items() for row in counts_rows(counts)]
+
+
+def _columns(queries: Iterable[Query], others: Set[str] = frozenset()) -> tuple[str, ...]:
+    """The columns of a count table of these queries, with `others` if they are optional."""
+    needed = {name for query in queries for name in query.fields} | others
+    return (*COUNT_COLUMNS, *(column for column in _OPTIONAL_COLUMNS if column in needed))
 
 
 def _cells(asked: Asked) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from dither_client.posterior.posterior import Particles, parse_posterior
 from dither_client.posterior.sentences import unit_text
 from dither_client.posterior.wire import to_json
 from dither_client.tables.counts import CountTable, read_table
+from dither_estimator.learning.grouped_learner import GroupedLearner
 from dither_estimator.learning.learners import new_learner
 from dither_estimator.learning.summary import Posterior
 from dither_estimator.likelihood.institutions import members_of
@@ -66,10 +67,7 @@ def estimate(
     specification = Specification.from_json(fields)
     specification.check_table(counted)
     with threadpool_limits(1, user_api="blas"), working("Learning the table"):
-        learner = new_learner(specification, seed)
-        learner.learn_counts(counted.in_order)
-        learner.learn_members(members_of(counted.members))
-        posterior = learner.posterior()
+        posterior = _posterior(specification, counted, seed)
     cuts = [cut for query in counted.queries for cut in query.edges] + [
         cut for each in counted.members for cut in each.cuts
     ]
@@ -79,6 +77,17 @@ def estimate(
         print_json(posterior.to_json())
     else:
         _print(posterior, name, fields)
+
+
+def _posterior(specification: Specification, counted: CountTable, seed: int) -> Posterior:
+    if specification.groups is not None:
+        grouped = GroupedLearner(specification, seed)
+        grouped.learn_group_counts(counted.groups_in_order)
+        return grouped.posterior()
+    learner = new_learner(specification, seed)
+    learner.learn_counts(counted.in_order)
+    learner.learn_members(members_of(counted.members))
+    return learner.posterior()
 
 
 def _read(counts: Path | None, table: str | None) -> tuple[CountTable, Mapping[str, Any] | None, str]:

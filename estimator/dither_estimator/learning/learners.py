@@ -12,7 +12,10 @@ __all__ = ["new_learner", "restore_learner"]
 
 
 def new_learner(specification: Specification, seed: int | np.random.SeedSequence, outstanding: int = 1) -> CountLearner:
-    """A learner without answers; the arguments are those of `CountLearner`."""
+    """A learner without answers; the arguments are those of `CountLearner`.
+
+    With groups, it is a `GroupedLearner` that learns. Raises `ValueError` for such a specification.
+    """
     return _kind(specification)(specification, seed, outstanding=outstanding)
 
 
@@ -22,6 +25,8 @@ def restore_learner(specification: Specification, snapshot: bytes) -> CountLearn
 
 
 def _kind(specification: Specification) -> type[Learner | NonparametricLearner | CategoricalLearner]:
+    if specification.groups is not None:
+        raise ValueError("a collection with groups has a learner of its own, GroupedLearner")
     if specification.categories:
         return CategoricalLearner
     return NonparametricLearner if specification.nonparametric else Learner

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ __all__ = [
     "FamilyPopulation",
     "Population",
     "number_summaries",
+    "population_fields",
     "quantile_summaries",
     "with_population",
 ]
@@ -253,20 +254,30 @@ def with_population(
 
     What floating point cannot hold, while the posterior is very wide, is left out.
     """
+    reply = replace(reply, **population_fields(population, levels, above))
+    if not isinstance(population, CategoryShares) and (compared := population.comparison) is not None:
+        reply = replace(reply, families=compared.families, verdict=compared.verdict)
+    return reply
+
+
+def population_fields(
+    population: Population | CategoryShares,
+    levels: Sequence[float] = (),
+    above: Sequence[float] = (),
+    points: int = _POINTS,
+) -> dict[str, Any]:
+    """The fields `POPULATION_FIELDS` of a reply; `points` is about how many points the distribution has."""
     if isinstance(population, CategoryShares):
-        return replace(reply, categories=population.summaries())
+        return {"categories": population.summaries()}
     shares = 1 - population.cdf(np.array(above)).values if above else np.empty((0, 0))
     mean = population.mean_value
-    if (compared := population.comparison) is not None:
-        reply = replace(reply, families=compared.families, verdict=compared.verdict)
-    return replace(
-        reply,
-        quantiles=quantile_summaries(population, sorted({*QUANTILE_LEVELS, *levels})),
-        above=_summaries(above, shares) or None,
-        mean_value=None if mean is None else _summary(mean.values),
-        distribution=_distribution(population),
-        atoms=_summaries(tuple(population.atoms), population.atom_shares.values) or None,
-    )
+    return {
+        "quantiles": quantile_summaries(population, sorted({*QUANTILE_LEVELS, *levels})),
+        "above": _summaries(above, shares) or None,
+        "mean_value": None if mean is None else _summary(mean.values),
+        "distribution": _distribution(population, points),
+        "atoms": _summaries(tuple(population.atoms), population.atom_shares.values) or None,
+    }
 
 
 def number_summaries(population: Population | CategoryShares) -> dict[str, ParameterSummary]:
@@ -300,21 +311,22 @@ def _summary(draws: FloatArray) -> ParameterSummary | None:
     return ParameterSummary(mean, sd, **dict(zip(QUANTILES, quantiles, strict=True)))
 
 
-def _distribution(population: Population) -> DistributionSummary | None:
-    x = _integers(population) if population.discrete else _points(population)
+def _distribution(population: Population, points: int) -> DistributionSummary | None:
+    x = _integers(population) if population.discrete else _points(population, points)
     if x is None:
         return None
     shares = Draws(population.cdf(x).values.round(_SHARE_DECIMALS))
     return DistributionSummary(tuple(x.tolist()), _bands(shares), _bands(population.density(x)))
 
 
-def _points(population: Population) -> FloatArray | None:
-    """Points at equal distances in normal score, and each atom; None if they are no finite floats or are hardly any.
+def _points(population: Population, points: int) -> FloatArray | None:
+    """About so many points at equal distances in normal score, and each atom.
 
-    Before an atom, unless it comes first, is the float below it: the distribution function jumps in between.
+    None if they are no finite floats or are hardly any. Before an atom, unless it comes first, is the float below it:
+    the distribution function jumps in between.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        found = np.unique(population.mean_quantiles(ndtr(np.linspace(-_OUTERMOST, _OUTERMOST, _POINTS))))
+        found = np.unique(population.mean_quantiles(ndtr(np.linspace(-_OUTERMOST, _OUTERMOST, points))))
         if not np.isfinite([*found, 2 * found[0], 2 * found[-1], found[-1] - found[0]]).all():
             return None
     atoms = np.array([atom for atom in population.atoms if found[0] <= atom <= found[-1]])

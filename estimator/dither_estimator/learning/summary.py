@@ -11,6 +11,7 @@ from dither_client.mechanisms.epsilon import epsilon_text
 from dither_client.posterior.wire import QUANTILES, Misfit, ParameterSummary, PoisonBound, PosteriorReply, to_json
 from dither_estimator.checks.competing_families import Comparison
 from dither_estimator.families import FloatArray
+from dither_estimator.learning.group_posterior import GroupPosterior
 from dither_estimator.learning.population import CategoryShares, Population, with_population
 from dither_estimator.particles.moments import Moments
 
@@ -47,6 +48,10 @@ class Posterior:
     """The values, in their own units, of which the goal asks for the share of the people above."""
     comparison: Comparison | None = None
     """Which family holds; None if only one is considered."""
+    groups: Mapping[str, GroupPosterior] | None = field(default=None, repr=False)
+    """The posterior of each public group; None without groups. The rest then describes all groups together."""
+    between_groups: Mapping[str, ParameterSummary] | None = None
+    """The standard deviation between groups of each coordinate; None where groups do not borrow from each other."""
     refusal: Callable[[], Comparison | None] = field(default=lambda: None, repr=False)
     """The comparison of the only family with none, if the answers refuse it; takes some hundredths of a second."""
 
@@ -68,12 +73,17 @@ class Posterior:
             misfit=misfit,
             families=self.comparison.families if self.comparison else None,
             verdict=self.comparison.verdict if self.comparison else None,
+            groups=None if self.groups is None else {label: each.reply() for label, each in self.groups.items()},
+            between_groups=None if self.between_groups is None else dict(self.between_groups),
             updated_at=updated_at,
         )
 
     def described(self, reply: PosteriorReply) -> PosteriorReply:
         """The reply with what this posterior says about the population, and of a family that the answers refuse."""
         found = with_population(reply, self.population, self.levels, self.above)
+        if self.groups is not None:
+            groups = {label: group.described(self.levels, self.above) for label, group in self.groups.items()}
+            found = replace(found, groups=groups)
         if found.families is None and (refused := self.refusal()) is not None:
             return replace(found, families=refused.families, verdict=refused.verdict)
         return found

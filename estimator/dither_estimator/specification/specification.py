@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -58,6 +58,7 @@ from dither_estimator.specification.fields import (
     refuse_fields_of_families,
     refuse_fields_of_numbers,
 )
+from dither_estimator.specification.groups import Groups, read_groups, refuse_fields_beside_groups
 
 __all__ = ["Policy", "Specification", "SpecificationError"]
 
@@ -73,7 +74,7 @@ EXACT_FIELDS = frozenset({"epsilon", "epsilon_choices", "rho"})
 _FIELDS = (
     "family", "transform", "prior", "range", "epsilon", "epsilon_choices", "rho", "goal", "policy", "mechanism",
     "levels", "particles", "misfit_check", "misfit_looks", "families", "discriminate", "member_cuts",
-    "minimum", "maximum", "atoms", "categories",
+    "minimum", "maximum", "atoms", "categories", "groups",
 )  # fmt: skip
 
 DEFAULT_PARTICLES = 1_000
@@ -118,6 +119,8 @@ class Specification:
     """Where most values are expected, of a distribution without a family, in their own units."""
     categories: tuple[str, ...] = ()
     """The texts of the categories, of which each person has one; empty where people have numbers."""
+    groups: Groups | None = None
+    """The public groups that people belong to, each with a posterior of its own; None without groups."""
 
     @property
     def nonparametric(self) -> bool:
@@ -249,6 +252,8 @@ class Specification:
             )
         if any(each.transform != self.transform for each in asked):
             raise SpecificationError(f"the table has queries whose transform is not {self.transform}")
+        if self.groups is not None:
+            self.groups.check_table(table)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Specification":
@@ -265,6 +270,13 @@ class Specification:
             data = first_family(data)
         except InvalidFamilies as error:
             raise SpecificationError(str(error)) from None
+        groups = read_groups(data.get("groups"))
+        if groups is not None:
+            refuse_fields_beside_groups(data)
+        return replace(cls._without_groups(data), groups=groups)
+
+    @classmethod
+    def _without_groups(cls, data: Mapping[str, Any]) -> "Specification":
         family = read_family(data.get("family"))
         if family is CATEGORICAL:
             return cls._of_categories(data)

@@ -15,7 +15,14 @@ from pyarrow import parquet
 
 from dither_client import Gaussian, InvalidTable, Laplace, MemberCounts, MissingExtra, Query, RandomizedResponse
 from dither_client.mechanisms.member_counts import member_table
-from dither_client.tables.counts import COUNT_COLUMNS, CountTable, counts_rows, read_table, write_table
+from dither_client.tables.counts import (
+    COUNT_COLUMNS,
+    CountTable,
+    counts_rows,
+    group_counts_rows,
+    read_table,
+    write_table,
+)
 
 ALLOWED = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 THIRDS = Laplace(0.1, 0.30000000000000004, 2, "0.1", "log")
@@ -331,3 +338,30 @@ def test_parquet_needs_its_extra_and_csv_does_not(tmp_path: Path, monkeypatch: p
     assert read_table(tmp_path / "counts.csv").queries == COUNTS
     with pytest.raises(MissingExtra, match=r"dither\[tables\]"):
         write_table(tmp_path / "counts.parquet", counts_rows(COUNTS))
+
+
+@ENDINGS
+def test_groups_have_a_column_where_there_are_groups(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"counts.{ending}"
+    groups: dict[str, dict[Query, list[int]]] = {
+        "1": {THIRDS: [5, 0, 7]},
+        "süd": {THIRDS: [1, 0, 0], CELLS: [1, 2, 3, 4]},
+    }
+    write_table(path, group_counts_rows(groups))
+    table = read_table(path)
+    assert table.groups == table.groups_in_order == groups
+    assert table.queries == {THIRDS: [6, 0, 7], CELLS: [1, 2, 3, 4]}
+
+
+def test_a_group_may_be_a_number_in_a_parquet_file(tmp_path: Path) -> None:
+    path = tmp_path / "counts.parquet"
+    rows = [{**row, "group": 7} for row in counts_rows({CELLS: [1, 2, 3, 4]})]
+    parquet.write_table(pyarrow.Table.from_pylist(rows), path)
+    assert read_table(path).groups == {"7": {CELLS: [1, 2, 3, 4]}}
+
+
+def test_rows_without_a_group_count_in_the_whole_alone(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "counts.csv", {**LAPLACE_ROW, "group": "north"}, {**LAPLACE_ROW, "group": " "})
+    table = read_table(path)
+    assert [sum(row) for row in table.queries.values()] == [34]
+    assert [sum(row) for row in table.groups["north"].values()] == [17]

@@ -208,3 +208,19 @@ def test_scipy_has_the_distributions_that_are_not_written_here(tmp_path: Path) -
     """The test above would see an import of SciPy."""
     prior = {"mu": {"dist": "norm", "scale": 100}, "sigma": {"dist": "halfcauchy", "scale": 5}}
     assert "scipy.stats" in _imported(tmp_path, "counts.csv", [{"family": "normal", "prior": prior}])
+
+
+def test_a_table_with_groups(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec, table = tmp_path / "spec.json", tmp_path / "counts.csv"
+    groups = {"name": "region", "labels": ["north", "south"]}
+    spec.write_text(json.dumps({"family": "normal", "epsilon": 2, "range": [0, 4], "particles": 100, "groups": groups}))
+    row = "laplace,0,2,1,,2,identity"
+    table.write_text(f"{HEADER},group\n{row},0,5,north\n{row},1,7,south\n")
+    assert run(["estimate", "--spec", str(spec), "--counts", str(table), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {label: group["answers"] for label, group in found["groups"].items()} == {"north": 5, "south": 7}
+    assert run(["estimate", "--spec", str(spec), "--counts", str(table)]) == 0
+    assert "south: median" in capsys.readouterr().out
+    table.write_text(f"{HEADER}\n{row},0,5\n")
+    assert run(["estimate", "--spec", str(spec), "--counts", str(table)]) == 2
+    assert "a column group with a label in every row" in capsys.readouterr().err

@@ -1,0 +1,252 @@
+"""The learner of a collection with public groups: each group is asked questions of its own, one posterior holds all."""
+
+import io
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from dither_client import Query, parse_query
+from dither_client.posterior.wire import PoisonBound
+from dither_estimator.families import FloatArray
+from dither_estimator.learning.count_learner import CountLearner
+from dither_estimator.learning.group_posterior import GroupPosterior
+from dither_estimator.learning.learners import new_learner
+from dither_estimator.learning.population import (
+    QUANTILE_LEVELS,
+    CategoryShares,
+    DistributionPopulation,
+    FamilyPopulation,
+    Population,
+)
+from dither_estimator.learning.recomputed_learner import SEED
+from dither_estimator.learning.snapshot import InvalidSnapshot
+from dither_estimator.learning.stratified_population import stratified
+from dither_estimator.learning.summary import Posterior
+from dither_estimator.likelihood.counts import Counts, answers_by_epsilon, check_counts, merge_counts
+from dither_estimator.specification.groups import Groups
+from dither_estimator.specification.specification import Specification
+
+__all__ = ["GroupedLearner", "UnknownGroup"]
+
+_VERSION = 1
+_MOST_DRAWS = 1_000
+_LEAST_DRAWS = 200
+_ALL_DRAWS = 100_000
+"""The whole population is described by so many draws of all groups together, within the limits above for each."""
+
+
+class UnknownGroup(ValueError):
+    """A label that is none of the collection's groups."""
+
+
+class GroupedLearner:
+    """The posterior of every group of a collection and of all together, and the questions to ask in each group.
+
+    `seed` makes everything reproducible; `outstanding` is the number of respondents who hold a question at any time.
+    `group` is always a label of the specification's groups; another raises `UnknownGroup`. Not safe for use by several
+    threads at once.
+    """
+
+    def __init__(self, specification: Specification, seed: int | np.random.SeedSequence, outstanding: int = 1) -> None:
+        if specification.groups is None:
+            raise ValueError("the specification has no groups")
+        self.specification = specification
+        self.groups: Groups = specification.groups
+        alone = replace(specification, groups=None)
+        seeds = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+        own, *others = seeds.spawn(len(self.groups.labels) + 1)
+        self._rng = np.random.default_rng(own)
+        each = -(-outstanding // len(self.groups.labels))
+        self._learners: dict[str, CountLearner] = {
+            label: new_learner(alone, other, outstanding=each)
+            for label, other in zip(self.groups.labels, others, strict=True)
+        }
+
+    @property
+    def answers(self) -> int:
+        """The number of answers learnt, in all groups."""
+        return sum(learner.answers for learner in self._learners.values())
+
+    def answers_of(self, group: str) -> int:
+        """The number of answers learnt of one group."""
+        return self._of(group).answers
+
+    @property
+    def moves(self) -> int:
+        """How often estimates were computed."""
+        return sum(learner.moves for learner in self._learners.values())
+
+    @property
+    def group_counts(self) -> Mapping[str, Counts]:
+        """Every answer learnt, as a count table for each group, in the order of the labels."""
+        return {label: learner.counts for label, learner in self._learners.items()}
+
+    def pool(self, size: int = 1, epsilon: Fraction | None = None, *, group: str) -> tuple[Query, ...]:
+        """At least `size` questions for respondents of the group, as `CountLearner.pool`."""
+        return self._of(group).pool(size, epsilon)
+
+    def ask(self, epsilon: Fraction | None = None, *, group: str) -> Query:
+        """The next question for a respondent of the group, as `CountLearner.ask`."""
+        return self._of(group).ask(epsilon)
+
+    @property
+    def renew_at(self) -> float:
+        """The number of answers, in all groups, at which pools may be due for renewal; infinite if never."""
+        left = (learner.renew_at - learner.answers for learner in self._learners.values())
+        return self.answers + min(left, default=math.inf)
+
+    def learn(self, query: Query, answer: int, group: str) -> None:
+        """Learn one answer of the group. Raises `ValueError` if it is not an answer to the query."""
+        self._of(group).learn(query, answer)
+
+    def learn_group_counts(self, tables: Mapping[str, Mapping[Query, Sequence[int] | npt.NDArray[np.int64]]]) -> None:
+        """Learn a table of answers of each group. Raises `ValueError`, and learns nothing, if any is invalid."""
+        checked = {label: check_counts(table) for label, table in tables.items()}
+        for label in checked:
+            self._of(label)
+        for label, table in checked.items():
+            self._of(label).learn_counts(table)
+
+    def posterior(self) -> Posterior:
+        """The posterior of the whole population, with that of each group as `groups`."""
+        spec = self.specification
+        groups = {label: self._group(learner) for label, learner in self._learners.items()}
+        total: Counts = {}
+        for counts in self.group_counts.values():
+            total = merge_counts(total, counts)
+        return Posterior(
+            parameters={},
+            covariance=np.empty((0, 0)),
+            answers=self.answers,
+            ess=float(spec.particles),
+            log_evidence=None,
+            particles=spec.particles,
+            moves=self.moves,
+            queries=len(total),
+            poison=PoisonBound(0.01, {}),
+            population=self._whole(groups),
+            answers_by_epsilon={**dict.fromkeys(spec.epsilon_choices, 0), **answers_by_epsilon(total)},
+            levels=spec.goal.levels,
+            above=spec.goal.values,
+            groups=groups,
+        )
+
+    def shares(self) -> FloatArray:
+        """The share of the people in each group: those given, else of those who answered; shape (groups,)."""
+        if self.groups.shares is not None:
+            return np.array(self.groups.shares)
+        answers = np.array([learner.answers for learner in self._learners.values()], dtype=float)
+        return answers / answers.sum() if answers.any() else np.full(len(answers), 1 / len(answers))
+
+    @property
+    def particle_names(self) -> tuple[str, ...]:
+        """The names of the columns of `particles`: quantiles of the whole population, or its categories."""
+        return self.specification.categories or tuple(f"quantile_{level:.12g}" for level in self._levels)
+
+    def particles(self) -> tuple[FloatArray, FloatArray]:
+        """Draws of the whole population (n, d), in the values' own units, and normalised weights (n,)."""
+        population = self.posterior().population
+        values = (
+            population.shares
+            if isinstance(population, CategoryShares)
+            else population.quantile(np.array(self._levels)).values
+        )
+        return values, np.full(len(values), 1 / len(values))
+
+    def group_particles(self, group: str) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
+        """The names of one group's numbers, draws of them (n, d), and normalised weights (n,)."""
+        learner = self._of(group)
+        return learner.particle_names, *learner.particles()
+
+    def snapshot(self) -> bytes:
+        """The whole state as bytes, for `restore`."""
+        tables = self.group_counts
+        queries = list({query: None for counts in tables.values() for query in counts})
+        places = {query: place for place, query in enumerate(queries)}
+        header = {
+            "version": _VERSION,
+            "labels": list(self.groups.labels),
+            "queries": [query.to_json() for query in queries],
+            "asked": [[places[query] for query in counts] for counts in tables.values()],
+            "generator": self._rng.bit_generator.state,
+        }
+        rows = [row for counts in tables.values() for row in counts.values()]
+        buffer = io.BytesIO()
+        np.savez(
+            buffer,
+            groups=np.array(json.dumps(header)),
+            counts=np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64),
+        )
+        return buffer.getvalue()
+
+    @classmethod
+    def restore(cls, specification: Specification, snapshot: bytes) -> "GroupedLearner":
+        """The learner that wrote the snapshot. Raises `InvalidSnapshot`."""
+        learner = cls(specification, 0)
+        try:
+            with np.load(io.BytesIO(snapshot), allow_pickle=False) as archive:
+                header, rows = json.loads(str(archive["groups"])), archive["counts"]
+            if header["version"] != _VERSION:
+                raise InvalidSnapshot("the snapshot has another version")
+            if header["labels"] != list(learner.groups.labels):
+                raise InvalidSnapshot("the snapshot belongs to another specification")
+            queries = [parse_query(query) for query in header["queries"]]
+            asked = [[queries[place] for place in places] for places in header["asked"]]
+            ends = np.cumsum([query.n_answers for some in asked for query in some]).astype(int)
+            parts = iter(np.split(rows, ends[:-1]))
+            tables = [{query: next(parts) for query in some} for some in asked]
+            learner.learn_group_counts(dict(zip(header["labels"], tables, strict=True)))
+            learner._rng.bit_generator.state = header["generator"]
+        except InvalidSnapshot:
+            raise
+        except Exception as error:
+            raise InvalidSnapshot(f"the snapshot cannot be read: {type(error).__name__}") from error
+        return learner
+
+    def _of(self, group: str) -> CountLearner:
+        try:
+            return self._learners[group]
+        except KeyError:
+            raise UnknownGroup("group must be one of the labels of the collection's groups") from None
+
+    @property
+    def _levels(self) -> list[float]:
+        return sorted({*QUANTILE_LEVELS, *self.specification.goal.levels})
+
+    def _group(self, learner: CountLearner) -> GroupPosterior:
+        found = learner.posterior()
+        return GroupPosterior(found.parameters, found.covariance, found.answers, found.population)
+
+    def _whole(self, groups: Mapping[str, GroupPosterior]) -> Population | CategoryShares:
+        """All groups together; draws of different groups, which are estimated alone, are independent."""
+        shares = self.shares()
+        size = min(_MOST_DRAWS, max(_LEAST_DRAWS, _ALL_DRAWS // len(shares)))
+        rng = np.random.default_rng(SEED)
+        parts = [_shuffled(rng, group.population, size) for group in groups.values()]
+        some = np.flatnonzero(shares)
+        return stratified([parts[i] for i in some], shares[some])
+
+
+def _shuffled(
+    rng: np.random.Generator, population: Population | CategoryShares, size: int
+) -> Population | CategoryShares:
+    """`size` draws in random order."""
+    if isinstance(population, CategoryShares):
+        return replace(population, shares=population.shares[_order(rng, len(population.shares), size)])
+    if isinstance(population, FamilyPopulation):
+        return replace(population, theta=population.theta[_order(rng, len(population.theta), size)])
+    if isinstance(population, DistributionPopulation):
+        draws = population.distribution
+        chosen = draws.masses[_order(rng, draws.draw_count, size)]
+        return replace(population, distribution=replace(draws, masses=chosen))
+    raise TypeError(f"{type(population).__name__} has no draws to shuffle")
+
+
+def _order(rng: np.random.Generator, draws: int, size: int) -> npt.NDArray[np.intp]:
+    """`size` of the draws in random order; some occur twice if there are fewer."""
+    return np.concatenate([rng.permutation(draws) for _ in range(-(-size // draws))])[:size]

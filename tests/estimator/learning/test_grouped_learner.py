@@ -1,0 +1,185 @@
+"""The learner of a collection with public groups: its interface, its snapshot, and the population of all groups."""
+
+import json
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dither_client import Laplace, Query
+from dither_client.posterior.posterior import Particles, parse_posterior
+from dither_client.posterior.wire import PosteriorReply, from_json, to_json
+from dither_estimator.families import FloatArray
+from dither_estimator.learning.grouped_learner import GroupedLearner, UnknownGroup
+from dither_estimator.learning.learners import new_learner
+from dither_estimator.learning.population import FamilyPopulation
+from dither_estimator.learning.snapshot import InvalidSnapshot
+from dither_estimator.learning.stratified_population import StratifiedPopulation
+from dither_estimator.likelihood.counts import check_counts
+from dither_estimator.specification.specification import Specification
+
+LABELS = ("north", "south", "west")
+SHARES = {"north": 2, "south": 1, "west": 1}
+NORMAL = {"family": "normal", "range": [0, 100]}
+CATEGORIES = {"family": "categorical", "categories": ["never", "daily"]}
+
+
+def specification(shares: Any = SHARES, **fields: Any) -> Specification:
+    groups = {"name": "region", "labels": list(LABELS), "shares": shares}
+    return Specification.from_json({"epsilon": 2, "particles": 200, "groups": groups} | fields)
+
+
+def interview(learner: GroupedLearner, values: FloatArray, group: str, seed: int = 1) -> None:
+    random = Random(seed)
+    for value in values.tolist():
+        query = learner.ask(group=group)
+        learner.learn(query, query.answer(value, random.randrange), group)
+
+
+@pytest.fixture(scope="module")
+def learner() -> GroupedLearner:
+    """400 people in the north and 200 in the south, around 40 and 60; nobody in the west."""
+    found, rng = GroupedLearner(specification(**NORMAL), 1), np.random.default_rng(1)
+    interview(found, rng.normal(40, 10, 400), "north")
+    interview(found, rng.normal(60, 10, 200), "south", 2)
+    return found
+
+
+def test_each_group_has_its_answers(learner: GroupedLearner) -> None:
+    assert learner.answers == 600
+    assert [learner.answers_of(label) for label in LABELS] == [400, 200, 0]
+    assert list(learner.group_counts) == list(LABELS)
+    posterior = learner.posterior()
+    assert posterior.groups is not None
+    assert [group.answers for group in posterior.groups.values()] == [400, 200, 0]
+    for label, truth in (("north", 40), ("south", 60)):
+        found = posterior.groups[label].parameters["mu"]
+        assert abs(found.mean - truth) < 5 * found.sd < 15
+
+
+def test_an_unknown_group_is_refused(learner: GroupedLearner) -> None:
+    query = learner.ask(group="north")
+    for call in (
+        lambda: learner.ask(group="east"),
+        lambda: learner.pool(group="east"),
+        lambda: learner.answers_of("east"),
+        lambda: learner.learn(query, 0, "east"),
+        lambda: learner.learn_group_counts({"east": {query: [1] * query.n_answers}}),
+    ):
+        with pytest.raises(UnknownGroup, match="one of the labels"):
+            call()
+    with pytest.raises(ValueError, match="the answer must be"):
+        learner.learn(query, query.n_answers, "north")
+    assert learner.answers == 600
+    with pytest.raises(ValueError, match="GroupedLearner"):
+        new_learner(learner.specification, 1)
+
+
+def test_a_wrong_table_of_one_group_teaches_nothing(learner: GroupedLearner) -> None:
+    query = Laplace(0, 1, 1, 1)
+    with pytest.raises(ValueError, match="as many integer counts"):
+        learner.learn_group_counts({"north": {query: [1, 2]}, "south": {query: [1]}})
+    assert learner.answers == 600
+
+
+def test_a_snapshot_has_everything(learner: GroupedLearner) -> None:
+    again = GroupedLearner.restore(learner.specification, learner.snapshot())
+    for label, counts in learner.group_counts.items():
+        assert {query: row.tolist() for query, row in again.group_counts[label].items()} == {
+            query: row.tolist() for query, row in counts.items()
+        }
+    assert again.answers == 600
+    with pytest.raises(InvalidSnapshot, match="cannot be read"):
+        GroupedLearner.restore(learner.specification, b"nothing")
+    empty = GroupedLearner(specification(**NORMAL), 1)
+    assert GroupedLearner.restore(empty.specification, empty.snapshot()).answers == 0
+    other = json.loads(json.dumps({"name": "region", "labels": ["n", "s"]}))
+    with pytest.raises(InvalidSnapshot, match="another specification"):
+        GroupedLearner.restore(Specification.from_json({"epsilon": 1, "groups": other}), learner.snapshot())
+
+
+def test_the_json_has_every_group_and_the_client_reads_one(learner: GroupedLearner) -> None:
+    data = json.loads(json.dumps(learner.posterior().to_json(), allow_nan=False))
+    assert list(data["groups"]) == list(LABELS)
+    assert data["posterior"] == {}
+    reply = from_json(PosteriorReply, data | {"updated_at": "", "institutions": 0, "misfit": None})
+    assert to_json(reply)["groups"] == data["groups"]
+    posterior = parse_posterior("wages", data | {"updated_at": ""}, no_particles)
+    north = posterior.group("north")
+    assert north.answers == 400
+    assert north.summaries["mu"] == data["groups"]["north"]["posterior"]["mu"]
+    middle = north.quantile(0.5)
+    assert north.cdf(middle.mean).mean == pytest.approx(0.5, abs=0.02)
+    assert north.share_above(middle.mean).mean == pytest.approx(0.5, abs=0.02)
+    assert north.interval(0.9)["mu"] == (north.summaries["mu"]["q05"], north.summaries["mu"]["q95"])
+    assert "north: median" in repr(posterior)
+    assert "wages, north after 400 answers" in repr(north)
+    with pytest.raises(KeyError, match="no group"):
+        posterior.group("east")
+
+
+def no_particles() -> Particles:
+    raise NotImplementedError
+
+
+def test_a_collection_without_groups_has_no_word_of_them() -> None:
+    spec = Specification.from_json({"epsilon": 2, "particles": 200, **NORMAL})
+    assert not {"groups", "between_groups"} & set(new_learner(spec, 1).posterior().to_json())
+
+
+@pytest.mark.parametrize("fields", [{"range": [0, 100]}, CATEGORIES])
+def test_other_models_have_groups_too(fields: dict[str, Any]) -> None:
+    learner, query_of = GroupedLearner(specification(**fields), 1), {}
+    for label in LABELS:
+        query_of[label] = learner.ask(group=label)
+    learner.learn_group_counts({label: table(query) for label, query in query_of.items()})
+    posterior = learner.posterior()
+    assert posterior.answers == 30
+    json.dumps(posterior.to_json(), allow_nan=False)
+    values, weights = learner.particles()
+    assert values.shape == (len(weights), len(learner.particle_names))
+    names, draws, _ = learner.group_particles("north")
+    assert draws.shape[1] == len(names)
+
+
+def table(query: Query) -> dict[Query, list[int]]:
+    return {query: [10, *([0] * (query.n_answers - 1))]}
+
+
+def test_the_whole_is_the_mixture_of_its_groups() -> None:
+    """Against the mixture's distribution function inverted by bisection, draw by draw."""
+    family = specification(**NORMAL).family
+    theta = np.array([[[40.0, 5.0], [41.0, 6.0]], [[70.0, 3.0], [60.0, 3.0]]])
+    parts = [FamilyPopulation(family, "identity", part) for part in theta]
+    whole = StratifiedPopulation(parts, np.array([0.75, 0.25]))
+    levels = np.array([0.01, 0.3, 0.5, 0.75, 0.9, 0.99])
+    found = whole.quantile(levels).values
+    for draw in range(2):
+        (m, s), (n, t) = theta[:, draw]
+        exact = 0.75 * stats.norm.cdf(found[draw], m, s) + 0.25 * stats.norm.cdf(found[draw], n, t)
+        assert exact == pytest.approx(levels, abs=5e-4)
+    assert whole.mean_value is not None
+    assert whole.mean_value.values == pytest.approx([0.75 * 40 + 0.25 * 70, 0.75 * 41 + 0.25 * 60])
+    assert whole.cdf(whole.mean_quantiles(levels)).mean == pytest.approx(levels, abs=5e-4)
+
+
+def test_integers_of_all_groups_are_integers() -> None:
+    family = specification(family="poisson", range=[1, 50]).family
+    parts = [FamilyPopulation(family, "identity", np.array([[rate], [rate + 1]])) for rate in (3.0, 30.0)]
+    whole = StratifiedPopulation(parts, np.array([0.5, 0.5]))
+    found = whole.quantile(np.array([0.2, 0.5, 0.8])).values
+    for row, low, high in zip(found, (3.0, 4.0), (30.0, 31.0), strict=True):
+        below, at = (0.5 * stats.poisson.cdf(x, low) + 0.5 * stats.poisson.cdf(x, high) for x in (row - 1, row))
+        assert (below < [0.2, 0.5, 0.8]).all()
+        assert (at >= [0.2, 0.5, 0.8]).all()
+
+
+def test_shares_of_the_population_count_and_not_how_many_answered(learner: GroupedLearner) -> None:
+    assert learner.shares() == pytest.approx([0.5, 0.25, 0.25])
+    unknown = GroupedLearner(specification(None, **NORMAL), 1)
+    assert unknown.shares() == pytest.approx(np.full(3, 1 / 3))
+    unknown.learn_group_counts(learner.group_counts)
+    assert unknown.shares() == pytest.approx([2 / 3, 1 / 3, 0])
+    assert check_counts(unknown.group_counts["west"]) == {}
