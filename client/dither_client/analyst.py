@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from itertools import chain
+from operator import add
 from typing import Any, Literal
 from urllib.parse import urlencode
 
@@ -30,6 +31,8 @@ class AnsweredQuery:
     query: Query
     answers: int
     counts: tuple[int, ...] | None
+    group: str | None = None
+    """The label of the group that was asked, where the collection has groups."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +144,16 @@ class Analyst:
 def read_posterior(api: Api, collection_id: str, data: dict[str, Any]) -> Posterior:
     """The posterior whose JSON is `data`; it fetches particles and counts when needed. Raises `BadResponse`."""
     return parse_posterior(
-        collection_id, data, lambda: _particles(api, collection_id), lambda: _counts(api, collection_id)
+        collection_id,
+        data,
+        lambda: _particles(api, collection_id),
+        lambda: _counts(api, collection_id),
+        lambda label: _particles(api, collection_id, f"?{urlencode({'group': label})}"),
     )
 
 
-def _particles(api: Api, collection_id: str) -> Particles:
-    return parse_particles(api.get(collection_path(collection_id, "posterior", "particles")))
+def _particles(api: Api, collection_id: str, of: str = "") -> Particles:
+    return parse_particles(api.get(collection_path(collection_id, "posterior", "particles") + of))
 
 
 def _answered(api: Api, collection_id: str, wanted: str = "") -> list[AnsweredQuery]:
@@ -155,7 +162,12 @@ def _answered(api: Api, collection_id: str, wanted: str = "") -> list[AnsweredQu
 
 
 def _counts(api: Api, collection_id: str) -> dict[Query, tuple[int, ...]]:
-    return {each.query: each.counts for each in _answered(api, collection_id) if each.counts is not None}
+    found: dict[Query, tuple[int, ...]] = {}
+    for each in _answered(api, collection_id):  # a question that several groups answered comes several times
+        if each.counts is not None:
+            before = found.get(each.query, (0,) * len(each.counts))
+            found[each.query] = tuple(map(add, before, each.counts))
+    return found
 
 
 def _items(data: dict[str, Any], name: str) -> list[dict[str, Any]]:
@@ -169,7 +181,9 @@ def _parse_answered(item: dict[str, Any]) -> AnsweredQuery:
     try:
         query = parse_query(item["query"])
         counts = item.get("counts")
-        answered = AnsweredQuery(query, int(item["answers"]), None if counts is None else tuple(map(int, counts)))
+        kept = None if counts is None else tuple(map(int, counts))
+        group = item.get("group")
+        answered = AnsweredQuery(query, int(item["answers"]), kept, None if group is None else str(group))
     except (InvalidQuery, KeyError, TypeError, ValueError):
         raise BadResponse("the server's list of questions contains one that this version cannot read") from None
     if answered.counts is not None and len(answered.counts) != query.n_answers:

@@ -48,6 +48,7 @@ class _Respondent:
         max_epsilon: Fraction | None,
         epsilon: _Epsilon | None,
         invitation: str | None,
+        group: str | None,
     ) -> Flow[Receipt]:
         return answer_flow(
             self.server,
@@ -59,6 +60,7 @@ class _Respondent:
             epsilon=None if epsilon is None else wire_epsilon(epsilon),
             admission=Admission(invitation, self._token),
             settle=_SETTLE,
+            group=group,
         )
 
     def _share(self, collection: str, values: Sequence[float], max_epsilon: Fraction | None) -> Flow[Shared]:
@@ -130,6 +132,7 @@ class Client(_Respondent):
         max_epsilon: Fraction | None = None,
         epsilon: _Epsilon | None = None,
         invitation: str | None = None,
+        group: str | None = None,
     ) -> Receipt:
         """Answers the collection privately, or sends the answer that the ledger already holds for it.
 
@@ -142,11 +145,13 @@ class Client(_Respondent):
           default the collection's own ε.
         - `invitation`: the code, where the terms' `admission` is `invite`. If the call fails, another call with the
           same code and the same ledger continues where it stopped.
+        - `group`: the label of the respondent's group, where the terms have `groups`. It is public: it is sent as it
+          is, without noise.
 
         Raises `InvalidAddress`, `InvalidEpsilon` and `InvalidValue` before anything is sent (the last two also once the
-        terms are known), `InvalidQuery`, `LedgerError` and `ServerError`.
+        terms are known), `InvalidGroup` before a ticket is requested, `InvalidQuery`, `LedgerError` and `ServerError`.
         """
-        return self._driver.run(self._answer(collection_id, value, max_epsilon, epsilon, invitation))
+        return self._driver.run(self._answer(collection_id, value, max_epsilon, epsilon, invitation, group))
 
     @forgetful
     def share(self, collection_id: str, values: Sequence[float], max_epsilon: Fraction | None = None) -> Shared:
@@ -213,9 +218,10 @@ class AsyncClient(_Respondent):
         max_epsilon: Fraction | None = None,
         epsilon: _Epsilon | None = None,
         invitation: str | None = None,
+        group: str | None = None,
     ) -> Receipt:
         """See `Client.answer`."""
-        return await self._driver.run(self._answer(collection_id, value, max_epsilon, epsilon, invitation))
+        return await self._driver.run(self._answer(collection_id, value, max_epsilon, epsilon, invitation, group))
 
     @forgetful_coroutine
     async def share(self, collection_id: str, values: Sequence[float], max_epsilon: Fraction | None = None) -> Shared:

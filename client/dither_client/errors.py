@@ -3,6 +3,7 @@
     DitherError
     ├── InvalidEpsilon        ε is not a positive decimal or rational
     ├── InvalidValue          the respondent's value is not a number that can be asked about
+    ├── InvalidGroup          the group is none of the collection's, or is missing
     ├── InvalidQuery          the query is malformed, not ordered, too fine
     ├── InvalidAddress        a server's URL, a collection's id or a token that cannot be used
     ├── InvalidTable          a table in a file that cannot be read or written as asked
@@ -27,6 +28,7 @@ __all__ = [
     "DitherError",
     "InvalidAddress",
     "InvalidEpsilon",
+    "InvalidGroup",
     "InvalidQuery",
     "InvalidTable",
     "InvalidValue",
@@ -48,6 +50,10 @@ class InvalidEpsilon(DitherError, ValueError):
 
 class InvalidValue(DitherError, ValueError):
     """The respondent's value is not one that can be asked about, or not within bounds; the text never repeats it."""
+
+
+class InvalidGroup(DitherError, ValueError):
+    """The respondent's public group is none of the collection's, or is missing; the text never repeats it."""
 
 
 class InvalidQuery(DitherError, ValueError):

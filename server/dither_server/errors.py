@@ -3,7 +3,8 @@
     Refusal
     ├── MalformedJson         the body is not JSON
     ├── InvalidBody           the body is JSON of the wrong shape
-    │   └── InvalidAnswer     the ticket's query has no such answer
+    │   ├── InvalidAnswer     the ticket's query has no such answer
+    │   └── InvalidGroup      the group is not one of the collection's, or is missing
     ├── AddressTooLong        the address is longer than any that there is
     ├── HeadTooLarge          the request has too many or too long headers
     ├── BodyTooLarge          the body is longer than the call allows
@@ -58,6 +59,7 @@ __all__ = [
     "HeadTooLarge",
     "InvalidAnswer",
     "InvalidBody",
+    "InvalidGroup",
     "InvitationInvalid",
     "InvitationRefused",
     "InvitationUsed",
@@ -112,6 +114,12 @@ class InvalidAnswer(InvalidBody):
     """The answer is not one of the possible answers to the ticket's query."""
 
     default = "The answer must be one of the answers to the ticket's query."
+
+
+class InvalidGroup(InvalidBody):
+    """The respondent's group is missing, or is none of the collection's groups."""
+
+    default = "The collection has no groups: leave group out."
 
 
 class AddressTooLong(Refusal):

@@ -19,6 +19,7 @@ import { readTyped, written } from "/web/typed.js";
  * @typedef {object} Flow
  * @property {string} name
  * @property {number} value
+ * @property {string | undefined} group
  * @property {string} bytes
  * @property {{ steps: Step[], outcome: string }[]} runs
  * @property {object | null} ledger
@@ -282,7 +283,7 @@ class Rehearsal {
     return new Promise((end) => {
       globalThis.fetch = (url, request) => this.#reply(what, script.shift(), String(url), request, end);
       new Client(this.#server, { ledger: this.#ledger, retry: { first: 0.001 } })
-        .answer("c", this.#flow.value)
+        .answer("c", this.#flow.value, { group: this.#flow.group ?? null })
         .then(() => end("receipt"))
         .catch((error) => end(error.name));
     });

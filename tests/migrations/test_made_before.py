@@ -53,6 +53,7 @@ def test_posteriors_are_the_same(old_site: Site, name: str) -> None:
     assert found.keys() >= expected.keys()  # what a posterior says of its population was not there yet
     for where, value in expected.items():
         assert found[where] == (pytest.approx(value, rel=1e-9) if isinstance(value, float) else value), where
+    assert not [where for where in found if "group" in where]
 
 
 def test_terms_say_what_they_said_and_that_no_words_were_written(old_site: Site) -> None:

@@ -30,7 +30,7 @@ def revision(engine: Engine) -> str | None:
 
 def test_a_fresh_database_gets_the_newest_schema(engine: Engine) -> None:
     upgrade_database(writing(engine))
-    assert revision(engine) == newest_revision() == "0010"
+    assert revision(engine) == newest_revision() == "0011"
     assert set(inspect(engine).get_table_names()) == {*schema.metadata.tables, "alembic_version"}
 
 
@@ -117,13 +117,15 @@ def test_the_answers_of_the_first_schema_are_all_for_training(engine: Engine) ->
     upgrade_database(writing(engine))
     assert revision(engine) == newest_revision()
     with engine.connect() as connection:
-        rows = connection.execute(select(query.number, query.id, query.purpose).order_by(query.number)).all()
-        assert [tuple(row) for row in rows] == [(1, "first", "training"), (3, "second", "training")]
+        columns = (query.number, query.id, query.purpose, query.group_number)
+        rows = connection.execute(select(*columns).order_by(query.number)).all()
+        assert [tuple(row) for row in rows] == [(1, "first", "training", 0), (3, "second", "training", 0)]
         assert connection.execute(select(answer.query).order_by(answer.query)).scalars().all() == [1, 3]
         assert connection.execute(select(schema.collections.c.keep_answers)).scalars().all() == [True]
     for refused in (
         "INSERT INTO queries (id, query) VALUES ('first', '{}')",
         "INSERT INTO queries (id, query, purpose) VALUES ('third', '{}', 'other')",
+        "INSERT INTO queries (id, query, group_number) VALUES ('third', '{}', -1)",
         "INSERT INTO counts VALUES (1, 99, 1, 0, 1)",
         "DELETE FROM queries WHERE id = 'first'",
     ):

@@ -56,6 +56,7 @@ const PRICE = {
   categories: [],
   minimum: null,
   maximum: 1000,
+  groups: null,
 };
 
 /** @param {string} epsilon */

@@ -1,4 +1,4 @@
-/** The npm package as a program for Node: `answer --url URL --ledger FILE [--max-epsilon E] [--invitation CODE] ID -`. */
+/** The npm package as a program for Node: `answer --url URL --ledger FILE [--max-epsilon E] [--invitation CODE] [--group LABEL] ID -`. */
 
 import { readFileSync } from "node:fs";
 import process from "node:process";
@@ -13,6 +13,7 @@ const { values, positionals } = parseArgs({
     ledger: { type: "string", default: "" },
     "max-epsilon": { type: "string", default: "10" },
     invitation: { type: "string" },
+    group: { type: "string" },
   },
 });
 const [, collection = ""] = positionals;
@@ -22,7 +23,10 @@ try {
   const client = new Client(values.url, { ledger });
   const number = Number(text);
   const value = text === "" ? Number.NaN : Number.isNaN(number) ? text : number;
-  const { receipt } = await client.answer(collection, value, { invitation: values.invitation ?? null });
+  const { receipt } = await client.answer(collection, value, {
+    invitation: values.invitation ?? null,
+    group: values.group ?? null,
+  });
   console.log(receipt);
 } catch (error) {
   console.error(String(error));

@@ -88,12 +88,23 @@ def read_terms(body: str | bytes) -> dict[str, Any]:
         if not proper or not 2 <= len(categories) == len(set(categories)) <= 64:
             raise Refused("BadResponse")
     _check_survey(terms)
+    _check_labels(terms.get("groups"))
     try:
         for amount in (terms.get("epsilon"), *(choices or []), *([] if terms.get("rho") is None else [terms["rho"]])):
             micro(amount)
     except Refused:
         raise Refused("BadResponse") from None
     return terms
+
+
+def _check_labels(groups: Any) -> None:
+    """The public groups, if there are any."""
+    if groups is None:
+        return
+    labels: Any = groups.get("labels") if isinstance(groups, dict) and isinstance(groups.get("name"), str) else None
+    proper = isinstance(labels, list) and all(isinstance(label, str) and label.isprintable() for label in labels)
+    if not proper or not 2 <= len(labels) == len(set(labels)) <= 500:
+        raise Refused("BadResponse")
 
 
 def _check_survey(terms: dict[str, Any]) -> None:
@@ -293,7 +304,10 @@ def check_price(terms: dict[str, Any], query: dict[str, Any], chosen: int | None
 
 
 def check_raised(told: dict[str, Any], now: dict[str, Any]) -> None:
-    """A server's terms never say a higher ε than they said before, nor other categories, nor other bounds."""
+    """A server's terms never say a higher ε than they said before, nor other categories, bounds or groups."""
+    groups = [(each["name"], each["labels"]) if (each := terms.get("groups")) else None for terms in (told, now)]
+    if groups[0] not in (None, groups[1]):
+        raise Refused("BadResponse")
     kept, says = ((terms.get("minimum"), terms.get("maximum")) for terms in (told, now))
     if kept not in ((None, None), says):
         raise Refused("BadResponse")

@@ -21,7 +21,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
-from third_client import Refused, Uniform, cell, check_price, micro, read, read_terms, read_ticket, sample, uniform
+from third_client import (
+    Refused,
+    Uniform,
+    cell,
+    check_price,
+    check_raised,
+    micro,
+    read,
+    read_terms,
+    read_ticket,
+    sample,
+    uniform,
+)
 
 __all__ = ["Ledger", "Reply", "answer", "main"]
 
@@ -122,7 +134,7 @@ def again(exchange: Exchange, method: str, path: str, body: bytes, first: float)
 
 def answer(
     exchange: Exchange, ledger: Ledger, collection: str, value: float | str, draw: Uniform,
-    invitation: str | None = None, first: float = 0.5,
+    invitation: str | None = None, first: float = 0.5, group: str | None = None,
 ) -> str:  # fmt: skip
     """The receipt."""
     if not isinstance(value, str) and not math.isfinite(value):
@@ -130,19 +142,25 @@ def answer(
     path = f"/v1/collections/{collection}"
     entry = ledger.get(collection, "entry")
     if entry is None:
-        terms = ledger.get(collection, "terms")
-        if terms is None:
+        terms, said = ledger.get(collection, "terms"), {}
+        if terms is None or (group is not None and not terms.get("groups")):
             said = read_terms(expect(again(exchange, "GET", path, b"", first), 200))
             kept = {name: said.get(name) for name in ("mechanism", "transform", "levels", "categories")}
             kept |= {name: said.get(name) and str(said[name]) for name in ("epsilon", "rho")}
             kept |= {name: said.get(name) for name in ("minimum", "maximum")}
             kept["epsilon_choices"] = said.get("epsilon_choices") and list(map(str, said["epsilon_choices"]))
+            kept["groups"] = said.get("groups")
+            if terms is not None:
+                check_raised(terms, said)
             terms = ledger.put(collection, "terms", kept)
         number(terms, value)
-        asked: dict[str, str] = {}
+        labels = (terms.get("groups") or said.get("groups") or {}).get("labels")
+        if group not in (labels or [None]):
+            raise Refused("InvalidGroup")
+        asked: dict[str, str] = {} if group is None else {"group": group}
         if invitation is not None:
             key = ledger.put(collection, "retry_key", secrets.token_urlsafe(24))
-            asked = {"invitation": invitation, "retry_key": key}
+            asked |= {"invitation": invitation, "retry_key": key}
         reply = expect(again(exchange, "POST", f"{path}/tickets", json.dumps(asked).encode(), first), 201)
         query = read_ticket(reply)
         check_price(terms, query, None)
@@ -235,6 +253,7 @@ def main() -> int:
     parser.add_argument("--ledger", type=Path, required=True)
     parser.add_argument("--max-epsilon")
     parser.add_argument("--invitation")
+    parser.add_argument("--group")
     parser.add_argument("id")
     parser.add_argument("value", choices=["-"])
     given = parser.parse_args()
@@ -242,7 +261,8 @@ def main() -> int:
         text = sys.stdin.readline().strip()
         value: float | str = float(text) if re.fullmatch("[-+]?[0-9.]+([eE][-+]?[0-9]+)?", text) else text
         ledger = Ledger(given.ledger, given.url, given.max_epsilon)
-        print(answer(over_http(given.url), ledger, given.id, value, uniform(os.urandom), given.invitation))
+        draw = uniform(os.urandom)
+        print(answer(over_http(given.url), ledger, given.id, value, draw, given.invitation, group=given.group))
     except ValueError:
         print("the value must be a number", file=sys.stderr)
         return 2

@@ -88,21 +88,36 @@ _SCRIPTS_OF_CATEGORIES: dict[str, list[list[_Reply]]] = {
     "a category": [[_terms(**_CATEGORIES), _ticket(query=_GROUPS), _STORED], []],
 }
 
+_GROUPED: dict[str, Any] = {"groups": {"name": "region", "labels": ["north", "Île-de-France"]}}
+_UNKNOWN = _problem(422, "invalid-group")
+_SCRIPTS_OF_GROUPS: dict[str, tuple[str | None, list[list[_Reply]]]] = {
+    "a group": ("Île-de-France", [[_terms(**_GROUPED), _ASKED, _STORED], []]),
+    "a group, and killed before the ticket": ("north", [[_terms(**_GROUPED), "killed"], [_ASKED, _STORED]]),
+    "no such group": ("south", [[_terms(**_GROUPED)]]),
+    "no group where there are some": (None, [[_terms(**_GROUPED)]]),
+    "a group where there are none": ("north", [[_TOLD]]),
+    "a group that the server refuses": ("north", [[_terms(**_GROUPED), _UNKNOWN], [_ASKED, _STORED]]),
+    "groups that an earlier version did not keep": ("north", [[_TOLD], [_terms(**_GROUPED), _ASKED, _STORED]]),
+    "groups with one label": ("north", [[_terms(groups={"name": "region", "labels": ["north"]})]]),
+}  # fmt: skip
+
 
 def flows() -> Iterable[dict[str, Any]]:
     """The cases, as the Python client goes through them."""
-    scripts: list[tuple[str, float | str, list[list[_Reply]]]] = [
-        (name, _VALUE, script) for name, script in _SCRIPTS.items()
+    scripts: list[tuple[str, float | str, str | None, list[list[_Reply]]]] = [
+        (name, _VALUE, None, script) for name, script in _SCRIPTS.items()
     ]
-    scripts += [(name, _CATEGORY, script) for name, script in _SCRIPTS_OF_CATEGORIES.items()]
-    for number, (name, value, script) in enumerate(scripts):
+    scripts += [(name, _CATEGORY, None, script) for name, script in _SCRIPTS_OF_CATEGORIES.items()]
+    scripts += [(name, _VALUE, group, script) for name, (group, script) in _SCRIPTS_OF_GROUPS.items()]
+    for number, (name, value, group, script) in enumerate(scripts):
         ledger = MemoryLedger(max_epsilon="10")
         source = random.Random(number).randbytes(4096)
         taken = _Taken(source)
-        runs = [_run(ledger, value, replies, taken) for replies in script]
+        runs = [_run(ledger, value, group, replies, taken) for replies in script]
         yield {
             "name": name,
             "value": value,
+            **({} if group is None else {"group": group}),
             "bytes": source[: taken.used].hex(),
             "runs": runs,
             "ledger": _stored(ledger),
@@ -121,9 +136,11 @@ class _Taken:
         return self._source[self.used - size : self.used]
 
 
-def _run(ledger: MemoryLedger, value: float | str, replies: list[_Reply], taken: _Taken) -> dict[str, Any]:
+def _run(
+    ledger: MemoryLedger, value: float | str, group: str | None, replies: list[_Reply], taken: _Taken
+) -> dict[str, Any]:
     retry = Retry(attempts=6, first=0.0)
-    flow = answer_flow(SERVER, COLLECTION, value, ledger, randbelow=uniform(taken), retry=retry)
+    flow = answer_flow(SERVER, COLLECTION, value, ledger, randbelow=uniform(taken), retry=retry, group=group)
     steps: list[dict[str, Any]] = []
     outcome = "killed"
     script = iter(replies)

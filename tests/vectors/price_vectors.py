@@ -23,6 +23,8 @@ _TENTH = {"epsilon": 0.1}
 _GROUPS = {"mechanism": "grouped_randomized_response", "groups": [[0, 2], [1]], "epsilon": 1}
 _CATEGORIES = {"mechanism": "grouped_randomized_response", "categories": ["a", "b", "c"]}
 _BOUNDS = {"minimum": 0, "maximum": 100.5}
+_GROUPED = {"groups": {"name": "region", "labels": ["north", "south"]}}
+_RENAMED = {"groups": {"name": "region", "labels": ["north", "west"]}}
 _OTHERS = {**_CATEGORIES, "categories": ["b", "a", "c"]}
 _PRICES: list[tuple[dict[str, Any], dict[str, Any], str | None]] = [
     ({}, {}, None), ({}, {"levels": 1}, None), ({}, {"levels": 1024}, None), ({"levels": 4}, {}, None),
@@ -72,6 +74,7 @@ _RAISED: list[tuple[dict[str, Any], dict[str, Any]]] = [
     (_CATEGORIES, _CATEGORIES), (_CATEGORIES, _OTHERS), ({}, _CATEGORIES), (_CATEGORIES, {}),
     (_BOUNDS, _BOUNDS), (_BOUNDS, {"minimum": 0, "maximum": 50}), (_BOUNDS, {"minimum": 0}), (_BOUNDS, {}),
     ({}, _BOUNDS), ({"minimum": 0}, {"minimum": 0.0}), ({"maximum": 7}, {"minimum": 7}),
+    (_GROUPED, _GROUPED), (_GROUPED, _RENAMED), (_GROUPED, {}), ({}, _GROUPED),
 ]  # fmt: skip
 
 

@@ -8,7 +8,8 @@ from typing import Any
 from dither_client.analyst import Analyst
 from dither_client.errors import BadResponse, InvalidTable
 from dither_client.extras import require_extra
-from dither_client.tables.days import Manifest, read_manifest, write_day
+from dither_client.tables.counts import GROUP_COLUMN
+from dither_client.tables.days import Manifest, answer_columns, read_manifest, write_day
 
 __all__ = ["answer_rows", "save_days"]
 
@@ -18,7 +19,7 @@ _CLOCKS_DIFFER = timedelta(minutes=1)
 
 
 def answer_rows(analyst: Analyst, collection: str, answers: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The answers as rows with the columns `ANSWER_COLUMNS`. Raises `BadResponse`."""
+    """The answers as rows with the columns `answer_columns`, and always `group`. Raises `BadResponse`."""
     texts: dict[Any, str] = {}
     for answer in answers:
         name = answer.get("query_id")
@@ -34,6 +35,7 @@ def answer_rows(analyst: Analyst, collection: str, answers: Iterable[Mapping[str
             "purpose": answer.get("purpose", "training"),
             "answer": answer.get("answer"),
             "received_at": answer.get("received_at"),
+            GROUP_COLUMN: answer.get("group"),
         }
 
 
@@ -48,10 +50,11 @@ def save_days(analyst: Analyst, collection: str, folder: Path) -> int:
     manifest = read_manifest(folder) or Manifest(folder, collection, _specification(terms))
     if manifest.collection != collection:
         raise InvalidTable(f"{folder} has the answers of another collection: name another folder")
-    before = manifest.rows
+    before, columns = manifest.rows, answer_columns(terms)
     day = manifest.days[-1].day + timedelta(1) if manifest.days else _first_day(terms)
     while (answers := analyst.answers_of_day(collection, day)) is not None:
-        manifest = manifest.with_day(write_day(folder, collection, day, answer_rows(analyst, collection, answers)))
+        rows = answer_rows(analyst, collection, answers)
+        manifest = manifest.with_day(write_day(folder, collection, day, rows, columns))
         day += timedelta(1)
     return manifest.rows - before
 

@@ -1,6 +1,7 @@
 """The value of whoever answers at a terminal or by a program: asked for, and read from a text.
 
     introduce(terms)         says who asks for which value
+    ask_group(terms, given)  asks for the public group, where the collection has groups and none was given
     ask_value(terms)         asks for it, again and again until the text that is typed can be one
     read_value(terms, text)  the number that a text writes, or the category that it is
 
@@ -11,12 +12,13 @@ import getpass
 import sys
 
 from dither_client.commands._shared import console
-from dither_client.errors import InvalidValue
+from dither_client.errors import InvalidGroup, InvalidValue
+from dither_client.mechanisms.groups import Groups
 from dither_client.protocol.messages import Terms
 from dither_client.tables.values import is_number
 from dither_client.typed_numbers import check_decimals, read_typed
 
-__all__ = ["ask_value", "introduce", "read_value"]
+__all__ = ["ask_group", "ask_value", "introduce", "read_value"]
 
 
 def introduce(terms: Terms) -> None:
@@ -30,10 +32,28 @@ def introduce(terms: Terms) -> None:
         ("Your value is one of: ", ", ".join(terms.categories)),
         ("Your value is in ", " ".join(filter(None, (terms.unit, terms.period_of_value)))),
         ("Your value is ", str(terms.price.bounds)),
+        ("Sent as it is, without noise: ", terms.groups and f"your {terms.groups.name}, one of {terms.groups.listed}"),
     )
     for label, words in told:
         if words:
             console.print(f"{label}{words}")
+
+
+def ask_group(terms: Terms, given: str | None) -> str | None:
+    """The public group, asked for again and again if none was given; None where the collection has no groups.
+
+    Raises `InvalidGroup` if what was given is not one of the groups.
+    """
+    if given is not None or terms.groups is None:
+        Groups.check(terms.groups, given)
+        return given
+    while True:
+        typed = console.input(f"Your {terms.groups.name} (it is sent as it is): ").strip()
+        try:
+            Groups.check(terms.groups, typed)
+            return typed
+        except InvalidGroup as error:
+            console.print(f"T{str(error)[1:]}. Nothing was sent.")
 
 
 def ask_value(terms: Terms) -> float | str:

@@ -19,7 +19,7 @@ from dither_client.commands._spending import (
     price,
     report,
 )
-from dither_client.commands._value import ask_value, introduce, read_value
+from dither_client.commands._value import ask_group, ask_value, introduce, read_value
 from dither_client.errors import InvalidQuery, Problem
 from dither_client.ledger.sqlite import Ledger
 from dither_client.mechanisms.epsilon import listed, wire_epsilon
@@ -64,6 +64,13 @@ def answer(
             show_default=False,
         ),
     ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            help="Your group, where the collection has groups; it is sent as it is, without noise.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Answer a collection once, privately.
@@ -82,7 +89,7 @@ def answer(
         try:
             receipt, thanks = client.send_stored(collection), None
             if receipt is None:
-                receipt, thanks = _answer(client, account, collection, text, chosen, invitation)
+                receipt, thanks = _answer(client, account, collection, text, chosen, invitation, group)
         except InvalidQuery as error:
             fail(str(error), 1)
         except Problem as error:
@@ -99,6 +106,7 @@ def _answer(
     text: str | None,
     chosen: Fraction | None,
     invitation: str | None,
+    group: str | None,
 ) -> tuple[Receipt, str | None]:
     """Answers with the value that `text` writes; without one, says what will happen and asks for it.
 
@@ -107,7 +115,8 @@ def _answer(
     terms = client.terms(collection)
     if text is not None:
         value = read_value(terms, text)
-        return client.answer(collection, value, epsilon=chosen, invitation=invitation), terms.thank_you
+        receipt = client.answer(collection, value, epsilon=chosen, invitation=invitation, group=group)
+        return receipt, terms.thank_you
     check_open(terms)
     introduce(terms)
     if chosen is not None and chosen not in (terms.epsilon_choices or (terms.epsilon,)):
@@ -120,7 +129,8 @@ def _answer(
         fail("there is no terminal to ask for the value: give - to read it from standard input", 2)
     if terms.admission == "invite" and invitation is None:
         invitation = getpass.getpass("Your invitation's code (it is not shown): ").strip()
-    return client.answer(collection, ask_value(terms), asked_at, chosen, invitation), terms.thank_you
+    group = ask_group(terms, group)
+    return client.answer(collection, ask_value(terms), asked_at, chosen, invitation, group), terms.thank_you
 
 
 def _report(client: Client, receipt: Receipt, thanks: str | None, as_json: bool) -> None:

@@ -1,6 +1,6 @@
 """Save a collection's counts, answers or particles, or what they say of the population, as CSV or Parquet."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,9 +12,10 @@ from dither_client.commands._answers import answer_rows, save_days
 from dither_client.commands._archive import save_archive
 from dither_client.commands._shared import Json, Token, Url, console, fail, print_json, working
 from dither_client.mechanisms.member_counts import MemberTable, member_table
+from dither_client.mechanisms.query import Query
 from dither_client.posterior.wire import QUANTILES, ParameterSummary, to_json
-from dither_client.tables.counts import counts_rows, write_table
-from dither_client.tables.days import ANSWER_COLUMNS
+from dither_client.tables.counts import counts_rows, group_counts_rows, write_table
+from dither_client.tables.days import answer_columns
 from dither_client.tables.parquet import is_parquet
 
 __all__ = ["app"]
@@ -128,11 +129,20 @@ def _write_counts(queries: list[AnsweredQuery], file: Path, members: MemberTable
     hidden = [query for query in queries if query.counts is None]
     if hidden:
         fail("only analysts may read the counts by answer: give an analyst's token with --token", 2)
-    return write_table(file, counts_rows({query.query: query.counts for query in queries if query.counts}, members))
+    labels = [query.group for query in queries if query.group is not None]
+    if labels:
+        groups = {label: _counts(query for query in queries if query.group == label) for label in dict.fromkeys(labels)}
+        return write_table(file, group_counts_rows(groups))
+    return write_table(file, counts_rows(_counts(queries), members))
+
+
+def _counts(queries: Iterable[AnsweredQuery]) -> dict[Query, tuple[int, ...]]:
+    return {query.query: query.counts for query in queries if query.counts}
 
 
 def _export_answers(analyst: Analyst, collection: str, file: Path) -> int:
-    return write_table(file, answer_rows(analyst, collection, analyst.answers(collection)), ANSWER_COLUMNS)
+    columns = answer_columns(analyst.terms(collection))
+    return write_table(file, answer_rows(analyst, collection, analyst.answers(collection)), columns)
 
 
 def _export_particles(analyst: Analyst, collection: str, file: Path) -> int:

@@ -1,15 +1,16 @@
 """Show the current posterior of a collection."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from dither_client.addresses import collection_path
 from dither_client.analyst import read_posterior
-from dither_client.commands._shared import Json, Token, Url, console, print_json
+from dither_client.commands._shared import Json, Token, Url, console, did_you_mean, fail, print_json
 from dither_client.errors import Problem
 from dither_client.extras import require_extra
+from dither_client.posterior.posterior import Posterior
 from dither_client.posterior.sentences import unit_text
 from dither_client.protocol.messages import printable
 from dither_client.transport.json_api import Api
@@ -24,6 +25,9 @@ def posterior(
     collection: Annotated[str, typer.Argument(metavar="ID", help="The collection.", show_default=False)],
     url: Url,
     token: Token = None,
+    group: Annotated[
+        str | None, typer.Option(help="Show one group of the collection alone.", show_default=False)
+    ] = None,
     as_json: Json = False,
     plot: Annotated[
         Path | None,
@@ -44,6 +48,8 @@ def posterior(
         data = api.get(collection_path(collection, "posterior"))
         terms = {} if as_json and plot is None else api.get(collection_path(collection))
         current = read_posterior(api, collection, data)
+        if group is not None:
+            current, data = _of_group(current, data, group)
         if plot is not None:
             current.plot(printable(str(terms.get("name", ""))), unit_text(terms)).savefig(plot, dpi=150)
             console.print(f"The picture is in {plot}.")
@@ -53,6 +59,15 @@ def posterior(
         typer.echo(current.text(unit_text(terms), terms.get("decimals")))
     for warning in warnings:
         console.print(f"Warning: {warning}", markup=False, highlight=False)
+
+
+def _of_group(whole: Posterior, data: dict[str, Any], label: str) -> tuple[Posterior, dict[str, Any]]:
+    """The posterior of one group, and its JSON."""
+    if not whole.groups:
+        fail("the collection has no groups: leave --group out", 2)
+    if label not in whole.groups:
+        fail(f"the group must be one of the collection's{did_you_mean(label, whole.groups)}", 2)
+    return whole.group(label), data["groups"][label] | {"updated_at": whole.updated_at}
 
 
 def _warnings(api: Api, collection: str) -> list[str]:

@@ -16,7 +16,7 @@ _HEADERS = {
 }  # fmt: skip
 """The headers that a request may have: none identifies the person or repeats what a server sent earlier."""
 
-_FIELDS = {"ticket": {"epsilon", "invitation", "retry_key"}, "answer": {"ticket", "answer", "retry_key"}}
+_FIELDS = {"ticket": {"epsilon", "group", "invitation", "retry_key"}, "answer": {"ticket", "answer", "retry_key"}}
 _RETRY_KEY = re.compile(r"[!-~]{16,128}")
 
 

@@ -1,5 +1,6 @@
 """The scenarios: what the hostile server does to a client, and what the client must do in response."""
 
+import json
 import re
 import threading
 from collections import deque
@@ -22,6 +23,7 @@ _CATEGORIES = ("apples", "pears", "plums", "figs", "dates", "olives", "limes")
 _GROUPS = [[0, 4], [1, 2, 6], [3, 5]]
 _OWN_GROUPS = {"dates": 0, "plums": 1, "figs": 2}
 """In any other order of the groups two of these have another number; none has its category's."""
+_REGIONS = {"name": "region", "labels": ["north", "south", "Île-de-France"]}
 _NOISELESS_EPSILON = 50
 """An ε at which one answer in 10^21 is not one's own."""
 
@@ -108,6 +110,27 @@ def other_categories(server: HostileServer, device: Device) -> None:
     _ask_about_categories(server)
     server.question["groups"] = [[0, 4], [1, 2], [3, 5]]
     _refuses(server, device, "a question about fewer categories", value="dates", options=["--max-epsilon", "1000"])
+
+
+def groups(server: HostileServer, device: Device) -> None:
+    """Where the terms have groups, the request for the ticket has the respondent's label as it is"""
+    server.terms["groups"] = _REGIONS
+    _answers(server, device, options=["--group", "Île-de-France"])
+    [ticket] = server.of("ticket")
+    _require(json.loads(ticket.body).get("group") == "Île-de-France", "its request for a ticket has not its group")
+
+
+def unknown_groups(server: HostileServer, device: Device) -> None:
+    """A group that is none of the terms', a missing one, and any where they have none are refused before a ticket"""
+    for options in (["--group", "west"], ["--group", "83.17"], []):
+        server.terms["groups"] = _REGIONS
+        _require(not device.run(server, options=options), "it exited with status 0 without a group of the terms")
+        _require(not server.of("ticket"), "it asked for a ticket without a group of the terms")
+    del server.terms["groups"]
+    _require(
+        not device.run(server, collection="d", options=["--group", "north"]), "it exited with status 0 for a group"
+    )
+    _require(not server.of("ticket"), "it asked for a ticket for a group, where there are none")
 
 
 def lost_replies(server: HostileServer, device: Device) -> None:
@@ -310,9 +333,9 @@ def not_final(server: HostileServer, device: Device) -> None:
 
 def _all() -> Mapping[str, Scenario]:
     plain: tuple[Any, ...] = (
-        honest, bad_values, out_of_bounds, categories, unknown_categories, other_categories, lost_replies,
-        server_errors, retry_after, slow_replies, redirects, trackers, caps, charged_first, killed_with_invitation,
-        own_retry_key, two_at_once, restored, not_final,
+        honest, bad_values, out_of_bounds, categories, unknown_categories, other_categories, groups, unknown_groups,
+        lost_replies, server_errors, retry_after, slow_replies, redirects, trackers, caps, charged_first,
+        killed_with_invitation, own_retry_key, two_at_once, restored, not_final,
     )  # fmt: skip
     found: dict[str, Scenario] = {scenario.__name__.replace("_", "-"): scenario for scenario in plain}
     found |= {f"killed-at-{kind}": killed_at(kind) for kind in _KINDS}

@@ -12,6 +12,7 @@ from dither_client.errors import BadResponse, InvalidEpsilon, InvalidQuery, Inva
 from dither_client.forgetting import forgetful
 from dither_client.mechanisms.bounds import ANYTHING, Bounds
 from dither_client.mechanisms.epsilon import epsilon_text, listed
+from dither_client.mechanisms.groups import Groups
 from dither_client.mechanisms.query import Query, check_value
 from dither_client.mechanisms.registry import QUERY_TYPES
 
@@ -35,6 +36,8 @@ class Price:
     """The texts of the categories, one of which is the value; empty where the value is a number."""
     bounds: Bounds = ANYTHING
     """What a value that is a number is held to."""
+    groups: Groups | None = None
+    """The public groups, one of which the respondent names; None where there are none."""
 
     @staticmethod
     def from_json(data: Mapping[str, object]) -> "Price":
@@ -51,6 +54,7 @@ class Price:
             data["levels"] if isinstance(data["levels"], int) else None,
             tuple(map(str, categories)),
             Bounds(_number(data.get("minimum")), _number(data.get("maximum"))),
+            None if data.get("groups") is None else Groups.from_json(data["groups"]),
         )
 
     def to_json(self) -> dict[str, object]:
@@ -64,6 +68,7 @@ class Price:
             "levels": self.levels,
             **({"categories": list(self.categories)} if self.categories else {}),
             **({} if self.bounds == ANYTHING else {"minimum": self.bounds.minimum, "maximum": self.bounds.maximum}),
+            **({} if self.groups is None else {"groups": self.groups.to_json()}),
         }
 
     @forgetful
@@ -98,9 +103,10 @@ class Price:
         return max((self.epsilon, *self.choices))
 
     def check_kept(self, now: "Price") -> None:
-        """Raises `BadResponse` if the price `now` has a higher ε than this one, other categories or other bounds.
+        """Raises `BadResponse` if the price `now` has a higher ε than this one, other categories, bounds or groups.
 
-        A price without bounds may come from a version that kept none, and stays without.
+        A price without bounds may come from a version that kept none, and stays without. One without groups may, too;
+        a respondent who names a group is then held to those of the terms.
         """
         for said, says in ((self.epsilon, now.epsilon), (self.most, now.most)):
             if says > said:
@@ -112,6 +118,8 @@ class Price:
             raise BadResponse("the server has changed the categories of this collection, which never change")
         if self.bounds not in (ANYTHING, now.bounds):
             raise BadResponse("the server has changed the bounds of this collection, which never change")
+        if self.groups not in (None, now.groups):
+            raise BadResponse("the server has changed the groups of this collection, which never change")
 
     def check(self, query: Query, chosen: Fraction | None = None) -> None:
         """Raises `OverCap` for a question above this price, and `InvalidQuery` for one that the terms rule out."""

@@ -10,6 +10,7 @@ from dither_client.errors import BadResponse, InvalidEpsilon, InvalidQuery, Prob
 from dither_client.mechanisms.bounds import Bounds
 from dither_client.mechanisms.epsilon import wire_epsilon
 from dither_client.mechanisms.grouped_randomized_response import MAX_CATEGORIES
+from dither_client.mechanisms.groups import MAX_GROUPS, Groups
 from dither_client.mechanisms.member_counts import MemberCounts
 from dither_client.mechanisms.price import Price
 from dither_client.mechanisms.query import Query, check_coordinate
@@ -82,6 +83,8 @@ class Terms:
     """Where the organisation says what it does with answers: an address that begins with https."""
     thank_you: str | None = None
     """What to say once the answer is sent."""
+    groups: Groups | None = None
+    """The public groups, one of which the respondent names, without noise; None where there are none."""
 
     @property
     def price(self) -> Price:
@@ -95,6 +98,7 @@ class Terms:
             self.levels,
             self.categories,
             Bounds(self.minimum, self.maximum),
+            self.groups,
         )
 
 
@@ -171,6 +175,7 @@ def parse_terms(data: object) -> Terms:
         contact=_optional(terms, "contact", _text),
         privacy_url=_optional(terms, "privacy_url", _https),
         thank_you=_optional(terms, "thank_you", _text),
+        groups=_optional(terms, "groups", _groups),
     )
 
 
@@ -229,7 +234,7 @@ def _token(data: dict[str, Any], name: str) -> str:
 
 
 def _list(data: dict[str, Any], name: str) -> list[Any]:
-    value = data[name]
+    value = data.get(name)
     if not isinstance(value, list):
         raise BadResponse(f"the server's response lacks the list {name!r}")
     return value
@@ -241,9 +246,18 @@ def _coordinates(data: dict[str, Any], name: str) -> tuple[float, ...]:
 
 def _categories(data: dict[str, Any], name: str) -> tuple[str, ...]:
     """Texts that are compared with the value and so are taken as they are, or refused."""
-    values = _list(data, name)
+    return _different(_list(data, name), MAX_CATEGORIES, name)
+
+
+def _groups(data: dict[str, Any], name: str) -> Groups:
+    """Labels that are sent as they are, and what they are called."""
+    groups = _object(data[name], f"{name!r}")
+    return Groups(_text(groups, "name"), _different(_list(groups, "labels"), MAX_GROUPS, name))
+
+
+def _different(values: list[Any], most: int, name: str) -> tuple[str, ...]:
     proper = all(isinstance(value, str) and value == printable(value) for value in values)
-    if not (proper and 2 <= len(values) <= MAX_CATEGORIES and len(set(values)) == len(values)):
+    if not (proper and 2 <= len(values) <= most and len(set(values)) == len(values)):
         raise BadResponse(f"the server's response lacks proper {name!r}")
     return tuple(values)
 

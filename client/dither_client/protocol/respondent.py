@@ -31,6 +31,7 @@ from dither_client.errors import (
 from dither_client.forgetting import forgetful_flow
 from dither_client.ledger.protocol import Entry, LedgerProtocol, find_entry
 from dither_client.mechanisms.epsilon import epsilon_text, json_epsilon
+from dither_client.mechanisms.groups import Groups
 from dither_client.mechanisms.member_counts import MemberCounts
 from dither_client.mechanisms.price import Price
 from dither_client.mechanisms.query import check_value
@@ -238,6 +239,7 @@ def answer_flow(
     admission: Admission = Admission(),
     settle: float = 0.0,
     terms: Terms | None = None,
+    group: str | None = None,
 ) -> Flow[Receipt]:
     """Answers a collection privately for a respondent who holds `value`, from the ticket to the receipt.
 
@@ -257,8 +259,11 @@ def answer_flow(
       time that drawing takes depends on the noise, and whoever knows the answer and the noise knows the cell.
     - `terms`: limit what the question may be and may cost. If None, they are fetched before the ticket, unless the
       ledger already holds their price.
+    - `group`: the label of the respondent's public group, where the terms have groups. It is sent as it is, without
+      noise, with the request for the ticket.
 
-    Raises `InvalidValue`, `InvalidAddress`, `InvalidEpsilon`, `InvalidQuery`, `LedgerError` and `ServerError`.
+    Raises `InvalidValue`, `InvalidAddress`, `InvalidEpsilon`, `InvalidGroup`, `InvalidQuery`, `LedgerError` and
+    `ServerError`.
     """
     if not isinstance(value, str):
         check_value(value)
@@ -266,11 +271,13 @@ def answer_flow(
     entry = find_entry(ledger, server, collection)
     if entry is None:
         price = ledger.price(server, collection)
-        if price is None or terms is not None:
-            price, _ = yield from price_flow(server, collection, ledger, retry, terms)
+        if price is None or terms is not None or (group is not None and price.groups is None):
+            price, terms = yield from price_flow(server, collection, ledger, retry, terms)
         check_told(price.at(epsilon), max_epsilon)
         price.number_of(value)
+        Groups.check(price.groups or (None if terms is None else terms.groups), group)
         asked: dict[str, object] = {} if epsilon is None else {"epsilon": json_epsilon(epsilon)}
+        asked |= {} if group is None else {"group": group}
         if admission.invitation is not None:
             asked |= {"invitation": admission.invitation, "retry_key": ledger.retry_key(server, collection)}
         ticket = yield from _ticket_flow(path, json.dumps(asked).encode(), admission.token, retry)

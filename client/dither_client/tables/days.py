@@ -11,7 +11,7 @@ same bytes, with the same version of pyarrow. Needs the extra `tables`.
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import islice
@@ -20,17 +20,23 @@ from typing import Any
 
 from dither_client.errors import BadResponse, InvalidTable
 from dither_client.strict_json import decode_json
+from dither_client.tables.counts import GROUP_COLUMN
 
-__all__ = ["ANSWER_COLUMNS", "DayFile", "Manifest", "read_manifest", "write_day"]
+__all__ = ["ANSWER_COLUMNS", "DayFile", "Manifest", "answer_columns", "read_manifest", "write_day"]
 
 ANSWER_COLUMNS = ("collection", "ticket", "query_id", "query", "purpose", "answer", "received_at")
-"""The columns of a table of answers."""
+"""The columns of a table of answers; `answer_columns` has one more where there are groups."""
 
 _NAME = "manifest.json"
 _ROWS_AT_ONCE = 100_000
 """Rows of a row group, and the most that are in memory."""
-_REPEATING = [column for column in ANSWER_COLUMNS if column not in ("ticket", "received_at")]
-"""Columns of few different cells, which are written once for each row group."""
+_DIFFERENT = ("ticket", "received_at")
+"""Columns of many different cells; those of the others are written once for each row group."""
+
+
+def answer_columns(terms: Mapping[str, Any]) -> tuple[str, ...]:
+    """The columns of a table of answers to a collection with these terms, or this specification."""
+    return ANSWER_COLUMNS if terms.get("groups") is None else (*ANSWER_COLUMNS, GROUP_COLUMN)
 
 
 @dataclass(frozen=True)
@@ -100,12 +106,18 @@ def read_manifest(folder: Path) -> Manifest | None:
     return manifest
 
 
-def write_day(folder: Path, collection: str, day: date, rows: Iterable[Mapping[str, Any]]) -> DayFile:
+def write_day(
+    folder: Path,
+    collection: str,
+    day: date,
+    rows: Iterable[Mapping[str, Any]],
+    columns: Sequence[str] = ANSWER_COLUMNS,
+) -> DayFile:
     """Writes the file of a day. Raises what reading the rows raises, then without a trace, and `OSError`."""
     name = f"{collection}-{day.isoformat()}.parquet"
     part = folder / f"{name}.part"
     try:
-        written = _write(part, iter(rows))
+        written = _write(part, iter(rows), columns)
         if not written:
             return DayFile(day, 0, None, None)
         with part.open("rb") as file:
@@ -117,15 +129,16 @@ def write_day(folder: Path, collection: str, day: date, rows: Iterable[Mapping[s
     return DayFile(day, written, name, digest)
 
 
-def _write(path: Path, rows: Iterator[Mapping[str, Any]]) -> int:
+def _write(path: Path, rows: Iterator[Mapping[str, Any]], columns: Sequence[str]) -> int:
     """Writes the rows and returns their number."""
     import pyarrow
     from pyarrow import parquet
 
     types = {"answer": pyarrow.int64()}
-    schema = pyarrow.schema([(column, types.get(column, pyarrow.string())) for column in ANSWER_COLUMNS])
+    schema = pyarrow.schema([(column, types.get(column, pyarrow.string())) for column in columns])
     written = 0
-    with parquet.ParquetWriter(path, schema, compression="zstd", use_dictionary=_REPEATING) as writer:
+    repeating = [column for column in columns if column not in _DIFFERENT]
+    with parquet.ParquetWriter(path, schema, compression="zstd", use_dictionary=repeating) as writer:
         while some := list(islice(rows, _ROWS_AT_ONCE)):
             writer.write_table(pyarrow.Table.from_pylist(some, schema))
             written += len(some)

@@ -3,7 +3,7 @@
  * question's channel leaves: no request, stored entry or error ever contains the value.
  */
 
-/** @import { AnswerOptions, ClientLedger, Entry, Epsilon, Price, Retry, Terms } from "./dither.d.ts" */
+/** @import { AnswerOptions, ClientLedger, Entry, Epsilon, Groups, Price, Retry, Terms } from "./dither.d.ts" */
 
 import { epsilonText, parseMicro } from "./epsilon.js";
 import {
@@ -19,7 +19,7 @@ import { collectionPath, exchange, originOf, parseAddress, sleep } from "./http.
 import { decodeJson } from "./json.js";
 import { Ledger } from "./ledger.js";
 import { parseProblem, parseReceipt, parseTerms, parseTicket } from "./messages.js";
-import { boundsOf, checkKept, checkQuestion, numberOf, priceAt, priceOf } from "./price.js";
+import { boundsOf, checkGroup, checkKept, checkQuestion, numberOf, priceAt, priceOf } from "./price.js";
 import { checkValue } from "./query.js";
 
 const TOO_LATE = ["ticket-expired", "collection-closed", "collection-full"];
@@ -61,15 +61,16 @@ export class Client {
    * The terms are the price: they are fetched once and kept in the ledger, and a question that costs more or is of
    * another kind is refused. So is a collection that costs more than `maxEpsilon`, the ε that the respondent was told.
    * `epsilon` is the respondent's choice, made independently of the value, if the terms offer one; `invitation` is the
-   * code, if `admission` is `invite`. Resolves to the entry, with its `query`, `answer` and `receipt`. Throws
-   * `InvalidValue`, `InvalidAddress` and `InvalidEpsilon` before anything is sent, `InvalidQuery`, `LedgerError` and
-   * `ServerError`.
+   * code, if `admission` is `invite`; `group` is the label of the respondent's group, if the terms have `groups`, and is
+   * sent as it is, without noise. Resolves to the entry, with its `query`, `answer` and `receipt`. Throws `InvalidValue`,
+   * `InvalidAddress` and `InvalidEpsilon` before anything is sent, `InvalidGroup` before a ticket is requested,
+   * `InvalidQuery`, `LedgerError` and `ServerError`.
    *
    * @param {string} collection
    * @param {number | string} value a number within the terms' bounds, or the text of one of the collection's categories
    * @param {AnswerOptions} options
    */
-  async answer(collection, value, { maxEpsilon = null, epsilon = null, invitation = null } = {}) {
+  async answer(collection, value, { maxEpsilon = null, epsilon = null, invitation = null, group = null } = {}) {
     if (typeof value !== "string") {
       checkValue(value);
     }
@@ -80,10 +81,11 @@ export class Client {
     }
     let entry = await this.find(collection);
     if (entry === null) {
-      const price = await this.#price(collection);
+      const { price, groups } = await this.#price(collection, group !== null);
       checkTold(priceAt(price, chosen), told);
       numberOf(price, value);
-      const { ticket, query } = await this.#ticket(path, collection, chosen, invitation);
+      checkGroup(groups, group);
+      const { ticket, query } = await this.#ticket(path, collection, chosen, invitation, group);
       checkQuestion(price, query, chosen);
       entry = await this.ledger.charge(this.server, collection, ticket, query);
     }
@@ -152,9 +154,18 @@ export class Client {
     return { terms: { ...terms, ...boundsOf(price) }, price };
   }
 
-  /** @type {(collection: string) => Promise<Price>} */
-  async #price(collection) {
-    return (await this.ledger.price(this.server, collection)) ?? (await this.#told(collection)).price;
+  /**
+   * The kept price, and the groups: a price that an earlier version kept has none, and if a group is named, the terms say.
+   *
+   * @type {(collection: string, named: boolean) => Promise<{ price: Price, groups: Groups | null }>}
+   */
+  async #price(collection, named) {
+    const kept = await this.ledger.price(this.server, collection);
+    if (kept !== null && (!named || (kept.groups ?? null) !== null)) {
+      return { price: kept, groups: kept.groups ?? null };
+    }
+    const { terms, price } = await this.#told(collection);
+    return { price, groups: price.groups ?? terms.groups };
   }
 
   /**
@@ -162,10 +173,14 @@ export class Client {
    * @param {string} collection
    * @param {number | null} chosen
    * @param {string | null} invitation
+   * @param {string | null} group
    */
-  async #ticket(path, collection, chosen, invitation) {
-    /** @type {{ epsilon?: number, invitation?: string, retry_key?: string }} */
+  async #ticket(path, collection, chosen, invitation, group) {
+    /** @type {{ epsilon?: number, group?: string, invitation?: string, retry_key?: string }} */
     const asked = chosen === null ? {} : { epsilon: Number(epsilonText(chosen)) };
+    if (group !== null) {
+      asked.group = group;
+    }
     if (invitation !== null) {
       asked.invitation = invitation;
       asked.retry_key = await this.ledger.retryKey(this.server, collection);

@@ -32,6 +32,12 @@ export interface Query {
   toJSON(): Record<string, unknown>;
 }
 
+/** Public groups: what they are called, such as `region`, and their labels. */
+export interface Groups {
+  name: string;
+  labels: string[];
+}
+
 export interface Terms {
   id: string;
   name: string;
@@ -62,6 +68,8 @@ export interface Terms {
   privacyUrl: string | null;
   /** What to say once the answer is sent. */
   thankYou: string | null;
+  /** The public groups, one of which the respondent names, without noise; null where there are none. */
+  groups: Groups | null;
   state: string;
   /** How many are stored; null if only those who may read the posterior may know it. */
   answers: number | null;
@@ -119,6 +127,7 @@ export type Price = Pick<
   | "categories"
   | "minimum"
   | "maximum"
+  | "groups"
 >;
 
 export interface LedgerCaps {
@@ -176,6 +185,8 @@ export interface AnswerOptions {
   epsilon?: Epsilon | null;
   /** The code, if `admission` is `invite`. */
   invitation?: string | null;
+  /** The label of the respondent's group, where the terms have groups. It is sent as it is, without noise. */
+  group?: string | null;
 }
 
 export class Client {
@@ -200,6 +211,7 @@ export class DitherError extends Error {
 }
 export class InvalidEpsilon extends DitherError {}
 export class InvalidValue extends DitherError {}
+export class InvalidGroup extends DitherError {}
 export class InvalidQuery extends DitherError {}
 export class InvalidAddress extends DitherError {}
 export class LedgerError extends DitherError {}

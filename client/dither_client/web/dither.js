@@ -12,6 +12,7 @@ export {
   DitherError,
   InvalidAddress,
   InvalidEpsilon,
+  InvalidGroup,
   InvalidQuery,
   InvalidValue,
   LedgerError,

@@ -4,6 +4,7 @@
  *     DitherError
  *     ├── InvalidEpsilon    ε is not a positive decimal
  *     ├── InvalidValue      the value is not a number that can be asked about
+ *     ├── InvalidGroup      the group is none of the collection's, or is missing
  *     ├── InvalidQuery      a question that an honest server would not ask
  *     ├── InvalidAddress    a server's URL, a collection's id or a code that cannot be used
  *     ├── LedgerError
@@ -27,6 +28,8 @@ export class DitherError extends Error {
 export class InvalidEpsilon extends DitherError {}
 
 export class InvalidValue extends DitherError {}
+
+export class InvalidGroup extends DitherError {}
 
 export class InvalidQuery extends DitherError {}
 

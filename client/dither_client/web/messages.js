@@ -1,6 +1,6 @@
 /** Strict parsing of the server's messages: terms, tickets, receipts and problem documents. */
 
-/** @import { Terms, Ticket } from "./dither.d.ts" */
+/** @import { Groups, Terms, Ticket } from "./dither.d.ts" */
 
 import { parseMicro } from "./epsilon.js";
 import { BadResponse, InvalidEpsilon, InvalidQuery, Problem } from "./errors.js";
@@ -10,6 +10,7 @@ import { parseQuery } from "./queries.js";
 import { checkCoordinate } from "./query.js";
 import { MAX_DECIMALS } from "./typed.js";
 
+const MAX_GROUPS = 500;
 const MAX_TOKEN = 65_536;
 const MAX_TEXT = 500;
 const HTTPS = /^https:\/\/[!-~]{1,492}$/;
@@ -46,6 +47,7 @@ export function parseTerms(data) {
     contact: optional("contact", text),
     privacyUrl: optional("privacy_url", https),
     thankYou: optional("thank_you", text),
+    groups: optional("groups", groups),
     state: text(terms, "state"),
     answers: optional("answers", count),
     opensAt: optional("opens_at", text),
@@ -133,11 +135,25 @@ function printable(value) {
  * @type {(data: JsonObject, name: string) => string[]}
  */
 function categories(data, name) {
-  const values = list(data, name);
+  return different(list(data, name), MAX_CATEGORIES, name);
+}
+
+/**
+ * Labels that are sent as they are, and what they are called.
+ *
+ * @type {(data: JsonObject, name: string) => Groups}
+ */
+function groups(data, name) {
+  const found = object(data.get(name), `'${name}'`);
+  return { name: text(found, "name"), labels: different(list(found, "labels"), MAX_GROUPS, name) };
+}
+
+/** @type {(values: unknown[], most: number, name: string) => string[]} */
+function different(values, most, name) {
   /** @type {(value: unknown) => value is string} */
   const isProper = (value) => typeof value === "string" && value === printable(value);
   const proper = values.every(isProper) ? values : [];
-  if (!(2 <= proper.length && proper.length <= MAX_CATEGORIES && new Set(proper).size === proper.length)) {
+  if (!(2 <= proper.length && proper.length <= most && new Set(proper).size === proper.length)) {
     throw new BadResponse(`the server's response lacks proper '${name}'`);
   }
   return proper;

@@ -3,16 +3,17 @@
  * never change, so the first ones that a device sees are its price for good.
  */
 
-/** @import { Price, Query, Terms } from "./dither.d.ts" */
+/** @import { Groups, Price, Query, Terms } from "./dither.d.ts" */
 
 import { epsilonText } from "./epsilon.js";
-import { BadResponse, InvalidEpsilon, InvalidQuery, InvalidValue, OverCap } from "./errors.js";
+import { BadResponse, InvalidEpsilon, InvalidGroup, InvalidQuery, InvalidValue, OverCap } from "./errors.js";
 import { checkValue } from "./query.js";
 import { written } from "./typed.js";
 
 /** The other mechanisms that a collection may ask with: to find its range, compare families or check its family. */
 /** @type {Record<string, string[]>} */
 const BESIDE = { randomized_response: ["laplace"], staircase: ["randomized_response", "laplace"] };
+const SHOWN_LABELS = 20; // the most labels that a message lists
 const AT_ONE_CUT = "laplace"; // as another mechanism, only with one level
 
 /**
@@ -22,8 +23,9 @@ const AT_ONE_CUT = "laplace"; // as another mechanism, only with one level
  * @returns {Price}
  */
 export function priceOf(terms) {
-  const { mechanism, transform, microEpsilon, microEpsilonChoices, microRho, levels, categories } = terms;
-  return { mechanism, transform, microEpsilon, microEpsilonChoices, microRho, levels, categories, ...boundsOf(terms) };
+  const { mechanism, transform, microEpsilon, microEpsilonChoices, microRho, levels, categories, groups } = terms;
+  const asked = { mechanism, transform, microEpsilon, microEpsilonChoices, microRho, levels };
+  return { ...asked, categories, ...boundsOf(terms), groups };
 }
 
 /**
@@ -86,6 +88,28 @@ function categoriesOf({ categories }) {
 }
 
 /**
+ * Throws `InvalidGroup` unless `given` is one of the labels, or null where a collection has no groups. Nothing but a label
+ * of the terms is ever sent, and the message never repeats what was given.
+ *
+ * @param {Groups | null} groups
+ * @param {string | null} given
+ */
+export function checkGroup(groups, given) {
+  if (groups === null) {
+    if (given !== null) {
+      throw new InvalidGroup("the collection has no groups: leave the group out");
+    }
+  } else if (given === null || !groups.labels.includes(given)) {
+    const more = groups.labels.length - SHOWN_LABELS;
+    const listed = groups.labels.slice(0, SHOWN_LABELS).join(", ");
+    throw new InvalidGroup(
+      `the group (${groups.name}), which is sent as it is, must be one of the collection's: ${listed}` +
+        (more > 0 ? ` and ${more} more, which the terms list` : ""),
+    );
+  }
+}
+
+/**
  * The most that an answer costs at the micro-ε `chosen`; null means no choice. Throws `InvalidEpsilon` for a micro-ε that
  * the terms do not offer.
  *
@@ -101,8 +125,9 @@ export function priceAt({ microEpsilon, microEpsilonChoices }, chosen) {
 }
 
 /**
- * Throws `BadResponse` if the terms now have a higher ε than `price`, other categories or other bounds. A price without
- * bounds may come from a version that kept none, and stays without.
+ * Throws `BadResponse` if the terms now have a higher ε than `price`, other categories, bounds or groups. A price without
+ * bounds may come from a version that kept none, and stays without. One without groups may, too; a respondent who names a
+ * group is then held to those of the terms.
  *
  * @param {Price} price
  * @param {Terms} terms
@@ -124,6 +149,10 @@ export function checkKept(price, terms) {
   const unbounded = kept.minimum === null && kept.maximum === null;
   if (!unbounded && (kept.minimum !== now.minimum || kept.maximum !== now.maximum)) {
     throw new BadResponse("the server has changed the bounds of this collection, which never change");
+  }
+  const known = price.groups ?? null;
+  if (known !== null && JSON.stringify(known) !== JSON.stringify(terms.groups)) {
+    throw new BadResponse("the server has changed the groups of this collection, which never change");
   }
 }
 

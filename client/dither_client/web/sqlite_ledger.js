@@ -362,7 +362,7 @@ function reported(work) {
  * @param {Price} price
  */
 function storedPrice({ mechanism, transform, microEpsilon, microEpsilonChoices, microRho, levels, ...rest }) {
-  const { categories, minimum, maximum } = rest;
+  const { categories, minimum, maximum, groups } = rest;
   return {
     mechanism,
     transform,
@@ -372,6 +372,7 @@ function storedPrice({ mechanism, transform, microEpsilon, microEpsilonChoices, 
     levels,
     ...(categories.length > 0 ? { categories } : {}),
     ...(minimum === null && maximum === null ? {} : { minimum, maximum }),
+    ...(groups === null ? {} : { groups }),
   };
 }
 
@@ -379,7 +380,7 @@ function storedPrice({ mechanism, transform, microEpsilon, microEpsilonChoices, 
  * @param {any} stored
  * @returns {Price}
  */
-function readPrice({ mechanism, transform, epsilon, choices, rho, levels, categories, minimum, maximum }) {
+function readPrice({ mechanism, transform, epsilon, choices, rho, levels, categories, minimum, maximum, groups }) {
   /** @param {unknown} amount */
   const micro = (amount) => Number(parseMicro(amount));
   return {
@@ -392,5 +393,6 @@ function readPrice({ mechanism, transform, epsilon, choices, rho, levels, catego
     categories: categories ?? [],
     minimum: minimum ?? null,
     maximum: maximum ?? null,
+    groups: groups ?? null,
   };
 }

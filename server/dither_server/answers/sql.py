@@ -13,7 +13,7 @@ from dither_server.answers.closing import accepts_sql
 from dither_server.database.engine import driver_rows, insert_into
 from dither_server.database.row_insert import RowInsert
 from dither_server.database.schema import answers, collections, counts, queries, spent_tickets
-from dither_server.tickets.packing import purpose_of, unpack_query
+from dither_server.tickets.packing import group_of, purpose_of, row_id, unpack_query
 
 __all__ = [
     "NOT_KEPT",
@@ -176,14 +176,19 @@ def spend_tickets(connection: Connection, slot: int, rows: Mapping[Key, AnswerVa
 
 
 def number_queries(connection: Connection, wanted: Iterable[bytes]) -> dict[bytes, int]:
-    """Row numbers of packed queries, inserted if missing; a query has one row for each purpose."""
+    """Row numbers of packed queries, inserted if missing; a query has one row for each purpose and group."""
     unpacked = {packed: unpack_query(packed) for packed in wanted}
     if not unpacked:
         return {}
-    by_name = {(query.id, purpose_of(packed)): packed for packed, query in unpacked.items()}
+    by_name = {(row_id(query.id, group_of(packed)), purpose_of(packed)): packed for packed, query in unpacked.items()}
     statements = _statements(connection.dialect.name)
     rows = [
-        {"id": name, "query": json.dumps(unpacked[packed].to_json(), allow_nan=False), "purpose": purpose}
+        {
+            "id": name,
+            "query": json.dumps(unpacked[packed].to_json(), allow_nan=False),
+            "purpose": purpose,
+            "group_number": group_of(packed),
+        }
         for (name, purpose), packed in sorted(by_name.items())
     ]
     connection.execute(statements.insert_queries, rows)

@@ -33,7 +33,15 @@ from dither_server.clock import iso_time
 from dither_server.collections.collections import Collection
 from dither_server.collections.days import Day
 from dither_server.collections.quality import quality
-from dither_server.errors import CollectionDeleted, Forbidden, InvalidBody, NotFound, TooManyStreams, Unauthorized
+from dither_server.errors import (
+    CollectionDeleted,
+    Forbidden,
+    InvalidBody,
+    InvalidGroup,
+    NotFound,
+    TooManyStreams,
+    Unauthorized,
+)
 from dither_server.http.openapi import reply
 from dither_server.http.problems import problems
 from dither_server.owner.collection_learner import Published
@@ -44,6 +52,8 @@ __all__ = ["add_routes"]
 
 _POLL_SECONDS = 0.25
 """Seconds between two checks by a stream for a new publication."""
+_AS_GIVEN: dict[str, Any] = {"response_model_exclude_unset": True}
+"""A field that is not given is not sent as null."""
 _PARTICLES_PER_PIECE = 4096
 """Particles that are serialised at once."""
 _COMMENT_SECONDS = 15
@@ -62,12 +72,12 @@ def add_routes(app: FastAPI) -> None:
     rows = reply("The rows, oldest first; there may be none.", one=examples.HISTORY)
     read("posterior/history", show_history, rows, response_model=HistoryReply)
     particles = reply("Every particle with its weight.", two=examples.PARTICLES)
-    read("posterior/particles", show_particles, particles, response_model=ParticlesReply)
+    read("posterior/particles", show_particles, particles, InvalidGroup, response_model=ParticlesReply)
     read("posterior/stream", stream_posterior, _events_reply(), TooManyStreams, response_class=StreamingResponse)
     asked = reply("Every question answered so far, with its answers.", one=examples.QUERIES)
     read("queries", list_queries, asked, InvalidBody, response_model=QueriesReply, response_model_exclude_none=True)
     page = reply("A page of answers; `next` is null on the last one.", last=examples.ANSWERS)
-    read("answers", list_answers, page, InvalidBody, response_model=AnswersReply, openapi_extra=TOKEN)
+    read("answers", list_answers, page, InvalidBody, response_model=AnswersReply, openapi_extra=TOKEN, **_AS_GIVEN)
     written = reply("The collection's quality, as far as it has been written.", quality=examples.QUALITY)
     read("quality", show_quality, written, response_model=QualityReply, openapi_extra=TOKEN)
 
@@ -125,9 +135,17 @@ def show_history(request: Request, collection: CollectionOf, service: ServiceOf)
     return JSONResponse({"history": history})
 
 
-async def show_particles(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:
-    """Shows the posterior as weighted particles."""
+async def show_particles(
+    request: Request,
+    collection: CollectionOf,
+    service: ServiceOf,
+    group: Annotated[str | None, Query(description="Only this group, as of the last snapshot.")] = None,
+) -> Response:
+    """Shows the posterior as weighted particles: of all groups together, or of one."""
     await run_in_threadpool(check_reader, request, collection)
+    if group is not None:
+        collection.group_number(group)
+        return await run_in_threadpool(lambda: _particles(*service.learners.group_particles(collection, group)))
     found = await service.learners.particles(collection)
     return await run_in_threadpool(_particles, found.names, found.values, found.weights)
 
@@ -166,15 +184,16 @@ def list_queries(
         Purpose, Query(description="`check` lists the questions of the goodness-of-fit check.")
     ] = "training",
 ) -> dict[str, Any]:
-    """Lists every question answered so far with its counts, which tell how many have answered."""
+    """Lists every question answered so far with its counts, which tell how many have answered; by group, if any."""
     check_reader(request, collection)
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[tuple[str, int], dict[str, Any]] = {}
     for row in service.store.counts(collection.number, purpose):
-        item = found.get(row.query_id)
+        item = found.get((row.query_id, row.group))
         if item is None:
             query = json.loads(row.query)
             empty = [0] * parse_query(query).n_answers
-            item = found[row.query_id] = {"id": row.query_id, "query": query, "answers": 0, "counts": empty}
+            item = {"id": row.query_id, "query": query, **_group(collection, row.group), "answers": 0, "counts": empty}
+            found[row.query_id, row.group] = item
         item["answers"] += row.count
         item["counts"][row.answer] = row.count
     return {"queries": list(found.values())}
@@ -209,6 +228,7 @@ def list_answers(
                 "ticket": hashlib.sha256(row.ticket).hexdigest()[:32],
                 "query_id": row.query_id,
                 "purpose": row.purpose,
+                **_group(collection, row.group),
                 "answer": row.answer,
                 "received_at": iso_time(row.received_at),
             }
@@ -223,6 +243,12 @@ def show_quality(request: Request, collection: CollectionOf, service: ServiceOf)
     """Shows refused answers by cause, completion by question, each gateway's share, and warnings."""
     check_analyst(request, collection)
     return quality(service.store, collection, service.clock())
+
+
+def _group(collection: Collection, number: int) -> dict[str, str]:
+    """The field with the group's label, where there are groups."""
+    label = collection.group_label(number)
+    return {} if label is None else {"group": label}
 
 
 def _particles(names: Sequence[str], theta: NDArray[np.float64], weights: NDArray[np.float64]) -> Response:

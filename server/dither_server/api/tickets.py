@@ -28,6 +28,7 @@ from dither_server.errors import (
     CollectionPaused,
     Forbidden,
     InvalidBody,
+    InvalidGroup,
     InvitationInvalid,
     InvitationUsed,
     NotByInvitation,
@@ -66,18 +67,20 @@ async def issue_tickets(request: Request) -> Response:
     count = asked.count
     service.limits.take(request, count or 1, token)
     epsilon = collection.specification.epsilon if asked.epsilon is None else _chosen(collection, body)
+    group = collection.group_number(asked.group)
     if collection.admission == "invite":
-        return await _redeem(service, collection, _invitation(collection, asked), epsilon)
+        return await _redeem(service, collection, _invitation(collection, asked), epsilon, group)
     if asked.invitation is not None or asked.retry_key is not None:
         raise NotByInvitation
     service.collections.check_issues(collection)
     published = await service.learners.questions(collection)
     service.metrics.issued(count or 1)
     if count is None:
-        return Response(_ticket(service, collection, published, epsilon, gateway), 201, media_type="application/json")
+        only = _ticket(service, collection, published, epsilon, gateway, group)
+        return Response(only, 201, media_type="application/json")
     tickets = []
     for i in range(count):
-        tickets.append(_ticket(service, collection, published, epsilon, gateway))
+        tickets.append(_ticket(service, collection, published, epsilon, gateway, group))
         if i % _PAUSE_EVERY == _PAUSE_EVERY - 1:
             await asyncio.sleep(0)
     return Response('{"tickets":[' + ",".join(tickets) + "]}", 201, media_type="application/json")
@@ -104,12 +107,14 @@ def _invitation(collection: Collection, asked: TicketsBody) -> Invitation:
     return Invitation(collection.number, asked.invitation, asked.retry_key)
 
 
-async def _redeem(service: Service, collection: Collection, invitation: Invitation, epsilon: Fraction) -> Response:
+async def _redeem(
+    service: Service, collection: Collection, invitation: Invitation, epsilon: Fraction, group: int
+) -> Response:
     """The ticket of an invitation: the one issued for it before, whatever the collection's state, or a new one."""
     ticket = await service.invitations.ticket(invitation)
     if ticket is None:
         service.collections.check_issues(collection)
-        question = service.learners.draw(await service.learners.questions(collection), epsilon)
+        question = service.learners.draw(await service.learners.questions(collection), epsilon, group)
         drawn, expires_at = service.tickets.issue(collection.number, question.packed)
         ticket = await service.invitations.redeem(invitation, drawn)
         if ticket == drawn:
@@ -131,9 +136,11 @@ def _opened(service: Service, ticket: str) -> Ticket:
     )
 
 
-def _ticket(service: Service, collection: Collection, published: Published, epsilon: Fraction, gateway: int) -> str:
+def _ticket(
+    service: Service, collection: Collection, published: Published, epsilon: Fraction, gateway: int, group: int
+) -> str:
     """The JSON of a new ticket."""
-    question = service.learners.draw(published, epsilon)
+    question = service.learners.draw(published, epsilon, group)
     ticket, expires_at = service.tickets.issue(collection.number, question.packed, gateway)
     service.tally.issued(collection.number, question.packed, gateway, expires_at - TICKET_LIFE)
     return _reply(ticket, question.json, expires_at)
@@ -156,7 +163,7 @@ def _document() -> dict[str, Any]:
         "content": {"application/json": {"schema": {"anyOf": schemas}, "examples": examples}},
     }
     refusals = problems(
-        *BODY_REFUSALS, Unauthorized, Forbidden, NotFound,
+        *BODY_REFUSALS, InvalidGroup, Unauthorized, Forbidden, NotFound,
         CollectionNotOpen, CollectionPaused, CollectionClosed, CollectionFull, CollectionDeleted, NotByInvitation,
         InvitationInvalid, InvitationUsed, TicketExpired, TooManyTickets,
     )  # fmt: skip
@@ -166,7 +173,8 @@ def _document() -> dict[str, Any]:
         "description": "A ticket is the right to answer one question once, within 24 hours. "
         "With `admission` `gateway`, a gateway's token is needed; with `invite`, an invitation, which is redeemed: the "
         "same invitation and `retry_key` get the same ticket again, whatever else the request says. "
-        "If the terms have `epsilon_choices`, `epsilon` is the respondent's choice.",
+        "If the terms have `epsilon_choices`, `epsilon` is the respondent's choice; if they have `groups`, `group` is "
+        "needed: the label of the respondent's own.",
         "operationId": "issue_tickets",
         "parameters": [COLLECTION_ID],
         "requestBody": json_body(
@@ -175,6 +183,7 @@ def _document() -> dict[str, Any]:
             one={},
             many={"count": 100},
             chosen={"epsilon": 0.5},
+            grouped={"group": "north"},
             invited={"invitation": "w7kq2mzt9hxc4vbn8rdy3jpaef", "retry_key": "k7Qe0nZ3uLd9sWfB2yHx6C"},
         ),
         "responses": {"201": issued, **{str(status): text for status, text in refusals.items()}},

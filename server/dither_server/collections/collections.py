@@ -10,8 +10,10 @@ from typing import Any, Literal, NamedTuple
 from sqlalchemy import Connection, Engine, RowMapping, func, insert, select, update
 
 from dither_client.mechanisms.epsilon import json_epsilon, listed
+from dither_client.mechanisms.groups import Groups as PublicGroups
 from dither_estimator.design.advice import advice
 from dither_estimator.design.design import optimal_design
+from dither_estimator.specification.groups import Groups
 from dither_estimator.specification.specification import Specification
 from dither_server.answers.closing import is_closed, is_full
 from dither_server.answers.writer import Writer
@@ -29,10 +31,12 @@ from dither_server.errors import (
     CollectionNotOpen,
     CollectionPaused,
     InvalidBody,
+    InvalidGroup,
     NotFound,
 )
 from dither_server.http.bodies import parse_json, with_floats
 from dither_server.replicas.leases import insert_lease
+from dither_server.tickets.packing import NO_GROUP
 
 __all__ = ["Collection", "Collections", "State"]
 
@@ -83,6 +87,29 @@ class Collection:
         The first call takes a moment.
         """
         return _advice(self.specification)
+
+    def group_number(self, label: str | None) -> int:
+        """The number of the group with this label, which tickets and counts have; `NO_GROUP` without groups.
+
+        Raises `InvalidGroup`, which lists the labels, unless there is such a group, or no groups and no label.
+        """
+        groups = self.specification.groups
+        if groups is None and label is None:
+            return NO_GROUP
+        number = None if label is None else self._group_numbers.get(label)
+        if number is None:
+            raise InvalidGroup(None if groups is None else _allowed(groups))
+        return number
+
+    def group_label(self, number: int) -> str | None:
+        """The label of the group with this number; None for `NO_GROUP`."""
+        groups = self.specification.groups
+        return None if groups is None or number == NO_GROUP else groups.labels[number - 1]
+
+    @cached_property
+    def _group_numbers(self) -> Mapping[str, int]:
+        groups = self.specification.groups
+        return {} if groups is None else {label: number for number, label in enumerate(groups.labels, NO_GROUP + 1)}
 
     def state(self, now: int, answers: int) -> State:
         """The state at `now` with `answers` stored: the closing time and the last answer close a collection.
@@ -138,6 +165,11 @@ class Collection:
             "advice": self.advice,
             "notice": _notice(self.specification),
         }
+
+
+def _allowed(groups: Groups) -> str:
+    listed = PublicGroups(groups.name, groups.labels).listed
+    return f"The collection needs the respondent's group ({groups.name}), as group in the request, one of: {listed}."
 
 
 class Collections:
@@ -388,13 +420,18 @@ def _advice(specification: Specification) -> str | None:
 
 
 def _notice(specification: Specification) -> str | None:
-    """What respondents must know about their choice of ε and about check questions; None if there is neither."""
+    """What respondents must know about a choice of ε, groups and check questions; None if there are none of these."""
     sentences = []
     if len(choices := specification.epsilon_choices) > 1:
         sentences.append(
             f"You choose ε, one of {listed(choices)}, before you see the question. Your choice is sent without "
             "noise, so it must not depend on your value: otherwise it reveals something about the value, "
             "and the result is wrong."
+        )
+    if (groups := specification.groups) is not None:
+        sentences.append(
+            f"You say which {groups.name} you belong to. It is sent without noise: whoever runs the collection learns "
+            "it, but not your value."
         )
     if (check := specification.misfit_check) is not None:
         sentences.append(
@@ -422,6 +459,7 @@ def _statistics(service: CollectionSpec, specification: Specification) -> dict[s
         "minimum": specification.support.minimum,
         "maximum": specification.support.maximum,
         "atoms": list(specification.support.atoms) or None,
+        "groups": None if specification.groups is None else specification.groups.to_json(),
         **{name: with_floats(getattr(service, name)) for name in ("range", "prior", "families")},
     }
 

@@ -16,6 +16,7 @@ from pydantic import (
 )
 
 from dither_client.mechanisms.grouped_randomized_response import MAX_CATEGORIES
+from dither_client.mechanisms.groups import MAX_GROUPS
 from dither_client.mechanisms.member_counts import MAX_CUTS
 from dither_estimator.design.goal import MAX_NAMED
 from dither_estimator.design.mechanism import MechanismDesign
@@ -259,6 +260,20 @@ class CollectionSpec(Survey):
         items={"type": "number"},
         minItems=1,
         maxItems=MAX_CUTS,
+    )
+    groups: Any = _known(
+        "Public groups, one of which each respondent names, without noise: what they are called, their labels, and the "
+        "share of the whole population in each, if known. Each has a posterior of its own, which leans on the others "
+        "while its answers are few.",
+        {"name": "region", "labels": ["north", "south"], "shares": {"north": 0.4, "south": 0.6}},
+        type="object",
+        properties={
+            "name": {"type": "string"},
+            "labels": {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": MAX_GROUPS},
+            "shares": {"type": "object", "additionalProperties": {"type": "number"}},
+        },
+        required=["name", "labels"],
+        additionalProperties=False,
     )
     opens_at: _Time = Field(
         default=None, description="No tickets are issued before this time.", examples=["2026-01-01T00:00:00Z"]

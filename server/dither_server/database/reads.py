@@ -25,7 +25,7 @@ from dither_server.database.schema import (
     snapshots,
     tallies,
 )
-from dither_server.tickets.packing import Purpose
+from dither_server.tickets.packing import NO_GROUP, Purpose, query_id_of
 
 __all__ = [
     "AnswerRow",
@@ -49,6 +49,8 @@ class CountRow:
     """JSON."""
     answer: int
     count: int
+    group: int = NO_GROUP
+    """The number of the group that gave it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,8 @@ class AnswerRow:
     purpose: str
     answer: int
     received_at: int
+    group: int = NO_GROUP
+    """The number of the group that gave it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,17 +129,20 @@ class Store:
             return {number: int(total) for number, total in connection.execute(found)}
 
     def counts(self, collection: int, purpose: Purpose = "training") -> list[CountRow]:
-        """The count table of a collection's answers for this purpose, summed over slots, in a fixed order."""
+        """The count table of a collection's answers for this purpose, summed over slots, in a fixed order.
+
+        Where there are groups, a query has rows for each group that answered it.
+        """
         found = (
-            select(queries.c.id, queries.c.query, counts.c.answer, func.sum(counts.c.count))
+            select(queries.c.id, queries.c.query, counts.c.answer, func.sum(counts.c.count), queries.c.group_number)
             .join_from(counts, queries, counts.c.query == queries.c.number)
             .where(counts.c.collection == collection, queries.c.purpose == purpose)
-            .group_by(queries.c.number, queries.c.id, queries.c.query, counts.c.answer)
+            .group_by(queries.c.number, queries.c.id, queries.c.query, queries.c.group_number, counts.c.answer)
             .order_by(queries.c.number, counts.c.answer)
         )
         with self._engine.connect() as connection:
             rows = connection.execute(found)
-            return [CountRow(name, query, answer, int(count)) for name, query, answer, count in rows]
+            return [CountRow(query_id_of(row[0]), row[1], row[2], int(row[3]), row[4]) for row in rows]
 
     def answers(
         self, collection: int, after: bytes, limit: int, before: bytes | None = None, received: range | None = None
@@ -145,8 +152,9 @@ class Store:
         A reader that pages through all answers meets each answer stored before it started exactly once. With `before`,
         tickets come before it; with `received`, answers were received at one of these times.
         """
+        columns = (answers.c.ticket, queries.c.id, queries.c.purpose, answers.c.answer, answers.c.received_at)
         found = (
-            select(answers.c.ticket, queries.c.id, queries.c.purpose, answers.c.answer, answers.c.received_at)
+            select(*columns, queries.c.group_number)
             .join_from(answers, queries, answers.c.query == queries.c.number)
             .where(answers.c.collection == collection, answers.c.ticket > after)
             .order_by(answers.c.ticket)
@@ -157,7 +165,7 @@ class Store:
         if received is not None:
             found = found.where(answers.c.received_at >= received.start, answers.c.received_at < received.stop)
         with self._engine.connect() as connection:
-            return [AnswerRow(*row) for row in connection.execute(found)]
+            return [AnswerRow(row.ticket, query_id_of(row.id), *row[2:]) for row in connection.execute(found)]
 
     def conduct(self, collection: int) -> Conduct:
         """The operating counts of a collection, from one database snapshot, since they are written together."""
@@ -212,7 +220,7 @@ def _tallies(connection: Connection, collection: int) -> list[TallyRow]:
         .group_by(*keys)
         .order_by(tallies.c.period, queries.c.id, tallies.c.gateway)
     )
-    return [TallyRow(*row[:4], *map(int, row[4:])) for row in connection.execute(found)]
+    return [TallyRow(query_id_of(row[0]), *row[1:4], *map(int, row[4:])) for row in connection.execute(found)]
 
 
 def _refusals(connection: Connection, collection: int) -> dict[str, int]:

@@ -74,6 +74,7 @@ _INTERNAL = Problem(500, "internal", "The server failed")
 _PROBLEMS: dict[type[Exception], Problem] = {
     errors.MalformedJson: Problem(400, "malformed-json", "The body is not JSON"),
     errors.InvalidAnswer: Problem(422, "invalid-answer", "Not an answer to the ticket's query"),
+    errors.InvalidGroup: Problem(422, "invalid-group", "Not a group of the collection"),
     errors.InvalidBody: Problem(422, "invalid-body", "The request has the wrong shape"),
     SpecificationError: Problem(422, "invalid-body", "The request has the wrong shape"),
     errors.AddressTooLong: Problem(414, "address-too-long", "The address is too long"),

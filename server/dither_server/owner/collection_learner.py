@@ -19,7 +19,7 @@ from dither_client import Query, parse_query
 from dither_client.posterior.wire import Misfit, ParameterSummary, PosteriorReply, to_json
 from dither_estimator.checks.goodness_of_fit import Look, check_questions, misfit_p_value, misfit_report
 from dither_estimator.learning.count_learner import CountLearner
-from dither_estimator.learning.learners import new_learner, restore_learner
+from dither_estimator.learning.grouped_learner import GroupedLearner
 from dither_estimator.learning.population import CategoryShares, Population, number_summaries
 from dither_estimator.learning.snapshot import InvalidSnapshot
 from dither_estimator.learning.summary import Posterior
@@ -30,12 +30,15 @@ from dither_server.clock import Clock, iso_time, milliseconds
 from dither_server.collections.collections import Collection
 from dither_server.collections.institutions import Institutions, table_of
 from dither_server.database.reads import HistoryRow, Store
-from dither_server.tickets.packing import Purpose, pack_query
+from dither_server.owner.learning import AnyLearner, Tables, learn, learnt, missing_from, new, restored
+from dither_server.tickets.packing import NO_GROUP, Purpose, in_group, pack_query
 
-__all__ = ["CollectionLearner", "Particles", "Published", "Question", "Update", "stored_learner"]
+__all__ = ["CollectionLearner", "Particles", "Pools", "Published", "Question", "Update", "stored_learner"]
 
 _MANY = 1_000
 """The number of people assumed to hold a question at one time, until answers show how many do."""
+_GROUP_POOL = 8
+"""The most questions in the pool of a group."""
 _HISTORY_GROWTH = 1.02
 """The history gets a row when the answers have grown by this factor."""
 
@@ -55,7 +58,7 @@ class Particles:
     """What it says about the population."""
 
     @classmethod
-    def of(cls, learner: CountLearner, posterior: Posterior) -> "Particles":
+    def of(cls, learner: AnyLearner, posterior: Posterior) -> "Particles":
         return cls(learner.particle_names, *learner.particles(), posterior.population)
 
 
@@ -66,13 +69,21 @@ class Question:
     packed: bytes
     json: str
 
+    def asked_of(self, group: int) -> "Question":
+        """The question, asked of somebody of the group with this number."""
+        return self if group == NO_GROUP else Question(in_group(self.packed, group), self.json)
+
+
+Pools = Mapping[Fraction, tuple[Question, ...]]
+"""The questions at each ε, to be drawn with equal probability."""
+
 
 @dataclass(frozen=True)
 class Published:
     """The published state that requests read: immutable, and replaced as a whole."""
 
-    pools: Mapping[Fraction, tuple[Question, ...]]
-    """The questions at each ε, to be drawn with equal probability."""
+    pools: Pools
+    """Where there are groups, those for groups without answers."""
     answers: int
     posterior: PosteriorReply
     particles: Particles | None
@@ -87,6 +98,8 @@ class Published:
     """The probability that a ticket is a check ticket."""
     width: float = 0.0
     """Distance between the outermost cell edges of the pools' questions, on the transformed scale."""
+    group_pools: Mapping[int, Pools] = field(default_factory=dict)
+    """The pools of each group that has answers, by the group's number."""
 
     @cached_property
     def described(self) -> PosteriorReply:
@@ -100,7 +113,9 @@ class Published:
 
     @property
     def questions(self) -> set[bytes]:
-        """All questions, packed."""
+        """All questions, packed; none where there are groups, in each of which they are others."""
+        if self.posterior.groups is not None:
+            return set()
         pools = chain(self.pools.values(), self.check_pools.values())
         return {question.packed for pool in pools for question in pool}
 
@@ -122,9 +137,12 @@ class CollectionLearner:
         self._institutions = institutions
         self._clock = clock
         self._queries: dict[str, Query] = {}
-        self._learner: CountLearner = stored_learner(collection, store)
+        self._learner = stored_learner(collection, store)
         self._history_at = store.last_history(collection.number)
-        self._outstanding = _MANY
+        self._outstanding: dict[str | None, int] = {}
+        """How many people of each group, or of all, are taken to hold a question at one time."""
+        self._pooled: dict[tuple[str | None, Fraction], tuple[tuple[Query, ...], tuple[Question, ...]]] = {}
+        """The pools of the last publication, as queries and as what is published of them."""
         self._shares = 0
         self._check = collection.specification.misfit_check
         self._check_counts: dict[Query, npt.NDArray[np.int64]] = {}
@@ -152,18 +170,19 @@ class CollectionLearner:
         It also learns new counts of institutions. Returns None if there was nothing new.
         """
         known = self.known
-        table = self._count_table()
-        missing = _difference(table, self._learner.counts)
+        tables = self._count_tables()
+        missing = missing_from(learnt(self._learner), tables)
         shared = self._shared()
-        members = without_members(shared, self._learner.members)
+        known_members = {} if isinstance(self._learner, GroupedLearner) else self._learner.members
+        members = without_members(shared, known_members)
         if missing is None or members is None:
             _log.warning("counts went back: learning them all again", extra={"collection": self.collection.id})
-            self._learner = _new_learner(self.collection)
-            missing, members = table, shared
+            self._learner = new(self.collection.specification)
+            missing, members = missing_from({}, tables) or {}, shared
             known = -1
         update = self._learn(missing, members) if missing or members else Update(0, 0.0)
         if self._check is not None:
-            self._check_counts = self._count_table("check")
+            self._check_counts = self._count_tables("check").get(None, {})
         return update if self.known != known else None
 
     def _shared(self) -> Members:
@@ -174,12 +193,14 @@ class CollectionLearner:
         self._shares = len(shares)
         return members_of(table_of(self.collection, shares))
 
-    def _learn(self, missing: Mapping[Query, npt.NDArray[np.int64]], members: Members) -> Update:
+    def _learn(self, missing: Tables, members: Members) -> Update:
         before, began = self._learner.moves, time.perf_counter()
-        self._learner.learn_counts(missing)
-        self._learner.learn_members(members)
-        self._learner.particles()  # counts are taken in when somebody looks; now, since this is timed
-        self._outstanding = int(sum(row.sum() for row in missing.values())) or self._outstanding
+        learn(self._learner, missing)
+        if isinstance(self._learner, CountLearner):
+            self._learner.learn_members(members)
+            self._learner.particles()  # counts are taken in when somebody looks; now, since this is timed
+        for group, table in missing.items():
+            self._outstanding[group] = total_answers(table)
         return Update(self._learner.moves - before, time.perf_counter() - began)
 
     def look(self) -> Look | None:
@@ -199,13 +220,12 @@ class CollectionLearner:
     def publish(self) -> Published:
         """The learner's present state, for publication."""
         learner = self._learner
-        size = pool_size(learner.answers, self._outstanding)
         choices = self.collection.specification.epsilon_choices
-        pools = {epsilon: learner.pool(size, epsilon) for epsilon in choices}
+        by_group = self._pools()
         posterior = learner.posterior()
         particles = Particles.of(learner, posterior)
         return Published(
-            pools={epsilon: _questions(pool) for epsilon, pool in pools.items()},
+            pools=by_group.pop(NO_GROUP),
             answers=learner.answers,
             posterior=posterior.reply(
                 institutions=self._shares,
@@ -217,8 +237,38 @@ class CollectionLearner:
             renew_at=learner.renew_at,
             check_pools={epsilon: self._check_pool(epsilon) for epsilon in choices if self._check},
             check_share=self._check.share if self._check else 0.0,
-            width=_width(pools.values()),
+            width=_width(queries for queries, _ in self._pooled.values()),
+            group_pools=by_group,
         )
+
+    def _pools(self) -> dict[int, Pools]:
+        """The pools by the group's number; those of `NO_GROUP` are for everybody without a group or without a pool."""
+        learner, number = self._learner, self.collection.group_number
+        if not isinstance(learner, GroupedLearner):
+            return {NO_GROUP: self._pools_of(None, pool_size(learner.answers, self._outstanding.get(None, _MANY)))}
+        labels = learner.groups.labels
+        answered = {label: answers for label in labels if (answers := learner.answers_of(label))}
+        # All groups without answers are alike, and there may be hundreds.
+        first = next((label for label in labels if label not in answered), labels[0])
+        own = {
+            number(label): self._pools_of(label, min(_GROUP_POOL, pool_size(answers, self._outstanding.get(label, 1))))
+            for label, answers in answered.items()
+        }
+        return {**own, NO_GROUP: self._pools_of(first, _GROUP_POOL)}
+
+    def _pools_of(self, group: str | None, size: int) -> Pools:
+        """The pools of one group; what is published of a pool is made once, as long as it is the same pool."""
+        learner, pools = self._learner, {}
+        for epsilon in self.collection.specification.epsilon_choices:
+            if isinstance(learner, GroupedLearner):
+                queries = learner.pool(size, epsilon, group=str(group))
+            else:
+                queries = learner.pool(size, epsilon)
+            known = self._pooled.get((group, epsilon))
+            if known is None or known[0] is not queries:
+                known = self._pooled[group, epsilon] = queries, _questions(queries)
+            pools[epsilon] = known[1]
+        return pools
 
     def history(self, published: Published) -> HistoryRow | None:
         """A row for the history if it is time for one."""
@@ -248,16 +298,17 @@ class CollectionLearner:
         family = self.collection.specification.family
         return misfit_report(self._check, family, total_answers(self._check_counts), self._looks)
 
-    def _count_table(self, purpose: Purpose = "training") -> dict[Query, npt.NDArray[np.int64]]:
-        table: dict[Query, npt.NDArray[np.int64]] = {}
+    def _count_tables(self, purpose: Purpose = "training") -> dict[str | None, dict[Query, npt.NDArray[np.int64]]]:
+        tables: dict[str | None, dict[Query, npt.NDArray[np.int64]]] = {}
         for row in self._store.counts(self.collection.number, purpose):
             query = self._queries.get(row.query_id)
             if query is None:
                 query = self._queries[row.query_id] = parse_query(json.loads(row.query))
+            table = tables.setdefault(self.collection.group_label(row.group), {})
             if query not in table:
                 table[query] = np.zeros(query.n_answers, dtype=np.int64)
             table[query][row.answer] = row.count
-        return table
+        return tables
 
 
 def _summaries(published: Published) -> Mapping[str, ParameterSummary]:
@@ -273,40 +324,20 @@ def _width(pools: Iterable[Iterable[Query]]) -> float:
     return max(edges) - min(edges)
 
 
-def stored_learner(collection: Collection, store: Store) -> CountLearner:
+def stored_learner(collection: Collection, store: Store) -> AnyLearner:
     """The learner from its last snapshot, or a new one if there is no usable snapshot."""
     content = store.snapshot(collection.number)
     if content is not None:
         try:
-            return restore_learner(collection.specification, content)
+            return restored(collection.specification, content)
         except InvalidSnapshot as error:
             facts = {"collection": collection.id, "why": str(error)}
             _log.warning("snapshot refused: learning the counts again", extra=facts)
-    return _new_learner(collection)
-
-
-def _new_learner(collection: Collection) -> CountLearner:
-    return new_learner(collection.specification, np.random.SeedSequence())
+    return new(collection.specification)
 
 
 def _questions(queries: Iterable[Query], purpose: Purpose = "training") -> tuple[Question, ...]:
     return tuple(Question(pack_query(query, purpose), _json(query.to_json())) for query in queries)
-
-
-def _difference(
-    table: Mapping[Query, npt.NDArray[np.int64]], learnt: Mapping[Query, npt.NDArray[np.int64]]
-) -> dict[Query, npt.NDArray[np.int64]] | None:
-    """The counts that `table` has beyond `learnt`; None if it has less anywhere."""
-    if not learnt.keys() <= table.keys():
-        return None
-    missing = {}
-    for query, counts in table.items():
-        more = counts - learnt[query] if query in learnt else counts
-        if (more < 0).any():
-            return None
-        if more.any():
-            missing[query] = more
-    return missing
 
 
 def _json(value: Any) -> str:

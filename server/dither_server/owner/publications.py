@@ -17,7 +17,7 @@ from dither_client.posterior.wire import PosteriorReply, from_json, to_json
 from dither_estimator.learning.population import POPULATION_FIELDS
 from dither_server.database.engine import database_time, replace_row
 from dither_server.database.schema import publications
-from dither_server.owner.collection_learner import Published, Question
+from dither_server.owner.collection_learner import Pools, Published, Question
 from dither_server.tickets.packing import Purpose, pack_query
 
 __all__ = ["Edition", "population_json", "published_text", "read_editions", "read_publication", "replace_publication"]
@@ -79,6 +79,7 @@ def published_text(published: Published, population: Mapping[str, Any]) -> str:
         "check_pools": _pools_json(published.check_pools),
         "renew_at": None if math.isinf(published.renew_at) else published.renew_at,
         "check_share": published.check_share,
+        **({"group_pools": _group_pools_json(published.group_pools)} if published.group_pools else {}),
     }
     return json.dumps(content, separators=(",", ":"), allow_nan=False)
 
@@ -96,15 +97,40 @@ def _parse(text: str) -> Published:
         check_pools=_parse_pools(content["check_pools"], "check"),
         renew_at=math.inf if content.get("renew_at") is None else content["renew_at"],
         check_share=content["check_share"],
+        group_pools=_parse_group_pools(content.get("group_pools")),
     )
 
 
-def _pools_json(pools: Mapping[Fraction, tuple[Question, ...]]) -> dict[str, list[str]]:
+def _pools_json(pools: Pools) -> dict[str, list[str]]:
     return {str(epsilon): [question.json for question in pool] for epsilon, pool in pools.items()}
 
 
-def _parse_pools(pools: Mapping[str, list[str]], purpose: Purpose) -> dict[Fraction, tuple[Question, ...]]:
-    return {
-        Fraction(epsilon): tuple(Question(pack_query(parse_query(json.loads(text)), purpose), text) for text in pool)
-        for epsilon, pool in pools.items()
+def _parse_pools(pools: Mapping[str, list[str]], purpose: Purpose) -> Pools:
+    return {Fraction(epsilon): tuple(_question(text, purpose) for text in pool) for epsilon, pool in pools.items()}
+
+
+def _group_pools_json(group_pools: Mapping[int, Pools]) -> dict[str, Any]:
+    """Each question once, and the pools of the groups as its places: many groups ask the same questions."""
+    places: dict[str, int] = {}
+    pools = {
+        str(group): {
+            str(epsilon): [places.setdefault(question.json, len(places)) for question in pool]
+            for epsilon, pool in pools.items()
+        }
+        for group, pools in group_pools.items()
     }
+    return {"questions": list(places), "pools": pools}
+
+
+def _parse_group_pools(content: Mapping[str, Any] | None) -> dict[int, Pools]:
+    if content is None:
+        return {}
+    questions = [_question(text, "training") for text in content["questions"]]
+    return {
+        int(group): {Fraction(epsilon): tuple(questions[place] for place in pool) for epsilon, pool in pools.items()}
+        for group, pools in content["pools"].items()
+    }
+
+
+def _question(text: str, purpose: Purpose) -> Question:
+    return Question(pack_query(parse_query(json.loads(text)), purpose), text)

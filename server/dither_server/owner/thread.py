@@ -20,6 +20,8 @@ from fractions import Fraction
 from sqlalchemy import Connection, Engine
 
 from dither_estimator.checks.goodness_of_fit import Look
+from dither_estimator.families import FloatArray
+from dither_estimator.learning.grouped_learner import GroupedLearner
 from dither_server.answers.writer import Writer
 from dither_server.clock import Clock, milliseconds
 from dither_server.collections.collections import Collection, Collections
@@ -27,13 +29,14 @@ from dither_server.collections.institutions import Institutions
 from dither_server.database.engine import DATABASE_TROUBLE
 from dither_server.database.notifications import Notifications
 from dither_server.database.reads import HistoryRow, Store, add_history, add_look
-from dither_server.errors import CollectionDeleted, Unavailable
+from dither_server.errors import CollectionDeleted, InvalidGroup, Unavailable
 from dither_server.metrics import Metrics
 from dither_server.owner.collection_learner import CollectionLearner, Particles, Published, Question, stored_learner
 from dither_server.owner.pace import Pace
 from dither_server.owner.persistence import PersistedLearner
 from dither_server.owner.publications import Edition, read_editions, read_publication
 from dither_server.replicas.leases import Lease, LeaseLost, free_leases, held
+from dither_server.tickets.packing import NO_GROUP
 
 __all__ = ["Learners"]
 
@@ -199,11 +202,19 @@ class Learners:
         learner = stored_learner(collection, self._store)
         return Particles.of(learner, learner.posterior())
 
-    def draw(self, published: Published, epsilon: Fraction) -> Question:
-        """A uniform draw from the pool at `epsilon`, or with probability `check_share` a check question."""
+    def group_particles(self, collection: Collection, group: str) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
+        """The names, values and weights of one group's particles, as of the last snapshot. Takes a moment."""
+        learner = stored_learner(collection, self._store)
+        if not isinstance(learner, GroupedLearner):
+            raise InvalidGroup
+        return learner.group_particles(group)
+
+    def draw(self, published: Published, epsilon: Fraction, group: int = NO_GROUP) -> Question:
+        """A uniform draw from the group's pool at `epsilon`, or with probability `check_share` a check question."""
         if published.check_pools and self._random.random() < published.check_share:
             return self._random.choice(published.check_pools[epsilon])
-        return self._random.choice(published.pools[epsilon])
+        pools = published.group_pools.get(group, published.pools)
+        return self._random.choice(pools[epsilon]).asked_of(group)
 
     def _totals(self, collections: Sequence[int]) -> Counter[int]:
         """The number of stored answers and of institutions, by collection."""

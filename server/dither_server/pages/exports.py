@@ -8,12 +8,13 @@ from typing import Any, Literal
 
 from fastapi import FastAPI, Request, Response
 
-from dither_client import MissingExtra, parse_query
+from dither_client import MissingExtra
 from dither_client.posterior.wire import QUANTILES
-from dither_client.tables.counts import counts_rows, write_table
+from dither_client.tables.counts import write_table
 from dither_server.api.callers import CollectionOf, ServiceOf, check_reader
 from dither_server.clock import iso_time
 from dither_server.collections.collections import Collection
+from dither_server.collections.count_table import counted_rows
 from dither_server.collections.institutions import table_of
 from dither_server.errors import NotFound
 from dither_server.service.service import Service
@@ -52,12 +53,8 @@ def export_table(
 
 
 def _write_counts(collection: Collection, service: Service, file: Path) -> None:
-    counts: dict[Any, list[int]] = {}
-    for row in service.store.counts(collection.number):
-        query = parse_query(json.loads(row.query))
-        counts.setdefault(query, [0] * query.n_answers)[row.answer] = row.count
     members = table_of(collection, service.institutions.shares(collection.number))
-    write_table(file, counts_rows(counts, members))
+    write_table(file, counted_rows(collection, service.store.counts(collection.number), members))
 
 
 def _write_history(collection: Collection, service: Service, file: Path) -> None:

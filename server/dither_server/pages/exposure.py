@@ -33,8 +33,10 @@ def exposures(terms: Mapping[str, Any], *, encrypted: bool) -> list[Exposure]:
 
 
 def unhidden(terms: Mapping[str, Any]) -> Iterator[str]:
-    """The names of the sentences about what is not hidden; they may name `answer_days` and `days`."""
+    """The names of the sentences about what is not hidden; they may name `group`, `answer_days` and `days`."""
     yield "part_invited" if terms["admission"] == "invite" else "part"
+    if terms["groups"]:
+        yield "grouped"
     if terms["epsilon_choices"]:
         yield "chosen"
     yield "address"

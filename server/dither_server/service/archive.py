@@ -5,6 +5,7 @@ manifest: size and SHA-256 of each of the others. A collection that still takes 
 its files may differ by the last few; close or pause it first if they must not.
 """
 
+import csv
 import hashlib
 import io
 import json
@@ -16,11 +17,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from dither_client import Query, parse_query
 from dither_client.posterior.wire import PosteriorReply, to_json
-from dither_client.tables.counts import counts_rows, write_table
+from dither_client.tables.counts import write_table
 from dither_server.clock import iso_time, milliseconds
 from dither_server.collections.collections import Collection
+from dither_server.collections.count_table import counted_rows
 from dither_server.collections.institutions import table_of
 from dither_server.collections.quality import quality
 from dither_server.database.reads import AnswerRow, HistoryRow
@@ -61,7 +62,7 @@ def _parts(service: Service, collection: Collection, posterior: PosteriorReply) 
     yield "terms.json", [_json(service.collections.terms(collection))]
     yield from _counts(service, collection)
     yield "questions.jsonl", _questions(service, number)
-    yield "answers.csv", _answers(service, number)
+    yield "answers.csv", _answers(service, collection)
     yield "receipts.txt", _receipts(service, number)
     yield "posterior.json", [_json(to_json(posterior))]
     yield "history.jsonl", (_line(_history(row)) for row in store.history(number))
@@ -78,13 +79,10 @@ def _counts(service: Service, collection: Collection) -> Iterator[_Part]:
     members = table_of(collection, service.institutions.shares(collection.number))
     checked: tuple[Purpose, ...] = ("training",) if collection.specification.misfit_check is None else _PURPOSES
     for purpose in checked:
-        counts: dict[Query, list[int]] = {}
-        for row in service.store.counts(collection.number, purpose):
-            query = parse_query(json.loads(row.query))
-            counts.setdefault(query, [0] * query.n_answers)[row.answer] = row.count
+        counted = service.store.counts(collection.number, purpose)
         with TemporaryDirectory() as folder:
             file = Path(folder) / "counts.csv"
-            write_table(file, counts_rows(counts, members if purpose == "training" else None))
+            write_table(file, counted_rows(collection, counted, members if purpose == "training" else None))
             yield ("counts.csv" if purpose == "training" else "check-counts.csv"), [file.read_bytes()]
 
 
@@ -103,11 +101,20 @@ def _pages(service: Service, number: int) -> Iterator[list[AnswerRow]]:
         after = rows[-1].ticket
 
 
-def _answers(service: Service, number: int) -> Iterator[bytes]:
-    yield b"query_id,purpose,answer,received_at\n"
-    for rows in _pages(service, number):
-        lines = (f"{row.query_id},{row.purpose},{row.answer},{iso_time(row.received_at)}\n" for row in rows)
-        yield "".join(lines).encode()
+def _answers(service: Service, collection: Collection) -> Iterator[bytes]:
+    grouped = collection.specification.groups is not None
+    columns = ("query_id", "purpose", "answer", "received_at", *(["group"] if grouped else []))
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    for rows in _pages(service, collection.number):
+        for row in rows:
+            label = [collection.group_label(row.group)] if grouped else []
+            writer.writerow([row.query_id, row.purpose, row.answer, iso_time(row.received_at), *label])
+        yield text.getvalue().encode()
+        text.seek(0)
+        text.truncate()
+    yield text.getvalue().encode()
 
 
 def _receipts(service: Service, number: int) -> Iterator[bytes]:

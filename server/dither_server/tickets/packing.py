@@ -2,7 +2,8 @@
 
 A packing is a header and what the mechanism packs (`Query.pack`), big-endian. Header: mechanism (1 byte), transform
 (1), micro-ε (4), and the largest answer (2). The high bit of the transform's byte is set where the answer is for
-the goodness-of-fit check and not for learning.
+the goodness-of-fit check and not for learning. The next bit is set where the respondent gave a group: its number (2)
+follows the header then.
 """
 
 import struct
@@ -13,15 +14,33 @@ from dither_client import Query, Transform
 from dither_client.mechanisms.epsilon import MICRO
 from dither_client.mechanisms.registry import QUERY_TYPES
 
-__all__ = ["Purpose", "n_answers", "pack_query", "purpose_of", "unpack_query"]
+__all__ = [
+    "NO_GROUP",
+    "Purpose",
+    "group_of",
+    "in_group",
+    "n_answers",
+    "pack_query",
+    "purpose_of",
+    "query_id_of",
+    "row_id",
+    "unpack_query",
+]
 
 Purpose = Literal["training", "check"]
 """The purpose of an answer: `training` answers are learnt, `check` answers only check the family's fit."""
 
+NO_GROUP = 0
+"""The number of no group; the labels of a collection's groups are numbered from 1, in their order."""
+
 _HEADER = struct.Struct(">BBIH")
+_GROUP = struct.Struct(">H")
 _MECHANISMS = {kind.number: kind for kind in QUERY_TYPES.values()}
 _TRANSFORMS: tuple[Transform, ...] = get_args(Transform)
 _CHECK = 0x80
+_GROUPED = 0x40
+_OF_GROUP = ":"
+"""Separates a query's id, which is hexadecimal, from the number of the group that it is asked of."""
 
 
 def pack_query(query: Query, purpose: Purpose = "training") -> bytes:
@@ -35,11 +54,21 @@ def pack_query(query: Query, purpose: Purpose = "training") -> bytes:
     return header + query.pack()
 
 
+def in_group(packed: bytes, group: int) -> bytes:
+    """A query that `pack_query` packed, asked of a respondent of the group with this number."""
+    if group == NO_GROUP:
+        return packed
+    head, rest = bytearray(packed[: _HEADER.size]), packed[_HEADER.size :]
+    head[1] |= _GROUPED
+    return bytes(head) + _GROUP.pack(group) + rest
+
+
 def unpack_query(packed: bytes) -> Query:
-    """The query that `pack_query` packed, for either purpose."""
+    """The query that `pack_query` packed, for either purpose and any group."""
     number, flagged, micro, largest = _HEADER.unpack_from(packed)
-    transform = _TRANSFORMS[flagged & ~_CHECK]
-    return _MECHANISMS[number].unpack(packed[_HEADER.size :], largest + 1, Fraction(micro, MICRO), transform)
+    transform = _TRANSFORMS[flagged & ~(_CHECK | _GROUPED)]
+    start = _HEADER.size + (_GROUP.size if flagged & _GROUPED else 0)
+    return _MECHANISMS[number].unpack(packed[start:], largest + 1, Fraction(micro, MICRO), transform)
 
 
 def n_answers(packed: bytes) -> int:
@@ -50,3 +79,18 @@ def n_answers(packed: bytes) -> int:
 def purpose_of(packed: bytes) -> Purpose:
     """The purpose of the answer to a packed query."""
     return "check" if packed[1] & _CHECK else "training"
+
+
+def row_id(query_id: str, group: int) -> str:
+    """The id of the row of a query that is asked of the group with this number."""
+    return query_id if group == NO_GROUP else f"{query_id}{_OF_GROUP}{group}"
+
+
+def query_id_of(row: str) -> str:
+    """The query's own id, from that of its row for any group."""
+    return row.partition(_OF_GROUP)[0]
+
+
+def group_of(packed: bytes) -> int:
+    """The number of the group that a packed query is asked of; `NO_GROUP` for none."""
+    return int(_GROUP.unpack_from(packed, _HEADER.size)[0]) if packed[1] & _GROUPED else NO_GROUP

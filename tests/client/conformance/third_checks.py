@@ -163,7 +163,8 @@ def check_flow(client: Any, program: Any, case: dict[str, Any], folder: Path) ->
             return program.Reply(step["reply"]["status"], step["reply"]["body"].encode())
 
         try:
-            program.answer(exchange, ledger, "c", case["value"], client.uniform(take), first=0.0)
+            draw = client.uniform(take)
+            program.answer(exchange, ledger, "c", case["value"], draw, first=0.0, group=case.get("group"))
             outcome = "receipt"
         except Killed:
             outcome = "killed"

@@ -6,10 +6,20 @@ from hypothesis import strategies as st
 
 from dither_client import Gaussian, Laplace, Query, RandomizedResponse, Staircase
 from dither_client.mechanisms.registry import QUERY_TYPES
-from dither_server.tickets.packing import Purpose, n_answers, pack_query, purpose_of, unpack_query
+from dither_server.tickets.packing import (
+    NO_GROUP,
+    Purpose,
+    group_of,
+    in_group,
+    n_answers,
+    pack_query,
+    purpose_of,
+    unpack_query,
+)
 
 coordinates = st.floats(-1e9, 1e9).map(lambda x: x + 0.0)
 epsilons = st.integers(1, 50_000_000).map(lambda micro: Fraction(micro, 1_000_000))
+PACKED = "0081000f424000014018000000000000401a000000000000"
 transforms = st.sampled_from(["identity", "log"])
 
 
@@ -53,6 +63,23 @@ def test_a_packed_query_comes_back_as_it_was(query: Query, purpose: Purpose) -> 
     assert purpose_of(packed) == purpose
     assert pack_query(unpack_query(packed), purpose) == packed
     assert n_answers(packed) == query.n_answers
+
+
+@given(queries(), purposes, st.integers(1, 500))
+def test_a_group_goes_with_a_query_and_changes_nothing_else(query: Query, purpose: Purpose, group: int) -> None:
+    packed = pack_query(query, purpose)
+    grouped = in_group(packed, group)
+    assert (group_of(packed), group_of(grouped)) == (NO_GROUP, group)
+    assert in_group(packed, NO_GROUP) == packed
+    assert (unpack_query(grouped), purpose_of(grouped), n_answers(grouped)) == (query, purpose, query.n_answers)
+    assert grouped != packed
+    assert grouped != in_group(packed, group + 1)
+
+
+def test_a_query_without_a_group_is_packed_as_it_was_before_there_were_groups() -> None:
+    """Tickets that were issued before an upgrade stay valid after it, and those after a return."""
+    packed = pack_query(Laplace(6.0, 6.5, 1, 1, "log"), "check")
+    assert packed.hex() == PACKED
 
 
 @given(queries(), queries(), purposes, purposes)

@@ -57,6 +57,12 @@ class TicketsBody(Body):
         description="The code, if `admission` is `invite`. A code gets one ticket.",
         examples=[_INVITATION],
     )
+    group: str | None = Field(
+        default=None,
+        description="The respondent's public group, where the terms have `groups`: one of their labels, without noise. "
+        "It is signed into the tickets.",
+        examples=["north"],
+    )
     retry_key: RetryKey | None = Field(
         default=None,
         description="With an invitation: a random text that the respondent keeps and sends with every request. It is "

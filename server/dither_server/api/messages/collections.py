@@ -9,7 +9,15 @@ from dither_server.collections.collections import State
 from dither_server.collections.specification import Admission, Visibility
 from dither_server.http.bodies import Body
 
-__all__ = ["InvitationsBody", "InvitationsReply", "InvitationsTally", "StateBody", "TermsList", "TermsReply"]
+__all__ = [
+    "InvitationsBody",
+    "InvitationsReply",
+    "InvitationsTally",
+    "StateBody",
+    "TermsGroups",
+    "TermsList",
+    "TermsReply",
+]
 
 _INVITATION = "w7kq2mzt9hxc4vbn8rdy3jpaef"
 
@@ -18,6 +26,16 @@ class StateBody(Body):
     """The new state; closed is final."""
 
     state: State = Field(examples=["paused"])
+
+
+class TermsGroups(BaseModel):
+    """Public groups of respondents."""
+
+    name: str = Field(examples=["region"])
+    labels: list[str] = Field(examples=[["north", "south"]])
+    shares: dict[str, float] | None = Field(
+        default=None, description="The share of the whole population in each group; null if they are not known."
+    )
 
 
 class TermsReply(BaseModel):
@@ -57,6 +75,9 @@ class TermsReply(BaseModel):
     )
     maximum: float | None = Field(description="The largest value that there can be: devices refuse others.")
     atoms: list[float] | None = Field(description="Values that many people have exactly; null if none are declared.")
+    groups: TermsGroups | None = Field(
+        description="The public groups, one of which each respondent names, without noise; null if there are none."
+    )
     range: list[float] | None = Field(description="Roughly the range of most values; null if it was not given.")
     prior: dict[str, Any] | None = Field(description="As it was given; null if it follows from `range`, or is wide.")
     families: list[dict[str, Any]] | None = Field(
@@ -82,7 +103,7 @@ class TermsReply(BaseModel):
         description="What another mechanism would save or cost, or which parameters a fixed question cannot tell."
     )
     notice: str | None = Field(
-        description="What respondents must know about a choice of ε and check questions; null if there is neither."
+        description="What respondents must know about a choice of ε, groups and check questions, or null."
     )
 
 

@@ -51,6 +51,7 @@ class QueriesItem(BaseModel):
 
     id: str
     query: Query
+    group: str | None = Field(default=None, description="Whose answers they are, where the collection has groups.")
     answers: int
     counts: list[int] | None = Field(
         default=None, description="The count of each answer, for those who may read the posterior."
@@ -71,6 +72,7 @@ class AnswersItem(BaseModel):
     purpose: Literal["training", "check"] = Field(
         description="Whether it is learnt, or used for the goodness-of-fit check."
     )
+    group: str | None = Field(default=None, description="Whose answer it is; left out where there are no groups.")
     answer: int
     received_at: str = Field(examples=[EXAMPLE_TIME])
 

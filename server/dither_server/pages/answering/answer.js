@@ -181,6 +181,11 @@ async function submit(event) {
     return;
   }
   showError("");
+  const group = document.querySelector("select")?.value ?? null;
+  if (group === "") {
+    showError(say("no_group"), element("group"));
+    return;
+  }
   const { value, wrong } = readValue();
   if (value === null) {
     showError(wrong, element("value"));
@@ -202,6 +207,7 @@ async function submit(event) {
       maxEpsilon: epsilon ?? app.dataset.epsilon,
       epsilon,
       invitation,
+      group,
     });
     await showOutcome(entry, say("counted"), true);
   } catch (error) {

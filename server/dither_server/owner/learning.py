@@ -1,0 +1,73 @@
+"""A collection's learner as its owner uses it, with groups or without: its count tables, by group."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from dither_client import Query
+from dither_estimator.learning.count_learner import CountLearner
+from dither_estimator.learning.grouped_learner import GroupedLearner
+from dither_estimator.learning.learners import new_learner, restore_learner
+from dither_estimator.likelihood.counts import Counts
+from dither_estimator.specification.specification import Specification
+
+__all__ = ["AnyLearner", "Tables", "learn", "learnt", "missing_from", "new", "restored"]
+
+AnyLearner = CountLearner | GroupedLearner
+
+Tables = Mapping[str | None, Counts]
+"""A count table for each group by its label, or one for None where there are no groups."""
+
+
+def new(specification: Specification) -> AnyLearner:
+    """The learner that the specification asks for, without answers."""
+    seed = np.random.SeedSequence()
+    return new_learner(specification, seed) if specification.groups is None else GroupedLearner(specification, seed)
+
+
+def restored(specification: Specification, snapshot: bytes) -> AnyLearner:
+    """The learner that wrote the snapshot. Raises `InvalidSnapshot`."""
+    if specification.groups is None:
+        return restore_learner(specification, snapshot)
+    return GroupedLearner.restore(specification, snapshot)
+
+
+def learnt(learner: AnyLearner) -> Tables:
+    """Every answer that was learnt."""
+    if isinstance(learner, GroupedLearner):
+        return dict(learner.group_counts.items())
+    return {None: learner.counts}
+
+
+def learn(learner: AnyLearner, tables: Tables) -> None:
+    """Learns further answers."""
+    if isinstance(learner, GroupedLearner):
+        learner.learn_group_counts({label: table for label, table in tables.items() if label is not None})
+    elif None in tables:
+        learner.learn_counts(tables[None])
+
+
+def missing_from(learnt: Tables, stored: Tables) -> dict[str | None, dict[Query, npt.NDArray[np.int64]]] | None:
+    """The counts that are stored beyond those learnt, without empty tables; None if fewer are stored anywhere."""
+    found: dict[str | None, dict[Query, npt.NDArray[np.int64]]] = {}
+    for label in {**learnt, **stored}:
+        more = _difference(stored.get(label, {}), learnt.get(label, {}))
+        if more is None:
+            return None
+        if more:
+            found[label] = more
+    return found
+
+
+def _difference(stored: Counts, learnt: Counts) -> dict[Query, npt.NDArray[np.int64]] | None:
+    if not learnt.keys() <= stored.keys():
+        return None
+    missing = {}
+    for query, counts in stored.items():
+        more = counts - learnt[query] if query in learnt else counts
+        if (more < 0).any():
+            return None
+        if more.any():
+            missing[query] = more
+    return missing
