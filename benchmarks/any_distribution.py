@@ -28,7 +28,7 @@ from dither_estimator.nonparametric.support import ANYWHERE, Support
 from dither_estimator.specification.specification import Specification
 from testing.tables import print_table
 
-__all__ = ["Population", "learner_on", "main", "populations"]
+__all__ = ["Population", "answers", "learner_on", "main", "populations"]
 
 _SEEDS = 100
 _RESPONDENTS = (2_000, 20_000)
@@ -113,7 +113,7 @@ def _run(name: str, size: int, epsilon: str, seed: int) -> tuple[float, float, f
             began = process_time()
             queries = learner.pool()
             seconds += process_time() - began
-            learner.learn_counts(_answers(rng, queries, values[learner.answers : int(learner.renew_at)]))
+            learner.learn_counts(answers(rng, queries, values[learner.answers : int(learner.renew_at)]))
         began = process_time()
         band = learner.distribution.cdf(population.points)
         seconds += process_time() - began
@@ -123,15 +123,15 @@ def _run(name: str, size: int, epsilon: str, seed: int) -> tuple[float, float, f
     return float(np.abs(band.mean - truth).max()), float(((low <= truth) & (truth <= high))[middle].mean()), seconds
 
 
-def learner_on(support: Support, epsilon: str, seed: int) -> NonparametricLearner:
+def learner_on(support: Support, epsilon: str, seed: int, goal: Any = "distribution") -> NonparametricLearner:
     """The learner of a collection whose values lie on this support."""
     bounds = {"minimum": support.minimum, "maximum": support.maximum}
     where = {"atoms": list(support.atoms), **{name: bound for name, bound in bounds.items() if bound is not None}}
-    fields = {"family": "nonparametric", "epsilon": epsilon, "particles": _DRAWS, **where}
+    fields = {"family": "nonparametric", "epsilon": epsilon, "particles": _DRAWS, "goal": goal, **where}
     return NonparametricLearner(Specification.from_json(fields), seed)
 
 
-def _answers(rng: np.random.Generator, queries: Sequence[Query], values: FloatArray) -> Counts:
+def answers(rng: np.random.Generator, queries: Sequence[Query], values: FloatArray) -> Counts:
     """Counts of these people's answers, the queries in turn."""
     table: Counts = {}
     for number, query in enumerate(queries):

@@ -1,17 +1,19 @@
 """A burst of respondents on a live server: what they teach, beside the same learner with as many answers outstanding.
 
-    python -m benchmarks.burst [RUNS [CONNECTIONS,… [RESPONDENTS,…]]]
+    python -m benchmarks.burst [RUNS [CONNECTIONS,… [RESPONDENTS,… [COLLECTION,… [DATABASE,… [PROCESSES,…]]]]]]
 
 N(120, 15) at ε = 2 and 1 under the default prior, everybody at once on loopback: one process and two, each on its own
-core with the database, on SQLite and on PostgreSQL. The posterior's standard deviations are medians of so many runs; as
-many in process (`dither simulate --in-process --outstanding CONNECTIONS`) are what they are to be near.
+core with the database, on SQLite and on PostgreSQL. Collections are of the family `normal`, of `nonparametric`, and of
+`categorical` with eight categories, whose shares are in proportion to 1, 1/2, 1/3, … The posterior's standard
+deviations are medians of so many runs; as many in process (`dither simulate --in-process --outstanding CONNECTIONS`)
+are what they are to be near.
 """
 
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,12 +23,12 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.machine import LOAD_CORE, on_core, postgres_database
+from benchmarks.machine import LOAD_CORE, cpu_seconds, on_core, postgres_database
 from benchmarks.servers import TOKEN, Target, dither_server, new_collection
 from dither_client.addresses import collection_path
 from dither_client.posterior.wire import to_json
 from dither_client.transport.json_api import Api
-from dither_estimator.learning.learner import Learner
+from dither_estimator.learning.learners import new_learner
 from dither_estimator.specification.specification import Specification
 from dither_server.simulate.behaviours import Behaviours, draw_roles
 from dither_server.simulate.in_process import simulate_in_process
@@ -40,18 +42,68 @@ _RUNS = 9
 _CONNECTIONS = (8, 64, 256)
 _RESPONDENTS = (1_000, 3_000, 10_000)
 _EPSILONS = (2, 1)
+_DATABASES = ("SQLite", "PostgreSQL")
+_PROCESSES = (1, 2)
 _MU, _SIGMA = 120.0, 15.0
+_CATEGORIES = tuple("abcdefgh")
 _SEARCH = 2_000
 """Answers until which the population is searched for."""
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """A kind of collection, and of people."""
+
+    fields: Mapping[str, Any]
+    draw: Callable[[np.random.Generator, int], Any]
+    """So many people's values."""
+    found: str
+    """What the sds are of."""
+    sds: Callable[[Any], tuple[float, ...]]
+    """The posterior sds, in a reply's JSON."""
+
+
+def _normal(rng: np.random.Generator, size: int) -> Any:
+    return rng.normal(_MU, _SIGMA, size)
+
+
+def _categorical(rng: np.random.Generator, size: int) -> Any:
+    shares = 1 / np.arange(1.0, len(_CATEGORIES) + 1)
+    return rng.choice(len(_CATEGORIES), size, p=shares / shares.sum()).astype(float)
+
+
+_KINDS = {
+    "normal": _Kind(
+        {"family": "normal", "range": None},
+        _normal,
+        "μ, σ",
+        lambda reply: (reply["posterior"]["mu"]["sd"], reply["posterior"]["sigma"]["sd"]),
+    ),
+    "nonparametric": _Kind(
+        {"family": "nonparametric", "range": None},
+        _normal,
+        "the median",
+        lambda reply: (reply["quantiles"]["0.5"]["sd"],),
+    ),
+    "categorical": _Kind(
+        {"family": "categorical", "range": None, "categories": list(_CATEGORIES)},
+        _categorical,
+        "a share (root mean square)",
+        lambda reply: (float(np.sqrt(np.mean([share["sd"] ** 2 for share in reply["categories"].values()]))),),
+    ),
+}
+_Case = tuple[str, int, int, int]
+"""The kind, ε, the number of respondents, and how many come at once."""
 
 
 @dataclass(frozen=True)
 class _Burst:
     """What came of one population."""
 
-    sds: tuple[float, float]
-    """The posterior sds of μ and σ."""
+    sds: tuple[float, ...]
     seconds: float = 0.0
+    cpu: float = 0.0
+    """Seconds of processor time of the servers, from first ticket to last estimate."""
     ticket_q99: float = 0.0
     later_rate: float = 0.0
     """Answers a second after the first `_SEARCH`; 0 if there were no more."""
@@ -60,24 +112,27 @@ class _Burst:
 def main(arguments: Sequence[str]) -> None:
     """Prints a table for each database and number of processes."""
     runs = int(arguments[0]) if arguments else _RUNS
-    connections = _numbers(arguments[1]) if len(arguments) > 1 else _CONNECTIONS
-    respondents = _numbers(arguments[2]) if len(arguments) > 2 else _RESPONDENTS
-    cases = [(epsilon, size, count) for epsilon in _EPSILONS for size in respondents for count in connections]
+    given = [argument.split(",") for argument in arguments[1:]]
+    usual = [[*map(str, each)] for each in (_CONNECTIONS, _RESPONDENTS, _KINDS, _DATABASES, _PROCESSES)]
+    connections, respondents, kinds, databases, processes = [*given, *usual[len(given) :]]
+    cases = [
+        (kind, epsilon, int(size), int(count))
+        for kind in kinds
+        for epsilon in _EPSILONS
+        for size in respondents
+        for count in connections
+    ]
     beside = {case: [_in_process(*case, seed) for seed in range(runs)] for case in cases}
     columns = (
-        "ε", "respondents", "at once", "sd of μ, σ", "to in process", "seconds", "99% of tickets within, ms",
-        "answers a second after 2,000",
+        "collection", "ε", "respondents", "at once", "sd of", "posterior sd", "to in process", "seconds",
+        "CPU seconds of the servers", "99% of tickets within, ms", "answers a second after 2,000",
     )  # fmt: skip
-    for database in ("SQLite", "PostgreSQL"):
-        for processes in (1, 2):
+    for database in databases:
+        for number in map(int, processes):
             with ExitStack() as stack:
-                targets = _servers(stack, database, processes)
-                title = f"{database}, {processes} process{'es' if processes > 1 else ''}: medians of {runs} runs"
+                targets = _servers(stack, database, number)
+                title = f"{database}, {number} process{'es' if number > 1 else ''}: medians of {runs} runs"
                 print_table(title, columns, (_row(targets, case, beside[case], runs) for case in cases))
-
-
-def _numbers(text: str) -> tuple[int, ...]:
-    return tuple(map(int, text.split(",")))
 
 
 def _servers(stack: ExitStack, database: str, processes: int) -> list[Target]:
@@ -96,30 +151,34 @@ def _servers(stack: ExitStack, database: str, processes: int) -> list[Target]:
     return targets
 
 
-def _row(targets: list[Target], case: tuple[int, int, int], beside: Sequence[_Burst], runs: int) -> tuple[str, ...]:
-    epsilon, size, connections = case
+def _row(targets: list[Target], case: _Case, beside: Sequence[_Burst], runs: int) -> tuple[str, ...]:
+    kind, epsilon, size, connections = case
     found = [_live(targets, *case, seed) for seed in range(runs)]
     own, other = (np.median([burst.sds for burst in bursts], axis=0) for bursts in (found, beside))
     rate = median(burst.later_rate for burst in found)
     return (
+        kind,
         str(epsilon),
         f"{size:,}",
         str(connections),
-        f"{own[0]:.3g}, {own[1]:.3g}",
-        f"{own[0] / other[0]:.2f}, {own[1] / other[1]:.2f}",
+        _KINDS[kind].found,
+        ", ".join(f"{sd:.3g}" for sd in own),
+        ", ".join(f"{ratio:.2f}" for ratio in own / other),
         f"{median(burst.seconds for burst in found):.2f}",
+        f"{median(burst.cpu for burst in found):.2f}",
         f"{1e3 * median(burst.ticket_q99 for burst in found):.0f}",
         f"{rate:,.0f}" if rate else "",
     )
 
 
-def _live(targets: list[Target], epsilon: int, size: int, connections: int, seed: int) -> _Burst:
+def _live(targets: list[Target], kind: str, epsilon: int, size: int, connections: int, seed: int) -> _Burst:
     """One run: as many of the connections to each server."""
-    collection = new_collection(targets[0], {"epsilon": epsilon, "range": None})
-    values = _values(size, seed)
+    collection = new_collection(targets[0], {**_KINDS[kind].fields, "epsilon": epsilon})
+    values = _values(kind, size, seed)
     outcomes: list[Outcome] = []
     reached: list[float] = []
     done = [0] * len(targets)
+    used = sum(cpu_seconds(target.pid) for target in targets)
     began = time.perf_counter()
 
     def ask(number: int) -> None:
@@ -143,8 +202,13 @@ def _live(targets: list[Target], epsilon: int, size: int, connections: int, seed
     seconds = max(outcome.seconds for outcome in outcomes)
     rate = (size - reached[1]) / (began + seconds - reached[0]) if size > 2 * _SEARCH and reached else 0.0
     loads = [outcome.load for outcome in outcomes if outcome.load is not None]
+    settled = _settled(targets[0], collection, size)
     return _Burst(
-        _sds(_settled(targets[0], collection, size)), seconds, max(load.ticket_seconds["q99"] for load in loads), rate
+        _KINDS[kind].sds(settled),
+        seconds,
+        sum(cpu_seconds(target.pid) for target in targets) - used,
+        max(load.ticket_seconds["q99"] for load in loads),
+        rate,
     )
 
 
@@ -153,26 +217,22 @@ def _settled(target: Target, collection: str, size: int) -> Any:
         while True:
             posterior = api.get(collection_path(collection, "posterior"))
             if posterior["answers"] == size:
-                return posterior["posterior"]
+                return posterior
             time.sleep(0.1)
 
 
-def _in_process(epsilon: int, size: int, outstanding: int, seed: int) -> _Burst:
+def _in_process(kind: str, epsilon: int, size: int, outstanding: int, seed: int) -> _Burst:
     with threadpool_limits(1):
-        spec = Specification.from_json({"family": "normal", "epsilon": epsilon})
-        learner = Learner(spec, seed, outstanding=outstanding)
+        fields = {name: value for name, value in _KINDS[kind].fields.items() if value is not None}
+        learner = new_learner(Specification.from_json({**fields, "epsilon": epsilon}), seed, outstanding=outstanding)
         roles = draw_roles(np.random.default_rng(seed), Behaviours(), size)
         rng = np.random.default_rng(seed)
-        outcome = simulate_in_process(learner, _values(size, seed), roles, rng, outstanding=outstanding)
-    return _Burst(_sds(to_json(outcome.posterior.posterior)))
+        outcome = simulate_in_process(learner, _values(kind, size, seed), roles, rng, outstanding=outstanding)
+    return _Burst(_KINDS[kind].sds(to_json(outcome.posterior)))
 
 
-def _sds(posterior: Any) -> tuple[float, float]:
-    return posterior["mu"]["sd"], posterior["sigma"]["sd"]
-
-
-def _values(size: int, seed: int) -> Any:
-    return np.random.default_rng([seed, size]).normal(_MU, _SIGMA, size)
+def _values(kind: str, size: int, seed: int) -> Any:
+    return _KINDS[kind].draw(np.random.default_rng([seed, size]), size)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from dither_estimator.categorical.questions import group_questions
 from dither_estimator.families import FloatArray
 from dither_estimator.learning.population import CategoryShares
 from dither_estimator.learning.recomputed_learner import SEED, RecomputedLearner
+from dither_estimator.likelihood.counts import Counts
 from dither_estimator.policies.pool_size import answers_until_renewal
 
 __all__ = ["CategoricalLearner"]
@@ -18,24 +19,19 @@ _POOL = 16
 """A pool has at least this many questions, and as many as there are categories: each tells only of a few groups."""
 
 
-class CategoricalLearner(RecomputedLearner):
+class CategoricalLearner(RecomputedLearner[CategoryShares]):
     """The posterior of the shares of categories, which its particles are."""
 
-    _shares: FloatArray | None = None
+    def _estimate(self, counts: Counts) -> CategoryShares:
+        names, rng = self.specification.categories, np.random.default_rng(SEED)
+        return CategoryShares(names, estimate_shares(rng, counts, len(names), self.specification.particles))
 
-    def _forget(self) -> None:
-        self._shares = None
-
-    def _population(self) -> CategoryShares:
-        return CategoryShares(self.specification.categories, self._current())
+    def _draws(self, population: CategoryShares) -> FloatArray:
+        return population.shares
 
     @property
     def particle_names(self) -> tuple[str, ...]:
         return self.specification.categories
-
-    def particles(self) -> tuple[FloatArray, FloatArray]:
-        shares = self._current()
-        return shares, np.full(len(shares), 1 / len(shares))
 
     @property
     def _renews(self) -> bool:
@@ -45,14 +41,6 @@ class CategoricalLearner(RecomputedLearner):
         return max(answers_until_renewal(self._answers, epsilon), self._answers)
 
     def _questions(self, size: int, repeats: float, epsilon: Fraction) -> tuple[Query, ...]:
-        counts, shares = self.counts, self._current()
+        shares = self._population().shares
         number = max(size, _POOL, shares.shape[1])
-        return tuple(group_questions(self._rng, shares, counts, epsilon, number, repeats * size / number))
-
-    def _current(self) -> FloatArray:
-        counts = self.counts
-        if self._shares is None:
-            rng, categories = np.random.default_rng(SEED), len(self.specification.categories)
-            self._shares = estimate_shares(rng, counts, categories, self.specification.particles)
-            self._estimates += 1
-        return self._shares
+        return tuple(group_questions(self._rng, shares, self.counts, epsilon, number, repeats * size / number))

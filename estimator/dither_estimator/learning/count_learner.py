@@ -129,6 +129,10 @@ class CountLearner(ABC):
         self._answers += total_answers(checked)
 
     @abstractmethod
+    def update(self) -> None:
+        """Take in what was learnt now, rather than when somebody looks."""
+
+    @abstractmethod
     def learn_members(self, members: Members) -> None:
         """Learn the counts that institutions shared; pools made before are dropped."""
 

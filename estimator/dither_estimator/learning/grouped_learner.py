@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,7 @@ from dither_client import Query, parse_query
 from dither_client.posterior.wire import PoisonBound
 from dither_estimator.families import FloatArray
 from dither_estimator.learning.count_learner import CountLearner
+from dither_estimator.learning.deferred import Deferred
 from dither_estimator.learning.group_posterior import GroupPosterior
 from dither_estimator.learning.learners import new_learner
 from dither_estimator.learning.population import (
@@ -112,10 +114,16 @@ class GroupedLearner:
         for label, table in checked.items():
             self._of(label).learn_counts(table)
 
+    def update(self) -> None:
+        """Take in what was learnt now, rather than when somebody looks."""
+        for learner in self._learners.values():
+            learner.update()
+
     def posterior(self) -> Posterior:
         """The posterior of the whole population, with that of each group as `groups`."""
         spec = self.specification
         groups = {label: self._group(learner) for label, learner in self._learners.items()}
+        population = Deferred(partial(_whole, groups, self.shares()))
         total: Counts = {}
         for counts in self.group_counts.values():
             total = merge_counts(total, counts)
@@ -129,7 +137,8 @@ class GroupedLearner:
             moves=self.moves,
             queries=len(total),
             poison=PoisonBound(0.01, {}),
-            population=self._whole(groups),
+            deferred_population=population,
+            draws=lambda: self._draws(population()),
             answers_by_epsilon={**dict.fromkeys(spec.epsilon_choices, 0), **answers_by_epsilon(total)},
             levels=spec.goal.levels,
             above=spec.goal.values,
@@ -150,7 +159,9 @@ class GroupedLearner:
 
     def particles(self) -> tuple[FloatArray, FloatArray]:
         """Draws of the whole population (n, d), in the values' own units, and normalised weights (n,)."""
-        population = self.posterior().population
+        return self.posterior().draws()
+
+    def _draws(self, population: Population | CategoryShares) -> tuple[FloatArray, FloatArray]:
         values = (
             population.shares
             if isinstance(population, CategoryShares)
@@ -222,14 +233,14 @@ class GroupedLearner:
         found = learner.posterior()
         return GroupPosterior(found.parameters, found.covariance, found.answers, found.population)
 
-    def _whole(self, groups: Mapping[str, GroupPosterior]) -> Population | CategoryShares:
-        """All groups together; draws of different groups, which are estimated alone, are independent."""
-        shares = self.shares()
-        size = min(_MOST_DRAWS, max(_LEAST_DRAWS, _ALL_DRAWS // len(shares)))
-        rng = np.random.default_rng(SEED)
-        parts = [_shuffled(rng, group.population, size) for group in groups.values()]
-        some = np.flatnonzero(shares)
-        return stratified([parts[i] for i in some], shares[some])
+
+def _whole(groups: Mapping[str, GroupPosterior], shares: FloatArray) -> Population | CategoryShares:
+    """All groups together; draws of different groups, which are estimated alone, are independent."""
+    size = min(_MOST_DRAWS, max(_LEAST_DRAWS, _ALL_DRAWS // len(shares)))
+    rng = np.random.default_rng(SEED)
+    parts = [_shuffled(rng, group.population, size) for group in groups.values()]
+    some = np.flatnonzero(shares)
+    return stratified([parts[i] for i in some], shares[some])
 
 
 def _shuffled(

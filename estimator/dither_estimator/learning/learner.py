@@ -13,6 +13,7 @@ from dither_estimator.checks.contamination import poison_bound
 from dither_estimator.checks.family_fits import refusal
 from dither_estimator.families import FloatArray
 from dither_estimator.learning.count_learner import CountLearner
+from dither_estimator.learning.deferred import Deferred
 from dither_estimator.learning.population import FamilyPopulation
 from dither_estimator.learning.second_opinion import Steering
 from dither_estimator.learning.snapshot import InvalidSnapshot, State, read_snapshot, write_snapshot
@@ -120,6 +121,9 @@ class Learner(CountLearner):
             self._pending_members = merge_members(self._pending_members, members)
             self._pools.clear()
 
+    def update(self) -> None:
+        self._current()
+
     def posterior(self) -> Posterior:
         spec, system = self.specification, self._current()
         parameters, covariance = summarise(spec.family.names, system.theta, system.weights)
@@ -134,7 +138,10 @@ class Learner(CountLearner):
             moves=system.moves,
             queries=len(system.counts),
             poison=self._poison_bound(system),
-            population=FamilyPopulation.of(spec.family, spec.transform, system.theta, system.weights),
+            deferred_population=Deferred(
+                lambda: FamilyPopulation.of(spec.family, spec.transform, system.theta, system.weights)
+            ),
+            draws=lambda: (system.theta, system.weights),
             answers_by_epsilon={
                 **dict.fromkeys(spec.epsilon_choices, 0),
                 **answers_by_epsilon(system.counts),

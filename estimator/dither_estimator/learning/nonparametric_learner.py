@@ -9,9 +9,11 @@ from dither_estimator.families import FloatArray
 from dither_estimator.learning.goal_questions import goal_questions
 from dither_estimator.learning.population import QUANTILE_LEVELS, DistributionPopulation
 from dither_estimator.learning.recomputed_learner import SEED, RecomputedLearner
+from dither_estimator.likelihood.counts import Counts
+from dither_estimator.nonparametric.base import ShapedBase
 from dither_estimator.nonparametric.cell_design import DISTINCT
 from dither_estimator.nonparametric.distribution import Distribution
-from dither_estimator.nonparametric.posterior import estimate_distribution
+from dither_estimator.nonparametric.posterior import estimate_distribution, sketch_distribution
 from dither_estimator.policies.pool_size import answers_until_renewal
 
 __all__ = ["NonparametricLearner"]
@@ -23,25 +25,29 @@ _LATE_RENEWAL_DIVISOR = 3
 """The same from so many answers on: then it changes slowly where cells are best."""
 
 
-class NonparametricLearner(RecomputedLearner):
+class NonparametricLearner(RecomputedLearner[DistributionPopulation]):
     """The posterior of a distribution without a family. Its particles are quantiles, in the values' own units."""
 
     _most_questions = DISTINCT
-    _distribution: Distribution | None = None
+    _sketched: Distribution | None = None
+    _near: FloatArray | None = None
+    """The location and the log scale of the last sketch, once they were found."""
 
     def _forget(self) -> None:
-        self._distribution = None
+        super()._forget()
+        self._sketched = None
 
-    def _population(self) -> DistributionPopulation:
-        return DistributionPopulation(self.distribution, self.counts)
+    def _estimate(self, counts: Counts) -> DistributionPopulation:
+        spec, rng = self.specification, np.random.default_rng(SEED)
+        found = estimate_distribution(rng, counts, spec.support, spec.particles, spec.around)
+        return DistributionPopulation(found, counts)
+
+    def _draws(self, population: DistributionPopulation) -> FloatArray:
+        return population.quantile(np.array(self._levels)).values
 
     @property
     def particle_names(self) -> tuple[str, ...]:
         return tuple(f"quantile_{level:.12g}" for level in self._levels)
-
-    def particles(self) -> tuple[FloatArray, FloatArray]:
-        values = self.distribution.quantile(np.array(self._levels)).values
-        return values, np.full(len(values), 1 / len(values))
 
     @property
     def _levels(self) -> list[float]:
@@ -61,16 +67,20 @@ class NonparametricLearner(RecomputedLearner):
         if fixed is not None:
             return (fixed,)
         cells = None if spec.levels is None else spec.levels + 1
-        templates, learnt = spec.templates(epsilon), self.distribution
+        templates, learnt = spec.templates(epsilon), self._sketch
         return tuple(goal_questions(self._rng, learnt, spec.goal, templates, cells, size, self.counts))
 
     @property
     def distribution(self) -> Distribution:
         """The posterior given every answer learnt."""
+        return self._population().distribution
+
+    @property
+    def _sketch(self) -> Distribution:
+        """About the posterior given every answer learnt, for questions."""
         counts = self.counts
-        if self._distribution is None:
-            spec = self.specification
-            rng = np.random.default_rng(SEED)
-            self._distribution = estimate_distribution(rng, counts, spec.support, spec.particles, spec.around)
-            self._estimates += 1
-        return self._distribution
+        if self._sketched is None:
+            spec, rng = self.specification, np.random.default_rng(SEED)
+            found = self._sketched = sketch_distribution(rng, counts, spec.support, spec.around, self._near)
+            self._near = found.base.parameters[:2] if isinstance(found.base, ShapedBase) else None
+        return self._sketched

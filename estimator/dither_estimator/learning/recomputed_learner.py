@@ -1,14 +1,21 @@
-"""The learner of a model whose posterior is computed afresh from the counts alone."""
+"""The learner of a model whose posterior is computed afresh from the counts alone.
+
+Drawing from it takes longer than what questions need. So the draws are computed when somebody looks at them, and while
+nobody does, answers are learnt as fast as questions follow from them.
+"""
 
 import io
 import json
-from typing import Self
+from abc import abstractmethod
+from typing import Generic, Self, TypeVar
 
 import numpy as np
 
 from dither_client import parse_query
 from dither_client.posterior.wire import PoisonBound
+from dither_estimator.families import FloatArray
 from dither_estimator.learning.count_learner import CountLearner
+from dither_estimator.learning.deferred import Deferred
 from dither_estimator.learning.population import CategoryShares, Population
 from dither_estimator.learning.snapshot import InvalidSnapshot
 from dither_estimator.learning.summary import Posterior
@@ -21,34 +28,60 @@ __all__ = ["SEED", "RecomputedLearner"]
 SEED = 1
 """Every estimate begins with this seed, so that whoever has the same counts has the same posterior."""
 _VERSION = 1
+_Estimate = TypeVar("_Estimate", bound=Population | CategoryShares)
 
 
-class RecomputedLearner(CountLearner):
-    """Subclasses estimate when they are asked, count it in `_estimates`, and forget it in `_forget`."""
+class RecomputedLearner(CountLearner, Generic[_Estimate]):
+    """Subclasses say what counts tell about the population, and what draws of it are."""
 
     def __init__(self, specification: Specification, seed: int | np.random.SeedSequence, outstanding: int = 1) -> None:
         super().__init__(specification, seed, outstanding)
         self._counts: Counts = {}
-        self._estimates = 0
+        self._updates = 0
+        self._estimated: Deferred[_Estimate] | None = None
+
+    @abstractmethod
+    def _estimate(self, counts: Counts) -> _Estimate:
+        """What these counts say about the population. May be called by any thread."""
+
+    @abstractmethod
+    def _draws(self, population: _Estimate) -> FloatArray:
+        """Equally likely draws, shape (n, d). May be called by any thread."""
 
     def _forget(self) -> None:
-        """Drops the estimate, since there are new counts."""
-        raise NotImplementedError
+        """Drops what followed from the counts, since there are new ones."""
+        self._estimated = None
 
-    def _population(self) -> Population | CategoryShares:
+    @property
+    def _population(self) -> Deferred[_Estimate]:
         """What the counts say about the population."""
-        raise NotImplementedError
+        counts = self.counts
+        if self._estimated is None:
+            self._estimated = Deferred(lambda: self._estimate(counts))
+        return self._estimated
 
     @property
     def moves(self) -> int:
-        return self._estimates
+        """How often the posterior was updated."""
+        return self._updates
 
     @property
     def counts(self) -> Counts:
         if self._pending:
             self._counts = merge_counts(self._counts, self._taken())
+            self._updates += 1
             self._forget()
         return self._counts
+
+    def particles(self) -> tuple[FloatArray, FloatArray]:
+        return self._weighted(self._population())
+
+    def _weighted(self, population: _Estimate) -> tuple[FloatArray, FloatArray]:
+        draws = self._draws(population)
+        return draws, np.full(len(draws), 1 / len(draws))
+
+    def update(self) -> None:
+        _ = self.counts
 
     @property
     def members(self) -> Members:
@@ -59,7 +92,7 @@ class RecomputedLearner(CountLearner):
             raise ValueError("without a family of distributions, counts of members are not learnt")
 
     def posterior(self) -> Posterior:
-        spec, population = self.specification, self._population()
+        spec, population = self.specification, self._population
         return Posterior(
             parameters={},
             covariance=np.empty((0, 0)),
@@ -67,10 +100,11 @@ class RecomputedLearner(CountLearner):
             ess=float(spec.particles),
             log_evidence=None,
             particles=spec.particles,
-            moves=self._estimates,
+            moves=self._updates,
             queries=len(self._counts),
             poison=PoisonBound(0.01, {}),
-            population=population,
+            deferred_population=population,
+            draws=lambda: self._weighted(population()),
             answers_by_epsilon={**dict.fromkeys(spec.epsilon_choices, 0), **answers_by_epsilon(self._counts)},
             levels=spec.goal.levels,
             above=spec.goal.values,
@@ -80,7 +114,7 @@ class RecomputedLearner(CountLearner):
         counts = self.counts
         header = {
             "version": _VERSION,
-            "estimates": self._estimates,
+            "estimates": self._updates,
             "generator": self._rng.bit_generator.state,
             "queries": [query.to_json() for query in counts],
         }
@@ -104,7 +138,7 @@ class RecomputedLearner(CountLearner):
                 dict(zip(queries, np.split(rows, ends[:-1]) if queries else [], strict=True))
             )
             learner._rng.bit_generator.state = header["generator"]
-            learner._estimates = int(header["estimates"])
+            learner._updates = int(header["estimates"])
         except InvalidSnapshot:
             raise
         except Exception as error:

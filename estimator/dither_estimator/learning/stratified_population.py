@@ -18,7 +18,7 @@ from dither_estimator.nonparametric.distribution import Draws
 __all__ = ["StratifiedPopulation", "stratified"]
 
 _GRID = 513
-"""The points at which the distribution function is computed to invert it: linear between them, off by some 1e-4 of the people."""
+"""The points at which the distribution function is computed to invert it, linear between them: off by some 1e-4."""
 _OUTERMOST = 4.0
 """The normal score of the outermost of these points."""
 _MAX_INTEGERS = 4_096

@@ -38,8 +38,10 @@ class Posterior:
     answers_by_epsilon: Mapping[Fraction, int]
     """The number of answers at each ε, including 0 for choices of ε without answers."""
     poison: PoisonBound
-    population: Population | CategoryShares = field(repr=False)
-    """What it says about the population's distribution."""
+    deferred_population: Callable[[], Population | CategoryShares] = field(repr=False)
+    """What it says about the population's distribution. Any thread may call it; it may take as long as estimating."""
+    draws: Callable[[], tuple[FloatArray, FloatArray]] = field(repr=False)
+    """Draws from the posterior (n, d), and normalised weights (n,); like `deferred_population`."""
     members: int = 0
     """The number of members that institutions counted."""
     levels: tuple[float, ...] = ()
@@ -54,6 +56,11 @@ class Posterior:
     """The standard deviation between groups of each coordinate; None where groups do not borrow from each other."""
     refusal: Callable[[], Comparison | None] = field(default=lambda: None, repr=False)
     """The comparison of the only family with none, if the answers refuse it; takes some hundredths of a second."""
+
+    @property
+    def population(self) -> Population | CategoryShares:
+        """What it says about the population's distribution."""
+        return self.deferred_population()
 
     def reply(self, *, institutions: int = 0, misfit: Misfit | None = None, updated_at: str = "") -> PosteriorReply:
         """The reply to a request for this posterior, with what only the server knows, but without the population."""

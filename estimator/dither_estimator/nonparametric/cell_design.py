@@ -9,7 +9,7 @@ Questions are chosen one by one, each the best after what those before it will t
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -59,14 +59,12 @@ def cell_questions(
     tried, questions = numbers, list[Query]()
     for _ in range(size):
         slope = criterion.slope(known)
-        found = {number: line.best_cuts(slope, number) for number in tried}
-        number = max(tried, key=lambda number: found[number][0])
-        worth, cuts = found[number]
+        worth, cuts = max(line.best_cuts(slope, tried), key=lambda found: found[0])
         again = known_ones.best(slope, _AS_GOOD * worth)
         question = again or template.with_edges(tuple(edges[cuts - 1].tolist()), "identity")
         known = known + answers / size * _Divisions(unknowns, [question]).information(0)
         questions.append(question)
-        at = numbers.index(number)
+        at = numbers.index(len(cuts) + 1)
         tried = numbers[max(0, at - 1) : at + 2]  # what is best changes little from one question to the next
     return questions
 
@@ -91,44 +89,51 @@ class _Line:
         parts = unknowns.cells(edges)
         start = np.zeros((1, parts.shape[1]))
         below = np.concatenate([start, np.cumsum(parts, axis=0)])
-        self._masses = below @ unknowns.mean.masses[0]
+        masses = below @ unknowns.mean.masses[0]
         self._moved = below @ unknowns.effects
         self._template = template
-        index = np.arange(len(below))
-        self._between = np.where(index[:, np.newaxis] < index, self._masses - self._masses[:, np.newaxis], np.inf)
-        """The mass between two cuts; infinite unless the second is above the first."""
+        self._index = np.arange(len(below))
+        self._between = np.abs(masses[:, np.newaxis] - masses)
+        self._not_above = self._index[:, np.newaxis] <= self._index
 
-    def best_cuts(self, slope: FloatArray, cells: int) -> tuple[float, npt.NDArray[np.int64]]:
-        """The largest `tr(slope · information)` of a division into so many cells, and the numbers of its cuts."""
-        scale, floor = _coefficients(self._template, cells)
-        values, vectors = np.linalg.eigh(slope)
-        moved = self._moved @ (vectors * np.sqrt(np.maximum(values, 0.0)))
-        inner = moved @ moved.T
+    def best_cuts(self, slope: FloatArray, numbers: Sequence[int]) -> Iterator[tuple[float, npt.NDArray[np.int64]]]:
+        """The largest `tr(slope · information)` of a division into each of these numbers of cells, and its cuts."""
+        inner = self._moved @ slope @ self._moved.T
         squares = np.diag(inner)[:, np.newaxis] + np.diag(inner) - 2 * inner
-        worth = np.where(np.isfinite(self._between), scale**2 * squares / (scale * self._between + floor), -np.inf)
-        best, came_from = worth[0], []
-        for _ in range(cells - 1):
-            ways = best[:, np.newaxis] + worth
-            came_from.append(ways.argmax(axis=0))
-            best = ways.max(axis=0)
-        cuts = [len(best) - 1]
-        for before in reversed(came_from):
-            cuts.append(int(before[cuts[-1]]))
-        return float(best[-1]), np.array(cuts[:0:-1])
+        for number in numbers:
+            scale, floor = _coefficients(self._template, number)
+            worth = squares / (self._between / scale + floor / scale**2)
+            worth[self._not_above] = -np.inf  # rows are the upper ends of cells, columns the lower
+            best, came_from = worth[:, 0], []
+            for _ in range(number - 1):
+                ways = worth + best
+                before = ways.argmax(axis=1)
+                came_from.append(before)
+                best = ways[self._index, before]
+            cuts = [len(best) - 1]
+            for before in reversed(came_from):
+                cuts.append(int(before[cuts[-1]]))
+            yield float(best[-1]), np.array(cuts[:0:-1])
 
 
 class _Divisions:
-    """Questions that are given, and what an answer to each tells."""
+    """Questions of one mechanism and ε that are given, and what an answer to each tells."""
 
     def __init__(self, unknowns: Unknowns, questions: Sequence[Query]) -> None:
         self._questions = questions
-        self._starts = np.cumsum([0, *(question.n_cells for question in questions)])
-        parts = [unknowns.cells(np.array(question.edges)) for question in questions]
-        rows = np.concatenate([np.empty((0, len(unknowns.effects))), *parts])
-        pairs = [_coefficients(question, question.n_cells) for question in questions]
-        scales, floors = np.repeat(np.array(pairs).reshape(-1, 2), np.diff(self._starts), axis=0).T
-        chances = scales * (rows @ unknowns.mean.masses[0]) + floors
-        self._gradients = (scales / np.sqrt(chances))[:, np.newaxis] * (rows @ unknowns.effects)
+        numbers = [question.n_cells for question in questions]
+        self._starts = np.cumsum([0, *numbers])
+        pairs = {question.n_cells: _coefficients(question, question.n_cells) for question in questions}
+        scales, floors = np.array([pairs[number] for number in numbers for _ in range(number)]).reshape(-1, 2).T
+        masses, moved = unknowns.mean.masses[0], unknowns.effects
+        # What lies below each edge, and below all and none: from one to the next within a question is a cell.
+        below = unknowns.mean.parts_below(np.array([edge for question in questions for edge in question.edges]))
+        ends = self._starts[1:] - np.arange(1, len(numbers) + 1)
+        upper = np.insert(below @ np.column_stack([masses, moved]), ends, np.append(1.0, moved.sum(axis=0)), axis=0)
+        cells = np.diff(upper, prepend=0.0, axis=0)
+        cells[self._starts[1:-1]] = upper[self._starts[1:-1]]
+        chances = scales * cells[:, 0] + floors
+        self._gradients = (scales / np.sqrt(chances))[:, np.newaxis] * cells[:, 1:]
 
     def information(self, index: int) -> FloatArray:
         """The Fisher information of an answer to a question, shape (d, d)."""
@@ -139,7 +144,7 @@ class _Divisions:
         """The one with the largest `tr(slope · information)`, if that is at least so much."""
         if not self._questions:
             return None
-        by_cell = np.einsum("ci,ij,cj->c", self._gradients, slope, self._gradients, optimize=True)
+        by_cell = np.einsum("ci,ci->c", self._gradients @ slope, self._gradients)
         worth = np.add.reduceat(by_cell, self._starts[:-1])
         best = int(worth.argmax())
         return self._questions[best] if worth[best] >= least else None

@@ -19,7 +19,7 @@ from dither_estimator.nonparametric.approximation import Approximation
 from dither_estimator.nonparametric.deviations import COSINES, LOG_PRIOR, SCALES, Deviations, Nodes, neighbours
 from dither_estimator.nonparametric.likelihood import Expansion
 
-__all__ = ["effective_share", "resampled", "sample"]
+__all__ = ["effective_share", "importance_sample", "resampled", "sample"]
 
 _CANDIDATES = 2
 """Draws from the approximation for each draw that is kept."""
@@ -42,6 +42,15 @@ def sample(
         chains.move_coefficients()
         chains.draw_nodes()
         chains.move_nodes()
+    return chains.masses()
+
+
+def importance_sample(
+    rng: np.random.Generator, deviations: Deviations, approximation: Approximation, expansion: Expansion, size: int
+) -> FloatArray:
+    """Where `sample` begins: nearly draws from the posterior, in a fraction of the time; shape (size, masses)."""
+    chains = _Chains(rng, deviations, approximation, expansion)
+    chains.begin(size)
     return chains.masses()
 
 

@@ -47,19 +47,29 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Particles:
-    """A weighted sample of a posterior."""
+    """A weighted sample of a posterior. It may be drawn when somebody first looks at it, which takes a while."""
 
     names: tuple[str, ...]
-    values: npt.NDArray[np.float64]
-    """Shape (n, d), a column for each of `names`."""
-    weights: npt.NDArray[np.float64]
-    """Normalised, shape (n,)."""
-    population: Population | CategoryShares
-    """What it says about the population."""
+    posterior: Posterior = field(repr=False)
 
-    @classmethod
-    def of(cls, learner: AnyLearner, posterior: Posterior) -> "Particles":
-        return cls(learner.particle_names, *learner.particles(), posterior.population)
+    @property
+    def values(self) -> npt.NDArray[np.float64]:
+        """Shape (n, d), a column for each of `names`."""
+        return self._drawn[0]
+
+    @property
+    def weights(self) -> npt.NDArray[np.float64]:
+        """Normalised, shape (n,)."""
+        return self._drawn[1]
+
+    @property
+    def population(self) -> Population | CategoryShares:
+        """What it says about the population."""
+        return self.posterior.population
+
+    @cached_property
+    def _drawn(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        return self.posterior.draws()
 
 
 @dataclass(frozen=True)
@@ -89,7 +99,7 @@ class Published:
     particles: Particles | None
     """None if another process runs the particle system."""
     describe: Callable[[PosteriorReply], PosteriorReply] = field(default=lambda posterior: posterior, repr=False)
-    """Adds to the posterior what it says about the population, which takes some hundredths of a second."""
+    """Adds to the posterior what it says about the population, which takes some tenths of a second."""
     check_pools: Mapping[Fraction, tuple[Question, ...]] = field(default_factory=dict)
     """The check questions at each ε, also drawn with equal probability; empty without a check."""
     renew_at: float = math.inf
@@ -198,9 +208,10 @@ class CollectionLearner:
         learn(self._learner, missing)
         if isinstance(self._learner, CountLearner):
             self._learner.learn_members(members)
-            self._learner.particles()  # counts are taken in when somebody looks; now, since this is timed
         for group, table in missing.items():
             self._outstanding[group] = total_answers(table)
+        self._learner.update()  # now, since this is timed, as are the questions
+        self._pools()
         return Update(self._learner.moves - before, time.perf_counter() - began)
 
     def look(self) -> Look | None:
@@ -221,9 +232,7 @@ class CollectionLearner:
         """The learner's present state, for publication."""
         learner = self._learner
         choices = self.collection.specification.epsilon_choices
-        by_group = self._pools()
-        posterior = learner.posterior()
-        particles = Particles.of(learner, posterior)
+        by_group, posterior = self._pools(), learner.posterior()
         return Published(
             pools=by_group.pop(NO_GROUP),
             answers=learner.answers,
@@ -232,7 +241,7 @@ class CollectionLearner:
                 misfit=self._misfit(),
                 updated_at=iso_time(milliseconds(self._clock())),
             ),
-            particles=particles,
+            particles=Particles(learner.particle_names, posterior),
             describe=posterior.described,
             renew_at=learner.renew_at,
             check_pools={epsilon: self._check_pool(epsilon) for epsilon in choices if self._check},
@@ -270,9 +279,10 @@ class CollectionLearner:
             pools[epsilon] = known[1]
         return pools
 
-    def history(self, published: Published) -> HistoryRow | None:
-        """A row for the history if it is time for one."""
-        if published.answers < max(self._history_at + 1, math.ceil(self._history_at * _HISTORY_GROWTH)):
+    def history(self, published: Published, calm: bool) -> HistoryRow | None:
+        """A row for the history if it is time for one. One that takes long to compute waits until it is `calm`."""
+        due = published.answers >= max(self._history_at + 1, math.ceil(self._history_at * _HISTORY_GROWTH))
+        if not due or not (calm or published.posterior.posterior):
             return None
         self._history_at = published.answers
         return HistoryRow(

@@ -56,10 +56,11 @@ class PersistedLearner:
         """When something is to be stored next, on the clock `time.monotonic`; infinite for never."""
         return min(self._snapshot_due(), self._edition_due(alone))
 
-    def job(self, alone: bool, last: bool, at: int) -> Callable[[Connection], None] | None:
+    def job(self, alone: bool, last: bool, calm: bool, at: int) -> Callable[[Connection], None] | None:
         """The job that stores what is due now, to be run while the lease is held; None if nothing is due.
 
-        `last` asks for everything that is not stored yet; `at` is now, in milliseconds.
+        `last` asks for everything that is not stored yet; `at` is now, in milliseconds. Unless it is `calm`, the
+        population is not described anew.
         """
         if self._failed:
             self._failed, self._snapshot_learnt, self._in_edition = False, -1, None
@@ -78,7 +79,8 @@ class PersistedLearner:
             self._edition += 1
             pause = _PATIENCE_SECONDS if self._renewed() else PUBLICATION_SECONDS
             self._in_edition, self._edition_stored = self.published, now
-            if last or now >= self._described_at + pause:
+            missed = self._described is None and not alone
+            if last or missed or (calm and now >= self._described_at + pause):
                 self._described, self._described_at = self.published, now
                 self._population = population_json(self.published)
             jobs.append(self._edition_job(self.published))

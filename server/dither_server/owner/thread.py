@@ -41,6 +41,8 @@ from dither_server.tickets.packing import NO_GROUP
 __all__ = ["Learners"]
 
 _LONGEST_REST = 2.0
+_CALM = 0.3
+"""The owner computes what nobody waits for once questions have not been urgent for so many seconds."""
 _PATIENCE = 10.0
 """Seconds for which a request waits for a collection's first state."""
 
@@ -84,6 +86,8 @@ class Learners:
         self._waiting: dict[int, list[Future[Published]]] = {}
         self._stopping = False
         self._learners: dict[int, PersistedLearner] = {}
+        self._calm_at: dict[int, float] = {}
+        """When the collections are calm whose questions were urgent, on the clock `time.monotonic`."""
         self._without_database = False
         self._thread = threading.Thread(target=self._run, name="dither-learners", daemon=True)
 
@@ -200,7 +204,7 @@ class Learners:
 
     def _stored_particles(self, collection: Collection) -> Particles:
         learner = stored_learner(collection, self._store)
-        return Particles.of(learner, learner.posterior())
+        return Particles(learner.particle_names, learner.posterior())
 
     def group_particles(self, collection: Collection, group: str) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
         """The names, values and weights of one group's particles, as of the last snapshot. Takes a moment."""
@@ -256,6 +260,7 @@ class Learners:
             rest = sum(self._attend(leases[number]) for number in due if number in leases)
             leaving = frozenset(leases) if stopping else surplus & leases.keys()
             self._save(leaving)
+            self._add_history(leaving)
             self._give_up(leaving)
             if stopping:
                 return
@@ -271,6 +276,7 @@ class Learners:
         number = lease.collection
         outcome: Published | Unavailable
         began, noted = time.perf_counter(), self._pace.noted(number)
+        urgent = self._pace.behind(number)
         try:
             outcome = self._caught_up(lease)
         except (LeaseLost, CollectionDeleted):  # whoever has it now publishes, and those who wait get that
@@ -292,6 +298,8 @@ class Learners:
                 self._pace.published(number, outcome, self._known[number], noted)
             waiting = self._waiting.pop(number, [])
         _settle(waiting, outcome)
+        if urgent:
+            self._calm_at[number] = time.monotonic() + _CALM
         if not isinstance(outcome, Published):
             self.notify([number])
             return _LONGEST_REST
@@ -333,9 +341,7 @@ class Learners:
         published = persisted.published = learner.publish()
         self._known[number] = learner.known
         self._note(learner, began, published)
-        row = learner.history(published)
-        if row is not None:
-            self._writer.submit(held(lease, _history_job(number, row)))
+        self._add_row(persisted, calm=False)
         return published
 
     def _note(self, learner: CollectionLearner, began: tuple[int, float], published: Published) -> None:
@@ -345,17 +351,33 @@ class Learners:
     def _drop(self, number: int) -> None:
         self._learners.pop(number, None)
         self._known.pop(number, None)
+        self._calm_at.pop(number, None)
+
+    def _calm(self, number: int) -> bool:
+        return time.monotonic() >= self._calm_at.get(number, 0.0)
 
     def _until_save(self) -> float:
         """Seconds until something is to be stored, at most one."""
         now = time.monotonic()
-        return max(0.0, min([now + 1.0, *(persisted.due(self._alone) for persisted in self._learners.values())]) - now)
+        dues = [persisted.due(self._alone) for persisted in self._learners.values()]
+        calm = [at for at in self._calm_at.values() if at > now]
+        return max(0.0, min([now + 1.0, *dues, *calm]) - now)
+
+    def _add_history(self, leaving: frozenset[int]) -> None:
+        """Stores rows of the history that waited until nobody waits for questions."""
+        for number, persisted in self._learners.items():
+            self._add_row(persisted, number in leaving or self._calm(number))
+
+    def _add_row(self, persisted: PersistedLearner, calm: bool) -> None:
+        row = None if persisted.published is None else persisted.learner.history(persisted.published, calm)
+        if row is not None:
+            self._writer.submit(held(persisted.lease, _history_job(persisted.lease.collection, row)))
 
     def _save(self, leaving: frozenset[int]) -> None:
         """Stores what is due, and everything of collections that are given up."""
         at = milliseconds(self._clock())
         for number, persisted in self._learners.items():
-            job = persisted.job(self._alone, number in leaving, at)
+            job = persisted.job(self._alone, number in leaving, self._calm(number), at)
             if job is not None:
                 stored = self._writer.submit(held(persisted.lease, job))
                 stored.add_done_callback(persisted.note)

@@ -1,5 +1,7 @@
 """The learner of a distribution without a family: questions from the first answer on, snapshots, summaries."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from random import Random
 from typing import Any
 
@@ -15,6 +17,8 @@ from dither_estimator.learning.nonparametric_learner import NonparametricLearner
 from dither_estimator.learning.population import DistributionPopulation
 from dither_estimator.learning.snapshot import InvalidSnapshot
 from dither_estimator.learning.summary import Posterior
+from dither_estimator.nonparametric.distribution import Distribution
+from dither_estimator.nonparametric.posterior import estimate_distribution
 from dither_estimator.nonparametric.questions import Templates
 from dither_estimator.specification.specification import Specification
 
@@ -148,6 +152,34 @@ def test_it_keeps_up_with_few_questions_and_few_estimates(learner: Nonparametric
     assert len(learner.counts) < 320
     assert learner.moves < 60
     assert learner.renew_at > 2_000
+
+
+def test_questions_do_not_wait_for_draws_from_the_posterior(
+    learner: NonparametricLearner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They follow from sketches alone, and the posterior is estimated when somebody looks: once, in any thread."""
+    estimates = []
+
+    def estimate(*arguments: Any) -> Distribution:
+        estimates.append(threading.get_ident())
+        return estimate_distribution(*arguments)
+
+    monkeypatch.setattr("dither_estimator.learning.nonparametric_learner.estimate_distribution", estimate)
+    again = new_learner(learner.specification, 1)
+    for query, row in learner.counts.items():
+        again.learn_counts({query: row})
+        again.pool(16)
+    posterior = again.posterior()
+    assert (posterior.reply().answers, estimates) == (2_000, [])
+    again.learn_counts({query: np.full(query.n_answers, 10_000) for query in again.pool(16)})
+    with ThreadPoolExecutor(1) as thread:
+        values, weights = thread.submit(posterior.draws).result()
+        population = thread.submit(lambda: posterior.population).result()
+    assert len(estimates) == 1
+    assert threading.get_ident() not in estimates
+    assert (values == learner.particles()[0]).all()
+    assert len(weights) == 300
+    assert described(posterior) is population
 
 
 def asked(learner: NonparametricLearner, goal: Any, template: Query = WIDE) -> tuple[list[float], list[Query]]:

@@ -1,5 +1,6 @@
 """Cells of randomised response for a whole distribution: the best there are, and near the limit."""
 
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations
 
@@ -8,12 +9,14 @@ import pytest
 from scipy import stats
 
 from dither_client import Query, RandomizedResponse
+from dither_estimator.design.convex import Criterion
 from dither_estimator.families import FloatArray
 from dither_estimator.nonparametric.base import ShapedBase
-from dither_estimator.nonparametric.cell_design import cell_questions
+from dither_estimator.nonparametric.cell_design import _Divisions, cell_questions
 from dither_estimator.nonparametric.deviations import BINS
 from dither_estimator.nonparametric.distribution import Distribution
 from dither_estimator.nonparametric.known import KnownPopulation
+from dither_estimator.nonparametric.posterior import estimate_distribution, sketch_distribution
 from dither_estimator.nonparametric.prospect import expect
 from dither_estimator.nonparametric.questions import Templates, quantile_questions
 from dither_estimator.nonparametric.support import Support
@@ -120,3 +123,46 @@ def test_they_come_within_a_tenth_of_any_mechanism(name: str, epsilon: int) -> N
     assert quantiles > found.criterion
     if epsilon == 1:
         assert found.limit.criterion < 0.9 * quantiles
+
+
+def test_the_best_of_those_asked_before_is_asked_again() -> None:
+    """They have different numbers of cells, at edges that a new question would not have."""
+    known, rng = unknowns(5), np.random.default_rng(5)
+    numbers = (1, 3, 2, 5, 2, 4, 1, 2, 3, 2)
+    asked: list[Query] = [RandomizedResponse(np.sort(rng.normal(50, 10, number)).tolist(), 1) for number in numbers]
+    [fresh] = cell_questions(known, TEMPLATE, None, 1.0, size=1)
+    nearly = TEMPLATE.with_edges(tuple(edge + 0.05 for edge in fresh.edges), "identity")
+    asked.insert(4, nearly)
+    best = max(asked, key=lambda query: worth(known, query))
+    assert worth(known, best) >= 0.98 * worth(known, fresh)
+    assert cell_questions(known, TEMPLATE, None, 1.0, size=1, asked=asked) == [best]
+    for number, query in enumerate(asked):
+        information = _Divisions(known, asked).information(number)
+        assert np.sum(known.aim * information) == pytest.approx(worth(known, query))
+
+
+def test_a_sketch_chooses_cells_as_well_as_draws_from_the_posterior() -> None:
+    """Two groups, 5,000 answers: what 15,000 more will leave, by 4,000 draws, is within 3% of what these would choose.
+
+    It was within 1% in five populations at three sizes and two ε; 64 draws of the normal approximation alone lose more.
+    """
+    groups = stats.norm([35, 65], 5)
+    population = KnownPopulation(lambda x: groups.cdf(x[..., np.newaxis]).mean(axis=-1), np.linspace(20, 80, 200))
+    edges = np.linspace(25, 75, 61)
+    asked = [RandomizedResponse(edges[first::15].tolist(), 1) for first in range(15)]
+    counts = population.expected(asked, 5_000)
+    exact = Unknowns.of_draws(estimate_distribution(np.random.default_rng(1), counts, size=4_000))
+    criterion = Criterion(exact.aim, np.eye(len(exact.aim)))
+
+    def left(queries: Sequence[Query]) -> float:
+        given = _Divisions(exact, queries)
+        return criterion.value(15_000 * np.mean([given.information(i) for i in range(len(queries))], axis=0))
+
+    best = left(cell_questions(exact, TEMPLATE, None, 15_000.0))
+    sketch = sketch_distribution(np.random.default_rng(2), counts)
+    assert left(cell_questions(Unknowns.of_draws(sketch), TEMPLATE, None, 15_000.0)) < 1.03 * best
+    few = Distribution(sketch.support, sketch.base, sketch.masses[:6])
+    assert left(cell_questions(Unknowns.of_draws(few), TEMPLATE, None, 15_000.0)) > 1.03 * best
+    assert left(asked) > 1.03 * best
+    near = sketch_distribution(np.random.default_rng(2), counts, near=np.array([52.0, np.log(10.0)]))
+    assert np.abs(near.cdf(edges).mean - sketch.cdf(edges).mean).max() < 0.01

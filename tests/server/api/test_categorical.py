@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dither_client.posterior.posterior import Particles, parse_posterior
+from testing.patience import until
 from testing.servers.site import FakeClock, Site, open_site
 
 NAMES = ["never", "monthly", "<b>daily</b>"]
@@ -47,7 +48,8 @@ def test_shares_are_learnt(any_site: Site) -> None:
     asked = site.client.get(f"/v1/collections/{collection}/queries").json()["queries"]
     assert {item["query"]["mechanism"] for item in asked} == {"grouped_randomized_response"}
     assert sum(item["answers"] for item in asked) == PEOPLE
-    history = site.client.get(f"/v1/collections/{collection}/posterior/history").json()["history"]
+    address = f"/v1/collections/{collection}/posterior/history"
+    history = until(lambda: site.client.get(address).json()["history"])  # rows come when nobody waits for questions
     assert list(history[-1]["posterior"]) == NAMES
 
 

@@ -1,3 +1,4 @@
+import json
 import logging
 import threading
 from collections import Counter
@@ -296,10 +297,24 @@ def learner(site: Site) -> CollectionLearner:
 
 def test_the_history_of_a_hundred_thousand_answers_has_a_few_hundred_rows(learner: CollectionLearner) -> None:
     published = learner.publish()
-    kept = [n for n in range(100_001) if learner.history(replace(published, answers=n)) is not None]
+    kept = [n for n in range(100_001) if learner.history(replace(published, answers=n), True) is not None]
     assert 400 < len(kept) <= 600
     assert kept[:50] == list(range(1, 51))
     assert all(later <= 1.02 * earlier + 1 for earlier, later in pairwise(kept[49:]))
+
+
+@pytest.mark.parametrize("family", ["normal", "nonparametric"])
+def test_a_row_of_the_history_that_must_be_estimated_waits_until_it_is_calm(site: Site, family: str) -> None:
+    collection = site.service.collections.get(site.create(family=family, range=None))
+    learner = CollectionLearner(collection, site.service.store, site.service.institutions, site.clock)
+    published = replace(learner.publish(), answers=7)
+    busy = learner.history(published, False)
+    assert (busy is not None) == (family == "normal")
+    row = busy or learner.history(published, True)
+    assert row is not None
+    assert row.answers == 7
+    assert json.loads(row.posterior)
+    assert learner.history(published, True) is None
 
 
 def test_no_log_line_of_learning_says_what_went_wrong_inside(

@@ -48,18 +48,39 @@ def test_new_questions_are_stored_before_the_population_is_described(
     now, described = [1000.0], described_renewals(monkeypatch)
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     first = published_of(persisted)
-    assert persisted.job(False, False, 0) is not None
+    assert persisted.job(False, False, True, 0) is not None
     described.clear()
     for step in range(1, 4):
         now[0] += 1.1 * PUBLICATION_SECONDS
         persisted.published = replace(first, renew_at=first.renew_at + step)
-        assert persisted.job(False, False, 0) is not None
+        assert persisted.job(False, False, True, 0) is not None
         assert described == []
     now[0] += 1.1 * PUBLICATION_SECONDS
     assert persisted.due(False) <= now[0]
-    assert persisted.job(False, False, 0) is not None
+    assert persisted.job(False, False, True, 0) is not None
     assert described == [first.renew_at + 3]
     assert persisted.due(False) > now[0]
+
+
+def test_the_population_is_not_described_while_questions_are_urgent(
+    persisted: PersistedLearner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other processes get the first description in any case: they would show none."""
+    now, described = [1000.0], described_renewals(monkeypatch)
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    first = published_of(persisted)
+    for alone, expected in ((True, []), (False, [first.renew_at])):
+        now[0] += 100.0
+        persisted.published = first
+        assert persisted.due(alone) <= now[0]
+        assert persisted.job(alone, False, False, 0) is not None
+        assert described == expected
+    persisted.published = replace(first, renew_at=first.renew_at + 1)
+    now[0] += 100.0
+    assert persisted.job(False, False, False, 0) is not None
+    assert described == [first.renew_at]
+    assert persisted.job(False, True, False, 0) is not None
+    assert described == [first.renew_at, first.renew_at + 1]
 
 
 def test_questions_that_are_always_new_do_not_leave_the_population_undescribed(
@@ -71,5 +92,5 @@ def test_questions_that_are_always_new_do_not_leave_the_population_undescribed(
     for step in range(100):
         now[0] += 0.1
         persisted.published = replace(first, renew_at=first.renew_at + step)
-        assert persisted.job(False, False, 0) is not None
+        assert persisted.job(False, False, True, 0) is not None
     assert len(described) >= 5
