@@ -32,8 +32,8 @@ _EPSILONS = ("1", "2")
 _LEVELS = (0.5, 0.9)
 _POINTS = {"tight": 1_024, "ten times": 4_096}
 _WIDER = {"tight": 1.0, "ten times": 10.0}
-_STEPS = (0.25, 0.5, 1.0, 2.0, 4.0)
-_STEP = 0.5
+_STEPS = (0.125, 0.25, 0.5, 1.0, 2.0)
+_STEP = 0.25
 _STEP_SEEDS = 2
 """So many seeds show which step is best."""
 
