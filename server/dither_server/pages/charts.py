@@ -16,7 +16,7 @@ from dither_estimator.specification.specification import Specification
 from dither_server.database.reads import HistoryRow
 from dither_server.owner.collection_learner import Particles
 
-__all__ = ["MEDIAN", "charts", "curves", "has_median", "pace", "rate"]
+__all__ = ["MEDIAN", "charts", "curves", "has_median", "pace", "parameter_names", "rate"]
 
 MEDIAN = "quantile_0.5"
 _SYMMETRIC = ("normal", "laplace", "logistic", "student_t")
@@ -32,10 +32,15 @@ _TINIEST = 1e-300
 """A threshold nearer to 0 is shown as 0."""
 
 
+def parameter_names(specification: Specification) -> tuple[str, ...]:
+    """The parameters of the whole population: none without a family, and with groups only each group has some."""
+    return specification.family.names if specification.parametric and specification.groups is None else ()
+
+
 def has_median(specification: Specification) -> bool:
     """Whether the history of the parameters is also one of the population's median, in the values' own units."""
     family = specification.family.name.partition(":")[0]
-    return specification.parametric and specification.transform == "log" and family in _SYMMETRIC
+    return bool(parameter_names(specification)) and specification.transform == "log" and family in _SYMMETRIC
 
 
 def charts(
@@ -66,7 +71,7 @@ def curves(specification: Specification, particles: Particles) -> dict[str, Any]
     return {
         "densities": {
             parameter.name: {"x": _plain(curve.x), "density": _plain(curve.density)}
-            for j, parameter in enumerate(family.parameters)
+            for j, parameter in enumerate(family.parameters if specification.groups is None else ())
             for curve in [parameter_density(parameter, particles.values[:, j], particles.weights)]
         },
         "population": population

@@ -17,7 +17,8 @@ from dither_server.clock import milliseconds
 from dither_server.collections.collections import Collection
 from dither_server.collections.quality import quality
 from dither_server.errors import NotFound
-from dither_server.pages.charts import charts, rate
+from dither_server.pages.charts import charts, parameter_names, rate
+from dither_server.pages.groups import groups_view
 from dither_server.pages.precision import Plans
 from dither_server.pages.qr import qr_svg
 from dither_server.pages.rendering import fragment, page
@@ -28,7 +29,7 @@ from dither_server.service.service import Service
 __all__ = ["add_routes", "collection_page"]
 
 _HOUR = 3600
-_PARTS = ("summary", "numbers", "parameters", "course", "trust", "citation")
+_PARTS = ("summary", "numbers", "groups", "parameters", "course", "trust", "citation")
 """The templates of what changes as answers come, in the order in which the page has them."""
 
 
@@ -93,7 +94,7 @@ async def collection_page(
         findings=found,
         answered=answered,
         roles=roles(collection.specification),
-        parameters=collection.specification.family.names if collection.specification.parametric else (),
+        parameters=parameter_names(collection.specification),
         family=distribution_name(collection.specification.family.name, collection.specification.transform),
         planned=_planned(collection.specification),
         shown=shown_numbers(collection.specification),
@@ -111,7 +112,7 @@ async def collection_page(
 
 def _planned(specification: Specification) -> tuple[str, ...]:
     """The parameters for which the page asks how many more answers a precision takes; none if there is no plan."""
-    return specification.family.names if specification.parametric and specification.policy.interval is None else ()
+    return parameter_names(specification) if specification.policy.interval is None else ()
 
 
 def _density_title(specification: Specification, unit: str | None) -> str:
@@ -171,6 +172,7 @@ async def _findings(views: Views, collection: Collection, service: Service, term
             "rate": rate(rows, posterior.answers, collection.created_at, milliseconds(now)),
             "warnings": quality(service.store, collection, now)["warnings"],
             "citation": citation(terms, posterior),
+            "groups": groups_view(posterior, terms),
         }
         return {name: fragment(f"{name}.html", **values) for name in _PARTS}
 

@@ -20,7 +20,16 @@ from dither_client.posterior.wire import Misfit, PoisonBound, PosteriorReply
 from dither_estimator.specification.specification import Specification
 from dither_server.pages.charts import MEDIAN, has_median
 
-__all__ = ["Findings", "basis", "citation", "find", "number_name", "privacy_sentences", "roles", "shown_numbers"]
+__all__ = [
+    "Findings",
+    "basis",
+    "citation",
+    "find",
+    "number_name",
+    "privacy_sentences",
+    "roles",
+    "shown_numbers",
+]
 
 _ROLES = {
     ("mu", "identity"): "the middle of the population",
@@ -130,7 +139,8 @@ def basis(specification: Specification, posterior: PosteriorReply) -> str:
     if specification.nonparametric:
         return f"This rests on {learnt}. The distribution may have any shape that is fairly smooth."
     name = distribution_name(specification.family.name, specification.transform)
-    return f"This rests on {learnt}, and holds if the values follow a {name} distribution."
+    of_each = "" if specification.groups is None else " in each group"
+    return f"This rests on {learnt}, and holds if the values{of_each} follow a {name} distribution."
 
 
 def number_name(name: str) -> str:
@@ -152,7 +162,7 @@ def roles(specification: Specification) -> Mapping[str, str]:
 
 def shown_numbers(specification: Specification) -> tuple[str, ...]:
     """The names of the numbers that are shown over time: quantiles where they are known, and the parameters."""
-    if specification.nonparametric:
+    if specification.nonparametric or (specification.parametric and specification.groups is not None):
         return _SHOWN_QUANTILES
     return (*((MEDIAN,) if has_median(specification) else ()), *specification.family.names)
 
