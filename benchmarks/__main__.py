@@ -31,6 +31,7 @@ BENCHMARKS = (
     "steering",
     "timing",
     "privacy_limit",
+    "pairs",
     "whole_distribution",
     "rules",
     "levels",

@@ -1,5 +1,5 @@
 """The estimator's `dither` commands, found through the entry points of the group `dither.commands`.
 
-May import: `design`, `dither_client`, `families`, `learning`, `likelihood`, `mechanisms`, `nonparametric`, `planning`,
-`specification`.
+May import: `dependence`, `design`, `dither_client`, `families`, `learning`, `likelihood`, `mechanisms`,
+`nonparametric`, `planning`, `specification`.
 """

@@ -12,6 +12,7 @@ from dither_client.mechanisms.epsilon import epsilon_text, wire_epsilon
 from dither_client.mechanisms.query import check_epsilon
 from dither_estimator.commands import _without_family as without_family
 from dither_estimator.commands._parameters import parse_theta
+from dither_estimator.commands._several import design_several, print_joint
 from dither_estimator.design.advice import advice
 from dither_estimator.design.design import Design, DesignError, Mechanism, optimal_design
 from dither_estimator.design.goal import parse_goal
@@ -49,7 +50,10 @@ def design(
     ] = None,
     rho: Annotated[
         str | None,
-        typer.Option(help="For gaussian, instead of --epsilon: ρ of zero-concentrated privacy.", show_default=False),
+        typer.Option(
+            help="For gaussian, instead of --epsilon: ρ of zero-concentrated privacy. With --components: correlation.",
+            show_default=False,
+        ),
     ] = None,
     levels: Annotated[
         int | None,
@@ -58,6 +62,9 @@ def design(
     theta: Annotated[
         str | None,
         typer.Option(help="The member to design for, such as mu=50,sigma=3; the standard member by default."),
+    ] = None,
+    components: Annotated[
+        int | None, typer.Option(help="Several numbers of each person: how many, 2 to 4.", show_default=False)
     ] = None,
     data: without_family.Data = None,
     column: without_family.Column = None,
@@ -83,8 +90,25 @@ def design(
     come to the limit. The criterion is then the mean variance of the distribution function, times respondents.
 
     For example: dither design --family nonparametric --goal distribution --epsilon 1 --data wages.csv --column wage
+
+    With --components it is the design for several normal numbers of each person, each two with the correlation --rho:
+    who is asked about one of them, who about two or three. Collections do not ask such questions yet.
+
+    For example: dither design --components 2 --rho 0.6 --epsilon 1
     """
     people = without_family.PeopleOptions(data, column, population, transform, minimum, maximum, atoms)
+    if components is not None:
+        people.refuse()
+        others = {"mechanism": mechanism, "levels": levels, "theta": theta, "respondents": respondents}
+        others |= {"family": _unless(family, "normal"), "goal": _unless(goal, "all")}
+        with threadpool_limits(1, user_api="blas"), working("Looking for the best questions"):
+            several = design_several(components, epsilon, rho, others)
+            found_json = several.to_json()
+        if as_json:
+            print_json(found_json)
+        else:
+            print_joint(several)
+        return
     if family == NONPARAMETRIC.name:
         asked = {"epsilon": epsilon, "goal": goal, "mechanism": mechanism, "rho": rho, "levels": levels}
         if (epsilon is None) == (rho is None):
@@ -111,6 +135,10 @@ def design(
             print_json(found.to_json())
         else:
             _print(found)
+
+
+def _unless(given: str, default: str) -> str | None:
+    return None if given == default else given
 
 
 def _privacy(

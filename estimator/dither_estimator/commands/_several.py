@@ -1,0 +1,51 @@
+"""`dither design --components`: designs for several numbers of one person."""
+
+from collections.abc import Mapping
+
+import typer
+
+from dither_client.commands._shared import print_table
+from dither_client.mechanisms.epsilon import epsilon_text
+from dither_client.mechanisms.query import check_epsilon
+from dither_estimator.dependence.design import JointDesign, joint_design
+from dither_estimator.design.design import DesignError
+
+__all__ = ["design_several", "print_joint"]
+
+
+def design_several(components: int, epsilon: str | None, rho: str | None, others: Mapping[str, object]) -> JointDesign:
+    """The design for so many numbers, with the correlation `rho`. Raises `DesignError`.
+
+    `others` are the remaining options, which must be left out.
+    """
+    for name, value in others.items():
+        if value is not None:
+            raise DesignError(f"--{name} is not for --components: designs for several numbers are for normal ones")
+    if epsilon is None:
+        raise DesignError("--components needs --epsilon")
+    try:
+        correlation = float(rho or 0)
+    except ValueError:
+        raise DesignError("rho must be a correlation such as 0.6") from None
+    return joint_design(components, correlation, check_epsilon(epsilon))
+
+
+def print_joint(found: JointDesign) -> None:
+    """Prints it for people."""
+    rows = [
+        (f"{weight:.1%}", kind.name, kind.about, "" if kind.question is None else kind.question.n_answers)
+        for kind, weight in zip(found.kinds, found.weights, strict=True)
+    ]
+    print_table(["people", "question", "numbers", "answers"], rows)
+    typer.echo("")
+    variances = zip(found.normals.names, found.variances.tolist(), strict=True)
+    print_table(["parameter", "variance per respondent"], [(name, f"{value:.6g}") for name, value in variances])
+    split, limit = found.split, found.limit
+    typer.echo(
+        f"\ncriterion {found.criterion:.6g} is the sum of all variances, per respondent\n"
+        f"limit {limit.criterion:.6g} for any mechanism with ε = {epsilon_text(found.epsilon)} on a grid of cells "
+        f"(certified to {limit.gap / limit.criterion:.1%}): efficiency {found.efficiency:.1%}\n"
+        f"with questions about one number and about sides alone, {split.share:.1%} of the people are asked about one "
+        f"number and {1 - split.share:.1%} about two or more: criterion {split.criterion:.6g}, efficiency "
+        f"{limit.criterion / split.criterion:.1%}"
+    )
