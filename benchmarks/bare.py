@@ -1,7 +1,8 @@
-"""The yardstick of `server.py`: a FastAPI route that does nothing but commit one row, many rows in one transaction.
+"""The yardsticks of `server.py`: a FastAPI route that commits one row, many rows in one transaction, and a raw echo.
 
-The writer has the design of Dither's: one thread, whatever waits goes into the next transaction, the reply comes after
-the commit, with SQLite in WAL mode with `synchronous=FULL`, or PostgreSQL as it is.
+The echo is the least that a request costs on uvicorn: no framework, no check, no database. The route's writer has the
+design of Dither's: one thread, whatever waits goes into the next transaction, the reply comes after the commit, with
+SQLite in WAL mode with `synchronous=FULL`, or PostgreSQL as it is.
 """
 
 import asyncio
@@ -14,8 +15,9 @@ from queue import Empty, SimpleQueue
 
 import psycopg
 from fastapi import FastAPI, Request
+from starlette.types import Receive, Scope, Send
 
-__all__ = ["app"]
+__all__ = ["app", "echo"]
 
 _MAX_ROWS = 4_096
 
@@ -103,3 +105,12 @@ async def store(request: Request) -> dict[str, bool]:
     """Commits one row."""
     await request.app.state.writer.store(os.urandom(16))
     return {"stored": True}
+
+
+async def echo(scope: Scope, receive: Receive, send: Send) -> None:
+    """Replies with the body of the request."""
+    message = await receive()
+    body = message["body"]
+    headers = [(b"content-length", str(len(body)).encode()), (b"content-type", b"application/json")]
+    await send({"type": "http.response.start", "status": 201, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

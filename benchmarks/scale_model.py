@@ -1,4 +1,4 @@
-"""What ten and a hundred machines would take, from what one was measured to: a model, and its table.
+"""What ten and a hundred machines would take, and what 100,000 respondents a second need: a model, and its tables.
 
     python -m benchmarks.scale_model [ROWS]
 
@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 import psycopg
@@ -30,6 +31,8 @@ __all__ = ["Costs", "Machines", "main"]
 _ROWS = 200_000
 _DAY = 86_400
 _PART = 1_000
+_GOAL = 100_000
+"""Respondents a second."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,13 @@ class Costs:
     """Bytes that a replica reads of one collection when its owner has published."""
     polls: float = 2.0
     """Publications that a replica reads each second, at most."""
+
+    row_bytes: float = 151.0
+    """Bytes of an answer in PostgreSQL, with its index."""
+    log_bytes: float = 270.0
+    """Bytes of PostgreSQL's log for an answer."""
+    commits: float = 100.0
+    """Transactions a second of a busy replica: answers gather for 10 ms at most, or while the last one commits."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +112,7 @@ def main(arguments: Sequence[str]) -> None:
         Machines(100, databases=8),
     )
     print_table("Machines of four cores, at 60% load", columns, (_row(case, costs) for case in cases))
+    print_table(f"{_GOAL:,} respondents a second, at 60% load", ("what", "of it"), _needs(_GOAL, costs))
 
 
 def _row(machines: Machines, costs: Costs) -> tuple[str, ...]:
@@ -118,6 +129,20 @@ def _row(machines: Machines, costs: Costs) -> tuple[str, ...]:
         f"{machines.published(costs) / 1e3:,.0f}",
         holds,
     )
+
+
+def _needs(respondents: float, costs: Costs) -> Iterator[tuple[str, str]]:
+    """What so many respondents a second take, each with a ticket and an answer of its own."""
+    machines = next(m for m in map(Machines, count(1)) if m.single(costs) >= respondents)
+    replicas = machines.servers * machines.cores
+    yield "machines of four cores", f"{machines.servers:,}"
+    yield "replicas, one for each core", f"{replicas:,}"
+    yield "PostgreSQL: cores", f"{respondents * costs.database_answer / machines.load:.1f}"
+    yield "PostgreSQL: transactions a second, each flushed once", f"{replicas * costs.commits:,.0f} at most"
+    yield "PostgreSQL: answers in a transaction", f"{respondents / (replicas * costs.commits):.0f} at least"
+    yield "PostgreSQL: log, MB/s, to the disk and to each standby", f"{respondents * costs.log_bytes / 1e6:.0f}"
+    yield "PostgreSQL: rows and index, MB/s", f"{respondents * costs.row_bytes / 1e6:.0f}"
+    yield "PostgreSQL: rows and index, TB a day", f"{respondents * costs.row_bytes * _DAY / 1e12:.1f}"
 
 
 def _bytes(rows: int) -> Iterator[tuple[str, ...]]:

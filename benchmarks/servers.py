@@ -48,12 +48,14 @@ def new_collection(target: Target, fields: Mapping[str, Any] | None = None) -> s
 
 
 @contextmanager
-def bare_server(database: str) -> Iterator[Target]:
-    """`bare.py` on the database at that URL."""
+def bare_server(database: str | None) -> Iterator[Target]:
+    """The route of `bare.py` on the database at that URL, or without one its echo."""
     port = free_port()
-    command = [sys.executable, "-m", "uvicorn", "benchmarks.bare:app", "--port", str(port), "--log-level", "warning"]
+    name, more = ("echo", ["--lifespan", "off"]) if database is None else ("app", [])
+    command = [sys.executable, "-m", "uvicorn", f"benchmarks.bare:{name}", "--port", str(port), *more]
+    options = ["--log-level", "warning", "--no-access-log", "--no-server-header"]
     with on_core(SERVER_CORE):
-        process = subprocess.Popen([*command, "--no-access-log"], env={**os.environ, "BARE_DATABASE": database})
+        process = subprocess.Popen([*command, *options], env={**os.environ, "BARE_DATABASE": database or ""})
     try:
         until(lambda: process.poll() is not None or _listens(port))
         assert process.poll() is None, "the bare server did not start"

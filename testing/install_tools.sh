@@ -16,4 +16,5 @@ install_tool nginx nginx
 install_tool openssl openssl
 install_tool node nodejs
 install_tool npm npm
+install_tool bridge iproute2
 exit 0

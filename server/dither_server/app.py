@@ -1,4 +1,4 @@
-"""The application: routes, error documents and middleware around a `Service`. Importing it has no side effects."""
+"""The application: the front door, routes and error documents around a `Service`. Importing it has no side effects."""
 
 import threading
 import time
@@ -28,8 +28,7 @@ from dither_server.api import (
     tokens,
 )
 from dither_server.clock import Clock
-from dither_server.http.busy_calls import Shortcut, add_busy_routes
-from dither_server.http.middleware import Observer
+from dither_server.http.front_door import FrontDoor
 from dither_server.http.openapi import add_openapi
 from dither_server.http.problems import add_problem_handlers
 from dither_server.metrics import Metrics
@@ -45,10 +44,7 @@ _DESCRIPTION = "Learn the distribution of a sensitive number in a population wit
 
 
 class _Application(FastAPI):
-    """FastAPI behind this server's middleware, which answers the busy calls without it.
-
-    `FastAPI.add_middleware` would put the framework's own around it, through which every answer would pass.
-    """
+    """FastAPI behind the front door. `FastAPI.add_middleware` would put the framework's own around that."""
 
     front: ASGIApp
 
@@ -90,7 +86,6 @@ def create_app(settings: Settings, clock: Clock = time.time) -> FastAPI:
     )
     app.state.stopping = stopping
     add_problem_handlers(app, problem_page)
-    add_busy_routes(app, _BUSY_CALLS)
     for routes in (
         posterior,
         collections,
@@ -113,23 +108,23 @@ def create_app(settings: Settings, clock: Clock = time.time) -> FastAPI:
         routes.add_routes(app)
     models = (*collections.MODELS, *invitations.MODELS, *member_counts.MODELS, *tokens.MODELS)
     add_openapi(app, _BUSY_CALLS, models)
-    app.front = _surround(partial(FastAPI.__call__, app), settings, metrics)
+    app.front = _front(partial(FastAPI.__call__, app), settings, metrics)
     return app
 
 
-def _surround(app: ASGIApp, settings: Settings, metrics: Metrics) -> ASGIApp:
-    """`app` inside the middleware that the settings need."""
-    app = Shortcut(app, _BUSY_CALLS)
+def _front(app: ASGIApp, settings: Settings, metrics: Metrics) -> ASGIApp:
+    """The front door before `app`, and the middleware that the settings need."""
+    cors = None
     if settings.cors_origins:
-        app = CORSMiddleware(
+        cors = CORSMiddleware(
             app,
             allow_origins=list(settings.cors_origins),
             allow_methods=["GET", "POST"],
             allow_headers=["Authorization", "Content-Type"],
             expose_headers=["Retry-After", "X-Request-ID"],
         )
-    app = Observer(app, metrics)
+    front: ASGIApp = FrontDoor(app, _BUSY_CALLS, metrics, cors)
     if settings.trusted_proxies:
         # uvicorn has types of its own for the same protocol.
-        app = cast(ASGIApp, ProxyHeadersMiddleware(cast(Any, app), trusted_hosts=list(settings.trusted_proxies)))
-    return app
+        front = cast(ASGIApp, ProxyHeadersMiddleware(cast(Any, front), trusted_hosts=list(settings.trusted_proxies)))
+    return front

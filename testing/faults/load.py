@@ -19,6 +19,7 @@ import httpx2
 from dither_client import parse_query
 from testing.patience import PATIENCE, ever
 from testing.servers.defaults import ADMIN, RETRY_KEY, SPEC
+from testing.servers.namespaces import Machine
 from testing.servers.process import ForkedServer, forked
 
 __all__ = ["COLLECTION", "Load", "under_load"]
@@ -184,10 +185,12 @@ class Load:
 
 
 @asynccontextmanager
-async def under_load(database: str, servers: int = 1, seed: int = 1) -> AsyncIterator[Load]:
-    """Servers on `database` with a population at them; both end with the block."""
+async def under_load(
+    database: str, servers: int = 1, seed: int = 1, machines: Sequence[Machine] | None = None
+) -> AsyncIterator[Load]:
+    """Servers on `database`, or one on each of the `machines`, with a population at them; both end with the block."""
     stack = ExitStack()
-    running = await asyncio.to_thread(stack.enter_context, forked(database, servers))
+    running = await asyncio.to_thread(stack.enter_context, forked(database, servers, machines))
     try:
         load = Load(running, database, random.Random(seed))
         await load.create()

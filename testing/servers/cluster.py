@@ -15,6 +15,7 @@ from typing import Any
 
 import psycopg
 
+from testing.servers.namespaces import Machine
 from testing.servers.process import free_port
 
 __all__ = ["Cluster", "ClusterMissing", "make_cluster"]
@@ -29,8 +30,16 @@ class ClusterMissing(RuntimeError):
 class Cluster:
     """One cluster in a folder; `stop` and `start` as often as one likes. With a `primary` it is a copy that follows."""
 
-    def __init__(self, folder: Path, wal: Path | None = None, primary: "Cluster | None" = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        wal: Path | None = None,
+        primary: "Cluster | None" = None,
+        machine: Machine | None = None,
+    ) -> None:
         self.folder = folder
+        self.host = "127.0.0.1" if machine is None else machine.address
+        self._machine = machine
         self._programs = _find_programs()
         self.port = free_port()
         _give_away(folder)
@@ -42,18 +51,20 @@ class Cluster:
             _give_away(wal)
             options += ["--waldir", str(wal)]
         self._run("initdb", "-D", str(self._data), *options)
+        with (self._data / "pg_hba.conf").open("a") as file:
+            file.write("host all,replication all samenet trust\n")  # the other machines of the tests
         self._configure()
 
     def _configure(self, more: str = "") -> None:
         (self._data / "postgresql.auto.conf").write_text(
-            f"listen_addresses = '127.0.0.1'\nport = {self.port}\nunix_socket_directories = '{self.folder}'\n"
+            f"listen_addresses = '{self.host}'\nport = {self.port}\nunix_socket_directories = '{self.folder}'\n"
             "shared_buffers = '16MB'\nmax_connections = 60\nrestart_after_crash = on\n"
             "min_wal_size = '2MB'\nmax_wal_size = '16MB'\nwal_keep_size = '64MB'\nwal_recycle = off\n" + more
         )
 
     def _follow(self, primary: "Cluster") -> None:
         """Makes it a standby of a cluster that runs, under the name `standby`."""
-        source = f"host=127.0.0.1 port={primary.port} user={_USER} application_name=standby"
+        source = f"host={primary.host} port={primary.port} user={_USER} application_name=standby"
         self._run("pg_basebackup", "-D", str(self._data), "-d", source, "--checkpoint=fast", "--no-sync")
         self._configure(f"primary_conninfo = '{source}'\n")
         (self._data / "standby.signal").touch()
@@ -70,7 +81,7 @@ class Cluster:
 
     def connect(self, database: str = "postgres") -> "psycopg.Connection[Any]":
         """A connection, each of whose statements is a transaction."""
-        return psycopg.connect(f"postgresql://{_USER}@127.0.0.1:{self.port}/{database}", autocommit=True)
+        return psycopg.connect(f"postgresql://{_USER}@{self.host}:{self.port}/{database}", autocommit=True)
 
     @property
     def _data(self) -> Path:
@@ -118,7 +129,7 @@ class Cluster:
 
     def url(self, name: str, port: int | None = None) -> str:
         """The URL of a database of that name, through another port if there is a proxy."""
-        return f"postgresql+psycopg://{_USER}@127.0.0.1:{port or self.port}/{name}"
+        return f"postgresql+psycopg://{_USER}@{self.host}:{port or self.port}/{name}"
 
     def run_program(self, name: str, *arguments: str) -> None:
         """Runs one of PostgreSQL's programs."""
@@ -127,23 +138,28 @@ class Cluster:
     def _run(self, program: str, *arguments: str) -> None:
         # pg_ctl leaves the server behind with its own output, so that is a file.
         with tempfile.TemporaryFile() as output:
-            command = [str(self._programs / program), *arguments]
-            done = subprocess.run(command, **_identity(), stdout=output, stderr=output, check=False, cwd="/")
+            command, identity = [str(self._programs / program), *arguments], _identity()
+            if self._machine is not None:  # which root enters, and leaves being root there
+                command, identity = [*self._machine.command(_USER), *command], {}
+            done = subprocess.run(command, **identity, stdout=output, stderr=output, check=False, cwd="/")
             output.seek(0)
             assert done.returncode == 0, f"{program}: {output.read().decode()}"
 
 
 @contextmanager
-def make_cluster(wal: Path | None = None, primary: Cluster | None = None) -> Iterator[Cluster]:
+def make_cluster(
+    wal: Path | None = None, primary: Cluster | None = None, machine: Machine | None = None
+) -> Iterator[Cluster]:
     """A cluster that runs; it is stopped and removed at the end. Raises `ClusterMissing`.
 
-    Its write-ahead log may lie in an empty folder elsewhere. With `primary` it is a standby of that one.
+    Its write-ahead log may lie in an empty folder elsewhere. With `primary` it is a standby of that one. With `machine`
+    it runs there.
     """
     _find_programs()
     _identity()
     # Not in pytest's folder, which nobody but its owner may enter.
     with tempfile.TemporaryDirectory(prefix="dither_pg_", ignore_cleanup_errors=True) as folder:
-        cluster = Cluster(Path(folder), wal, primary)
+        cluster = Cluster(Path(folder), wal, primary, machine)
         cluster.start()
         try:
             yield cluster

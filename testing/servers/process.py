@@ -23,6 +23,7 @@ from dither_server.serving import serve
 from dither_server.settings import Settings
 from testing.patience import PATIENCE, until
 from testing.servers.defaults import ADMIN_TOKEN, SECRET, server_settings
+from testing.servers.namespaces import Machine
 
 __all__ = ["UNHURRIED", "ForkedServer", "RunningServer", "ServerProcess", "forked", "free_port", "running"]
 
@@ -48,9 +49,10 @@ def free_port() -> int:
 class RunningServer(ABC):
     """A server in a process of its own, always on the same port; subclasses say how the process is started."""
 
-    def __init__(self, port: int | None = None) -> None:
+    def __init__(self, port: int | None = None, host: str = "127.0.0.1") -> None:
         self.port = port or free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.host = host
+        self.url = f"http://{host}:{self.port}"
 
     @property
     @abstractmethod
@@ -173,9 +175,12 @@ class ServerProcess(RunningServer):
 class ForkedServer(RunningServer):
     """A server that is forked from a process with everything imported, which takes a fraction of a second."""
 
-    def __init__(self, database: str, lease_seconds: float = membership.LEASE_SECONDS) -> None:
-        super().__init__()
-        self._arguments = (server_settings(database, port=self.port, log_level="error"), lease_seconds)
+    def __init__(
+        self, database: str, lease_seconds: float = membership.LEASE_SECONDS, machine: Machine | None = None
+    ) -> None:
+        super().__init__(host="127.0.0.1" if machine is None else machine.address)
+        settings = server_settings(database, host=self.host, port=self.port, log_level="error")
+        self._arguments = (settings, lease_seconds, machine)
         self._process: Any = None
 
     @property
@@ -201,7 +206,9 @@ class ForkedServer(RunningServer):
             super().abort()
 
 
-def _serve(settings: Settings, lease_seconds: float) -> None:
+def _serve(settings: Settings, lease_seconds: float, machine: Machine | None) -> None:
+    if machine is not None:
+        machine.enter()
     membership.LEASE_SECONDS = lease_seconds
     serve(settings)
 
@@ -220,9 +227,15 @@ def running(
 
 
 @contextmanager
-def forked(database: str, count: int = 1) -> Iterator[Sequence[ForkedServer]]:
-    """Starts `count` servers on one database, waits until they are ready, and at the end kills those that still run."""
-    servers = [ForkedServer(database) for _ in range(count)]
+def forked(
+    database: str, count: int = 1, machines: Sequence[Machine] | None = None
+) -> Iterator[Sequence[ForkedServer]]:
+    """Starts `count` servers on one database, waits until they are ready, and at the end kills those that still run.
+
+    With `machines` there is one on each of them.
+    """
+    places: Sequence[Machine | None] = machines or [None] * count
+    servers = [ForkedServer(database, machine=machine) for machine in places]
     with ExitStack() as stack:
         for server in servers:
             stack.callback(server.kill)

@@ -32,6 +32,7 @@ from dither_server.answers.sql import (
     spend_tickets,
     store_answers,
 )
+from dither_server.database.engine import history_of
 
 __all__ = ["Arrival", "Fate", "Ingest", "Stored", "hash_retry_key"]
 
@@ -99,6 +100,8 @@ class Ingest:
         self.slot = slot
         """The number of the process, which has its own count rows; any thread may set it."""
         self._queries: dict[bytes, int] = {}
+        self._history: str | None = None
+        """The history of the database that the numbers of queries are of."""
         self._plain: set[int] = set()
         """The collections that keep their answers and have no maximum, neither of which can change."""
 
@@ -109,12 +112,19 @@ class Ingest:
         """
         return all(a.key[0] in self._plain and a.query in self._queries and not a.expired for a in arrivals)
 
+    def knows(self, connection: Connection) -> bool:
+        """Whether the database still has the history that this object remembers; `store_at_once` requires it."""
+        return history_of(connection) == self._history
+
     def store_at_once(self, connection: Connection, arrivals: Sequence[Arrival]) -> Stored:
         """Does what `store` does, on a connection to PostgreSQL where each statement is a transaction of its own."""
         return self._store_plain(connection, arrivals, None)
 
     def store(self, connection: Connection, arrivals: Sequence[Arrival]) -> Stored:
         """Stores and counts the `arrivals` that pass the checks, in the connection's transaction."""
+        if not self.knows(connection):
+            self.forget_queries()
+            self._history = history_of(connection)
         rules = read_rules(connection, sorted({arrival.key[0] for arrival in arrivals}))
         self._plain |= {number for number, rule in rules.items() if rule.keep_answers and rule.max_answers is None}
         firsts: dict[Key, Arrival] = {}

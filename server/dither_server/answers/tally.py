@@ -16,7 +16,7 @@ from sqlalchemy.exc import IntegrityError
 from dither_server.answers.rules import Arrival
 from dither_server.answers.sql import number_queries
 from dither_server.answers.writer import Writer
-from dither_server.database.engine import insert_into
+from dither_server.database.engine import history_of, insert_into
 from dither_server.database.schema import collections, refusals, tallies
 from dither_server.errors import Unavailable
 
@@ -50,6 +50,8 @@ class Tally:
         """The answers that were not prompt."""
         self._refused: Counter[tuple[int, str]] = Counter()
         self._queries: dict[bytes, int] = {}
+        self._history: str | None = None
+        """The history of the database that the numbers of queries are of."""
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="dither-tally", daemon=True)
 
@@ -129,6 +131,8 @@ class Tally:
         """Adds to the tables, and returns the row numbers of new queries. What is of no collection any more is lost."""
         there = set(connection.execute(select(collections.c.number)).scalars())
         slices = {of for of in tickets.keys() | answers.keys() if of[0] in there}
+        if history_of(connection) != self._history:
+            self._queries, self._history = {}, history_of(connection)
         found = number_queries(connection, {query for _, query, _, _ in slices} - self._queries.keys())
         numbers = self._queries | found
         rows = [

@@ -214,7 +214,8 @@ class Writer:
     def _stored_now(self, arrivals: list[Arrival]) -> Stored:
         if self._at_once is not None and self._ingest.all_plain(arrivals):
             with self._at_once.connect() as connection:
-                return self._ingest.store_at_once(connection, arrivals)
+                if self._ingest.knows(connection):
+                    return self._ingest.store_at_once(connection, arrivals)
         with self._engine.begin() as connection:
             return self._ingest.store(connection, arrivals)
 

@@ -6,7 +6,7 @@ from collections import Counter
 from functools import lru_cache
 from typing import Any
 
-from fastapi import Request, Response
+from fastapi import Request
 
 from dither_server.answers.rules import Arrival, Fate, hash_retry_key
 from dither_server.answers.writer import MAX_ROWS
@@ -42,9 +42,10 @@ from dither_server.http.bodies import (
     read_body,
     validate_body,
 )
-from dither_server.http.busy_calls import BusyCall
+from dither_server.http.front_door import BusyCall
 from dither_server.http.openapi import COLLECTION_ID, json_body, json_response
 from dither_server.http.problems import Problem, problem_of, problems
+from dither_server.http.replies import Reply, json_reply
 from dither_server.service.service import Service, service_of
 from dither_server.tickets.office import TicketOffice
 from dither_server.tickets.packing import n_answers
@@ -70,11 +71,11 @@ _OUTCOMES = {fate: fate.name.lower() for fate in Fate}
 """The names of fates in the metrics."""
 
 
-async def respond(request: Request) -> Response:
+async def respond(request: Request, collection_id: str) -> Reply:
     """Stores one answer, and replies once it is committed."""
     service = service_of(request)
     try:
-        collection = await service.collections.find_stored(request.path_params["collection_id"])
+        collection = await service.collections.find_stored(collection_id)
     except CollectionDeleted:
         await _refuse_expired(request, service)
         raise
@@ -92,7 +93,7 @@ async def respond(request: Request) -> Response:
         raise
     service.metrics.answered(_OUTCOMES[fate])
     receipt = service.tickets.receipt(arrival.key[1])
-    return Response(f'{{"receipt":"{receipt}"}}', _status(fate), media_type="application/json")
+    return json_reply(f'{{"receipt":"{receipt}"}}', _status(fate))
 
 
 async def _refuse_expired(request: Request, service: Service) -> None:
@@ -102,10 +103,10 @@ async def _refuse_expired(request: Request, service: Service) -> None:
         raise TicketExpired
 
 
-async def respond_batch(request: Request) -> Response:
+async def respond_batch(request: Request, collection_id: str) -> Reply:
     """Stores many answers, each with its own fate."""
     service = service_of(request)
-    collection = await service.collections.find_stored(request.path_params["collection_id"])
+    collection = await service.collections.find_stored(collection_id)
     known = await _is_gateway(request, service, collection)
     body = await _read_batch(request, known)
     now = service.clock()
@@ -140,7 +141,7 @@ async def respond_batch(request: Request) -> Response:
             service.metrics.answered(_OUTCOMES[fate], count)
     for cause, count in refused.items():
         _count_refused(service, collection, cause, count)
-    return Response('{"responses":[' + ",".join(items) + "]}", 200, media_type="application/json")
+    return json_reply('{"responses":[' + ",".join(items) + "]}", 200)
 
 
 async def _read_batch(request: Request, known: bool) -> BatchBody:

@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from fastapi import Request, Response
+from fastapi import Request
 
 from dither_client import InvalidEpsilon
 from dither_client.mechanisms.epsilon import listed, wire_epsilon
@@ -39,9 +39,10 @@ from dither_server.errors import (
     Unauthorized,
 )
 from dither_server.http.bodies import BODY_REFUSALS, MAX_TICKET_BODY, parse_json, read_body, validate_body
-from dither_server.http.busy_calls import BusyCall
+from dither_server.http.front_door import BusyCall
 from dither_server.http.openapi import COLLECTION_ID, json_body
 from dither_server.http.problems import problems
+from dither_server.http.replies import Reply, json_reply
 from dither_server.owner.collection_learner import Published
 from dither_server.service.service import Service, service_of
 from dither_server.tickets.office import TICKET_LIFE, Ticket
@@ -53,10 +54,10 @@ _PAUSE_EVERY = 64
 """Tickets after which other requests get a turn."""
 
 
-async def issue_tickets(request: Request) -> Response:
+async def issue_tickets(request: Request, collection_id: str) -> Reply:
     """Draws a question for each ticket and signs the tickets; redeems the invitation if one is needed."""
     service = service_of(request)
-    collection = await service.collections.find(request.path_params["collection_id"])
+    collection = await service.collections.find(collection_id)
     token, gateway = None, 0
     if collection.admission == "gateway":
         token = await service.access.check_soon(authorization(request), "gateway", collection.id)
@@ -76,14 +77,13 @@ async def issue_tickets(request: Request) -> Response:
     published = await service.learners.questions(collection)
     service.metrics.issued(count or 1)
     if count is None:
-        only = _ticket(service, collection, published, epsilon, gateway, group)
-        return Response(only, 201, media_type="application/json")
+        return json_reply(_ticket(service, collection, published, epsilon, gateway, group), 201)
     tickets = []
     for i in range(count):
         tickets.append(_ticket(service, collection, published, epsilon, gateway, group))
         if i % _PAUSE_EVERY == _PAUSE_EVERY - 1:
             await asyncio.sleep(0)
-    return Response('{"tickets":[' + ",".join(tickets) + "]}", 201, media_type="application/json")
+    return json_reply('{"tickets":[' + ",".join(tickets) + "]}", 201)
 
 
 def _chosen(collection: Collection, body: bytes) -> Fraction:
@@ -109,7 +109,7 @@ def _invitation(collection: Collection, asked: TicketsBody) -> Invitation:
 
 async def _redeem(
     service: Service, collection: Collection, invitation: Invitation, epsilon: Fraction, group: int
-) -> Response:
+) -> Reply:
     """The ticket of an invitation: the one issued for it before, whatever the collection's state, or a new one."""
     ticket = await service.invitations.ticket(invitation)
     if ticket is None:
@@ -122,7 +122,7 @@ async def _redeem(
             service.tally.issued(collection.number, question.packed, 0, expires_at - TICKET_LIFE)
     opened = _opened(service, ticket)
     query = json.dumps(unpack_query(opened.query).to_json(), separators=(",", ":"))
-    return Response(_reply(ticket, query, opened.expires_at), 201, media_type="application/json")
+    return json_reply(_reply(ticket, query, opened.expires_at), 201)
 
 
 def _opened(service: Service, ticket: str) -> Ticket:

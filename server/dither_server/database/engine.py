@@ -6,6 +6,7 @@ import sqlite3
 import stat
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ from sqlalchemy.exc import (
     OperationalError,
     TimeoutError,
 )
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from dither_migrations import Migration, SchemaRefused, upgrade_database
 from dither_server.database.audit_log import append_audit
@@ -46,6 +48,7 @@ __all__ = [
     "PATIENCE_SECONDS",
     "database_time",
     "driver_rows",
+    "history_of",
     "insert_into",
     "insert_missing",
     "make_engine",
@@ -63,6 +66,12 @@ PATIENCE_SECONDS = 4
 """The longest wait for a connection, for another's lock, and for a transaction; a longer one counts as a failure."""
 
 _FIRST_VERSION = "0001"
+
+_TIMELINE = "timeline"
+"""The key of what `history_of` tells, in a connection's `info`."""
+_READ_TIMELINE = (
+    "SELECT CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END"
+)
 
 _log = logging.getLogger(__name__)
 
@@ -166,6 +175,16 @@ def not_to_the_disk(connection: Connection) -> None:
         connection.execute(text("SET LOCAL synchronous_commit TO off"))
 
 
+def history_of(connection: Connection) -> str | None:
+    """What names the history that the database's rows are of; None if that cannot change.
+
+    A standby that takes over, or a backup with its log, may lack the latest rows, and give their numbers to others. On
+    PostgreSQL it begins a new timeline, so whatever a process remembers of rows is good for one timeline only.
+    """
+    history: str | None = connection.info.get(_TIMELINE)
+    return history
+
+
 def database_time(dialect: str) -> ColumnElement[int]:
     """The time by the database's clock (milliseconds), which all processes share."""
     if dialect == "postgresql":
@@ -204,7 +223,9 @@ def _as_sqlalchemy(connection: Connection, error: Exception) -> Exception:
 def _engine(url: URL) -> Engine:
     backend = url.get_backend_name()
     if backend == "postgresql":
-        return create_engine(url, connect_args=_postgres_arguments(url), **_POOL)
+        engine = create_engine(url, connect_args=_postgres_arguments(url), **_POOL)
+        event.listen(engine, "connect", partial(_note_timeline, engine.dialect.loaded_dbapi.Error))
+        return engine
     if backend != "sqlite":
         raise ArgumentError("neither SQLite nor PostgreSQL")
     if not url.database or url.database == ":memory:":
@@ -224,6 +245,13 @@ def _postgres_arguments(url: URL) -> dict[str, Any]:
     options = f"{session} {url.query.get('options', '')}".strip()  # if a setting comes twice, the last value counts
     own = {name: value for name, value in _POSTGRES_CONNECTION.items() if name not in url.query}
     return {**own, "options": options}
+
+
+def _note_timeline(error: type[Exception], connection: Any, record: ConnectionPoolEntry) -> None:
+    """Looks up once for each connection which timeline its rows are of: a server that changes it ends connections."""
+    with suppress(error):  # some services that speak PostgreSQL's language have no such log
+        [(record.info[_TIMELINE],)] = connection.execute(_READ_TIMELINE).fetchall()
+    connection.rollback()
 
 
 def _set_up_sqlite(connection: sqlite3.Connection, record: object) -> None:

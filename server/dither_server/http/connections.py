@@ -14,13 +14,12 @@ from itertools import chain
 from typing import NoReturn, cast
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from dither_server.errors import AddressTooLong, HeadTooLarge, Overloaded, Refusal
 from dither_server.http.bodies import BODY_ARRIVED
-from dither_server.http.joined_reply import JoinedReply
-from dither_server.http.middleware import SAFE_HEADERS
 from dither_server.http.problems import problem_response
+from dither_server.http.replies import SAFE_HEADERS, written
 
 __all__ = [
     "HEAD_SECONDS",
@@ -172,8 +171,6 @@ class BoundedConnection(HttpToolsProtocol):
         if size > MAX_HEAD or content.count(b";") > MAX_SEMICOLONS:
             self._give_up(_HEAD_TOO_LARGE)
         super().on_headers_complete()
-        if self.scope["method"] != "HEAD":  # a reply to which has no body
-            self.cycle.transport = JoinedReply(self.transport)
 
     def on_body(self, body: bytes) -> None:
         """Counts pieces, since parsing a piece costs as much as many bytes."""
@@ -206,8 +203,7 @@ class BoundedConnection(HttpToolsProtocol):
             return
         reply = problem_response(error)
         headers = [*reply.raw_headers, *SAFE_HEADERS, (b"connection", b"close")]
-        lines = [name + b": " + value + b"\r\n" for name, value in headers]
-        self.transport.write(b"".join([STATUS_LINE[reply.status_code], *lines, b"\r\n", bytes(reply.body)]))
+        self.transport.write(written(reply.status_code, headers, bytes(reply.body)))
         self.transport.close()
 
 

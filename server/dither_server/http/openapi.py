@@ -12,7 +12,7 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from dither_server.http.busy_calls import BusyCall
+from dither_server.http.front_door import BusyCall
 from dither_server.http.problems import ProblemDocument
 
 __all__ = ["COLLECTION_ID", "add_openapi", "json_body", "json_response", "reply"]

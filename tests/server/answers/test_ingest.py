@@ -1,3 +1,4 @@
+import json
 import os
 import random
 from collections import Counter
@@ -5,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from sqlalchemy import Engine, func, insert, select, update
+from sqlalchemy import Engine, delete, func, insert, select, update
 
-from dither_client import Laplace
+from dither_client import Laplace, parse_query
 from dither_server.answers.rules import Arrival, Fate, Ingest
-from dither_server.database.engine import make_engine, reading, upgrade, writing
+from dither_server.database.engine import history_of, make_engine, reading, upgrade, writing
 from dither_server.database.schema import answers, collections, counts, queries
-from dither_server.tickets.packing import pack_query
+from dither_server.tickets.packing import pack_query, unpack_query
 from testing.databases import check_counts
 
 QUERY = pack_query(Laplace(0, 1, 2, 1))
@@ -286,3 +287,36 @@ def test_nothing_is_written_when_every_answer_is_refused(engine: Engine) -> None
     with engine.connect() as connection:
         assert connection.execute(select(func.count()).select_from(answers)).scalar_one() == 0
         assert connection.execute(select(func.count()).select_from(queries)).scalar_one() == 0
+
+
+@pytest.mark.parametrize("noticed", [True, False])
+def test_a_database_with_another_history_has_other_numbers_for_queries(engine: Engine, noticed: bool) -> None:
+    """A standby that lacked the latest rows gives their numbers to others. Unnoticed, answers go to other questions."""
+    ingest = Ingest()
+    store(engine, [arrival(query=QUERY), arrival(query=OTHER)], ingest)
+    with writing(engine).begin() as connection:
+        connection.execute(delete(answers))
+        connection.execute(delete(counts))
+        rows = connection.execute(select(queries.c.number, queries.c.id, queries.c.query)).all()
+        connection.execute(update(queries).values(id=queries.c.id + " for now"))
+        for (_, name, text), (number, *_) in zip(rows, reversed(rows), strict=True):
+            connection.execute(update(queries).where(queries.c.number == number).values(id=name, query=text))
+        if noticed:
+            connection.info["timeline"] = "00000002"
+    ticket = os.urandom(20)
+    assert store(engine, [arrival(ticket=ticket, query=QUERY)], ingest) == [Fate.STORED]
+    of_answer = select(queries.c.query).join(answers, answers.c.query == queries.c.number)
+    with engine.connect() as connection:
+        stored = connection.execute(of_answer.where(answers.c.ticket == ticket)).scalar_one()
+    assert (parse_query(json.loads(stored)) == unpack_query(QUERY)) is noticed
+
+
+@pytest.mark.postgres
+def test_postgres_names_its_history(postgres_url: str) -> None:
+    engine = make_engine(postgres_url)
+    with engine.connect() as connection:
+        named = history_of(connection)
+        current = connection.exec_driver_sql("SELECT timeline_id FROM pg_control_checkpoint()").scalar_one()
+    engine.dispose()
+    assert named is not None
+    assert int(named, 16) == current

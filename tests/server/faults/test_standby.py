@@ -79,6 +79,28 @@ def test_nothing_is_acknowledged_that_the_standby_lacks(cluster: Cluster, standb
     asyncio.run(test())
 
 
+def test_servers_go_on_with_a_standby_that_lacks_answers(cluster: Cluster, standby: Cluster) -> None:
+    """They have learnt them, and remember questions that it does not have; what comes then is stored and learnt."""
+    cluster.configure("synchronous_standby_names", "")
+
+    async def test() -> None:
+        async with under_load(url_of_both(cluster, standby)) as load:
+            await load.more()
+            await asyncio.to_thread(standby.stop, "immediate")
+            await load.more(100)
+            await asyncio.to_thread(cluster.stop, "immediate")
+            await asyncio.to_thread(standby.start)
+            await asyncio.to_thread(standby.promote)
+            since = len(load.acknowledged)
+            await load.more(100)
+            await load.settle()
+            assert not load.wrong, load.wrong[:3]
+            rest = dict(list(load.acknowledged.items())[since:])
+            await asyncio.to_thread(check_database, load.database, rest, exactly=False)
+
+    asyncio.run(test())
+
+
 def test_without_synchronous_commit_acknowledged_answers_are_lost(cluster: Cluster, standby: Cluster) -> None:
     """What the two tests above would find."""
     cluster.configure("synchronous_standby_names", "")
