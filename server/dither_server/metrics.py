@@ -160,7 +160,7 @@ class Metrics:
         )
         self._commit_rows = self._histogram("dither_commit_rows", "Answers in a transaction.", _SIZE_BUCKETS)
         self._updates = self._histogram(
-            "dither_learning_seconds", "Time to learn new answers, moves included.", _DURATION_BUCKETS
+            "dither_learning_seconds", "Time to learn new answers and to renew questions.", _DURATION_BUCKETS
         )
         self._moves = Counter(
             "dither_particle_moves_total", "Times that all particles of a collection moved.", registry=self._registry
