@@ -2,9 +2,7 @@
 
 import io
 import json
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 
@@ -14,18 +12,15 @@ import numpy.typing as npt
 from dither_client import Query, parse_query
 from dither_client.posterior.wire import PoisonBound
 from dither_estimator.families import FloatArray
-from dither_estimator.learning.count_learner import CountLearner
 from dither_estimator.learning.deferred import Deferred
 from dither_estimator.learning.group_posterior import GroupPosterior
-from dither_estimator.learning.learners import new_learner
+from dither_estimator.learning.pooled_groups import PooledGroups
 from dither_estimator.learning.population import (
     QUANTILE_LEVELS,
     CategoryShares,
-    DistributionPopulation,
-    FamilyPopulation,
     Population,
 )
-from dither_estimator.learning.recomputed_learner import SEED
+from dither_estimator.learning.separate_groups import SeparateGroups
 from dither_estimator.learning.snapshot import InvalidSnapshot
 from dither_estimator.learning.stratified_population import stratified
 from dither_estimator.learning.summary import Posterior
@@ -40,6 +35,10 @@ _MOST_DRAWS = 1_000
 _LEAST_DRAWS = 200
 _ALL_DRAWS = 100_000
 """The whole population is described by so many draws of all groups together, within the limits above for each."""
+
+
+Together = Callable[[Mapping[str, GroupPosterior], int], list[Population | CategoryShares]]
+"""So many draws of each group, of which equally numbered ones belong together."""
 
 
 class UnknownGroup(ValueError):
@@ -59,71 +58,63 @@ class GroupedLearner:
             raise ValueError("the specification has no groups")
         self.specification = specification
         self.groups: Groups = specification.groups
-        alone = replace(specification, groups=None)
         seeds = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
-        own, *others = seeds.spawn(len(self.groups.labels) + 1)
-        self._rng = np.random.default_rng(own)
-        each = -(-outstanding // len(self.groups.labels))
-        self._learners: dict[str, CountLearner] = {
-            label: new_learner(alone, other, outstanding=each)
-            for label, other in zip(self.groups.labels, others, strict=True)
-        }
+        kind = PooledGroups if specification.parametric else SeparateGroups
+        self._model: PooledGroups | SeparateGroups = kind(specification, seeds, outstanding)
 
     @property
     def answers(self) -> int:
         """The number of answers learnt, in all groups."""
-        return sum(learner.answers for learner in self._learners.values())
+        return sum(map(self._model.answers_of, self.groups.labels))
 
     def answers_of(self, group: str) -> int:
         """The number of answers learnt of one group."""
-        return self._of(group).answers
+        return self._model.answers_of(self._known(group))
 
     @property
     def moves(self) -> int:
         """How often estimates were computed."""
-        return sum(learner.moves for learner in self._learners.values())
+        return self._model.moves
 
     @property
     def group_counts(self) -> Mapping[str, Counts]:
         """Every answer learnt, as a count table for each group, in the order of the labels."""
-        return {label: learner.counts for label, learner in self._learners.items()}
+        return dict(self._model.counts)
 
     def pool(self, size: int = 1, epsilon: Fraction | None = None, *, group: str) -> tuple[Query, ...]:
         """At least `size` questions for respondents of the group, as `CountLearner.pool`."""
-        return self._of(group).pool(size, epsilon)
+        return self._model.pool(size, epsilon, self._known(group))
 
     def ask(self, epsilon: Fraction | None = None, *, group: str) -> Query:
         """The next question for a respondent of the group, as `CountLearner.ask`."""
-        return self._of(group).ask(epsilon)
+        return self._model.ask(epsilon, self._known(group))
 
     @property
     def renew_at(self) -> float:
         """The number of answers, in all groups, at which pools may be due for renewal; infinite if never."""
-        left = (learner.renew_at - learner.answers for learner in self._learners.values())
-        return self.answers + min(left, default=math.inf)
+        return self._model.renew_at
 
     def learn(self, query: Query, answer: int, group: str) -> None:
         """Learn one answer of the group. Raises `ValueError` if it is not an answer to the query."""
-        self._of(group).learn(query, answer)
+        self._model.learn(query, answer, self._known(group))
 
     def learn_group_counts(self, tables: Mapping[str, Mapping[Query, Sequence[int] | npt.NDArray[np.int64]]]) -> None:
         """Learn a table of answers of each group. Raises `ValueError`, and learns nothing, if any is invalid."""
         checked = {label: check_counts(table) for label, table in tables.items()}
         for label in checked:
-            self._of(label)
+            self._known(label)
         for label, table in checked.items():
-            self._of(label).learn_counts(table)
+            self._model.learn_counts(table, label)
 
     def update(self) -> None:
         """Take in what was learnt now, rather than when somebody looks."""
-        for learner in self._learners.values():
-            learner.update()
+        self._model.update()
 
     def posterior(self) -> Posterior:
         """The posterior of the whole population, with that of each group as `groups`."""
         spec = self.specification
-        groups = {label: self._group(learner) for label, learner in self._learners.items()}
-        population = Deferred(partial(_whole, groups, self.shares()))
+        groups = self._model.posteriors()
+        population = Deferred(partial(_whole, self._model.together, groups, self.shares()))
         total: Counts = {}
         for counts in self.group_counts.values():
             total = merge_counts(total, counts)
@@ -143,13 +134,14 @@ class GroupedLearner:
             levels=spec.goal.levels,
             above=spec.goal.values,
             groups=groups,
+            between_groups=self._model.between,
         )
 
     def shares(self) -> FloatArray:
         """The share of the people in each group: those given, else of those who answered; shape (groups,)."""
         if self.groups.shares is not None:
             return np.array(self.groups.shares)
-        answers = np.array([learner.answers for learner in self._learners.values()], dtype=float)
+        answers = np.array([self._model.answers_of(label) for label in self.groups.labels], dtype=float)
         return answers / answers.sum() if answers.any() else np.full(len(answers), 1 / len(answers))
 
     @property
@@ -171,8 +163,7 @@ class GroupedLearner:
 
     def group_particles(self, group: str) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
         """The names of one group's numbers, draws of them (n, d), and normalised weights (n,)."""
-        learner = self._of(group)
-        return learner.particle_names, *learner.particles()
+        return self._model.particles(self._known(group))
 
     def snapshot(self) -> bytes:
         """The whole state as bytes, for `restore`."""
@@ -184,7 +175,7 @@ class GroupedLearner:
             "labels": list(self.groups.labels),
             "queries": [query.to_json() for query in queries],
             "asked": [[places[query] for query in counts] for counts in tables.values()],
-            "generator": self._rng.bit_generator.state,
+            "generator": self._model.generator.bit_generator.state,
         }
         rows = [row for counts in tables.values() for row in counts.values()]
         buffer = io.BytesIO()
@@ -212,52 +203,25 @@ class GroupedLearner:
             parts = iter(np.split(rows, ends[:-1]))
             tables = [{query: next(parts) for query in some} for some in asked]
             learner.learn_group_counts(dict(zip(header["labels"], tables, strict=True)))
-            learner._rng.bit_generator.state = header["generator"]
+            learner._model.generator.bit_generator.state = header["generator"]
         except InvalidSnapshot:
             raise
         except Exception as error:
             raise InvalidSnapshot(f"the snapshot cannot be read: {type(error).__name__}") from error
         return learner
 
-    def _of(self, group: str) -> CountLearner:
-        try:
-            return self._learners[group]
-        except KeyError:
-            raise UnknownGroup("group must be one of the labels of the collection's groups") from None
+    def _known(self, group: str) -> str:
+        if group not in self.groups.labels:
+            raise UnknownGroup("group must be one of the labels of the collection's groups")
+        return group
 
     @property
     def _levels(self) -> list[float]:
         return sorted({*QUANTILE_LEVELS, *self.specification.goal.levels})
 
-    def _group(self, learner: CountLearner) -> GroupPosterior:
-        found = learner.posterior()
-        return GroupPosterior(found.parameters, found.covariance, found.answers, found.population)
 
-
-def _whole(groups: Mapping[str, GroupPosterior], shares: FloatArray) -> Population | CategoryShares:
-    """All groups together; draws of different groups, which are estimated alone, are independent."""
+def _whole(together: Together, groups: Mapping[str, GroupPosterior], shares: FloatArray) -> Population | CategoryShares:
+    """All groups together, draw by draw; those without people are left out."""
     size = min(_MOST_DRAWS, max(_LEAST_DRAWS, _ALL_DRAWS // len(shares)))
-    rng = np.random.default_rng(SEED)
-    parts = [_shuffled(rng, group.population, size) for group in groups.values()]
-    some = np.flatnonzero(shares)
+    parts, some = together(groups, size), np.flatnonzero(shares)
     return stratified([parts[i] for i in some], shares[some])
-
-
-def _shuffled(
-    rng: np.random.Generator, population: Population | CategoryShares, size: int
-) -> Population | CategoryShares:
-    """`size` draws in random order."""
-    if isinstance(population, CategoryShares):
-        return replace(population, shares=population.shares[_order(rng, len(population.shares), size)])
-    if isinstance(population, FamilyPopulation):
-        return replace(population, theta=population.theta[_order(rng, len(population.theta), size)])
-    if isinstance(population, DistributionPopulation):
-        draws = population.distribution
-        chosen = draws.masses[_order(rng, draws.draw_count, size)]
-        return replace(population, distribution=replace(draws, masses=chosen))
-    raise TypeError(f"{type(population).__name__} has no draws to shuffle")
-
-
-def _order(rng: np.random.Generator, draws: int, size: int) -> npt.NDArray[np.intp]:
-    """`size` of the draws in random order; some occur twice if there are fewer."""
-    return np.concatenate([rng.permutation(draws) for _ in range(-(-size // draws))])[:size]

@@ -1,0 +1,156 @@
+"""Markov chains of the whole hierarchy, all at once, which leave its exact posterior invariant.
+
+A sweep has three steps, in each of which sites only propose:
+
+- T and β together, from what the sites say, with every group carried along: a group keeps its normal scores in its
+  posterior given T and β, so that its likelihood hardly changes however many groups there are;
+- each group alone, from its Gaussian posterior given T and β, or by a step of a random walk;
+- each group's weight `λ_g ~ Gamma(ν/2, ν/2)`, which makes the groups' distribution a Student t with ν = 4, exactly.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from dither_estimator.families import FloatArray
+from dither_estimator.hierarchy.collapsed import Collapsed, Rates, Sites, collapse
+from dither_estimator.hierarchy.proposals import Proposals
+from dither_estimator.hierarchy.sites import LogLikelihood
+from dither_estimator.hierarchy.small_matrices import apply, lower_inverse
+
+__all__ = ["DEGREES", "Chains", "Target", "start", "sweep"]
+
+DEGREES = 4.0
+_WALK_SHARE = 0.25
+"""How often a group takes a step of a random walk instead of an independent proposal."""
+_LOG_STEP_SD = 1.0
+"""The sd of the logarithm of a random walk's step, in posterior sds: some are long, as tails are."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """What the posterior is made of."""
+
+    log_likelihood: LogLikelihood
+    sites: Sites
+    rates: Rates
+    proposals: Proposals
+    log_prior_ratio: Callable[[FloatArray], FloatArray]
+    """The log of the prior of the means (k, d), divided by its Gaussian approximation, shape (k,)."""
+
+
+@dataclass(frozen=True)
+class Chains:
+    """The states of k chains."""
+
+    free: FloatArray
+    """Free coordinates of T, shape (k, f)."""
+    beta: FloatArray
+    """Means and slopes, shape (k, p d)."""
+    weights: FloatArray
+    """λ, shape (k, groups)."""
+    v: FloatArray
+    """The groups' coordinates, shape (d, k, groups)."""
+    correction: FloatArray
+    """The logarithm of the likelihood divided by the site, shape (k, groups)."""
+    collapsed: Collapsed
+    """What follows from T and λ; of no use once λ has changed."""
+    together: float = 0.0
+    """The share of proposals of T and β that were accepted in the last sweep."""
+    alone: float = 0.0
+    """The share of independent proposals for groups that were accepted."""
+
+
+def start(rng: np.random.Generator, target: Target, free: FloatArray, weights: FloatArray) -> Chains:
+    """Chains that start from the sites at free coordinates (k, f), given weights (groups,)."""
+    spread = np.broadcast_to(weights, (len(free), len(weights)))
+    collapsed = collapse(free, spread, target.sites, target.rates)
+    beta = collapsed.draw(rng)
+    d = len(target.sites.linear)
+    centre = collapsed.centre(target.rates.means(beta, d))
+    v = centre + apply(collapsed.factor, rng.standard_normal(centre.shape))
+    state = Chains(free, beta, spread, v, _correction(target, v), collapsed)
+    return _reweighted(rng, target, state)
+
+
+def sweep(rng: np.random.Generator, target: Target, state: Chains) -> Chains:
+    """The chains after a sweep."""
+    state = replace(state, collapsed=collapse(state.free, state.weights, target.sites, target.rates))
+    return _reweighted(rng, target, _each(rng, target, _together(rng, target, state)))
+
+
+def _together(rng: np.random.Generator, target: Target, state: Chains) -> Chains:
+    d, k, _ = state.v.shape
+    free = target.proposals.draw(rng, k)
+    new = collapse(free, state.weights, target.sites, target.rates)
+    beta = new.draw(rng)
+    scores = apply(state.collapsed.inverse_factor, state.v - state.collapsed.centre(target.rates.means(state.beta, d)))
+    v = new.centre(target.rates.means(beta, d)) + apply(new.factor, scores)
+    correction = _correction(target, v)
+    log_ratio = (
+        (new.log_density - target.proposals.log_density(free) + target.log_prior_ratio(beta[:, :d]))
+        - (
+            state.collapsed.log_density
+            - target.proposals.log_density(state.free)
+            + target.log_prior_ratio(state.beta[:, :d])
+        )
+        + (correction - state.correction).sum(axis=1)
+    )
+    accept = np.log(rng.random(k)) < log_ratio
+    return replace(
+        state,
+        free=np.where(accept[:, None], free, state.free),
+        beta=np.where(accept[:, None], beta, state.beta),
+        v=np.where(accept[:, None], v, state.v),
+        correction=np.where(accept[:, None], correction, state.correction),
+        collapsed=_chosen(accept, new, state.collapsed),
+        together=float(accept.mean()),
+    )
+
+
+def _each(rng: np.random.Generator, target: Target, state: Chains) -> Chains:
+    d, k, groups = state.v.shape
+    centre = state.collapsed.centre(target.rates.means(state.beta, d))
+    scores = apply(state.collapsed.inverse_factor, state.v - centre)
+    walks = rng.random((k, groups)) < _WALK_SHARE
+    noise = rng.standard_normal(state.v.shape)
+    steps = np.exp(_LOG_STEP_SD * rng.standard_normal((k, groups)))
+    proposed = np.where(walks, scores + steps * noise, noise)
+    v = centre + apply(state.collapsed.factor, proposed)
+    correction = _correction(target, v)
+    log_ratio = correction - state.correction
+    log_ratio += np.where(walks, 0.5 * ((scores**2).sum(axis=0) - (proposed**2).sum(axis=0)), 0.0)
+    accept = np.log(rng.random((k, groups))) < log_ratio
+    return replace(
+        state,
+        v=np.where(accept, v, state.v),
+        correction=np.where(accept, correction, state.correction),
+        alone=float(accept[~walks].mean()) if not walks.all() else 0.0,
+    )
+
+
+def _reweighted(rng: np.random.Generator, target: Target, state: Chains) -> Chains:
+    """λ given everything else; the spread of the collapsed part belongs to the weights that it was made with."""
+    d = len(state.v)
+    apart = state.v - target.rates.means(state.beta, d)
+    distance = (apply(lower_inverse(state.collapsed.spread), apart) ** 2).sum(axis=0) / state.weights
+    weights = rng.gamma((DEGREES + d) / 2, 2 / (DEGREES + distance))
+    return replace(state, weights=weights)
+
+
+def _correction(target: Target, v: FloatArray) -> FloatArray:
+    return np.asarray(target.log_likelihood(v) - target.sites.log_density(v))
+
+
+def _chosen(accept: npt.NDArray[np.bool_], new: Collapsed, old: Collapsed) -> Collapsed:
+    def pick(first: FloatArray, second: FloatArray) -> FloatArray:
+        return np.where(accept[:, None], first, second)
+
+    return replace(
+        new,
+        factor=pick(new.factor, old.factor),
+        inverse_factor=pick(new.inverse_factor, old.inverse_factor),
+        spread=pick(new.spread, old.spread),
+    )

@@ -1,0 +1,57 @@
+"""The prior of how groups differ: half-t scales and LKJ correlations.
+
+A scale matrix T is `S R S`, with scales `S = diag(τ)` and a correlation matrix R, and is described by free coordinates:
+`log τ_j`, then the inverse hyperbolic tangents of R's partial correlations, row by row.
+"""
+
+from itertools import combinations
+
+import numpy as np
+
+from dither_estimator.families import FloatArray
+
+__all__ = ["free_coordinates", "log_prior", "root"]
+
+_SCALE = 0.5
+"""The scale of the half-t distribution of each τ, in units of the pooled fit."""
+_DEGREES = 4.0
+_LKJ = 2.0
+"""LKJ's parameter: 1 is uniform over correlation matrices, more favours small correlations."""
+
+
+def free_coordinates(dimensions: int) -> int:
+    """The number of free coordinates of T."""
+    return dimensions * (dimensions + 1) // 2
+
+
+def log_prior(free: FloatArray, dimensions: int) -> FloatArray:
+    """The log density, up to a constant, of free coordinates (n, k); shape (n,).
+
+    A partial correlation given i variables has the density `(1 - ρ²)^(η - 1 + (d - 2 - i) / 2)` (Lewandowski, Kurowicka
+    & Joe 2009, *Generating random correlation matrices based on vines and extended onion method*).
+    """
+    log_scales = free[:, :dimensions]
+    ratio = np.exp(2 * (log_scales - np.log(_SCALE))) / _DEGREES
+    total = (log_scales - 0.5 * (_DEGREES + 1) * np.log1p(ratio)).sum(axis=1)
+    for column, (given, _) in zip(free[:, dimensions:].T, _pairs(dimensions), strict=True):
+        power = _LKJ + (dimensions - 2 - given) / 2
+        total -= power * 2 * np.logaddexp(column, -column)
+    return total
+
+
+def root(free: FloatArray, dimensions: int) -> FloatArray:
+    """The lower triangular A with `A Aᵀ = T`, shape (d, d, n)."""
+    found = np.zeros((dimensions, dimensions, len(free)))
+    partial = np.tanh(free[:, dimensions:])
+    left = np.ones((dimensions, len(free)))
+    for column, (j, i) in zip(partial.T, _pairs(dimensions), strict=True):
+        found[i, j] = column * left[i]
+        left[i] *= np.sqrt(1 - column**2)
+    for i in range(dimensions):
+        found[i, i] = left[i]
+    return found * np.exp(free[:, :dimensions].T)[:, None]
+
+
+def _pairs(dimensions: int) -> list[tuple[int, int]]:
+    """Each pair of variables, the lower first, in the order of its partial correlation."""
+    return sorted(combinations(range(dimensions), 2), key=lambda pair: (pair[1], pair[0]))

@@ -1,0 +1,192 @@
+"""Groups of a family that borrow from each other: one hierarchy for all, computed afresh from the counts alone."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import cycle
+
+import numpy as np
+
+from dither_client import Query
+from dither_client.posterior.wire import ParameterSummary
+from dither_estimator.families import FloatArray
+from dither_estimator.hierarchy.pooling import PooledDraws, pool_groups
+from dither_estimator.learning.group_posterior import GroupPosterior
+from dither_estimator.learning.population import CategoryShares, FamilyPopulation, Population
+from dither_estimator.learning.recomputed_learner import SEED
+from dither_estimator.learning.summary import summarise
+from dither_estimator.likelihood.counts import Counts, merge_counts, total_answers
+from dither_estimator.particles.system import ParticleSystem
+from dither_estimator.policies.policy import Fixed, question_policy
+from dither_estimator.policies.pool_size import answers_until_renewal, pool_size
+from dither_estimator.specification.specification import Specification
+
+__all__ = ["PooledGroups"]
+
+_ASKING_DRAWS = 256
+"""The draws of each group from which questions are chosen."""
+_ASKING_SWEEPS = 3
+_MOST_QUESTIONS = 8
+_OUTERMOST = 0.02
+"""Questions do not follow draws beyond this quantile and its counterpart: tails of few answers are very long."""
+_ABSENT = 0.5
+"""Answers that a group without any is taken to have, for the rate at which its people answer."""
+
+
+@dataclass(slots=True)
+class _Pool:
+    """The questions of one group at one ε, the estimate that they follow from, and the order of their turns."""
+
+    queries: tuple[Query, ...]
+    estimate: int
+    turns: Iterator[Query]
+
+
+class PooledGroups:
+    """The hierarchy of all groups. Questions of a group follow from its own estimate, which borrows from the others."""
+
+    def __init__(self, specification: Specification, seeds: np.random.SeedSequence, outstanding: int) -> None:
+        assert specification.groups is not None
+        self._specification = specification
+        self._groups = specification.groups
+        self.generator = np.random.default_rng(seeds)
+        self._policy = question_policy(specification)
+        self._each = -(-outstanding // len(self._groups.labels))
+        self._counts: dict[str, Counts] = {label: {} for label in self._groups.labels}
+        self._pending: dict[str, dict[Query, list[int]]] = {label: {} for label in self._groups.labels}
+        self._answers = dict.fromkeys(self._groups.labels, 0)
+        self._pools: dict[tuple[str, Fraction | None], _Pool] = {}
+        self._asking: PooledDraws | None = None
+        self._renew_at = 0
+        self._known: tuple[int, PooledDraws] | None = None
+        self.moves = 0
+
+    @property
+    def counts(self) -> Mapping[str, Counts]:
+        self.update()
+        return self._counts
+
+    def answers_of(self, group: str) -> int:
+        return self._answers[group]
+
+    def pool(self, size: int, epsilon: Fraction | None, group: str) -> tuple[Query, ...]:
+        self._refresh(epsilon)
+        pool = self._pools.get((group, epsilon))
+        if pool is None or pool.estimate < self.moves or len(pool.queries) < size:
+            pool = self._renewed(size, epsilon, group)
+        return pool.queries
+
+    def ask(self, epsilon: Fraction | None, group: str) -> Query:
+        self._refresh(epsilon)
+        pool = self._pools.get((group, epsilon))
+        if pool is None or pool.estimate < self.moves:
+            pool = self._renewed(pool_size(self._answers[group], self._each), epsilon, group)
+        return next(pool.turns)
+
+    @property
+    def renew_at(self) -> float:
+        return math.inf if isinstance(self._policy, Fixed) else self._renew_at
+
+    def learn(self, query: Query, answer: int, group: str) -> None:
+        row = self._pending[group].setdefault(query, [0] * query.n_answers)
+        if not 0 <= answer < len(row):
+            raise ValueError(f"the answer must be from 0 to {len(row) - 1}")
+        row[answer] += 1
+        self._answers[group] += 1
+
+    def learn_counts(self, counts: Counts, group: str) -> None:
+        self._counts[group] = merge_counts(self._counts[group], counts)
+        self._answers[group] += total_answers(counts)
+
+    def posteriors(self) -> dict[str, GroupPosterior]:
+        spec, found = self._specification, self._draws()
+        weights = np.full(len(found.coordinates), 1 / len(found.coordinates))
+        names = [parameter.coordinate for parameter in spec.family.parameters]
+        posteriors = {}
+        for place, label in enumerate(self._groups.labels):
+            theta = spec.family.constrain(found.coordinates[:, place])
+            population = FamilyPopulation.of(spec.family, spec.transform, theta, weights)
+            borrowed = dict(zip(names, found.borrowed[place].tolist(), strict=True))
+            parameters, covariance = summarise(spec.family.names, theta, weights)
+            posteriors[label] = GroupPosterior(parameters, covariance, self._answers[label], population, borrowed)
+        return posteriors
+
+    @property
+    def between(self) -> Mapping[str, ParameterSummary]:
+        """The standard deviation between groups of each unconstrained coordinate."""
+        found = self._draws()
+        names = tuple(parameter.coordinate for parameter in self._specification.family.parameters)
+        return summarise(names, found.between, np.full(len(found.between), 1 / len(found.between)))[0]
+
+    def update(self) -> None:
+        """Adds what was learnt to the counts; estimates are made when somebody asks for them."""
+        for label, pending in self._pending.items():
+            if pending:
+                new = {query: np.array(row, dtype=np.int64) for query, row in pending.items()}
+                self._counts[label] = merge_counts(self._counts[label], new)
+                self._pending[label] = {}
+
+    @staticmethod
+    def together(groups: Mapping[str, GroupPosterior], size: int) -> list[Population | CategoryShares]:
+        """`size` draws of each group; equally numbered ones are of one draw of the hierarchy."""
+        found: list[Population | CategoryShares] = []
+        for group in groups.values():
+            population = group.population
+            assert isinstance(population, FamilyPopulation)
+            draws = len(population.theta)
+            chosen = np.linspace(0, draws - 1, min(size, draws)).astype(int)
+            found.append(replace(population, theta=population.theta[chosen]))
+        return found
+
+    def particles(self, group: str) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
+        spec, coordinates = self._specification, self._draws().coordinates
+        theta = spec.family.constrain(coordinates[:, self._groups.labels.index(group)])
+        return spec.family.names, theta, np.full(len(theta), 1 / len(theta))
+
+    def _draws(self) -> PooledDraws:
+        """The posterior given every answer learnt; whoever has the same counts has the same draws."""
+        answers = sum(self._answers.values())
+        if self._known is None or self._known[0] != answers:
+            self._known = answers, self._estimate(self._specification.particles, None)
+        return self._known[1]
+
+    def _estimate(self, draws: int, sweeps: int | None) -> PooledDraws:
+        counts = self.counts
+        tables = [dict(sorted(counts[label].items(), key=lambda item: item[0].id)) for label in self._groups.labels]
+        rng = np.random.default_rng(SEED)
+        return pool_groups(rng, self._specification.prior, tables, draws, self._rates(), sweeps=sweeps)
+
+    def _rates(self) -> FloatArray | None:
+        """The logarithm of the rate at which people of each group answer, up to a constant, where shares are known."""
+        if self._groups.shares is None:
+            return None
+        answers = np.array([max(number, _ABSENT) for number in self._answers.values()])
+        rates = np.log(answers / np.array(self._groups.shares))
+        return np.asarray(rates - rates.mean())
+
+    def _refresh(self, epsilon: Fraction | None) -> None:
+        """Estimates again, for questions, when the answers have grown by the share that a pool serves."""
+        answers = sum(self._answers.values())
+        fixed = isinstance(self._policy, Fixed)
+        if self._asking is None or (answers >= self._renew_at and not fixed):
+            self._asking = self._estimate(_ASKING_DRAWS, _ASKING_SWEEPS)
+            self.moves += 1
+            at = self._specification.epsilon if epsilon is None else epsilon
+            self._renew_at = answers + answers_until_renewal(answers, at)
+
+    def _renewed(self, size: int, epsilon: Fraction | None, group: str) -> _Pool:
+        assert self._asking is not None
+        spec = self._specification
+        at = spec.epsilon if epsilon is None else epsilon
+        due = answers_until_renewal(self._answers[group], at)
+        length = max(size, min(due, _MOST_QUESTIONS))
+        coordinates = self._asking.coordinates[:, self._groups.labels.index(group)]
+        coordinates = np.clip(coordinates, *np.quantile(coordinates, [_OUTERMOST, 1 - _OUTERMOST], axis=0))
+        log_weights = np.full(len(coordinates), -math.log(len(coordinates)))
+        particles = ParticleSystem(spec.prior, coordinates, log_weights, {}, 0.0, 0)
+        found = self._policy.pool(self.generator, particles, length, max(due, length) / length, at)
+        known: dict[Query, Query] = {}
+        queries = tuple(known.setdefault(query, query) for query in found)
+        pool = self._pools[group, epsilon] = _Pool(queries, self.moves, cycle(queries))
+        return pool
