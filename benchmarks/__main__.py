@@ -23,6 +23,7 @@ BENCHMARKS = (
     "any_distribution",
     "distribution_peers",
     "smoothness",
+    "groups",
     "calibration",
     "misfit",
     "plan",

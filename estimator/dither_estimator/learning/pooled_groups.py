@@ -18,7 +18,7 @@ from dither_estimator.learning.recomputed_learner import SEED
 from dither_estimator.learning.summary import summarise
 from dither_estimator.likelihood.counts import Counts, merge_counts, total_answers
 from dither_estimator.particles.system import ParticleSystem
-from dither_estimator.policies.policy import Fixed, question_policy
+from dither_estimator.policies.policy import question_policy
 from dither_estimator.policies.pool_size import answers_until_renewal, pool_size
 from dither_estimator.specification.specification import Specification
 
@@ -28,6 +28,8 @@ _ASKING_DRAWS = 256
 """The draws of each group from which questions are chosen."""
 _ASKING_SWEEPS = 3
 _MOST_QUESTIONS = 8
+_ESTIMATE_DIVISOR = 32
+"""Questions are estimated for again at the earliest after one answer per this many learnt in all groups."""
 _OUTERMOST = 0.02
 """Questions do not follow draws beyond this quantile and its counterpart: tails of few answers are very long."""
 _ABSENT = 0.5
@@ -41,6 +43,10 @@ class _Pool:
     queries: tuple[Query, ...]
     estimate: int
     turns: Iterator[Query]
+    own_renewal: int
+    """The number of the group's answers at which it is due for renewal."""
+    renewal: int
+    """The number of all groups' answers at which it is due, too."""
 
 
 class PooledGroups:
@@ -58,7 +64,9 @@ class PooledGroups:
         self._answers = dict.fromkeys(self._groups.labels, 0)
         self._pools: dict[tuple[str, Fraction | None], _Pool] = {}
         self._asking: PooledDraws | None = None
-        self._renew_at = 0
+        self._estimate_at = 0
+        self._total = 0
+        self._fixed = specification.policy.name == "fixed"
         self._known: tuple[int, PooledDraws] | None = None
         self.moves = 0
 
@@ -71,22 +79,32 @@ class PooledGroups:
         return self._answers[group]
 
     def pool(self, size: int, epsilon: Fraction | None, group: str) -> tuple[Query, ...]:
-        self._refresh(epsilon)
         pool = self._pools.get((group, epsilon))
-        if pool is None or pool.estimate < self.moves or len(pool.queries) < size:
+        if pool is None or len(pool.queries) < size or self._due(pool, group):
             pool = self._renewed(size, epsilon, group)
         return pool.queries
 
     def ask(self, epsilon: Fraction | None, group: str) -> Query:
-        self._refresh(epsilon)
         pool = self._pools.get((group, epsilon))
-        if pool is None or pool.estimate < self.moves:
+        if pool is None or self._due(pool, group):
             pool = self._renewed(pool_size(self._answers[group], self._each), epsilon, group)
         return next(pool.turns)
 
     @property
     def renew_at(self) -> float:
-        return math.inf if isinstance(self._policy, Fixed) else self._renew_at
+        if self._fixed or not self._pools:
+            return math.inf
+        first = min(
+            min(pool.renewal, self._total + pool.own_renewal - self._answers[group])
+            for (group, _), pool in self._pools.items()
+        )
+        return max(first, self._estimate_at)
+
+    def _due(self, pool: _Pool, group: str) -> bool:
+        """Whether so much has been learnt, in the group or in all, that a new estimate is worth its while."""
+        if self._fixed or not (self._answers[group] >= pool.own_renewal or self._total >= pool.renewal):
+            return False
+        return pool.estimate < self.moves or self._total >= self._estimate_at
 
     def learn(self, query: Query, answer: int, group: str) -> None:
         row = self._pending[group].setdefault(query, [0] * query.n_answers)
@@ -94,10 +112,13 @@ class PooledGroups:
             raise ValueError(f"the answer must be from 0 to {len(row) - 1}")
         row[answer] += 1
         self._answers[group] += 1
+        self._total += 1
 
     def learn_counts(self, counts: Counts, group: str) -> None:
         self._counts[group] = merge_counts(self._counts[group], counts)
-        self._answers[group] += total_answers(counts)
+        new = total_answers(counts)
+        self._answers[group] += new
+        self._total += new
 
     def posteriors(self) -> dict[str, GroupPosterior]:
         spec, found = self._specification, self._draws()
@@ -146,9 +167,8 @@ class PooledGroups:
 
     def _draws(self) -> PooledDraws:
         """The posterior given every answer learnt; whoever has the same counts has the same draws."""
-        answers = sum(self._answers.values())
-        if self._known is None or self._known[0] != answers:
-            self._known = answers, self._estimate(self._specification.particles, None)
+        if self._known is None or self._known[0] != self._total:
+            self._known = self._total, self._estimate(self._specification.particles, None)
         return self._known[1]
 
     def _estimate(self, draws: int, sweeps: int | None) -> PooledDraws:
@@ -165,28 +185,27 @@ class PooledGroups:
         rates = np.log(answers / np.array(self._groups.shares))
         return np.asarray(rates - rates.mean())
 
-    def _refresh(self, epsilon: Fraction | None) -> None:
-        """Estimates again, for questions, when the answers have grown by the share that a pool serves."""
-        answers = sum(self._answers.values())
-        fixed = isinstance(self._policy, Fixed)
-        if self._asking is None or (answers >= self._renew_at and not fixed):
+    def _for_questions(self) -> PooledDraws:
+        """The last estimate for questions, or a new one if the answers have grown by enough."""
+        if self._asking is None or (self._total >= self._estimate_at and not self._fixed):
             self._asking = self._estimate(_ASKING_DRAWS, _ASKING_SWEEPS)
             self.moves += 1
-            at = self._specification.epsilon if epsilon is None else epsilon
-            self._renew_at = answers + answers_until_renewal(answers, at)
+            self._estimate_at = self._total + max(1, self._total // _ESTIMATE_DIVISOR)
+        return self._asking
 
     def _renewed(self, size: int, epsilon: Fraction | None, group: str) -> _Pool:
-        assert self._asking is not None
         spec = self._specification
         at = spec.epsilon if epsilon is None else epsilon
         due = answers_until_renewal(self._answers[group], at)
         length = max(size, min(due, _MOST_QUESTIONS))
-        coordinates = self._asking.coordinates[:, self._groups.labels.index(group)]
+        coordinates = self._for_questions().coordinates[:, self._groups.labels.index(group)]
         coordinates = np.clip(coordinates, *np.quantile(coordinates, [_OUTERMOST, 1 - _OUTERMOST], axis=0))
         log_weights = np.full(len(coordinates), -math.log(len(coordinates)))
         particles = ParticleSystem(spec.prior, coordinates, log_weights, {}, 0.0, 0)
         found = self._policy.pool(self.generator, particles, length, max(due, length) / length, at)
         known: dict[Query, Query] = {}
         queries = tuple(known.setdefault(query, query) for query in found)
-        pool = self._pools[group, epsilon] = _Pool(queries, self.moves, cycle(queries))
+        renewal = self._total + answers_until_renewal(self._total, at)
+        pool = _Pool(queries, self.moves, cycle(queries), self._answers[group] + due, renewal)
+        self._pools[group, epsilon] = pool
         return pool

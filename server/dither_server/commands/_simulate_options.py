@@ -23,6 +23,7 @@ __all__ = [
     "EpsilonChoices",
     "Family",
     "Goal",
+    "Groups",
     "InProcess",
     "Late",
     "Levels",
@@ -71,6 +72,15 @@ Truth = Annotated[
 Data = Annotated[Path | None, typer.Option(help="A CSV or Parquet file of values, instead of --truth.")]
 
 Column = Annotated[str | None, typer.Option(help="The column of --data that holds the values.")]
+
+Groups = Annotated[
+    str | None,
+    typer.Option(
+        help="Labels of public groups, such as north,south, with --in-process; --truth then has the parameters of "
+        "each, separated by semicolons, or one set for all.",
+        show_default=False,
+    ),
+]
 
 Respondents = Annotated[
     int | None, typer.Option(min=1, help="The number of respondents.", show_default="every row of --data")

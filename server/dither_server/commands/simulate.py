@@ -21,12 +21,14 @@ from dither_client.mechanisms.bounds import ANYTHING, Bounds
 from dither_client.protocol.messages import parse_terms
 from dither_client.transport.json_api import Api
 from dither_estimator.learning.checked_learner import CheckedLearner
+from dither_estimator.learning.grouped_learner import GroupedLearner
 from dither_estimator.learning.learners import new_learner
 from dither_estimator.specification.fields import CATEGORICAL, NONPARAMETRIC, read_family
 from dither_estimator.specification.specification import Specification
 from dither_server.commands import _simulate_options as options
 from dither_server.commands._progress import progress_of
 from dither_server.simulate.behaviours import Behaviours, Roles, draw_roles
+from dither_server.simulate.by_group import draw_groups, simulate_groups
 from dither_server.simulate.choices import ChooseBy, check_choosing, draw_choices
 from dither_server.simulate.in_process import simulate_in_process
 from dither_server.simulate.outcome import Outcome
@@ -59,6 +61,7 @@ def simulate(
     family: options.Family = None,
     transform: options.Transform = None,
     categories: options.Categories = None,
+    groups: options.Groups = None,
     truth: options.Truth = None,
     data: options.Data = None,
     column: options.Column = None,
@@ -102,7 +105,7 @@ def simulate(
     fields = {
         "epsilon": epsilon, "epsilon-choices": epsilon_choices, "goal": goal, "policy": policy, "mechanism": mechanism,
         "levels": levels, "particles": particles, "prior": prior, "rho": rho, "categories": categories,
-        "transform": transform,
+        "transform": transform, "groups": groups,
     }  # fmt: skip
     _refuse_together("--spec", spec, {**fields, "collection": collection})
     _refuse_together("--collection", collection, {**fields, "categories": None})
@@ -124,6 +127,9 @@ def simulate(
     if asked.specification is not None and (caution := asked.specification.caution):
         console.print(f"Warning: {caution}.")
     check_choosing(choose_by, asked.epsilon_choices)
+    if asked.specification is not None and asked.specification.groups is not None:
+        _by_group(asked.specification, in_process, family, truth, respondents, seeds, as_json)
+        return
     people = _population(np.random.default_rng(seeds[0]), asked, family, truth, data, column, respondents)
     check_bounds(people, asked.bounds)
     roles = draw_roles(np.random.default_rng(seeds[1]), behaviours, len(people.values))
@@ -158,7 +164,8 @@ def _new(spec: str | None, family: str | None, usual: str, options: Mapping[str,
     else:
         given = dict(options)
         prior, choices = given.pop("prior"), given.pop("epsilon-choices")
-        listed = given.pop("categories")
+        listed, labels = given.pop("categories"), given.pop("groups")
+        given["groups"] = {"name": "group", "labels": _texts(labels)} if labels else None
         given["categories"] = _texts(listed) if listed else None
         given["family"] = family or (CATEGORICAL.name if listed else usual)
         given["prior"] = read_prior(prior) if prior else None
@@ -169,6 +176,33 @@ def _new(spec: str | None, family: str | None, usual: str, options: Mapping[str,
     name, choices = specification.family.name, specification.epsilon_choices
     bounds = Bounds(specification.support.minimum, specification.support.maximum)
     return _Asked(name, specification.transform, choices, fields, specification, specification.categories, bounds)
+
+
+def _by_group(
+    specification: Specification,
+    in_process: bool,
+    family: str | None,
+    truth: str | None,
+    respondents: int | None,
+    seeds: Sequence[np.random.SeedSequence],
+    as_json: bool,
+) -> None:
+    """Simulates a collection with groups, in this process."""
+    found = read_family(family or specification.family.name)
+    if not in_process or truth is None or respondents is None or not found.parameters:
+        fail("groups need --in-process, a family, --truth and --respondents", 2)
+    assert specification.groups is not None
+    labels, transform = specification.groups.labels, specification.transform
+    people = draw_groups(np.random.default_rng(seeds[0]), found, truth, labels, transform, respondents)
+    learner, rng = GroupedLearner(specification, seeds[3]), np.random.default_rng(seeds[2])
+    with progress_of(respondents) as progress, threadpool_limits(1, user_api="blas"):
+        outcome = simulate_groups(learner, people, rng, progress)
+    if as_json:
+        print_json(report_json(respondents, people.truth, outcome))
+    else:
+        Console(highlight=False, markup=False).print(report_table(respondents, {}, outcome))
+    if outcome.interrupted:
+        fail("interrupted: the report covers what was done until then")
 
 
 def _texts(listed: str) -> list[str]:

@@ -10,6 +10,7 @@ from rich.text import Text
 from dither_client.mechanisms.epsilon import by_epsilon_lines
 from dither_client.posterior.sentences import (
     comparison_lines,
+    group_lines,
     misfit_sentence,
     poison_lines,
     population_lines,
@@ -34,13 +35,15 @@ _FROM_POSTERIOR = (
     "poison",
     "families",
     "verdict",
+    "groups",
+    "between_groups",
     *POPULATION_FIELDS,
 )
 _WAITS = (("median", "median"), ("99th percentile", "q99"), ("longest", "longest"))
 
 
 def report_json(
-    respondents: int, truth: Mapping[str, float], outcome: Outcome, choose_by: ChooseBy = "chance"
+    respondents: int, truth: Mapping[str, Any], outcome: Outcome, choose_by: ChooseBy = "chance"
 ) -> dict[str, Any]:
     """The report as JSON. `answers` counts those of this simulation; over HTTP, `load` describes the requests."""
     posterior = to_json(outcome.posterior)
@@ -79,6 +82,7 @@ def report_table(
         f"{outcome.posterior.queries:,} different questions"
     ]
     lines += population_lines(found.quantiles, found.distribution, found.atoms, found.above)
+    lines += group_lines(found.groups or {})
     lines += by_epsilon_lines(outcome.posterior.answers_by_epsilon)
     if choose_by == "value":
         lines.append(f"WARNING: {WARNING}")
