@@ -68,6 +68,7 @@ class Crowd:
         retry: Retry,
         choices: Sequence[Fraction] | None = None,
         terms: Terms | None = None,
+        groups: Sequence[str] | None = None,
     ) -> None:
         self._connections = Connections(address)
         self._server = address.base
@@ -80,6 +81,7 @@ class Crowd:
         self._retry = retry
         self._choices = choices
         self._terms = terms
+        self._groups = groups
         self._kept: list[_Respondent] = []
         self._failures: Counter[str] = Counter()
         self._counts: Counter[str] = Counter()
@@ -164,6 +166,7 @@ class Crowd:
             randrange,
             epsilon=chosen,
             terms=self._terms,
+            group=self._groups[number] if self._groups else None,
         )
         try:
             send = await self._to_answer(flow)

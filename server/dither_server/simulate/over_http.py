@@ -4,7 +4,7 @@ import asyncio
 import random
 import sys
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from typing import Any
@@ -48,14 +48,16 @@ def simulate_over_http(
     If `choices` are given, each respondent asks for a ticket at its own ε. The first `alone` respondents come one by
     one, the others `concurrency` at a time. With `seed`, noise comes from a seeded generator, so that one respondent at
     a time gives reproducible answers; without, from the operating system's. `progress` receives how many respondents
-    are done. Ctrl-C ends it early. Raises `DitherError` if the collection cannot be read, and `NotLearnt`.
+    are done. Where the collection has groups, each respondent is of one at random, by their shares, whatever its value.
+    Ctrl-C ends it early. Raises `DitherError` if the collection cannot be read, and `NotLearnt`.
     """
     with Api(url, token) as api:
         # Read the posterior first: a token that may not read it should fail before thousands have answered.
         before = _learnt(api, collection)
         generator = random.SystemRandom() if seed is None else random.Random(seed)
-        terms = parse_terms(api.get(collection_path(collection), exact=True))
-        crowd = Crowd(parse_address(url), collection, values, roles, generator, Retry(), choices, terms)
+        told = api.get(collection_path(collection), exact=True)
+        terms, groups = parse_terms(told), _groups(told, len(values), generator)
+        crowd = Crowd(parse_address(url), collection, values, roles, generator, Retry(), choices, terms, groups)
         began = time.perf_counter()
         with on_interrupt(crowd.stop):
             _run(_watched(crowd, concurrency, alone, progress))
@@ -69,6 +71,15 @@ def simulate_over_http(
             interrupted=crowd.stopped,
             load=crowd.load,
         )
+
+
+def _groups(terms: Mapping[str, Any], count: int, generator: random.Random) -> list[str] | None:
+    """The group of each respondent, by the shares in the terms, or in equal shares if they have none."""
+    if terms.get("groups") is None:
+        return None
+    labels, shares = terms["groups"]["labels"], terms["groups"].get("shares")
+    weights = None if shares is None else [float(shares[label]) for label in labels]
+    return generator.choices(labels, weights, k=count)
 
 
 async def _watched(crowd: Crowd, concurrency: int, alone: int, progress: Callable[[int], None]) -> None:

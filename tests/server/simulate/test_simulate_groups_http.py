@@ -1,0 +1,99 @@
+"""Groups under load: real server processes on either database, of which one is killed and started again."""
+
+import random
+import socket
+import threading
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dither_client import Admin, Analyst
+from dither_client.posterior.wire import to_json
+from dither_server.database.engine import make_engine
+from dither_server.simulate.behaviours import Behaviours, draw_roles
+from dither_server.simulate.over_http import _groups, simulate_over_http
+from dither_server.simulate.server_process import ServerProcess
+from testing.databases import check_counts
+from testing.patience import until
+
+TOKEN = "the-admin-token"
+SECRET = {"DITHER_SECRET": "the-secret-of-the-tests-of-groups"}
+LABELS = ["north", "south", "east"]
+SPEC: dict[str, Any] = {
+    "name": "Test", "family": "normal", "epsilon": "1", "range": [-5, 5], "particles": 100,
+    "groups": {"name": "region", "labels": LABELS, "shares": {"north": 6, "south": 3, "east": 1}},
+}  # fmt: skip
+SIZE = 60
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+@pytest.mark.slow
+def test_two_processes_of_which_one_is_killed_count_every_answer_in_its_group(
+    database_url: str, tmp_path: Path
+) -> None:
+    """Every receipt is one count in one group, in the database and in what both processes say, after `kill -9`."""
+    port = free_port()
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    first = ServerProcess(tmp_path / "one", TOKEN, port, database_url, **SECRET)
+    second = ServerProcess(tmp_path / "two", TOKEN, 0, database_url, **SECRET)
+    try:
+        with Admin(first.url, TOKEN) as admin:
+            collection = str(admin.create_collection(SPEC)["id"])
+        outcomes = []
+
+        def load(url: str, seed: int) -> None:
+            values = np.random.default_rng(seed).normal(size=SIZE)
+            roles = draw_roles(np.random.default_rng(seed), Behaviours(retry=0.1), SIZE)
+            outcomes.append(simulate_over_http(url, TOKEN, collection, values, roles, 8, seed))
+
+        threads = [threading.Thread(target=load, args=(url, seed)) for seed, url in enumerate((first.url, second.url))]
+        for thread in threads:
+            thread.start()
+        with Analyst(second.url, TOKEN) as analyst:
+            until(lambda: analyst.terms(collection)["answers"] >= SIZE // 4)
+            first.kill()
+            first = ServerProcess(tmp_path / "one", TOKEN, port, database_url, **SECRET)
+            for thread in threads:
+                thread.join()
+            answered = sum(outcome.answers for outcome in outcomes)
+            assert len(outcomes) == 2
+            until(lambda: analyst.posterior(collection).answers == answered)
+            counted: Counter[str] = Counter()
+            for item in analyst.queries(collection):
+                counted[str(item.group)] += item.answers
+            listed = Counter(str(item["group"]) for item in analyst.answers(collection))
+        assert counted.total() == answered == 2 * SIZE
+        assert listed == counted
+        assert counted["north"] > counted["south"] > counted["east"] > 0  # 72, 36 and 12 are expected
+        for server in (first, second):
+            with Analyst(server.url, TOKEN) as analyst:
+                until(lambda analyst=analyst: analyst.posterior(collection).answers == answered)  # type: ignore[misc]
+                groups = analyst.posterior(collection).groups
+                assert {label: each.answers for label, each in groups.items()} == counted
+                assert to_json(groups["north"])["quantiles"]["0.5"]["sd"] > 0
+    finally:
+        for server in (first, second):
+            server.stop()
+    engine = make_engine(database_url)
+    check_counts(engine)
+    engine.dispose()
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_a_seed_draws_the_same_groups_again(count: int) -> None:
+    first, again = (_groups(SPEC, count, random.Random(5)) for _ in range(2))
+    assert first == again
+    assert first is not None
+    assert set(first) <= set(LABELS)
+    before = random.Random(5)
+    assert _groups({"groups": None}, count, before) is None
+    assert before.random() == random.Random(5).random()  # earlier seeds give what they gave
