@@ -53,6 +53,7 @@ TERMS: dict[str, Any] = {
     "minimum": 0,
     "maximum": 100000,
     "atoms": None,
+    "groups": None,
     "range": [100, 2000],
     "prior": None,
     "families": None,
