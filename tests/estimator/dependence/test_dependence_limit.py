@@ -28,7 +28,7 @@ def test_nothing_tells_more_of_an_absent_correlation_than_sides(epsilon: str) ->
 
 @pytest.mark.parametrize(("components", "expected"), [(3, 82.0), (4, 328.0)])
 def test_nothing_tells_more_of_absent_correlations_than_triples(components: int, expected: float) -> None:
-    """Of all mechanisms that see the sides of the medians: all of them are looked at."""
+    """All mechanisms that see the sides of the medians are looked at."""
     best = best_on_grid(Grid(EqualNormals(components, 0.0), (0.0,), Fraction(1), known_margins=True))
     assert best.criterion == pytest.approx(expected, rel=1e-3)
     assert best.gap < 1e-3 * best.criterion
