@@ -45,7 +45,7 @@ def test_studies_are_named_apart_and_small_by_default() -> None:
 
 def test_table_figure_and_csv_are_written(capsys: CaptureFixture, tmp_path: Path) -> None:
     found = reproduce(capsys, tmp_path, "--runs", "2")
-    assert list(found) == ["study", "paper", "reproduces", "runs", "seed", "rows", "sentence", "files"]
+    assert list(found) == ["study", "paper", "reproduces", "runs", "seed", "code", "rows", "sentence", "files"]
     assert found["runs"] == 2
     assert found["sentence"].startswith("Paper: ")
     files = {kind: Path(file) for kind, file in found["files"].items()}
@@ -56,7 +56,7 @@ def test_table_figure_and_csv_are_written(capsys: CaptureFixture, tmp_path: Path
     text = files["table"].read_text()
     assert found["sentence"] in text
     assert f"]({QUICK}.png)" in text
-    assert f"`dither reproduce {QUICK} --runs 2 --seed 0`, runs: 2 of 5 in full" in text
+    assert f"`dither reproduce {QUICK} --runs 2 --seed 0`, runs: 2, in full 5; code {found['code']}" in text
 
 
 def test_the_seed_decides_and_runs_are_kept(capsys: CaptureFixture, tmp_path: Path) -> None:

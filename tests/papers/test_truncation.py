@@ -11,8 +11,9 @@ from scipy import integrate, stats
 from dither_estimator.design.convex import mix
 from dither_estimator.families import FloatArray
 from dither_papers.truncation.clipped import Answers, Interval, answer, log_density, scores
+from dither_papers.truncation.criteria import harmonic, of_the_mean
 from dither_papers.truncation.information import exact_information, monte_carlo_information, monte_carlo_scores
-from dither_papers.truncation.intervals import PAPER_INTERVALS, best_interval, best_mixture, harmonic, of_the_mean
+from dither_papers.truncation.intervals import PAPER_INTERVALS, best_interval, best_mixture
 
 EPSILONS = (1.0, 2.0, 5.0, 10.0)
 

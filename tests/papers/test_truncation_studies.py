@@ -113,7 +113,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, int], Findi
     def read(name: str, runs: int) -> Findings:
         copy = tmp_path_factory.mktemp("runs") / f"{name}.jsonl"
         copy.write_bytes((KEPT / copy.name).read_bytes())
-        study, results = find_study(name), KeptRuns(copy, 0).results
+        study, results = find_study(name), KeptRuns(copy, 0, "").results
         assert {key_of(run) for run in study.all_runs(runs)} <= results.keys()
         return study.summarise(run_study(study, runs, kept=results))
 

@@ -1,4 +1,7 @@
-"""Finished runs of a study in a file, one JSON object per line, so that a long study can be interrupted and resumed."""
+"""Finished runs of a study in a file, one JSON object per line, so that a long study can be interrupted and resumed.
+
+Each has the version of the code that computed it, and runs of two versions are never mixed.
+"""
 
 import json
 from pathlib import Path
@@ -13,20 +16,39 @@ __all__ = ["KeptRuns"]
 class KeptRuns:
     """The runs of one study with one seed in the file `path`, which may also hold those of other seeds.
 
-    An incomplete last line, left by a process that died, is dropped. Raises `StudyError` if the file is something else.
+    `code` is the version of the present code. An incomplete last line, left by a process that died, is dropped. Raises
+    `StudyError` if the file is something else, or has runs of several versions.
     """
 
-    def __init__(self, path: Path, seed: int) -> None:
-        self._path, self._seed = path, seed
+    def __init__(self, path: Path, seed: int, code: str) -> None:
+        self._path, self._seed, self._present = path, seed, code
         self.results: dict[RunKey, RunResult] = {}
+        self._versions: set[str] = set()
         self._read()
+        if len(self._versions) > 1:
+            raise StudyError(f"{path} has runs of several versions of the code: move the file away")
+
+    @property
+    def code(self) -> str:
+        """The version of the code that computed the runs; of the present code while there are none."""
+        return next(iter(self._versions), self._present)
+
+    def check_present(self) -> None:
+        """Raise `StudyError` if new runs would be mixed with those of another version."""
+        if self.code != self._present:
+            raise StudyError(
+                f"{self._path} has runs of version {self.code} of the code, not of the present {self._present}: "
+                "move the file away"
+            )
 
     def add(self, run: Run, result: RunResult) -> None:
         """Append a run; it is in the file when this returns."""
-        line = json.dumps({"seed": self._seed, "run": run.number, "cell": run.cell.values, "result": result})
+        entry = {"seed": self._seed, "code": self._present, "run": run.number, "cell": run.cell.values}
+        line = json.dumps(entry | {"result": result})
         with self._path.open("a", encoding="utf-8") as file:
             file.write(line + "\n")
         self.results[key_of(run)] = result
+        self._versions.add(self._present)
 
     def _read(self) -> None:
         if not self._path.exists():
@@ -43,8 +65,9 @@ class KeptRuns:
         try:
             entry: dict[str, Any] = json.loads(line)
             seed, key = entry["seed"], (json.dumps(entry["cell"], sort_keys=True), entry["run"])
-            result = entry["result"]
+            result, code = entry["result"], str(entry["code"])
         except (ValueError, KeyError, TypeError):
             raise StudyError(f"{self._path}, line {number}, is not a run of a study: move the file away") from None
         if seed == self._seed:
             self.results[key] = result
+            self._versions.add(code)

@@ -9,9 +9,10 @@ import typer
 from rich.progress import Progress
 
 from dither_client.commands._shared import Json, console, fail, print_json, print_table
-from dither_papers.commands._findings_files import shown, write_findings
+from dither_papers.commands._findings_files import Made, shown, write_findings
 from dither_papers.commands._kept_runs import KeptRuns
 from dither_papers.studies.catalogue import find_study, studies
+from dither_papers.studies.code_version import code_version
 from dither_papers.studies.runner import key_of, run_study
 from dither_papers.studies.study import Findings, Run, RunResult, Study, StudyError
 
@@ -106,9 +107,9 @@ def _number_of_runs(study: Study, runs: str | None) -> int:
 
 def _reproduce(study: Study, runs: int, asked: str, out: Path, seed: int, where: _Where, quiet: bool) -> dict[str, Any]:
     (out / "runs").mkdir(parents=True, exist_ok=True)
-    kept = KeptRuns(out / "runs" / f"{study.name}.jsonl", seed)
+    kept = KeptRuns(out / "runs" / f"{study.name}.jsonl", seed, code_version(study.run))
     findings = _run(study, runs, seed, where, kept)
-    files = write_findings(study, findings, runs, asked, seed, out)
+    files = write_findings(study, findings, Made(runs, asked, seed, kept.code), out)
     if not quiet:
         _print(study, findings, list(files.values()))
     return {
@@ -117,6 +118,7 @@ def _reproduce(study: Study, runs: int, asked: str, out: Path, seed: int, where:
         "reproduces": study.reproduces,
         "runs": runs,
         "seed": seed,
+        "code": kept.code,
         "rows": findings.rows,
         "sentence": findings.sentence,
         "files": {kind: str(file) for kind, file in files.items()},
@@ -126,6 +128,8 @@ def _reproduce(study: Study, runs: int, asked: str, out: Path, seed: int, where:
 def _run(study: Study, runs: int, seed: int, where: _Where, kept: KeptRuns) -> Findings:
     wanted = study.all_runs(runs)
     done = sum(key_of(run) in kept.results for run in wanted)
+    if done < len(wanted):
+        kept.check_present()
     with Progress(console=console) as progress:
         task = progress.add_task(study.name, total=len(wanted), completed=done)
 

@@ -46,8 +46,9 @@ def _draw(figure: "Figure", cost: FloatArray, worst: float) -> None:
     axes = figure.subplots()
     axes.plot(np.arange(len(cost)), cost, label="these data")
     axes.axhline(worst, color="black", linestyle="--", label="worst case, 2 Δ log Pr(θ, X)")
-    axes.axhline(worst / 2.0, color="0.6", linewidth=0.8)
+    axes.axhline(worst / 2.0, color="0.6", linewidth=0.8, label="half of it")
     axes.set_xscale("symlog", linthresh=1)
+    axes.set_xlim(left=0)
     axes.set(xlabel="entries that the adversary has added", ylabel="ε of one posterior sample", ylim=(0.0, None))
     axes.legend(frameon=False, fontsize=8)
 

@@ -83,8 +83,8 @@ def _draw(figure: "Figure", rows: Sequence[Row]) -> None:
     for i, method in enumerate(METHODS):
         axes.bar(places + 0.2 * (i - 1.5), [row[f"ARE of {method}"] for row in rows], 0.18, label=method)
     axes.plot(places - 0.1, [row["1 + T"] for row in rows], "k_", markersize=14, label="1 + T")
-    for value in (1.0, 2.0):
-        axes.axhline(value, color="0.6", linewidth=0.8)
+    for value, label in ((1.0, "1 and 2, the limits of the Laplace mechanism"), (2.0, None)):
+        axes.axhline(value, color="0.6", linewidth=0.8, label=label)
     axes.set_yscale("log")
     axes.set_xticks(places, [row["family"] for row in rows], fontsize=7)
     axes.set_ylabel("asymptotic relative efficiency")

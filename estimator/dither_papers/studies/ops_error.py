@@ -132,7 +132,7 @@ def _draw(figure: "Figure", rows: Sequence[Row]) -> None:
         _line(right, name, sizes, [row[f"90% covers, {name}"] for row in rows])
     left.set(title="one sample, p = 0.1", ylabel="L1 error", yscale="log")
     middle.set(title="posterior mean, p uniform", ylabel="RMSE", yscale="log")
-    right.axhline(0.9, color="0.6", linewidth=0.8)
+    right.axhline(0.9, color="0.6", linewidth=0.8, label="90%")
     right.set(title="p uniform", ylabel="share of 90% intervals that cover", ylim=(0.0, 1.0))
     for axes in (left, middle, right):
         axes.set_xscale("log")

@@ -97,11 +97,13 @@ def _summarise(results: Results) -> Findings:
 def _draw(figure: "Figure", densities: dict[str, FloatArray]) -> None:
     panels = figure.subplots(1, len(NAMES), sharey=True)
     for axes, (name, label) in zip(panels, NAMES.items(), strict=True):
-        axes.plot(THETA, densities[name].T, color="tab:blue", linewidth=0.5, alpha=0.5)
+        lines = axes.plot(THETA, densities[name].T, color="tab:blue", linewidth=0.5, alpha=0.5)
+        lines[0].set_label("posteriors of the releases")
         axes.plot(THETA, _true(), color="black", label="true posterior")
         axes.plot(THETA, _ops(), color="tab:red", label="OPS")
         axes.set_title(label, fontsize=9)
         axes.set(xlabel="success probability", ylim=(0.0, 8.0))
+    panels[0].set_ylabel("density")
     panels[0].legend(frameon=False, fontsize=8)
 
 

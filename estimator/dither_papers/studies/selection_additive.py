@@ -11,6 +11,7 @@ from dither_papers.statistic_selection.grid import posterior_means
 from dither_papers.statistic_selection.information import gaussian_information, laplace_information
 from dither_papers.statistic_selection.normal_laplace import log_density
 from dither_papers.statistic_selection.powers import NormalVariance
+from dither_papers.studies.pictures import log_ticks
 from dither_papers.studies.selection_information import PAPER
 from dither_papers.studies.study import Cell, Findings, Results, Row, RunResult, Study
 
@@ -98,11 +99,13 @@ def _draw(figure: "Figure", rows: list[Row]) -> None:
     panels = figure.subplots(1, 2)
     epsilons = [row["ε"] for row in rows]
     for name, colour in zip(NAMES, ("tab:blue", "tab:red"), strict=True):
-        panels[0].plot(epsilons, [row[f"MSE, {name}"] for row in rows], "o", color=colour)
+        found, bars = ([row[f"{kind}, {name}"] for row in rows] for kind in ("MSE", "± (95%)"))
+        panels[0].errorbar(epsilons, found, bars, fmt="o", capsize=3, color=colour)
         panels[0].plot(epsilons, [row[f"exact MSE, {name}"] for row in rows], color=colour, label=name)
         panels[1].plot(epsilons, [row[f"F(θ), {name}"] for row in rows], color=colour, label=name)
     for axes, label in zip(panels, ("mean squared error (dots: chains)", "Fisher information at θ = 2"), strict=True):
-        axes.set(xlabel="ε", ylabel=label, xscale="log", yscale="log")
+        axes.set(xlabel="ε", ylabel=label, yscale="log")
+        log_ticks(axes, epsilons)
         axes.legend(frameon=False)
 
 

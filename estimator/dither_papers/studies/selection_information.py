@@ -114,13 +114,18 @@ def _best(example: _Example, theta: FloatArray, private: FloatArray, public: Flo
     )
 
 
+_NARROW = 10.0
+"""Information that varies by at most this factor is drawn on a linear axis."""
+
+
 def _draw(figure: "Figure", example: _Example, theta: FloatArray, found: Mapping[str, FloatArray]) -> None:
     panels = figure.subplots(1, 2)
     for axes, kind, title in zip(panels, ("private", "public"), ("ε = 1", "no privacy"), strict=True):
         for a, values in zip(example.powers, found[kind], strict=True):
             axes.plot(theta, values, label=f"a = {a:g}")
-        axes.set_yscale("log")
         axes.set(xlabel=example.parameter, ylabel="Fisher information", title=title)
+        if found[kind].max() > _NARROW * found[kind].min():
+            axes.set_yscale("log")
     low, high = panels[0].get_ylim()
     panels[0].set_ylim(max(low, 1e-8 * high), high)
     panels[0].legend(frameon=False, fontsize=8)
@@ -128,6 +133,7 @@ def _draw(figure: "Figure", example: _Example, theta: FloatArray, found: Mapping
 
 EPSILONS = (0.1, 0.5, 1.0, 5.0)
 BINARY = np.linspace(0.02, 0.98, 49)
+BINARY_RELEASES = {"F1": "randomised responses", "F2": "mean of noisy values", "F3": "noisy mean"}
 
 
 def _run_binary(cell: Cell, rng: np.random.Generator) -> RunResult:
@@ -165,11 +171,13 @@ def _draw_binary(figure: "Figure", results: Results) -> None:
     panels = figure.subplots(1, len(EPSILONS))
     for axes, epsilon in zip(panels, EPSILONS, strict=True):
         found = results.only(epsilon=epsilon)
-        for name, style in (("F1", "-"), ("F2", "--"), ("F3", ":")):
-            axes.plot(BINARY, found[name], style, label=name)
+        for (name, label), style in zip(BINARY_RELEASES.items(), ("-", "--", ":"), strict=True):
+            axes.plot(BINARY, found[name], style, label=f"{name}, {label}")
         axes.set_yscale("log")
         axes.set(xlabel="θ", title=f"ε = {epsilon:g}")
-    panels[0].legend(frameon=False)
+        axes.yaxis.set_minor_formatter("")
+    panels[0].set_ylabel("Fisher information")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=3, frameon=False)
 
 
 def _study(name: str) -> Study:

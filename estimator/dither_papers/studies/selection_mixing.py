@@ -7,6 +7,7 @@ import numpy as np
 from dither_papers.statistic_selection.autocorrelation import integrated_autocorrelation_time
 from dither_papers.statistic_selection.chains import Additive, Walk, averaged_ratio_chain, pseudo_marginal_chain
 from dither_papers.statistic_selection.powers import NormalVariance
+from dither_papers.studies.pictures import half_width, log_ticks
 from dither_papers.studies.selection_information import PAPER
 from dither_papers.studies.study import Cell, Findings, Results, Row, RunResult, Study
 
@@ -40,7 +41,7 @@ def _summarise(results: Results) -> Findings:
         row: dict[str, float] = {"N": draws}
         for name, paper in zip(CHAIN, published, strict=True):
             times = results.array("time", algorithm=name, N=draws)
-            row |= {name: float(times.mean()), f"{name}, paper": paper}
+            row |= {name: float(times.mean()), f"± (95%), {name}": half_width(times), f"{name}, paper": paper}
         rows.append(row)
     first, last = rows[0], rows[-1]
     sentence = (
@@ -54,10 +55,12 @@ def _summarise(results: Results) -> Findings:
 def _draw(figure: "Figure", rows: list[Row]) -> None:
     axes = figure.subplots()
     for name, colour in zip(CHAIN, ("tab:blue", "tab:red"), strict=True):
-        axes.plot([row["N"] for row in rows], [row[name] for row in rows], "o-", color=colour, label=name)
+        found, bars = [row[name] for row in rows], [row[f"± (95%), {name}"] for row in rows]
+        axes.errorbar([row["N"] for row in rows], found, bars, fmt="o-", capsize=3, color=colour, label=name)
         paper = [row[f"{name}, paper"] for row in rows]
         axes.plot([row["N"] for row in rows], paper, "x:", color=colour, label=f"{name}, paper")
-    axes.set(xlabel="N", ylabel="integrated autocorrelation time", xscale="log")
+    axes.set(xlabel="N, draws of the statistic", ylabel="integrated autocorrelation time", ylim=(0.0, None))
+    log_ticks(axes, [row["N"] for row in rows])
     axes.legend(frameon=False)
 
 

@@ -144,6 +144,8 @@ def _draw_information(figure: "Figure", rows: list[Row], correlation: dict[str, 
     left.set(xlabel="θ", ylabel="Fisher information", yscale="log")
     right.set(xlabel="lag", ylabel="autocorrelation")
     left.legend(frameon=False)
+    right.axhline(0.0, color="black", linewidth=0.5)
+    right.legend(frameon=False)
 
 
 STUDIES = (

@@ -9,6 +9,7 @@ from dither_papers.statistic_selection.grid import posterior_means, sequence_log
 from dither_papers.statistic_selection.information import sequence_information
 from dither_papers.statistic_selection.latent_chains import sequence_chain
 from dither_papers.statistic_selection.monte_carlo import monte_carlo_information, single_latents
+from dither_papers.studies.pictures import half_width, log_ticks
 from dither_papers.studies.selection_information import PAPER
 from dither_papers.studies.study import Cell, Findings, Results, Row, RunResult, Study
 
@@ -49,9 +50,12 @@ def _summarise(results: Results) -> Findings:
     for epsilon in EPSILONS:
         row: dict[str, float] = {"ε": epsilon}
         for a, name in zip(POWERS, NAMES, strict=True):
-            row[f"MSE, {name}"] = float(results.array("chain", a=a, epsilon=epsilon).mean())
+            chain = results.array("chain", a=a, epsilon=epsilon).ravel()
+            row[f"MSE, {name}"], row[f"± (95%), {name}"] = float(chain.mean()), half_width(chain)
             row[f"exact MSE, {name}"] = float(results.array("exact", a=a, epsilon=epsilon).mean())
-            row[f"F(θ), {name}, Algorithm 3"] = float(results.array("information", a=a, epsilon=epsilon).mean())
+            measured = results.array("information", a=a, epsilon=epsilon)
+            row[f"F(θ), {name}, Algorithm 3"] = float(measured.mean())
+            row[f"± (95%), F(θ), {name}, Algorithm 3"] = half_width(measured)
             row[f"F(θ), {name}"] = sequence_information(a, THETA, SIZE, BOUND**a / epsilon)
         rows.append(row)
     ahead = [f"{row['ε']:g}" for row in rows if row["exact MSE, a = 1"] < row["exact MSE, a = 2"]]
@@ -68,12 +72,18 @@ def _draw(figure: "Figure", rows: list[Row]) -> None:
     left, right = figure.subplots(1, 2)
     epsilons = [row["ε"] for row in rows]
     for name, colour in zip(NAMES, ("tab:blue", "tab:red"), strict=True):
-        left.plot(epsilons, [row[f"MSE, {name}"] for row in rows], "o", color=colour)
+        found, bars = ([row[f"{kind}, {name}"] for row in rows] for kind in ("MSE", "± (95%)"))
+        left.errorbar(epsilons, found, bars, fmt="o", capsize=3, color=colour)
         left.plot(epsilons, [row[f"exact MSE, {name}"] for row in rows], color=colour, label=name)
-        right.plot(epsilons, [row[f"F(θ), {name}, Algorithm 3"] for row in rows], "o", color=colour)
+        points, bars = ([row[f"{kind}{name}, Algorithm 3"] for row in rows] for kind in ("F(θ), ", "± (95%), F(θ), "))
+        right.errorbar(epsilons, points, bars, fmt="o", capsize=3, color=colour)
         right.plot(epsilons, [row[f"F(θ), {name}"] for row in rows], color=colour, label=name)
-    for axes, label in ((left, "mean squared error (dots: chains)"), (right, "Fisher information at θ = 2")):
-        axes.set(xlabel="ε", ylabel=label, xscale="log", yscale="log")
+    for axes, label in (
+        (left, "mean squared error (dots: chains)"),
+        (right, "Fisher information at θ = 2 (dots: Algorithm 3)"),
+    ):
+        axes.set(xlabel="ε", ylabel=label, yscale="log")
+        log_ticks(axes, epsilons)
         axes.legend(frameon=False)
 
 

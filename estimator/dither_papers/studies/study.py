@@ -104,12 +104,14 @@ class Study:
     runs: int
     """The default number of runs, small enough that all take seconds or minutes."""
     full_runs: int
-    """The paper's number of runs."""
+    """The paper's number of runs; ours where exact posteriors allow more, or where the paper has one."""
     cells: Sequence[Cell]
     run: RunFunction
     summarise: Callable[[Results], Findings]
     figure_size: tuple[float, float] = (7.0, 4.5)
     """Width and height in inches."""
+    sizes: str = ""
+    """Sizes other than the paper's, for the caption, such as `chains of 4,000 steps (the paper's: 100,000)`."""
     with_data: Callable[[str], "Study"] | None = None
     """Returns the same study on the data in the text of a file; None if it takes none. Raises `ValueError`."""
 

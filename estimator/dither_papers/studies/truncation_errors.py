@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dither_estimator.families import FloatArray
+from dither_papers.studies.pictures import mark_outside
 from dither_papers.studies.study import Cell, Findings, Results, Row, RunResult, Study
 from dither_papers.studies.truncation_methods import DITHERS, PAPER, PAPERS, Setting, estimate
 
@@ -125,14 +126,16 @@ def _draw(figure: "Figure", methods: Sequence[str], results: Results) -> None:
         found = [results.array("estimate", epsilon=epsilon, method=method) for method in methods]
         for j, axes in enumerate(column):
             axes.boxplot([x[:, j] for x in found], widths=0.6, flierprops={"markersize": 2})
-            axes.axhline(TRUTH[j], color="black", linewidth=0.8)
+            axes.axhline(TRUTH[j], color="black", linewidth=0.8, label="truth")
             low, high = np.quantile(np.concatenate([x[:, j] for x in found]), [0.02, 0.98])
             axes.set_ylim(min(low, TRUTH[j] - 0.5), max(high, TRUTH[j] + 0.5))
+            mark_outside(axes, [x[:, j] for x in found])
             axes.tick_params(labelsize=7)
         column[0].set_title(f"ε = {epsilon:g}", fontsize=9)
         column[1].set_xticks(range(1, len(methods) + 1), methods, rotation=90, fontsize=6)
     panels[0][0].set_ylabel("posterior mean of μ")
     panels[1][0].set_ylabel("posterior mean of σ")
+    panels[0][0].legend(loc="upper right", frameon=False, fontsize=6)
 
 
 def _study(name: str, reproduces: str, methods: Sequence[str], runs: int, full_runs: int) -> Study:

@@ -86,9 +86,12 @@ def _draw(figure: "Figure", data: str, mle: FloatArray, results: Results) -> Non
     for column, method in zip(panels.T, WATCHED, strict=True):
         run = results.of(data=data, method=method)[0]
         for j, axes in enumerate(column):
-            draw_trajectory(axes, run, j, float(mle[j]))
-            axes.set_title(f"{method}, {'μσ'[j]}", fontsize=9)
+            draw_trajectory(axes, run, j, float(mle[j]), "maximum likelihood without privacy")
+            axes.set_title(method if j == 0 else "", fontsize=9)
         column[-1].set_xlabel("answers")
+    for axes, name in zip(panels[:, 0], "μσ", strict=True):
+        axes.set_ylabel(name)
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4, fontsize=8)
 
 
 def _study(data: str, given: FloatArray | None) -> Study:

@@ -12,11 +12,13 @@ import numpy as np
 from dither_estimator.design.design import Mechanism, optimal_design
 from dither_estimator.design.goal import parse_goal
 from dither_estimator.families.normal import Normal
+from dither_papers.studies.pictures import log_ticks
 from dither_papers.studies.study import Cell, Findings, Results, Row, RunResult, Study
 from dither_papers.studies.truncation_errors import EPSILONS, PEOPLE, TRUTH, setting
 from dither_papers.studies.truncation_methods import PAPER, Setting, estimate
+from dither_papers.truncation.criteria import harmonic
 from dither_papers.truncation.information import exact_information
-from dither_papers.truncation.intervals import best_interval, best_mixture, harmonic
+from dither_papers.truncation.intervals import best_interval, best_mixture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -91,9 +93,8 @@ def _draw(figure: "Figure", rows: Sequence[Row]) -> None:
     left.set(title="variances of μ and σ, in σ² a respondent", ylabel="trace(F⁻¹)")
     right.set(title=f"{PEOPLE:,} respondents, σ² = 10", ylabel="RMSE of the posterior mean")
     for axes in (left, right):
-        axes.set(xlabel="ε", xscale="log", yscale="log")
-        axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
-        axes.minorticks_off()
+        axes.set(xlabel="ε", yscale="log")
+        log_ticks(axes, epsilons)
         axes.legend(frameon=False, fontsize=7)
 
 

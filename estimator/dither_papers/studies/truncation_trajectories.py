@@ -90,23 +90,33 @@ def _draw(figure: "Figure", results: Results) -> None:
             run = results.of(epsilon=epsilon, method=method)[0]
             for j in (0, 1):
                 draw_trajectory(column[2 * i + j], run, j, float(TRUTH[j]))
-                column[2 * i + j].set_title(f"{method}, {'μσ'[j]}, ε = {epsilon:g}", fontsize=7)
+                column[2 * i + j].set_title(f"{method}, ε = {epsilon:g}", fontsize=7)
     for axes in panels[-1]:
         axes.set_xlabel("answers", fontsize=7)
+    for i, axes in enumerate(panels[:, 0]):
+        axes.set_ylabel("μσ"[i % 2], fontsize=8)
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4, fontsize=8)
 
 
-def draw_trajectory(axes: "Axes", run: RunResult, parameter: int, truth: float) -> None:
-    """Plot particles, posterior mean and truth of a parameter, and intervals for μ, scaled to the second half."""
+def draw_trajectory(axes: "Axes", run: RunResult, parameter: int, truth: float, truth_label: str = "truth") -> None:
+    """Plot particles, posterior mean and truth of a parameter, and intervals for μ, with all of the second half."""
     times, particles = np.array(run["answers"]), np.array(run["particles"])[:, :, parameter]
-    axes.plot(np.repeat(times, particles.shape[1]), particles.ravel(), ".", color="tab:blue", markersize=1)
-    axes.plot(times, np.array(run["mean"])[:, parameter], color="tab:red", linewidth=0.8)
-    axes.axhline(truth, color="black", linewidth=0.8)
-    if parameter == 0 and run["interval"][0] is not None:
-        axes.plot(times, np.array(run["interval"]), color="0.6", linewidth=0.5)
+    axes.plot(
+        np.repeat(times, particles.shape[1]), particles.ravel(), ".", color="tab:blue", markersize=1, label="particles"
+    )
+    axes.plot(times, np.array(run["mean"])[:, parameter], color="tab:red", linewidth=0.8, label="posterior mean")
+    axes.axhline(truth, color="black", linewidth=0.8, label=truth_label)
     late = np.s_[len(times) // 2 :, parameter]
     reach = 6.0 * float(np.median(np.array(run["sd"])[late])) + 0.2
     ends = [truth, *np.array(run["mean"])[late]]
-    axes.set_ylim(min(ends) - reach, max(ends) + reach)
+    low, high = min(ends) - reach, max(ends) + reach
+    if parameter == 0 and run["interval"][0] is not None:
+        asked = np.array(run["interval"])
+        axes.plot(times, asked[:, 0], color="0.55", linewidth=0.6, label="ends of the intervals")
+        axes.plot(times, asked[:, 1], color="0.55", linewidth=0.6)
+        width = 0.05 * np.ptp(asked[len(times) // 2 :])
+        low, high = min(low, asked[len(times) // 2 :].min() - width), max(high, asked[len(times) // 2 :].max() + width)
+    axes.set_ylim(max(low, 0.0) if parameter else low, high)
     axes.tick_params(labelsize=6)
 
 

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from dither_estimator.families import FloatArray
 from dither_papers.private_gibbs.held_out import mean_log_likelihood
 from dither_papers.private_gibbs.records import AFGHANISTAN, IRAQ, Records, digest, parse_records, synthetic
 from dither_papers.private_gibbs.sampler import Draw, Truncation, gibbs
 from dither_papers.studies.ops_posteriors import PAPER
+from dither_papers.studies.pictures import half_width
 from dither_papers.studies.study import Cell, Findings, Results, Row, RunResult, Study
 
 if TYPE_CHECKING:
@@ -67,16 +69,22 @@ def _draws(
 
 
 def _summarise(panels: Panels, results: Results) -> Findings:
-    def mean(model: str, data: str, method: str, epsilon: float) -> float:
-        return float(results.array("log likelihood", model=model, data=data, method=method, epsilon=epsilon).mean())
+    def splits(model: str, data: str, method: str, epsilon: float) -> FloatArray:
+        return results.array("log likelihood", model=model, data=data, method=method, epsilon=epsilon)
 
     rows: list[Row] = [
         {
             "model": model,
             "data": data,
             "ε": epsilon,
-            **{method: mean(model, data, method, epsilon) for method in METHODS},
-            "without privacy": mean(model, data, "none", 0.0),
+            **{method: float(splits(model, data, method, epsilon).mean()) for method in METHODS},
+            "without privacy": float(splits(model, data, "none", 0.0).mean()),
+            **{
+                f"± (95%), {method}": half_width(
+                    splits(model, data, method, epsilon) - splits(model, data, "none", 0.0)
+                )
+                for method in METHODS
+            },
         }
         for model, data in panels
         for epsilon in EPSILONS
@@ -107,10 +115,14 @@ def _draw(figure: "Figure", panels: Panels, rows: Sequence[Row]) -> None:
     for axes, (model, data) in zip(figure.subplots(1, len(panels)), panels, strict=True):
         some = [row for row in rows if (row["model"], row["data"]) == (model, data)]
         for method in METHODS:
-            axes.plot(EPSILONS, [row[method] for row in some], "o-", markersize=4, label=method)
+            bars = [row[f"± (95%), {method}"] for row in some]
+            axes.errorbar(
+                EPSILONS, [row[method] for row in some], bars, fmt="o-", markersize=4, capsize=2, label=method
+            )
         axes.axhline(some[0]["without privacy"], color="0.4", linestyle="--", linewidth=1, label="without privacy")
         axes.set_xscale("log")
         axes.set(xlabel="ε", title=f"{model}, {data}")
+        axes.margins(x=0.1)
         axes.legend(frameon=False, fontsize=7)
     figure.axes[0].set_ylabel("held-out log-likelihood\nof a feature of an entry")
 

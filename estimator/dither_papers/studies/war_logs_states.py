@@ -110,7 +110,8 @@ def _draw(figure: "Figure", data_sets: DataSets, results: Results) -> None:
             axes.imshow(states, aspect="auto", cmap="viridis", interpolation="nearest")
             axes.set_title(f"{data}: {'without privacy' if name == 'none' else name}", fontsize=8)
             axes.set_ylabel("region", fontsize=7)
-        column[-1].set_xlabel("month")
+            axes.set_yticks(range(len(states)), [str(r + 1) for r in range(len(states))], fontsize=6)
+        column[-1].set_xlabel("month; a colour is a state")
 
 
 def _study(data_sets: DataSets, given: Records | None, with_data: bool) -> Study:

@@ -12,17 +12,16 @@ import numpy as np
 from scipy.optimize import minimize
 
 from dither_estimator.design.convex import Criterion, best_weights, mix
+from dither_estimator.design.goal import Goal
 from dither_estimator.families import FloatArray
 from dither_papers.truncation.clipped import Interval
+from dither_papers.truncation.criteria import Score, find_score
 from dither_papers.truncation.information import exact_information
 
-__all__ = ["PAPER_INTERVALS", "SCORES", "Mixture", "Score", "best_interval", "best_mixture", "harmonic", "of_the_mean"]
+__all__ = ["PAPER_INTERVALS", "Mixture", "best_interval", "best_mixture", "best_on_grid"]
 
 PAPER_INTERVALS = {1: 0.06, 2: 0.12, 5: 0.54, 10: 0.96}
 """Half widths of the paper's best intervals for μ by ε, found by Monte Carlo on a grid of step 0.06."""
-
-Score = Callable[[FloatArray], float]
-"""A function of an information matrix (2, 2) that is to be maximised."""
 
 _CENTRES = np.linspace(0.0, 2.5, 11)
 _WIDTHS = np.geomspace(0.02, 8.0, 13)
@@ -31,27 +30,30 @@ _MAX_ROUNDS = 20
 _MIN_WEIGHT = 1e-3
 
 
-def of_the_mean(information: FloatArray) -> float:
-    """The first entry, the score of the simulation study."""
-    return float(information[0, 0])
-
-
-def harmonic(information: FloatArray) -> float:
-    """`(1/F₁₁ + 1/F₂₂)⁻¹`, the score of the real-data study; it ignores whether the matrix is singular."""
-    return float(1.0 / (1.0 / information[0, 0] + 1.0 / information[1, 1]))
-
-
-SCORES: dict[str, Score] = {"mean": of_the_mean, "harmonic": harmonic}
-
-
 @lru_cache
-def best_interval(score: str, epsilon: float, noise_epsilon: float | None = None) -> Interval:
-    """`[a, b]` of (13) for a score in `SCORES`, to about 1e-5; it may be the interval or its mirror image.
+def best_interval(score: str | Goal | Score, epsilon: float, noise_epsilon: float | None = None) -> Interval:
+    """`[a, b]` of (13) for what `find_score` takes, to about 1e-5; it may be the interval or its mirror image.
 
     With `noise_epsilon`, the interval that appears best if noise has scale Δ/noise_epsilon but the model assumes
     another.
     """
-    return _largest(lambda interval: SCORES[score](exact_information(interval, epsilon, noise_epsilon)))
+    value = find_score(score)
+    return _largest(lambda interval: value(exact_information(interval, epsilon, noise_epsilon)))
+
+
+@lru_cache
+def best_on_grid(
+    score: str | Goal | Score, epsilon: float, noise_epsilon: float | None = None, points: int = 50, reach: float = 3.0
+) -> Interval:
+    """The best of all `a < b` on the paper's grid: `points` equally spaced ones from `-reach` to `reach` for each end.
+
+    Of an interval and its mirror image, which are equally good up to rounding, the one further to the right.
+    """
+    value, ends = find_score(score), np.linspace(-reach, reach, points).tolist()
+    pairs = [(a, b) for i, a in enumerate(ends) for b in ends[i + 1 :]]
+    return max(
+        pairs, key=lambda pair: (round(value(exact_information(pair, epsilon, noise_epsilon)), 12), pair[0] + pair[1])
+    )
 
 
 @dataclass(frozen=True, eq=False)
