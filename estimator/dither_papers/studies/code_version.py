@@ -90,7 +90,7 @@ def _collect(statements: list[ast.stmt], module: _Module) -> None:
             case ast.If():
                 _collect([*statement.body, *statement.orelse], module)
             case ast.Assign() | ast.AnnAssign() | ast.AugAssign():
-                targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+                targets: list[ast.expr] = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
                 for node in (node for target in targets for node in ast.walk(target)):
                     if isinstance(node, ast.Name):
                         module.definitions.setdefault(node.id, []).append(statement)
