@@ -11,17 +11,20 @@ from dither_estimator.hierarchy.chains import DEGREES, Chains, Target, start, sw
 from dither_estimator.hierarchy.collapsed import Rates, Sites, collapse
 from dither_estimator.hierarchy.group_likelihood import GroupLikelihood
 from dither_estimator.hierarchy.proposals import Proposals, find_mode
-from dither_estimator.hierarchy.scales import free_coordinates, root
+from dither_estimator.hierarchy.scales import draw, free_coordinates, root
 from dither_estimator.hierarchy.sites import LogLikelihood, matched_sites, scored_sites
-from dither_estimator.hierarchy.small_matrices import apply_transposed
+from dither_estimator.hierarchy.small_matrices import apply, apply_transposed
 from dither_estimator.likelihood.counts import Counts, merge_counts
-from dither_estimator.particles.system import init, systematic_resample, update
+from dither_estimator.particles.moments import Moments
+from dither_estimator.particles.system import ParticleSystem, init, systematic_resample, update
 from dither_estimator.priors.prior import Prior
 
-__all__ = ["PooledDraws", "Units", "pool_groups", "pooled_units"]
+__all__ = ["PooledDraws", "Units", "pool_groups"]
 
 _PRIOR_DRAWS = 4_000
-_POOLED_PARTICLES = 200
+_POOLED_PARTICLES = 400
+_SURE = 1.2
+"""Groups are told apart once the pooled fit knows each coordinate to this many of its units, in sd."""
 _POOLED_QUERIES = 300
 """The most questions from which the pooled fit, which only gives a start and units, is made."""
 _MATCHES = 4
@@ -77,7 +80,11 @@ def pool_groups(
     default those of a pooled fit, and `sweeps` as many as the number of groups needs.
     """
     size, d = len(tables), len(prior.parts)
-    units = pooled_units(rng, prior, tables) if units is None else units
+    if units is None:
+        fit = _pooled_fit(rng, prior, tables)
+        units = _units(fit)
+        if (Moments.of(fit.coordinates, fit.weights).sd > _SURE * units.unit).any():
+            return _searched(rng, fit, units, size, draws)
     likelihood = GroupLikelihood.of(prior.family, tables)
 
     def log_likelihood(v: FloatArray) -> FloatArray:
@@ -104,18 +111,31 @@ def _run(rng: np.random.Generator, target: Target, free: FloatArray, weights: Fl
     return state
 
 
-def pooled_units(rng: np.random.Generator, prior: Prior, tables: Sequence[Counts]) -> Units:
-    """The origin and the units that follow from all groups taken as one."""
+def _pooled_fit(rng: np.random.Generator, prior: Prior, tables: Sequence[Counts]) -> ParticleSystem:
+    """All groups taken as one."""
     pairs = [(query, row) for table in tables for query, row in table.items()]
     step = -(-len(pairs) // _POOLED_QUERIES)
     counts: Counts = {}
     for query, row in pairs[:: max(step, 1)]:
         counts = merge_counts(counts, {query: row})
     system = init(rng, prior, _POOLED_PARTICLES)
-    if counts:
-        system = update(rng, system, counts)
-    centre = system.weights @ system.coordinates
-    return Units(centre, _unit(prior.family, centre))
+    return update(rng, system, counts) if counts else system
+
+
+def _units(fit: ParticleSystem) -> Units:
+    centre = fit.weights @ fit.coordinates
+    return Units(centre, _unit(fit.prior.family, centre))
+
+
+def _searched(rng: np.random.Generator, fit: ParticleSystem, units: Units, size: int, draws: int) -> PooledDraws:
+    """While nobody knows where the groups are: all at one place, and apart from it as the prior of T says."""
+    d = len(units.unit)
+    chosen = fit.coordinates[systematic_resample(rng, fit.weights, draws)]
+    factor = root(draw(rng, draws, d), d)
+    noise = rng.standard_normal((d, draws, size)) / np.sqrt(rng.gamma(DEGREES / 2, 2 / DEGREES, (draws, size)))
+    apart = np.moveaxis(apply(factor[:, :, :, None], noise), 0, -1) * units.unit
+    coordinates = rng.permutation(chosen)[:, None] + apart
+    return PooledDraws(coordinates, np.ones((size, d)), coordinates.std(axis=1, ddof=1), 1.0, 1.0)
 
 
 def _unit(family: Family, centre: FloatArray) -> FloatArray:

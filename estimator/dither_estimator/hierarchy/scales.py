@@ -10,7 +10,7 @@ import numpy as np
 
 from dither_estimator.families import FloatArray
 
-__all__ = ["free_coordinates", "log_prior", "root"]
+__all__ = ["draw", "free_coordinates", "log_prior", "root"]
 
 _SCALE = 0.5
 """The scale of the half-t distribution of each τ, in units of the pooled fit."""
@@ -22,6 +22,14 @@ _LKJ = 2.0
 def free_coordinates(dimensions: int) -> int:
     """The number of free coordinates of T."""
     return dimensions * (dimensions + 1) // 2
+
+
+def draw(rng: np.random.Generator, size: int, dimensions: int) -> FloatArray:
+    """Free coordinates (size, f) drawn from the prior."""
+    scales = _SCALE * np.abs(rng.standard_t(_DEGREES, (size, dimensions)))
+    powers = [_LKJ + (dimensions - 2 - given) / 2 for given, _ in _pairs(dimensions)]
+    partial = [2 * rng.beta(power, power, size) - 1 for power in powers]
+    return np.column_stack([np.log(scales), *map(np.arctanh, partial)])
 
 
 def log_prior(free: FloatArray, dimensions: int) -> FloatArray:

@@ -144,7 +144,7 @@ class PooledGroups:
         """Adds what was learnt to the counts; estimates are made when somebody asks for them."""
         for label, pending in self._pending.items():
             if pending:
-                new = {query: np.array(row, dtype=np.int64) for query, row in pending.items()}
+                new = {query: np.array(row, dtype=np.int64) for query, row in pending.items() if any(row)}
                 self._counts[label] = merge_counts(self._counts[label], new)
                 self._pending[label] = {}
 

@@ -10,7 +10,7 @@ PEOPLE = ["--respondents", "240", "--epsilon", "4", "--in-process", "--seed", "1
 
 
 def test_each_group_has_a_truth_and_a_posterior(capsys: pytest.CaptureFixture[str]) -> None:
-    """Five posterior sds in six numbers: a false alarm in about 4e-6 of seeds."""
+    """Without a range. Five posterior sds in six numbers: a false alarm in about 4e-6 of seeds."""
     truth = "mu=50,sigma=10; mu=70,sigma=10;mu=60,sigma=5"
     given = ["--groups", "north,south,west", "--truth", truth, "--particles", "200"]
     assert run(["simulate", *given, *PEOPLE, "--json"]) == 0
@@ -20,7 +20,7 @@ def test_each_group_has_a_truth_and_a_posterior(capsys: pytest.CaptureFixture[st
     for label, parameters in found["truth"].items():
         for name, value in parameters.items():
             summary = found["groups"][label]["posterior"][name]
-            assert abs(summary["mean"] - value) < 5 * summary["sd"]
+            assert abs(summary["mean"] - value) < 5 * summary["sd"] < 25
     assert set(found["between_groups"]) == {"mu", "log sigma"}
 
 
