@@ -33,7 +33,7 @@ SIZE, SCALE = 50, 0.1
 
 
 def moments(theta: FloatArray) -> VectorMoments:
-    """Of `s(x) = (x, x²)` for N(μ, v), θ = (μ, v)."""
+    """Moments of `s(x) = (x, x²)` for N(μ, v), θ = (μ, v)."""
     mu, v = theta.tolist()
     return VectorMoments(
         np.array([mu, mu**2 + v]),
@@ -149,7 +149,7 @@ def target(factor: FloatArray, iterations: int = STEPS) -> Target:
 
 
 def normal_logs(y: FloatArray, theta: FloatArray, size: int, noise: float) -> FloatArray:
-    """Of the averages of x and x² with Gaussian noise, for θ (…, 2)."""
+    """For the averages of x and x² with Gaussian noise, for θ (…, 2)."""
     mu, v = theta[..., 0], theta[..., 1]
     a, b, c = v / size + noise**2, 2 * mu * v / size, (4 * mu**2 * v + 2 * v**2) / size + noise**2
     z, w = y[..., 0] - mu, y[..., 1] - mu**2 - v

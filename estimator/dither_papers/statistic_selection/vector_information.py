@@ -29,9 +29,9 @@ class VectorLatents(NamedTuple):
     """R draws of latent variables from the population at one θ."""
 
     location: FloatArray
-    """Of the release, shape (R, d)."""
+    """The location of the release, shape (R, d)."""
     scale: FloatArray
-    """Of its noise, shape (R,)."""
+    """The scale of its noise, shape (R,)."""
     score: FloatArray
     """`∂ log p(latent | θ) / ∂θ`, shape (R, p)."""
 
@@ -40,7 +40,7 @@ DrawVectorLatents = Callable[[np.random.Generator, int], VectorLatents]
 
 
 class VectorMoments(NamedTuple):
-    """Of the statistics `s(X)` at one θ, the arguments of `information.normal_information`."""
+    """Moments of the statistics `s(X)` at one θ, the arguments of `information.normal_information`."""
 
     mean: FloatArray
     """Shape (d,)."""
