@@ -25,6 +25,7 @@ _CASES = (
     ("normal", (0, 1), "normal", "1", 20_000),
     ("gumbel", (0, 1), "normal", "1", 20_000),
     ("gumbel", (0, 1), "normal", "1", 100_000),
+    ("gumbel", (0, 1), "normal", "2", 5_780),
     ("gumbel", (0, 1), "normal", "2", 20_000),
     ("exponential", (1,), "normal", "1", 20_000),
 )

@@ -616,7 +616,9 @@ def test_an_example_lies_as_often_as_it_says(open_page: OpenPage, site: WebSite)
 
 
 @pytest.mark.parametrize("locale", ["en-GB", "de-DE"])
-@pytest.mark.parametrize("more", [{}, {"admission": "invite"}, {"question": None, "unit": None}])
+@pytest.mark.parametrize(
+    "more", [{}, {"admission": "invite"}, {"question": None, "unit": None}, {"epsilon_choices": [0.5, 1, 2, 4]}]
+)
 def test_everything_to_answer_is_on_a_telephone_at_once(
     open_page: OpenPage, site: WebSite, locale: str, more: dict[str, Any]
 ) -> None:
@@ -678,7 +680,7 @@ def test_the_page_fits_and_axe_finds_nothing(
     if spec.get("admission") == "invite":
         page.get_by_label("The code of your invitation").fill(site.invitation(collection))
     if "epsilon_choices" in spec:
-        page.get_by_label("ε = 0.5").check()
+        page.get_by_label("How private should it be?").select_option("0.5")
     agree_and_send(page)
     expect(page.locator("#result")).to_be_visible()
     check_looks(page)
@@ -695,7 +697,7 @@ def test_a_choice_of_epsilon_is_what_is_asked_and_charged(open_page: OpenPage, s
     page = open_page()
     tickets = sent_to(page, "/tickets")
     visit(page, site, site.create(epsilon_choices=[0.5, 1, 2]))
-    page.get_by_label("ε = 0.5").check()
+    page.get_by_label("How private should it be?").select_option("0.5")
     agree_and_send(page)
     expect(page.locator("#spent")).to_contain_text("ε = 0.5 of 10")
     assert tickets[0].post_data == '{"epsilon":0.5}'
@@ -732,7 +734,8 @@ def test_a_browser_without_a_database_is_told(open_page: OpenPage, site: WebSite
     page.add_init_script("Object.defineProperty(window, 'indexedDB', { value: undefined })")
     page.goto(site.page(site.create()))
     expect(page.locator("#starting")).to_contain_text(
-        "You cannot answer here: the ledger in this browser cannot be used"
+        "You cannot answer here. This browser cannot keep the record of what you spend; perhaps its window is a "
+        "private one. Details: the ledger in this browser cannot be used"
     )
     expect(page.locator("#form")).to_be_hidden()
 

@@ -467,12 +467,13 @@ def test_an_axis_leaves_out_what_is_before_the_place_was_found(
     async (widths) => {
       const { settled } = await import(document.querySelector("link[href*=plots]").href);
       const high = widths.map((width) => 500 + width / 2);
-      return settled([widths.map((_, i) => 10 * i), high.map((y) => 1000 - y), high, high, high, high]);
+      return settled([widths.map((_, i) => 10 * i + 10), high.map((y) => 1000 - y), high, high, high, high]);
     }
     """
     for widths, first in (
-        ([4e6, 1e4, 90, 30, 10], 20),
-        ([4e6, 90, 1e4, 30, 10], 30),
+        ([4e6, 1e4, 90, 30, 10], 2),
+        ([4e6, 90, 1e4, 30, 10], 3),
+        ([30] * 60, 1),
         ([50, 30, 10], 0),
         ([5, 3, 0], 0),
         ([7], 0),

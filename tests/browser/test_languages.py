@@ -114,7 +114,7 @@ def test_what_only_developers_read_stays_english_and_says_so(page: Page, site: W
     page.route("**/tickets", lambda route: route.fulfill(status=201, json=ticket))
     send(page, "5")
     alert = page.get_by_role("alert")
-    expect(alert).to_contain_text("Ihr Gerät hat abgelehnt, weil die Frage zu viel kostet oder nicht zulässig ist.")
+    expect(alert).to_contain_text("Ihr Gerät hat abgelehnt. Ein ehrlicher Server würde diese Frage nicht stellen.")
     expect(alert).to_contain_text("Über Ihre Zahl wurde nichts gesendet, und es wurde nichts ausgegeben.")
     expect(alert.locator("[lang=en]")).to_contain_text("epsilon must be at most 50")
 

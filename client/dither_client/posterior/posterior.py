@@ -306,7 +306,7 @@ class Posterior:
             *([] if self.poison is None else poison_lines(self.poison)),
             *by_epsilon_lines(self.answers_by_epsilon),
             *([] if self.verdict is None else comparison_lines(self.families, self.verdict)),
-            *([] if self.misfit is None else [misfit_sentence(self.misfit)]),
+            *([] if self.misfit is None else [misfit_sentence(self.misfit, self.answers_by_epsilon)]),
         ]
 
     def _known_distribution(self) -> DistributionSummary:

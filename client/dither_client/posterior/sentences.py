@@ -1,9 +1,12 @@
 """What a posterior, its checks and its comparison of families say, in words for people."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from fractions import Fraction
+from statistics import NormalDist
 
 from dither_client.errors import BadResponse
+from dither_client.mechanisms.epsilon import epsilon_text, parse_epsilon
 from dither_client.posterior.wire import (
     NO_FAMILY,
     QUANTILES,
@@ -33,11 +36,13 @@ __all__ = [
 ]
 
 LEAVE_OUT = "To learn the distribution whatever its shape, leave the family out."
-_GROSS_ONES = (
-    "at a small ε only gross ones would show (4,000 check answers at ε = 1 find a Gumbel distribution that is taken "
-    "for a normal one in a third of the runs)"
-)
-"""Measured by `python -m benchmarks.misfit`."""
+_CHECK_ANSWERS = 4_000
+"""At ε = 1 so many check answers find a Gumbel distribution that is taken for a normal one in a third of the runs.
+
+Measured by `python -m benchmarks.misfit`.
+"""
+_CHECK_SHARES = tuple(NormalDist().cdf(z) for z in (-1.5, -0.3, 0.3, 1.5))
+"""The shares of the people below the cuts of check questions."""
 _NAMES = {
     ("normal", "log"): "lognormal",
     ("laplace", "identity"): "Laplace",
@@ -80,12 +85,18 @@ def verdict_lines(families: Sequence[FamilyEvidence], verdict: str) -> list[str]
     none = max((each.log_evidence for each in families if each.family == NO_FAMILY), default=-math.inf)
     refused = [family_name(each) for each in families if each.log_evidence < none - REFUSED_LOG_ODDS]
     refusal = f"the answers refuse {', '.join(refused)}: they are at least 100 times as likely without a family"
-    return [*([refusal] if refused else []), f"which family holds: {verdict}"]
+    names = {_in_verdict(each): family_name(each) for each in families}
+    return [*([refusal] if refused else []), f"which family holds: {names.get(verdict, verdict)}"]
+
+
+def _in_verdict(each: FamilyEvidence) -> str:
+    """What the server's verdict calls a family."""
+    return f"{each.family} with transform {each.transform}" + (f", of {each.of}" if each.of else "")
 
 
 def family_name(each: FamilyEvidence) -> str:
-    """A family as an analyst reads it: `normal (log)`, or `gamma of the distance above 100`."""
-    name = each.family if each.transform == "identity" else f"{each.family} ({each.transform})"
+    """A family as an analyst reads it: `lognormal`, or `gamma of the distance above 100`."""
+    name = "no family" if each.family == NO_FAMILY else distribution_name(each.family, each.transform)
     return f"{name} of {each.of}" if each.of else name
 
 
@@ -96,10 +107,11 @@ def distribution_name(family: str, transform: str) -> str:
     return f"{called} with {degrees} degrees of freedom" if degrees else called
 
 
-def misfit_sentence(misfit: Misfit) -> str:
+def misfit_sentence(misfit: Misfit, epsilons: Collection[Fraction] | Collection[str] = ()) -> str:
     """What the check has found, for people: never that a family fits, which no look can show.
 
-    Raises `BadResponse` where it contradicts itself.
+    `epsilons` are those of the collection's answers; the smallest says what the check could find. Raises `BadResponse`
+    where it contradicts itself.
     """
     family, made, following = misfit.family, len(misfit.looks), misfit.next_look
     if misfit.alarm:
@@ -114,9 +126,31 @@ def misfit_sentence(misfit: Misfit) -> str:
         return f"Whether the family {family} fits is first checked at {following:,} check answers."
     until = "" if following is None else f" (the next look is at {following:,} check answers)"
     return (
-        f"No misfit of the family {family} was found in {made} look{'' if made == 1 else 's'}{until}; {_GROSS_ONES}. "
-        f"{LEAVE_OUT}"
+        f"No misfit of the family {family} was found in {made} look{'' if made == 1 else 's'}{until}; "
+        f"{_gross_ones(epsilons)}. {LEAVE_OUT}"
     )
+
+
+def _gross_ones(epsilons: Collection[Fraction] | Collection[str]) -> str:
+    """What size of misfit would have shown, at the smallest of these ε."""
+    if not epsilons:
+        return "only gross ones would show at a small ε"
+    epsilon = min(map(parse_epsilon, epsilons))
+    needed = float(f"{_CHECK_ANSWERS * _check_information(1.0) / _check_information(float(epsilon)):.2g}")
+    return (
+        f"only gross ones would show: at ε = {epsilon_text(epsilon)} it takes about {needed:,.0f} check answers to "
+        "find a Gumbel distribution that is taken for a normal one in about a third of the runs"
+    )
+
+
+def _check_information(epsilon: float) -> float:
+    """The Fisher information of a check answer about the share below its cut, summed over the cuts.
+
+    With t = tanh(ε/2), the answer to a cut with the share p below is 1 with the probability 1/2 + (p - 1/2) t, which
+    tells 4 t² / (1 - (2 p - 1)² t²) of p.
+    """
+    squared = math.tanh(epsilon / 2) ** 2
+    return sum(4 * squared / (1 - (2 * share - 1) ** 2 * squared) for share in _CHECK_SHARES)
 
 
 def population_lines(
@@ -144,6 +178,9 @@ def population_lines(
         for atom, share in (atoms or {}).items()
     ]
     exactly = {float(atom) for atom in atoms or {}}
+    if mean_value is not None and _yes_or_no(distribution):
+        low, middle, high = (f"{100 * share:.1f}" for share in (mean_value.q05, mean_value.q50, mean_value.q95))
+        return [f"{middle}% have 1 (90% sure: {low} to {high}%).", *shares]
     lines = _quantile_lines(quantiles, distribution, exactly, of, decimals)
     if lines and mean_value is not None:
         average, between = _between(mean_value, _MOST_DIGITS if decimals is None else decimals, set())
@@ -160,16 +197,20 @@ def _quantile_lines(
 ) -> list[str]:
     """None where people have only 0 or 1."""
     by_level = {float(level): summary for level, summary in (quantiles or {}).items()}
-    points = {round(x, _MOST_DIGITS) for x in (distribution.x if distribution else ())}
-    if points <= {0.0, 1.0} or not {0.1, 0.5, 0.9} <= by_level.keys():
+    if distribution is None or _yes_or_no(distribution) or not {0.1, 0.5, 0.9} <= by_level.keys():
         return []
-    whole = all(x.is_integer() for x in points)
+    whole = all(round(x, _MOST_DIGITS).is_integer() for x in distribution.x)
     digits = 0 if whole else _MOST_DIGITS if decimals is None else decimals
     tenth, half, most = (_between(by_level[level], digits, atoms) for level in (0.1, 0.5, 0.9))
     return [
         f"Half of the people have {half[0]}{of} or less (90% sure: {half[1]}).",
         f"One in ten has {tenth[0]}{of} or less ({tenth[1]}), and one in ten {most[0]}{of} or more ({most[1]}).",
     ]
+
+
+def _yes_or_no(distribution: DistributionSummary | None) -> bool:
+    """Whether people have only 0 or 1."""
+    return distribution is not None and {round(x, _MOST_DIGITS) for x in distribution.x} <= {0.0, 1.0}
 
 
 def population_rows(
@@ -201,10 +242,15 @@ def population_numbers(
         name: (
             _in_band(each.mean, each, most, exactly),
             rounded(each.sd, 2),
-            *(_in_band(getattr(each, part), each, most, exactly) for part in QUANTILES),
+            *(_in_band(getattr(each, part), each, 0 if _whole(each) else most, exactly) for part in QUANTILES),
         )
         for name, each in named.items()
     }
+
+
+def _whole(summary: ParameterSummary) -> bool:
+    """Whether it is of a whole number."""
+    return all(float(getattr(summary, part)).is_integer() for part in QUANTILES)
 
 
 def group_lines(groups: Mapping[str, GroupReply], decimals: int | None = None) -> list[str]:

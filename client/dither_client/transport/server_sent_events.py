@@ -50,7 +50,7 @@ def follow(driver: Driver, path: str, retry: Retry) -> Iterator[Event]:
     """The events at `path` for as long as the caller asks for more; reconnects when a connection ends.
 
     Raises `Problem` if the server refuses, and `Unreachable` after `retry.attempts` connections in a row without an
-    event.
+    event, or after `waiting.GIVE_UP` seconds without a reply.
     """
     attempt, wait = 0, Wait(driver.server)
     try:
@@ -67,16 +67,21 @@ def follow(driver: Driver, path: str, retry: Retry) -> Iterator[Event]:
                     else:
                         body = next(opened.iter_raw(_MAX_PROBLEM), b"")
                         response = Response(opened.status_code, opened.headers, body)
-            except ConnectionFailed:
-                pass
+            except ConnectionFailed as failed:
+                wait.note(failed)
             if response is not None and not response.to_be_repeated:
                 raise parse_problem(response.status, response.body)
             attempt += 1
             if attempt >= retry.attempts:
                 if response is not None:
                     raise parse_problem(response.status, response.body)
-                raise Unreachable(f"{driver.server}: its events have stopped: check the address, or try later")
-            time.sleep(retry.wait(attempt, response))
+                raise Unreachable("its events have stopped: check the address, or try later")
+            seconds = retry.wait(attempt, response)
+            wait.check(seconds)
+            time.sleep(seconds)
+    except Unreachable as error:
+        error.args = (f"{driver.server}: {error}",)
+        raise
     finally:
         wait.end()
 

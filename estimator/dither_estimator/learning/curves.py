@@ -26,6 +26,8 @@ _HARDLY_ANYBODY = 0.001
 _MAX_WIDTH = 1e300
 _MOST_ORDERS = 1e12
 """The largest value by the least on a logarithmic axis: with more orders of magnitude nothing could be read."""
+_STEEP = 20.0
+"""The largest value by the least up to which a linear axis leaves room for all."""
 _MAX_INTEGERS = 400
 """The most integers that are shown."""
 
@@ -50,7 +52,7 @@ class PopulationCurve:
     x: FloatArray
     quantiles: dict[str, FloatArray]
     logarithmic: bool
-    """Whether the axis should be logarithmic: the upper tail would leave no room for the rest."""
+    """Whether the axis should be logarithmic: on a linear one the upper tail would leave no room for the rest."""
 
 
 def parameter_density(parameter: Parameter, values: FloatArray, weights: FloatArray) -> Curve:
@@ -94,9 +96,12 @@ def _shown(population: Population) -> tuple[FloatArray, bool] | None:
     with np.errstate(over="ignore", invalid="ignore"):
         lowest, low, middle, high, highest = population.points(_SHOWN_LEVELS).tolist()
         left, right = middle - lowest, highest - middle
-    if not population.discrete and right > _LONG_TAIL * left and (orders := _orders(population)) is not None:
-        return orders, True
-    if right > _LONG_TAIL * left:
+    if not population.discrete and right > _LONG_TAIL * left and (positive := _positive(population)) is not None:
+        least, highest = positive
+        if highest > _STEEP * least:
+            x = np.geomspace(least, highest, 2 * _SHOWN_POINTS + 1)[1::2]
+            return (x, True) if (np.diff(x) > 0).all() else None
+    elif right > _LONG_TAIL * left:
         highest = high
     elif left > _LONG_TAIL * right:
         lowest = low
@@ -108,17 +113,18 @@ def _shown(population: Population) -> tuple[FloatArray, bool] | None:
     return ((edges[1:] + edges[:-1]) / 2, False) if (np.diff(edges) > 0).all() else None
 
 
-def _orders(population: Population) -> FloatArray | None:
-    """Points above 0, evenly spaced on a logarithmic axis; None if some people lie below 0, or hardly any above."""
-    below, upto = np.median(population.cdf(np.array([np.nextafter(0.0, -1.0), 0.0])).values, axis=0).tolist()
+def _positive(population: Population) -> tuple[float, float] | None:
+    """The ends of what is shown of the people above 0; None if some lie below 0, or hardly any above.
+
+    The share at 0 or below is that of the mean distribution, whose quantiles `points` are where people have 0 exactly.
+    """
+    at_zero = population.cdf(np.array([np.nextafter(0.0, -1.0), 0.0])).values
+    below, upto = float(np.median(at_zero[:, 0])), float(np.mean(at_zero[:, 1]))
     if below > _HARDLY_ANYBODY or upto > 1 - _HARDLY_ANYBODY:
         return None
     with np.errstate(over="ignore", invalid="ignore"):
         lowest, *_, highest = population.points(upto + (1 - upto) * _SHOWN_LEVELS).tolist()
-    if not 0 < lowest < highest < _MOST_ORDERS * lowest:
-        return None
-    x = np.geomspace(lowest, highest, 2 * _SHOWN_POINTS + 1)[1::2]
-    return x if (np.diff(x) > 0).all() else None
+    return (lowest, highest) if 0 < lowest < highest < _MOST_ORDERS * lowest else None
 
 
 def _fewer(theta: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:

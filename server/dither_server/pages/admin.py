@@ -19,7 +19,15 @@ from dither_server.errors import CollectionClosed, InvalidBody, NotByInvitation,
 from dither_server.pages.advice import advise
 from dither_server.pages.collection import collection_page
 from dither_server.pages.forms import form_admin, read_form
-from dither_server.pages.new_collection import COMPETING, LABELS, PARAMETERS, field_of, specification_of
+from dither_server.pages.new_collection import (
+    COMPETING,
+    LABELS,
+    PARAMETERS,
+    TITLES,
+    field_of,
+    in_words,
+    specification_of,
+)
 from dither_server.pages.qr import qr_svg
 from dither_server.pages.rendering import fragment, page
 
@@ -73,7 +81,8 @@ def _form(request: Request, form: Mapping[str, str], status: int = 200, refused:
         labels=LABELS,
         parameters=PARAMETERS,
         competing=COMPETING,
-        refused=refused,
+        titles=TITLES,
+        refused=refused and in_words(refused),
         wrong_field=refused and field_of(refused),
     )
 

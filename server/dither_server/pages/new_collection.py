@@ -19,7 +19,17 @@ from dither_estimator.specification.fields import CATEGORICAL, NONPARAMETRIC
 from dither_estimator.specification.specification import SpecificationError
 from dither_server.collections.specification import Admission, Visibility
 
-__all__ = ["CHOICES", "COMPETING", "LABELS", "PARAMETERS", "field_of", "specification_of", "whole_number"]
+__all__ = [
+    "CHOICES",
+    "COMPETING",
+    "LABELS",
+    "PARAMETERS",
+    "TITLES",
+    "field_of",
+    "in_words",
+    "specification_of",
+    "whole_number",
+]
 
 
 def _capital(text: str) -> str:
@@ -65,6 +75,51 @@ LABELS: Mapping[str, Mapping[str, str]] = {
 }
 """What the options are called; the first of each list is the default of the form."""
 
+TITLES: Mapping[str, str] = {
+    "name": "Title shown to respondents",
+    "family": "Shape of the distribution",
+    "transform": "How values compare",
+    "low": "From",
+    "high": "to",
+    "epsilon": "ε of one answer",
+    "mechanism": "What a device answers",
+    "respondents": "Expected number of respondents",
+    "admission": "Who may answer",
+    "visibility": "Who sees the result",
+    "max_answers": "Maximum number of answers",
+    "keep_answers_days": "Days after which an answer is dropped, and only its count kept",
+    "keep_days": "Days after which all of it is removed",
+    "opens_at": "Opens at (UTC)",
+    "closes_at": "Closes at (UTC)",
+    "question": "Question",
+    "unit": "Unit",
+    "period_of_value": "Period",
+    "decimals": "Decimals that may be typed",
+    "organisation": "Who asks",
+    "contact": "How to reach whoever asks",
+    "privacy_url": "Page about privacy",
+    "thank_you": "What to say once the answer is sent",
+    "minimum": "Least possible value",
+    "maximum": "Largest possible value",
+    "atoms": "Values that many people have exactly",
+    "epsilon_choices": "Values of ε that respondents choose from",
+    "rho": "ρ of one answer, for Gaussian noise",
+    "goal": "Goal",
+    "misfit_check": "Share of the answers that check whether the family fits",
+    "misfit_looks": "Interim looks at the fit, in check answers",
+    "discriminate": "Share of the questions that tell the families apart",
+    "policy": "Policy",
+    "levels": "Levels of a question",
+    "particles": "Particles",
+    "member_cuts": "Where institutions count their members",
+    "drop_answers": "Drop answers once they are counted",
+    "range": "Rough range of most values",
+    "categories": "Categories",
+    "families": "Competing families",
+    "prior": "Prior",
+}
+"""What the fields are called on the form."""
+
 PARAMETERS: Mapping[str, tuple[str, ...]] = {
     parameter: tuple(family.name for family in families.values() if parameter in family.names)
     for parameter in dict.fromkeys(name for family in families.values() for name in family.names)
@@ -78,6 +133,8 @@ COMPETING: Mapping[str, tuple[str, Transform]] = {
 }
 """The families that can compete with the collection's own, each with its scale."""
 
+_SYMBOLS = ("epsilon", "rho")
+"""Names of fields that the form writes as symbols."""
 _LARGEST_WHOLE = 1e15
 """From here on a float does not hold every whole number."""
 _WORDS = ("question", "unit", "period_of_value", "organisation", "contact", "privacy_url", "thank_you")
@@ -98,6 +155,15 @@ def field_of(sentence: str) -> str | None:
     """The field that an error message is about: the first that it names, or None."""
     named = _FIELD.search(sentence)
     return named and named[0]
+
+
+def in_words(sentence: str) -> str:
+    """An error message with what the form calls its fields in place of names such as `max_answers`."""
+    return _FIELD.sub(lambda name: _quoted(name[0]), sentence)
+
+
+def _quoted(name: str) -> str:
+    return f"“{TITLES[name]}”" if name in TITLES and ("_" in name or name in _SYMBOLS) else name
 
 
 def specification_of(form: Mapping[str, str]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from dither_client.posterior.sentences import (
     unit_text,
     verdict_lines,
 )
-from dither_client.posterior.wire import Misfit, PoisonBound, PosteriorReply
+from dither_client.posterior.wire import PoisonBound, PosteriorReply
 from dither_estimator.specification.specification import Specification
 from dither_server.pages.charts import MEDIAN, has_median
 
@@ -92,11 +92,14 @@ def find(specification: Specification, survey: Mapping[str, Any], posterior: Pos
     misfit = posterior.misfit
     return Findings(
         population=_population(survey, posterior),
-        numbers=population_numbers(posterior.quantiles, posterior.mean_value, posterior.atoms, survey["decimals"]),
+        numbers={}
+        if specification.family.name == "bernoulli"
+        else population_numbers(posterior.quantiles, posterior.mean_value, posterior.atoms, survey["decimals"]),
         basis=basis(specification, posterior),
         roles=roles(specification),
         accuracy=_accuracy(posterior.ess, posterior.particles),
-        fit=_unassumed(specification) or (_REFUSED if _refused(specification, posterior) else _fit(misfit)),
+        fit=_unassumed(specification)
+        or (_REFUSED if _refused(specification, posterior) else _fit(specification, posterior)),
         alarm=(misfit is not None and misfit.alarm) or _refused(specification, posterior),
         contamination=_contamination(specification, posterior.poison),
         verdict=[] if posterior.verdict is None else verdict_lines(posterior.families or (), posterior.verdict),
@@ -254,13 +257,16 @@ def _accuracy(ess: float, particles: int) -> str:
     )
 
 
-def _fit(misfit: Misfit | None) -> str:
+def _fit(specification: Specification, posterior: PosteriorReply) -> str:
+    misfit = posterior.misfit
+    if misfit is None and specification.family.name == "bernoulli":
+        return "Every population of zeros and ones has a Bernoulli distribution: nothing is assumed of it."
     if misfit is None:
         return (
             "Whether this family fits the population was not checked: the collection has no goodness-of-fit check. "
             f"{LEAVE_OUT}"
         )
-    sentence = misfit_sentence(misfit)
+    sentence = misfit_sentence(misfit, posterior.answers_by_epsilon)
     if not misfit.alarm:
         return sentence
     return (

@@ -96,7 +96,7 @@ def report_table(
     if outcome.load is not None:
         lines += _load_lines(outcome.load, outcome)
     if outcome.posterior.misfit is not None:
-        lines.append(misfit_sentence(outcome.posterior.misfit))
+        lines.append(misfit_sentence(outcome.posterior.misfit, outcome.posterior.answers_by_epsilon))
     return Group(table, Text("\n".join(lines)))
 
 

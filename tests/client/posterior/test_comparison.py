@@ -27,7 +27,7 @@ def test_the_families_and_the_verdict() -> None:
     assert to_json(posterior.families) == FAMILIES
     assert posterior.verdict == "cannot tell yet"
     assert repr(posterior).splitlines()[-3:] == [
-        "  normal (log): log evidence -100.50 ± 0.02, probability 0.7500",
+        "  lognormal: log evidence -100.50 ± 0.02, probability 0.7500",
         "  gamma: log evidence -101.60 ± 0.03, probability 0.2500",
         "  which family holds: cannot tell yet",
     ]

@@ -1,9 +1,11 @@
 """What the commands for analysts say of a collection's misfit check."""
 
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
+from scipy.special import ndtr
 
 from dither_client import Analyst
 from dither_client.commands import run
@@ -24,8 +26,9 @@ def misfit(*looks: dict[str, Any], alarm: bool = False, next_look: int | None = 
 
 
 ONLY_GROSS_ONES = (
-    "at a small ε only gross ones would show (4,000 check answers at ε = 1 find a Gumbel distribution that is taken "
-    "for a normal one in a third of the runs). To learn the distribution whatever its shape, leave the family out."
+    "only gross ones would show: at ε = 1 it takes about 4,000 check answers to find a Gumbel distribution that is "
+    "taken for a normal one in about a third of the runs. "
+    "To learn the distribution whatever its shape, leave the family out."
 )
 SENTENCES = [
     (misfit(next_look=500), "Whether the family normal fits is first checked at 500 check answers."),
@@ -47,7 +50,31 @@ SENTENCES = [
 
 @pytest.mark.parametrize(("found", "says"), SENTENCES)
 def test_a_check_is_one_sentence(found: dict[str, Any], says: str) -> None:
-    assert misfit_sentence(from_json(Misfit, found)) == says
+    assert misfit_sentence(from_json(Misfit, found), ["1"]) == says
+
+
+@pytest.mark.parametrize(
+    ("epsilons", "answers"), [(["2"], "1,200"), (["0.5"], "15,000"), (["0.5", "2"], "15,000"), (["4"], "460")]
+)
+def test_what_could_be_found_is_of_the_collections_epsilon(epsilons: list[str], answers: str) -> None:
+    """As many answers as at ε = 1 tell the same, by the variance of an estimated share: that of a binary answer."""
+    said = misfit_sentence(from_json(Misfit, misfit(look(512, 0.4))), epsilons)
+    epsilon = min(epsilons, key=float)
+    assert f"at ε = {epsilon} it takes about {answers} check answers" in said
+    expected = 4_000 * precision(1.0) / precision(float(epsilon))
+    assert float(answers.replace(",", "")) == pytest.approx(expected, rel=0.05)
+
+
+def precision(epsilon: float) -> float:
+    """One by the variance of a share that is estimated from one answer, summed over the four cuts."""
+    truth = math.exp(epsilon) / (1 + math.exp(epsilon))
+    answered = [share * truth + (1 - share) * (1 - truth) for share in ndtr([-1.5, -0.3, 0.3, 1.5])]
+    return sum((2 * truth - 1) ** 2 / (each * (1 - each)) for each in answered)
+
+
+def test_without_an_epsilon_no_figure_is_said() -> None:
+    said = misfit_sentence(from_json(Misfit, misfit(look(512, 0.4))))
+    assert "only gross ones would show at a small ε. To learn" in said
 
 
 @pytest.mark.parametrize("found", [{}, [], misfit() | {"looks": 3}])

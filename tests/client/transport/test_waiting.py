@@ -1,5 +1,6 @@
 """Whoever waits for a server that is down is told which, and the waiting ends."""
 
+import socket
 import threading
 from collections.abc import Iterator
 
@@ -11,6 +12,7 @@ from dither_client.errors import Unreachable
 from dither_client.protocol.respondent import ConnectionFailed, Flow, Response, Retry, Send, Sleep, exchange
 from dither_client.transport import waiting
 from dither_client.transport.drivers import Driver
+from dither_client.transport.server_sent_events import follow
 from dither_client.transport.waiting import told_of_waiting
 from testing.patience import PATIENCE
 from testing.servers.fake_server import FakeServer
@@ -94,3 +96,23 @@ def test_a_command_says_what_it_waits_for_and_what_to_check(
     )
     assert "DITHER_URL" in notice
     assert failure.startswith(f"dither: {down}: no response from the server in ")
+
+
+def test_a_stream_of_a_server_that_accepts_and_never_answers_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many attempts are left: whoever watches is told, and then the waiting ends with a sentence."""
+    monkeypatch.setattr(waiting, "_QUIET", 0.0)
+    monkeypatch.setattr(waiting, "GIVE_UP", waiting.CONNECT + 0.1)
+    told, heard = list[str](), threading.Event()
+
+    def tell(address: str) -> None:
+        told.append(address)
+        heard.set()
+
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        driver = Driver(parse_address(address), timeout=0.2)
+        with told_of_waiting(tell), pytest.raises(Unreachable, match=f"^{address}: no response from the server in "):
+            list(follow(driver, "/stream", Retry(attempts=10**9, first=0.01, longest=0.01)))
+        driver.close()
+    assert heard.wait(PATIENCE)
+    assert told == [address]

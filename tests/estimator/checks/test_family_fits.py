@@ -91,31 +91,31 @@ def test_where_nearly_everybody_has_one_value_families_are_compared() -> None:
 @pytest.mark.parametrize(
     ("low", "high", "said"),
     [
-        (None, None, ["normal", "laplace", "logistic", "student_t", "gumbel"]),
-        (0.0, None, ["normal (log)", "exponential", "gamma", "weibull", "normal"]),
+        (None, None, ["normal", "Laplace", "logistic", "Student t", "Gumbel"]),
+        (0.0, None, ["lognormal", "exponential", "gamma", "Weibull", "normal"]),
         (
             100.0,
             None,
-            [f"{name} of the distance above 100" for name in ("normal (log)", "exponential", "gamma", "weibull")]
-            + ["normal (log)", "normal"],
+            [f"{name} of the distance above 100" for name in ("lognormal", "exponential", "gamma", "Weibull")]
+            + ["lognormal", "normal"],
         ),
         (
             None,
             -2.5,
-            [f"{name} of the distance below -2.5" for name in ("normal (log)", "exponential", "gamma", "weibull")]
+            [f"{name} of the distance below -2.5" for name in ("lognormal", "exponential", "gamma", "Weibull")]
             + ["normal"],
         ),
-        (0.0, 1.0, ["beta", "normal (log)", "exponential", "gamma", "weibull", "normal"]),
+        (0.0, 1.0, ["beta", "lognormal", "exponential", "gamma", "Weibull", "normal"]),
         (
             0.0,
             10_000.0,
-            ["beta of the way from 0 to 10,000", "normal (log)", "exponential", "gamma", "weibull", "normal"],
+            ["beta of the way from 0 to 10,000", "lognormal", "exponential", "gamma", "Weibull", "normal"],
         ),
         (
             -10.0,
             10.0,
             ["beta of the way from -10 to 10"]
-            + [f"{name} of the distance above -10" for name in ("normal (log)", "exponential", "gamma", "weibull")]
+            + [f"{name} of the distance above -10" for name in ("lognormal", "exponential", "gamma", "Weibull")]
             + ["normal"],
         ),
     ],
@@ -201,12 +201,12 @@ def spending(y: Any) -> Any:
 @pytest.mark.parametrize(
     ("cdf", "cuts", "support", "refused"),
     [
-        (groups, WIDE.ppf(LEVELS), ANYWHERE, {"normal", "laplace", "logistic", "student_t", "gumbel"}),
+        (groups, WIDE.ppf(LEVELS), ANYWHERE, {"normal", "Laplace", "logistic", "Gumbel"}),
         (
             spending,
             stats.lognorm(1.4, scale=66).ppf(LEVELS),
             Support(minimum=0.0, atoms=(0.0,)),
-            {"normal (log)", "gamma"},
+            {"lognormal", "gamma"},
         ),
         (WIDE.cdf, WIDE.ppf(LEVELS), ANYWHERE, set()),
         (WAGES.cdf, WAGES.ppf(LEVELS), POSITIVE, set()),

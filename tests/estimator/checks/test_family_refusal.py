@@ -44,7 +44,7 @@ def test_spendings_of_which_a_quarter_are_zeros_refuse_the_lognormal() -> None:
         ]
         assert found.verdict == "none of these"
         assert posterior.to_json()["verdict"] == "none of these"
-        assert verdict_lines(found.families, found.verdict)[0].startswith("the answers refuse normal (log)")
+        assert verdict_lines(found.families, found.verdict)[0].startswith("the answers refuse lognormal")
     assert refused >= 2
 
 

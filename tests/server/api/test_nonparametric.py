@@ -113,7 +113,7 @@ def test_its_page_tells_of_people(site: Site) -> None:
     everything = "".join(findings.values())
     assert "No family is assumed" in everything
     assert "of a distribution of any shape" in findings["citation"]
-    assert "The answers refuse normal (log), exponential, gamma, weibull" in findings["trust"]
+    assert "The answers refuse lognormal, exponential, gamma, Weibull" in findings["trust"]
     charts = site.client.get(f"/collections/{collection}/charts.json").json()
     assert list(charts["parameters"]) == ["quantile_0.1", "quantile_0.5", "quantile_0.9"]
     assert charts["parameters"]["quantile_0.5"]["answers"][-1] == PEOPLE

@@ -74,5 +74,5 @@ def test_simulate_and_estimate_say_which_family_holds(tmp_path: Path, capsys: py
     )
     assert run(["estimate", "--spec", str(spec), "--counts", str(counts)]) == 0
     printed = capsys.readouterr().out
-    assert "normal (log): log evidence" in printed
+    assert "lognormal: log evidence" in printed
     assert "which family holds: " in printed

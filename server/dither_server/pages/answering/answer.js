@@ -3,9 +3,11 @@
 /** @import { Charge, Entry } from "/web/dither.d.ts" */
 
 import {
+  BadResponse,
   Client,
   InvalidQuery,
   Ledger,
+  LedgerError,
   OverCap,
   Problem,
   Unreachable,
@@ -49,7 +51,7 @@ try {
   client = new Client(location.origin, { ledger, retry: { attempts: 3, first: 0.25 } });
   await start();
 } catch (error) {
-  starting?.replaceChildren(`${say("cannot")} `, detail(reason(error)));
+  starting?.replaceChildren(`${say("cannot")} `, ...explained(error));
 }
 
 /**
@@ -284,7 +286,9 @@ function plainly(value) {
 
 /** The ε that the respondent has chosen, or null. */
 function chosenEpsilon() {
-  return input('input[name="epsilon"]:checked')?.value ?? null;
+  /** @type {HTMLSelectElement | null} */
+  const choice = document.querySelector("#epsilon");
+  return choice?.value ?? null;
 }
 
 /** Sends the answer that the ledger holds and has not sent. */
@@ -331,7 +335,7 @@ async function showPending(error) {
   const fresh = pending.hidden;
   pending.hidden = false;
   element("pending-status").replaceChildren(
-    error instanceof Unreachable ? say(fresh ? "not_yet" : "still_offline") : explained(error),
+    ...(error instanceof Unreachable ? [say(fresh ? "not_yet" : "still_offline")] : explained(error)),
   );
   await showLedger();
   if (fresh) {
@@ -406,34 +410,37 @@ function row({ collection: charged, epsilon, state, name: called }) {
  */
 function fail(error) {
   if (error instanceof InvalidQuery || error instanceof OverCap) {
-    const [refusal = ""] = error.message.split(";"); // the rest is for developers
-    showError([`${say("refused")} `, detail(`${refusal}.`), ` ${say(`refused_end_${kind}`)}`]);
+    showError([`${say("refused")} `, ...explained(error), ` ${say(`refused_end_${kind}`)}`]);
   } else if (error instanceof Unreachable) {
     showError(say("unreachable"));
   } else if (error instanceof Problem) {
-    showError([explained(error)]);
+    showError(explained(error));
   } else {
-    showError([`${say("nothing_sent")} `, detail(reason(error))]);
+    showError([`${say("nothing_sent")} `, ...explained(error)]);
   }
 }
 
 /**
- * Why the server refused, in the page's language if that is known there.
+ * What went wrong, in the page's language; what only developers need is in English.
  *
- * @param {unknown} error
+ * @type {(error: unknown) => (string | Node)[]}
  */
 function explained(error) {
-  const known = error instanceof Problem && Object.hasOwn(texts.problems, error.reason);
-  return (known && texts.problems[error.reason]) || detail(reason(error));
+  if (error instanceof Problem && Object.hasOwn(texts.problems, error.reason)) {
+    return [texts.problems[error.reason] ?? ""];
+  }
+  const kinds = { OverCap, InvalidQuery, LedgerError, BadResponse, Problem };
+  const known = Object.entries(kinds).find(([, type]) => error instanceof type)?.[0] ?? "unknown";
+  return [`${say(`why_${known}`)} ${say("details")} `, detail(reason(error))];
 }
 
 /**
- * What an error says, as a sentence.
+ * What an error says, as a sentence; what comes after a semicolon is for developers.
  *
  * @param {unknown} error
  */
 function reason(error) {
-  const text = error instanceof Error ? error.message : String(error);
+  const [text = ""] = (error instanceof Error ? error.message : String(error)).split(";");
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 

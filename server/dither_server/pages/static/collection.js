@@ -1,10 +1,11 @@
 // Updates a collection's sentences and charts as posteriors come in over the stream.
 
+/** @import { Kind } from "./plots.js" */
 /** @import { Distribution, Level } from "./population.js" */
 
 import { Asking } from "./asking.js";
 import { control, part } from "./page.js";
-import { ENORMOUS, draw, fit, picture, short } from "./plots.js";
+import { ENORMOUS, draw, fit, picture, settled, short } from "./plots.js";
 import { LEVELS } from "./population.js";
 
 /**
@@ -71,8 +72,11 @@ const bands = ({ q05, q25, q75, q95 }, i) =>
 
 /** @type {(name: string, answers: number, line: Trajectory) => void} */
 function drawTrajectory(name, newest, line) {
-  const from = line.answers.findIndex((n) => n > 0);
-  if (from < 0) return;
+  const begun = line.answers.findIndex((n) => n > 0);
+  if (begun < 0) return;
+  /** @type {(each: number[]) => number[]} */
+  const since = (each) => each.slice(begun);
+  const from = begun + settled([since(line.answers), ...LEVELS.map((level) => since(line[level]))]);
   const [low, middle, high] = [line.q05, line.q50, line.q95].map((level) => short(level.at(-1)));
   const what = part(`trajectory-${name}-title`).textContent.replace(" as answers come", "");
   draw(`trajectory-${name}`, {
@@ -92,6 +96,7 @@ function drawTrajectory(name, newest, line) {
 
 /** @param {Charts["questions"]} questions */
 function drawQuestions({ answers, edges }) {
+  part("questions").closest("figure")?.toggleAttribute("hidden", !answers.length);
   if (!answers.length) return;
   /** @param {number} i */
   const asked = (i) =>
@@ -127,15 +132,15 @@ function drawDensity(name, { x, density }) {
 /** @param {number} [share] */
 const percents = (share) => `${Number((100 * (share ?? NaN)).toPrecision(3))}%`;
 
-/** @type {(distribution: Distribution, shown: [number, number], logarithmic: boolean) => void} */
-function drawDistribution(distribution, [low, high], logarithmic) {
+/** @type {(distribution: Distribution, shown: [number, number], kind: Kind) => void} */
+function drawDistribution(distribution, [low, high], kind) {
   const inside = distribution.x.flatMap((x, i) => (x >= low && x <= high ? [i] : []));
   /** @type {(line: number[]) => number[]} */
   const within = (line) => inside.map((i) => line[i] ?? NaN);
   const [x, ...lines] = [within(distribution.x), ...LEVELS.map((level) => within(distribution[level]))];
   const [q05 = [], q25 = [], q50 = [], q75 = [], q95 = []] = lines;
   draw("distribution", {
-    kind: logarithmic ? "shareOrders" : "share",
+    kind,
     lines: [x, ...lines],
     label: `The share of the people at or below each value, with its 50% and 90% bands, from ${short(x[0])} to ${short(x.at(-1))}`,
     words: (i) =>
@@ -182,7 +187,7 @@ function showPopulation(charts) {
   /** @type {(x: number[]) => [number, number]} */
   const whole = (x) => [x[0] ?? NaN, x.at(-1) ?? NaN];
   const shown = whole(population?.x ?? distribution.x);
-  drawDistribution(distribution, shown, logarithmic);
+  drawDistribution(distribution, shown, discrete ? "shareWhole" : logarithmic ? "shareOrders" : "share");
   asking.show({ distribution, atoms: atoms.map(({ x }) => x), discrete, logarithmic, shown });
 }
 

@@ -9,13 +9,15 @@ import { Reading } from "./reading.js";
  * @typedef {[number[], ...(number | null)[][]]} Lines the x of the points, and the lines over them
  * @typedef {{ x: number, text: string }[]} Marks places on the axis of x, and what is said of each
  * @typedef {Omit<uPlot.Options, "width">} Frame
- * @typedef {"trajectory" | "questions" | "share" | "shareOrders" | "population" | "orders" | "whole" | "density" | "pace"} Kind
+ * @typedef {"trajectory" | "questions" | "share" | "shareOrders" | "shareWhole" | "population" | "orders" | "whole" | "density" | "pace"} Kind
  */
 
 const HEIGHT = 240;
 const FONT = "12px system-ui, sans-serif";
 const STEEP = 20; // numbers over the answers that differ by more than this factor are on a logarithmic scale
+const MOST_ORDERS = 1e6; // with more than this, a logarithmic scale could not be read either
 const WIDE = 10;
+const FEWER = 50;
 const NEARLY_WITHIN = 0.53; // of the width from the middle: a bound is just outside of the values
 export const ENORMOUS = 1e12; // from here on numbers have exponents, and so have those that are
 const TINY = 1e-6; // as near to 0 as this
@@ -44,6 +46,10 @@ const axis = (more) => ({
   values: (_, ticks) => ticks.map(short),
   ...more,
 });
+
+// So far apart that the longest number fits between two ticks.
+/** @type {uPlot.Axis.Space} */
+const room = (_, __, low, high) => 20 + 7 * Math.max(...[low, high].map((end) => short(Math.round(end)).length));
 
 // As wide as the numbers beside it, and mostly the same for all charts.
 /** @type {(self: uPlot, numbers: string[]) => number} */
@@ -95,7 +101,7 @@ const extent = ([x, ...lines], from) => {
 };
 
 /** @type {(extent: [number, number]) => boolean} */
-const steep = ([low, high]) => low > 0 && high > STEEP * low;
+const steep = ([low, high]) => low > 0 && high > STEEP * low && high < MOST_ORDERS * low;
 
 /** @type {(extent: [number, number]) => [number, number]} a range with room around it */
 const around = ([low, high]) => {
@@ -119,8 +125,7 @@ const logarithmic = (range, more) =>
     ...more,
   });
 
-// A chart over the number of answers, on a logarithmic scale. The height fits the points `since` so many answers: the
-// first few, whose wide bands would flatten the rest, are left out.
+// A chart over the number of answers, on a logarithmic scale. The height fits the points `since` so many answers.
 /** @type {(from: Pick<Frame, "series" | "bands">, data: () => Lines, since: () => number) => Frame} */
 const growing = (from, data, since) => {
   /** @type {() => [number, number]} */
@@ -192,14 +197,16 @@ function mark(plot, marks) {
   pen.restore();
 }
 
-// The least x from which on no 90% band is more than ten times as wide as the newest: before, the place was not found.
+// The number of the first point from which on no 90% band is more than ten times as wide as the newest, and no number of
+// answers less than a fiftieth of theirs: before, the place was not found, and wide bands would flatten the rest.
 /** @type {(lines: Lines) => number} */
 export const settled = ([x, ...lines]) => {
   const [low, high] = [lines[0] ?? [], lines.at(-1) ?? []];
   const widths = x.map((_, i) => (high[i] ?? NaN) - (low[i] ?? NaN));
   const newest = widths.at(-1) ?? NaN;
   const wide = newest > 0 ? widths.findLastIndex((width) => width > WIDE * newest) : -1;
-  return x[wide + 1] ?? NaN;
+  const late = x.findIndex((answers) => answers >= (x.at(-1) ?? NaN) / FEWER);
+  return Math.max(wide + 1, late, 0);
 };
 
 // The multiples of powers of ten in a range: the ticks of a logarithmic axis that begins anywhere.
@@ -213,7 +220,7 @@ const multiples = (low, high) => {
 };
 
 // A curve of the population with its bands over the whole width, on a logarithmic axis if it has several orders.
-/** @type {(data: () => Lines, orders: boolean, more?: { scale: uPlot.Scale, axis: uPlot.Axis }) => Frame} */
+/** @type {(data: () => Lines, orders: boolean, more?: { scale: uPlot.Scale, axis: uPlot.Axis, lines?: Pick<Frame, "series" | "bands"> }) => Frame} */
 const curve = (data, orders, more) => {
   /** @type {() => [number, number]} */
   const values = () => ends(data()[0]);
@@ -225,11 +232,20 @@ const curve = (data, orders, more) => {
     axes: [
       orders
         ? logarithmic(values, { size: 32, splits: (_, __, low, high) => multiples(low, high) })
-        : axis({ size: 32 }),
+        : axis({ size: 32, space: room }),
       axis({ size: width, ...more?.axis }),
     ],
     ...bands(),
+    ...more?.lines,
   });
+};
+
+// The lines of shares of the people who have at most so many, which jump at each whole number.
+/** @type {() => Pick<Frame, "series" | "bands">} */
+const steps = () => {
+  const { series, ...areas } = bands();
+  const paths = uPlot.paths.stepped?.({ align: 1 });
+  return { series: series.map((line) => ({ ...line, paths })), ...areas };
 };
 
 const SHARES = {
@@ -250,8 +266,7 @@ const times = (_, ticks, __, ___, apart) =>
 
 /** @type {Record<Kind, (data: () => Lines) => Frame>} */
 const kinds = {
-  trajectory: (data) =>
-    growing(bands(data()[0].length === 1), data, () => Math.max(settled(data()), ends(data()[0])[1] / 50)),
+  trajectory: (data) => growing(bands(data()[0].length === 1), data, () => ends(data()[0])[0]),
   questions: (data) =>
     growing(
       {
@@ -271,6 +286,7 @@ const kinds = {
     ),
   share: (data) => curve(data, false, SHARES),
   shareOrders: (data) => curve(data, true, SHARES),
+  shareWhole: (data) => curve(data, false, { ...SHARES, lines: steps() }),
   population: (data) => curve(data, false),
   orders: (data) => curve(data, true),
   whole: (data) =>
