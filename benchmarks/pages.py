@@ -1,6 +1,8 @@
 """How soon a page is there in a browser, and what it weighs: Chromium on this machine, a real server, a cold cache.
 
-    python -m benchmarks.pages [LOADS]
+    python -m benchmarks.pages [LOADS] [slow]
+
+With `slow` the network has 400 ms of latency and 50 kB a second, which browsers' tools call slow 3G.
 
 On the collection's page a thousand answers are there, and more come while it loads.
 """
@@ -20,6 +22,7 @@ from testing.browser.chromium import find_chromium, launch
 from testing.browser.survey import Survey, open_survey
 from testing.servers.defaults import ADMIN_TOKEN
 from testing.tables import print_table
+from testing.walks.respondent import slow_network
 
 __all__ = ["Load", "load", "main", "pages"]
 
@@ -58,7 +61,8 @@ class Load:
 
 def main(arguments: Sequence[str]) -> None:
     """Prints the table."""
-    loads = int(arguments[0]) if arguments else _LOADS
+    slow = "slow" in arguments
+    loads = next((int(text) for text in arguments if text.isdigit()), _LOADS)
     chromium = find_chromium()
     if chromium is None:
         print("no Chromium here: make chromium installs it", file=sys.stderr)
@@ -69,7 +73,8 @@ def main(arguments: Sequence[str]) -> None:
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as folder, open_survey(Path(folder)) as survey, sync_playwright() as playwright:
         browser = launch(playwright, chromium)
-        print_table("Pages in a browser", columns, _rows(survey, browser, loads))
+        title = "Pages in a browser over a slow network" if slow else "Pages in a browser"
+        print_table(title, columns, _rows(survey, browser, loads, slow))
         browser.close()
 
 
@@ -82,7 +87,7 @@ def pages(survey: Survey) -> Mapping[str, str]:
 
 
 @contextmanager
-def load(browser: Browser, url: str, path: str) -> Iterator[tuple[Page, list[int]]]:
+def load(browser: Browser, url: str, path: str, slow: bool = False) -> Iterator[tuple[Page, list[int]]]:
     """The page at `path` once it has settled, for an admin with an empty cache; and the sizes of all replies so far."""
     context = browser.new_context(viewport={"width": 1200, "height": 800})
     try:
@@ -93,6 +98,8 @@ def load(browser: Browser, url: str, path: str) -> Iterator[tuple[Page, list[int
         network.send("Network.enable")
         network.on("Network.responseReceived", lambda event: sizes.append(int(event["response"]["encodedDataLength"])))
         network.on("Network.dataReceived", lambda event: sizes.append(int(event["encodedDataLength"])))
+        if slow:
+            slow_network(page)
         page.goto(url + path)
         page.wait_for_timeout(_SETTLED)
         yield page, sizes
@@ -100,19 +107,19 @@ def load(browser: Browser, url: str, path: str) -> Iterator[tuple[Page, list[int
         context.close()
 
 
-def _rows(survey: Survey, browser: Browser, loads: int) -> Iterator[tuple[object, ...]]:
+def _rows(survey: Survey, browser: Browser, loads: int, slow: bool) -> Iterator[tuple[object, ...]]:
     for name, path in pages(survey).items():
         found = []
         with _arriving(survey, path.split("/")[-1] if name == "collection" else None):
             for _ in range(loads):
-                with load(browser, survey.url, path) as (page, sizes):
+                with load(browser, survey.url, path, slow) as (page, sizes):
                     found.append(Load(**page.evaluate(_TIMINGS), size=sum(sizes)))
         yield (
             f"{name}, while answers come" if name == "collection" else name,
             *(f"{pick(times):.0f}" for times in _times(found) for pick in (statistics.median, max)),
             f"{max(each.shift for each in found):.3f}",
             f"{max(each.size for each in found) / 1000:.0f}",
-            "1,000 ms; 300 kB",
+            "none; 300 kB" if slow else "1,000 ms; 300 kB",
         )
 
 

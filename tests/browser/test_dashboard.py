@@ -604,7 +604,7 @@ def test_the_whole_form_fits_and_takes_a_family_to_compare(
     assert violations(page) == []
     page.get_by_role("button", name="Create the collection").click()
     page.wait_for_url("**/collections/*")
-    expect(page.locator("#trust table")).to_contain_text("weibull")
+    expect(page.locator("#trust table")).to_contain_text("Weibull")
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 360), ("dark", 1200)])

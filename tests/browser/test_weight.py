@@ -29,3 +29,24 @@ def test_every_page_weighs_less_than_300_kb(survey: Survey, browser: Browser) ->
                 expect(page.locator("#pace canvas")).to_be_visible()
                 expect(page.locator("#needed")).to_contain_text("more answers")
             assert 2_000 < sum(sizes) < (150_000 if name == "answer" else 300_000), name
+
+
+_BLOCKING = """
+() => [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
+  .filter((entry) => entry.entryType === "navigation" || entry.renderBlockingStatus === "blocking")
+  .map(({ name, transferSize }) => [new URL(name).pathname, transferSize])
+"""
+"""What a browser waits for before it paints anything, each with its bytes on the network."""
+
+
+def test_little_is_waited_for_before_the_first_paint(survey: Survey, browser: Browser) -> None:
+    """The page and its styles, in one turn after the page: what a slow network makes of it is `benchmarks.pages slow`.
+
+    At 50 kB a second a respondent's 20 kB take 0.4 s, whatever the machine; a further turn would add its latency.
+    """
+    for name, path in benchmarks.pages.pages(survey).items():
+        with benchmarks.pages.load(browser, survey.url, path) as (page, _):
+            (_, own), *styles = page.evaluate(_BLOCKING)
+        assert all(style.endswith(".css") for style, _ in styles), name
+        assert len(styles) <= 2, name
+        assert 500 < own + sum(size for _, size in styles) < (20_000 if name == "answer" else 40_000), name

@@ -1,21 +1,38 @@
-"""The display of `dither watch`: the posterior as a picture in text, and how fast answers come."""
+"""The display of `dither watch`: the population as a picture in text, and how fast answers come."""
 
 from collections import deque
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import NamedTuple
 
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 from dither_client.posterior.posterior import Posterior
-from dither_client.posterior.sentences import rounded
+from dither_client.posterior.sentences import population_numbers, rounded
 from dither_client.protocol.messages import printable
 
-__all__ = ["Pace", "View", "band", "line"]
+__all__ = ["Pace", "Row", "View", "band", "line", "rows"]
 
 _WINDOW = 60.0
 """Seconds over which the pace is averaged."""
 _WIDTH = 41
 """Characters of a band."""
+
+
+_LEVELS = {0.1: "10% have at most", 0.5: "half have at most", 0.9: "90% have at most"}
+"""The quantiles of the population that are shown."""
+
+
+class Row(NamedTuple):
+    """What is known of one number: its posterior in figures, and in words."""
+
+    summary: Mapping[str, float]
+    middle: str
+    sd: str
+    low: str
+    high: str
 
 
 class Pace:
@@ -39,32 +56,37 @@ class Pace:
 
 
 class View:
-    """The whole display. A parameter's scale starts at its 90% interval and only widens: the band visibly narrows."""
+    """The whole display. A number's scale starts at its 90% interval and only widens: the band visibly narrows."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, unit: str = "", decimals: int | None = None) -> None:
         self._name = printable(name)
+        self._unit = printable(unit)
+        self._decimals = decimals
         self._scales: dict[str, tuple[float, float]] = {}
 
     def picture(self, posterior: Posterior, state: str, per_minute: float | None) -> Group:
-        """The collection's name, state and number of answers, above a table of the parameters."""
-        table = Table("", "mean", "sd", "90% interval", "", box=None, pad_edge=False, header_style="dim")
-        for parameter, summary in posterior.summaries.items():
-            low, high = summary["q05"], summary["q95"]
-            first = self._scales.setdefault(parameter, (low, high))
-            scale = self._scales[parameter] = (min(first[0], low), max(first[1], high))
+        """The collection's name, state and number of answers, above a table of the population's numbers.
+
+        Without those, which a server may not give, of the parameters.
+        """
+        table = Table(self._unit, "estimate", "sd", "90% interval", "", box=None, pad_edge=False, header_style="dim")
+        for name, row in rows(posterior, self._decimals).items():
+            low, high = row.summary["q05"], row.summary["q95"]
+            first = self._scales.setdefault(name, (low, high))
+            scale = self._scales[name] = (min(first[0], low), max(first[1], high))
             table.add_row(
-                Text(printable(parameter)),
-                rounded(summary["mean"], 4),
-                rounded(summary["sd"], 2),
-                f"{rounded(low, 4)} to {rounded(high, 4)}",
-                Text(band(summary, scale), style="cyan"),
+                Text(printable(name)),
+                row.middle,
+                row.sd,
+                f"{row.low} to {row.high}",
+                Text(band(row.summary, scale), style="cyan"),
             )
         pace = "" if per_minute is None else f", {per_minute:,.0f} a minute"
         answers = f"{posterior.answers:,} answer{'' if posterior.answers == 1 else 's'}{pace}"
         return Group(Text(f"{self._name} ({posterior.collection}), {printable(state)}: {answers}"), Text(), table)
 
 
-def band(summary: dict[str, float], scale: tuple[float, float]) -> str:
+def band(summary: Mapping[str, float], scale: tuple[float, float]) -> str:
     """The quantiles drawn on a scale: ─ from q05 to q95, ━ from q25 to q75, ┃ at the median."""
     low, high = scale
     width = (high - low) or 1.0
@@ -79,10 +101,32 @@ def band(summary: dict[str, float], scale: tuple[float, float]) -> str:
     return "".join(cells)
 
 
-def line(posterior: Posterior, state: str) -> str:
-    """The posterior in one line, for logs and pipes."""
-    parameters = ", ".join(
-        f"{printable(name)} {rounded(summary['mean'], 4)} ± {rounded(summary['sd'], 2)}"
-        for name, summary in posterior.summaries.items()
-    )
-    return f"{printable(posterior.updated_at)}  {printable(state)}  {posterior.answers:,} answers  {parameters}"
+def rows(posterior: Posterior, decimals: int | None = None) -> dict[str, Row]:
+    """The population's quantiles and mean, in its own unit; or the shares of categories, or the parameters."""
+    quantiles = {level: posterior.quantiles[level] for level in _LEVELS if level in posterior.quantiles}
+    if not (quantiles and posterior.answers) or posterior.categories:
+        return {
+            name: Row(
+                summary, *(rounded(summary[part], 2 if part == "sd" else 4) for part in ("mean", "sd", "q05", "q95"))
+            )
+            for name, summary in posterior.summaries.items()
+        }
+    written = population_numbers(quantiles, posterior.mean_value, posterior.atoms, decimals)
+    known = {f"quantile_{level:g}": (name, quantiles[level]) for level, name in _LEVELS.items() if level in quantiles}
+    if posterior.mean_value is not None:
+        known["mean_value"] = "average", posterior.mean_value
+    return {
+        name: Row(asdict(summary), written[key][4], written[key][1], written[key][2], written[key][6])
+        for key, (name, summary) in known.items()
+    }
+
+
+def line(posterior: Posterior, state: str, unit: str = "", decimals: int | None = None) -> str:
+    """The population in one line, for logs and pipes, in its unit; or the shares of categories, or the parameters."""
+    of = f" {printable(unit)}" if unit else ""
+    shown = rows(posterior, decimals)
+    if any(name in shown for name in _LEVELS.values()):
+        told = ", ".join(f"{name} {row.middle}{of} ({row.low} to {row.high})" for name, row in shown.items())
+    else:
+        told = ", ".join(f"{printable(name)} {row.middle} ± {row.sd}" for name, row in shown.items())
+    return f"{printable(posterior.updated_at)}  {printable(state)}  {posterior.answers:,} answers  {told}"

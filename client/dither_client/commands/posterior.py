@@ -1,5 +1,6 @@
 """Show the current posterior of a collection."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -50,13 +51,14 @@ def posterior(
         current = read_posterior(api, collection, data)
         if group is not None:
             current, data = _of_group(current, data, group)
+        pages = _page_lines(api, terms)
         if plot is not None:
             current.plot(printable(str(terms.get("name", ""))), unit_text(terms)).savefig(plot, dpi=150)
             console.print(f"The picture is in {plot}.")
     if as_json:
         print_json(data)
     else:
-        typer.echo(current.text(unit_text(terms), terms.get("decimals")))
+        typer.echo("\n".join([current.text(unit_text(terms), terms.get("decimals")), *pages]))
     for warning in warnings:
         console.print(f"Warning: {warning}", markup=False, highlight=False)
 
@@ -68,6 +70,24 @@ def _of_group(whole: Posterior, data: dict[str, Any], label: str) -> tuple[Poste
     if label not in whole.groups:
         fail(f"the group must be one of the collection's{did_you_mean(label, whole.groups)}", 2)
     return whole.group(label), data["groups"][label] | {"updated_at": whole.updated_at}
+
+
+def _page_lines(api: Api, terms: Mapping[str, Any]) -> list[str]:
+    """A line on each page for respondents whose check the caller may read."""
+    lines = []
+    for page in terms.get("pages") or ():
+        try:
+            check = str(page["check"] or "")
+            found = read_posterior(api, check, api.get(collection_path(check, "posterior"))) if check else None
+        except Problem:
+            continue
+        if found is not None and found.answers:
+            *_, right = found.categories.values()
+            lines.append(
+                f"  page {printable(str(page['page']))}: {found.answers:,} sent its check; all three right: "
+                f"{100 * right.q50:.1f}% (90%: {100 * right.q05:.1f} to {100 * right.q95:.1f}%)"
+            )
+    return lines
 
 
 def _warnings(api: Api, collection: str) -> list[str]:

@@ -15,6 +15,7 @@ from dither_client.analyst import read_posterior
 from dither_client.commands._shared import Token, Url, print_json
 from dither_client.commands._watch_view import Pace, View, line
 from dither_client.posterior.posterior import Posterior
+from dither_client.posterior.sentences import unit_text
 from dither_client.protocol.messages import parse_terms
 from dither_client.transport.json_api import Api
 from dither_client.transport.watching import watch as watch_collection
@@ -33,8 +34,9 @@ def watch(
 ) -> None:
     """Follow a collection's posterior as answers come in, until it is closed or until Ctrl-C.
 
-    In a terminal this is a picture that changes, elsewhere one line for each change. The bands show the median, the
-    middle half and the middle 90% of the posterior on a scale that never shrinks.
+    In a terminal this is a picture that changes, elsewhere one line for each change: what 10%, half and 90% of the
+    people have at most, and the average, in their unit, with 90% intervals. The bands show the median, the middle half
+    and the middle 90% of what is known of each on a scale that never shrinks.
 
     For example: dither watch wages
     """
@@ -46,16 +48,18 @@ def watch(
                 sys.stdout.flush()
             return
         posteriors = ((state, read_posterior(api, collection, data)) for state, data in updates)
+        terms = api.get(collection_path(collection))
+        unit, decimals = unit_text(terms), terms.get("decimals")
         console = Console(highlight=False, markup=False)
         if console.is_terminal:
-            _show_live(console, parse_terms(api.get(collection_path(collection))).name, posteriors)
+            _show_live(console, View(parse_terms(terms).name, unit, decimals), posteriors)
         else:
             for state, posterior in posteriors:
-                print(line(posterior, state), flush=True)
+                print(line(posterior, state, unit, decimals), flush=True)
 
 
-def _show_live(console: Console, name: str, updates: Iterator[tuple[str, Posterior]]) -> None:
-    view, pace = View(name), Pace()
+def _show_live(console: Console, view: View, updates: Iterator[tuple[str, Posterior]]) -> None:
+    pace = Pace()
     with Live(console=console, auto_refresh=False) as live:
         for state, posterior in updates:
             now = time.monotonic()

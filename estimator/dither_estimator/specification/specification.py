@@ -64,7 +64,8 @@ __all__ = ["Policy", "Specification", "SpecificationError"]
 
 SERVICE_FIELDS = frozenset({
     "name", "question", "unit", "period_of_value", "decimals", "organisation", "contact", "privacy_url", "thank_you",
-    "opens_at", "closes_at", "max_answers", "keep_answers", "keep_answers_days", "keep_days", "admission", "visibility",
+    "pages", "opens_at", "closes_at", "max_answers", "keep_answers", "keep_answers_days", "keep_days", "admission",
+    "visibility",
 })  # fmt: skip
 """Fields of a collection that the statistics do not use."""
 

@@ -20,7 +20,7 @@ from dither_server.answers.writer import Writer
 from dither_server.clock import Clock, iso_time, milliseconds
 from dither_server.collections.retention import DAY, retention_sentence
 from dither_server.collections.specification import Admission, CollectionSpec, Visibility, parse_spec
-from dither_server.collections.survey import Survey, in_languages
+from dither_server.collections.survey import AnswerPage, Survey, in_languages
 from dither_server.database.reads import Store
 from dither_server.database.refreshed import Refreshed
 from dither_server.database.schema import collections, deletions
@@ -38,13 +38,15 @@ from dither_server.http.bodies import parse_json, with_floats
 from dither_server.replicas.leases import insert_lease
 from dither_server.tickets.packing import NO_GROUP
 
-__all__ = ["Collection", "Collections", "State"]
+__all__ = ["RIGHT_REPLIES", "Collection", "Collections", "State"]
 
 State = Literal["open", "paused", "closed"]
 
 _ID_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 """Letters and digits that are not easily confused."""
 _ID_LENGTH = 10
+RIGHT_REPLIES = 4
+"""How many numbers of right replies there can be, to the three questions of a check."""
 
 
 @dataclass(frozen=True)
@@ -293,6 +295,8 @@ class Collections:
         """Creates the collection that the JSON in `body` describes. Raises what `parse_json` and `parse_spec` raise."""
         # In a thread, since the designs for each ε that may be chosen take a moment.
         service, _ = await asyncio.to_thread(parse_spec, parse_json(body))
+        for page in service.pages or ():
+            await self._check_page(page)
         now = milliseconds(self._clock())
         closes_at = milliseconds(service.closes_at.timestamp()) if service.closes_at else None
         if closes_at is not None and service.keep_days is not None and closes_at > now + service.keep_days * DAY:
@@ -308,6 +312,19 @@ class Collections:
         }
         await self._writer.run(lambda connection: _insert(connection, row, self._holder))
         return await self._reread(str(row["id"]))
+
+    async def _check_page(self, page: AnswerPage) -> None:
+        """Raises `InvalidBody` unless the collection that the page's check names can count right replies."""
+        if page.check is None:
+            return
+        try:
+            found = await self.find(page.check)
+        except (NotFound, CollectionDeleted):
+            raise InvalidBody("pages: There is no collection with the id of a check: create it first.") from None
+        if len(found.specification.categories) != RIGHT_REPLIES:
+            raise InvalidBody(
+                f"pages: The collection of a check must have {RIGHT_REPLIES} categories, of 0 to 3 right replies."
+            )
 
     async def set_state(self, collection_id: str, state: State) -> Collection:
         """Opens, pauses or closes a collection. Raises `NotFound`, and `CollectionClosed` if it is closed already."""

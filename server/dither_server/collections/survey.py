@@ -5,15 +5,15 @@ Words are a text, or a text for each of some languages; the first one is for rea
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, Field, PlainValidator, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema
 
 from dither_client.typed_numbers import MAX_DECIMALS
 from dither_server.http.languages import best_language
 
-__all__ = ["Survey", "in_languages", "languages_of"]
+__all__ = ["AnswerPage", "Survey", "in_languages", "languages_of"]
 
 _MAX_NAME = 200
 _MAX_WORDS = 80
@@ -91,6 +91,27 @@ def languages_of(words: Mapping[str, Any], preferred: Sequence[str]) -> dict[str
     return {name: best_language(preferred, offered) for name, offered in several.items()}
 
 
+class AnswerPage(BaseModel):
+    """A page for respondents, and who counts how many understood it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    page: Literal["short", "label"] = Field(
+        description="`short` has the consequences of an answer one tap away, `label` above the field."
+    )
+    check: Annotated[str, Field(max_length=_MAX_WORDS)] | None = Field(
+        default=None,
+        description="The id of a collection of four categories, of 0 to 3 right replies: once an answer is sent, three "
+        "questions about the page are offered, and how many were right is an answer to that collection.",
+    )
+
+
+def _different(pages: list[AnswerPage] | None) -> list[AnswerPage] | None:
+    if pages is not None and len({each.page for each in pages}) < len(pages):
+        raise ValueError("must be different pages")
+    return pages
+
+
 class Survey(BaseModel):
     """The words about a collection. Every one but its name may be left out."""
 
@@ -129,4 +150,9 @@ class Survey(BaseModel):
     )
     thank_you: _Sentences | None = Field(
         default=None, description="What to say once the answer is sent.", examples=["Thank you for taking part."]
+    )
+    pages: Annotated[list[AnswerPage], Field(min_length=1, max_length=2), AfterValidator(_different)] | None = Field(
+        default=None,
+        description="The page for respondents, by default `short`; of two, each visitor sees one by chance.",
+        examples=[[{"page": "short"}, {"page": "label"}]],
     )

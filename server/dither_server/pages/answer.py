@@ -4,7 +4,8 @@ The page has its own content security policy: only scripts of this server run, a
 """
 
 import math
-from collections.abc import Callable, Mapping
+import secrets
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,13 @@ from dither_client.posterior.sentences import unit_text
 from dither_client.typed_numbers import written
 from dither_server.api.callers import CollectionOf, ServiceOf
 from dither_server.collections.survey import languages_of
-from dither_server.errors import NotFound
+from dither_server.errors import CollectionDeleted, NotFound
 from dither_server.http.languages import best_language, preferred_languages
 from dither_server.pages.catalogues import LANGUAGES, Catalogue, catalogue
 from dither_server.pages.compressed import static_response
 from dither_server.pages.exposure import exposures, unhidden
 from dither_server.pages.guessing import best_guess
+from dither_server.service.service import Service
 
 __all__ = ["FILES", "add_routes"]
 
@@ -67,7 +69,11 @@ async def show_answer(request: Request, collection: CollectionOf, service: Servi
     terms = await run_in_threadpool(service.collections.terms, collection, preferred)
     texts = catalogue(language, of_choices=bool(terms["categories"]))
     check = collection.specification.misfit_check
+    several, shown = _shown(terms["pages"], request.query_params.get("page"))
     page = _TEMPLATES.get_template("answer.html").render(
+        page=shown.get("page") if several else None,
+        labelled=shown.get("page") == "label",
+        check_of=await _check(service, shown.get("check"), preferred),
         texts=texts,
         say=texts.say,
         script={**texts.script, "problems": texts.problems},
@@ -88,6 +94,28 @@ async def show_answer(request: Request, collection: CollectionOf, service: Servi
     ancestors = (service.embed_origins if embedded else ()) or ("'none'",)
     headers = {"content-security-policy": _POLICY.format(" ".join(ancestors)), "vary": "Accept-Language"}
     return HTMLResponse(page, headers={**headers, "content-language": language})
+
+
+def _shown(pages: Sequence[Mapping[str, str]] | None, wanted: str | None) -> tuple[bool, Mapping[str, str]]:
+    """Whether there are several pages, and the one to show: the `wanted` one if it is among them, or one by chance."""
+    if not pages:
+        return False, {}
+    known = {page["page"]: page for page in pages}
+    return len(pages) > 1, known.get(wanted or "") or secrets.choice(pages)
+
+
+async def _check(service: Service, check: str | None, preferred: Sequence[str]) -> dict[str, Any] | None:
+    """What the script has to know of a page's check; None if there is none, or it takes no answers from everybody."""
+    if check is None:
+        return None
+    try:
+        collection = await service.collections.find(check)
+    except (NotFound, CollectionDeleted):
+        return None
+    terms = await run_in_threadpool(service.collections.terms, collection, preferred)
+    if terms["state"] != "open" or collection.full(terms["answers"]) or collection.admission != "public":
+        return None
+    return {"id": check, "categories": terms["categories"], "epsilon": _decimal(terms["epsilon"])}
 
 
 def show_file(request: Request, name: str) -> Response:

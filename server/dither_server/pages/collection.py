@@ -19,6 +19,7 @@ from dither_server.collections.quality import quality
 from dither_server.errors import NotFound
 from dither_server.pages.charts import charts, parameter_names, rate
 from dither_server.pages.groups import groups_view
+from dither_server.pages.page_results import halves, page_results
 from dither_server.pages.precision import Plans
 from dither_server.pages.qr import qr_svg
 from dither_server.pages.rendering import fragment, page
@@ -97,6 +98,8 @@ async def collection_page(
         parameters=parameter_names(collection.specification),
         family=distribution_name(collection.specification.family.name, collection.specification.transform),
         planned=_planned(collection.specification),
+        pages=(pages := await page_results(request, service, terms)),
+        halves=halves(pages),
         shown=shown_numbers(collection.specification),
         transform=collection.specification.transform,
         atoms=[f"{atom:g}" for atom in collection.specification.support.atoms],

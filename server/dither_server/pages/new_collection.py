@@ -99,6 +99,7 @@ TITLES: Mapping[str, str] = {
     "contact": "How to reach whoever asks",
     "privacy_url": "Page about privacy",
     "thank_you": "What to say once the answer is sent",
+    "pages": "Pages to compare",
     "minimum": "Least possible value",
     "maximum": "Largest possible value",
     "atoms": "Values that many people have exactly",
@@ -146,7 +147,7 @@ _SHARES = ("misfit_check", "discriminate")
 
 _FIELDS = (
     *_TEXTS, *_NUMBERS, *_TIMES, *_WHOLE, *_SHARES, "range", "low", "high", "prior", "families", "epsilon_choices",
-    "misfit_looks", "member_cuts", "keep_answers", "respondents", "atoms", "categories",
+    "misfit_looks", "member_cuts", "keep_answers", "respondents", "atoms", "categories", "pages",
 )  # fmt: skip
 _FIELD = re.compile(rf"\b(?:{'|'.join(sorted(_FIELDS, key=len, reverse=True))})\b")
 
@@ -191,6 +192,8 @@ def specification_of(form: Mapping[str, str]) -> dict[str, Any]:
     if "member_cuts" in form:
         wrong = "member_cuts must be numbers, such as 300, 500, 800"
         spec["member_cuts"] = [_number(part, wrong) for part in _parts(form["member_cuts"])]
+    if "pages" in form:
+        spec["pages"] = [_page(part) for part in _parts(form["pages"])]
     if "drop_answers" in form:
         spec["keep_answers"] = False
     prior = {name: _prior(name, form[f"prior_{name}"]) for name in PARAMETERS if f"prior_{name}" in form}
@@ -231,6 +234,12 @@ def _share(text: str, wrong: str) -> float:
 def _end(form: Mapping[str, str], name: str) -> float:
     wrong = f"{name} of the range must be a number, such as 100 or -2.5; or leave both empty"
     return _number(form.get(name, ""), wrong)
+
+
+def _page(text: str) -> dict[str, str]:
+    """The page that a text such as `label` or `label=k3xw8c2nqa` writes, with the collection of its check."""
+    page, _, check = (part.strip() for part in text.partition("="))
+    return {"page": page, **({"check": check} if check else {})}
 
 
 def _parts(text: str) -> list[str]:

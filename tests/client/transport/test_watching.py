@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,7 +11,7 @@ from rich.console import Console
 
 from dither_client import Analyst, BadResponse, Problem, Retry, Unreachable
 from dither_client.commands import run
-from dither_client.commands._watch_view import Pace, View, band
+from dither_client.commands._watch_view import Pace, View, band, line
 from dither_client.posterior.posterior import Posterior, parse_particles, parse_posterior
 from dither_client.transport.server_sent_events import Event, read_events
 from testing.servers.fake_server import POSTERIOR, Failure, FakeServer, problem
@@ -153,6 +154,29 @@ def test_a_band_closes_in_on_the_scale_of_the_first() -> None:
     *_, mu, sigma = console.export_text().splitlines()
     assert mu.count("·") == 30
     assert sigma.count("·") == 0
+
+
+def test_the_population_is_watched_in_its_unit() -> None:
+    """As the same numbers are written elsewhere; before any answer, and of categories, there are other numbers."""
+    known = {level: summary(float(x), 10.0) for level, x in (("0.1", 190), ("0.25", 300), ("0.5", 476), ("0.9", 1165))}
+    told = {**POSTERIOR, "quantiles": known, "mean_value": summary(608.0, 20.0)}
+    assert line(posterior(told), "open", "$ per week", 2) == (
+        "2026-01-01T00:00:00Z  open  1,234 answers  10% have at most 190 $ per week (174 to 206), half have at most "
+        "476 $ per week (460 to 492), 90% have at most 1,165 $ per week (1,149 to 1,181), "
+        "average 608 $ per week (575 to 641)"
+    )
+    console = Console(width=120, record=True, file=io.StringIO())
+    console.print(View("Wages", "$ per week", 2).picture(posterior(told), "open", None))
+    shown = console.export_text()
+    assert re.search(r"\$ per week +estimate +sd +90% interval", shown)
+    assert re.search(r"half have at most +476 +10 +460 to 492 ", shown)
+    assert "mu" not in shown
+    assert "  mu 50 ± 2, sigma 10 ± 1" in line(posterior({**told, "answers": 0}), "open", "$ per week")
+
+
+def summary(middle: float, sd: float) -> dict[str, float]:
+    parts = {"q05": -1.645, "q25": -0.674, "q50": 0.0, "q75": 0.674, "q95": 1.645}
+    return {"mean": middle, "sd": sd, **{name: middle + z * sd for name, z in parts.items()}}
 
 
 def test_the_pace_is_that_of_the_last_minute() -> None:

@@ -66,7 +66,8 @@ def test_simulate_and_estimate_say_which_family_holds(tmp_path: Path, capsys: py
     report = json.loads(capsys.readouterr().out)
     assert len(report["families"]) == 2
     assert run([*simulate, "--seed", "1"]) == 0
-    assert f"which family holds: {report['verdict']}" in " ".join(capsys.readouterr().out.split())
+    assert report["verdict"] == "normal with transform log"
+    assert "which family holds: lognormal" in " ".join(capsys.readouterr().out.split())
     counts = tmp_path / "counts.csv"
     counts.write_text(
         "mechanism,low,high,levels,cuts,epsilon,transform,answer,count\n"

@@ -120,7 +120,7 @@ def test_every_field_of_a_collection_is_described_with_an_example() -> None:
     properties = DOCUMENT["components"]["schemas"]["CollectionSpec"]["properties"]
     assert list(properties) == [
         "name", "question", "unit", "period_of_value", "decimals", "organisation", "contact", "privacy_url",
-        "thank_you", "family", "epsilon", "epsilon_choices", "rho", "transform", "prior", "range", "minimum",
+        "thank_you", "pages", "family", "epsilon", "epsilon_choices", "rho", "transform", "prior", "range", "minimum",
         "maximum", "atoms", "categories", "goal", "policy", "mechanism", "levels", "particles", "misfit_check",
         "misfit_looks", "families", "discriminate", "member_cuts", "groups",
         "opens_at", "closes_at", "max_answers", "admission", "keep_answers", "keep_answers_days", "keep_days",

@@ -109,6 +109,7 @@ def test_every_field_of_a_specification_can_be_filled_in(site: Site) -> None:
         "contact": "a@b.example",
         "privacy_url": "https://b.example",
         "thank_you": "Thanks.",
+        "pages": "short, label",
     }
     assert specification_of(many) == {
         "name": "Wages & <more>",
@@ -120,6 +121,7 @@ def test_every_field_of_a_specification_can_be_filled_in(site: Site) -> None:
         "contact": "a@b.example",
         "privacy_url": "https://b.example",
         "thank_you": "Thanks.",
+        "pages": [{"page": "short"}, {"page": "label"}],
         "families": [
             {"family": "normal", "transform": "log"},
             {"family": "normal", "transform": "identity"},

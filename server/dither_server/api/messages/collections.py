@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field
 from dither_server.api.messages.common import EXAMPLE_TIME, MAX_COUNT
 from dither_server.collections.collections import State
 from dither_server.collections.specification import Admission, Visibility
+from dither_server.collections.survey import AnswerPage
 from dither_server.http.bodies import Body
 
 __all__ = [
@@ -51,6 +52,9 @@ class TermsReply(BaseModel):
     contact: str | None
     privacy_url: str | None = Field(description="Begins with https.")
     thank_you: str | None = Field(description="What to say once the answer is sent.")
+    pages: list[AnswerPage] | None = Field(
+        description="The page for respondents, or two of which each visitor sees one; null for `short`."
+    )
     family: str = Field(examples=["normal"])
     transform: Literal["identity", "log"]
     epsilon: int | float = Field(examples=[1])

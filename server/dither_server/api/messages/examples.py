@@ -39,6 +39,7 @@ TERMS: dict[str, Any] = {
     "contact": "survey@example.org",
     "privacy_url": "https://example.org/privacy",
     "thank_you": "Thank you for taking part.",
+    "pages": None,
     "family": "normal",
     "transform": "log",
     "epsilon": 1,

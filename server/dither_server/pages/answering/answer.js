@@ -35,7 +35,11 @@ const kind = categories.length > 0 ? "choice" : "number";
 const bounds = { minimum: given("minimum"), maximum: given("maximum") };
 const decimals = given("decimals");
 const mark = language === "de" ? "," : "."; // begins the decimals
-const form = document.querySelector("form"); // present if the collection can be answered on this page
+/** @type {HTMLFormElement | null} */
+const form = document.querySelector("form#form"); // present if the collection can be answered on this page
+/** @type {HTMLFormElement | null} */
+const check = document.querySelector("form#check"); // three questions about the page, if the collection has a check
+const RIGHT = { check_1: "no", check_2: "yes", check_3: "no" };
 const starting = document.getElementById("starting");
 const ledger = new Ledger();
 /** @type {Client} */
@@ -44,6 +48,9 @@ let sending = false;
 
 if (document.body.classList.contains("embedded")) {
   new ResizeObserver(tellHeight).observe(document.body);
+}
+if (app.dataset.page) {
+  keepPage(app.dataset.page);
 }
 takeInvitation();
 window.addEventListener("hashchange", takeInvitation);
@@ -122,6 +129,17 @@ function tellHeight() {
   window.parent.postMessage({ dither: { height: document.documentElement.offsetHeight } }, "*");
 }
 
+/**
+ * Keeps the page that was shown by chance for whoever loads it again: in the address, and in no cookie.
+ *
+ * @param {string} page
+ */
+function keepPage(page) {
+  const address = new URL(location.href);
+  address.searchParams.set("page", page);
+  history.replaceState(null, "", address);
+}
+
 /** Fills in the code of an invitation's link, and takes it out of the address, which others may see. */
 function takeInvitation() {
   const field = input("#invitation");
@@ -141,6 +159,7 @@ async function start() {
   element("again").addEventListener("click", sendStored);
   window.addEventListener("online", sendStored);
   form?.addEventListener("submit", submit);
+  check?.addEventListener("submit", sendCheck);
   if (categories.length === 0) {
     input("#value")?.addEventListener("input", showUnderstood);
   }
@@ -372,9 +391,47 @@ async function showOutcome(entry, heading, focus = false) {
   element("receipt").textContent = entry.receipt ?? "";
   element("result").hidden = false;
   await showLedger();
+  if (check && sent && focus) {
+    check.hidden = (await client.find(checkOf(check).id)) !== null;
+  }
   if (focus) {
     element("result-heading").focus();
   }
+}
+
+/** @type {(form: HTMLFormElement) => { id: string, categories: string[], epsilon: string }} the collection of a check */
+function checkOf({ dataset }) {
+  return JSON.parse(dataset.check ?? "{}");
+}
+
+/**
+ * Answers the collection of the check by how many replies were right, as any collection is answered.
+ *
+ * @param {SubmitEvent} event
+ */
+async function sendCheck(event) {
+  event.preventDefault();
+  const place = event.currentTarget;
+  if (!(place instanceof HTMLFormElement)) {
+    return;
+  }
+  const replies = new FormData(place);
+  const said = element("check-said");
+  if (Object.keys(RIGHT).some((item) => !replies.has(item))) {
+    said.textContent = say("check_all");
+    return;
+  }
+  const right = Object.entries(RIGHT).filter(([item, reply]) => replies.get(item) === reply).length;
+  const { id, categories: numbers, epsilon } = checkOf(place);
+  said.textContent = say("sending");
+  try {
+    await client.answer(id, numbers[right] ?? "", { maxEpsilon: epsilon });
+    said.textContent = say("check_said", { right });
+    place.querySelector("button")?.remove();
+  } catch (error) {
+    said.replaceChildren(...(error instanceof Unreachable ? [say("unreachable")] : explained(error)));
+  }
+  await showLedger().catch(() => {});
 }
 
 async function showLedger() {

@@ -3,7 +3,17 @@
 import { control, part } from "./page.js";
 
 const WAIT = 400; // milliseconds after the last key
-const WORDS = ["name", "question", "unit", "period_of_value", "organisation", "contact", "privacy_url", "thank_you"];
+const WORDS = [
+  "name",
+  "question",
+  "unit",
+  "period_of_value",
+  "organisation",
+  "contact",
+  "privacy_url",
+  "thank_you",
+  "pages",
+];
 const form = control("new", HTMLFormElement);
 const family = control("family", HTMLSelectElement);
 const place = part("advice");
