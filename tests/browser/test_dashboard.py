@@ -572,7 +572,7 @@ def test_an_admin_does_everything_with_the_keyboard(survey: Survey, open_page: O
     page.get_by_role("button", name="Close Monthly rent").press("Enter")
     expect(page.get_by_text("The collection is permanently closed.")).to_be_visible()
     page.get_by_role("button", name="Sign out").press("Enter")
-    expect(page.get_by_role("link", name="Sign in")).to_be_visible()
+    expect(page.get_by_role("banner").get_by_role("link", name="Sign in")).to_be_visible()
     page.goto(f"{survey.url}/collections/{collection}")
     expect(page.get_by_text("Only analysts can read the posterior")).to_be_visible()
 

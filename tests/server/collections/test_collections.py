@@ -41,6 +41,7 @@ def test_a_collection_is_created_with_sound_defaults(any_site: Site) -> None:
         "id": terms["id"],
         "name": "Wages",
         **dict.fromkeys(WORDS),
+        "pages": None,
         "family": "normal",
         "transform": "identity",
         "epsilon": 1,

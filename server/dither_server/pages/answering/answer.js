@@ -202,7 +202,7 @@ async function submit(event) {
     return;
   }
   showError("");
-  const group = document.querySelector("select")?.value ?? null;
+  const group = chosenIn("#group");
   if (group === "") {
     showError(say("no_group"), element("group"));
     return;
@@ -303,11 +303,20 @@ function plainly(value) {
   return local(String(value)).replace("-", "−");
 }
 
+/**
+ * What is chosen in the list that this selects, or null if there is none.
+ *
+ * @param {string} selector
+ */
+function chosenIn(selector) {
+  /** @type {HTMLSelectElement | null} */
+  const list = document.querySelector(selector);
+  return list?.value ?? null;
+}
+
 /** The ε that the respondent has chosen, or null. */
 function chosenEpsilon() {
-  /** @type {HTMLSelectElement | null} */
-  const choice = document.querySelector("#epsilon");
-  return choice?.value ?? null;
+  return chosenIn("#epsilon");
 }
 
 /** Sends the answer that the ledger holds and has not sent. */
