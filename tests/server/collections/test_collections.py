@@ -42,6 +42,7 @@ def test_a_collection_is_created_with_sound_defaults(any_site: Site) -> None:
         "name": "Wages",
         **dict.fromkeys(WORDS),
         "pages": None,
+        "groups": None,
         "family": "normal",
         "transform": "identity",
         "epsilon": 1,
