@@ -137,7 +137,7 @@ def test_a_goal_of_dither_design_and_a_score_of_ones_own_choose_intervals() -> N
 
 
 def test_the_best_interval_of_the_papers_grid_is_symmetric_for_the_mean() -> None:
-    """It is the best of all 1,225 pairs. No point of that grid over [-3, 3] is at 0.12, 0.54 or 0.96, which the paper reports."""
+    """The best of all 1,225 pairs. No point of that grid over [-3, 3] is at 0.12, 0.54 or 0.96, as the paper has it."""
     grid = np.linspace(-3, 3, 50)
     for epsilon, half in ((1.0, 0.0612), (2.0, 0.1837), (5.0, 0.6735), (10.0, 1.2857)):
         low, high = best_on_grid("mean", epsilon)
