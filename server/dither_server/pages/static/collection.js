@@ -193,6 +193,7 @@ function showPopulation(charts) {
 
 /** @param {Charts["pace"]} pace */
 function drawPace({ time, per_minute: perMinute }) {
+  part("pace").closest("figure")?.toggleAttribute("hidden", !time.length);
   if (!time.length) return;
   /** @param {number} i */
   const until = (i) => moment(new Date((time[i] ?? NaN) * 1000), true);
