@@ -14,7 +14,7 @@ from dither_client import Analyst
 from dither_client.commands import run
 from testing.browser.axe import violations
 from testing.browser.survey import Survey, open_survey
-from testing.patience import PATIENCE
+from testing.patience import PATIENCE, until
 from testing.servers.defaults import ADMIN_TOKEN
 from tests.browser.conftest import OpenPage
 
@@ -179,6 +179,8 @@ def test_axes_have_titles_with_units(survey: Survey, open_page: OpenPage, width:
     words = {"unit": "€", "period_of_value": period, "visibility": "public"}
     collection = survey.create(family=None, transform=None, range=None, minimum=0, atoms=[0], **words)
     survey.arrive(collection, 300)
+    # Rows come when nobody waits for questions.
+    until(lambda: survey.call("GET", f"/collections/{collection}/posterior/history")["history"])
     page = open_page(viewport={"width": width, "height": 800})
     page.add_init_script(_WRITING)
     page.goto(f"{survey.url}/collections/{collection}")

@@ -116,6 +116,8 @@ TITLES: Mapping[str, str] = {
     "drop_answers": "Drop answers once they are counted",
     "range": "Rough range of most values",
     "categories": "Categories",
+    "groups": "Groups",
+    "groups_name": "What the groups are called",
     "families": "Competing families",
     "prior": "Prior",
 }
@@ -148,6 +150,7 @@ _SHARES = ("misfit_check", "discriminate")
 _FIELDS = (
     *_TEXTS, *_NUMBERS, *_TIMES, *_WHOLE, *_SHARES, "range", "low", "high", "prior", "families", "epsilon_choices",
     "misfit_looks", "member_cuts", "keep_answers", "respondents", "atoms", "categories", "pages",
+    "groups", "groups_name",
 )  # fmt: skip
 _FIELD = re.compile(rf"\b(?:{'|'.join(sorted(_FIELDS, key=len, reverse=True))})\b")
 
@@ -182,7 +185,9 @@ def specification_of(form: Mapping[str, str]) -> dict[str, Any]:
     if "atoms" in form:
         spec["atoms"] = [_number(part, "atoms must be numbers, such as 0, 100") for part in _parts(form["atoms"])]
     if "categories" in form:
-        spec["categories"] = [line.strip() for line in form["categories"].splitlines() if line.strip()]
+        spec["categories"] = _lines(form["categories"])
+    if "groups" in form:
+        spec["groups"] = _groups(form["groups"], form.get("groups_name", "group"))
     if "low" in form or "high" in form:
         spec["range"] = [_end(form, "low"), _end(form, "high")]
     if "epsilon_choices" in form:
@@ -240,6 +245,25 @@ def _page(text: str) -> dict[str, str]:
     """The page that a text such as `label` or `label=k3xw8c2nqa` writes, with the collection of its check."""
     page, _, check = (part.strip() for part in text.partition("="))
     return {"page": page, **({"check": check} if check else {})}
+
+
+def _groups(text: str, name: str) -> dict[str, Any]:
+    """The groups that lines such as `north` or `north = 30%` write. Raises `SpecificationError`."""
+    written = [line.rpartition("=") if "=" in line else (line, "", "") for line in _lines(text)]
+    labels = [label.strip() for label, _, _ in written]
+    shares = [share.strip() for _, _, share in written]
+    if not any(shares):
+        return {"name": name, "labels": labels}
+    wrong = "groups must each have a share of the people, such as north = 30%, or none of them one"
+    return {
+        "name": name,
+        "labels": labels,
+        "shares": {label: _share(share, wrong) for label, share in zip(labels, shares, strict=True)},
+    }
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]
 
 
 def _parts(text: str) -> list[str]:

@@ -57,7 +57,7 @@ def test_a_check_is_one_sentence(found: dict[str, Any], says: str) -> None:
     ("epsilons", "answers"), [(["2"], "1,200"), (["0.5"], "15,000"), (["0.5", "2"], "15,000"), (["4"], "460")]
 )
 def test_what_could_be_found_is_of_the_collections_epsilon(epsilons: list[str], answers: str) -> None:
-    """The number is as many answers as tell the same at ε = 1, by the variance of an estimated share: that of a binary answer."""
+    """As many answers as tell the same at ε = 1, by the variance of a share that is estimated from binary answers."""
     said = misfit_sentence(from_json(Misfit, misfit(look(512, 0.4))), epsilons)
     epsilon = min(epsilons, key=float)
     assert f"at ε = {epsilon} it takes about {answers} check answers" in said

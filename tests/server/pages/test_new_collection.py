@@ -9,7 +9,7 @@ import pytest
 from scipy_distributions import scipy_distribution
 
 from dither_estimator.nonparametric.support import Support
-from dither_estimator.specification.specification import Specification
+from dither_estimator.specification.specification import Specification, SpecificationError
 from dither_server.collections.specification import CollectionSpec, parse_spec
 from dither_server.pages.advice import Advice, advise
 from dither_server.pages.new_collection import CHOICES, LABELS, specification_of
@@ -162,6 +162,18 @@ def test_every_field_of_a_specification_can_be_filled_in(site: Site) -> None:
     assert made(site, unordered).categories == ("never", "once, twice")
     filled = specification_of(many) | specification_of(filled_in(FORM | PRIOR | GAUSSIAN)) | specification_of(shapeless)
     filled |= specification_of(unordered)
+    grouped = {"name": "Wages", "epsilon": "1", "groups": "north = 30%\r\n a=b =70%\r\n", "groups_name": "region"}
+    found = made(site, grouped)
+    assert found.groups is not None
+    assert (found.groups.name, found.groups.labels) == ("region", ("north", "a=b"))
+    assert found.groups.shares == pytest.approx((0.3, 0.7))
+    assert specification_of(grouped | {"groups": "north\nsouth"})["groups"] == {
+        "name": "region",
+        "labels": ["north", "south"],
+    }
+    with pytest.raises(SpecificationError, match="or none of them one"):
+        specification_of(grouped | {"groups": "north = 30%\nsouth"})
+    filled |= specification_of(grouped)
     assert set(filled) == set(CollectionSpec.model_fields)
     for name, field in CollectionSpec.model_fields.items():
         assert (
