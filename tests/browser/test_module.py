@@ -113,7 +113,7 @@ def test_a_client_that_differs_fails_every_list(
     broken["tickets"][-1]["error"] = "InvalidQuery"
     broken["addresses"][0]["server"] += "x"
     broken["prices"][0]["error"] = "OverCap"
-    broken["raised"][-1]["reason"] = None
+    broken["raised"][-1]["reason"] = "other"
     broken["values"][-1]["reason"] = None
     broken["typed"][0]["value"] += 1
     broken["written"][-1]["text"] += "1"
@@ -124,7 +124,7 @@ def test_a_client_that_differs_fails_every_list(
     broken["terms"][-1]["micro"] = 1
     broken["receipts"][0]["receipt"] = "other"
     broken["problems"][-1]["name"] = "other"
-    broken["flows"][-1]["ledger"]["state"] = "drawn"
+    next(flow for flow in reversed(broken["flows"]) if flow["ledger"])["ledger"]["state"] = "drawn"
     broken["gaussian"][-1]["epsilon"] += "1"
     broken["ledgers"] = [{**ledger, "max_epsilon": "0.05"} for ledger in broken["ledgers"][-1:]]
     found = failures(broken)

@@ -141,8 +141,8 @@ MUTANTS = {
         PROGRAM,
         (
             (
-                "    if entry is None:\n        terms =",
-                '    if ledger.get(collection, "receipt") is None:\n        terms =',
+                "    if entry is None:\n        terms, said =",
+                '    if ledger.get(collection, "receipt") is None:\n        terms, said =',
             ),
         ),
         ("flows", "killed-at-answer"),
@@ -151,9 +151,9 @@ MUTANTS = {
         PROGRAM,
         (
             (
-                '        terms = ledger.get(collection, "terms")\n',
+                '        terms, said = ledger.get(collection, "terms"), {}\n',
                 '        again(exchange, "POST", f"{path}/tickets", b"{}", first)\n'
-                '        terms = ledger.get(collection, "terms")\n',
+                '        terms, said = ledger.get(collection, "terms"), {}\n',
             ),
         ),
         ("flows", "honest"),
