@@ -48,7 +48,7 @@ def test_the_numbers_of_runs_are_those_of_the_tables() -> None:
     stated = stated_runs()
     assert {"truncation-figure-1", "truncation-figure-2-exact"} <= {name for name, _ in stated}
     for name, number in stated:
-        [shown] = re.findall(r"`, runs: ([\d,]+) of ", (DOCS / "papers" / f"{name}.md").read_text())
+        [shown] = re.findall(r"`, runs: ([\d,]+), in full ", (DOCS / "papers" / f"{name}.md").read_text())
         assert number == int(shown.replace(",", "")), f"{name}: the page says {number} runs, its table {shown}"
 
 
