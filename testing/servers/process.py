@@ -179,7 +179,8 @@ class ForkedServer(RunningServer):
         self, database: str, lease_seconds: float = membership.LEASE_SECONDS, machine: Machine | None = None
     ) -> None:
         super().__init__(host="127.0.0.1" if machine is None else machine.address)
-        settings = server_settings(database, host=self.host, port=self.port, log_level="error")
+        # Elsewhere than on this machine a load has an address like any other's, which would be limited.
+        settings = server_settings(database, host=self.host, port=self.port, log_level="error", tickets_per_minute=0)
         self._arguments = (settings, lease_seconds, machine)
         self._process: Any = None
 

@@ -18,6 +18,7 @@ NAMES = {
     "not-deleted": 409,
     "invalid-body": 422,
     "invalid-answer": 422,
+    "invalid-group": 422,
     "body-too-large": 413,
     "body-too-slow": 408,
     "address-too-long": 414,
