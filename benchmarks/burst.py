@@ -34,6 +34,7 @@ from dither_server.simulate.behaviours import Behaviours, draw_roles
 from dither_server.simulate.in_process import simulate_in_process
 from dither_server.simulate.outcome import Outcome
 from dither_server.simulate.over_http import simulate_over_http
+from dither_server.simulate.respondents import Respondents
 from testing.tables import print_table
 
 __all__ = ["main"]
@@ -191,7 +192,7 @@ def _live(targets: list[Target], kind: str, epsilon: int, size: int, connections
         roles = draw_roles(np.random.default_rng(seed), Behaviours(), len(mine))
         at_once = max(1, connections // len(targets))
         url = targets[number].url
-        outcomes.append(simulate_over_http(url, TOKEN, collection, mine, roles, at_once, None, note))
+        outcomes.append(simulate_over_http(url, TOKEN, collection, Respondents(mine, roles), at_once, note))
 
     with on_core(LOAD_CORE):
         threads = [threading.Thread(target=ask, args=(number,)) for number in range(len(targets))]

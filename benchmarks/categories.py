@@ -4,8 +4,9 @@
 
 A collection of `categorical` asks everyone once, and chooses its questions anew whenever its learner does. Its error is
 the sum over categories of squared errors of the posterior mean, averaged over the seeds. Ratios are others' errors over
-Dither's (`benchmarks.category_peers`); the one of information compares no estimates, but the expected errors by the
-information that was asked for, at the true shares, and by that of equal groups at random, which is subset selection's.
+Dither's (`benchmarks.category_peers`; AdOBEst-LDP is `dither_papers.restricted_response`); the one of information
+compares no estimates, but the expected errors by the information that was asked for, at the true shares, and by that
+of equal groups at random, which is subset selection's.
 Shares are equal, in proportion to 1, 1/2, 1/3, …, or each half of the one before.
 """
 
@@ -15,7 +16,6 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 import numpy as np
-import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from benchmarks.category_peers import (
@@ -25,17 +25,14 @@ from benchmarks.category_peers import (
     information_of,
     projected_subsets,
     randomized_response_error,
-    restricted_response,
     subset_selection_error,
     unary_encoding_error,
 )
-from dither_client import Query
 from dither_estimator.families import FloatArray
-from dither_estimator.learning.learners import new_learner
-from dither_estimator.learning.population import CategoryShares
 from dither_estimator.likelihood.counts import Counts
 from dither_estimator.mechanisms.channels import channel_of
-from dither_estimator.specification.specification import Specification
+from dither_papers.restricted_response.exact import restricted_response
+from dither_papers.studies.category_methods import dithers_shares
 from testing.tables import print_table
 
 __all__ = ["main"]
@@ -67,7 +64,7 @@ def _rows(seeds: int, respondents: int) -> Iterator[Sequence[object]]:
             subset_selection_error(truth, e, respondents),
             _mean_error([projected_subsets(truth, e, respondents, seed) for seed in range(seeds)], truth),
             _mean_error([equal_groups(truth, epsilon, respondents, seed) for seed in range(seeds)], truth),
-            _mean_error([restricted_response(truth, epsilon, respondents, seed) for seed in range(seeds)], truth),
+            _mean_error([_restricted(truth, epsilon, respondents, seed) for seed in range(seeds)], truth),
             randomized_response_error(truth, e, respondents),
         ]
         expected = np.mean([_expected_error(counts, truth, respondents) for _, counts in found])
@@ -103,21 +100,11 @@ def _expected_error(counts: Counts, truth: FloatArray, respondents: int) -> floa
 
 def _learnt(truth: FloatArray, epsilon: str, respondents: int, seed: int) -> tuple[FloatArray, Counts]:
     """Draws of the posterior, shape (draws, categories), and the answers."""
-    names = [f"category {number}" for number in range(len(truth))]
-    spec = Specification.from_json({"family": "categorical", "categories": names, "epsilon": epsilon})
-    learner, rng, answers = new_learner(spec, seed), np.random.default_rng([seed, 1]), 0
-    while answers < respondents:
-        pool = learner.pool()
-        people = int(min(learner.renew_at, respondents)) - answers
-        table: dict[Query, npt.NDArray[np.int64]] = {}
-        for query, number in zip(pool, rng.multinomial(people, np.full(len(pool), 1 / len(pool))), strict=True):
-            given = rng.multinomial(number, truth @ channel_of(query).matrix)
-            table[query] = table.get(query, np.zeros(query.n_answers, dtype=np.int64)) + given
-        learner.learn_counts({query: row for query, row in table.items() if row.any()})
-        answers += people
-    population = learner.posterior().population
-    assert isinstance(population, CategoryShares)
-    return population.shares, learner.counts
+    return dithers_shares(np.random.default_rng([seed, 1]), seed, truth, epsilon, respondents)
+
+
+def _restricted(truth: FloatArray, epsilon: str, respondents: int, seed: int) -> FloatArray:
+    return restricted_response(np.random.default_rng([seed, 5]), truth, float(epsilon), respondents)
 
 
 def _covers(draws: FloatArray, truth: FloatArray) -> float:

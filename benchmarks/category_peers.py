@@ -10,21 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from dither_client import GroupedRandomizedResponse, Query
-from dither_estimator.categorical.likelihood import SharesLikelihood
-from dither_estimator.categorical.posterior import CONCENTRATION, draw_shares, estimate_shares
+from dither_estimator.categorical.posterior import CONCENTRATION, estimate_shares
 from dither_estimator.families import FloatArray
 from dither_estimator.mechanisms.channels import channel_of
 
 __all__ = [
     "equal_groups", "expected_error", "groups_at_random", "information_of", "on_probabilities", "projected_subsets",
-    "randomized_response_error", "restricted_response", "subset_selection_error", "unary_encoding_error",
+    "randomized_response_error", "subset_selection_error", "unary_encoding_error",
 ]  # fmt: skip
 
 _DIVISIONS = 400
 _DRAWS = 1_000
-_MIN_BATCH, _CHANNELS_A_BATCH = 64, 4
-_FIRST_STEP = 0.8
-"""The share of ε that the first step of restricted randomised response spends: the value of its authors' code."""
 
 
 def unary_encoding_error(truth: FloatArray, e: float, respondents: int) -> float:
@@ -94,64 +90,6 @@ def equal_groups(truth: FloatArray, epsilon: str, respondents: int, seed: int) -
         given = rng.multinomial(respondents // _DIVISIONS, truth @ channel_of(query).matrix)
         counts[query] = counts.get(query, np.zeros_like(given)) + given
     return estimate_shares(rng, counts, len(truth), _DRAWS).mean(axis=0)
-
-
-def restricted_response(truth: FloatArray, epsilon: str, respondents: int, seed: int) -> FloatArray:
-    """The posterior mean of AdOBEst-LDP (Aydin & Yildirim 2024): randomised response, restricted to what is likely.
-
-    Each draw of the posterior says which categories are likely, and the Fisher information there how many of them to
-    take. The posterior is exact here, and renewed whenever there are twice as many answers, for four draws at a time.
-    """
-    rng, answers = np.random.default_rng([seed, 5]), 0
-    chances, times = np.empty((0, len(truth))), np.empty(0)
-    draws = rng.dirichlet(np.full(len(truth), CONCENTRATION), _CHANNELS_A_BATCH)
-    while answers < respondents:
-        people = min(max(_MIN_BATCH, answers), respondents - answers)
-        for shares in rng.choice(draws, _CHANNELS_A_BATCH, replace=False):
-            channel = _best_restriction(np.maximum(shares, 1e-9), float(epsilon))
-            chances = np.concatenate([chances, channel])
-            times = np.concatenate([times, rng.multinomial(people // _CHANNELS_A_BATCH, channel @ truth)])
-        given = times > 0
-        draws = draw_shares(rng, SharesLikelihood(chances[given], times[given]), _DRAWS)
-        answers += people
-    return draws.mean(axis=0)
-
-
-def _best_restriction(shares: FloatArray, epsilon: float) -> FloatArray:
-    """`P(answer | category)` of the number of likely categories that has the least expected error at these shares."""
-    order = np.argsort(-shares)
-    channels = []
-    for number in range(1, len(shares) + 1):
-        channel = np.empty((len(shares), len(shares)))
-        channel[np.ix_(order, order)] = _restricted(len(shares), number, epsilon)
-        channels.append(channel)
-    return min(channels, key=lambda channel: expected_error(information_of(channel, shares), shares, 0.0))
-
-
-def _restricted(categories: int, likely: int, epsilon: float) -> FloatArray:
-    """The first `likely` categories answer among themselves and one of the rest.
-
-    Whoever has another one first names one of the rest by randomised response, whose ε is the largest with which the
-    whole is ε-private, and then answers as if it were that.
-    """
-    rest = categories - likely
-    if rest == 0:
-        return _randomized_response(categories, math.exp(epsilon))
-    e = math.exp(_FIRST_STEP * epsilon)
-    room = math.exp(epsilon) / e
-    second = math.exp(epsilon)
-    if rest > room:
-        second = min(second, room * (rest - 1) / (rest - room))
-    first = _randomized_response(likely + 1, e)
-    channel = np.full((categories, categories), first[0, 1])
-    channel[:likely, :likely] = first[:likely, :likely]
-    channel[likely:, :likely] /= rest
-    channel[likely:, likely:] = first[0, 0] * _randomized_response(rest, second)
-    return channel
-
-
-def _randomized_response(categories: int, e: float) -> FloatArray:
-    return (np.ones((categories, categories)) + (e - 1) * np.eye(categories)) / (e + categories - 1)
 
 
 def information_of(chances: FloatArray, shares: FloatArray) -> FloatArray:

@@ -103,7 +103,7 @@ def errors(population: Population, limits: tuple[float, float], shares: FloatArr
 
 
 def distribution_function(shares: FloatArray) -> FloatArray:
-    """At the edges of the bins; where shares are negative, the middle of the rising functions above and below.
+    """F at the edges of the bins; where shares are negative, the middle of the rising functions above and below.
 
     These are nowhere farther from a distribution function than the sums of the shares are at most.
     """

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from inspect import signature
 
-from dither_papers.studies.workers import workers_of
+from dither_estimator.workers import workers_of
 
 __all__ = ["main"]
 

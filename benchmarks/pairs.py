@@ -32,7 +32,7 @@ from dither_estimator.families import FloatArray
 from dither_estimator.mechanisms.information import answer_information
 from testing.tables import print_table
 
-__all__ = ["main", "rsfd_channel", "split_epsilon_channel", "unary_channel"]
+__all__ = ["main", "randomized_response", "rsfd_channel", "split_epsilon_channel", "unary_channel"]
 
 _RHOS = (0.0, 0.6, 0.9)
 _EPSILONS = ("0.5", "1", "2", "5")
@@ -93,13 +93,13 @@ def _trace(information: FloatArray) -> float:
 
 def split_epsilon_channel(cells: int, epsilon: float) -> FloatArray:
     """Each number's cell by randomised response with half of ε, shape (cells², cells²)."""
-    one = _randomized_response(cells, math.exp(epsilon / 2))
+    one = randomized_response(cells, math.exp(epsilon / 2))
     return np.asarray(np.kron(one, one), dtype=float)
 
 
 def rsfd_channel(cells: int, amplified: float) -> FloatArray:
     """RS+FD with randomised response and uniform fake data for two numbers, shape (cells², cells²)."""
-    one = _randomized_response(cells, math.exp(amplified))
+    one = randomized_response(cells, math.exp(amplified))
     fake = np.full((cells, cells), 1 / cells)
     return (np.kron(one, fake) + np.kron(fake, one)) / 2
 
@@ -112,7 +112,8 @@ def unary_channel(cells: int, epsilon: float) -> FloatArray:
     return np.stack([base * np.where(bits[:, c], own / other, (1 - own) / (1 - other)) for c in range(cells)])
 
 
-def _randomized_response(cells: int, e: float) -> FloatArray:
+def randomized_response(cells: int, e: float) -> FloatArray:
+    """Randomised response over so many cells with the ratio `e`, shape (cells, cells)."""
     return np.asarray((np.ones((cells, cells)) + (e - 1) * np.eye(cells)) / (e + cells - 1))
 
 

@@ -182,7 +182,7 @@ def _rows(found: _Found) -> Iterator[tuple[object, ...]]:
 
 
 def _median(ratios: NDArray[np.float64]) -> str:
-    """Their median, and its 95% interval by the bootstrap."""
+    """The median of the ratios, and its 95% interval by the bootstrap."""
     if ratios.min() == ratios.max():
         return f"{ratios[0]:.2f}"
     low, high = bootstrap((ratios,), np.median, method="percentile", rng=1).confidence_interval

@@ -39,10 +39,10 @@ _GOAL = 100_000
 class Costs:
     """What one thing takes. Times are seconds of one core."""
 
-    ticket: float = 146e-6
-    answer: float = 199e-6
-    batch_answer: float = 15.2e-6
-    bulk_ticket: float = 5.6e-6
+    ticket: float = 70e-6
+    answer: float = 73e-6
+    batch_answer: float = 13.9e-6
+    bulk_ticket: float = 5.0e-6
     database_answer: float = 30e-6
     """Core seconds of PostgreSQL for an answer in a transaction of up to 64."""
     learning: float = 1 / 21

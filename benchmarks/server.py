@@ -24,6 +24,7 @@ from dither_client.addresses import collection_path
 from dither_client.protocol.respondent import JSON_HEADERS, Send
 from dither_server.simulate.behaviours import Behaviours, draw_roles
 from dither_server.simulate.over_http import simulate_over_http
+from dither_server.simulate.respondents import Respondents
 from testing.tables import print_table
 
 __all__ = ["main"]
@@ -105,7 +106,9 @@ def _respond(site: _Site, size: int) -> None:
     rng = np.random.default_rng(1)
     roles = draw_roles(rng, Behaviours(), size)
     values = rng.normal(size=size)
-    assert simulate_over_http(site.dither.url, TOKEN, site.collection, values, roles, site.connections, None).sound
+    assert simulate_over_http(
+        site.dither.url, TOKEN, site.collection, Respondents(values, roles), site.connections
+    ).sound
 
 
 def _row(kind: str, found: dict[str, list[Round]]) -> tuple[str, ...]:

@@ -75,7 +75,7 @@ def main() -> None:
         written = _write(everything, answers)
         specification, counts = folder / "specification.json", folder / "counts.csv"
         specification.write_text(json.dumps(_SPECIFICATION))
-        write_table(counts, counts_rows(answer_counts(str(everything))[0]))
+        write_table(counts, counts_rows(answer_counts(str(everything))[0].queries))
         print(f"{answers:,} answers in {_size(everything) / 1e9:.2f} GB, written in {written:.0f} s")
         columns = ("what", "answers", "s", "processor, s", "peak memory, MB")
         print_table("Answers in Parquet files", columns, _rows(answers, everything, some, specification, counts))

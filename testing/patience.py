@@ -3,14 +3,19 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TypeVar
 
-__all__ = ["PATIENCE", "ever", "until"]
+from dither_client import Retry
+
+__all__ = ["PATIENCE", "PATIENT", "ever", "until"]
 
 T = TypeVar("T")
 
 PATIENCE = 300.0
 """Seconds until a test takes what it waits for as never to come. A failsafe: no outcome depends on it."""
+PATIENT = partial(Retry, attempts=int(PATIENCE), longest=1.0)
+"""Makes a client that tries again for as long as a killed server takes to start on any machine."""
 
 _PAUSE = 0.02
 

@@ -38,6 +38,7 @@ COMMANDS = (
     "export",
     "plan",
     "posterior",
+    "release",
     "reproduce",
     "serve",
     "simulate",
@@ -337,7 +338,7 @@ def imports(package: Path) -> set[str]:
     ("package", "extras"),
     [
         ("client/dither_client", ["cli", "receipts", "tables", "warehouse", "plot", "arviz"]),
-        ("estimator/dither_estimator", ["estimator", "tables"]),
+        ("estimator/dither_estimator", ["estimator", "tables", "dask"]),
         ("estimator/dither_papers", ["papers", "dask", "demo"]),
         ("server/dither_server", ["server", "postgres", "loadgen", "demo", "papers", "plot"]),
         ("migrations/dither_migrations", ["server"]),

@@ -15,6 +15,7 @@ from dither_client.errors import (
     InvalidTable,
     InvalidValue,
     LedgerError,
+    NotYourTurn,
     OverCap,
     Problem,
     ServerError,
@@ -24,17 +25,21 @@ from dither_client.extras import MissingExtra
 from dither_client.ledger.memory import MemoryLedger
 from dither_client.ledger.protocol import Charge, LedgerProtocol
 from dither_client.ledger.sqlite import Ledger
+from dither_client.mechanisms.component_query import ComponentQuery
+from dither_client.mechanisms.components import Component
 from dither_client.mechanisms.gaussian import Gaussian
 from dither_client.mechanisms.gaussian_epsilon import gaussian_epsilon, gaussian_rho
 from dither_client.mechanisms.grouped_randomized_response import GroupedRandomizedResponse
 from dither_client.mechanisms.interval import IntervalQuery
+from dither_client.mechanisms.joint_query import JointQuery
 from dither_client.mechanisms.laplace import Laplace
 from dither_client.mechanisms.member_counts import MemberCounts
 from dither_client.mechanisms.query import Query, Transform
 from dither_client.mechanisms.randomized_response import RandomizedResponse
 from dither_client.mechanisms.registry import parse_query
 from dither_client.mechanisms.staircase import Staircase
-from dither_client.posterior.posterior import Particles, Posterior
+from dither_client.posterior.particles import Particles
+from dither_client.posterior.posterior import Posterior
 from dither_client.protocol.messages import Receipt, Shared, Terms
 from dither_client.protocol.respondent import Retry
 
@@ -48,6 +53,8 @@ __all__ = [
     "BadResponse",
     "Charge",
     "Client",
+    "Component",
+    "ComponentQuery",
     "DitherError",
     "Gaussian",
     "GroupedRandomizedResponse",
@@ -59,6 +66,7 @@ __all__ = [
     "InvalidQuery",
     "InvalidTable",
     "InvalidValue",
+    "JointQuery",
     "Laplace",
     "Ledger",
     "LedgerError",
@@ -66,6 +74,7 @@ __all__ = [
     "MemberCounts",
     "MemoryLedger",
     "MissingExtra",
+    "NotYourTurn",
     "OverCap",
     "Particles",
     "Posterior",

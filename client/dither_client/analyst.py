@@ -1,6 +1,6 @@
 """An analyst's view of a server's collections."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import chain
@@ -15,7 +15,8 @@ from dither_client.errors import BadResponse, InvalidQuery
 from dither_client.mechanisms.member_counts import MemberCounts
 from dither_client.mechanisms.query import Query
 from dither_client.mechanisms.registry import parse_query
-from dither_client.posterior.posterior import Particles, Posterior, parse_particles, parse_posterior
+from dither_client.posterior.particles import Particles, parse_particles
+from dither_client.posterior.posterior import Posterior, parse_posterior
 from dither_client.protocol.messages import Terms, parse_terms
 from dither_client.protocol.respondent import Retry
 from dither_client.transport.json_api import Api
@@ -33,6 +34,8 @@ class AnsweredQuery:
     counts: tuple[int, ...] | None
     group: str | None = None
     """The label of the group that was asked, where the collection has groups."""
+    period: str | None = None
+    """The label of the period in which it was asked, where the collection has periods."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,7 @@ class Analyst:
         transport: httpx2.BaseTransport | None = None,
     ) -> None:
         self._api = Api(url, token, retry=retry, transport=transport)
+        self._known: dict[str, dict[str, Any]] = {}
 
     def __enter__(self) -> "Analyst":
         return self
@@ -69,7 +73,8 @@ class Analyst:
 
     def posterior(self, collection_id: str) -> Posterior:
         """The current posterior."""
-        return read_posterior(self._api, collection_id, self._api.get(collection_path(collection_id, "posterior")))
+        data = self._api.get(collection_path(collection_id, "posterior"))
+        return read_posterior(self._api, collection_id, data, self._family_terms(collection_id))
 
     def report(self, collection_id: str) -> bytes:
         """The current report: an HTML page that needs no other file, and fits one page of paper."""
@@ -85,7 +90,7 @@ class Analyst:
         for _, data in watch(self._api, collection_id):
             if data != shown:
                 shown = data
-                yield read_posterior(self._api, collection_id, data)
+                yield read_posterior(self._api, collection_id, data, self._family_terms(collection_id))
 
     def particles(self, collection_id: str) -> Particles:
         """The current weighted particles."""
@@ -137,18 +142,28 @@ class Analyst:
         """The collection's terms as the server writes them, which include its specification."""
         return self._api.get(collection_path(collection_id))
 
+    def _family_terms(self, collection_id: str) -> dict[str, Any]:
+        """The terms as they were first read: what they say of the family never changes."""
+        if collection_id not in self._known:
+            self._known[collection_id] = self.terms(collection_id)
+        return self._known[collection_id]
+
     def close(self) -> None:
         self._api.close()
 
 
-def read_posterior(api: Api, collection_id: str, data: dict[str, Any]) -> Posterior:
+def read_posterior(
+    api: Api, collection_id: str, data: dict[str, Any], terms: dict[str, Any] | None = None
+) -> Posterior:
     """The posterior whose JSON is `data`; it fetches particles and counts when needed. Raises `BadResponse`."""
     return parse_posterior(
         collection_id,
         data,
         lambda: _particles(api, collection_id),
-        lambda: _counts(api, collection_id),
+        lambda: _counts(_answered(api, collection_id)),
         lambda label: _particles(api, collection_id, f"?{urlencode({'group': label})}"),
+        lambda: _group_counts(_answered(api, collection_id)),
+        terms,
     )
 
 
@@ -161,13 +176,18 @@ def _answered(api: Api, collection_id: str, wanted: str = "") -> list[AnsweredQu
     return [_parse_answered(item) for item in items]
 
 
-def _counts(api: Api, collection_id: str) -> dict[Query, tuple[int, ...]]:
+def _counts(answered: Iterable[AnsweredQuery]) -> dict[Query, tuple[int, ...]]:
     found: dict[Query, tuple[int, ...]] = {}
-    for each in _answered(api, collection_id):  # a question that several groups answered comes several times
+    for each in answered:  # a question that several groups answered comes several times
         if each.counts is not None:
             before = found.get(each.query, (0,) * len(each.counts))
             found[each.query] = tuple(map(add, before, each.counts))
     return found
+
+
+def _group_counts(answered: Sequence[AnsweredQuery]) -> dict[str, dict[Query, tuple[int, ...]]]:
+    labels = dict.fromkeys(each.group for each in answered if each.group is not None)
+    return {label: _counts(each for each in answered if each.group == label) for label in labels}
 
 
 def _items(data: dict[str, Any], name: str) -> list[dict[str, Any]]:
@@ -182,8 +202,8 @@ def _parse_answered(item: dict[str, Any]) -> AnsweredQuery:
         query = parse_query(item["query"])
         counts = item.get("counts")
         kept = None if counts is None else tuple(map(int, counts))
-        group = item.get("group")
-        answered = AnsweredQuery(query, int(item["answers"]), kept, None if group is None else str(group))
+        group, period = (None if item.get(name) is None else str(item[name]) for name in ("group", "period"))
+        answered = AnsweredQuery(query, int(item["answers"]), kept, group, period)
     except (InvalidQuery, KeyError, TypeError, ValueError):
         raise BadResponse("the server's list of questions contains one that this version cannot read") from None
     if answered.counts is not None and len(answered.counts) != query.n_answers:

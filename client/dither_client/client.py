@@ -1,6 +1,7 @@
 """A respondent's client of one server, synchronous and asyncio: thin drivers of the protocol's flows."""
 
 import asyncio
+import time
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -14,9 +15,20 @@ from dither_client.ledger.protocol import Entry, LedgerProtocol, find_entry
 from dither_client.ledger.sqlite import Ledger
 from dither_client.mechanisms.epsilon import wire_epsilon
 from dither_client.mechanisms.member_counts import MemberCounts
+from dither_client.mechanisms.price import Value
 from dither_client.protocol.institution import send_share_flow, share_flow
 from dither_client.protocol.messages import Receipt, Shared, Terms
-from dither_client.protocol.respondent import Admission, Flow, Retry, answer_flow, check_secret, price_flow, send_flow
+from dither_client.protocol.respondent import (
+    Admission,
+    Clock,
+    Flow,
+    Retry,
+    answer_flow,
+    check_secret,
+    join_flow,
+    price_flow,
+    send_flow,
+)
 from dither_client.transport.drivers import AsyncDriver, Driver
 
 __all__ = ["AsyncClient", "Client"]
@@ -31,7 +43,9 @@ _Epsilon = str | int | float | Decimal | Fraction
 class _Respondent:
     """What both clients share: a server, a ledger, and the flows between them."""
 
-    def __init__(self, url: str, ledger: LedgerProtocol | None, retry: Retry | None, token: str | None) -> None:
+    def __init__(
+        self, url: str, ledger: LedgerProtocol | None, retry: Retry | None, token: str | None, clock: Clock
+    ) -> None:
         self._token = check_secret("a token", token)
         self._address = parse_address(url)
         self.server = self._address.base
@@ -40,11 +54,12 @@ class _Respondent:
             ledger = self._own_ledger = Ledger()
         self.ledger = ledger
         self._retry = retry or Retry()
+        self._clock = clock
 
     def _answer(
         self,
         collection: str,
-        value: float | str,
+        value: Value,
         max_epsilon: Fraction | None,
         epsilon: _Epsilon | None,
         invitation: str | None,
@@ -61,7 +76,16 @@ class _Respondent:
             admission=Admission(invitation, self._token),
             settle=_SETTLE,
             group=group,
+            clock=self._clock,
         )
+
+    def _join(self, collection: str, max_epsilon: Fraction | None) -> Flow[tuple[str, ...]]:
+        turns = yield from join_flow(
+            self.server, collection, self.ledger, self._retry, max_epsilon=max_epsilon, clock=self._clock
+        )
+        kept = self.ledger.price(self.server, collection)
+        panel = None if kept is None else kept.panel
+        return () if panel is None else tuple(map(panel.period.label, turns))
 
     def _share(self, collection: str, values: Sequence[float], max_epsilon: Fraction | None) -> Flow[Shared]:
         return share_flow(
@@ -73,7 +97,9 @@ class _Respondent:
         return terms
 
     def _send_stored(self, collection: str) -> Flow[Receipt | None]:
-        entry = find_entry(self.ledger, self.server, collection)
+        entry = find_entry(self.ledger, self.server, collection) or next(
+            (each for each in self.ledger.unsent(self.server) if each.collection == collection), None
+        )
         if entry is None or entry.state == "charged":
             return None
         return (yield from send_flow(entry, self.ledger, self._retry))
@@ -102,6 +128,7 @@ class Client(_Respondent):
     - `retry`: when each call tries again.
     - `token`: a gateway's token, for collections that require one, or an institution's. It is sent only with requests
       for tickets and with members' counts.
+    - `clock`: the seconds since 1970, which say in which period it is, where a collection has a panel.
 
     Raises `InvalidAddress` and `LedgerError`.
     """
@@ -114,8 +141,9 @@ class Client(_Respondent):
         retry: Retry | None = None,
         transport: httpx2.BaseTransport | None = None,
         token: str | None = None,
+        clock: Clock = time.time,
     ) -> None:
-        super().__init__(url, ledger, retry, token)
+        super().__init__(url, ledger, retry, token, clock)
         self._driver = Driver(self._address, timeout, transport)
 
     def __enter__(self) -> "Client":
@@ -128,7 +156,7 @@ class Client(_Respondent):
     def answer(
         self,
         collection_id: str,
-        value: float | str,
+        value: Value,
         max_epsilon: Fraction | None = None,
         epsilon: _Epsilon | None = None,
         invitation: str | None = None,
@@ -139,8 +167,12 @@ class Client(_Respondent):
         The collection's terms are fetched once and kept in the ledger. A question that costs more than the terms said,
         or that is of another kind, is refused.
 
-        - `value`: a number within the bounds of `terms(collection_id)`, or the text of one of its categories.
-        - `max_epsilon`: refuses a collection that costs more.
+        Where the terms have a `panel`, call it in every period: the first call joins, as `join` does, and in a period
+        that is not the respondent's turn, it raises `NotYourTurn` without a request.
+
+        - `value`: a number within the bounds of `terms(collection_id)`, the text of one of its categories, or a number
+          for each of its components, such as `{"wage": 540, "age": 41}`.
+        - `max_epsilon`: refuses a collection that costs more, of a panel for all answers together.
         - `epsilon`: the ε to be asked at, where the terms have `epsilon_choices`; it must not depend on the value. By
           default the collection's own ε.
         - `invitation`: the code, where the terms' `admission` is `invite`. If the call fails, another call with the
@@ -169,6 +201,15 @@ class Client(_Respondent):
         Raises `LedgerError` and `ServerError`.
         """
         return self._driver.run(self._terms(collection_id))
+
+    def join(self, collection_id: str, max_epsilon: Fraction | None = None) -> tuple[str, ...]:
+        """Joins the collection's panel, unless that is done; returns the labels of the periods in which to answer.
+
+        The periods, such as `2026-W07`, are drawn by chance, and the ε of all answers is charged at once. If that
+        exceeds `max_epsilon`, nothing is drawn. Returns none where the terms have no `panel`. Raises `InvalidAddress`,
+        `LedgerError` and `ServerError`.
+        """
+        return self._driver.run(self._join(collection_id, max_epsilon))
 
     def send_stored(self, collection_id: str) -> Receipt | None:
         """Sends the answer that the ledger already holds for the collection; None if it holds none.
@@ -200,8 +241,9 @@ class AsyncClient(_Respondent):
         retry: Retry | None = None,
         transport: httpx2.AsyncBaseTransport | None = None,
         token: str | None = None,
+        clock: Clock = time.time,
     ) -> None:
-        super().__init__(url, ledger, retry, token)
+        super().__init__(url, ledger, retry, token, clock)
         self._driver = AsyncDriver(self._address, timeout, transport)
 
     async def __aenter__(self) -> "AsyncClient":
@@ -214,7 +256,7 @@ class AsyncClient(_Respondent):
     async def answer(
         self,
         collection_id: str,
-        value: float | str,
+        value: Value,
         max_epsilon: Fraction | None = None,
         epsilon: _Epsilon | None = None,
         invitation: str | None = None,
@@ -231,6 +273,10 @@ class AsyncClient(_Respondent):
     async def terms(self, collection_id: str) -> Terms:
         """See `Client.terms`."""
         return await self._driver.run(self._terms(collection_id))
+
+    async def join(self, collection_id: str, max_epsilon: Fraction | None = None) -> tuple[str, ...]:
+        """See `Client.join`."""
+        return await self._driver.run(self._join(collection_id, max_epsilon))
 
     async def send_stored(self, collection_id: str) -> Receipt | None:
         """See `Client.send_stored`."""

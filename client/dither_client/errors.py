@@ -10,6 +10,7 @@
     ├── LedgerError
     │   ├── OverCap           answering would exceed a cap of the ledger
     │   ├── AlreadyAnswered   the collection already has this respondent's answer
+    │   ├── NotYourTurn       the respondent answers in other periods of the collection
     │   └── AnswerExpired     a stored answer came too late for its collection
     └── ServerError
         ├── Unreachable       no response after every retry
@@ -33,6 +34,7 @@ __all__ = [
     "InvalidTable",
     "InvalidValue",
     "LedgerError",
+    "NotYourTurn",
     "OverCap",
     "Problem",
     "ServerError",
@@ -85,6 +87,17 @@ class AlreadyAnswered(LedgerError):
     def __init__(self, message: str, receipt: str | None = None) -> None:
         super().__init__(message)
         self.receipt = receipt
+
+
+class NotYourTurn(LedgerError):
+    """The respondent of a panel answers in other periods than this one: nothing was drawn, sent or spent.
+
+    `next_turn` is the label of the next period in which it answers, such as `2026-W07`, or None if there is none left.
+    """
+
+    def __init__(self, message: str, next_turn: str | None) -> None:
+        super().__init__(message)
+        self.next_turn = next_turn
 
 
 class AnswerExpired(LedgerError):

@@ -1,7 +1,7 @@
 """A real `dither serve`, and a simulated population that answers it, for what is to be seen while answers come."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -33,11 +33,12 @@ class Survey:
     def create(self, **fields: Any) -> str:
         return str(self.call("POST", "/collections", json=SPEC | {"particles": 200} | fields)["id"])
 
-    def arrive(self, collection: str, count: int) -> None:
-        """Lets `count` people answer, a hundred at a time."""
+    def arrive(self, collection: str, count: int, held: Callable[[random.Random], Any] | None = None) -> None:
+        """Lets `count` people answer, a hundred at a time, who hold values that `held` draws."""
+        draw = held or (lambda rng: rng.lognormvariate(6.2, 0.7))
         for _ in range(0, count, 100):
             tickets = self.call("POST", f"/collections/{collection}/tickets", json={"count": 100})["tickets"]
-            answers = [parse_query(each["query"]).answer(self._rng.lognormvariate(6.2, 0.7)) for each in tickets]
+            answers = [parse_query(each["query"]).answer(draw(self._rng)) for each in tickets]
             responses = [
                 {"ticket": each["ticket"], "answer": answer} for each, answer in zip(tickets, answers, strict=True)
             ]

@@ -18,19 +18,31 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import beta
 
-from dither_client import Client, Gaussian, Laplace, MemoryLedger, Query, RandomizedResponse, Staircase, parse_query
+from dither_client import (
+    Client,
+    ComponentQuery,
+    Gaussian,
+    JointQuery,
+    Laplace,
+    MemoryLedger,
+    Query,
+    RandomizedResponse,
+    Staircase,
+    parse_query,
+)
 from dither_client.ledger.protocol import LedgerProtocol
 from dither_client.mechanisms.gaussian_epsilon import gaussian_epsilon
 from dither_client.mechanisms.grouped_randomized_response import GroupedRandomizedResponse
+from dither_client.mechanisms.query import Held
 from dither_client.mechanisms.sampling import RandBelow, discrete_laplace
-from testing.servers.question_server import asking
+from testing.servers.question_server import asking, named
 from testing.tables import print_table
 
 __all__ = [
@@ -48,7 +60,7 @@ _POWER = 0.9
 _CLIENTS = 16
 """That answer at the same time, since a client mostly waits."""
 
-Answering = Callable[[Query, float, RandBelow], int]
+Answering = Callable[[Query, Held, RandBelow], int]
 Sets = Sequence[frozenset[int]]
 
 
@@ -78,6 +90,15 @@ def _grouped_randomized_response(epsilon: Fraction) -> Query:
     return GroupedRandomizedResponse([[0, 3], [1], [2, 4]], epsilon)
 
 
+def _component(epsilon: Fraction) -> Query:
+    return ComponentQuery(1, _laplace(epsilon))
+
+
+def _joint(epsilon: Fraction) -> Query:
+    channel = RandomizedResponse([0.0, 1.0, 2.0], epsilon)
+    return JointQuery([0, 1, 2], "odd_one_out", [[-1], [0], [1]], ["identity"] * 3, channel)
+
+
 QUESTIONS: Mapping[str, Callable[[Fraction], Query]] = MappingProxyType(
     {
         "laplace": _laplace,
@@ -85,6 +106,8 @@ QUESTIONS: Mapping[str, Callable[[Fraction], Query]] = MappingProxyType(
         "staircase": _staircase,
         "gaussian": _gaussian,
         "grouped_randomized_response": _grouped_randomized_response,
+        "component": _component,
+        "joint": _joint,
     }
 )
 """A question of each mechanism, few enough answers that every set of them is looked at."""
@@ -93,18 +116,23 @@ FINE = Laplace(0, 64, 64, "0.1")
 """A question in which every single answer is rare: it shows a client that now and then tells the truth."""
 
 
-def values_of(query: Query) -> list[float]:
+def values_of(query: Query) -> list[Held]:
     """Far below and far above every edge, at the first edge (a tie) and just above it, and in the middle.
 
-    Of categories every one.
+    Of categories every one; of several numbers, one below and one above each cut.
     """
+    if isinstance(query, JointQuery):
+        sides = [(-1e9, 1e9) if number in query.about else (0.0,) for number in range(query.about[-1] + 1)]
+        return [*product(*sides)]
+    if isinstance(query, ComponentQuery):
+        return [(0.0, value) for value in values_of(query.query) if isinstance(value, float)]
     if isinstance(query, GroupedRandomizedResponse):
         return [float(category) for category in range(query.n_cells)]
     first, middle = query.edges[0], query.edges[len(query.edges) // 2]
     return [-1e9, first, math.nextafter(first, math.inf), math.nextafter(middle, math.inf), 1e9]
 
 
-def own_sets(query: Query, values: Sequence[float]) -> Sets:
+def own_sets(query: Query, values: Sequence[Held]) -> Sets:
     """The sets of answers that are looked at, and one for all that is no answer; fixed before anything is seen.
 
     All of them if there are at most 64, otherwise the answers that are the values' own cells, and those up to each.
@@ -147,7 +175,7 @@ class Verdict:
 
 
 def audit(
-    query: Query, answers: int, values: Sequence[float] = (), ledger: Callable[[], LedgerProtocol] | None = None
+    query: Query, answers: int, values: Sequence[Held] = (), ledger: Callable[[], LedgerProtocol] | None = None
 ) -> Verdict:
     """Has the client answer `query` so often for each value, each time with the ledger of a new respondent.
 
@@ -165,7 +193,7 @@ def audit(
             with Client(server.url, ledger()) as client:
                 for turn, k in some:
                     client.ledger = ledger()
-                    client.answer(f"{k}-{turn}", values[k])
+                    client.answer(f"{k}-{turn}", named(query, values[k]))
                     charges.update(charge.epsilon for charge in client.ledger.entries())
             return charges
 
@@ -210,7 +238,7 @@ def detectable(make: Callable[[Fraction], Query], epsilon: Fraction, answers: in
 # Clients that break their promise, by what they answer.
 
 
-def _at_twice_epsilon(query: Query, value: float, randbelow: RandBelow) -> int:
+def _at_twice_epsilon(query: Query, value: Held, randbelow: RandBelow) -> int:
     fields = query.to_json()
     fields["epsilon"] = 2 * query.epsilon
     if query.rho is not None:
@@ -219,26 +247,26 @@ def _at_twice_epsilon(query: Query, value: float, randbelow: RandBelow) -> int:
     return parse_query(fields).sample(query.cell(value), randbelow)
 
 
-def _unclipped(query: Query, value: float, randbelow: RandBelow) -> int:
+def _unclipped(query: Query, value: Held, randbelow: RandBelow) -> int:
     """The value is rounded to a level, but not clipped to the interval first."""
-    if not isinstance(query, Laplace):
+    if not (isinstance(query, Laplace) and isinstance(value, float | int)):
         raise TypeError("this is about intervals")
     level = round((value - query.low) / (query.high - query.low) * query.levels)
     noise = discrete_laplace(query.epsilon.numerator, query.epsilon.denominator * query.levels, randbelow)
     return min(max(level + noise, 0), query.levels)
 
 
-def _seeded(query: Query, value: float, randbelow: RandBelow) -> int:
+def _seeded(query: Query, value: Held, randbelow: RandBelow) -> int:
     """The same "random" numbers for every respondent."""
     return query.sample(query.cell(value), random.Random(0).randrange)
 
 
-def _seeded_by_value(query: Query, value: float, randbelow: RandBelow) -> int:
-    return query.sample(query.cell(value), random.Random(value).randrange)
+def _seeded_by_value(query: Query, value: Held, randbelow: RandBelow) -> int:
+    return query.sample(query.cell(value), random.Random(repr(value)).randrange)
 
 
 def _truthful(percent: int) -> Answering:
-    def answer(query: Query, value: float, randbelow: RandBelow) -> int:
+    def answer(query: Query, value: Held, randbelow: RandBelow) -> int:
         cell = query.cell(value)
         return cell if randbelow(100) < percent else query.sample(cell, randbelow)
 
@@ -291,7 +319,7 @@ def _rows(answers: int) -> Iterator[tuple[object, ...]]:
 
 def _broken_rows(answers: int) -> Iterator[tuple[object, ...]]:
     for name, answering in BROKEN.items():
-        values: Sequence[float] = ()
+        values: Sequence[Held] = ()
         query, many = _laplace(Fraction(1)), answers
         if name in _TRUTHFUL:  # rare, so it takes a question in which every single answer is rarer still
             query, many, values = FINE, _TRUTHFUL[name], values_of(FINE)[::3]

@@ -163,7 +163,7 @@ class Sequences(RuleBasedStateMachine):
 
     @rule(ticket=tickets, answer=answers)
     def respond_too_late(self, ticket: Ticket, answer: int) -> None:
-        """For this moment the ticket's life is over."""
+        """Answers while the clock says that the ticket has expired."""
         now, self.clock.now = self.clock.now, ticket.expires_at + 1
         self.respond(ticket, answer)
         self.clock.now = now

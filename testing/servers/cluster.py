@@ -180,7 +180,7 @@ def _find_programs() -> Path:
 
 
 def _identity() -> dict[str, Any]:
-    """As whom to run them: they refuse to be root."""
+    """Arguments that run a program as another user than root, whom PostgreSQL refuses."""
     if os.geteuid() != 0:
         return {}
     try:

@@ -76,7 +76,7 @@ class Network:
 
 @contextmanager
 def network(count: int) -> Iterator[Network]:
-    """So many machines; skips, or fails in CI, where there can be no namespaces."""
+    """A network of `count` machines. Skips the test, or fails in CI, where namespaces cannot be made."""
     for tool in ("ip", "bridge"):
         find_tool(tool)
     if os.geteuid() != 0:

@@ -8,11 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from dither_client import Query
+from dither_client import ComponentQuery, Query
 from dither_client.mechanisms.epsilon import json_epsilon
+from dither_client.mechanisms.price import Value
+from dither_client.mechanisms.query import Held
 from testing.servers.listening import listening
 
-__all__ = ["Heard", "QuestionServer", "asking", "terms_of"]
+__all__ = ["Heard", "QuestionServer", "asking", "named", "terms_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +50,24 @@ class QuestionServer:
 def terms_of(query: Query) -> dict[str, Any]:
     """The JSON of terms that promise `query` and no more."""
     rho = None if query.rho is None else json_epsilon(query.rho)
-    said = {"transform": query.transform, "mechanism": query.mechanism, "epsilon": json_epsilon(query.epsilon)}
+    mechanism = query.query.mechanism if isinstance(query, ComponentQuery) else query.mechanism
+    said = {"transform": query.transform, "mechanism": mechanism, "epsilon": json_epsilon(query.epsilon)}
     asked = {"id": "c", "name": "Values", "family": "normal", **said, "rho": rho, "state": "open", "answers": 0}
-    return {**asked, "admission": "public", "visibility": "private"}
+    components = {"components": _components(query)} if query.about else {}
+    return {**asked, **components, "admission": "public", "visibility": "private"}
+
+
+def _components(query: Query) -> list[dict[str, Any]]:
+    transforms = dict(zip(query.about, getattr(query, "transforms", [query.transform]), strict=True))
+    count = max(query.about[-1] + 1, 2)
+    return [{"name": f"n{number}", "transform": transforms.get(number, "identity")} for number in range(count)]
+
+
+def named(query: Query, held: Held) -> Value:
+    """What a respondent gives who holds this, where the terms are those of `query`."""
+    if isinstance(held, float | int):
+        return held
+    return {f"n{number}": value for number, value in enumerate(held)}
 
 
 @contextmanager

@@ -18,7 +18,17 @@ from testing.databases import check_counts
 from testing.patience import PATIENCE, until
 from testing.servers.defaults import ADMIN, RETRY_KEY, SPEC, server_settings
 
-__all__ = ["START", "FakeClock", "Site", "make_application", "open_async_client", "open_client", "open_site", "problem"]
+__all__ = [
+    "START",
+    "FakeClock",
+    "Site",
+    "before_and_after_a_restart",
+    "make_application",
+    "open_async_client",
+    "open_client",
+    "open_site",
+    "problem",
+]
 
 START = 1_800_000_000.0
 _AT_ONCE = 60
@@ -99,6 +109,18 @@ class Site:
             assert self.batch(collection, *pairs).status_code == 200
             self.learnt(collection, start + len(some))
 
+    def answered(self, values: Sequence[Any], **fields: Any) -> str:
+        """The id of a new collection that anyone may read, which people with these values have answered."""
+        collection = self.create(**{"visibility": "public"} | fields)
+        self.answer(collection, values)
+        return collection
+
+    def history(self, collection: str) -> list[dict[str, Any]]:
+        """The rows of the history, once there are any: they come when nobody waits for questions."""
+        path = f"/v1/collections/{collection}/posterior/history"
+        rows: list[dict[str, Any]] = until(lambda: self.client.get(path, headers=ADMIN).json()["history"])
+        return rows
+
     def set_state(self, collection: str, state: str) -> httpx2.Response:
         """The reply to a change of state."""
         return self.client.patch(f"/v1/collections/{collection}", json={"state": state}, headers=ADMIN)
@@ -161,6 +183,15 @@ def open_site(url: str, clock: FakeClock | None = None, **settings: Any) -> Iter
     clock = clock or FakeClock()
     with open_client(url, clock=clock, **settings) as client:
         yield Site(client, clock, url)
+
+
+def before_and_after_a_restart(url: str, clock: FakeClock, answered: Callable[[Site], str]) -> tuple[Any, Any]:
+    """What is published of a collection that `answered` makes, and what the next start of the application publishes."""
+    with open_site(url, clock) as site:
+        collection = answered(site)
+        before = site.published(collection).described
+    with open_site(url, clock) as site:
+        return before, site.published(collection).described
 
 
 @asynccontextmanager

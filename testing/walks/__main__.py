@@ -13,7 +13,7 @@ from testing.walks.walk import Walk
 
 
 def main() -> None:
-    """Each walk has a folder of its own."""
+    """Runs every walk, each in a folder of its own."""
     for who in (analyst, developer, operator, student):
         with tempfile.TemporaryDirectory() as folder, reading(Path(folder)) as shell:
             stranger = Walk(who.__name__.rpartition(".")[2], shell)

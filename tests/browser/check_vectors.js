@@ -1,12 +1,13 @@
 // In a page of the server: a line for each case of the shared vectors that the browser's client does not meet.
 
-/** @import { Entry } from "/web/dither.d.ts" */
+/** @import { Entry, Value } from "/web/dither.d.ts" */
 
 import { Client, Ledger, decodeJson, epsilonText, parseMicro, parseQuery, parseTicket, uniform } from "/web/dither.js";
 import { leastMicroEpsilon } from "/web/gaussian_epsilon.js";
 import { parseAddress } from "/web/http.js";
 import { parseProblem, parseReceipt, parseTerms } from "/web/messages.js";
-import { checkKept, checkQuestion, numberOf, priceOf } from "/web/price.js";
+import { drawTurns, periodLabel, periodNumber, periodStart } from "/web/panel.js";
+import { checkKept, checkQuestion, held, priceOf } from "/web/price.js";
 import { readTyped, written } from "/web/typed.js";
 
 /**
@@ -18,11 +19,18 @@ import { readTyped, written } from "/web/typed.js";
  *
  * @typedef {object} Flow
  * @property {string} name
- * @property {number} value
+ * @property {number | string | Record<string, number>} value
  * @property {string | undefined} group
  * @property {string} bytes
- * @property {{ steps: Step[], outcome: string }[]} runs
+ * @property {Run[]} runs
  * @property {object | null} ledger
+ *
+ * @typedef {object} Run a call of the client; of a panel with its time in seconds, and the turns and micro-ε spent by then
+ * @property {Step[]} steps
+ * @property {string} outcome
+ * @property {number | undefined} time
+ * @property {number[] | undefined} turns
+ * @property {number | undefined} spent
  *
  * @typedef {object} Charged
  * @property {string} server
@@ -38,14 +46,14 @@ import { readTyped, written } from "/web/typed.js";
  * @property {Charged[]} charges
  *
  * @typedef {object} Vectors
- * @property {{ query: string, values: number[], cells: number[] }[]} cells
+ * @property {{ query: string, values: Value[], cells: number[] }[]} cells
  * @property {{ query: string, channel: number[][] }[]} channels
  * @property {{ query: string, cell: number, answer: number, calls: [string, string][] }[]} samples
  * @property {{ body: string, error: string, reason: string }[]} tickets
  * @property {{ terms: string, ticket: string, epsilon: string | null, error: string | null, reason: string | null }[]} prices
  * @property {{ url: string, server: string | null }[]} addresses
  * @property {{ told: string, now: string, reason: string | null }[]} raised
- * @property {{ terms: string, value: number | string, number: number | null, reason: string | null }[]} values
+ * @property {{ terms: string, value: any, number: Value | null, reason: string | null }[]} values
  * @property {{ text: string, decimals: number | null, value: number | null, other: number | null, reason: string | null }[]} typed
  * @property {{ value: number, text: string }[]} written
  * @property {{ json: string, micro: number | null, reason: string | null }[]} epsilons
@@ -55,6 +63,8 @@ import { readTyped, written } from "/web/typed.js";
  * @property {{ body: string, micro: number | null }[]} terms
  * @property {{ body: string, receipt: string | null }[]} receipts
  * @property {{ body: string, name: string }[]} problems
+ * @property {{ period: string, seconds: number, number: number, label: string, start: string }[]} periods
+ * @property {{ answers: number, periods: number, joined: number, bytes: string, turns: number[] }[]} turns
  * @property {Flow[]} flows
  * @property {{ levels: number, rho: string, epsilon: string }[]} gaussian
  * @property {Capped[]} ledgers
@@ -218,8 +228,8 @@ async function checkPrices(vectors, expect) {
 /** @type {(vectors: Vectors, expect: Expect) => Promise<void>} */
 async function checkValues(vectors, expect) {
   for (const { terms, value, number, reason } of vectors.values) {
-    const { found, error } = await outcome(() => numberOf(priceOf(parseTerms(decodeJson(terms))), value));
-    expect(`value ${value} with ${terms}`, [found, error?.message ?? null], [number, reason]);
+    const { found, error } = await outcome(() => held(priceOf(parseTerms(decodeJson(terms))), value));
+    expect(`value ${JSON.stringify(value)} with ${terms}`, [found, error?.message ?? null], [number, reason]);
   }
   for (const { text, decimals, value, other, reason } of vectors.typed) {
     const { found, error } = await outcome(() => readTyped(text, decimals));
@@ -234,6 +244,20 @@ async function checkValues(vectors, expect) {
   }
 }
 
+/** @type {(vectors: Vectors, expect: Expect) => void} */
+function checkPanels(vectors, expect) {
+  for (const { period, seconds, number, label, start } of vectors.periods) {
+    const found = periodNumber(period, seconds * 1000);
+    const [name, first] = [periodLabel(period, found), periodStart(period, found).toISOString().slice(0, 10)];
+    expect(`${period} of ${seconds}`, [found, name, first], [number, label, start]);
+  }
+  for (const { answers, periods, joined, bytes, turns } of vectors.turns) {
+    const { rest, fill } = source(bytes);
+    const found = drawTurns({ answers, periods, period: "week" }, joined, uniform(fill));
+    expect(`turns of ${answers} of ${periods}`, [found, rest.length], [turns, 0]);
+  }
+}
+
 /** A flow's requests, replies and ledger, with a network and a generator that follow its script. */
 class Rehearsal {
   #server = "https://server.example";
@@ -241,6 +265,7 @@ class Rehearsal {
   #expect;
   #ledger;
   #keys = new Set();
+  #now = 0;
 
   /**
    * @param {Flow} flow
@@ -262,15 +287,22 @@ class Rehearsal {
       else ownRandom.call(crypto, into);
       return into;
     };
-    for (const [number, { steps, outcome }] of runs.entries()) {
+    let wanted = 1;
+    for (const [number, { steps, outcome, time = 0, turns = [], spent = null }] of runs.entries()) {
       const script = [...steps];
       const what = `flow ${name}, run ${number}`;
+      this.#now = time;
       this.#expect(what, [await this.#answer(what, script), script.length], [outcome, 0]);
+      this.#expect(`${what}, turns`, await this.#ledger.turns(this.#server, "c"), turns);
+      if (spent !== null) {
+        this.#expect(`${what}, spent`, await this.#ledger.spent(), epsilonText(spent));
+      }
+      wanted = Math.max(wanted, turns.length);
     }
     globalThis.fetch = ownFetch;
     crypto.getRandomValues = ownRandom;
     this.#expect(`flow ${name}, afterwards`, await this.#stored(), last);
-    this.#expect(`flow ${name}, retry keys`, this.#keys.size <= 1, true);
+    this.#expect(`flow ${name}, retry keys`, this.#keys.size <= wanted, true);
     await this.#ledger.close();
   }
 
@@ -282,7 +314,7 @@ class Rehearsal {
   #answer(what, script) {
     return new Promise((end) => {
       globalThis.fetch = (url, request) => this.#reply(what, script.shift(), String(url), request, end);
-      new Client(this.#server, { ledger: this.#ledger, retry: { first: 0.001 } })
+      new Client(this.#server, { ledger: this.#ledger, retry: { first: 0.001 }, clock: () => this.#now * 1000 })
         .answer("c", this.#flow.value, { group: this.#flow.group ?? null })
         .then(() => end("receipt"))
         .catch((error) => end(error.name));
@@ -316,7 +348,8 @@ class Rehearsal {
   }
 
   async #stored() {
-    const entry = await this.#ledger.find(this.#server, "c");
+    const period = this.#now === 0 ? 0 : periodNumber("week", this.#now * 1000);
+    const entry = await this.#ledger.find(this.#server, "c", period);
     return entry && this.#told(entry);
   }
 
@@ -345,6 +378,7 @@ export async function check(vectors) {
   };
   checkQuestions(vectors, expect);
   checkDraws(vectors, expect);
+  checkPanels(vectors, expect);
   await checkTexts(vectors, expect);
   await checkMessages(vectors, expect);
   await checkPrices(vectors, expect);

@@ -96,6 +96,24 @@ def test_an_answer_is_counted_and_shown_and_a_second_visit_is_refused(open_page:
     assert site.answers(collection) == 1
 
 
+def test_whoever_has_answered_never_sees_the_form(open_page: OpenPage, site: WebSite) -> None:
+    """Not even while the page's scripts are on their way; unless the ledger is lost, which decides."""
+    collection = site.create()
+    page = open_page()
+    visit(page, site, collection)
+    agree_and_send(page)
+    expect(page.get_by_role("heading", name="Your answer was counted")).to_be_visible()
+    blocked = re.compile("/answer/answer.js")
+    page.route(blocked, lambda route: route.abort())
+    page.reload()
+    expect(page.locator("#form")).to_be_hidden()
+    page.goto(site.page(site.create()))
+    expect(page.locator("#form")).to_be_visible()  # another collection's is there before the scripts
+    page.unroute(blocked)
+    page.evaluate("() => new Promise((done) => { indexedDB.deleteDatabase('dither').onsuccess = done; })")
+    visit(page, site, collection)
+
+
 def test_the_dashboard_beside_it_counts_one_more(open_page: OpenPage, site: WebSite) -> None:
     collection = site.create(visibility="public")
     dashboard = open_page()
@@ -404,6 +422,57 @@ def test_a_value_out_of_bounds_is_refused_before_any_request(open_page: OpenPage
     assert site.answers(collection) == 1
 
 
+def test_what_is_said_of_a_field_goes_once_it_is_changed(open_page: OpenPage, site: WebSite) -> None:
+    """Otherwise a number that is right stands above words that it is wrong."""
+    page = open_page(viewport={"width": 360, "height": 640})
+    visit(page, site, site.create(**SPENDING))
+    field, alert = page.get_by_label("Your number"), page.get_by_role("alert")
+    for typed in ("abc", "12\n50", "😀", "NaN"):
+        agree_and_send(page, typed)
+        expect(alert).to_contain_text("must be a finite number")
+        expect(field).to_have_attribute("aria-invalid", "true")
+    page.get_by_label("I agree").uncheck()
+    expect(alert).to_contain_text("must be a finite number")  # another field's change says nothing of this one
+    field.fill("120 €")
+    expect(alert).to_have_text("")
+    assert field.get_attribute("aria-invalid") is None
+
+
+def test_what_a_screen_reader_is_told(open_page: OpenPage, site: WebSite) -> None:
+    """Chromium's own accessibility tree, which it hands to screen readers: names, descriptions and what is wrong."""
+    page = open_page()
+    visit(page, site, site.create(**SPENDING))
+    told = spoken(page)
+    assert {("heading", "Food spending"), ("button", "Send one answer")} <= told.keys()
+    assert "From 0 to 10,000" in told["textbox", "Your number"]["description"]
+    [consent] = [each for role, each in told if role == "checkbox"]
+    assert consent.startswith("I agree")
+    assert told["DisclosureTriangle", "Who could learn your number?"]["expanded"] is False
+    assert told["textbox", "Your number"]["invalid"] == "false"
+    agree_and_send(page, "abc")
+    expect(page.get_by_role("alert")).to_contain_text("must be a finite number")
+    wrong = spoken(page)["textbox", "Your number"]
+    assert (wrong["invalid"], wrong["focused"]) == ("true", True)
+    assert "must be a finite number" in wrong["description"]
+    agree_and_send(page, "120 €")
+    expect(page.get_by_role("heading", name="Your answer was counted")).to_be_focused()
+    assert spoken(page)["heading", "Your answer was counted"]["focused"] is True
+
+
+def spoken(page: Page) -> dict[tuple[str, str], dict[str, Any]]:
+    """What the accessibility tree has of each element with a name: its description and its properties."""
+    network = page.context.new_cdp_session(page)
+    nodes = network.send("Accessibility.getFullAXTree")["nodes"]
+    return {
+        (node["role"]["value"], node["name"]["value"]): {
+            "description": node.get("description", {}).get("value", ""),
+            **{each["name"]: each["value"].get("value") for each in node.get("properties", [])},
+        }
+        for node in nodes
+        if not node["ignored"] and node.get("name", {}).get("value")
+    }
+
+
 def test_what_could_mean_two_numbers_is_told_as_it_is_typed(open_page: OpenPage, site: WebSite) -> None:
     page = open_page()
     visit(page, site, site.create())
@@ -445,6 +514,9 @@ def test_a_survey_has_its_words_where_they_belong(open_page: OpenPage, site: Web
     agree_and_send(page, "120,50 €")
     expect(page.locator("#thanks")).to_be_visible()
     expect(page.locator("#thanks")).to_have_text("Thank you! The results are published in May.")
+    for told in ("#question", "#odds"):
+        words = page.locator(told).inner_text()
+        assert re.search(r"(?:above|up to|between|exactly) [0-9][0-9,.]* €", words), words
     numbers = re.findall(r"[0-9][0-9,.]*", page.locator("#question").inner_text())
     assert numbers
     assert all(re.fullmatch(r"[0-9,]+(\.[0-9]{1,2})?", number.rstrip(".,")) for number in numbers), numbers
@@ -481,6 +553,53 @@ async ([text, answer]) => {
   return [answerText(query, answer), ...odds(query, answer).map((each) => each.who)];
 }
 """
+
+
+IN_UNITS = """
+async ([text, answer, components]) => {
+  const { answerText, decodeJson, odds, parseQuery, questionText } = await import("/web/dither.js");
+  const query = parseQuery(decodeJson(text));
+  const told = [[], null, "en", components, components.length ? "" : "€"];
+  return [questionText(query, ...told), answerText(query, answer, ...told), odds(query, answer, ...told)[0].who];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("query", "components", "words"),
+    [
+        (
+            {"mechanism": "laplace", "low": 20, "high": 40, "levels": 1},
+            (),
+            ["Is your value above 30 €?", "yes", "above 30 €"],
+        ),
+        (
+            {"mechanism": "laplace", "low": 20, "high": 40, "levels": 2},
+            (),
+            ["Where between 20 € and 40 € does your value lie?", "about 30 €", "above 25 € and up to 35 €"],
+        ),
+        (
+            {
+                "mechanism": "component",
+                "component": 1,
+                "query": {"mechanism": "laplace", "low": 20, "high": 40, "levels": 1},
+            },
+            ("wage", "age"),
+            ["“age”: Is your value above 30 years?", "yes", "above 30 years"],
+        ),
+    ],
+)
+def test_numbers_have_their_unit(
+    open_page: OpenPage, site: WebSite, query: dict[str, Any], components: tuple[str, ...], words: list[str]
+) -> None:
+    page = open_page()
+    page.goto(site.page(site.create()))
+    described = [{"name": name, "decimals": None, "unit": "years"} for name in components]
+    asked = {
+        key: {**each, "epsilon": 1, "transform": "identity"} if key == "query" else each for key, each in query.items()
+    }
+    text = json.dumps({**asked, "epsilon": 1, "transform": "identity"})
+    assert page.evaluate(IN_UNITS, [text, 1, described]) == words
 
 
 def test_an_invitation_is_a_link(open_page: OpenPage, site: WebSite) -> None:
@@ -785,3 +904,49 @@ def test_without_scripts_the_page_says_what_else_there_is(open_page: OpenPage, s
     page.goto(site.page(collection))
     expect(page.get_by_text(f"Without it: dither answer {collection}")).to_be_visible()
     expect(page.locator("#form")).to_be_hidden()
+
+
+def test_the_question_is_there_before_the_script_and_nothing_can_be_sent_yet(
+    open_page: OpenPage, site: WebSite
+) -> None:
+    page = open_page(viewport={"width": 360, "height": 640})
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/answer/answer.js", hold)
+    page.goto(site.page(site.create(question="How much did you spend?")), wait_until="commit")
+    number, send = page.get_by_label("Your number"), page.get_by_role("button", name="Send one answer")
+    expect(page.get_by_role("heading", name="How much did you spend?")).to_be_visible()
+    expect(page.locator("#working")).to_have_text("Loading…")
+    expect(page.get_by_text("This page needs JavaScript")).to_be_hidden()
+    number.fill("1,250")
+    number.press("Enter")
+    expect(send).to_be_disabled()
+    places = [place.bounding_box() for place in (number, send)]
+    held[0].continue_()
+    expect(send).to_be_enabled()
+    expect(page.locator("#working")).to_have_text("")
+    expect(number).to_have_value("1,250")
+    expect(page.locator("#understood")).to_have_text("Understood as 1250, not as 1.25.")
+    number.fill("")
+    assert [place.bounding_box() for place in (number, send)] == places
+
+
+def test_the_question_describes_the_field(open_page: OpenPage, site: WebSite) -> None:
+    page = open_page()
+    visit(page, site, site.create(question="How much did you spend?", unit="€", minimum=0))
+    described = page.get_by_label("Your number")
+    expect(described).to_have_accessible_description(re.compile("^How much did you spend[?] € At least 0[.]"))
+
+
+def test_all_modules_are_asked_for_with_the_page(open_page: OpenPage, site: WebSite) -> None:
+    """What a module imports is not found out only once the module is there."""
+    page = open_page()
+    visit(page, site, site.create())
+    preloaded = page.locator("link[rel=modulepreload]").evaluate_all("links => links.map((link) => link.href)")
+    fetched = page.evaluate("performance.getEntriesByType('resource').map(({ name }) => name)")
+    imported = [name for name in fetched if name.endswith(".js") and not name.endswith("/answer/answer.js")]
+    assert sorted(preloaded) == sorted(imported)
+    assert len(preloaded) > 10

@@ -72,3 +72,21 @@ def test_a_page_seen_by_chance_stays_when_it_is_loaded_again(open_page: OpenPage
         expect(page.locator("#app")).to_have_attribute("data-page", str(first))
     assert page.context.cookies() == []
     assert violations(page) == []
+
+
+def test_the_check_is_asked_in_an_embedded_page(open_page: OpenPage, site: WebSite) -> None:
+    check = site.create(name="Understood", family="categorical", range=None, categories=NUMBERS)
+    collection = site.create(pages=[{"page": "label", "check": check}])
+    page = open_page(viewport={"width": 360, "height": 640})
+    page.goto(f"{site.page(collection)}?embed")
+    page.get_by_label("Your number").fill("540")
+    page.get_by_label("I agree").check()
+    page.get_by_role("button", name="Send one answer").click()
+    form = page.get_by_role("form", name="Did this page make it clear?")
+    for item, reply in enumerate(RIGHT, 1):
+        form.locator(f'[name="check_{item}"][value="{reply}"]').check()
+    form.get_by_role("button").click()
+    expect(form.get_by_role("status")).to_contain_text("3 of 3 were right.")
+    assert (site.answers(collection), site.answers(check)) == (1, 1)
+    assert violations(page) == []
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")

@@ -16,6 +16,8 @@ from testing.browser.axe import violations
 from testing.browser.survey import Survey, open_survey
 from testing.patience import PATIENCE, until
 from testing.servers.defaults import ADMIN_TOKEN
+from testing.servers.served import serving
+from testing.servers.site import FakeClock
 from tests.browser.conftest import OpenPage
 
 MEDIAN = "Half have at most"
@@ -411,7 +413,12 @@ def test_two_questions_are_answered_as_python_does(survey: Survey, open_page: Op
         most = numbers(page.locator("#above-said"))
         slider.press("End")
         least = numbers(page.locator("#above-said"))
-        assert most[0] > 90 > 10 > least[0]
+        charts = page.request.get(f"{survey.url}/collections/{collection}/charts.json").json()
+        along = (charts["population"] or charts["distribution"])["x"]
+        assert [most[1], least[1]] == pytest.approx([along[0], along[-1]], rel=0.01, abs=1)
+        for end in (most, least):  # exactly what is known there, however little 300 answers say of it
+            known = posterior.share_above(end[1])
+            assert end == pytest.approx([100 * known.q50, end[1], 90, 100 * known.q05, 100 * known.q95], abs=0.06)
         assert most[1] < posterior.quantile(0.5).q50 < least[1]
         assert (slider.get_attribute("aria-valuetext") or "").startswith(page.get_by_label("More than").input_value())
         page.get_by_role("slider", name="Share of the people in %").press("Home")
@@ -610,6 +617,80 @@ def test_the_whole_form_fits_and_takes_a_family_to_compare(
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 360), ("dark", 1200)])
+def test_the_form_takes_several_numbers(survey: Survey, open_page: OpenPage, scheme: str, width: int) -> None:
+    page = open_page(color_scheme=scheme, viewport={"width": width, "height": 800})
+    sign_in(page, survey, "/new")
+    page.get_by_label("Title shown to respondents").fill("Wages, ages and hours")
+    page.get_by_text("Several numbers of each person").press("Enter")
+    page.get_by_role("button", name="Add a number").click()
+    expect(page.locator("#family")).to_be_hidden()
+    page.get_by_role("button", name="Add a number").click()
+    numbers = [page.get_by_role("group", name=f"Number {number}") for number in (1, 2, 3)]
+    for number, name in zip(numbers, ("wage", "dropped", "age"), strict=True):
+        number.get_by_label("Name").fill(name)
+    numbers[1].get_by_role("button", name="Remove").click()
+    expect(page.get_by_role("group", name="Number 3")).to_have_count(0)
+    wage, age = numbers[:2]
+    expect(age.get_by_label("Name")).to_have_value("age")
+    wage.get_by_label("Unit").fill("€")
+    wage.get_by_label("Shape of the distribution").select_option("normal")
+    wage.get_by_label("How values compare").select_option("log")
+    wage.get_by_label("Most values from").fill("2000")
+    wage.get_by_label("to", exact=True).fill("150")
+    expect(page.locator("#advice")).to_contain_text("The component wage: range must be [low, high]")
+    page.get_by_role("button", name="Create the collection").click()
+    expect(page.locator("#component_1_low-wrong")).to_contain_text("low below high")
+    assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    wage.get_by_label("Most values from").fill("150")
+    with page.expect_request("**/new/advice?*") as asked:
+        wage.get_by_label("to", exact=True).fill("2,000")
+    assert "component_1_unit" not in asked.value.url
+    expect(page.locator("#advice")).to_contain_text("each correlation: ± 0.3")
+    assert violations(page) == []
+    page.get_by_role("button", name="Create the collection").click()
+    page.wait_for_url("**/collections/*")
+    terms = survey.call("GET", page.url.removeprefix(survey.url))
+    told = [(each["name"], each["transform"], each["unit"]) for each in terms["components"]]
+    assert told == [("wage", "log", "€"), ("age", "identity", None)]
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 360), ("dark", 1200)])
+def test_the_form_offers_a_panel_once_a_period_is_chosen(
+    survey: Survey, open_page: OpenPage, scheme: str, width: int
+) -> None:
+    """What was typed into it is neither advised on nor sent while no period is chosen."""
+    page = open_page(color_scheme=scheme, viewport={"width": width, "height": 800})
+    sign_in(page, survey, "/new")
+    page.get_by_label("Title shown to respondents").fill("Rent by week")
+    page.get_by_label("Shape of the distribution").select_option("normal")
+    page.get_by_label("From", exact=True).fill("300")
+    page.get_by_label("to", exact=True).fill("3000")
+    page.get_by_text("Results over time").press("Enter")
+    panel = page.get_by_role("group", name="The same people several times")
+    expect(panel).to_be_hidden()
+    page.get_by_label("Tell answers apart by time").select_option("week")
+    expect(panel).to_be_visible()
+    panel.get_by_label("Times that each person answers").fill("31")
+    panel.get_by_label("within how many").fill("30")
+    expect(page.locator("#advice")).to_contain_text("and answers one from 1 to periods")
+    page.get_by_label("Tell answers apart by time").select_option("")
+    expect(page.locator("#advice")).to_contain_text("people give these 90% intervals")
+    expect(panel).to_be_hidden()
+    page.get_by_label("Tell answers apart by time").select_option("week")
+    page.get_by_role("button", name="Create the collection").click()
+    expect(page.locator("#panel-wrong")).to_contain_text("and answers one from 1 to periods")
+    assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    panel.get_by_label("Times that each person answers").fill("2")
+    expect(page.locator("#advice")).to_contain_text("Each person answers 2 times within 30 weeks")
+    page.get_by_role("button", name="Create the collection").click()
+    page.wait_for_url("**/collections/*")
+    terms = survey.call("GET", page.url.removeprefix(survey.url))
+    assert (terms["period"], terms["panel"]) == ("week", {"answers": 2, "periods": 30})
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 360), ("dark", 1200)])
 def test_axe_finds_nothing_and_nothing_is_cut_off(
     survey: Survey, answered: str, open_page: OpenPage, scheme: str, width: int
 ) -> None:
@@ -661,3 +742,43 @@ def test_the_command_line_saves_the_report(survey: Survey, answered: str, tmp_pa
     file.unlink()
     assert run(["export", private, "--report", str(file), "--url", survey.url]) != 0
     assert not file.exists()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(360, "dark"), (1280, "light")])
+def test_the_population_over_time_is_a_fan(tmp_path: Path, open_page: OpenPage, width: int, scheme: str) -> None:
+    """With one period, whose bands are bars, and with a second, without reloading."""
+    clock, troubles = FakeClock(), list[str]()
+    with serving(f"sqlite:///{tmp_path / 'test.sqlite'}", clock=clock) as (url, _):
+        survey = Survey(url)
+        weekly = {"period": "week", "drift": True, "unit": "€", "visibility": "public"}
+        collection = survey.create(**weekly)
+        page = open_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+        page.on("console", lambda message: troubles.append(message.text))
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.add_init_script(_WRITING)
+        page.goto(f"{url}/collections/{collection}")
+        expect(page.get_by_role("heading", name="No answers yet: share this link")).to_be_visible()
+        expect(page.get_by_role("heading", name="By week")).to_be_hidden()
+        survey.arrive(collection, 100)
+        fan = page.get_by_role("slider", name="How the values are distributed, by week, 2027-W02")
+        expect(fan).to_have_attribute("aria-valuetext", re.compile(r"^2027-W02, from 2027-01-11, 100 answers: median "))
+        expect(page.get_by_text("So far all answers belong to one week")).to_be_visible()
+        one = picture(page, "fan")
+        clock.now += 14 * 86_400
+        survey.arrive(collection, 200)
+        both = page.get_by_role("slider", name="The median, by week, 2027-W02 to 2027-W04")
+        expect(both).to_have_attribute("aria-valuetext", re.compile(r"^2027-W04, from 2027-01-25, 200 answers: "))
+        assert picture(page, "fan") != one
+        both.press("ArrowLeft")
+        assert told(page, "fan-middle").startswith("2027-W03, from 2027-01-18, 0 answers: ")
+        page.get_by_text("The numbers, by week").click()
+        posterior = survey.call("GET", f"/collections/{collection}/posterior")
+        assert page.locator("[data-period]").count() == len(posterior["periods"]) == 3
+        written = page.evaluate("written")
+        for chart in ("fan", "fan-middle"):
+            assert all(each["fits"] for each in written[chart].values())
+            assert {"2027-01-11", "week from (UTC)", "€"} <= written[chart].keys()
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert violations(page) == []
+        assert troubles == []
+        page.close()  # so that the server need not wait for the end of the stream

@@ -226,9 +226,10 @@ async (version) => {
       const entries = opening.result.createObjectStore("entries", { keyPath: "id", autoIncrement: true });
       entries.createIndex("one_entry_for_a_collection", ["server", "collection"], { unique: true });
       opening.result.createObjectStore("retry_keys", { keyPath: ["server", "collection"] });
-      if (version === 2) opening.result.createObjectStore("prices", { keyPath: ["server", "collection"] });
+      if (version > 1) opening.result.createObjectStore("prices", { keyPath: ["server", "collection"] });
       entries.add({ ...old, collection: "charged", state: "charged", answer: null, receipt: null });
-      entries.add({ ...old, collection: "drawn", state: "drawn", answer: 1, receipt: null });
+      const key = version > 2 ? { retry_key: "k".repeat(32) } : {};
+      entries.add({ ...old, ...key, collection: "drawn", state: "drawn", answer: 1, receipt: null });
       entries.add({ ...old, collection: "sent", state: "sent", answer: 0, receipt: "r" });
     };
     opening.onsuccess = () => resolve(opening.result.close());
@@ -243,6 +244,8 @@ async (version) => {
   }
   const ledger = new Ledger({ name });
   found.push(await ledger.draw(old.server, "charged", 1), await ledger.draw(old.server, "charged", 0));
+  await ledger.join(old.server, "charged", [3, 7], 1000000);
+  found.push(await ledger.turns(old.server, "charged"));
   found.push(await ledger.price(old.server, "charged"), await ledger.spent());
   await ledger.close();
   return found;
@@ -250,9 +253,9 @@ async (version) => {
 """
 
 
-@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("version", [1, 2, 3])
 def test_a_ledger_of_an_earlier_version_is_upgraded(module: Page, version: int) -> None:
-    *entries, price, spent = module.evaluate(UPGRADE, version)
+    *entries, turns, price, spent = module.evaluate(UPGRADE, version)
     charged, drawn, sent = entries[:3]
     assert entries[3:6] == [charged, drawn, sent]
     assert [entry["state"] for entry in entries[:3]] == ["charged", "drawn", "sent"]
@@ -262,7 +265,7 @@ def test_a_ledger_of_an_earlier_version_is_upgraded(module: Page, version: int) 
     assert entries[6]["answer"] == 1
     assert re.fullmatch(r"[\w-]{32}", entries[6]["retryKey"])
     assert entries[6]["retryKey"] != drawn["retryKey"]
-    assert (price, spent) == (None, "3")
+    assert (turns, price, spent) == ([3, 7], None, "5")
 
 
 def test_a_redirect_is_a_refusal(module: Page) -> None:

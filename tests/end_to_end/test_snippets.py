@@ -83,6 +83,8 @@ def test_the_commands_of_analysts_work_as_written(shell: Shell) -> None:
     collection = create(shell, member_cuts=[300, 500, 800], misfit_check=True)
     shell.run(f"dither simulate --collection {collection} --truth mu=6.2,sigma=0.7 --respondents 300")
     gateway = json.loads(shell.run(f"dither token create gateway --name Clinic --collection {collection} --json"))
+    [several] = [block for block in blocks("docs/analysts.md", "json") if '"components"' in block]
+    (shell.folder / "several.json").write_text(several)
     for line in lines(blocks("docs/analysts.md", "bash")):
         before = f"export DITHER_TOKEN={gateway['token']}; " if line.startswith("dither share") else ""
         shell.run(before + own(shell, line, collection), typed="y\n")
@@ -109,10 +111,13 @@ def test_the_python_of_analysts_works_as_written(shell: Shell) -> None:
 def test_what_respondents_are_told_works_as_written(shell: Shell) -> None:
     for line in lines(blocks("docs/respondents.md", "bash")):
         assert "Receipt" in shell.run(own(shell, line, create(shell)), typed="540\n")
-    [app] = blocks("docs/respondents.md", "python")
-    collection = create(shell)
-    shell.run_python("value = 540.0\n" + own(shell, app, collection))
-    assert json.loads(shell.run(f"dither collection show {collection} --json"))["answers"] == 1
+    app, panel = blocks("docs/respondents.md", "python")
+    often = {"period": "month", "panel": {"answers": 2, "periods": 2}}
+    for number, (block, fields) in enumerate([(app, {}), (panel, often)]):
+        collection = create(shell, **fields)
+        block = block.replace("ledger.sqlite", f"ledger-{number}.sqlite")
+        shell.run_python("value = 540.0\n" + own(shell, block, collection))
+        assert json.loads(shell.run(f"dither collection show {collection} --json"))["answers"] == 1
 
 
 @pytest.mark.slow

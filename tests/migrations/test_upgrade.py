@@ -30,7 +30,7 @@ def revision(engine: Engine) -> str | None:
 
 def test_a_fresh_database_gets_the_newest_schema(engine: Engine) -> None:
     upgrade_database(writing(engine))
-    assert revision(engine) == newest_revision() == "0011"
+    assert revision(engine) == newest_revision() == "0012"
     assert set(inspect(engine).get_table_names()) == {*schema.metadata.tables, "alembic_version"}
 
 
@@ -126,6 +126,7 @@ def test_the_answers_of_the_first_schema_are_all_for_training(engine: Engine) ->
         "INSERT INTO queries (id, query) VALUES ('first', '{}')",
         "INSERT INTO queries (id, query, purpose) VALUES ('third', '{}', 'other')",
         "INSERT INTO queries (id, query, group_number) VALUES ('third', '{}', -1)",
+        "INSERT INTO queries (id, query, period_number) VALUES ('third', '{}', -1)",
         "INSERT INTO counts VALUES (1, 99, 1, 0, 1)",
         "DELETE FROM queries WHERE id = 'first'",
     ):

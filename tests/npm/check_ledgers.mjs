@@ -57,6 +57,8 @@ const PRICE = {
   minimum: null,
   maximum: 1000,
   groups: null,
+  components: [],
+  panel: { answers: 2, periods: 30, period: "week" },
 };
 
 /** @param {string} epsilon */
@@ -137,7 +139,7 @@ for (const [kind, open] of Object.entries(KINDS)) {
     await ledger.keepPrice(SERVER, "late", PRICE);
     await ledger.keepPrice(SERVER, "late", PRICE, "Weekly wages");
     await ledger.keepPrice(SERVER, "late", PRICE, "Renamed");
-    const charge = { server: SERVER, rho: null };
+    const charge = { server: SERVER, rho: null, period: 0 };
     assert.deepEqual(await ledger.entries(), [
       { ...charge, collection: "c", state: "sent", receipt: "receipt", epsilon: "1", name: null },
       { ...charge, collection: "late", state: "expired", receipt: null, epsilon: "0.5", name: "Weekly wages" },
@@ -160,6 +162,39 @@ for (const [kind, open] of Object.entries(KINDS)) {
     assert.equal(await again.retryKey(SERVER, "c"), key);
     assert.notEqual(await again.retryKey(SERVER, "d"), key);
     await again.close();
+  });
+
+  test(`${kind}: a panel is paid for once, and answered in each of its periods`, async () => {
+    const path = newPath();
+    let ledger = await open(path, { maxEpsilon: "3" });
+    assert.deepEqual(await ledger.turns(SERVER, "c"), []);
+    await assert.rejects(ledger.join(SERVER, "c", [3, 7], 1_500_001), { name: "OverCap", message: /for 2 answers/ });
+    assert.deepEqual(await ledger.join(SERVER, "c", [7, 3], 1_000_000), [3, 7]);
+    assert.deepEqual(await ledger.join(SERVER, "c", [8, 9], 1_000_000), [3, 7]);
+    await ledger.close();
+    ledger = await open(path, { maxEpsilon: "3" });
+    assert.deepEqual(await ledger.turns(SERVER, "c"), [3, 7]);
+    assert.deepEqual([await ledger.spent(), await ledger.find(SERVER, "c", 3)], ["2", null]);
+    await assert.rejects(ledger.charge(SERVER, "c", "t", question("1.5"), 3), { name: "OverCap" });
+    await assert.rejects(ledger.draw(SERVER, "c", 1, 3), { name: "LedgerError" });
+    assert.equal((await ledger.charge(SERVER, "c", "t", question("1"), 3)).period, 3);
+    assert.equal((await ledger.charge(SERVER, "c", "u", question("0.5"), 3)).ticket, "t");
+    const drawn = await ledger.draw(SERVER, "c", 2, 3);
+    assert.deepEqual([await ledger.unsent(SERVER), await ledger.find(SERVER, "c", 7)], [[drawn], null]);
+    assert.equal((await ledger.markSent(SERVER, "c", "receipt", 3)).state, "sent");
+    await ledger.charge(SERVER, "c", "v", question("0.5"), 7);
+    assert.notEqual((await ledger.draw(SERVER, "c", 1, 7)).retryKey, drawn.retryKey);
+    assert.equal((await ledger.markExpired(SERVER, "c", 7)).state, "expired");
+    const found = (await ledger.entries()).map(({ period, state, epsilon }) => [period, state, epsilon]);
+    assert.deepEqual(
+      found.sort(([a], [b]) => Number(a) - Number(b)),
+      [
+        [3, "sent", "1"],
+        [7, "expired", "1"],
+      ],
+    );
+    assert.equal(await ledger.spent(), "2");
+    await ledger.close();
   });
 
   test(`${kind}: two at once cannot spend twice`, async () => {
@@ -188,13 +223,46 @@ for (const [kind, open] of Object.entries(KINDS)) {
   });
 }
 
+test("sqlite: a path in place of a database is one clear sentence", () => {
+  for (const given of ["ledger.sqlite", undefined, {}]) {
+    // @ts-expect-error what the types refuse, programs without types give
+    assert.throws(() => new SqliteLedger(given), {
+      name: "LedgerError",
+      message:
+        "new SqliteLedger takes an open database of node:sqlite or better-sqlite3: for a path, await SqliteLedger.open(path)",
+    });
+  }
+});
+
 test("storage: a change that the store refuses is an error, and no answer", async () => {
   const storage = { getItem: async () => null, setItem: () => Promise.reject(new RangeError("full")) };
   const ledger = new StorageLedger(storage);
   await assert.rejects(ledger.charge(SERVER, "c", "t", question("1")), { name: "LedgerError", message: /RangeError/ });
 });
 
+test("storage: a ledger of the first version is read, and kept as one of this version", async () => {
+  const query = '{"mechanism": "laplace", "low": 0, "high": 1, "levels": 4, "epsilon": 1, "transform": "identity"}';
+  const row = {
+    server: SERVER,
+    collection: "c",
+    state: "charged",
+    micro_epsilon: 1_000_000,
+    micro_rho: null,
+    ticket: "t",
+  };
+  const old = { ...row, query, answer: null, retry_key: null, receipt: null };
+  let text = JSON.stringify({ version: 1, entries: [old], retry_keys: [], prices: [] });
+  const storage = {
+    getItem: async () => text,
+    setItem: async (/** @type {string} */ _, /** @type {string} */ to) => void (text = to),
+  };
+  const ledger = new StorageLedger(storage);
+  assert.equal((await ledger.charge(SERVER, "c", "u", question("1"))).ticket, "t");
+  assert.equal((await ledger.draw(SERVER, "c", 3)).period, 0);
+  assert.equal(JSON.parse(text).version, 2);
+});
+
 test("storage: a ledger of another version is refused", async () => {
-  const storage = { getItem: async () => '{"version": 2}', setItem: async () => {} };
+  const storage = { getItem: async () => '{"version": 3}', setItem: async () => {} };
   await assert.rejects(new StorageLedger(storage).spent(), { name: "LedgerError", message: /another version/ });
 });

@@ -21,8 +21,7 @@ const text = readFileSync(0, "utf8").trim();
 try {
   const ledger = await SqliteLedger.open(values.ledger, { maxEpsilon: values["max-epsilon"] });
   const client = new Client(values.url, { ledger });
-  const number = Number(text);
-  const value = text === "" ? Number.NaN : Number.isNaN(number) ? text : number;
+  const value = text.includes("=") ? severalNumbers(text) : oneValue(text);
   const { receipt } = await client.answer(collection, value, {
     invitation: values.invitation ?? null,
     group: values.group ?? null,
@@ -31,4 +30,32 @@ try {
 } catch (error) {
   console.error(String(error));
   process.exitCode = 1;
+}
+
+/**
+ * A number, or the text of a category.
+ *
+ * @param {string} text
+ */
+function oneValue(text) {
+  const number = Number(text);
+  return text === "" ? Number.NaN : Number.isNaN(number) ? text : number;
+}
+
+/**
+ * The numbers of lines `NAME=NUMBER`.
+ *
+ * @param {string} text
+ */
+function severalNumbers(text) {
+  /** @type {Record<string, number>} */
+  const numbers = {};
+  for (const line of text.split("\n")) {
+    const [name = "", number] = line.split("=");
+    if (name in numbers) {
+      throw new Error("a name stands there twice");
+    }
+    numbers[name] = Number(number || Number.NaN);
+  }
+  return numbers;
 }

@@ -114,7 +114,7 @@ def test_its_ledgers_keep_what_ledgers_promise(installed: Path) -> None:
     vectors = str(ROOT / "client" / "vectors" / "charges.json")
     tested = run_node(installed, "--test", "check_ledgers.mjs", CHARGES=vectors)
     assert tested.returncode == 0, tested.stdout
-    assert "tests 12" in tested.stdout
+    assert "tests 16" in tested.stdout
 
 
 @pytest.mark.parametrize(("when", "state"), [("drawn", "charged"), ("sent", "drawn")])

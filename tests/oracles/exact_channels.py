@@ -14,7 +14,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from dither_client import Laplace, Query, RandomizedResponse
+from dither_client import ComponentQuery, JointQuery, Laplace, Query, RandomizedResponse
 from dither_client.mechanisms.grouped_randomized_response import GroupedRandomizedResponse
 
 __all__ = ["EXACT_CHANNELS", "Interval", "exact_channel", "exponential", "largest_ratio"]
@@ -134,10 +134,22 @@ def _grouped_randomized_response(query: GroupedRandomizedResponse) -> list[list[
     ]
 
 
+def _component(query: ComponentQuery) -> list[list[Interval]]:
+    """That of the query inside."""
+    return exact_channel(query.query)
+
+
+def _joint(query: JointQuery) -> list[list[Interval]]:
+    """That of the channel, whose cells are the states."""
+    return exact_channel(query.answered_by)
+
+
 EXACT_CHANNELS: Mapping[str, Callable[..., list[list[Interval]]]] = MappingProxyType(
     {
+        "component": _component,
         "gaussian": _gaussian,
         "grouped_randomized_response": _grouped_randomized_response,
+        "joint": _joint,
         "laplace": _laplace,
         "randomized_response": _randomized_response,
         "staircase": _staircase,

@@ -7,8 +7,9 @@ from types import MappingProxyType
 
 import numpy as np
 
-from dither_client import Laplace, Query, RandomizedResponse, parse_query
+from dither_client import ComponentQuery, JointQuery, Laplace, Query, RandomizedResponse, parse_query
 from dither_client.mechanisms.grouped_randomized_response import MAX_CATEGORIES, GroupedRandomizedResponse
+from dither_client.mechanisms.staircase import MAX_SETS
 from dither_estimator.families import FloatArray
 
 __all__ = ["QUESTIONS", "random_question"]
@@ -38,10 +39,21 @@ def _grouped_randomized_response(points: list[float], epsilon: Fraction) -> Quer
     return GroupedRandomizedResponse.of_labels([category % groups for category in range(categories)], epsilon)
 
 
+def _joint(points: list[float], epsilon: Fraction) -> Query:
+    """The cells of two numbers, 30 at most in all, by a staircase; one number is cut at two of the points."""
+    first, second = points[:2], points[: MAX_SETS // 6 - 1]
+    channel = _staircase([float(cut) for cut in range(3 * (len(second) + 1) - 1)], epsilon)
+    return JointQuery([0, 2], "cells", [first, second], ["identity", "log"], channel)
+
+
 QUESTIONS: Mapping[str, Callable[[list[float], Fraction], Query]] = MappingProxyType(
     {
+        "component": lambda points, epsilon: ComponentQuery(
+            1, Laplace(points[0], points[-1], len(points) - 1, epsilon)
+        ),
         "gaussian": _gaussian,
         "grouped_randomized_response": _grouped_randomized_response,
+        "joint": _joint,
         "laplace": lambda points, epsilon: Laplace(points[0], points[-1], len(points) - 1, epsilon),
         "randomized_response": lambda points, epsilon: RandomizedResponse(points, epsilon),
         "staircase": _staircase,

@@ -6,6 +6,7 @@ It is the proof that the page says enough, and an independent source of what the
 import json
 import math
 import re
+import time
 from collections.abc import Callable
 from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
@@ -36,7 +37,11 @@ _FIELDS = {
     "randomized_response": {"cuts"},
     "staircase": {"cuts", "sets", "weights"},
     "grouped_randomized_response": {"groups"},
+    "component": {"component", "query"},
+    "joint": {"components", "states", "cuts", "transforms", "channel"},
 }
+_OF_NUMBERS = ("laplace", "gaussian", "randomized_response", "staircase")
+_NAME = re.compile("[A-Za-z0-9_-]{1,64}")
 
 
 class Refused(Exception):
@@ -89,6 +94,8 @@ def read_terms(body: str | bytes) -> dict[str, Any]:
             raise Refused("BadResponse")
     _check_survey(terms)
     _check_labels(terms.get("groups"))
+    _check_panel(terms)
+    _check_components(terms.get("components"))
     try:
         for amount in (terms.get("epsilon"), *(choices or []), *([] if terms.get("rho") is None else [terms["rho"]])):
             micro(amount)
@@ -105,6 +112,50 @@ def _check_labels(groups: Any) -> None:
     proper = isinstance(labels, list) and all(isinstance(label, str) and label.isprintable() for label in labels)
     if not proper or not 2 <= len(labels) == len(set(labels)) <= 500:
         raise Refused("BadResponse")
+
+
+def _check_panel(terms: dict[str, Any]) -> None:
+    """In which periods each respondent answers, if it answers in several."""
+    panel = terms.get("panel")
+    if panel is None:
+        return
+    counts: list[Any] = [panel.get("answers"), panel.get("periods")] if isinstance(panel, dict) else [None]
+    if not all(type(count) is int for count in counts) or not 1 <= counts[0] <= counts[1] or not 2 <= counts[1] <= 1500:
+        raise Refused("BadResponse")
+    if not isinstance(terms.get("period"), str) or terms["period"] not in ("day", "week", "month"):
+        raise Refused("BadResponse")
+
+
+def period_number(period: str, seconds: float) -> int:
+    """The number of the calendar period of a time, in UTC."""
+    moment = time.gmtime(seconds)
+    days = int(seconds // 86_400)
+    if period == "month":
+        return (moment.tm_year - 1970) * 12 + moment.tm_mon
+    return (days + 3) // 7 + 1 if period == "week" else days + 1
+
+
+def draw_turns(panel: dict[str, Any], joined: int, below: "Uniform") -> list[int]:
+    """The periods in which a respondent answers who joins in the period with this number."""
+    left = list(range(joined, joined + panel["periods"]))
+    return sorted(left.pop(below(len(left))) for _ in range(panel["answers"]))
+
+
+def _check_components(components: Any) -> None:
+    """The numbers that each respondent has, if there are several."""
+    if components is None:
+        return
+    if not isinstance(components, list) or not all(isinstance(each, dict) for each in components):
+        raise Refused("BadResponse")
+    names = [each.get("name") for each in components]
+    proper = all(isinstance(name, str) and _NAME.fullmatch(name) for name in names)
+    if not proper or not 2 <= len(names) == len(set(names)) <= 8:
+        raise Refused("BadResponse")
+    for each in components:
+        if each.get("transform") not in ("identity", "log"):
+            raise Refused("BadResponse")
+        told = ("question", "unit", "period_of_value", "minimum", "maximum", "decimals")
+        _check_survey({name: each.get(name) for name in told})
 
 
 def _check_survey(terms: dict[str, Any]) -> None:
@@ -195,7 +246,11 @@ def check(query: dict[str, Any]) -> dict[str, Any]:
     require(query["transform"] in ("identity", "log"))
     query["epsilon"] = micro(query["epsilon"])
     require(query["epsilon"] <= 50_000_000)
-    if "levels" in query:
+    if mechanism == "component":
+        _check_component(query)
+    elif mechanism == "joint":
+        _check_joint(query)
+    elif "levels" in query:
         _check_interval(query)
     elif "groups" in query:
         _check_groups(query)
@@ -256,6 +311,36 @@ def _check_groups(query: dict[str, Any]) -> None:
     query["edges"] = [k + 0.5 for k in numbers[:-1]]
 
 
+def _check_inner(query: Any) -> dict[str, Any]:
+    require(isinstance(query, dict) and query.get("mechanism") in _OF_NUMBERS)
+    return check(query)
+
+
+def _check_component(query: dict[str, Any]) -> None:
+    inner = query["query"] = _check_inner(query["query"])
+    require(type(query["component"]) is int and 0 <= query["component"] <= 7)
+    require(query["epsilon"] == inner["epsilon"], query["transform"] == inner["transform"])
+    query["edges"], query["about"] = inner["edges"], [query["component"]]
+
+
+def _check_joint(query: dict[str, Any]) -> None:
+    states, about, cuts, transforms = (query[name] for name in ("states", "components", "cuts", "transforms"))
+    require(states in ("same_side", "odd_one_out", "cells"))
+    many = 3 if states == "odd_one_out" else 2
+    require(all(isinstance(given, list) and len(given) == many for given in (about, cuts, transforms)))
+    require(all(type(number) is int and 0 <= number <= 7 for number in about))
+    require(all(a < b for a, b in pairwise(about)), all(each in ("identity", "log") for each in transforms))
+    require(query["transform"] == "identity", all(isinstance(each, list) and each for each in cuts))
+    query["cuts"] = [[_coordinate(cut) for cut in each] for each in cuts]
+    require(all(a < b for each in query["cuts"] for a, b in pairwise(each)))
+    require(states == "cells" or all(len(each) == 1 for each in cuts))
+    channel = query["channel"] = _check_inner(query["channel"])
+    require(channel["mechanism"] in ("randomized_response", "staircase"), channel["transform"] == "identity")
+    count = {"same_side": 2, "odd_one_out": 4, "cells": math.prod(len(each) + 1 for each in cuts)}[states]
+    require(len(channel["edges"]) + 1 == count, query["epsilon"] == channel["epsilon"])
+    query["edges"], query["about"] = channel["edges"], about
+
+
 def _coverage(sets: list[list[int]], weights: list[int], k: int) -> int:
     return sum(v for some, v in zip(sets, weights, strict=True) if k in some)
 
@@ -290,7 +375,22 @@ def check_price(terms: dict[str, Any], query: dict[str, Any], chosen: int | None
         raise Refused("InvalidEpsilon")
     if query["epsilon"] > (said if chosen is None else chosen):
         raise Refused("OverCap")
-    require(chosen is None or not choices or query["epsilon"] == chosen, query["transform"] == terms["transform"])
+    require(chosen is None or not choices or query["epsilon"] == chosen)
+    components = terms.get("components") or []
+    require(bool(components) == ("about" in query))
+    if components:
+        require(query["about"][-1] < len(components))
+        transforms = [components[number]["transform"] for number in query["about"]]
+        if query["mechanism"] == "component":
+            _check_kind(terms, query["query"], transforms[0])
+        else:
+            require(query["transforms"] == transforms)
+    else:
+        _check_kind(terms, query, terms["transform"])
+
+
+def _check_kind(terms: dict[str, Any], query: dict[str, Any], transform: str) -> None:
+    require(query["transform"] == transform)
     edges, own, asked = len(query["edges"]), terms["mechanism"], query["mechanism"]
     require(
         asked == own
@@ -304,7 +404,20 @@ def check_price(terms: dict[str, Any], query: dict[str, Any], chosen: int | None
 
 
 def check_raised(told: dict[str, Any], now: dict[str, Any]) -> None:
-    """A server's terms never say a higher ε than they said before, nor other categories, bounds or groups."""
+    """A server's terms never say a higher ε than before, nor other categories, bounds, groups or components."""
+    limits = ("name", "transform", "minimum", "maximum")
+    before, after = (
+        [[each.get(name) for name in limits] for each in terms.get("components") or []] for terms in (told, now)
+    )
+    if before != after:
+        raise Refused("BadResponse")
+    panels = [
+        each and (each["answers"], each["periods"], terms["period"])
+        for terms in (told, now)
+        for each in [terms.get("panel")]
+    ]
+    if panels[0] not in (None, panels[1]):
+        raise Refused("BadResponse")
     groups = [(each["name"], each["labels"]) if (each := terms.get("groups")) else None for terms in (told, now)]
     if groups[0] not in (None, groups[1]):
         raise Refused("BadResponse")
@@ -314,19 +427,29 @@ def check_raised(told: dict[str, Any], now: dict[str, Any]) -> None:
     if (told.get("categories") or []) != (now.get("categories") or []):
         raise Refused("BadResponse")
     for most in (False, True):
-        before, after = (
+        promised, asked = (
             max(micro(e) for e in [terms["epsilon"], *((terms.get("epsilon_choices") or []) if most else [])])
             for terms in (told, now)
         )
-        if after > before:
+        if asked > promised:
             raise Refused("BadResponse")
 
 
 # Cells and channels.
 
 
-def cell(query: dict[str, Any], value: float) -> int:
-    """The number of edges strictly below the value."""
+def cell(query: dict[str, Any], value: float | list[float]) -> int:
+    """The number of edges strictly below the value; of several numbers, the state that they are in."""
+    if isinstance(value, list):
+        if query["mechanism"] == "component":
+            return cell(query["query"], value[query["component"]])
+        asked = zip(query["components"], query["cuts"], query["transforms"], strict=True)
+        cells = [cell({"edges": cuts, "transform": scale}, value[number]) for number, cuts, scale in asked]
+        if query["states"] == "cells":
+            return cells[0] * (len(query["cuts"][1]) + 1) + cells[1]
+        if query["states"] == "same_side":
+            return 1 if cells[0] == cells[1] else 0
+        return next((number for number, own in enumerate(cells, 1) if cells.count(own) == 1), 0)
     x = value
     if query["transform"] == "log":
         x = math.log(value) if value > 0 else -math.inf
@@ -335,6 +458,8 @@ def cell(query: dict[str, Any], value: float) -> int:
 
 def channel(query: dict[str, Any]) -> list[list[float]]:
     """`Q[k][s]`."""
+    if "about" in query:
+        return channel(query.get("query") or query["channel"])
     cells = range(len(query["edges"]) + 1)
     epsilon = query["epsilon"] / 1_000_000
     match query["mechanism"]:
@@ -381,6 +506,8 @@ def uniform(take: Callable[[int], bytes]) -> Uniform:
 
 def sample(query: dict[str, Any], k: int, uniform: Uniform) -> int:
     """An answer for whoever is in cell `k`."""
+    if "about" in query:
+        return sample(query.get("query") or query["channel"], k, uniform)
     epsilon = Fraction(query["epsilon"], 1_000_000)
     p, q = epsilon.numerator, epsilon.denominator
     mechanism, last = query["mechanism"], len(query["edges"])

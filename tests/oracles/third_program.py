@@ -27,7 +27,9 @@ from third_client import (
     cell,
     check_price,
     check_raised,
+    draw_turns,
     micro,
+    period_number,
     read,
     read_terms,
     read_ticket,
@@ -36,6 +38,8 @@ from third_client import (
 )
 
 __all__ = ["Ledger", "Reply", "answer", "main"]
+
+_NUMBER = re.compile("[-+]?[0-9.]+([eE][-+]?[0-9]+)?")
 
 FINAL = ("ticket-expired", "collection-closed", "collection-full", "already-answered")
 
@@ -49,6 +53,7 @@ class Reply(NamedTuple):
 
 
 Exchange = Callable[[str, str, bytes], Reply]
+Given = float | str | dict[str, float]
 
 
 class Ledger:
@@ -91,25 +96,39 @@ class Ledger:
         os.close(folder)
         return self.get(collection, name)
 
-    def charge(self, collection: str, ticket: str, query: dict[str, Any]) -> dict[str, Any]:
+    def charge(self, collection: str, ticket: str, query: dict[str, Any], turn: str = "") -> dict[str, Any]:
         cost = query["epsilon"]
         with self._alone():
-            entry = self.get(collection, "entry")
+            entry = self.get(collection, f"entry{turn}")
             if entry is None:
-                over = (
-                    cost > self.per_answer,
-                    self.spent() + cost > self.total,
-                    self.spent(self.folder.name) + cost > self.per_server,
-                )
-                if any(over):
-                    raise Refused("OverCap")
-                entry = self.put(collection, "entry", {"ticket": ticket, "query": query, "epsilon": cost})
+                if turn == "":
+                    self._check_caps(cost, cost)
+                entry = self.put(collection, f"entry{turn}", {"ticket": ticket, "query": query, "epsilon": cost})
         found: dict[str, Any] = entry
         return found
 
+    def join(self, collection: str, periods: list[int], cost: int) -> dict[str, Any]:
+        """Charges all answers of a panel, whose entries then cost nothing, or returns what was charged before."""
+        with self._alone():
+            if self.get(collection, "turns") is None:
+                self._check_caps(cost, len(periods) * cost)
+                self.put(collection, "turns", {"periods": periods, "epsilon": len(periods) * cost})
+        found: dict[str, Any] = self.get(collection, "turns")
+        return found
+
     def spent(self, server: str = "*") -> int:
-        entries = self.everything.glob(f"{server}/*.entry")
-        return sum(int(json.loads(path.read_text())["epsilon"]) for path in entries)
+        """Micro-ε of all entries and panels; entries of panels have names that end in their periods."""
+        paths = [path for name in ("entry", "turns") for path in self.everything.glob(f"{server}/*.{name}")]
+        return sum(int(json.loads(path.read_text())["epsilon"]) for path in paths)
+
+    def _check_caps(self, answer: int, cost: int) -> None:
+        over = (
+            answer > self.per_answer,
+            self.spent() + cost > self.total,
+            self.spent(self.folder.name) + cost > self.per_server,
+        )
+        if any(over):
+            raise Refused("OverCap")
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -133,14 +152,14 @@ def again(exchange: Exchange, method: str, path: str, body: bytes, first: float)
 
 
 def answer(
-    exchange: Exchange, ledger: Ledger, collection: str, value: float | str, draw: Uniform,
-    invitation: str | None = None, first: float = 0.5, group: str | None = None,
+    exchange: Exchange, ledger: Ledger, collection: str, value: Given, draw: Uniform,
+    invitation: str | None = None, first: float = 0.5, group: str | None = None, now: float | None = None,
 ) -> str:  # fmt: skip
     """The receipt."""
-    if not isinstance(value, str) and not math.isfinite(value):
+    if isinstance(value, float | int) and not math.isfinite(value):
         raise Refused("InvalidValue")
     path = f"/v1/collections/{collection}"
-    entry = ledger.get(collection, "entry")
+    entry, turn = ledger.get(collection, "entry"), ""
     if entry is None:
         terms, said = ledger.get(collection, "terms"), {}
         if terms is None or (group is not None and not terms.get("groups")):
@@ -150,6 +169,8 @@ def answer(
             kept |= {name: said.get(name) for name in ("minimum", "maximum")}
             kept["epsilon_choices"] = said.get("epsilon_choices") and list(map(str, said["epsilon_choices"]))
             kept["groups"] = said.get("groups")
+            kept["components"] = said.get("components")
+            kept |= {name: said.get(name) for name in ("panel", "period")}
             if terms is not None:
                 check_raised(terms, said)
             terms = ledger.put(collection, "terms", kept)
@@ -157,6 +178,12 @@ def answer(
         labels = (terms.get("groups") or said.get("groups") or {}).get("labels")
         if group not in (labels or [None]):
             raise Refused("InvalidGroup")
+        if terms.get("panel"):
+            turn = take_turn(
+                exchange, ledger, collection, terms, said, draw, first, time.time() if now is None else now
+            )
+            entry = ledger.get(collection, f"entry{turn}")
+    if entry is None:
         asked: dict[str, str] = {} if group is None else {"group": group}
         if invitation is not None:
             key = ledger.put(collection, "retry_key", secrets.token_urlsafe(24))
@@ -164,42 +191,83 @@ def answer(
         reply = expect(again(exchange, "POST", f"{path}/tickets", json.dumps(asked).encode(), first), 201)
         query = read_ticket(reply)
         check_price(terms, query, None)
-        entry = ledger.charge(collection, read(reply)["ticket"], query)
+        entry = ledger.charge(collection, read(reply)["ticket"], query, turn)
     for name, kind in (("receipt", "AlreadyAnswered"), ("expired", "AnswerExpired")):
-        if ledger.get(collection, name) is not None:
+        if ledger.get(collection, f"{name}{turn}") is not None:
             raise Refused(kind)
-    drawn = ledger.get(collection, "drawn")
+    drawn = ledger.get(collection, f"drawn{turn}")
     if drawn is None:
         began = time.monotonic()
         own = cell(entry["query"], number(ledger.get(collection, "terms") or {}, value))
         drawn = {"answer": sample(entry["query"], own, draw)}
         time.sleep(max(0.0, 0.005 - (time.monotonic() - began)))
         drawn["retry_key"] = secrets.token_urlsafe(24)
-        drawn = ledger.put(collection, "drawn", drawn)
+        drawn = ledger.put(collection, f"drawn{turn}", drawn)
     body = json.dumps({"ticket": entry["ticket"], **drawn}).encode()
     sent = again(exchange, "POST", f"{path}/responses", body, first)
     if sent.status in (200, 201):
         receipt = token(read(sent.body), "receipt")
-        ledger.put(collection, "receipt", receipt)
+        ledger.put(collection, f"receipt{turn}", receipt)
         return receipt
     name = problem_name(sent)
     if name in FINAL:
-        ledger.put(collection, "expired", True)
+        ledger.put(collection, f"expired{turn}", True)
         raise Refused("AlreadyAnswered" if name == "already-answered" else "AnswerExpired")
     raise Refused("Problem")
 
 
-def number(terms: dict[str, Any], value: float | str) -> float:
-    """The value, which lies within the bounds, or the number of its category."""
-    categories = terms.get("categories")
+def take_turn(
+    exchange: Exchange, ledger: Ledger, collection: str, terms: dict[str, Any], said: dict[str, Any], draw: Uniform,
+    first: float, now: float,
+) -> str:  # fmt: skip
+    """Joins the panel unless that is done; what the names of this period's files end in, if it is one of the turns."""
+    period, turns = period_number(terms["period"], now), ledger.get(collection, "turns")
+    if turns is None:
+        said = said or read_terms(expect(again(exchange, "GET", f"/v1/collections/{collection}", b"", first), 200))
+        check_raised(terms, said)
+        if said["state"] != "open":
+            raise Refused("Problem")
+        turns = ledger.join(collection, draw_turns(terms["panel"], period, draw), micro(terms["epsilon"]))
+    if period not in turns["periods"]:
+        raise Refused("NotYourTurn")
+    return f"@{period}"
+
+
+def number(terms: dict[str, Any], value: Given) -> float | list[float]:
+    """The value, which lies within the bounds, or the number of its category, or the numbers of all components."""
+    categories, components = terms.get("categories"), terms.get("components")
+    if components:
+        if not isinstance(value, dict) or value.keys() != {each["name"] for each in components}:
+            raise Refused("InvalidValue")
+        return [one_number(each, value[each["name"]]) for each in components]
     if categories and value in categories:
         return float(categories.index(value))
-    if categories or isinstance(value, str):
+    if categories:
+        raise Refused("InvalidValue")
+    return one_number(terms, value)
+
+
+def one_number(terms: dict[str, Any], value: Any) -> float:
+    """A number within the bounds of these terms, or of one of their components."""
+    if type(value) not in (int, float) or not math.isfinite(value):
         raise Refused("InvalidValue")
     low, high = terms.get("minimum"), terms.get("maximum")
     if (low is not None and value < low) or (high is not None and value > high):
         raise Refused("InvalidValue")
-    return value
+    return float(value)
+
+
+def given_value(text: str) -> Given:
+    """What stands on standard input: a line `NAME=NUMBER` for each of several numbers, or one number or category."""
+    if "=" not in text:
+        return float(text) if _NUMBER.fullmatch(text) else text
+    numbers: dict[str, float] = {}
+    for line in text.splitlines():
+        name, _, number = line.partition("=")
+        if name in numbers or not _NUMBER.fullmatch(number):
+            raise Refused("InvalidValue")
+        numbers[name] = float(number)
+    return numbers
 
 
 def expect(reply: Reply, status: int) -> bytes:
@@ -258,8 +326,7 @@ def main() -> int:
     parser.add_argument("value", choices=["-"])
     given = parser.parse_args()
     try:
-        text = sys.stdin.readline().strip()
-        value: float | str = float(text) if re.fullmatch("[-+]?[0-9.]+([eE][-+]?[0-9]+)?", text) else text
+        value = given_value(sys.stdin.read().strip())
         ledger = Ledger(given.ledger, given.url, given.max_epsilon)
         draw = uniform(os.urandom)
         print(answer(over_http(given.url), ledger, given.id, value, draw, given.invitation, group=given.group))

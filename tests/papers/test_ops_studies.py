@@ -95,14 +95,15 @@ def test_held_out_likelihood_of_naive_bayes() -> None:
     cells = [cell for cell in study.cells if cell["model"] == "naive Bayes"]
     results = run_study(replace(study, cells=cells), 1)
 
-    def found(method: str, epsilon: float) -> float:
-        [run] = results.of(model="naive Bayes", data="Afghanistan", method=method, epsilon=epsilon)
+    def found(data: str, method: str, epsilon: float) -> float:
+        [run] = results.of(model="naive Bayes", data=data, method=method, epsilon=epsilon)
         return float(run["log likelihood"])
 
-    for epsilon in (0.1, 0.3, 1.0, 3.0, 10.0):
-        assert abs(found("Laplace", epsilon) - found("none", 0.0)) < 0.01
+    for data in ("Afghanistan", "Iraq"):
+        for epsilon in (0.1, 0.3, 1.0, 3.0, 10.0):
+            assert abs(found(data, "Laplace", epsilon) - found(data, "none", 0.0)) < 0.01
     for method in ("OPS, M = 10", "OPS, M = 100"):
-        assert found(method, 0.1) < found("Laplace", 0.1) - 0.01
+        assert found("Afghanistan", method, 0.1) < found("Afghanistan", "Laplace", 0.1) - 0.01
 
 
 @pytest.mark.slow
@@ -123,11 +124,24 @@ def test_held_out_likelihood_of_the_hidden_markov_model(monkeypatch: pytest.Monk
 
 @pytest.mark.slow
 def test_emissions_of_synthetic_war_logs() -> None:
-    """One run: the most frequent outcome is right in every state and feature with the Laplace mechanism."""
-    rows = findings("war-logs-emissions", 1).rows
+    """One run: the most frequent outcome is right in every state and feature of Iraq with the Laplace mechanism."""
+    every = findings("war-logs-emissions", 1).rows
+    assert len(every) == 25
+    assert max(row["Laplace, distance"] for row in every) < 0.2
+    rows = [row for row in every if row["data"] == "Iraq"]
     assert len(rows) == 10
     assert all(row["Laplace, mode is right"] == 1 for row in rows)
     assert max(row["Laplace, distance"] for row in rows) < 0.01 < max(row["OPS, one sample, distance"] for row in rows)
+
+
+def test_ten_states_and_how_many_are_used() -> None:
+    """Made-up shares: two of Iraq's states are in use without privacy, and four with noisy counts."""
+    study = find_study("war-logs-collapse")
+    shares = {"none": [0.6, 0.4] + 8 * [0.0], "Laplace": [0.6, 0.2, 0.11, 0.05, 0.04] + 5 * [0.0]}
+    made_up = Results({cell.key: [{"shares": shares[cell["method"]]}] * 2 for cell in study.cells})
+    rows = study.summarise(made_up).rows
+    assert [row["states in use"] for row in rows] == [2, 4, 2, 4]
+    assert [row["share of as many states as are true"] for row in rows] == pytest.approx([1, 0.8, 1, 0.91])
 
 
 def test_emissions_of_a_file_go_by_one_numbering_of_states() -> None:

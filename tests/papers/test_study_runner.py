@@ -10,6 +10,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 from dither_client.commands import run
+from dither_estimator.workers import NoWorkers
 from dither_papers.commands._kept_runs import KeptRuns
 from dither_papers.studies import code_version as code_version_module
 from dither_papers.studies import runner
@@ -95,7 +96,7 @@ def test_a_scheduler_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFix
 def test_a_scheduler_without_workers() -> None:
     with (
         LocalCluster(n_workers=0, dashboard_address=None) as cluster,
-        pytest.raises(StudyError, match="has no workers: start some with dask worker"),
+        pytest.raises(NoWorkers, match="has no workers: start some with dask worker"),
     ):
         run_study(study(), 2, scheduler=cluster.scheduler_address)
 

@@ -6,6 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from dither_client import DitherError, MemoryLedger
+from dither_client.ledger.protocol import Entry
+from dither_client.mechanisms.calendar_period import CalendarPeriod
+from dither_client.mechanisms.panel import NO_PERIOD
+from dither_client.mechanisms.price import Value
 from dither_client.mechanisms.sampling import uniform
 from dither_client.protocol.respondent import ConnectionFailed, Finished, Response, Retry, Send, advance, answer_flow
 
@@ -100,15 +104,75 @@ _SCRIPTS_OF_GROUPS: dict[str, tuple[str | None, list[list[_Reply]]]] = {
     "groups that an earlier version did not keep": ("north", [[_TOLD], [_terms(**_GROUPED), _ASKED, _STORED]]),
     "groups with one label": ("north", [[_terms(groups={"name": "region", "labels": ["north"]})]]),
 }  # fmt: skip
+_VALUES = {"wage": 540.5, "age": 41.0}
+_SEVERAL: dict[str, Any] = {
+    "family": "components",
+    "components": [{"name": "wage", "transform": "log"}, {"name": "age", "transform": "identity", "maximum": 120}],
+}
+_BOTH = {
+    "mechanism": "joint", "components": [0, 1], "states": "same_side", "cuts": [[6.25], [41]],
+    "transforms": ["log", "identity"], "channel": {"mechanism": "randomized_response", "cuts": [0], "epsilon": 1},
+    "epsilon": 1,
+}  # fmt: skip
+_ABOUT_AGE = {"mechanism": "component", "component": 1, "query": _QUESTION, "epsilon": 1}
+_LESS = {"components": [{"name": "wage", "transform": "log"}, {"name": "age", "transform": "identity", "maximum": 40}]}
+_SCRIPTS_OF_SEVERAL: dict[str, list[list[_Reply]]] = {
+    "several numbers, asked about two": [[_terms(**_SEVERAL), _ticket(query=_BOTH), _STORED], []],
+    "several numbers, asked about one, and killed": [
+        [_terms(**_SEVERAL), _ticket(query=_ABOUT_AGE), "killed"],
+        [_STORED],
+    ],
+    "several numbers, killed before the ticket": [[_terms(**_SEVERAL), "killed"], [_ticket(query=_BOTH), _STORED]],
+    "several numbers, one out of bounds": [[_terms(**{**_SEVERAL, **_LESS})]],
+    "several numbers, asked about none": [[_terms(**_SEVERAL), _ASKED]],
+    "several numbers, asked above their price": [
+        [_terms(**{**_SEVERAL, "epsilon": 0.5}), _ticket(query=_BOTH)],
+    ],
+    "several numbers where there is one": [[_TOLD]],
+}
+
+
+_WEEK = 7 * 86_400
+_JOINED = 1_770_681_600
+"""Tuesday, 10 February 2026."""
+_PANEL: dict[str, Any] = {"period": "week", "panel": {"answers": 2, "periods": 2}}
+_RARE: dict[str, Any] = {"period": "week", "panel": {"answers": 1, "periods": 1500}}
+_SECOND = _reply(201, {"receipt": "receipt-2"})
+_SCRIPTS_OF_PANELS: dict[str, list[tuple[int, list[_Reply]]]] = {
+    "a panel, one answer in each of two weeks": [
+        (0, [_terms(**_PANEL), _ASKED, _STORED]),
+        (0, []),
+        (1, [_ticket(2), _SECOND]),
+        (1, []),
+        (2, []),
+    ],
+    "a panel, killed before the terms": [(0, ["killed"]), (0, [_terms(**_PANEL), _ASKED, _STORED])],
+    "a panel, killed before the ticket": [(0, [_terms(**_PANEL), "killed"]), (0, [_ASKED, _STORED])],
+    "a panel, killed before the receipt": [
+        (0, [_terms(**_PANEL), _ASKED, "killed"]),
+        (0, [_STORED]),
+        (1, [_ticket(2), "lost", _SECOND]),
+    ],
+    "a panel, a turn that is missed": [(0, [_terms(**_PANEL), "killed"]), (1, [_ASKED, _STORED]), (2, [])],
+    "a panel, not the first week": [(0, [_terms(**_RARE)]), (1, [])],
+    "a panel that is paused": [(0, [_terms(**_PANEL, state="paused")]), (0, [_terms(**_PANEL), _ASKED, _STORED])],
+    "a panel above the ledger's cap": [(0, [_terms(**_PANEL, epsilon=5.5)])],
+    "a panel, asked above its price": [
+        (0, [_terms(**_PANEL), _ticket(query={**_QUESTION, "epsilon": 1.000001})]),
+        (0, [_ASKED, _STORED]),
+    ],
+    "a panel that there cannot be": [(0, [_terms(**{**_PANEL, "panel": {"answers": 3, "periods": 2}})])],
+}
 
 
 def flows() -> Iterable[dict[str, Any]]:
     """The cases, as the Python client goes through them."""
-    scripts: list[tuple[str, float | str, str | None, list[list[_Reply]]]] = [
+    scripts: list[tuple[str, Value, str | None, list[list[_Reply]]]] = [
         (name, _VALUE, None, script) for name, script in _SCRIPTS.items()
     ]
     scripts += [(name, _CATEGORY, None, script) for name, script in _SCRIPTS_OF_CATEGORIES.items()]
     scripts += [(name, _VALUE, group, script) for name, (group, script) in _SCRIPTS_OF_GROUPS.items()]
+    scripts += [(name, _VALUES, None, script) for name, script in _SCRIPTS_OF_SEVERAL.items()]
     for number, (name, value, group, script) in enumerate(scripts):
         ledger = MemoryLedger(max_epsilon="10")
         source = random.Random(number).randbytes(4096)
@@ -122,6 +186,23 @@ def flows() -> Iterable[dict[str, Any]]:
             "runs": runs,
             "ledger": _stored(ledger),
         }
+    for name, timed in _SCRIPTS_OF_PANELS.items():
+        yield _panel_flow(name, timed)
+
+
+def _panel_flow(name: str, script: list[tuple[int, list[_Reply]]]) -> dict[str, Any]:
+    """A flow with the time of each run, and the ledger's turns after it."""
+    ledger = MemoryLedger(max_epsilon="10")
+    source = random.Random(name).randbytes(4096)
+    taken = _Taken(source)
+    runs = []
+    for week, replies in script:
+        time = _JOINED + week * _WEEK
+        run = _run(ledger, _VALUE, None, replies, taken, time)
+        spent = int(ledger.spent() * 1_000_000)
+        runs.append({"time": time, **run, "turns": ledger.turns(SERVER, COLLECTION), "spent": spent})
+    used = source[: taken.used].hex()
+    return {"name": name, "value": _VALUE, "bytes": used, "runs": runs, "ledger": _stored(ledger, time)}
 
 
 class _Taken:
@@ -137,10 +218,18 @@ class _Taken:
 
 
 def _run(
-    ledger: MemoryLedger, value: float | str, group: str | None, replies: list[_Reply], taken: _Taken
+    ledger: MemoryLedger,
+    value: Value,
+    group: str | None,
+    replies: list[_Reply],
+    taken: _Taken,
+    time: float | None = None,
 ) -> dict[str, Any]:
+    clock = _no_clock if time is None else lambda: time
     retry = Retry(attempts=6, first=0.0)
-    flow = answer_flow(SERVER, COLLECTION, value, ledger, randbelow=uniform(taken), retry=retry, group=group)
+    flow = answer_flow(
+        SERVER, COLLECTION, value, ledger, randbelow=uniform(taken), retry=retry, group=group, clock=clock
+    )
     steps: list[dict[str, Any]] = []
     outcome = "killed"
     script = iter(replies)
@@ -152,12 +241,17 @@ def _run(
                 reply = next(script)
                 body = json.loads(step.body) if step.body else None
                 if body is not None and "retry_key" in body:
-                    entry = ledger.find(SERVER, COLLECTION)
+                    entry = _entry(ledger, time)
                     assert entry is not None
                     assert body["retry_key"] == entry.retry_key
                     body["retry_key"] = _DRAWN
                 steps.append(
-                    {"request": f"{step.method} {step.path}", "body": body, "ledger": _stored(ledger), "reply": reply}
+                    {
+                        "request": f"{step.method} {step.path}",
+                        "body": body,
+                        "ledger": _stored(ledger, time),
+                        "reply": reply,
+                    }
                 )
                 if reply == "killed":
                     flow.close()
@@ -176,8 +270,17 @@ def _run(
     return {"steps": steps, "outcome": outcome}
 
 
-def _stored(ledger: MemoryLedger) -> dict[str, Any] | None:
-    entry = ledger.find(SERVER, COLLECTION)
+def _no_clock() -> float:
+    raise AssertionError("no clock is read where there is no panel")
+
+
+def _entry(ledger: MemoryLedger, time: float | None) -> Entry | None:
+    """What the ledger has of the collection: of a panel, in the week of this time."""
+    return ledger.find(SERVER, COLLECTION, NO_PERIOD if time is None else CalendarPeriod("week").number(time))
+
+
+def _stored(ledger: MemoryLedger, time: float | None = None) -> dict[str, Any] | None:
+    entry = _entry(ledger, time)
     if entry is None:
         return None
     return {

@@ -9,17 +9,28 @@ import math
 import random
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from address_vectors import address_vectors
 from flow_vectors import flows
 from message_vectors import problems, receipts, terms
+from panel_vectors import panel_vectors
 from price_vectors import price_vectors
 from profile_vectors import json_texts
 from typed_vectors import typed_vectors
 
-from dither_client import DitherError, GroupedRandomizedResponse, MemoryLedger, Query, gaussian_epsilon, parse_query
+from dither_client import (
+    ComponentQuery,
+    DitherError,
+    GroupedRandomizedResponse,
+    MemoryLedger,
+    Query,
+    RandomizedResponse,
+    gaussian_epsilon,
+    parse_query,
+)
 from dither_client.errors import InvalidEpsilon
 from dither_client.mechanisms.epsilon import epsilon_text, micro_epsilon, wire_epsilon
 from dither_client.mechanisms.sampling import uniform
@@ -38,6 +49,25 @@ _STAIRCASE = (
 )
 _GAUSSIAN = '{"mechanism": "gaussian", "low": 0, "high": 1, "levels": 4, "rho": 0.25, "epsilon": 0.75}'
 _GROUPS = '{"mechanism": "grouped_randomized_response", "groups": [[0, 3], [1], [2, 4]], "epsilon": 1.25}'
+_COMPONENT = (
+    '{"mechanism": "component", "component": 1, "query": {"mechanism": "laplace", "low": 0, "high": 1, "levels": 4, '
+    '"epsilon": 1, "transform": "log"}, "epsilon": 1, "transform": "log"}'
+)
+_SAME_SIDE = (
+    '{"mechanism": "joint", "components": [0, 2], "states": "same_side", "cuts": [[6.5], [40]], "transforms": ["log", '
+    '"identity"], "channel": {"mechanism": "randomized_response", "cuts": [0], "epsilon": 1}, "epsilon": 1}'
+)
+_ODD_ONE_OUT = (
+    '{"mechanism": "joint", "components": [0, 1, 3], "states": "odd_one_out", "cuts": [[-1], [0.5], [3]], '
+    '"transforms": ["identity", "identity", "log"], '
+    '"channel": {"mechanism": "randomized_response", "cuts": [0, 1, 2], "epsilon": 1.5}, '
+    '"epsilon": 1.5, "transform": "identity"}'
+)
+_PAIR_CELLS = (
+    '{"mechanism": "joint", "components": [1, 2], "states": "cells", "cuts": [[0, 1.25], [5]], "transforms": '
+    '["identity", "log"], "channel": {"mechanism": "staircase", "cuts": [0, 1, 2, 3, 4], "sets": [[0, 1, 2], '
+    '[0, 4, 5], [1, 3, 5], [2, 3, 4]], "weights": [1, 1, 1, 1], "epsilon": 2, "transform": "identity"}, "epsilon": 2}'
+)
 
 _HONEST = [
     '{"mechanism": "laplace", "low": 6.0, "high": 6.5, "levels": 1, "epsilon": 1, "transform": "log"}',
@@ -60,6 +90,12 @@ _HONEST = [
     '{"mechanism": "gaussian", "low": 0, "high": 4, "levels": 9, "rho": 4.000001, "epsilon": 9.5, "transform": "log"}',
     _GROUPS,
     '{"mechanism": "grouped_randomized_response", "groups": [[0], [1]], "epsilon": 0.5, "transform": "identity"}',
+    _COMPONENT,
+    f'{{"mechanism": "component", "component": 0, "query": {_STAIRCASE}, "epsilon": 1.5}}',
+    f'{{"mechanism": "component", "component": 7, "query": {_GAUSSIAN}, "epsilon": "0.75", "transform": "identity"}}',
+    _SAME_SIDE,
+    _ODD_ONE_OUT,
+    _PAIR_CELLS,
 ]
 
 
@@ -79,6 +115,7 @@ def texts() -> dict[str, str]:
         "prices.json": price_vectors(),
         "draws.json": {"uniform": list(_uniform()), "answers": list(_answers())},
         "messages.json": {"terms": list(terms()), "receipts": list(receipts()), "problems": list(problems())},
+        "panels.json": panel_vectors(),
         "flows.json": {"flows": list(flows())},
         "addresses.json": {"addresses": address_vectors()},
         "typed.json": typed_vectors(),
@@ -101,7 +138,7 @@ def _query(text: str) -> Query:
 
 def _cells(text: str) -> dict[str, Any]:
     query = _query(text)
-    values = sorted(set(_values(query)))
+    values: list[Any] = sorted({*_several(query)} if query.about else {*_values(query)})
     return {"query": text, "values": values, "cells": [query.cell(value) for value in values]}
 
 
@@ -119,6 +156,17 @@ def _values(query: Query) -> Iterable[float]:
             yield from (math.nextafter(edge, -math.inf), edge, math.nextafter(edge, math.inf))
         else:
             yield from (math.exp(edge) * (1 - 1e-9), math.exp(edge) * (1 + 1e-9))
+
+
+def _several(query: Query) -> Iterable[tuple[float, ...]]:
+    """All of a person's numbers: each that is asked about at its cuts and beside them, the others anywhere."""
+    cuts = [query.edges] if isinstance(query, ComponentQuery) else getattr(query, "cuts", ())
+    scales = [query.transform] if isinstance(query, ComponentQuery) else getattr(query, "transforms", ())
+    near = {
+        number: sorted(set(_values(RandomizedResponse(edges, 1, scale))) - {-1.0, 1.0, 0.1, 5e-324})
+        for number, edges, scale in zip(query.about, cuts, scales, strict=True)
+    }
+    yield from product(*(near.get(number, [7.0 - number]) for number in range(query.about[-1] + 1)))
 
 
 def _channel(text: str) -> dict[str, Any]:
@@ -235,6 +283,43 @@ _CHANGES: list[tuple[str, list[tuple[str, str]]]] = [
             ("groups", "[[0, 0], [1]]"), ("groups", "[[-1, 0], [1]]"), ("groups", "null"), ("groups", '[[0], "1"]'),
             ("groups", json.dumps([[i] for i in range(65)])), ("groups", json.dumps([[0], list(range(1, 65))])),
             ("transform", '"log"'), ("epsilon", "51"), ("cuts", "[1]"),
+        ],
+    ),
+    (
+        _COMPONENT,
+        [
+            ("component", "-1"), ("component", "8"), ("component", "1.0"), ("component", "true"), ("component", "null"),
+            ("component", "[1]"), ("query", "null"), ("query", "[]"), ("query", "{}"), ("query", _GROUPS),
+            ("query", _SAME_SIDE), ("query", _LAPLACE), ("query", _LAPLACE.replace("1}", '1, "extra": 1}')),
+            ("epsilon", "0.5"), ("epsilon", "2"), ("epsilon", "null"), ("epsilon", "1e-7"), ("transform", '"identity"'),
+            ("transform", "null"), ("transform", '"sqrt"'), ("cuts", "[0]"), ("components", "[1]"),
+        ],
+    ),
+    (
+        _SAME_SIDE,
+        [
+            ("components", "[0]"), ("components", "[2, 0]"), ("components", "[0, 0]"), ("components", "[0, 8]"),
+            ("components", "[-1, 0]"), ("components", "[0, 1, 2]"), ("components", "[0, 1.0]"), ("components", "null"),
+            ("components", "[0, true]"), ("components", '"01"'), ("states", '"other_side"'), ("states", "null"),
+            ("states", "[]"), ("states", '"constructor"'), ("states", '"odd_one_out"'), ("states", '"cells"'),
+            ("cuts", "[[6.5]]"), ("cuts", "[6.5, 40]"), ("cuts", "[[6.5], []]"), ("cuts", "[[6.5], [40, 41]]"),
+            ("cuts", '[[6.5], ["40"]]'), ("cuts", "[[6.5], [NaN]]"), ("cuts", "[[6.5], [1e400]]"), ("cuts", "null"),
+            ("cuts", '[[6.5], "4"]'), ("transforms", '["log"]'), ("transforms", '["log", "sqrt"]'),
+            ("transforms", '["log", null]'), ("transforms", '"ll"'), ("channel", "null"), ("channel", _CUTS),
+            ("channel", _LAPLACE.replace("4", "1")), ("channel", _GROUPS), ("channel", _COMPONENT),
+            ("channel", '{"mechanism": "randomized_response", "cuts": [0], "epsilon": 1, "transform": "log"}'),
+            ("channel", '{"mechanism": "randomized_response", "cuts": [0], "epsilon": 2}'),
+            ("channel", '{"mechanism": "randomized_response", "cuts": [0, 1], "epsilon": 1}'),
+            ("epsilon", "0.5"), ("epsilon", "null"), ("epsilon", "51"), ("transform", '"log"'), ("transform", "null"),
+            ("component", "0"), ("weights", "[1]"),
+        ],
+    ),
+    (_ODD_ONE_OUT, [("components", "[0, 1]"), ("components", "[0, 3, 1]"), ("cuts", "[[0], [0]]")]),
+    (
+        _PAIR_CELLS,
+        [
+            ("cuts", "[[0], [5]]"), ("cuts", "[[0, 0], [5]]"), ("cuts", "[[1.25, 0], [5]]"), ("cuts", "[[], [5]]"),
+            ("cuts", "[[0, 1.25], [5, 6]]"), ("channel", _STAIRCASE),
         ],
     ),
 ]  # fmt: skip

@@ -25,6 +25,22 @@ _CATEGORIES = {"mechanism": "grouped_randomized_response", "categories": ["a", "
 _BOUNDS = {"minimum": 0, "maximum": 100.5}
 _GROUPED = {"groups": {"name": "region", "labels": ["north", "south"]}}
 _RENAMED = {"groups": {"name": "region", "labels": ["north", "west"]}}
+_WAGE = {"name": "wage", "transform": "log", "minimum": 0, "unit": "€"}
+_AGE = {"name": "age", "transform": "identity", "minimum": 0, "maximum": 120, "decimals": 0}
+_SEVERAL = {"family": "components", "components": [_WAGE, _AGE]}
+_THREE = {**_SEVERAL, "components": [_WAGE, _AGE, {"name": "rent", "transform": "log"}]}
+_INNER = {**_LAPLACE, "transform": "identity"}
+_ABOUT_AGE = {"mechanism": "component", "component": 1, "query": _INNER, "epsilon": 1}
+_CHANNEL = {"mechanism": "randomized_response", "cuts": [0], "epsilon": 1}
+_BOTH = {
+    "mechanism": "joint", "components": [0, 1], "states": "same_side", "cuts": [[6.5], [40]],
+    "transforms": ["log", "identity"], "channel": _CHANNEL, "epsilon": 1,
+}  # fmt: skip
+_ALL = {
+    **_BOTH, "components": [0, 1, 2], "states": "odd_one_out", "cuts": [[6.5], [40], [6]],
+    "transforms": ["log", "identity", "log"], "channel": {**_CHANNEL, "cuts": [0, 1, 2]},
+}  # fmt: skip
+_PANEL = {"period": "week", "panel": {"answers": 2, "periods": 30}}
 _OTHERS = {**_CATEGORIES, "categories": ["b", "a", "c"]}
 _PRICES: list[tuple[dict[str, Any], dict[str, Any], str | None]] = [
     ({}, {}, None), ({}, {"levels": 1}, None), ({}, {"levels": 1024}, None), ({"levels": 4}, {}, None),
@@ -50,6 +66,23 @@ _PRICES: list[tuple[dict[str, Any], dict[str, Any], str | None]] = [
     (_CATEGORIES, _GROUPS, None), (_CATEGORIES, {**_GROUPS, "groups": [[0], [1]]}, None), (_CATEGORIES, {}, None),
     (_CATEGORIES, {**_GROUPS, "epsilon": 2}, None), ({}, _GROUPS, None), (_CATEGORIES, {"levels": 1}, None),
     ({"categories": ["a", "b"]}, {"levels": 1}, None), ({"categories": ["a", "b"]}, {}, None),
+    (_SEVERAL, _ABOUT_AGE, None), (_SEVERAL, _BOTH, None), (_THREE, _ALL, None), (_THREE, _BOTH, None),
+    (_SEVERAL, {}, None), ({}, _ABOUT_AGE, None), ({}, _BOTH, None), (_CATEGORIES, _BOTH, None), (_SEVERAL, _ALL, None),
+    (_SEVERAL, _GROUPS, None),
+    (_SEVERAL, {**_ABOUT_AGE, "component": 2}, None), (_THREE, {**_ABOUT_AGE, "component": 2}, None),
+    (_SEVERAL, {**_ABOUT_AGE, "query": {**_INNER, "transform": "log"}, "transform": "log"}, None),
+    (_SEVERAL, {**_ABOUT_AGE, "query": {**_INNER, "epsilon": 2}, "epsilon": 2}, None),
+    (_SEVERAL, {**_BOTH, "channel": {**_CHANNEL, "epsilon": 2}, "epsilon": 2}, None),
+    ({**_SEVERAL, **_CHOICES}, {**_BOTH, "channel": {**_CHANNEL, "epsilon": 0.5}, "epsilon": 0.5}, "0.5"),
+    ({**_SEVERAL, **_CHOICES}, _BOTH, "0.5"),
+    (_SEVERAL, {**_BOTH, "transforms": ["log", "log"]}, None), (_THREE, {**_BOTH, "components": [0, 2]}, None),
+    (_SEVERAL, {**_ABOUT_AGE, "query": {**_RESPONSE, "cuts": [0]}}, None),
+    (_SEVERAL, {**_ABOUT_AGE, "query": {**_SETS, "epsilon": 1}}, None),
+    ({**_SEVERAL, **_RESPONSE}, {**_ABOUT_AGE, "query": {**_RESPONSE, "cuts": [0]}}, None),
+    ({**_SEVERAL, **_RESPONSE}, {**_ABOUT_AGE, "query": {**_INNER, "levels": 1}}, None),
+    ({**_SEVERAL, **_RESPONSE}, _ABOUT_AGE, None), ({**_SEVERAL, "levels": 1}, _ABOUT_AGE, None),
+    ({**_SEVERAL, "levels": 1}, _ALL, None), ({**_THREE, "levels": 1}, _ALL, None),
+    (_SEVERAL, {**_ABOUT_AGE, "query": _NOISE, "epsilon": 0.75}, None),
 ]  # fmt: skip
 """Terms, questions (unlike the usual ones by what is given) and the ε that was chosen."""
 
@@ -75,6 +108,12 @@ _RAISED: list[tuple[dict[str, Any], dict[str, Any]]] = [
     (_BOUNDS, _BOUNDS), (_BOUNDS, {"minimum": 0, "maximum": 50}), (_BOUNDS, {"minimum": 0}), (_BOUNDS, {}),
     ({}, _BOUNDS), ({"minimum": 0}, {"minimum": 0.0}), ({"maximum": 7}, {"minimum": 7}),
     (_GROUPED, _GROUPED), (_GROUPED, _RENAMED), (_GROUPED, {}), ({}, _GROUPED),
+    (_SEVERAL, _SEVERAL), (_SEVERAL, {"components": [_AGE, _WAGE]}), (_SEVERAL, _THREE), (_SEVERAL, {}), ({}, _SEVERAL),
+    (_SEVERAL, {"components": [_WAGE, {**_AGE, "maximum": 100}]}),
+    (_SEVERAL, {"components": [{**_WAGE, "transform": "identity"}, _AGE]}),
+    (_PANEL, _PANEL), (_PANEL, {}), ({}, _PANEL), (_PANEL, {"period": "week"}), (_PANEL, {**_PANEL, "period": "day"}),
+    (_PANEL, {**_PANEL, "panel": {"answers": 3, "periods": 30}}), (_PANEL, {**_PANEL, **_TENTH}),
+    (_SEVERAL, {"components": [{**_WAGE, "unit": "£", "question": "What is your wage?"}, {**_AGE, "decimals": 2}]}),
 ]  # fmt: skip
 
 
@@ -89,19 +128,26 @@ def _raised(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
     return {"told": texts[0], "now": texts[1], "reason": reason}
 
 
-_VALUES: list[tuple[dict[str, Any], float | str]] = [
+_VALUES: list[tuple[dict[str, Any], Any]] = [
     ({}, 0.0), ({}, -1e300), (_BOUNDS, 0.0), (_BOUNDS, 100.5), (_BOUNDS, 50.0), (_BOUNDS, -0.001), (_BOUNDS, 100.501),
     (_BOUNDS, 1e9), (_BOUNDS, -5.0), ({"minimum": 0}, -5.0), ({"minimum": 0}, 1e300), ({"maximum": 100000}, 100000.5),
     ({"maximum": 100000}, -1e300), ({"minimum": -1234.5, "maximum": "null"}, -1235.0),
     ({"transform": "log", "minimum": 1e-7}, 0.0), (_CATEGORIES, "b"), (_CATEGORIES, "B"), (_CATEGORIES, 1.0),
+    (_SEVERAL, {"wage": 540.5, "age": 41.0}), (_SEVERAL, {"age": 0.0, "wage": 1e300}), (_SEVERAL, {"wage": 540.5}),
+    (_SEVERAL, {"wage": 540.5, "age": 121.0}), (_SEVERAL, {"wage": -1.0, "age": 121.0}), (_SEVERAL, {}),
+    (_SEVERAL, {"wage": 540.5, "age": 41.0, "weight": 70.0}), (_SEVERAL, {"wage": 540.5, "age": 41.0, "41.5": 70.0}),
+    (_SEVERAL, {"wage": "540", "age": 41.0}), (_SEVERAL, {"wage": None, "age": 41.0}),
+    (_SEVERAL, {"wage": True, "age": 4.0}),
+    (_SEVERAL, 540.5), (_SEVERAL, "wage"), (_SEVERAL, [540.5, 41.0]), ({}, {"wage": 540.5}),
+    ({**_SEVERAL, "maximum": 1}, {"wage": 540.5, "age": 41.0}), (_CATEGORIES, {"a": 1.0}),
 ]  # fmt: skip
 """Terms, and values of respondents."""
 
 
-def _value(terms: dict[str, Any], value: float | str) -> dict[str, Any]:
+def _value(terms: dict[str, Any], value: Any) -> dict[str, Any]:
     said = json.dumps(_TERMS | terms).replace('"null"', "null")
     try:
-        number = parse_terms(decode_json(said.encode())).price.number_of(value)
+        number = parse_terms(decode_json(said.encode())).price.held(value)
     except DitherError as error:
         return {"terms": said, "value": value, "number": None, "reason": str(error)}
     return {"terms": said, "value": value, "number": number, "reason": None}

@@ -8,7 +8,7 @@ from typing import Any
 from dither_client.analyst import Analyst
 from dither_client.errors import BadResponse, InvalidTable
 from dither_client.extras import require_extra
-from dither_client.tables.counts import GROUP_COLUMN
+from dither_client.tables.counts import GROUP_COLUMN, PERIOD_COLUMN
 from dither_client.tables.days import Manifest, answer_columns, read_manifest, write_day
 
 __all__ = ["answer_rows", "save_days"]
@@ -19,7 +19,7 @@ _CLOCKS_DIFFER = timedelta(minutes=1)
 
 
 def answer_rows(analyst: Analyst, collection: str, answers: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The answers as rows with the columns `answer_columns`, and always `group`. Raises `BadResponse`."""
+    """The answers as rows with the columns `answer_columns`, and always `group` and `period`. Raises `BadResponse`."""
     texts: dict[Any, str] = {}
     for answer in answers:
         name = answer.get("query_id")
@@ -36,6 +36,7 @@ def answer_rows(analyst: Analyst, collection: str, answers: Iterable[Mapping[str
             "answer": answer.get("answer"),
             "received_at": answer.get("received_at"),
             GROUP_COLUMN: answer.get("group"),
+            PERIOD_COLUMN: answer.get("period"),
         }
 
 

@@ -10,11 +10,11 @@ from typer.core import TyperCommand, TyperGroup
 
 from dither_client.commands._help import readable
 from dither_client.commands._listed import extra_of, listed_commands, summary_of
-from dither_client.commands._shared import console, did_you_mean, fail, status_of
+from dither_client.commands._shared import console, did_you_mean, fail, status_of, working
 from dither_client.errors import DitherError, Problem
 from dither_client.extras import MissingExtra, require_extra, require_whole_extra
 from dither_client.tables.file_errors import file_trouble
-from dither_client.transport.waiting import GIVE_UP, told_of_waiting
+from dither_client.transport.waiting import told_of_waiting
 
 __all__ = ["run_group"]
 
@@ -68,7 +68,8 @@ class _Group(TyperGroup):
             return self._completed(command, args)
         if not isinstance(command, _Stub):
             fail(f"no such command{did_you_mean(args[0], self.commands) or '; see dither --help'}", 2)
-        return args[0], command.load(), args[1:]
+        with working(f"Starting dither {args[0]}"):  # whose statistics take a second or two to import
+            return args[0], command.load(), args[1:]
 
     def _completed(self, command: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         with suppress(MissingExtra):
@@ -118,10 +119,10 @@ def _dither(
     """
 
 
-def _say_what_is_waited_for(server: str) -> None:
+def _say_what_is_waited_for(server: str, seconds: float) -> None:
     console.print(
-        f"dither: waiting for the server {server}, which has not answered yet. Is it running, and is that its address "
-        f"(--url, DITHER_URL)? Without a connection this ends after {GIVE_UP:.0f} seconds at most."
+        f"dither: the server {server} has not answered yet: trying for up to {max(seconds, 1):.0f} seconds. Is it "
+        "running, and is that its address (--url, DITHER_URL)?"
     )
 
 

@@ -1,8 +1,10 @@
 """Answer a collection privately: only a noisy answer leaves this machine."""
 
 import getpass
+import math
 import re
 import sys
+import time
 from fractions import Fraction
 from typing import Annotated
 
@@ -19,11 +21,14 @@ from dither_client.commands._spending import (
     price,
     report,
 )
-from dither_client.commands._value import ask_group, ask_value, introduce, read_value
-from dither_client.errors import InvalidQuery, Problem
+from dither_client.commands._value import ask_group, ask_value, introduce, read_named, read_value
+from dither_client.errors import InvalidQuery, NotYourTurn, Problem
 from dither_client.ledger.sqlite import Ledger
 from dither_client.mechanisms.epsilon import listed, wire_epsilon
+from dither_client.mechanisms.panel import Panel
+from dither_client.mechanisms.query import Query
 from dither_client.protocol.messages import Receipt
+from dither_client.protocol.respondent import check_turn
 
 __all__ = ["app"]
 
@@ -43,6 +48,16 @@ def answer(
         typer.Argument(
             metavar="VALUE",
             help="Your value; it stays in the shell's history. - reads standard input. If left out, you are asked.",
+            show_default=False,
+        ),
+    ] = None,
+    values: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--value",
+            metavar="NAME=NUMBER",
+            help="One of your numbers, where the collection asks for several, once for each; they stay in the shell's "
+            "history. VALUE - reads lines NAME=NUMBER from standard input.",
             show_default=False,
         ),
     ] = None,
@@ -75,7 +90,8 @@ def answer(
 ) -> None:
     """Answer a collection once, privately.
 
-    Your value stays on this machine. It is rounded to a few levels, noise is added, and only the result is sent.
+    Your value stays on this machine. It is rounded to a few levels, noise is added, and only the result is sent. Of a
+    panel, run it in each period: it answers in your turns, and says when the next one is in all others.
 
     For example: dither answer wages --url https://example.org
 
@@ -83,19 +99,26 @@ def answer(
     """
     if _MISPLACED_VALUE.fullmatch(collection):
         fail_usage(_USAGE)
-    text = read_input("-").decode(errors="replace").strip() if value == "-" else value
+    if value is not None and values:
+        fail_usage(_USAGE)
+    given: str | list[str] | None = values or value
+    if value == "-":
+        given = read_input("-").decode(errors="replace").strip()
     chosen = None if epsilon is None else wire_epsilon(epsilon)
     with Ledger(ledger, max_epsilon) as account, Client(url, account) as client:
         try:
             receipt, thanks = client.send_stored(collection), None
             if receipt is None:
-                receipt, thanks = _answer(client, account, collection, text, chosen, invitation, group)
+                receipt, thanks = _answer(client, account, collection, given, chosen, invitation, group)
         except InvalidQuery as error:
             fail(str(error), 1)
         except Problem as error:
             if error.name != "unauthorized":
                 raise
             fail("this collection is answered through an app or a site where you are known, not with dither answer", 2)
+        except NotYourTurn as error:
+            _report_no_turn(client, collection, error, as_json)
+            return
         _report(client, receipt, thanks, as_json)
 
 
@@ -103,18 +126,20 @@ def _answer(
     client: Client,
     account: Ledger,
     collection: str,
-    text: str | None,
+    given: str | list[str] | None,
     chosen: Fraction | None,
     invitation: str | None,
     group: str | None,
 ) -> tuple[Receipt, str | None]:
-    """Answers with the value that `text` writes; without one, says what will happen and asks for it.
+    """Answers with the value that is `given` as text; without one, says what will happen and asks for it.
 
     Returns the receipt, and how the collection thanks for it.
     """
     terms = client.terms(collection)
-    if text is not None:
-        value = read_value(terms, text)
+    if given is not None:
+        if isinstance(given, str) and terms.components:
+            given = given.split()
+        value = read_value(terms, given) if isinstance(given, str) else read_named(terms, given)
         receipt = client.answer(collection, value, epsilon=chosen, invitation=invitation, group=group)
         return receipt, terms.thank_you
     check_open(terms)
@@ -123,14 +148,58 @@ def _answer(
         fail(f"epsilon must be one of {listed(terms.epsilon_choices or (terms.epsilon,))} here", 2)
     if terms.notice is not None:
         console.print(terms.notice)
-    asked_at = terms.epsilon if chosen is None else chosen
-    console.print(f"{price(asked_at, terms.rho, account)} You can answer once.")
+    cost = terms.price.in_all(chosen)
+    if terms.panel is None:
+        console.print(f"{price(cost, terms.rho, account)} You can answer once.")
+    else:
+        _take_turn(client, account, collection, terms.panel, cost)
     if not sys.stdin.isatty():
         fail("there is no terminal to ask for the value: give - to read it from standard input", 2)
     if terms.admission == "invite" and invitation is None:
         invitation = getpass.getpass("Your invitation's code (it is not shown): ").strip()
     group = ask_group(terms, group)
-    return client.answer(collection, ask_value(terms), asked_at, chosen, invitation, group), terms.thank_you
+    return client.answer(collection, ask_value(terms), cost, chosen, invitation, group), terms.thank_you
+
+
+def _take_turn(client: Client, account: Ledger, collection: str, panel: Panel, cost: Fraction) -> None:
+    """Joins the panel if whoever is asked agrees. Raises `NotYourTurn` before a value is asked for in vain."""
+    if not account.turns(client.server, collection):
+        console.print(price(cost, None, account))
+        if not sys.stdin.isatty():
+            fail("there is no terminal to ask whether you join: give - to read your value from standard input", 2)
+        if console.input("Do you join (y or n)? ").strip().lower() not in ("y", "yes"):
+            fail("you have not joined, and nothing was spent", 1)
+        client.join(collection, cost)
+    check_turn(panel, account.turns(client.server, collection), time.time)
+
+
+def _report_no_turn(client: Client, collection: str, error: NotYourTurn, as_json: bool) -> None:
+    if as_json:
+        spent = client.ledger.spent()
+        print_json({"collection": collection, "receipt": None, "next_turn": error.next_turn, "spent": spent})
+        return
+    typer.echo(f"{str(error)[0].upper()}{str(error)[1:]}.")
+
+
+def _in_words(query: Query, answer: int) -> str:
+    """An answer to a question of yes or no in words, and any other by its place among all."""
+    if query.n_answers > 2 or query.n_cells > 2 or query.of_categories:
+        return f"{answer} of 0 to {query.n_answers - 1}"
+    below, above = (row[answer] for row in query.channel())
+    said = "yes" if above > below else "no"
+    if len(query.about) > 1:
+        return said
+    value = f"your number {query.about[0] + 1}" if query.about else "your value"
+    return f"{said}, to whether {value} is {_side(query)}; true or not, only you can tell"
+
+
+def _side(query: Query) -> str:
+    """Which values a question with one cut calls those above it: a cut just below a point leaves that above."""
+    [edge] = query.edges
+    if query.transform == "log":
+        return f"above {math.exp(edge):.5g}"
+    point = math.nextafter(edge, math.inf)
+    return f"at least {point:.12g}" if point == float(f"{edge:.12g}") or not point else f"above {edge:.5g}"
 
 
 def _report(client: Client, receipt: Receipt, thanks: str | None, as_json: bool) -> None:
@@ -147,7 +216,7 @@ def _report(client: Client, receipt: Receipt, thanks: str | None, as_json: bool)
             }
         )
         return
-    typer.echo(f"Your answer was sent: {receipt.answer} of 0 to {receipt.query.n_answers - 1}.")
+    typer.echo(f"Your answer was sent: {_in_words(receipt.query, receipt.answer)}.")
     report(client, receipt)
     if thanks is not None:
         typer.echo(thanks)

@@ -14,7 +14,7 @@ from dither_client.commands._shared import Json, Token, Url, console, fail, prin
 from dither_client.mechanisms.member_counts import MemberTable, member_table
 from dither_client.mechanisms.query import Query
 from dither_client.posterior.wire import QUANTILES, ParameterSummary, to_json
-from dither_client.tables.counts import counts_rows, group_counts_rows, write_table
+from dither_client.tables.counts import counts_rows, group_counts_rows, period_counts_rows, write_table
 from dither_client.tables.days import answer_columns
 from dither_client.tables.parquet import is_parquet
 
@@ -129,6 +129,10 @@ def _write_counts(queries: list[AnsweredQuery], file: Path, members: MemberTable
     hidden = [query for query in queries if query.counts is None]
     if hidden:
         fail("only analysts may read the counts by answer: give an analyst's token with --token", 2)
+    periods = sorted({query.period for query in queries if query.period is not None})
+    if periods:
+        tables = {label: _counts(query for query in queries if query.period == label) for label in periods}
+        return write_table(file, period_counts_rows(tables))
     labels = [query.group for query in queries if query.group is not None]
     if labels:
         groups = {label: _counts(query for query in queries if query.group == label) for label in dict.fromkeys(labels)}
@@ -158,7 +162,9 @@ def _export_particles(analyst: Analyst, collection: str, file: Path) -> int:
 def _export_distribution(analyst: Analyst, collection: str, file: Path) -> int:
     found = analyst.posterior(collection).distribution
     if found is None:
-        fail("the posterior has no distribution: its answers are categories, or it is still too wide")
+        fail(
+            "the posterior has no distribution: its answers are categories or several numbers, or it is still too wide"
+        )
     curves = {"cdf": to_json(found.cdf), "density": to_json(found.density)}
     columns = {"x": found.x, **{f"{name}_{part}": y for name, bands in curves.items() for part, y in bands.items()}}
     rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))

@@ -48,7 +48,7 @@ def posterior(
         warnings = _warnings(api, collection)
         data = api.get(collection_path(collection, "posterior"))
         terms = {} if as_json and plot is None else api.get(collection_path(collection))
-        current = read_posterior(api, collection, data)
+        current = read_posterior(api, collection, data, terms)
         if group is not None:
             current, data = _of_group(current, data, group)
         pages = _page_lines(api, terms)
@@ -58,7 +58,8 @@ def posterior(
     if as_json:
         print_json(data)
     else:
-        typer.echo("\n".join([current.text(unit_text(terms), terms.get("decimals")), *pages]))
+        text = current.text(unit_text(terms), terms.get("decimals"))
+        typer.echo("\n".join([text, *pages]))
     for warning in warnings:
         console.print(f"Warning: {warning}", markup=False, highlight=False)
 

@@ -47,8 +47,8 @@ def watch(
                 print_json({"state": state, **data})
                 sys.stdout.flush()
             return
-        posteriors = ((state, read_posterior(api, collection, data)) for state, data in updates)
         terms = api.get(collection_path(collection))
+        posteriors = ((state, read_posterior(api, collection, data, terms)) for state, data in updates)
         unit, decimals = unit_text(terms), terms.get("decimals")
         console = Console(highlight=False, markup=False)
         if console.is_terminal:

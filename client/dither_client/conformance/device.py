@@ -11,10 +11,13 @@ from pathlib import Path
 
 from dither_client.conformance.server import HostileServer
 
-__all__ = ["VALUE", "Broken", "Device"]
+__all__ = ["SECOND_VALUE", "VALUE", "Broken", "Device", "repeats_a_value"]
 
 VALUE = "83.17406251"
 """The respondent's value. No request and no output may contain it."""
+
+SECOND_VALUE = "41.20938176"
+"""Another number of the same respondent, where several are asked for; it is as secret."""
 
 _RUN_TIMEOUT = 90.0
 """Seconds that one run may take: a client may wait for 30 seconds at a time."""
@@ -22,6 +25,13 @@ _RUN_TIMEOUT = 90.0
 
 class Broken(Exception):
     """A client broke a rule of the protocol; the message says how, in a sentence."""
+
+
+def repeats_a_value(text: bytes) -> bool:
+    """Whether a text has one of the respondent's values in it, with or without its point."""
+    return any(
+        some.encode() in text for value in (VALUE, SECOND_VALUE) for some in (value[:8], value.replace(".", "")[:8])
+    )
 
 
 class Device:
@@ -66,7 +76,7 @@ class Device:
             self.kill()
             process.communicate()
             raise Broken(f"it did not end within {_RUN_TIMEOUT:g} seconds") from None
-        if VALUE[:8].encode() in output:
+        if repeats_a_value(output):
             raise Broken("its output repeats the value")
         return process.returncode
 

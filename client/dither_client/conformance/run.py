@@ -6,8 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from dither_client.conformance.device import Broken, Device
+from dither_client.conformance.expectations import Scenario
 from dither_client.conformance.rules import check_requests
-from dither_client.conformance.scenarios import SCENARIOS, Scenario
+from dither_client.conformance.scenarios import SCENARIOS
 from dither_client.conformance.server import HostileServer
 
 __all__ = ["run_scenarios"]

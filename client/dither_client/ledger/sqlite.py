@@ -5,7 +5,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from fractions import Fraction
 from pathlib import Path
@@ -14,66 +14,19 @@ from typing import Any
 from dither_client.addresses import origin_of
 from dither_client.errors import DitherError, LedgerError
 from dither_client.ledger.data_folder import user_data_folder
-from dither_client.ledger.protocol import Answer, Cap, Caps, Charge, Entry, new_retry_key
+from dither_client.ledger.protocol import Answer, Cap, Caps, Charge, Entry, check_reserved, new_retry_key
+from dither_client.ledger.schema import FIRST_SCHEMA, UPGRADES, VERSION
 from dither_client.mechanisms.epsilon import MICRO, micro_epsilon
 from dither_client.mechanisms.member_counts import Asked
+from dither_client.mechanisms.panel import NO_PERIOD
 from dither_client.mechanisms.price import Price
 from dither_client.mechanisms.registry import parse_asked
 from dither_client.strict_json import decode_json
 
 __all__ = ["Ledger"]
 
-_VERSION = 5
-
-_SCHEMA = """
-CREATE TABLE entries (
-    id INTEGER PRIMARY KEY,
-    server TEXT NOT NULL,
-    collection TEXT NOT NULL,
-    state TEXT NOT NULL,
-    micro_epsilon INTEGER NOT NULL,
-    ticket TEXT NOT NULL,
-    query TEXT NOT NULL,
-    answer INTEGER,
-    receipt TEXT,
-    -- One answer to a collection, ever.
-    CONSTRAINT one_entry_for_a_collection UNIQUE (server, collection),
-    CONSTRAINT a_charge_is_positive CHECK (micro_epsilon > 0),
-    -- What is stored says how far the answer has come.
-    CONSTRAINT the_state_is_what_is_stored CHECK (
-        CASE state
-            WHEN 'charged' THEN answer IS NULL AND receipt IS NULL
-            WHEN 'drawn' THEN answer IS NOT NULL AND receipt IS NULL
-            WHEN 'sent' THEN answer IS NOT NULL AND receipt IS NOT NULL
-            WHEN 'expired' THEN answer IS NOT NULL AND receipt IS NULL
-            ELSE 0
-        END
-    )
-)
-"""
-
-_UPGRADES = {
-    # The ρ of zero-concentrated differential privacy, where the query's mechanism states one.
-    1: ("ALTER TABLE entries ADD COLUMN micro_rho INTEGER CONSTRAINT a_rho_is_positive CHECK (micro_rho > 0)",),
-    # The keys for requesting tickets with invitations, stored before they are sent so that a lost reply costs nothing.
-    2: (
-        "CREATE TABLE retry_keys (server TEXT NOT NULL, collection TEXT NOT NULL, key TEXT NOT NULL, "
-        "CONSTRAINT one_retry_key_for_a_collection UNIQUE (server, collection))",
-    ),
-    # The price in the first terms of each collection: no question may cost more.
-    3: (
-        "CREATE TABLE prices (server TEXT NOT NULL, collection TEXT NOT NULL, price TEXT NOT NULL, "
-        "CONSTRAINT one_price_of_a_collection UNIQUE (server, collection))",
-    ),
-    # The key that an answer is sent with, every time; answers that wait to be sent get one now.
-    4: (
-        "ALTER TABLE entries ADD COLUMN retry_key TEXT",
-        "UPDATE entries SET retry_key = new_retry_key() WHERE state = 'drawn'",
-    ),
-}
-"""The statements that upgrade a file from each version to the next; a new file starts at version 1."""
-
-_COLUMNS = "server, collection, state, micro_epsilon, ticket, query, answer, receipt, retry_key"
+_COLUMNS = "server, collection, state, micro_epsilon, ticket, query, answer, receipt, retry_key, period"
+_ONE = "server = ? AND collection = ? AND period = ?"
 
 _BUSY_TIMEOUT = 30.0
 """Seconds to wait for another process to finish its transaction."""
@@ -126,32 +79,54 @@ class Ledger:
             with self._lock:
                 self._db.close()
 
-    def find(self, server: str, collection: str) -> Entry | None:
+    def find(self, server: str, collection: str, period: int = NO_PERIOD) -> Entry | None:
         with self._reading() as db:
-            return self._find(db, server, collection)
+            return self._find(db, server, collection, period)
 
-    def charge(self, server: str, collection: str, ticket: str, query: Asked) -> Entry:
+    def join(self, server: str, collection: str, periods: Sequence[int], epsilon: Fraction) -> tuple[int, ...]:
         with self._writing() as db:
-            entry = self._find(db, server, collection)
+            if not self._turns(db, server, collection):
+                cost = micro_epsilon(epsilon)
+                self.caps.check(cost, self._micro(db, None), self._micro(db, origin_of(server)), len(periods))
+                db.executemany(
+                    "INSERT INTO entries (server, collection, period, state, micro_epsilon) "
+                    "VALUES (?, ?, ?, 'reserved', ?)",
+                    [(server, collection, period, cost) for period in periods],
+                )
+            return self._turns(db, server, collection)
+
+    def turns(self, server: str, collection: str) -> tuple[int, ...]:
+        with self._reading() as db:
+            return self._turns(db, server, collection)
+
+    def charge(self, server: str, collection: str, ticket: str, query: Asked, period: int = NO_PERIOD) -> Entry:
+        with self._writing() as db:
+            entry = self._find(db, server, collection, period)
             if entry is not None:
                 return entry
             cost = micro_epsilon(query.epsilon)
-            self.caps.check(cost, self._micro(db, None), self._micro(db, origin_of(server)))
+            reserved = self._reserved(db, server, collection, period)
+            if reserved is None:
+                self.caps.check(cost, self._micro(db, None), self._micro(db, origin_of(server)))
+            else:
+                cost = check_reserved(reserved, cost)
             rho = None if query.rho is None else micro_epsilon(query.rho)
             db.execute(
-                "INSERT INTO entries (server, collection, state, micro_epsilon, micro_rho, ticket, query) "
-                "VALUES (?, ?, 'charged', ?, ?, ?, ?)",
-                (server, collection, cost, rho, ticket, json.dumps(query.to_json())),
+                "INSERT INTO entries (server, collection, period, state, micro_epsilon, micro_rho, ticket, query) "
+                "VALUES (?, ?, ?, 'charged', ?, ?, ?, ?) ON CONFLICT (server, collection, period) DO UPDATE SET "
+                "state = excluded.state, micro_rho = excluded.micro_rho, ticket = excluded.ticket, "
+                "query = excluded.query",
+                (server, collection, period, cost, rho, ticket, json.dumps(query.to_json())),
             )
-            return self._entry(db, server, collection)
+            return self._entry(db, server, collection, period)
 
-    def draw(self, server: str, collection: str, answer: Answer) -> Entry:
+    def draw(self, server: str, collection: str, answer: Answer, period: int = NO_PERIOD) -> Entry:
         # SQLite stores a text unchanged in an INTEGER column, so several counts are kept as a JSON list.
         stored = answer if isinstance(answer, int) else json.dumps(answer)
         change = "state = 'drawn', answer = ?, retry_key = ?"
-        self._advance(server, collection, "charged", change, stored, new_retry_key())
+        self._advance(server, collection, period, "charged", change, stored, new_retry_key())
         with self._reading() as db:
-            return self._entry(db, server, collection)
+            return self._entry(db, server, collection, period)
 
     def retry_key(self, server: str, collection: str) -> str:
         with self._writing() as db:
@@ -177,11 +152,11 @@ class Ledger:
             )
             return self._price(db, server, collection) or told
 
-    def mark_sent(self, server: str, collection: str, receipt: str) -> None:
-        self._advance(server, collection, "drawn", "state = 'sent', receipt = ?", receipt)
+    def mark_sent(self, server: str, collection: str, receipt: str, period: int = NO_PERIOD) -> None:
+        self._advance(server, collection, period, "drawn", "state = 'sent', receipt = ?", receipt)
 
-    def mark_expired(self, server: str, collection: str) -> None:
-        self._advance(server, collection, "drawn", "state = 'expired'")
+    def mark_expired(self, server: str, collection: str, period: int = NO_PERIOD) -> None:
+        self._advance(server, collection, period, "drawn", "state = 'expired'")
 
     def unsent(self, server: str) -> list[Entry]:
         statement = f"SELECT {_COLUMNS} FROM entries WHERE server = ? AND state = 'drawn' ORDER BY id"
@@ -189,7 +164,9 @@ class Ledger:
             return [_read_entry(row) for row in db.execute(statement, (server,))]
 
     def entries(self) -> list[Charge]:
-        statement = "SELECT server, collection, micro_epsilon, state, receipt, micro_rho FROM entries ORDER BY id"
+        statement = (
+            "SELECT server, collection, micro_epsilon, state, receipt, micro_rho, period FROM entries ORDER BY id"
+        )
         with self._reading() as db:
             return [
                 Charge(
@@ -199,27 +176,38 @@ class Ledger:
                     state,
                     receipt,
                     None if micro_rho is None else Fraction(micro_rho, MICRO),
+                    period,
                 )
-                for server, collection, micro, state, receipt, micro_rho in db.execute(statement)
+                for server, collection, micro, state, receipt, micro_rho, period in db.execute(statement)
             ]
 
     def spent(self, server: str | None = None) -> Fraction:
         with self._reading() as db:
             return Fraction(self._micro(db, server), MICRO)
 
-    def _advance(self, server: str, collection: str, before: str, change: str, *values: int | str) -> None:
+    def _advance(self, server: str, collection: str, period: int, before: str, change: str, *values: int | str) -> None:
         """Changes an entry that is in the state `before`; leaves any other unchanged."""
         with self._writing() as db:
             db.execute(
-                f"UPDATE entries SET {change} WHERE server = ? AND collection = ? AND state = ?",
-                (*values, server, collection, before),
+                f"UPDATE entries SET {change} WHERE {_ONE} AND state = ?", (*values, server, collection, period, before)
             )
 
     @staticmethod
-    def _find(db: sqlite3.Connection, server: str, collection: str) -> Entry | None:
-        statement = f"SELECT {_COLUMNS} FROM entries WHERE server = ? AND collection = ?"
-        row = db.execute(statement, (server, collection)).fetchone()
+    def _find(db: sqlite3.Connection, server: str, collection: str, period: int) -> Entry | None:
+        statement = f"SELECT {_COLUMNS} FROM entries WHERE {_ONE} AND state <> 'reserved'"
+        row = db.execute(statement, (server, collection, period)).fetchone()
         return None if row is None else _read_entry(row)
+
+    @staticmethod
+    def _reserved(db: sqlite3.Connection, server: str, collection: str, period: int) -> int | None:
+        statement = f"SELECT micro_epsilon FROM entries WHERE {_ONE} AND state = 'reserved'"
+        row = db.execute(statement, (server, collection, period)).fetchone()
+        return None if row is None else int(row[0])
+
+    @staticmethod
+    def _turns(db: sqlite3.Connection, server: str, collection: str) -> tuple[int, ...]:
+        statement = "SELECT period FROM entries WHERE server = ? AND collection = ? AND period > 0 ORDER BY period"
+        return tuple(period for (period,) in db.execute(statement, (server, collection)))
 
     @staticmethod
     def _price(db: sqlite3.Connection, server: str, collection: str) -> Price | None:
@@ -227,8 +215,8 @@ class Ledger:
         row = db.execute(statement, (server, collection)).fetchone()
         return None if row is None else Price.from_json(json.loads(row[0]))
 
-    def _entry(self, db: sqlite3.Connection, server: str, collection: str) -> Entry:
-        entry = self._find(db, server, collection)
+    def _entry(self, db: sqlite3.Connection, server: str, collection: str, period: int) -> Entry:
+        entry = self._find(db, server, collection, period)
         if entry is None:
             raise LedgerError("the ledger has no charge for this collection")
         return entry
@@ -289,10 +277,10 @@ class Ledger:
             raise
 
     def _prepare(self) -> None:
-        if self._version() < _VERSION:
+        if self._version() < VERSION:
             with self._writing() as db:
                 self._upgrade(db)
-        if self._version() != _VERSION:
+        if self._version() != VERSION:
             raise LedgerError(f"the ledger {self.path} was written by a newer version of Dither: upgrade this one")
         self._use_wal()
         self._db.execute("PRAGMA synchronous = FULL")
@@ -302,11 +290,11 @@ class Ledger:
         if self._version() == 0:
             if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 raise LedgerError(f"{self.path} is a database, but not a ledger")
-            db.execute(_SCHEMA)
+            db.execute(FIRST_SCHEMA)
             db.execute("PRAGMA user_version = 1")
         db.create_function("new_retry_key", 0, new_retry_key)
-        for version in range(self._version(), _VERSION):
-            for statement in _UPGRADES[version]:
+        for version in range(self._version(), VERSION):
+            for statement in UPGRADES[version]:
                 db.execute(statement)
             db.execute(f"PRAGMA user_version = {version + 1}")
 
@@ -327,11 +315,11 @@ class Ledger:
 
 
 def _read_entry(row: tuple[Any, ...]) -> Entry:
-    server, collection, state, micro, ticket, query, answer, receipt, retry_key = row
+    server, collection, state, micro, ticket, query, answer, receipt, retry_key, period = row
     try:
         question = parse_asked(decode_json(query.encode()))
     except DitherError:
         raise LedgerError("the ledger holds a query that this version cannot read") from None
     if isinstance(answer, str):
         answer = tuple(json.loads(answer))
-    return Entry(server, collection, state, micro, ticket, question, answer, receipt, retry_key)
+    return Entry(server, collection, state, micro, ticket, question, answer, receipt, retry_key, period)

@@ -26,11 +26,11 @@ class Bounds:
             return f"at least {written(self.minimum)}"
         return f"from {written(self.minimum)} to {written(self.maximum)}"
 
-    def check(self, value: float) -> None:
-        """Raises `InvalidValue` for a value outside, with a text that never repeats it."""
+    def check(self, value: float, what: str = "the value") -> None:
+        """Raises `InvalidValue` for a value outside, with a text that says `what` it is and never repeats it."""
         below = self.minimum is not None and value < self.minimum
         if below or (self.maximum is not None and value > self.maximum):
-            raise InvalidValue(f"the value must be {self} here: please check it")
+            raise InvalidValue(f"{what} must be {self} here: please check it")
 
 
 ANYTHING = Bounds()

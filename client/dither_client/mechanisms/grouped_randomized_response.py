@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 
 from dither_client.errors import InvalidQuery, InvalidValue
 from dither_client.forgetting import forgetful
-from dither_client.mechanisms.query import Query, Schema, Transform, check_epsilon, check_value, common_fields
+from dither_client.mechanisms.query import Held, Query, Schema, Transform, check_epsilon, check_value, common_fields
 from dither_client.mechanisms.randomized_response import randomized_channel
 from dither_client.mechanisms.sampling import RandBelow, randomized_response, system_randbelow
 
@@ -94,7 +94,7 @@ class GroupedRandomizedResponse(Query):
         return [list(rows[group]) for group in self.labels]
 
     @forgetful
-    def cell(self, value: float) -> int:
+    def cell(self, value: Held) -> int:
         """The category's number, which the value is. Raises `InvalidValue`."""
         number = check_value(value)
         if not (number.is_integer() and 0 <= number < self.n_cells):

@@ -22,9 +22,12 @@ from dither_client.forgetting import forgetful
 from dither_client.mechanisms.epsilon import json_epsilon, wire_epsilon
 from dither_client.mechanisms.sampling import RandBelow, system_randbelow
 
-__all__ = ["MAX_CELLS", "MAX_EPSILON", "Query", "Schema", "Transform", "check_value"]
+__all__ = ["MAX_CELLS", "MAX_EPSILON", "Held", "Query", "Schema", "Transform", "check_value", "transformed"]
 
 Transform = Literal["identity", "log"]
+
+Held = float | Sequence[float]
+"""What a respondent holds: a number, or one for each component of the collection, in the order of its terms."""
 
 Schema = Mapping[str, Any]
 """The JSON schema of a field."""
@@ -79,6 +82,11 @@ class Query(ABC):
 
     rho: Fraction | None = None
     """ρ of zero-concentrated differential privacy, where the mechanism states one."""
+
+    @property
+    def about(self) -> tuple[int, ...]:
+        """The numbers of the components that are asked about, from 0; empty where a respondent holds one number."""
+        return ()
 
     @property
     @abstractmethod
@@ -145,12 +153,12 @@ class Query(ABC):
         }
 
     @forgetful
-    def cell(self, value: float) -> int:
+    def cell(self, value: Held) -> int:
         """The cell that holds `value`, on the values' own scale; a tie goes down. Raises `InvalidValue`."""
-        return bisect_left(self.edges, self._transformed(check_value(value)))
+        return bisect_left(self.edges, transformed(check_value(value), self.transform))
 
     @forgetful
-    def answer(self, value: float, randbelow: RandBelow = system_randbelow) -> int:
+    def answer(self, value: Held, randbelow: RandBelow = system_randbelow) -> int:
         """The private answer of a respondent who holds `value`: clip, round, randomise."""
         return self.sample(self.cell(value), randbelow)
 
@@ -178,23 +186,25 @@ class Query(ABC):
         """The canonical JSON of this question."""
         return json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"), allow_nan=False)
 
-    def _transformed(self, value: float) -> float:
-        if self.transform == "identity":
-            return value
-        return math.log(value) if value > 0 else -math.inf
+
+def transformed(value: float, transform: Transform) -> float:
+    """The value on the transformed scale; `-inf` for a value that has no logarithm."""
+    if transform == "identity":
+        return value
+    return math.log(value) if value > 0 else -math.inf
 
 
 @forgetful
-def check_value(value: object) -> float:
-    """`value` as a finite float. Raises `InvalidValue`, with a text that never repeats it."""
+def check_value(value: object, what: str = "the value") -> float:
+    """`value` as a finite float. Raises `InvalidValue`, with a text that says `what` it is and never repeats it."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InvalidValue("the value must be a number")
+        raise InvalidValue(f"{what} must be a number")
     try:
         number = float(value)
     except OverflowError:
-        raise InvalidValue("the value must be a finite number") from None
+        raise InvalidValue(f"{what} must be a finite number") from None
     if not math.isfinite(number):
-        raise InvalidValue("the value must be a finite number")
+        raise InvalidValue(f"{what} must be a finite number")
     return number
 
 

@@ -1,16 +1,25 @@
 """Pictures for analysts; needs the extra `plot`."""
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from errno import ENOENT
 from os import strerror
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 
-from dither_client.posterior.style import BLUE, INK, ORANGE, styled, titled
-from dither_client.posterior.wire import DistributionSummary, ParameterSummary
+from dither_client.posterior.forest_plot import forest_height, show_forest, show_shares_by_group
+from dither_client.posterior.style import BLUE, INK, ORANGE, plain, styled, titled
+from dither_client.posterior.wire import (
+    QUANTILES,
+    ComponentReply,
+    DistributionSummary,
+    ParameterSummary,
+    PeriodReply,
+    Regression,
+)
 
 if TYPE_CHECKING:
     from dither_client.posterior.posterior import Posterior
@@ -18,6 +27,12 @@ if TYPE_CHECKING:
 __all__ = ["check_picture", "plot_posterior"]
 
 _BINS = 40
+_PEOPLE = ("0.05", "0.25", "0.5", "0.75", "0.95")
+"""The levels of the quantiles at the edges of the fan over periods, from its lowest to its highest."""
+_DATES = 6
+"""The most dates on the axis of time."""
+_TOP = 4.0
+"""The height of a distribution function beside or above groups, in inches."""
 _SHOWN = 0.02, 0.98
 """The shares of the population between which its distribution is shown: tails would leave no room for the rest."""
 
@@ -37,21 +52,34 @@ def check_picture(path: Path) -> None:
 def plot_posterior(posterior: "Posterior", name: str = "", unit: str = "") -> Figure:
     """The population's distribution function with its bands, and beside it what is known of each parameter.
 
-    Of categories, the share of each with its 90% interval.
+    Of categories, the share of each with its 90% interval. Where people have several numbers, each one's distribution,
+    and below how every other one goes with the first: its conditional median and bands. Of public groups, the median of
+    each with its intervals.
 
     A parameter has a histogram of its particles, with the posterior mean and the central 90% interval. Without a family
-    there are none, and while a posterior is too wide for a distribution there are only they. The title says the
-    collection's `name`, its id for none; values are in `unit`.
+    there are none, nor of logarithms, and while a posterior is too wide for a distribution there are only they. Below,
+    where there are periods, is the population by period, and its median, or where people have only 0 or 1 the share who
+    have 1. The title says the collection's `name`, its id for none; values are in `unit`.
     """
     title = posterior.title.replace(posterior.collection, name, 1) if name else posterior.title
+    if posterior.groups:
+        return _plot_groups(title, posterior, unit)
     if posterior.categories:
         return _plot_shares(title, posterior.categories)
+    if posterior.components:
+        return _plot_components(title, posterior.components, posterior.regressions)
     distribution = posterior.distribution
-    parameters = posterior.parameters if posterior.covariance else ()
+    of_logarithms = posterior.transform == "log" and distribution is not None
+    parameters = posterior.parameters if posterior.covariance and not of_logarithms else ()
     panels = len(parameters) + (distribution is not None)
-    figure = Figure(figsize=(7 if panels == 1 else 4.5 * max(panels, 1), 4), layout="constrained", facecolor="white")
+    width, rows = 4.5 * max(panels, 1) if panels != 1 else 7, 2 if posterior.periods else 1
+    figure = Figure(figsize=(width, 4 * rows), layout="constrained", facecolor="white")
     titled(figure, title)
-    axes = [figure.add_subplot(1, panels, place + 1) for place in range(panels)]
+    above: Figure | SubFigure = figure
+    if posterior.periods:
+        above, below = figure.subfigures(2, 1, squeeze=False)[:, 0]
+        _show_periods(below, posterior.periods, distribution, unit)
+    axes = [above.add_subplot(1, panels, place + 1) for place in range(panels)]
     for each in axes:
         styled(each)
     if distribution is not None:
@@ -66,9 +94,30 @@ def plot_posterior(posterior: "Posterior", name: str = "", unit: str = "") -> Fi
     return figure
 
 
-def _plain(text: str) -> str:
-    """The text without the dollar signs' meaning of formulae."""
-    return text.replace("$", r"\$")
+def _plot_groups(title: str, posterior: "Posterior", unit: str) -> Figure:
+    """All groups together on the left, or above many groups, and beside them each group alone."""
+    distribution, groups = posterior.distribution, posterior.groups
+    height = max(forest_height(len(groups)), _TOP)
+    beside = height <= 2 * _TOP or distribution is None
+    figure = Figure(
+        figsize=(12 if beside and distribution is not None else 7, height if beside else height + _TOP),
+        layout="constrained",
+        facecolor="white",
+    )
+    titled(figure, title)
+    right: Figure | SubFigure = figure
+    if distribution is not None:
+        rows, columns, ratios = (1, 2, None) if beside else (2, 1, (_TOP, height))
+        left, right = figure.subfigures(rows, columns, squeeze=False, height_ratios=ratios).ravel()
+        axes = left.add_subplot()
+        styled(axes)
+        _show_distribution(axes, distribution, unit)
+        axes.set_title("all groups together", fontsize="small", color=INK, loc="left")
+    if posterior.categories:
+        show_shares_by_group(right, groups, list(posterior.categories))
+    else:
+        show_forest(right, groups, posterior.quantiles.get(0.5), unit)
+    return figure
 
 
 def _plot_shares(title: str, categories: Mapping[str, ParameterSummary]) -> Figure:
@@ -80,10 +129,47 @@ def _plot_shares(title: str, categories: Mapping[str, ParameterSummary]) -> Figu
     places, medians = range(len(shares)), [share.q50 for share in shares]
     below, above = [share.q50 - share.q05 for share in shares], [share.q95 - share.q50 for share in shares]
     axes.barh(places, medians, xerr=(below, above), color=BLUE, alpha=0.7, ecolor=INK)
-    axes.set_yticks(places, [_plain(name) for name in categories])
+    axes.set_yticks(places, [plain(name) for name in categories])
     axes.invert_yaxis()
     axes.set(xlabel="share of the people, with its 90% interval", xlim=(0, None))
     return figure
+
+
+def _plot_components(
+    title: str, components: Mapping[str, ComponentReply], regressions: Mapping[str, Regression]
+) -> Figure:
+    """The distributions above; below, beside each number but the first, its values given the first one's."""
+    names = list(components)
+    figure = Figure(
+        figsize=(max(4.5 * len(names), 7), 8 if regressions else 4), layout="constrained", facecolor="white"
+    )
+    titled(figure, title)
+    rows = 2 if regressions else 1
+    for place, name in enumerate(names):
+        distribution = components[name].distribution
+        if distribution is not None:
+            axes = figure.add_subplot(rows, len(names), place + 1)
+            styled(axes)
+            _show_distribution(axes, distribution, plain(name))
+        regression = regressions.get(f"{name},{names[0]}")
+        if regression is not None:
+            axes = figure.add_subplot(rows, len(names), len(names) + place + 1)
+            styled(axes)
+            _show_regression(axes, name, names[0], regression)
+    return figure
+
+
+def _show_regression(axes: Axes, target: str, given: str, found: Regression) -> None:
+    for low, high, share, alpha in ((found.q05, found.q95, "90%", 0.15), (found.q25, found.q75, "50%", 0.3)):
+        axes.fill_between(
+            found.x, low.mean, high.mean, color=BLUE, alpha=alpha, linewidth=0, label=f"{share} of people"
+        )
+    axes.plot(found.x, found.q50.mean, color=INK, label="median")
+    for edge in (found.q50.q05, found.q50.q95):
+        axes.plot(found.x, edge, color=ORANGE, linewidth=1, linestyle="--")
+    axes.plot([], [], color=ORANGE, linewidth=1, linestyle="--", label="its 90% interval")
+    axes.set(xlabel=plain(given), ylabel=plain(target))
+    axes.legend(fontsize="small", frameon=False)
 
 
 def _show_parameter(
@@ -108,5 +194,55 @@ def _show_distribution(axes: Axes, distribution: DistributionSummary, unit: str)
     axes.plot(x, cdf.q50, color=BLUE, label="median")
     inside = [point for point, share in zip(x, cdf.q50, strict=True) if _SHOWN[0] <= share <= _SHOWN[1]]
     axes.set(xlim=(inside[0], inside[-1]) if len(inside) > 1 else None, ylim=(0, 1))
-    axes.set(xlabel=_plain(unit or "value"), ylabel="share of the people at or below")
+    axes.set(xlabel=plain(unit or "value"), ylabel="share of the people at or below")
+    axes.legend(fontsize="small", frameon=False)
+
+
+def _show_periods(
+    figure: SubFigure, periods: Mapping[str, PeriodReply], distribution: DistributionSummary | None, unit: str
+) -> None:
+    """The fan of the population over time, and beside it how sure its median is; of zeros and ones the share of 1."""
+    replies, value = list(periods.values()), plain(unit or "value")
+    if distribution is not None and set(distribution.x) <= {0.0, 1.0}:
+        shares = [None if each.mean_value is None else _bands(each.mean_value) for each in replies]
+        _show_fan(figure.add_subplot(), replies, shares, "share who have 1", ("median", "50% band", "90% band"))
+        return
+    quantiles = [each.quantiles or {} for each in replies]
+    people = [[found[level].q50 for level in _PEOPLE] if found.keys() >= set(_PEOPLE) else None for found in quantiles]
+    medians = [_bands(found["0.5"]) if "0.5" in found else None for found in quantiles]
+    left, right = figure.subplots(1, 2)
+    _show_fan(left, replies, people, value, ("median", "half of the people", "nine in ten"))
+    _show_fan(right, replies, medians, f"median, {unit}" if unit else "median", ("median", "50% band", "90% band"))
+
+
+def _bands(summary: ParameterSummary) -> list[float]:
+    return [getattr(summary, name) for name in QUANTILES]
+
+
+def _show_fan(
+    axes: Axes,
+    periods: Sequence[PeriodReply],
+    lines: Sequence[Sequence[float] | None],
+    value: str,
+    names: tuple[str, str, str],
+) -> None:
+    """A line with two bands over time; each of `lines` has the numbers of a period from the lowest to the highest."""
+    known = [(period, each) for period, each in zip(periods, lines, strict=True) if each is not None]
+    days = [date.fromisoformat(period.start).toordinal() for period, _ in known]
+    columns = list(zip(*(each for _, each in known), strict=True)) or [()] * len(QUANTILES)
+    styled(axes)
+    if len(known) == 1:  # a band without a width could not be seen
+        for (low, high), thickness, name in (((0, 4), 2, names[2]), ((1, 3), 8, names[1])):
+            axes.vlines(days, columns[low], columns[high], color=BLUE, alpha=0.4, linewidth=thickness, label=name)
+    else:
+        axes.fill_between(days, columns[0], columns[4], color=BLUE, alpha=0.18, linewidth=0, label=names[2])
+        axes.fill_between(days, columns[1], columns[3], color=BLUE, alpha=0.3, linewidth=0, label=names[1])
+    axes.plot(days, columns[2], color=BLUE, label=names[0])
+    answered = [place for place, (period, _) in enumerate(known) if period.answers]
+    axes.plot(
+        [days[place] for place in answered], [columns[2][place] for place in answered], "o", color=BLUE, markersize=3
+    )
+    shown = days[:: -(-len(days) // _DATES) or 1]
+    axes.set_xticks(shown, [date.fromordinal(day).isoformat() for day in shown], rotation=30, ha="right")
+    axes.set(xlabel="period from (UTC)", ylabel=value)
     axes.legend(fontsize="small", frameon=False)

@@ -1,4 +1,4 @@
-"""What an analyst reads: the posterior of one collection, and its weighted particles."""
+"""What an analyst reads: the posterior of one collection."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -12,13 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 from dither_client.errors import BadResponse
 from dither_client.extras import require_extra
-from dither_client.mechanisms.epsilon import by_epsilon_lines, wire_epsilon
+from dither_client.mechanisms.epsilon import by_epsilon_lines, epsilon_text, wire_epsilon
 from dither_client.mechanisms.query import Query
+from dither_client.posterior.names import has_log_median, number_name, what_it_rests_on
+from dither_client.posterior.particles import Particles
 from dither_client.posterior.population import quantile_at, share_at
 from dither_client.posterior.sentences import (
+    category_lines,
     comparison_lines,
+    component_lines,
     group_lines,
     misfit_sentence,
+    period_lines,
     poison_lines,
     population_lines,
     population_rows,
@@ -26,13 +31,17 @@ from dither_client.posterior.sentences import (
 )
 from dither_client.posterior.wire import (
     QUANTILES,
+    ComponentReply,
     DistributionSummary,
+    DriftTest,
     FamilyEvidence,
     GroupReply,
     Misfit,
     ParameterSummary,
+    PeriodReply,
     PoisonBound,
     PosteriorReply,
+    Regression,
     from_json,
     to_json,
 )
@@ -44,57 +53,23 @@ if TYPE_CHECKING:
 
     from dither_client.posterior.arviz_tree import ArvizModel
 
-__all__ = ["Particles", "Posterior", "parse_particles", "parse_posterior"]
+__all__ = ["Posterior", "parse_posterior"]
 
 _OLDER: dict[str, Any] = {"answers_by_epsilon": {}, "institutions": 0, "misfit": None, "poison": None}
 """What a server says that is too old to say it."""
 _NO_BOUND = PoisonBound(0.0, {})
 
 
-@dataclass(frozen=True, slots=True)
-class Particles:
-    """A weighted sample of the posterior: `values[i][j]` is parameter j of particle i, `weights` sum to 1."""
-
-    parameters: tuple[str, ...]
-    values: tuple[tuple[float, ...], ...] = field(repr=False)
-    weights: tuple[float, ...] = field(repr=False)
-
-    def quantile(self, parameter: str, probability: float) -> float:
-        """The smallest value of the parameter at or below which at least `probability` of the weight lies."""
-        column = self.parameters.index(parameter)
-        ordered = sorted((value[column], weight) for value, weight in zip(self.values, self.weights, strict=True))
-        target = probability * math.fsum(self.weights)
-        below = 0.0
-        for value, weight in ordered:
-            below += weight
-            if below >= target:
-                return value
-        return ordered[-1][0]
-
-    def resampled(self) -> list[int]:
-        """The numbers of as many particles as there are, each as often as its weight says, in increasing order.
-
-        Systematic resampling with the first position at one half.
-        """
-        size = len(self.weights)
-        step = math.fsum(self.weights) / size
-        places: list[int] = []
-        above = 0.0
-        for i, weight in enumerate(self.weights):
-            above += weight
-            last = i == size - 1
-            while len(places) < size and (last or (len(places) + 0.5) * step <= above):
-                places.append(i)
-        return places
-
-    def equally_weighted(self) -> dict[str, list[float]]:
-        """As many draws of each parameter as there are particles, each particle as often as its weight says, by row."""
-        rows = [self.values[place] for place in self.resampled()]
-        return {name: [row[j] for row in rows] for j, name in enumerate(self.parameters)}
-
-
 def _no_particles(label: str) -> Particles:
     raise ValueError("this posterior has no particles of single groups")
+
+
+def _no_period_particles() -> Particles:
+    raise ValueError("there are no particles of single periods: their summaries have levels 0.5 and 0.9")
+
+
+def _no_component_particles() -> Particles:
+    raise ValueError("there are no particles of single components: their summaries have levels 0.5 and 0.9")
 
 
 @dataclass(frozen=True, repr=False)
@@ -144,15 +119,41 @@ class Posterior:
     """What is known of each public group, by its label; empty where there are none. `group` reads one."""
     between_groups: dict[str, ParameterSummary] = field(default_factory=dict)
     """The standard deviation between groups of each coordinate; empty where groups do not borrow from each other."""
+    periods: dict[str, PeriodReply] = field(default_factory=dict, repr=False)
+    """What is known of each calendar period, by its label; empty where there are none. `period` reads one."""
+    step: dict[str, ParameterSummary] = field(default_factory=dict)
+    """The standard deviation of the change of each coordinate from one period to the next; empty without periods."""
+    drift_test: DriftTest | None = None
+    """Whether one distribution explains the answers of all periods; None with drift or without periods."""
+    components: dict[str, ComponentReply] = field(default_factory=dict, repr=False)
+    """What is known of each component, by its name, where people have several numbers. `component` reads one."""
+    correlations: dict[str, ParameterSummary] = field(default_factory=dict)
+    """The correlation of the normal scores of each two components, by names such as `wage,age`."""
+    regressions: dict[str, Regression] = field(default_factory=dict, repr=False)
+    """How one component goes with another. `regression` reads one."""
     group_particles: Callable[[str], Particles] = _no_particles
     """Fetches the particles of one group."""
     counts: Callable[[], Mapping[Query, Sequence[int]]] = dict
     """Fetches how often each answer was given to each question, once, when something first needs it; empty where
     nobody says. It may have a few answers more than the rest."""
+    group_counts: Callable[[], Mapping[str, Mapping[Query, Sequence[int]]]] = dict
+    """The part of `counts` of each public group that has one, by its label."""
+    terms: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """The collection's terms, which say its family and on which scale that holds; empty where nobody says."""
 
     @property
     def parameters(self) -> tuple[str, ...]:
         return tuple(self.summaries)
+
+    @property
+    def family(self) -> str:
+        """The family as the terms say it; empty where nobody says."""
+        return str(self.terms.get("family") or "")
+
+    @property
+    def transform(self) -> str:
+        """The scale on which the family holds: where it is `log`, the parameters are those of logarithms."""
+        return str(self.terms.get("transform") or "identity")
 
     @property
     def title(self) -> str:
@@ -173,7 +174,7 @@ class Posterior:
         return {parameter: summary["sd"] for parameter, summary in self.summaries.items()}
 
     def interval(self, level: float = 0.9) -> dict[str, tuple[float, float]]:
-        """For each parameter the central interval that holds `level` of the posterior.
+        """The central interval that holds `level` of the posterior, for each parameter.
 
         Levels 0.5 and 0.9 are the server's own quantiles, others come from the particles. Raises `ValueError`.
         """
@@ -227,8 +228,71 @@ class Posterior:
             log_evidence=None,
             updated_at=self.updated_at,
             particles=cache(lambda: self.group_particles(label)),
+            terms=self.terms,
             **_population_fields(found),
         )
+
+    def period(self, label: str) -> "Posterior":
+        """The posterior of one calendar period, such as `2026-W07`: its parameters, quantiles and mean.
+
+        Raises `KeyError` for a label that is not among `periods`. It has no particles and no distribution function.
+        """
+        if label not in self.periods:
+            raise KeyError("no period of this collection has that label: see `periods`")
+        found = self.periods[label]
+        return Posterior(
+            collection=f"{self.collection}, {label}",
+            summaries={name: asdict(each) for name, each in found.posterior.items()},
+            covariance=to_json(found.covariance),
+            answers=found.answers,
+            ess=self.ess,
+            log_evidence=None,
+            updated_at=self.updated_at,
+            particles=_no_period_particles,
+            quantiles=_by_number(found.quantiles),
+            above=_by_number(found.above),
+            mean_value=found.mean_value,
+            terms=self.terms,
+        )
+
+    def component(self, name: str) -> "Posterior":
+        """The posterior of one component, as that of a collection of this number alone, without particles.
+
+        Raises `KeyError` for a name that is not among `components`.
+        """
+        if name not in self.components:
+            raise KeyError("no component of this collection has that name: see `components`")
+        found = self.components[name]
+        return Posterior(
+            collection=f"{self.collection}, {name}",
+            covariance=to_json(found.covariance),
+            answers=found.answers,
+            ess=self.ess,
+            log_evidence=None,
+            updated_at=self.updated_at,
+            particles=_no_component_particles,
+            terms=next((each for each in self.terms.get("components") or () if each.get("name") == name), {}),
+            **_population_fields(found),
+        )
+
+    def correlation(self, first: str, second: str) -> ParameterSummary:
+        """The correlation of the normal scores of two components, in either order.
+
+        Raises `KeyError` for names that are not two of `components`.
+        """
+        for name in (f"{first},{second}", f"{second},{first}"):
+            if name in self.correlations:
+                return self.correlations[name]
+        raise KeyError("no two components of this collection have these names: see `correlations`")
+
+    def regression(self, target: str, given: str) -> Regression:
+        """The conditional median of a component and its bands, at values of another one, in their own units.
+
+        Raises `KeyError` for names that are not two of `components`.
+        """
+        if f"{target},{given}" not in self.regressions:
+            raise KeyError("no two components of this collection have these names: see `regressions`")
+        return self.regressions[f"{target},{given}"]
 
     def to_frame(self) -> "DataFrame":
         """A pandas DataFrame of the summaries, a row for each parameter. Raises `MissingExtra`."""
@@ -241,17 +305,18 @@ class Posterior:
         """ArviZ's DataTree: equally weighted draws in one chain, their particles, and the counts that are learnt.
 
         With a `model`, such as the estimator's `ParametricModel`, also draws of the prior and the log-likelihood of
-        each count (`posterior.arviz_tree`). Raises `MissingExtra`.
+        each count (`posterior.arviz_tree`). Public groups are a dimension. Raises `MissingExtra`.
         """
         require_extra("arviz", "arviz_base")
         from dither_client.posterior.arviz_tree import data_tree
 
-        return data_tree(self, self.counts(), model)
+        return data_tree(self, model)
 
     def plot(self, name: str = "", unit: str = "") -> "Figure":
         """A matplotlib Figure of the population's distribution and of each parameter. Raises `MissingExtra`.
 
-        `name` is the collection's, for the title, which says the id without one; `unit` is that of its values.
+        `name` is the collection's, for the title, which says the id without one; `unit` is that of its values. There
+        are no parameters where they are those of logarithms.
         """
         require_extra("plot", "matplotlib")
         from dither_client.posterior.plots import plot_posterior
@@ -259,11 +324,16 @@ class Posterior:
         return plot_posterior(self, name, unit)
 
     def text(self, unit: str = "", decimals: int | None = None) -> str:
-        """What `repr` says, where values have a unit and at most so many decimals."""
+        """What `repr` says, where values have a unit and at most so many decimals.
+
+        Where the family holds for logarithms, its parameters, which are those of logarithms, are left out: they are in
+        `summaries`.
+        """
         rows = self._rows(decimals)
         width = max((len(name) for name, *_ in rows), default=0)
         table = [f"{name:<{width}}  {mean} ± {sd}  (90%: {interval})" for name, mean, sd, interval in rows]
-        return "\n".join([self.title, *(f"  {line}" for line in [*table, *self._remarks(unit, decimals)])])
+        lines = [*self._people(unit, decimals), *table, *self._remarks(decimals)]
+        return "\n".join([self.title, *(f"  {line}" for line in lines)])
 
     def __repr__(self) -> str:
         return self.text()
@@ -275,15 +345,22 @@ class Posterior:
             f"<tr><th>{escape(name)}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
             for name, *cells in self._rows()
         )
-        remarks = "".join(f"<p>{escape(line)}</p>" for line in self._remarks())
-        return f"<table><caption>{escape(self.title)}</caption><tr>{head}</tr>{rows}</table>{remarks}"
+        people, remarks = (
+            "".join(f"<p>{escape(line)}</p>" for line in lines) for lines in (self._people(), self._remarks())
+        )
+        return f"{people}<table><caption>{escape(self.title)}</caption><tr>{head}</tr>{rows}</table>{remarks}"
 
     def _rows(self, decimals: int | None = None) -> list[tuple[str, str, str, str]]:
         """The name, mean, sd and interval of what there is of the population, then of each parameter or category."""
-        numbers = self.summaries if self.covariance or self.categories else {}
+        parameters = self.covariance and self.transform != "log"
+        numbers = self.summaries if parameters or self.categories else {}
         population = population_rows(self.quantiles, self.mean_value, self.atoms, decimals)
         return [
-            *(population if self.answers or not numbers else []),
+            *(
+                (number_name(name), mean, sd, interval)
+                for name, mean, sd, interval in population
+                if self.answers or not numbers
+            ),
             *(
                 (
                     name,
@@ -295,17 +372,31 @@ class Posterior:
             ),
         ]
 
-    def _remarks(self, unit: str = "", decimals: int | None = None) -> list[str]:
-        """What there is to say beside the numbers, a line each."""
-        people = population_lines(
-            self.quantiles, self.distribution, self.atoms, self.above, unit, decimals, self.mean_value
-        )
+    def _epsilons(self) -> list[str]:
+        return [epsilon_text(epsilon) for epsilon in self.answers_by_epsilon]
+
+    def _people(self, unit: str = "", decimals: int | None = None) -> list[str]:
+        """What is known of the population, in sentences, and what that rests on."""
+        if not self.answers:
+            return ["Before any answer this is only what was assumed."]
+        basis = []
+        if self.family and not (self.groups or self.periods or self.components):
+            learnt, rest = what_it_rests_on(self.family, self.transform, self.answers, self._epsilons(), self.members)
+            basis = [f"This rests on {learnt}{rest}"]
+        numbers = (self.quantiles, self.distribution, self.atoms, self.above, unit, decimals, self.mean_value)
+        return [*population_lines(*numbers), *category_lines(self.categories), *basis]
+
+    def _remarks(self, decimals: int | None = None) -> list[str]:
+        """What there is to say below the numbers, a line each."""
+        log_median = has_log_median(self.family, self.transform)
+        poison = self.poison if log_median or self.transform != "log" else None
         return [
-            *(people if self.answers else []),
             *group_lines(self.groups, decimals),
-            *([] if self.poison is None else poison_lines(self.poison)),
+            *component_lines(self.components, self.correlations),
+            *([] if poison is None else poison_lines(poison, log_median)),
             *by_epsilon_lines(self.answers_by_epsilon),
             *([] if self.verdict is None else comparison_lines(self.families, self.verdict)),
+            *period_lines(self.periods, self.drift_test, self.distribution, decimals),
             *([] if self.misfit is None else [misfit_sentence(self.misfit, self.answers_by_epsilon)]),
         ]
 
@@ -313,7 +404,10 @@ class Posterior:
         if self.categories:
             raise ValueError("the answers are categories, which have shares and no distribution: see `categories`")
         if self.distribution is None:
-            raise ValueError("the posterior is still too wide for a distribution, or the server too old to give one")
+            raise ValueError(
+                "the posterior is still too wide for a distribution, or the server gives none: of more than 100 groups "
+                "only the 24 with the most answers have one, and all have particles"
+            )
         return self.distribution
 
     def _quantile(self, parameter: str, probability: float) -> float:
@@ -329,6 +423,8 @@ def parse_posterior(
     particles: Callable[[], Particles],
     counts: Callable[[], Mapping[Query, Sequence[int]]] = dict,
     group_particles: Callable[[str], Particles] = _no_particles,
+    group_counts: Callable[[], Mapping[str, Mapping[Query, Sequence[int]]]] = dict,
+    terms: Mapping[str, Any] | None = None,
 ) -> Posterior:
     """Raises `BadResponse`."""
     try:
@@ -357,14 +453,23 @@ def parse_posterior(
         misfit=reply.misfit,
         groups=dict(reply.groups or {}),
         between_groups=dict(reply.between_groups or {}),
+        periods=dict(reply.periods or {}),
+        step=dict(reply.step or {}),
+        drift_test=reply.drift_test,
+        components=dict(reply.components or {}),
+        correlations=dict(reply.correlations or {}),
+        regressions=dict(reply.regressions or {}),
         group_particles=cache(group_particles),
+        group_counts=cache(group_counts),
+        terms=terms or {},
         **_population_fields(reply),
     )
 
 
-def _population_fields(reply: PosteriorReply | GroupReply) -> dict[str, Any]:
+def _population_fields(reply: PosteriorReply | GroupReply | ComponentReply) -> dict[str, Any]:
     """The fields of a `Posterior` that say something about the population, or about one group of it."""
-    numbers = reply.posterior or reply.categories or _named(reply.quantiles)
+    categories = {} if isinstance(reply, ComponentReply) else reply.categories or {}
+    numbers = reply.posterior or categories or _named(reply.quantiles)
     return {
         "summaries": {name: asdict(each) for name, each in numbers.items()},
         "quantiles": _by_number(reply.quantiles),
@@ -372,7 +477,7 @@ def _population_fields(reply: PosteriorReply | GroupReply) -> dict[str, Any]:
         "mean_value": reply.mean_value,
         "distribution": reply.distribution,
         "atoms": _by_number(reply.atoms),
-        "categories": dict(reply.categories or {}),
+        "categories": dict(categories),
     }
 
 
@@ -390,18 +495,3 @@ def _named(quantiles: dict[str, ParameterSummary] | None) -> dict[str, Parameter
 
 def _by_number(summaries: dict[str, ParameterSummary] | None) -> dict[float, ParameterSummary]:
     return {float(name): summary for name, summary in (summaries or {}).items()}
-
-
-def parse_particles(data: Any) -> Particles:
-    """Raises `BadResponse`."""
-    try:
-        particles = Particles(
-            tuple(map(str, data["parameters"])),
-            tuple(tuple(map(float, particle)) for particle in data["particles"]),
-            tuple(map(float, data["weights"])),
-        )
-    except (KeyError, TypeError, ValueError):
-        raise BadResponse("the server's particles are not ones that this version can read") from None
-    if not particles.values or len(particles.values) != len(particles.weights):
-        raise BadResponse("the server's particles and weights do not belong together")
-    return particles

@@ -7,25 +7,32 @@ from statistics import NormalDist
 
 from dither_client.errors import BadResponse
 from dither_client.mechanisms.epsilon import epsilon_text, parse_epsilon
+from dither_client.posterior.names import a_distribution, distribution_name
 from dither_client.posterior.wire import (
     NO_FAMILY,
     QUANTILES,
+    ComponentReply,
     DistributionSummary,
+    DriftTest,
     FamilyEvidence,
     GroupReply,
     Misfit,
     ParameterSummary,
+    PeriodReply,
     PoisonBound,
 )
 
 __all__ = [
     "LEAVE_OUT",
     "REFUSED_LOG_ODDS",
+    "category_lines",
     "comparison_lines",
-    "distribution_name",
+    "component_lines",
+    "drift_sentence",
     "family_name",
     "group_lines",
     "misfit_sentence",
+    "period_lines",
     "poison_lines",
     "population_lines",
     "population_numbers",
@@ -36,6 +43,8 @@ __all__ = [
 ]
 
 LEAVE_OUT = "To learn the distribution whatever its shape, leave the family out."
+_MOST_NATS = 14.0
+"""Evidence above a million to one is said to be that."""
 _CHECK_ANSWERS = 4_000
 """At ε = 1 so many check answers find a Gumbel distribution that is taken for a normal one in a third of the runs.
 
@@ -43,23 +52,12 @@ Measured by `python -m benchmarks.misfit`.
 """
 _CHECK_SHARES = tuple(NormalDist().cdf(z) for z in (-1.5, -0.3, 0.3, 1.5))
 """The shares of the people below the cuts of check questions."""
-_NAMES = {
-    ("normal", "log"): "lognormal",
-    ("laplace", "identity"): "Laplace",
-    ("laplace", "log"): "log-Laplace",
-    ("logistic", "log"): "log-logistic",
-    ("student_t", "identity"): "Student t",
-    ("student_t", "log"): "log Student t",
-    ("gumbel", "identity"): "Gumbel",
-    ("gumbel", "log"): "log-Gumbel",
-    ("weibull", "identity"): "Weibull",
-    ("bernoulli", "identity"): "Bernoulli",
-    ("poisson", "identity"): "Poisson",
-    ("negative_binomial", "identity"): "negative binomial",
-}
-"""What families are called on each scale, where that is not the name that they have in a specification."""
+_MOST_CATEGORIES = 3
+"""The most categories that are told in a sentence."""
 _MOST_GROUPS = 12
 """The most groups that are listed."""
+_MOST_PERIODS = 12
+"""The most periods that are listed."""
 _MOST_DIGITS = 12
 """The most decimals of a quantile."""
 _SHORT = 6
@@ -100,33 +98,28 @@ def family_name(each: FamilyEvidence) -> str:
     return f"{name} of {each.of}" if each.of else name
 
 
-def distribution_name(family: str, transform: str) -> str:
-    """A family on its scale as its distribution is called in words: `lognormal`, `log-logistic`, `Poisson`."""
-    name, _, degrees = family.partition(":")
-    called = _NAMES.get((name, transform), name)
-    return f"{called} with {degrees} degrees of freedom" if degrees else called
-
-
 def misfit_sentence(misfit: Misfit, epsilons: Collection[Fraction] | Collection[str] = ()) -> str:
     """What the check has found, for people: never that a family fits, which no look can show.
 
     `epsilons` are those of the collection's answers; the smallest says what the check could find. Raises `BadResponse`
     where it contradicts itself.
     """
-    family, made, following = misfit.family, len(misfit.looks), misfit.next_look
+    name = distribution_name(misfit.family, misfit.transform)
+    distribution = a_distribution(misfit.family, misfit.transform)
+    made, following = len(misfit.looks), misfit.next_look
     if misfit.alarm:
         first = next((look for look in misfit.looks if look.p_value <= look.alpha), None)
         if first is None:
             raise BadResponse("the server's misfit check has an alarm that no look gave")
         return (
-            f"The answers do not look {family}: p = {first.p_value:.3f} at {first.check_answers:,} check "
+            f"The answers do not look {name}: p = {first.p_value:.3f} at {first.check_answers:,} check "
             f"answers, where {first.alpha:.2g} or less is an alarm."
         )
     if not made and following is not None:
-        return f"Whether the family {family} fits is first checked at {following:,} check answers."
+        return f"Whether {distribution} fits is first checked at {following:,} check answers."
     until = "" if following is None else f" (the next look is at {following:,} check answers)"
     return (
-        f"No misfit of the family {family} was found in {made} look{'' if made == 1 else 's'}{until}; "
+        f"No misfit of {distribution} was found in {made} look{'' if made == 1 else 's'}{until}; "
         f"{_gross_ones(epsilons)}. {LEAVE_OUT}"
     )
 
@@ -188,6 +181,19 @@ def population_lines(
     return [*lines, *people, *shares]
 
 
+def category_lines(categories: Mapping[str, ParameterSummary] | None) -> list[str]:
+    """Which categories are the most frequent, in a sentence; none where values are no categories."""
+    found = sorted((categories or {}).items(), key=lambda each: -each[1].q50)[:_MOST_CATEGORIES]
+    told = [
+        (name, f"{100 * share.q50:.1f}%", f"{100 * share.q05:.1f} to {100 * share.q95:.1f}%") for name, share in found
+    ]
+    then = " and ".join(f"{name} with {share} ({between})" for name, share, between in told[1:])
+    return [
+        f"Most frequent is {name}, with {share} of the people (90% sure: {between}){', then ' if then else ''}{then}."
+        for name, share, between in told[:1]
+    ]
+
+
 def _quantile_lines(
     quantiles: Mapping[str, ParameterSummary] | Mapping[float, ParameterSummary] | None,
     distribution: DistributionSummary | None,
@@ -195,7 +201,7 @@ def _quantile_lines(
     of: str,
     decimals: int | None,
 ) -> list[str]:
-    """None where people have only 0 or 1."""
+    """Sentences about quantiles of the population; None where people have only 0 or 1."""
     by_level = {float(level): summary for level, summary in (quantiles or {}).items()}
     if distribution is None or _yes_or_no(distribution) or not {0.1, 0.5, 0.9} <= by_level.keys():
         return []
@@ -253,15 +259,91 @@ def _whole(summary: ParameterSummary) -> bool:
     return all(float(getattr(summary, part)).is_integer() for part in QUANTILES)
 
 
+def period_lines(
+    periods: Mapping[str, PeriodReply],
+    test: DriftTest | None,
+    distribution: DistributionSummary | None = None,
+    decimals: int | None = None,
+) -> list[str]:
+    """What there is to say of calendar periods: how many there are, the newest of them, and whether anything changed.
+
+    A period has its median, at most with so many `decimals`; where people have only 0 or 1, as the whole population's
+    `distribution` tells, the share who have 1.
+    """
+    if not periods:
+        return []
+    labels, newest = list(periods), list(periods.items())[-_MOST_PERIODS:]
+    earlier = "" if len(newest) == len(labels) else f", the last {len(newest)}"
+    lines = [
+        f"periods: {len(labels)}, from {labels[0]} to {labels[-1]}{earlier}:",
+        *(f"  {label}: {_period_text(each, _yes_or_no(distribution), decimals)}" for label, each in newest),
+    ]
+    return lines if test is None else [*lines, drift_sentence(test)]
+
+
+def _period_text(period: PeriodReply, of_shares: bool, decimals: int | None) -> str:
+    middle = (period.quantiles or {}).get("0.5")
+    found = []
+    if of_shares and (share := period.mean_value) is not None:
+        found = [f"{100 * share.q50:.1f}% have 1 (90%: {100 * share.q05:.1f} to {100 * share.q95:.1f}%)"]
+    elif middle is not None:
+        rows = population_rows({"0.5": middle}, None, None, decimals)
+        found = [f"median {median} (90%: {interval})" for _, median, _, interval in rows]
+    return ", ".join([*found, f"{period.answers:,} answer{'' if period.answers == 1 else 's'}"])
+
+
+def drift_sentence(test: DriftTest) -> str:
+    """What the test of drift has found."""
+    if test.alarm and test.highest >= test.threshold:
+        return (
+            f"the distribution changed: by the end of {test.period} the evidence for drift was {_odds(test.highest)} "
+            f"to 1, and within a year of weeks it reaches {_odds(test.threshold)} to 1 in at most "
+            f"{'5' if test.change is None else '2.5'}% of collections that do not change"
+        )
+    if test.alarm and test.change is not None and test.change_threshold is not None:
+        return (
+            f"the distribution changed: {test.change_period}, or it and the period before, lie {test.change:.1f} "
+            f"standard errors away from all before, and within a year of weeks {test.change_threshold:.1f} are reached "
+            "in at most 2.5% of collections that do not change"
+        )
+    return "no sign that the distribution changed from period to period"
+
+
+def _odds(nats: float) -> str:
+    return "more than a million" if nats > _MOST_NATS else f"{float(f'{math.exp(nats):.2g}'):,.10g}"
+
+
+_ALONE = (
+    "each group rests on its own answers alone: groups borrow from each other through the parameters of a family, and "
+    "here there is none"
+)
+
+
 def group_lines(groups: Mapping[str, GroupReply], decimals: int | None = None) -> list[str]:
     """What there is to say of each group: its median, or its parameters, or the shares of its categories."""
     shown = list(groups.items())[:_MOST_GROUPS]
     lines = [f"{label}: {_group_text(group, decimals)}" for label, group in shown]
     rest = len(groups) - len(shown)
-    return [*lines, *([f"and {rest:,} more groups"] if rest else [])]
+    alone = bool(groups) and all(group.borrowed is None for group in groups.values())
+    return [*lines, *([f"and {rest:,} more groups"] if rest else []), *([_ALONE] if alone else [])]
 
 
-def _group_text(group: GroupReply, decimals: int | None) -> str:
+def component_lines(
+    components: Mapping[str, ComponentReply], correlations: Mapping[str, ParameterSummary]
+) -> list[str]:
+    """What there is to say of each component, and the correlation of each two."""
+    return [
+        *(f"{name}: {_group_text(part, None)} about it alone" for name, part in components.items()),
+        *(
+            f"correlation of {' and '.join(pair.split(','))}: {each.mean:.2f} ± {each.sd:.2f} "
+            f"(90%: {each.q05:.2f} to {each.q95:.2f})"
+            for pair, each in correlations.items()
+        ),
+    ]
+
+
+def _group_text(group: GroupReply | ComponentReply, decimals: int | None) -> str:
+    categories = {} if isinstance(group, ComponentReply) else group.categories
     middle = (group.quantiles or {}).get("0.5")
     if middle is not None:
         rows = population_rows({"0.5": middle}, None, group.atoms, decimals)
@@ -269,7 +351,7 @@ def _group_text(group: GroupReply, decimals: int | None) -> str:
     else:
         found = [
             f"{name} {rounded(each.mean, 4)} (90%: {rounded(each.q05, 4)} to {rounded(each.q95, 4)})"
-            for name, each in (group.posterior or group.categories or {}).items()
+            for name, each in (group.posterior or categories or {}).items()
         ]
     return ", ".join([*found, f"{group.answers:,} answer{'' if group.answers == 1 else 's'}"])
 
@@ -279,10 +361,17 @@ def unit_text(survey: Mapping[str, object]) -> str:
     return " ".join(str(survey[name]) for name in ("unit", "period_of_value") if survey.get(name))
 
 
-def poison_lines(poison: PoisonBound) -> list[str]:
-    """What a bound means, in a sentence; none without parameters."""
+def poison_lines(poison: PoisonBound, log_median: bool = False) -> list[str]:
+    """What a bound means, in a sentence; none without parameters.
+
+    With `log_median`, `mu` is the logarithm of the population's median, and the bound that of the median.
+    """
     if not poison.shift:
         return []
+    if log_median:
+        shift = poison.shift["mu"]
+        amount = "any amount" if shift is None or shift > 1 else f"{100 * math.expm1(shift):.2g}%"
+        return [f"If {100 * poison.share:g}% of the answers were adversarial, the median could be off by {amount}."]
     amounts = [
         f"{name} {'by' if i else 'could be off by'} {_amount(x)}" for i, (name, x) in enumerate(poison.shift.items())
     ]

@@ -3,7 +3,7 @@
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-__all__ = ["BLUE", "COLOURS", "GREY", "INK", "ORANGE", "styled", "titled"]
+__all__ = ["BLUE", "COLOURS", "GREY", "INK", "ORANGE", "plain", "styled", "titled"]
 
 INK = "#1d2b3a"
 BLUE = "#2b6cb0"
@@ -12,6 +12,11 @@ GREY = "#8795a5"
 COLOURS = (BLUE, ORANGE, "#2f855a", "#805ad5", "#b83280", "#4a5568")
 """For one line each."""
 _RULE = "#e6ebf0"
+
+
+def plain(text: str) -> str:
+    """The text without the dollar signs' meaning of formulae."""
+    return text.replace("$", r"\$")
 
 
 def styled(axes: Axes) -> None:
@@ -29,4 +34,4 @@ def styled(axes: Axes) -> None:
 
 def titled(figure: Figure, title: str) -> None:
     """Writes the title at the upper left; a dollar sign in it is one."""
-    figure.suptitle(title.replace("$", r"\$"), fontsize=13, color=INK, x=0.012, ha="left", fontweight="bold")
+    figure.suptitle(plain(title), fontsize=13, color=INK, x=0.012, ha="left", fontweight="bold")

@@ -14,14 +14,18 @@ from dither_client.posterior.dataclass_json import from_json, to_json
 __all__ = [
     "QUANTILES",
     "Bands",
+    "ComponentReply",
     "DistributionSummary",
+    "DriftTest",
     "FamilyEvidence",
     "GroupReply",
     "Misfit",
     "MisfitLook",
     "ParameterSummary",
+    "PeriodReply",
     "PoisonBound",
     "PosteriorReply",
+    "Regression",
     "from_json",
     "to_json",
 ]
@@ -132,6 +136,8 @@ class Misfit:
     alarm: bool
     next_look: int | None = field(metadata=_example(5000))
     """The number of check answers of the next look."""
+    transform: str = field(default="identity", metadata=_example("identity"))
+    """The scale on which the family was checked."""
 
 
 NO_FAMILY = "nonparametric"
@@ -180,7 +186,7 @@ class GroupReply:
     covariance: tuple[tuple[float, ...], ...]
     borrowed: dict[str, float] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
     """How much of each coordinate's estimate comes from the other groups: 0 for none, 1 for all. Left out where every
-    group is estimated alone."""
+    group is estimated alone, as groups without a family are: they have no parameters through which to borrow."""
     quantiles: dict[str, ParameterSummary] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
     """Quantiles of the group, as those of the population."""
     above: dict[str, ParameterSummary] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
@@ -188,11 +194,99 @@ class GroupReply:
     mean_value: ParameterSummary | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
     """The mean of the group's values; left out where it does not exist."""
     distribution: DistributionSummary | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
-    """The group's distribution, at fewer points than the population's."""
+    """The group's distribution, at fewer points than the population's; of more than 100 groups, only those of the 24
+    with the most answers are there."""
     atoms: dict[str, ParameterSummary] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
     """The share of the group at each declared atom."""
     categories: dict[str, ParameterSummary] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
     """The share of the group in each category."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeriodReply:
+    """The posterior of one calendar period, where a collection has periods."""
+
+    __pydantic_config__ = _DESCRIBED
+
+    start: str = field(metadata=_example("2026-02-09"))
+    """The period's first day, in UTC."""
+    answers: int
+    """The number of answers learnt of this period."""
+    posterior: dict[str, ParameterSummary]
+    """The parameters in this period, with what the periods before and after say about it."""
+    covariance: tuple[tuple[float, ...], ...]
+    quantiles: dict[str, ParameterSummary] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
+    """Quantiles of the population in this period, in the values' own units."""
+    above: dict[str, ParameterSummary] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
+    """The share of the population above each value that the goal names."""
+    mean_value: ParameterSummary | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
+    """The mean of the population's values; left out where it does not exist."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComponentReply:
+    """The posterior of one component alone, where people have several numbers."""
+
+    __pydantic_config__ = _DESCRIBED
+
+    answers: int
+    """The number of answers learnt about this component alone."""
+    posterior: dict[str, ParameterSummary]
+    """The component's parameters, on its transformed scale; empty without a family."""
+    covariance: tuple[tuple[float, ...], ...]
+    quantiles: dict[str, ParameterSummary] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
+    """Quantiles of the component in the population, in its own units."""
+    above: dict[str, ParameterSummary] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
+    """The share of the population above each value that the component's goal names."""
+    mean_value: ParameterSummary | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
+    """The mean of the component's values; left out where it does not exist."""
+    distribution: DistributionSummary | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
+    """The component's distribution."""
+    atoms: dict[str, ParameterSummary] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
+    """The share of the population at each declared atom."""
+
+
+@dataclass(frozen=True, slots=True)
+class Regression:
+    """How the values of one component are distributed among people with a given value of another one.
+
+    Each of `q05` to `q95` is a quantile of the values, point by point, with its own posterior: `q50` is the conditional
+    median, `q25` and `q75` are the ends of the band that holds half of the people, `q05` and `q95` of nine tenths.
+    """
+
+    __pydantic_config__ = _DESCRIBED
+
+    x: tuple[float, ...]
+    """Increasing values of the component that is given, in its own units."""
+    q05: Bands
+    q25: Bands
+    q50: Bands
+    q75: Bands
+    q95: Bands
+
+
+@dataclass(frozen=True, slots=True)
+class DriftTest:
+    """Whether one distribution explains the answers of all periods, where a collection has periods without drift."""
+
+    __pydantic_config__ = _DESCRIBED
+
+    log_evidence: float
+    """The log Bayes factor of drift against no drift, in nats, from the answers so far."""
+    highest: float
+    """The highest that it was at the end of any period so far."""
+    period: str = field(metadata=_example("2026-W07"))
+    """The period at whose end it was highest."""
+    threshold: float = field(metadata=_example(2.772588722239781))
+    """In at most 2.5% of collections that do not change it is ever as high within 52 periods."""
+    alarm: bool
+    """Whether `highest` is at least `threshold`, or `change` at least `change_threshold`."""
+    change: float | None = field(default=None, metadata=_example(1.9))
+    """How many standard errors the score of one period, or of two in a row, was at most away from those before."""
+    change_period: str | None = field(default=None, metadata=_example("2026-W07"))
+    """The period at whose end it was so far away."""
+    change_threshold: float | None = field(default=None, metadata=_example(3.84))
+    """In at most 2.5% of collections that do not change it is ever as far within 52 periods."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,4 +339,18 @@ class PosteriorReply:
     describes all groups together."""
     between_groups: dict[str, ParameterSummary] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
     """The standard deviation between groups of each coordinate, where groups borrow from each other."""
+    periods: dict[str, PeriodReply] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
+    """The posterior of each calendar period by its label, from the first with answers to the last, where the collection
+    has periods; with drift, the rest describes the last one, and without, all of them as one."""
+    step: dict[str, ParameterSummary] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
+    """The standard deviation of the change of each coordinate from one period to the next."""
+    drift_test: DriftTest | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
+    """Left out with drift, without periods, and while nobody knows where the values lie."""
+    components: dict[str, ComponentReply] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
+    """The posterior of each component by its name, in the order of the terms, where people have several numbers; the
+    rest then describes no population."""
+    correlations: dict[str, ParameterSummary] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
+    """The correlation of the normal scores of each two components, by their names in order, such as `wage,age`."""
+    regressions: dict[str, Regression] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
+    """How the first of two components goes with the second: `wage,age` is of wages, given ages."""
     updated_at: str = field(metadata=_example("2026-01-31T12:00:00.000Z"))

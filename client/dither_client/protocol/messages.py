@@ -2,18 +2,22 @@
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from dither_client.errors import BadResponse, InvalidEpsilon, InvalidQuery, Problem
 from dither_client.mechanisms.bounds import Bounds
+from dither_client.mechanisms.calendar_period import PeriodName
+from dither_client.mechanisms.components import Component, check_component_names
 from dither_client.mechanisms.epsilon import wire_epsilon
 from dither_client.mechanisms.grouped_randomized_response import MAX_CATEGORIES
 from dither_client.mechanisms.groups import MAX_GROUPS, Groups
 from dither_client.mechanisms.member_counts import MemberCounts
+from dither_client.mechanisms.panel import Panel
 from dither_client.mechanisms.price import Price
-from dither_client.mechanisms.query import Query, check_coordinate
+from dither_client.mechanisms.query import Query, check_coordinate, check_transform
 from dither_client.mechanisms.registry import parse_query
 from dither_client.strict_json import decode_json
 from dither_client.typed_numbers import MAX_DECIMALS
@@ -85,6 +89,10 @@ class Terms:
     """What to say once the answer is sent."""
     groups: Groups | None = None
     """The public groups, one of which the respondent names, without noise; None where there are none."""
+    components: tuple[Component, ...] = ()
+    """The numbers that a respondent gives, where there are several; empty where there is one value."""
+    panel: Panel | None = None
+    """In which periods a respondent answers who answers in several; None if everybody answers once."""
 
     @property
     def price(self) -> Price:
@@ -99,6 +107,8 @@ class Terms:
             self.categories,
             Bounds(self.minimum, self.maximum),
             self.groups,
+            self.components,
+            self.panel,
         )
 
 
@@ -176,6 +186,8 @@ def parse_terms(data: object) -> Terms:
         privacy_url=_optional(terms, "privacy_url", _https),
         thank_you=_optional(terms, "thank_you", _text),
         groups=_optional(terms, "groups", _groups),
+        components=_optional(terms, "components", _components) or (),
+        panel=_optional(terms, "panel", _panel),
     )
 
 
@@ -253,6 +265,35 @@ def _groups(data: dict[str, Any], name: str) -> Groups:
     """Labels that are sent as they are, and what they are called."""
     groups = _object(data[name], f"{name!r}")
     return Groups(_text(groups, "name"), _different(_list(groups, "labels"), MAX_GROUPS, name))
+
+
+def _components(data: dict[str, Any], name: str) -> tuple[Component, ...]:
+    described = [_object(some, "component") for some in _list(data, name)]
+    try:
+        check_component_names([some.get("name") for some in described])
+        transforms = [check_transform(some.get("transform")) for some in described]
+    except ValueError:
+        raise BadResponse(f"the server's response lacks proper {name!r}") from None
+    return tuple(
+        Component(
+            some["name"],
+            transform,
+            _bounds(some),
+            _optional(some, "question", _text),
+            _optional(some, "unit", _text),
+            _optional(some, "period_of_value", _text),
+            _optional(some, "decimals", _decimals),
+        )
+        for some, transform in zip(described, transforms, strict=True)
+    )
+
+
+def _panel(data: dict[str, Any], name: str) -> Panel:
+    panel, period = _object(data[name], f"{name!r}"), data.get("period")
+    if period in get_args(PeriodName):
+        with suppress(ValueError):
+            return Panel.from_json({**panel, "period": period})
+    raise BadResponse(f"the server's response lacks a proper {name!r}")
 
 
 def _different(values: list[Any], most: int, name: str) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ import json
 import random
 import re
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Generic, NamedTuple, TypeVar
@@ -25,7 +25,9 @@ from dither_client.errors import (
     AnswerExpired,
     InvalidAddress,
     LedgerError,
+    NotYourTurn,
     OverCap,
+    Problem,
     Unreachable,
 )
 from dither_client.forgetting import forgetful_flow
@@ -33,7 +35,8 @@ from dither_client.ledger.protocol import Entry, LedgerProtocol, find_entry
 from dither_client.mechanisms.epsilon import epsilon_text, json_epsilon
 from dither_client.mechanisms.groups import Groups
 from dither_client.mechanisms.member_counts import MemberCounts
-from dither_client.mechanisms.price import Price
+from dither_client.mechanisms.panel import NO_PERIOD, Panel
+from dither_client.mechanisms.price import Price, Value
 from dither_client.mechanisms.query import check_value
 from dither_client.mechanisms.sampling import RandBelow, system_randbelow
 from dither_client.protocol.messages import (
@@ -50,6 +53,7 @@ from dither_client.strict_json import decode_json
 __all__ = [
     "JSON_HEADERS",
     "Admission",
+    "Clock",
     "ConnectionFailed",
     "Finished",
     "Flow",
@@ -61,7 +65,9 @@ __all__ = [
     "answer_flow",
     "check_secret",
     "check_told",
+    "check_turn",
     "exchange",
+    "join_flow",
     "price_flow",
     "send_flow",
     "terms_flow",
@@ -94,6 +100,8 @@ class Sleep(NamedTuple):
     """A request to wait before the next step."""
 
     seconds: float
+    ends: float = 0.0
+    """The most seconds for which attempts then go on, this wait included, if each fails at once; 0 for none."""
 
 
 class Response(NamedTuple):
@@ -132,6 +140,9 @@ class ConnectionFailed(Exception):
     """Thrown into a flow in place of a response that never came."""
 
 
+Clock = Callable[[], float]
+"""Returns the seconds since 1970."""
+
 _T = TypeVar("_T")
 
 Flow = Generator[Send | Sleep, Response | None, _T]
@@ -164,6 +175,10 @@ class Retry:
         seconds = float(asked) if asked.isascii() and asked.isdigit() else 0.0
         return min(max(backoff, seconds), self.longest)
 
+    def ends(self, attempt: int) -> float:
+        """The most seconds from the failed `attempt` to the last one, if each fails at once."""
+        return sum(min(self.first * 2.0 ** (n - 1), self.longest) for n in range(attempt, min(self.attempts, 100)))
+
 
 _RETRY = Retry()
 
@@ -189,7 +204,7 @@ def exchange(request: Send, retry: Retry = _RETRY) -> Flow[Response]:
         if response is not None and not response.to_be_repeated:
             return response
         if attempt < retry.attempts:
-            yield Sleep(retry.wait(attempt, response))
+            yield Sleep(retry.wait(attempt, response), retry.ends(attempt))
     if response is None:
         attempts = "one attempt" if retry.attempts == 1 else f"{retry.attempts} attempts"
         raise Unreachable(f"no response from the server in {attempts}: check its address, or try later")
@@ -209,28 +224,69 @@ def price_flow(
 ) -> Flow[tuple[Price, Terms]]:
     """Returns the price that the ledger keeps from the first terms it saw, and the terms, fetched unless given.
 
-    The terms have the bounds of that price, so that a server cannot hold a value to others later. Raises `BadResponse`
-    if the server has raised its price, `InvalidAddress`, `LedgerError` and `ServerError`.
+    The terms have the bounds and the panel of that price, so that a server cannot hold a value to others later. Raises
+    `BadResponse` if the server has raised its price, `InvalidAddress`, `LedgerError` and `ServerError`.
     """
     if terms is None:
         terms = yield from terms_flow(collection, retry)
     price = ledger.keep_price(server, collection, terms.price)
     price.check_kept(terms.price)
-    return price, replace(terms, minimum=price.bounds.minimum, maximum=price.bounds.maximum)
+    return price, replace(terms, minimum=price.bounds.minimum, maximum=price.bounds.maximum, panel=price.panel)
 
 
 def check_told(price: Fraction, told: Fraction | None) -> None:
     """Raises `OverCap` if the price exceeds what the respondent was told."""
     if told is not None and price > told:
         costs, most = epsilon_text(price), epsilon_text(told)
-        raise OverCap(f"an answer to this collection costs ε = {costs}, more than the ε = {most} that you were told")
+        raise OverCap(f"answering this collection costs ε = {costs}, more than the ε = {most} that you were told")
+
+
+def join_flow(
+    server: str,
+    collection: str,
+    ledger: LedgerProtocol,
+    retry: Retry = _RETRY,
+    randbelow: RandBelow = system_randbelow,
+    max_epsilon: Fraction | None = None,
+    clock: Clock = time.time,
+    terms: Terms | None = None,
+) -> Flow[tuple[int, ...]]:
+    """Joins the collection's panel, unless that is done. Returns the periods in which to answer; none without a panel.
+
+    The ε of all answers is charged in one transaction with the periods, which are drawn without regard to any value.
+    Only an open collection is joined. Raises `InvalidAddress`, `LedgerError` and `ServerError`.
+    """
+    if turns := ledger.turns(server, collection):
+        return turns
+    price, terms = yield from price_flow(server, collection, ledger, retry, terms)
+    if price.panel is None:
+        return ()
+    check_told(price.in_all(None), max_epsilon)
+    if terms.state != "open":
+        raise Problem(409, f"urn:dither:collection-{terms.state}", f"the collection is {terms.state}")
+    drawn = price.panel.draw(price.panel.number(clock()), randbelow)
+    return ledger.join(server, collection, drawn, price.at(None))
+
+
+def check_turn(panel: Panel, turns: Sequence[int], clock: Clock) -> int:
+    """Returns the number of the period that it is. Raises `NotYourTurn` unless it is one of `turns`."""
+    now = panel.number(clock())
+    if now in turns:
+        return now
+    later = [turn for turn in turns if turn > now]
+    if not later:
+        raise NotYourTurn("you have had all your turns in this panel", None)
+    raise NotYourTurn(
+        f"this is not your turn, and nothing was sent: the next one is in {panel.written(later[0])}",
+        panel.period.label(later[0]),
+    )
 
 
 @forgetful_flow
 def answer_flow(
     server: str,
     collection: str,
-    value: float | str,
+    value: Value,
     ledger: LedgerProtocol,
     retry: Retry = _RETRY,
     randbelow: RandBelow = system_randbelow,
@@ -240,10 +296,12 @@ def answer_flow(
     settle: float = 0.0,
     terms: Terms | None = None,
     group: str | None = None,
+    clock: Clock = time.time,
 ) -> Flow[Receipt]:
     """Answers a collection privately for a respondent who holds `value`, from the ticket to the receipt.
 
-    The value is a number within the collection's bounds, or the text of one of its categories.
+    The value is a number within the collection's bounds, the text of one of its categories, or a number for each of its
+    components by their names.
 
     The value is checked before anything else, ε is charged before noise is drawn, and the answer is stored before it is
     sent. An interrupted flow continues from the ledger's state: a stored answer is sent unchanged and `value` is not
@@ -261,39 +319,46 @@ def answer_flow(
       ledger already holds their price.
     - `group`: the label of the respondent's public group, where the terms have groups. It is sent as it is, without
       noise, with the request for the ticket.
+    - `clock`: the seconds since 1970, which say whether it is the respondent's turn, where the terms have a panel. In a
+      period that is not, nothing is sent, and `NotYourTurn` is raised.
 
     Raises `InvalidValue`, `InvalidAddress`, `InvalidEpsilon`, `InvalidGroup`, `InvalidQuery`, `LedgerError` and
     `ServerError`.
     """
-    if not isinstance(value, str):
+    if not isinstance(value, str | Mapping):
         check_value(value)
     path = collection_path(collection, "tickets")
-    entry = find_entry(ledger, server, collection)
+    entry, period = find_entry(ledger, server, collection), NO_PERIOD
     if entry is None:
         price = ledger.price(server, collection)
         if price is None or terms is not None or (group is not None and price.groups is None):
             price, terms = yield from price_flow(server, collection, ledger, retry, terms)
-        check_told(price.at(epsilon), max_epsilon)
-        price.number_of(value)
+        check_told(price.in_all(epsilon), max_epsilon)
+        price.held(value)
         Groups.check(price.groups or (None if terms is None else terms.groups), group)
-        asked: dict[str, object] = {} if epsilon is None else {"epsilon": json_epsilon(epsilon)}
-        asked |= {} if group is None else {"group": group}
-        if admission.invitation is not None:
-            asked |= {"invitation": admission.invitation, "retry_key": ledger.retry_key(server, collection)}
-        ticket = yield from _ticket_flow(path, json.dumps(asked).encode(), admission.token, retry)
-        price.check(ticket.query, epsilon)
-        entry = ledger.charge(server, collection, ticket.ticket, ticket.query)
+        if price.panel is not None:
+            turns = yield from join_flow(server, collection, ledger, retry, randbelow, max_epsilon, clock, terms)
+            period = check_turn(price.panel, turns, clock)
+            entry = ledger.find(server, collection, period)
+        if entry is None:
+            asked: dict[str, object] = {} if epsilon is None else {"epsilon": json_epsilon(epsilon)}
+            asked |= {} if group is None else {"group": group}
+            if admission.invitation is not None:
+                asked |= {"invitation": admission.invitation, "retry_key": ledger.retry_key(server, collection)}
+            ticket = yield from _ticket_flow(path, json.dumps(asked).encode(), admission.token, retry)
+            price.check(ticket.query, epsilon)
+            entry = ledger.charge(server, collection, ticket.ticket, ticket.query, period)
     if isinstance(entry.query, MemberCounts):
         raise LedgerError("the ledger has an institution's counts for this collection: use another ledger")
     if entry.state == "charged":
         began = time.perf_counter()
         kept = ledger.price(server, collection)
-        answer = entry.query.answer(check_value(value) if kept is None else kept.number_of(value), randbelow)
+        answer = entry.query.answer(check_value(value) if kept is None else kept.held(value), randbelow)
         del value
         if settle > 0:
             floor = settle * max(1.0, entry.query.n_cells / SETTLE_CELLS)
             yield Sleep(max(0.0, floor - (time.perf_counter() - began)))
-        entry = ledger.draw(entry.server, collection, answer)
+        entry = ledger.draw(entry.server, collection, answer, period)
     return (yield from send_flow(entry, ledger, retry))
 
 
@@ -301,7 +366,8 @@ def send_flow(entry: Entry, ledger: LedgerProtocol, retry: Retry = _RETRY) -> Fl
     """Sends the stored answer of a drawn entry, always as the same bytes. Raises `LedgerError` and `ServerError`."""
     answer = entry.answer
     if entry.state == "sent":
-        raise AlreadyAnswered("this collection already has your answer and takes only one", entry.receipt)
+        often = "" if entry.period == NO_PERIOD else " in each period"
+        raise AlreadyAnswered(f"this collection already has your answer and takes only one{often}", entry.receipt)
     if entry.state == "expired":
         raise AnswerExpired("your answer came too late; no new answer is drawn, and its charge stands")
     if not isinstance(answer, int) or isinstance(entry.query, MemberCounts) or entry.retry_key is None:
@@ -311,15 +377,15 @@ def send_flow(entry: Entry, ledger: LedgerProtocol, retry: Retry = _RETRY) -> Fl
     response = yield from exchange(Send("POST", path, body, JSON_HEADERS), retry)
     if response.status in (200, 201):
         receipt = parse_receipt(decode_json(response.body))
-        ledger.mark_sent(entry.server, entry.collection, receipt)
+        ledger.mark_sent(entry.server, entry.collection, receipt, entry.period)
         return Receipt(entry.collection, receipt, entry.query, answer)
     problem = parse_problem(response.status, response.body)
     if problem.name in _FINAL_REFUSALS:
-        ledger.mark_expired(entry.server, entry.collection)
+        ledger.mark_expired(entry.server, entry.collection, entry.period)
         raise AnswerExpired(f"your answer came too late; no new answer is drawn, and its charge stands: {problem}")
     if problem.name == "already-answered":
         # A ledger that was restored from a copy has drawn a second answer; the one that the server has counts.
-        ledger.mark_expired(entry.server, entry.collection)
+        ledger.mark_expired(entry.server, entry.collection, entry.period)
         raise AlreadyAnswered("the server already has another answer to this ticket")
     raise problem
 

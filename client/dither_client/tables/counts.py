@@ -5,15 +5,18 @@ A row of a count table says how often one answer was given to one query. The col
 - `COUNT_COLUMNS`: the fields of the query (`cuts` separated by blanks; fields that the mechanism lacks are empty), then
   `answer` and `count`.
 - Only where they are needed: `sets` (cells separated by blanks, sets by `|`), `weights` (separated by blanks), `rho`
-  and `size`.
+  and `size`; where people have several numbers, `component`, `query` (the question about it, as JSON), `components`,
+  `states`, `transforms` and `channel` (as JSON), with the cuts of each component in `cuts`, separated by `|`.
 
 A row with the mechanism `member_counts` is what an institution shared: one cut, the `size` of the group that was
 counted at it, and the noisy count as its `answer`. Where a collection has public groups, the column `group` has the
-label of the respondents' group, in every row. Rows of the same answer to the same query add up. Other columns are
+label of the respondents' group, in every row; where answers are told apart by time, the column `period` has the day,
+week or month of each, such as `2026-W07`. Rows of the same answer to the same query add up. Other columns are
 ignored. Parquet needs the extra `tables`.
 """
 
 import csv
+import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -28,15 +31,18 @@ from dither_client.mechanisms.epsilon import epsilon_text
 from dither_client.mechanisms.member_counts import Asked, MemberCounts, MemberTable
 from dither_client.mechanisms.query import EXACT, Query, Schema
 from dither_client.mechanisms.registry import QUERY_TYPES, parse_query
+from dither_client.strict_json import decode
 from dither_client.tables.csv_file import separator_of
 from dither_client.tables.parquet import is_parquet, read_parquet
 
 __all__ = [
     "COUNT_COLUMNS",
     "GROUP_COLUMN",
+    "PERIOD_COLUMN",
     "CountTable",
     "counts_rows",
     "group_counts_rows",
+    "period_counts_rows",
     "read_integer",
     "read_table",
     "write_table",
@@ -45,6 +51,8 @@ __all__ = [
 COUNT_COLUMNS = ("mechanism", "low", "high", "levels", "cuts", "epsilon", "transform", "answer", "count")
 GROUP_COLUMN = "group"
 """The column with the labels of public groups, where a collection has them."""
+PERIOD_COLUMN = "period"
+"""The column with the labels of periods, where a collection has them."""
 
 _EXTRA_CELLS = "\0"
 """The key under which a row's cells beyond the last column are read; no column can have this name."""
@@ -59,8 +67,8 @@ _OPTIONAL_COLUMNS = tuple(name for name in _FIELDS if name not in COUNT_COLUMNS)
 _INTEGERS = ("answer", "count", "answers", *(name for name, schema in _FIELDS.items() if schema["type"] == "integer"))
 _TEXTS = (
     "mechanism", "epsilon", "transform", "collection", "ticket", "query_id", "query", "purpose", "received_at", "at",
-    "what", "of", GROUP_COLUMN,
-    *(name for name, schema in _FIELDS.items() if schema["type"] == "array" or schema["type"] == EXACT["type"]),
+    "what", "of", GROUP_COLUMN, PERIOD_COLUMN,
+    *(name for name, schema in _FIELDS.items() if schema["type"] in ("array", "string", "object", EXACT["type"])),
 )  # fmt: skip
 
 _MAX_INTEGER = 2**53
@@ -75,6 +83,8 @@ class CountTable:
     members: dict[MemberCounts, dict[int, int]] = field(default_factory=dict)
     groups: dict[str, dict[Query, list[int]]] = field(default_factory=dict)
     """The part of `queries` that each public group answered, by its label, where rows have one."""
+    periods: dict[str, dict[Query, list[int]]] = field(default_factory=dict)
+    """The part of `queries` that was asked in each period, by its label, where rows have one."""
 
     @property
     def in_order(self) -> dict[Query, list[int]]:
@@ -85,6 +95,11 @@ class CountTable:
     def groups_in_order(self) -> dict[str, dict[Query, list[int]]]:
         """The queries of each group, in the same order."""
         return {label: _in_order(queries) for label, queries in self.groups.items()}
+
+    @property
+    def periods_in_order(self) -> dict[str, dict[Query, list[int]]]:
+        """The queries of each period, in the same order."""
+        return {label: _in_order(queries) for label, queries in self.periods.items()}
 
 
 def _in_order(queries: Mapping[Query, list[int]]) -> dict[Query, list[int]]:
@@ -134,9 +149,10 @@ def read_table(path: str | PathLike[str]) -> CountTable:
                 by_answer[answer] = by_answer.get(answer, 0) + count
             else:
                 table.queries.setdefault(asked, [0] * asked.n_answers)[answer] += count
-                if (label := _cell(row, GROUP_COLUMN)) is not None:
-                    of_group = table.groups.setdefault(str(label), {})
-                    of_group.setdefault(asked, [0] * asked.n_answers)[answer] += count
+                for column, parts in ((GROUP_COLUMN, table.groups), (PERIOD_COLUMN, table.periods)):
+                    if (label := _cell(row, column)) is not None:
+                        part = parts.setdefault(str(label), {})
+                        part.setdefault(asked, [0] * asked.n_answers)[answer] += count
         except (InvalidTable, InvalidQuery) as error:
             raise InvalidTable(f"row {number} of {path.name}: {error}") from None
     return table
@@ -162,9 +178,18 @@ def counts_rows(counts: Mapping[Query, Sequence[int]], members: MemberTable | No
 
 def group_counts_rows(groups: Mapping[str, Mapping[Query, Sequence[int]]]) -> list[dict[str, Any]]:
     """The rows of a count table with the column `group`: those of each public group by its label."""
-    columns = _columns([query for counts in groups.values() for query in counts])
+    return _labelled_rows(GROUP_COLUMN, groups)
+
+
+def period_counts_rows(periods: Mapping[str, Mapping[Query, Sequence[int]]]) -> list[dict[str, Any]]:
+    """The rows of a count table with the column `period`: those of each period by its label."""
+    return _labelled_rows(PERIOD_COLUMN, periods)
+
+
+def _labelled_rows(name: str, parts: Mapping[str, Mapping[Query, Sequence[int]]]) -> list[dict[str, Any]]:
+    columns = _columns([query for counts in parts.values() for query in counts])
     blank = dict.fromkeys(columns)
-    return [{GROUP_COLUMN: label, **blank, **row} for label, counts in groups.items() for row in counts_rows(counts)]
+    return [{name: label, **blank, **row} for label, counts in parts.items() for row in counts_rows(counts)]
 
 
 def _columns(queries: Iterable[Query], others: Set[str] = frozenset()) -> tuple[str, ...]:
@@ -179,14 +204,14 @@ def _cells(asked: Asked) -> dict[str, Any]:
     fields["epsilon"] = epsilon_text(asked.epsilon)
     if asked.rho is not None:
         fields["rho"] = epsilon_text(asked.rho)
-    return {name: _listed(value) if isinstance(value, list) else value for name, value in fields.items()}
+    return {name: _written(value) for name, value in fields.items()}
 
 
-def _listed(values: Sequence[Any]) -> str:
-    """Numbers separated by blanks, or lists of them by `|`."""
-    if isinstance(values[0], list):
-        return "|".join(map(_listed, values))
-    return " ".join(map(repr, values))
+def _written(value: Any) -> Any:
+    """A cell: numbers and words of a list are separated by blanks, lists of them by `|`; an object is compact JSON."""
+    if isinstance(value, list):
+        return ("|" if isinstance(value[0], list) else " ").join(str(_written(some)) for some in value)
+    return json.dumps(value, separators=(",", ":")) if isinstance(value, dict) else value
 
 
 def _write_parquet(path: Path, table: list[dict[str, Any]], columns: Sequence[str]) -> None:
@@ -295,21 +320,37 @@ def _read_cuts(row: Mapping[str, Any], column: str) -> list[Decimal]:
 
 
 def _read_field(row: Mapping[str, Any], column: str, schema: Schema) -> Any:
-    """The field of a query with this schema: a number, a whole one, or a list of either or of lists."""
+    """The field of a query with this schema: a number, a word, an object, or a list of numbers, words or lists."""
+    text = str(_cell(row, column) or "")
     if schema["type"] == "integer":
         return read_integer(row, column)
+    if schema["type"] == "string":
+        return text
+    if schema["type"] == "object":
+        return _object(text, column)
     if schema["type"] != "array":
         return _read_number(row, column)
-    text, items = str(_cell(row, column) or ""), schema["items"]["type"]
-    if items == "number":
-        return _read_cuts(row, column)
-    return (
-        [_whole_numbers(some, column) for some in text.split("|")] if items == "array" else _whole_numbers(text, column)
-    )
+    if schema["items"]["type"] == "array":
+        return [_items(some, column, schema["items"]["items"]) for some in text.split("|")]
+    return _items(text, column, schema["items"])
 
 
-def _whole_numbers(text: str, column: str) -> list[int]:
+def _items(text: str, column: str, schema: Schema) -> list[Any]:
+    """The numbers, whole numbers or words that are separated by blanks."""
     words = text.split()
+    if schema["type"] == "number":
+        return [_number(word, column) for word in words]
+    return words if schema["type"] == "string" else _whole_numbers(words, column)
+
+
+def _object(text: str, column: str) -> Any:
+    try:
+        return decode(text.encode())
+    except ValueError:
+        raise InvalidTable(f"{column} must be a query as JSON") from None
+
+
+def _whole_numbers(words: list[str], column: str) -> list[int]:
     if not all(word.isascii() and word.isdigit() and len(word) <= _MAX_DIGITS for word in words):
         raise InvalidTable(f"{column} must hold whole numbers")
     return [int(word) for word in words]

@@ -20,12 +20,12 @@ from typing import Any
 
 from dither_client.errors import BadResponse, InvalidTable
 from dither_client.strict_json import decode_json
-from dither_client.tables.counts import GROUP_COLUMN
+from dither_client.tables.counts import GROUP_COLUMN, PERIOD_COLUMN
 
-__all__ = ["ANSWER_COLUMNS", "DayFile", "Manifest", "answer_columns", "read_manifest", "write_day"]
+__all__ = ["ANSWER_COLUMNS", "DayFile", "Manifest", "answer_columns", "part_columns", "read_manifest", "write_day"]
 
 ANSWER_COLUMNS = ("collection", "ticket", "query_id", "query", "purpose", "answer", "received_at")
-"""The columns of a table of answers; `answer_columns` has one more where there are groups."""
+"""The columns of a table of answers; `answer_columns` has one more where there are groups or periods."""
 
 _NAME = "manifest.json"
 _ROWS_AT_ONCE = 100_000
@@ -36,7 +36,13 @@ _DIFFERENT = ("ticket", "received_at")
 
 def answer_columns(terms: Mapping[str, Any]) -> tuple[str, ...]:
     """The columns of a table of answers to a collection with these terms, or this specification."""
-    return ANSWER_COLUMNS if terms.get("groups") is None else (*ANSWER_COLUMNS, GROUP_COLUMN)
+    return (*ANSWER_COLUMNS, *part_columns(terms))
+
+
+def part_columns(terms: Mapping[str, Any]) -> tuple[str, ...]:
+    """The columns that tell answers apart: by group, by period, or neither."""
+    fields = {GROUP_COLUMN: "groups", PERIOD_COLUMN: "period"}
+    return tuple(column for column, field in fields.items() if terms.get(field))
 
 
 @dataclass(frozen=True)

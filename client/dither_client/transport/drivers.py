@@ -54,7 +54,7 @@ class Driver:
             while not isinstance(step, Finished):
                 reply: Response | ConnectionFailed | None = None
                 if isinstance(step, Sleep):
-                    wait.check(step.seconds)
+                    wait.check(step)
                     time.sleep(step.seconds)
                 else:
                     wait.begin()

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from dither_client.errors import BadResponse, Unreachable
 from dither_client.protocol.messages import parse_problem
-from dither_client.protocol.respondent import ConnectionFailed, Response, Retry, Send
+from dither_client.protocol.respondent import ConnectionFailed, Response, Retry, Send, Sleep
 from dither_client.transport.drivers import Driver
 from dither_client.transport.waiting import Wait
 
@@ -76,9 +76,9 @@ def follow(driver: Driver, path: str, retry: Retry) -> Iterator[Event]:
                 if response is not None:
                     raise parse_problem(response.status, response.body)
                 raise Unreachable("its events have stopped: check the address, or try later")
-            seconds = retry.wait(attempt, response)
-            wait.check(seconds)
-            time.sleep(seconds)
+            sleep = Sleep(retry.wait(attempt, response), retry.ends(attempt))
+            wait.check(sleep)
+            time.sleep(sleep.seconds)
     except Unreachable as error:
         error.args = (f"{driver.server}: {error}",)
         raise

@@ -1,4 +1,4 @@
-"""A server that does not answer: whoever waits is told after a second, and the waiting ends.
+"""A server that does not answer: whoever waits is told, and the waiting ends.
 
 `told_of_waiting` names who is to be told; a command tells the person at the terminal. `Wait` is one wait for one
 server, from the first attempt to the response that is not tried again.
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from dither_client.errors import Unreachable
-from dither_client.protocol.respondent import ConnectionFailed, Response
+from dither_client.protocol.respondent import ConnectionFailed, Response, Sleep
 
 __all__ = ["CONNECT", "GIVE_UP", "Wait", "told_of_waiting"]
 
@@ -20,23 +20,28 @@ GIVE_UP = 60.0
 CONNECT = 10.0
 """The most seconds that making a connection may take."""
 _QUIET = 1.0
-"""Seconds after which whoever waits is told."""
+"""Seconds after which whoever waits is told, if a connection has not failed before."""
 
-_tell: ContextVar[Callable[[str], None] | None] = ContextVar("tell", default=None)
+Tell = Callable[[str, float], None]
+
+_tell: ContextVar[Tell | None] = ContextVar("tell", default=None)
 
 
 @contextmanager
-def told_of_waiting(tell: Callable[[str], None]) -> Iterator[None]:
-    """While the context lasts, `tell` gets the address of each server that has not answered for a second, once.
+def told_of_waiting(tell: Tell) -> Iterator[None]:
+    """While the context lasts, `tell` gets the address of each server that cannot be reached, once, and at once.
 
-    It is called on another thread, while the present one waits.
+    Of one that has not answered for a second, too; then it is called on another thread, while the present one waits.
+    It also gets the most seconds for which a connection is tried.
     """
-    addresses = set[str]()
+    addresses, lock = set[str](), threading.Lock()
 
-    def once(address: str) -> None:
-        if address not in addresses:
+    def once(address: str, ends: float) -> None:
+        with lock:
+            new = address not in addresses
             addresses.add(address)
-            tell(address)
+        if new:
+            tell(address, ends)
 
     token = _tell.set(once)
     try:
@@ -60,7 +65,7 @@ class Wait:
             return
         self._began = time.monotonic()
         if tell := _tell.get():
-            self._timer = threading.Timer(_QUIET, tell, (self._address,))
+            self._timer = threading.Timer(_QUIET, tell, (self._address, GIVE_UP))
             self._timer.daemon = True
             self._timer.start()
 
@@ -77,8 +82,12 @@ class Wait:
             self._timer.cancel()
             self._timer = None
 
-    def check(self, seconds: float) -> None:
-        """Raises `Unreachable` if no connection could be made, and another attempt in `seconds` would be too late."""
+    def check(self, sleep: Sleep) -> None:
+        """Tells that no connection could be made, if so. Raises `Unreachable` if another attempt would be too late."""
         waited = 0.0 if self._began is None else time.monotonic() - self._began
-        if self._failed and waited + seconds + CONNECT > GIVE_UP:
+        if not self._failed:
+            return
+        if tell := _tell.get():
+            tell(self._address, min(sleep.ends, GIVE_UP))
+        if waited + sleep.seconds + CONNECT > GIVE_UP:
             raise Unreachable(f"no response from the server in {waited:.0f} s: check its address, or try later")

@@ -18,6 +18,8 @@ export class StorageLedger implements Pick<Ledger, keyof Ledger> {
   constructor(storage: AsyncStorageLike, options?: StorageLedgerOptions);
   readonly maxEpsilon: Ledger["maxEpsilon"];
   find: Ledger["find"];
+  join: Ledger["join"];
+  turns: Ledger["turns"];
   charge: Ledger["charge"];
   draw: Ledger["draw"];
   markSent: Ledger["markSent"];

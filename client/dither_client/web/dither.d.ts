@@ -3,9 +3,22 @@
 /** ε as a person writes it; a number stands for the shortest decimal that prints it. */
 export type Epsilon = string | number;
 
-export type Mechanism = "laplace" | "randomized_response" | "staircase" | "gaussian" | "grouped_randomized_response";
+export type Mechanism =
+  | "laplace"
+  | "randomized_response"
+  | "staircase"
+  | "gaussian"
+  | "grouped_randomized_response"
+  | "component"
+  | "joint";
 
 export type Transform = "identity" | "log";
+
+/** What several numbers are asked: whether both lie on one side of their cuts, which of three is alone, or the cell. */
+export type States = "same_side" | "odd_one_out" | "cells";
+
+/** What a question is about: a number, or where there are several of a person, the list of all of them. */
+export type Value = number | readonly number[];
 
 /** Uniform on `0..n-1`, for `n >= 1n`. */
 export type RandBelow = (n: bigint) => bigint;
@@ -22,13 +35,13 @@ export interface Query {
   /** Answers are `0..nAnswers - 1`. */
   readonly nAnswers: number;
   /** The cell of a value on its own scale; a tie goes down. Throws `InvalidValue`. */
-  cell(value: number): number;
+  cell(value: Value): number;
   /** The probability of `answer` for a value in `cell`. */
   probability(cell: number, answer: number): number;
   /** Draws an answer for a value in `cell`, exactly. */
   sample(cell: number, randbelow?: RandBelow): number;
   /** Draws the private answer of somebody who holds `value`. */
-  answer(value: number, randbelow?: RandBelow): number;
+  answer(value: Value, randbelow?: RandBelow): number;
   toJSON(): Record<string, unknown>;
 }
 
@@ -36,6 +49,27 @@ export interface Query {
 export interface Groups {
   name: string;
   labels: string[];
+}
+
+/** One of several numbers that each person has. */
+export interface Component {
+  name: string;
+  question: string | null;
+  unit: string | null;
+  /** Such as `per week`. */
+  periodOfValue: string | null;
+  minimum: number | null;
+  maximum: number | null;
+  decimals: number | null;
+  transform: string;
+}
+
+/** The same people in several calendar periods: each answers in `answers` of the `periods` from joining on. */
+export interface Panel {
+  answers: number;
+  periods: number;
+  /** `day`, `week` or `month`. */
+  period: string;
 }
 
 export interface Terms {
@@ -70,6 +104,10 @@ export interface Terms {
   thankYou: string | null;
   /** The public groups, one of which the respondent names, without noise; null where there are none. */
   groups: Groups | null;
+  /** The numbers that each person has, about some of which one question is asked; empty where it is one number. */
+  components: Component[];
+  /** In which periods a respondent answers who answers in several; null where everybody answers once. */
+  panel: Panel | null;
   state: string;
   /** How many are stored; null if only those who may read the posterior may know it. */
   answers: number | null;
@@ -102,18 +140,25 @@ export interface Entry {
   /** Sent with the answer: it proves to the server that a repeat comes from the first sender. */
   retryKey: string | null;
   receipt: string | null;
+  /** The number of the period in which the respondent of a panel gives this answer; otherwise 0. */
+  period: number;
 }
 
+/** What one answer has cost; `reserved`, of a panel, before its period has come. */
 export interface Charge {
   server: string;
   collection: string;
-  state: State;
+  state: State | "reserved";
+  period: number;
   receipt: string | null;
   epsilon: string;
   rho: string | null;
   /** The collection's name in its terms; null in what an earlier version stored. */
   name: string | null;
 }
+
+/** A person's numbers, by the names of the components. */
+export type Numbers = Readonly<Record<string, number>>;
 
 /** What the terms promise about a collection's questions. */
 export type Price = Pick<
@@ -128,7 +173,8 @@ export type Price = Pick<
   | "minimum"
   | "maximum"
   | "groups"
->;
+  | "panel"
+> & { components: Pick<Component, "name" | "transform" | "minimum" | "maximum">[] };
 
 export interface LedgerCaps {
   /** The cap on the total. Without it the caps are 10 in total, 5 on any one server and 2 for any one answer. */
@@ -149,11 +195,15 @@ export class Ledger {
   constructor(options?: LedgerOptions);
   /** The cap on the total. */
   readonly maxEpsilon: string;
-  find(server: string, collection: string): Promise<Entry | null>;
-  charge(server: string, collection: string, ticket: string, query: Query): Promise<Entry>;
-  draw(server: string, collection: string, answer: number): Promise<Entry>;
-  markSent(server: string, collection: string, receipt: string): Promise<Entry>;
-  markExpired(server: string, collection: string): Promise<Entry>;
+  find(server: string, collection: string, period?: number): Promise<Entry | null>;
+  /** Spends micro-ε on each of a panel's periods and reserves them, unless that is done; resolves to those reserved. */
+  join(server: string, collection: string, periods: number[], microEpsilon: number): Promise<number[]>;
+  /** The reserved periods of a panel, increasing; none before it is joined. */
+  turns(server: string, collection: string): Promise<number[]>;
+  charge(server: string, collection: string, ticket: string, query: Query, period?: number): Promise<Entry>;
+  draw(server: string, collection: string, answer: number, period?: number): Promise<Entry>;
+  markSent(server: string, collection: string, receipt: string, period?: number): Promise<Entry>;
+  markExpired(server: string, collection: string, period?: number): Promise<Entry>;
   retryKey(server: string, collection: string): Promise<string>;
   /** The price in the first terms that this ledger saw. */
   price(server: string, collection: string): Promise<Price | null>;
@@ -167,7 +217,17 @@ export class Ledger {
 /** The part of a ledger that a client needs. */
 export type ClientLedger = Pick<
   Ledger,
-  "find" | "charge" | "draw" | "markSent" | "markExpired" | "retryKey" | "price" | "keepPrice" | "unsent"
+  | "find"
+  | "join"
+  | "turns"
+  | "charge"
+  | "draw"
+  | "markSent"
+  | "markExpired"
+  | "retryKey"
+  | "price"
+  | "keepPrice"
+  | "unsent"
 >;
 
 export interface Retry {
@@ -191,15 +251,24 @@ export interface AnswerOptions {
 
 export class Client {
   /** `url` is https, or http on this machine. Throws `InvalidAddress`. */
-  constructor(url: string, options?: { ledger?: ClientLedger; retry?: Retry });
+  constructor(url: string, options?: { ledger?: ClientLedger; retry?: Retry; clock?: () => number });
   /** The server's canonical address, which identifies it in the ledger. */
   readonly server: string;
   readonly ledger: ClientLedger;
   terms(collection: string): Promise<Terms>;
   /** The ledger's entry for a collection of this server. */
   find(collection: string): Promise<Entry | null>;
-  /** Answers privately, or sends the answer that the ledger holds; a value may be the text of a category. */
-  answer(collection: string, value: number | string, options?: AnswerOptions): Promise<Entry>;
+  /**
+   * Answers privately, or sends the answer that the ledger holds. A value may be the text of a category, or several numbers
+   * by the names of the terms' components. Of a panel, call it in each period: it joins, and rejects with `NotYourTurn`,
+   * without a request, in a period in which the respondent does not answer.
+   */
+  answer(collection: string, value: number | string | Numbers, options?: AnswerOptions): Promise<Entry>;
+  /**
+   * Joins the collection's panel, unless that is done: draws the periods in which to answer, and spends the ε of all of
+   * them. Resolves to their labels, such as `2026-W07`; none where there is no panel.
+   */
+  join(collection: string, options?: Pick<AnswerOptions, "maxEpsilon">): Promise<string[]>;
   /** Sends the answer that the ledger holds; null if it holds none. */
   sendStored(collection: string): Promise<Entry | null>;
   /** Sends every stored answer to this server. */
@@ -219,6 +288,11 @@ export class OverCap extends LedgerError {}
 export class AlreadyAnswered extends LedgerError {
   constructor(message: string, receipt?: string | null);
   readonly receipt: string | null;
+}
+export class NotYourTurn extends LedgerError {
+  constructor(message: string, nextTurn: string | null);
+  /** The label of the next period in which the respondent answers, or null if there is none left. */
+  readonly nextTurn: string | null;
 }
 export class AnswerExpired extends LedgerError {}
 export class ServerError extends DitherError {}
@@ -262,15 +336,19 @@ export function uniform(fill: (bytes: Uint8Array) => void): RandBelow;
 /** The browser's cryptographic generator. */
 export const systemRandbelow: RandBelow;
 
+/** What a number that each person has is called, and how its values are written. */
+export type Told = Pick<Component, "name" | "decimals"> & { unit?: string | null };
 /**
- * The question in words, to be shown after the answer was sent; `categories` and `decimals` are those of the terms, and
- * `language` is `en`, the default, or `de`.
+ * The question in words, to be shown after the answer was sent; `categories`, `decimals` and `components` are those of the
+ * terms, `language` is `en`, the default, or `de`, and `unit` is written after each number.
  */
 export function questionText(
   query: Query,
   categories?: readonly string[],
   decimals?: number | null,
   language?: string,
+  components?: readonly Told[],
+  unit?: string | null,
 ): string;
 export function answerText(
   query: Query,
@@ -278,6 +356,8 @@ export function answerText(
   categories?: readonly string[],
   decimals?: number | null,
   language?: string,
+  components?: readonly Told[],
+  unit?: string | null,
 ): string;
 /** Which values send this answer with the highest, and which with the lowest probability. */
 export function odds(
@@ -286,8 +366,13 @@ export function odds(
   categories?: readonly string[],
   decimals?: number | null,
   language?: string,
+  components?: readonly Told[],
+  unit?: string | null,
 ): [Odds, Odds];
-/** The values `who`, in words such as `above 500`, send an answer with this probability. */
+/**
+ * The values `who`, in words such as `above 500`, send an answer with this probability; where several numbers are asked
+ * about, those whose true answer `who` is.
+ */
 export interface Odds {
   who: string;
   probability: number;
@@ -314,6 +399,12 @@ export interface Phrases {
   orAbove: (number: string) => string;
   quoted: (text: string) => string;
   category: (number: number) => string;
+  component: (number: number) => string;
+  statement: (name: string, above: string) => string;
+  sameSide: (listed: string) => string;
+  oddOneOut: (listed: string) => string;
+  noneOfThem: string;
+  combinations: (listed: string) => string;
   and: string;
   or: string;
   anything: string;

@@ -16,6 +16,7 @@ export {
   InvalidQuery,
   InvalidValue,
   LedgerError,
+  NotYourTurn,
   OverCap,
   Problem,
   ServerError,

@@ -10,6 +10,7 @@
  *     ├── LedgerError
  *     │   ├── OverCap           answering would exceed a cap
  *     │   ├── AlreadyAnswered   the collection has this ledger's answer
+ *     │   ├── NotYourTurn       the respondent answers in other periods of the collection
  *     │   └── AnswerExpired     a stored answer came too late
  *     └── ServerError
  *         ├── Unreachable       no response after every retry
@@ -49,6 +50,20 @@ export class AlreadyAnswered extends LedgerError {
   constructor(message, receipt = null) {
     super(message);
     this.receipt = receipt;
+  }
+}
+
+/** Thrown in a period in which the respondent of a panel does not answer: nothing was drawn, sent or spent. */
+export class NotYourTurn extends LedgerError {
+  /**
+   * `nextTurn` is the label of the next period in which it answers, such as `2026-W07`, or null if there is none left.
+   *
+   * @param {string} message
+   * @param {string | null} nextTurn
+   */
+  constructor(message, nextTurn) {
+    super(message);
+    this.nextTurn = nextTurn;
   }
 }
 

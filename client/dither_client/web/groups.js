@@ -1,6 +1,6 @@
 /** The mechanism on categories: an answer is a group of them. */
 
-/** @import { RandBelow } from "./dither.d.ts" */
+/** @import { RandBelow, Value } from "./dither.d.ts" */
 
 import { randomizedResponse } from "./cuts.js";
 import { InvalidQuery, InvalidValue } from "./errors.js";
@@ -36,13 +36,14 @@ export class GroupedRandomizedResponse extends Query {
 
   /**
    * @override
-   * @param {number} value
+   * @param {Value} value
    */
   cell(value) {
-    if (!(Number.isInteger(checkValue(value)) && 0 <= value && value < this.nCells)) {
+    const category = checkValue(value);
+    if (!(Number.isInteger(category) && 0 <= category && category < this.nCells)) {
       throw new InvalidValue(`the value must be the number of a category, from 0 to ${this.nCells - 1}`);
     }
-    return value;
+    return category;
   }
 
   /** @param {number} cell */

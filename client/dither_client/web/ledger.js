@@ -2,7 +2,8 @@
  * The respondent's ledger in the browser's database for this origin and profile: every ε spent, and every answer until
  * the server has it.
  *
- * Each collection of each server has at most one entry, which is created before noise is drawn and never removed. Its
+ * Each collection of each server has at most one entry, which is created before noise is drawn and never removed; of a
+ * panel one for each period in which the respondent answers, which is `reserved` (paid for) before that period comes. Its
  * state is `charged` (ticket and question are stored, ε is spent), then `drawn` (the answer is stored for good, with the
  * key that it is sent with), then `sent` (the receipt is stored) or `expired` (the answer came too late; the charge
  * stands). Every call is one transaction, even between tabs, and resolves once that is stored.
@@ -11,11 +12,12 @@
 /** @import { Charge, Entry, LedgerOptions, Price, Query, State } from "./dither.d.ts" */
 /** @import { Row } from "./entries.js" */
 
-import { Caps, charged, newRetryKey, opened, sum, uncharged } from "./entries.js";
+import { Caps, asked, charged, newRetryKey, opened, reserved, sum, turnsIn, uncharged } from "./entries.js";
 import { epsilonText } from "./epsilon.js";
 import { DitherError, LedgerError } from "./errors.js";
+import { NO_PERIOD } from "./panel.js";
 
-const BY_COLLECTION = "one_entry_for_a_collection";
+const BY_PERIOD = "one_entry_for_a_period_of_a_collection";
 const [ENTRIES, RETRY_KEYS, PRICES] = ["entries", "retry_keys", "prices"];
 
 export class Ledger {
@@ -41,43 +43,62 @@ export class Ledger {
   }
 
   /**
-   * The entry of a collection, or null.
+   * The entry of a collection, or of one period of a panel; null if there is none, or only what is reserved.
    *
-   * @type {(server: string, collection: string) => Promise<Entry | null>}
+   * @type {(server: string, collection: string, period?: number) => Promise<Entry | null>}
    */
-  find(server, collection) {
+  find(server, collection, period = NO_PERIOD) {
     return this.#transact("readonly", async (entries) => {
-      const row = await stored(entries, server, collection);
-      return row ? opened(row) : null;
+      const row = await stored(entries, server, collection, period);
+      return row && row.state !== "reserved" ? opened(row) : null;
     });
   }
 
   /**
-   * Spends the question's ε and stores ticket and question. If there is an entry already, returns it and spends nothing.
+   * Spends micro-ε on each of a panel's periods and reserves them. If it has reserved some, returns those and spends
+   * nothing.
    *
-   * @type {(server: string, collection: string, ticket: string, query: Query) => Promise<Entry>}
+   * @type {(server: string, collection: string, periods: number[], microEpsilon: number) => Promise<number[]>}
    */
-  charge(server, collection, ticket, query) {
+  join(server, collection, periods, microEpsilon) {
     return this.#transact("readwrite", async (entries) => {
-      const found = await stored(entries, server, collection);
-      if (found) {
+      const before = await rows(entries);
+      if (turnsIn(before, server, collection).length === 0) {
+        this.#caps.check(microEpsilon, before, server, periods.length);
+        for (const period of periods) {
+          await reply(entries.add(reserved(server, collection, period, microEpsilon)));
+        }
+      }
+      return turnsIn(await rows(entries), server, collection);
+    });
+  }
+
+  /**
+   * The reserved periods of a panel, increasing.
+   *
+   * @type {(server: string, collection: string) => Promise<number[]>}
+   */
+  turns(server, collection) {
+    return this.#transact("readonly", async (entries) => turnsIn(await rows(entries), server, collection));
+  }
+
+  /**
+   * Spends the question's ε, unless that was reserved, and stores ticket and question. If there is an entry already,
+   * returns it and spends nothing.
+   *
+   * @type {(server: string, collection: string, ticket: string, query: Query, period?: number) => Promise<Entry>}
+   */
+  charge(server, collection, ticket, query, period = NO_PERIOD) {
+    return this.#transact("readwrite", async (entries) => {
+      const found = await stored(entries, server, collection, period);
+      if (found && found.state !== "reserved") {
         return opened(found);
       }
-      this.#caps.check(query.microEpsilon, await rows(entries), server);
-      /** @type {Row} */
-      const entry = {
-        server,
-        collection,
-        state: "charged",
-        micro_epsilon: query.microEpsilon,
-        micro_rho: query.microRho,
-        ticket,
-        query: JSON.stringify(query),
-        answer: null,
-        retry_key: null,
-        receipt: null,
-      };
-      await reply(entries.add(entry));
+      if (!found) {
+        this.#caps.check(query.microEpsilon, await rows(entries), server);
+      }
+      const entry = asked(found ?? reserved(server, collection, period, query.microEpsilon), ticket, query);
+      await reply(entries.put(entry));
       return opened(entry);
     });
   }
@@ -85,28 +106,28 @@ export class Ledger {
   /**
    * Stores the answer of a charged entry with a new retry key; an entry that has an answer already is left as it is.
    *
-   * @type {(server: string, collection: string, answer: number) => Promise<Entry>}
+   * @type {(server: string, collection: string, answer: number, period?: number) => Promise<Entry>}
    */
-  draw(server, collection, answer) {
-    return this.#advance(server, collection, "charged", { state: "drawn", answer, retry_key: newRetryKey() });
+  draw(server, collection, answer, period = NO_PERIOD) {
+    return this.#advance(server, collection, period, "charged", { state: "drawn", answer, retry_key: newRetryKey() });
   }
 
   /**
    * Stores the receipt of a drawn entry.
    *
-   * @type {(server: string, collection: string, receipt: string) => Promise<Entry>}
+   * @type {(server: string, collection: string, receipt: string, period?: number) => Promise<Entry>}
    */
-  markSent(server, collection, receipt) {
-    return this.#advance(server, collection, "drawn", { state: "sent", receipt });
+  markSent(server, collection, receipt, period = NO_PERIOD) {
+    return this.#advance(server, collection, period, "drawn", { state: "sent", receipt });
   }
 
   /**
    * Records that the answer of a drawn entry can no longer be stored by the server.
    *
-   * @type {(server: string, collection: string) => Promise<Entry>}
+   * @type {(server: string, collection: string, period?: number) => Promise<Entry>}
    */
-  markExpired(server, collection) {
-    return this.#advance(server, collection, "drawn", { state: "expired" });
+  markExpired(server, collection, period = NO_PERIOD) {
+    return this.#advance(server, collection, period, "drawn", { state: "expired" });
   }
 
   /**
@@ -196,11 +217,11 @@ export class Ledger {
   /**
    * Changes an entry that is in the state `before`, and leaves any other as it is.
    *
-   * @type {(server: string, collection: string, before: State, change: Partial<Row>) => Promise<Entry>}
+   * @type {(server: string, collection: string, period: number, before: State, change: Partial<Row>) => Promise<Entry>}
    */
-  #advance(server, collection, before, change) {
+  #advance(server, collection, period, before, change) {
     return this.#transact("readwrite", async (entries) => {
-      const entry = await stored(entries, server, collection);
+      const entry = await stored(entries, server, collection, period);
       if (!entry) {
         throw uncharged();
       }
@@ -259,12 +280,12 @@ function undo(transaction) {
 
 /** @param {string} name */
 async function open(name) {
-  const request = indexedDB.open(name, 3);
+  const request = indexedDB.open(name, 4);
   request.onupgradeneeded = ({ oldVersion }) => {
     if (oldVersion < 1) {
       const entries = request.result.createObjectStore(ENTRIES, { keyPath: "id", autoIncrement: true });
-      // One answer to a collection, ever.
-      entries.createIndex(BY_COLLECTION, ["server", "collection"], { unique: true });
+      // One answer to a collection, or of a panel one in each period, ever.
+      entries.createIndex(BY_PERIOD, ["server", "collection", "period"], { unique: true });
       request.result.createObjectStore(RETRY_KEYS, { keyPath: ["server", "collection"] });
     }
     if (oldVersion < 2) {
@@ -272,7 +293,7 @@ async function open(name) {
       request.result.createObjectStore(PRICES, { keyPath: ["server", "collection"] });
     }
     if (oldVersion > 0 && request.transaction) {
-      giveRetryKeys(request.transaction.objectStore(ENTRIES));
+      upgradeEntries(request.transaction.objectStore(ENTRIES), oldVersion);
     }
   };
   const database = await reply(request);
@@ -281,16 +302,21 @@ async function open(name) {
 }
 
 /**
- * Gives a retry key to every stored answer that is not sent yet.
+ * Gives every entry a period, and a retry key to every stored answer that has none and is not sent yet.
  *
  * @param {IDBObjectStore} entries
+ * @param {number} oldVersion
  */
-function giveRetryKeys(entries) {
+function upgradeEntries(entries, oldVersion) {
+  entries.deleteIndex("one_entry_for_a_collection");
+  entries.createIndex(BY_PERIOD, ["server", "collection", "period"], { unique: true });
   const request = entries.openCursor();
   request.onsuccess = () => {
     const cursor = request.result;
     if (cursor) {
-      cursor.update({ ...cursor.value, retry_key: cursor.value.state === "drawn" ? newRetryKey() : null });
+      const { state, retry_key: kept = null } = cursor.value;
+      const key = oldVersion < 3 && state === "drawn" ? newRetryKey() : kept;
+      cursor.update({ ...cursor.value, period: NO_PERIOD, retry_key: key });
       cursor.continue();
     }
   };
@@ -313,7 +339,7 @@ function rows(entries) {
   return reply(entries.getAll());
 }
 
-/** @type {(entries: IDBObjectStore, server: string, collection: string) => Promise<Row | undefined>} */
-function stored(entries, server, collection) {
-  return reply(entries.index(BY_COLLECTION).get([server, collection]));
+/** @type {(entries: IDBObjectStore, server: string, collection: string, period: number) => Promise<Row | undefined>} */
+function stored(entries, server, collection, period) {
+  return reply(entries.index(BY_PERIOD).get([server, collection, period]));
 }

@@ -1,11 +1,13 @@
 /** Strict parsing of the server's messages: terms, tickets, receipts and problem documents. */
 
-/** @import { Groups, Terms, Ticket } from "./dither.d.ts" */
+/** @import { Component, Groups, Panel, Terms, Ticket } from "./dither.d.ts" */
 
+import { MAX_COMPONENTS } from "./components.js";
 import { parseMicro } from "./epsilon.js";
 import { BadResponse, InvalidEpsilon, InvalidQuery, Problem } from "./errors.js";
 import { MAX_CATEGORIES } from "./groups.js";
 import { JsonNumber, decodeJson } from "./json.js";
+import { MAX_PANEL, PERIODS } from "./panel.js";
 import { parseQuery } from "./queries.js";
 import { checkCoordinate } from "./query.js";
 import { MAX_DECIMALS } from "./typed.js";
@@ -13,6 +15,7 @@ import { MAX_DECIMALS } from "./typed.js";
 const MAX_GROUPS = 500;
 const MAX_TOKEN = 65_536;
 const MAX_TEXT = 500;
+const NAME = /^[\w-]{1,64}$/; // of a component
 const HTTPS = /^https:\/\/[!-~]{1,492}$/;
 
 /** @typedef {Map<string, unknown>} JsonObject */
@@ -25,8 +28,7 @@ const HTTPS = /^https:\/\/[!-~]{1,492}$/;
  */
 export function parseTerms(data) {
   const terms = object(data, "terms");
-  /** @type {<T>(name: string, read: (from: JsonObject, name: string) => T) => T | null} */
-  const optional = (name, read) => ((terms.get(name) ?? null) === null ? null : read(terms, name));
+  const optional = optionalOf(terms);
   return {
     id: token(terms, "id"),
     name: text(terms, "name"),
@@ -48,6 +50,8 @@ export function parseTerms(data) {
     privacyUrl: optional("privacy_url", https),
     thankYou: optional("thank_you", text),
     groups: optional("groups", groups),
+    components: optional("components", components) ?? [],
+    panel: optional("panel", panel),
     state: text(terms, "state"),
     answers: optional("answers", count),
     opensAt: optional("opens_at", text),
@@ -146,6 +150,54 @@ function categories(data, name) {
 function groups(data, name) {
   const found = object(data.get(name), `'${name}'`);
   return { name: text(found, "name"), labels: different(list(found, "labels"), MAX_GROUPS, name) };
+}
+
+/**
+ * The numbers that each person has; what else a server says of one is passed over.
+ *
+ * @type {(data: JsonObject, name: string) => Component[]}
+ */
+function components(data, name) {
+  const found = list(data, name).map((each) => object(each, `'${name}'`));
+  const names = found.map((each) => each.get("name"));
+  const proper = names.every((each) => typeof each === "string" && NAME.test(each));
+  const scaled = found.every((each) => each.get("transform") === "identity" || each.get("transform") === "log");
+  const many = 2 <= names.length && names.length <= MAX_COMPONENTS;
+  if (!proper || !scaled || !many || new Set(names).size < names.length) {
+    throw new BadResponse(`the server's response lacks proper '${name}'`);
+  }
+  return found.map((each) => {
+    const optional = optionalOf(each);
+    return {
+      name: text(each, "name"),
+      question: optional("question", text),
+      unit: optional("unit", text),
+      periodOfValue: optional("period_of_value", text),
+      ...bounds(optional("minimum", coordinate), optional("maximum", coordinate)),
+      decimals: optional("decimals", decimals),
+      transform: text(each, "transform"),
+    };
+  });
+}
+
+/**
+ * In which periods a respondent answers who answers in several.
+ *
+ * @type {(data: JsonObject, name: string) => Panel}
+ */
+function panel(data, name) {
+  const found = object(data.get(name), `'${name}'`);
+  const [answers, periods, period] = [count(found, "answers"), count(found, "periods"), text(data, "period")];
+  const proper = 2 <= periods && periods <= MAX_PANEL && 1 <= answers && answers <= periods;
+  if (!proper || !PERIODS.includes(period)) {
+    throw new BadResponse(`the server's response lacks a proper '${name}'`);
+  }
+  return { answers, periods, period };
+}
+
+/** @type {(data: JsonObject) => <T>(name: string, read: (from: JsonObject, name: string) => T) => T | null} */
+function optionalOf(data) {
+  return (name, read) => ((data.get(name) ?? null) === null ? null : read(data, name));
 }
 
 /** @type {(values: unknown[], most: number, name: string) => string[]} */

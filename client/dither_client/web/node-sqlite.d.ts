@@ -19,6 +19,8 @@ export class SqliteLedger implements Pick<Ledger, keyof Ledger> {
   static open(path: string, caps?: LedgerCaps): Promise<SqliteLedger>;
   readonly maxEpsilon: Ledger["maxEpsilon"];
   find: Ledger["find"];
+  join: Ledger["join"];
+  turns: Ledger["turns"];
   charge: Ledger["charge"];
   draw: Ledger["draw"];
   markSent: Ledger["markSent"];

@@ -3,8 +3,9 @@
  * never change, so the first ones that a device sees are its price for good.
  */
 
-/** @import { Groups, Price, Query, Terms } from "./dither.d.ts" */
+/** @import { Groups, Numbers, Price, Query, Terms, Value } from "./dither.d.ts" */
 
+import { ComponentQuery, JointQuery } from "./components.js";
 import { epsilonText } from "./epsilon.js";
 import { BadResponse, InvalidEpsilon, InvalidGroup, InvalidQuery, InvalidValue, OverCap } from "./errors.js";
 import { checkValue } from "./query.js";
@@ -14,6 +15,7 @@ import { written } from "./typed.js";
 /** @type {Record<string, string[]>} */
 const BESIDE = { randomized_response: ["laplace"], staircase: ["randomized_response", "laplace"] };
 const SHOWN_LABELS = 20; // the most labels that a message lists
+const SHOWN_NAME = /^[A-Za-z][\w-]{0,63}$/; // of what is no component: a number is never repeated
 const AT_ONE_CUT = "laplace"; // as another mechanism, only with one level
 
 /**
@@ -25,18 +27,25 @@ const AT_ONE_CUT = "laplace"; // as another mechanism, only with one level
 export function priceOf(terms) {
   const { mechanism, transform, microEpsilon, microEpsilonChoices, microRho, levels, categories, groups } = terms;
   const asked = { mechanism, transform, microEpsilon, microEpsilonChoices, microRho, levels };
-  return { ...asked, categories, ...boundsOf(terms), groups };
+  const components = componentsOf(terms).map(({ name, transform: scale, ...its }) => {
+    return { name, transform: scale, ...boundsOf(its) };
+  });
+  return { ...asked, categories, ...boundsOf(terms), groups, components, panel: panelOf(terms) };
 }
 
 /**
- * The value as the number that questions are about, which is that of its category where there are some. Throws
- * `InvalidValue`, whose message never repeats it.
+ * The value as what questions are about: a number, that of its category where there are some, or the list of all numbers
+ * where there are several of a person. Throws `InvalidValue`, whose message never repeats it.
  *
  * @param {Price} price
- * @param {number | string} value
+ * @param {number | string | Numbers} value
+ * @returns {Value}
  */
-export function numberOf(price, value) {
-  const categories = categoriesOf(price);
+export function held(price, value) {
+  const [categories, components] = [categoriesOf(price), componentsOf(price)];
+  if (components.length > 0) {
+    return numbersOf(components, value);
+  }
   if (categories.length === 0) {
     return checkBounds(price, checkValue(value));
   }
@@ -47,16 +56,38 @@ export function numberOf(price, value) {
   return number;
 }
 
+/** @type {(components: Price["components"], values: unknown) => number[]} */
+function numbersOf(components, values) {
+  const listed = components.map(({ name }) => name).join(", ");
+  if (typeof values !== "object" || values === null || Array.isArray(values)) {
+    throw new InvalidValue(`the value must have a number for each of ${listed}`);
+  }
+  const given = new Map(Object.entries(values));
+  for (const name of given.keys()) {
+    if (!components.some((component) => component.name === name)) {
+      const shown = SHOWN_NAME.test(name) ? `: ${name}` : "";
+      throw new InvalidValue(`the value has a name that is no component${shown}; components are ${listed}`);
+    }
+  }
+  return components.map(({ name, ...bounds }) => {
+    if (!given.has(name)) {
+      throw new InvalidValue(`the value lacks the component ${name}`);
+    }
+    return checkBounds(bounds, checkValue(given.get(name), name), name);
+  });
+}
+
 /**
- * Returns a value within the bounds. Throws `InvalidValue`, whose message never repeats it.
+ * Returns a value within the bounds. Throws `InvalidValue`, whose message says what it is and never repeats it.
  *
  * @param {Pick<Price, "minimum" | "maximum">} bounds
  * @param {number} value
+ * @param {string} what
  */
-export function checkBounds(bounds, value) {
+export function checkBounds(bounds, value, what = "the value") {
   const { minimum, maximum } = boundsOf(bounds);
   if ((minimum !== null && value < minimum) || (maximum !== null && value > maximum)) {
-    throw new InvalidValue(`the value must be ${boundsText(minimum, maximum)} here: please check it`);
+    throw new InvalidValue(`${what} must be ${boundsText(minimum, maximum)} here: please check it`);
   }
   return value;
 }
@@ -85,6 +116,17 @@ export function boundsOf({ minimum, maximum }) {
  */
 function categoriesOf({ categories }) {
   return categories ?? [];
+}
+
+/**
+ * The components of a price; none in one that was stored by an earlier version.
+ *
+ * @template {Pick<Price, "components">} T
+ * @param {T} price
+ * @returns {T["components"]}
+ */
+function componentsOf({ components }) {
+  return components ?? [];
 }
 
 /**
@@ -125,14 +167,34 @@ export function priceAt({ microEpsilon, microEpsilonChoices }, chosen) {
 }
 
 /**
- * Throws `BadResponse` if the terms now have a higher ε than `price`, other categories, bounds or groups. A price without
- * bounds may come from a version that kept none, and stays without. One without groups may, too; a respondent who names a
- * group is then held to those of the terms.
+ * The most that all answers of one respondent cost at the micro-ε `chosen`. Throws `InvalidEpsilon`.
+ *
+ * @type {(price: Price, chosen: number | null) => number}
+ */
+export function priceInAll(price, chosen) {
+  return priceAt(price, chosen) * (panelOf(price)?.answers ?? 1);
+}
+
+/**
+ * The panel of a price, or null; none in one that was stored by an earlier version.
+ *
+ * @param {Pick<Price, "panel">} price
+ */
+export function panelOf({ panel }) {
+  return panel ?? null;
+}
+
+/**
+ * Throws `BadResponse` if the terms now have a higher ε than `price`, other categories, bounds, groups or components, or
+ * another panel. A price without bounds may come from a version that kept none, and stays without, and so does one without
+ * a panel: such a respondent answers once. One without groups may, too; a respondent who names a group is then held to
+ * those of the terms.
  *
  * @param {Price} price
  * @param {Terms} terms
  */
 export function checkKept(price, terms) {
+  const now = priceOf(terms);
   for (const amount of [ownEpsilon, largestEpsilon]) {
     const [said, says] = [amount(price), amount(terms)];
     if (says > said) {
@@ -145,7 +207,7 @@ export function checkKept(price, terms) {
   if (JSON.stringify(categoriesOf(terms)) !== JSON.stringify(categoriesOf(price))) {
     throw new BadResponse("the server has changed the categories of this collection, which never change");
   }
-  const [kept, now] = [boundsOf(price), boundsOf(terms)];
+  const kept = boundsOf(price);
   const unbounded = kept.minimum === null && kept.maximum === null;
   if (!unbounded && (kept.minimum !== now.minimum || kept.maximum !== now.maximum)) {
     throw new BadResponse("the server has changed the bounds of this collection, which never change");
@@ -153,6 +215,13 @@ export function checkKept(price, terms) {
   const known = price.groups ?? null;
   if (known !== null && JSON.stringify(known) !== JSON.stringify(terms.groups)) {
     throw new BadResponse("the server has changed the groups of this collection, which never change");
+  }
+  const panel = panelOf(price);
+  if (panel !== null && JSON.stringify(panel) !== JSON.stringify(now.panel)) {
+    throw new BadResponse("the server has changed the panel of this collection, which never changes");
+  }
+  if (JSON.stringify(componentsOf(price)) !== JSON.stringify(now.components)) {
+    throw new BadResponse("the server has changed the components of this collection, which never change");
   }
 }
 
@@ -185,15 +254,36 @@ export function checkQuestion(price, query, chosen) {
     const costs = `it is asked at ε = ${epsilonText(asked)}`;
     throw refused(`${costs}, not at the ε = ${epsilonText(chosen)} that ${whose}`);
   }
-  checkKind(price, query);
+  const components = componentsOf(price);
+  if (query instanceof ComponentQuery || query instanceof JointQuery) {
+    checkAbout(price, components, query);
+  } else if (components.length > 0) {
+    throw refused("it is about no component, and the terms list several");
+  } else {
+    checkKind(price, query, price.transform);
+  }
 }
 
-/**
- * @param {Price} price
- * @param {Query} query
- */
-function checkKind(price, query) {
-  const { mechanism, transform, microRho, levels } = price;
+/** @type {(price: Price, components: Price["components"], query: ComponentQuery | JointQuery) => void} */
+function checkAbout(price, components, query) {
+  if (components.length === 0) {
+    throw refused("it is about one of several numbers, and the terms ask for one value");
+  }
+  const last = query.about.at(-1) ?? 0;
+  if (last >= components.length) {
+    throw refused(`it is about component ${last}, and the terms list ${components.length}`);
+  }
+  const transforms = query.about.map((number) => components[number]?.transform ?? "").join(", ");
+  if (query instanceof ComponentQuery) {
+    checkKind(price, query.query, transforms);
+  } else if (query.transforms.join(", ") !== transforms) {
+    throw refused(`its transforms are ${query.transforms.join(", ")}, and the terms say ${transforms}`);
+  }
+}
+
+/** @type {(price: Price, query: Query, transform: string) => void} */
+function checkKind(price, query, transform) {
+  const { mechanism, microRho, levels } = price;
   const { length } = categoriesOf(price);
   if (query.transform !== transform) {
     throw refused(`its transform is ${query.transform}, and the terms say ${transform}`);

@@ -1,6 +1,6 @@
 /** The base of all questions: cells of the line, and a channel from the cell of a value to an answer. */
 
-/** @import { Mechanism, Query as AnyQuery, RandBelow, Transform } from "./dither.d.ts" */
+/** @import { Mechanism, Query as AnyQuery, RandBelow, Transform, Value } from "./dither.d.ts" */
 
 import { MICRO, parseMicro } from "./epsilon.js";
 import { InvalidEpsilon, InvalidQuery, InvalidValue } from "./errors.js";
@@ -43,27 +43,17 @@ export class Query {
   /**
    * The cell of `value`, on its own scale; a tie goes down. Throws `InvalidValue`.
    *
-   * @param {number} value
+   * @param {Value} value
    */
   cell(value) {
-    const x = transformed(checkValue(value), this.transform);
-    let [low, high] = [0, this.edges.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.edges[middle] ?? Infinity) < x) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return low;
+    return cellAt(this.edges, value, this.transform);
   }
 
   /**
    * Draws the private answer of somebody who holds `value`.
    *
    * @this {AnyQuery}
-   * @param {number} value
+   * @param {Value} value
    * @param {RandBelow} randbelow
    */
   answer(value, randbelow = systemRandbelow) {
@@ -81,6 +71,25 @@ export class Query {
   }
 }
 
+/**
+ * How many of the increasing `edges` lie strictly below a value on this scale. Throws `InvalidValue`.
+ *
+ * @type {(edges: readonly number[], value: Value, transform: Transform) => number}
+ */
+export function cellAt(edges, value, transform) {
+  const x = transformed(checkValue(value), transform);
+  let [low, high] = [0, edges.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((edges[middle] ?? Infinity) < x) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
 /** @type {(value: number, transform: Transform) => number} */
 function transformed(value, transform) {
   if (transform === "identity") {
@@ -90,16 +99,17 @@ function transformed(value, transform) {
 }
 
 /**
- * Returns `value` if it is a finite number. Throws `InvalidValue`, whose message never repeats it.
+ * Returns `value` if it is a finite number. Throws `InvalidValue`, whose message says what it is and never repeats it.
  *
  * @param {unknown} value
+ * @param {string} what
  */
-export function checkValue(value) {
+export function checkValue(value, what = "the value") {
   if (typeof value !== "number") {
-    throw new InvalidValue("the value must be a number");
+    throw new InvalidValue(`${what} must be a number`);
   }
   if (!Number.isFinite(value)) {
-    throw new InvalidValue("the value must be a finite number");
+    throw new InvalidValue(`${what} must be a finite number`);
   }
   return value;
 }
@@ -166,6 +176,11 @@ export function checkCuts(cuts, most) {
   if (!(1 <= cuts.length && cuts.length < most)) {
     throw new InvalidQuery(`there must be 1 to ${most - 1} cuts, not ${cuts.length}`);
   }
+  return checkIncreasing(cuts);
+}
+
+/** @type {(cuts: unknown[]) => number[]} */
+export function checkIncreasing(cuts) {
   const checked = cuts.map((cut) => checkCoordinate("cuts", cut));
   if (!isIncreasing(checked)) {
     throw new InvalidQuery("cuts must increase strictly");

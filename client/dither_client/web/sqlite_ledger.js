@@ -7,51 +7,17 @@
 /** @import { SqliteDatabase } from "./node-sqlite.d.ts" */
 /** @import { Row, Spending } from "./entries.js" */
 
-import { Caps, charged, newRetryKey, opened, sum, uncharged } from "./entries.js";
-import { epsilonText, parseMicro } from "./epsilon.js";
+import { Caps, asked, charged, newRetryKey, opened, reserved, sum, uncharged } from "./entries.js";
+import { epsilonText } from "./epsilon.js";
 import { DitherError, LedgerError } from "./errors.js";
+import { NO_PERIOD } from "./panel.js";
+import { SCHEMA, VERSION, readPrice, storedPrice } from "./sqlite_file.js";
 
-const VERSION = 5; // of the file, as PRAGMA user_version
 const BUSY_TIMEOUT = 30_000;
 const WHERE = "WHERE server = ? AND collection = ?";
+const WHERE_ONE = `${WHERE} AND period = ?`;
 
-const SCHEMA = `
-CREATE TABLE entries (
-    id INTEGER PRIMARY KEY,
-    server TEXT NOT NULL,
-    collection TEXT NOT NULL,
-    state TEXT NOT NULL,
-    micro_epsilon INTEGER NOT NULL,
-    ticket TEXT NOT NULL,
-    query TEXT NOT NULL,
-    answer INTEGER,
-    receipt TEXT,
-    micro_rho INTEGER CONSTRAINT a_rho_is_positive CHECK (micro_rho > 0),
-    retry_key TEXT,
-    -- One answer to a collection, ever.
-    CONSTRAINT one_entry_for_a_collection UNIQUE (server, collection),
-    CONSTRAINT a_charge_is_positive CHECK (micro_epsilon > 0),
-    -- What is stored says how far the answer has come.
-    CONSTRAINT the_state_is_what_is_stored CHECK (
-        CASE state
-            WHEN 'charged' THEN answer IS NULL AND receipt IS NULL
-            WHEN 'drawn' THEN answer IS NOT NULL AND receipt IS NULL
-            WHEN 'sent' THEN answer IS NOT NULL AND receipt IS NOT NULL
-            WHEN 'expired' THEN answer IS NOT NULL AND receipt IS NULL
-            ELSE 0
-        END
-    )
-);
-CREATE TABLE retry_keys (
-    server TEXT NOT NULL, collection TEXT NOT NULL, key TEXT NOT NULL,
-    CONSTRAINT one_retry_key_for_a_collection UNIQUE (server, collection)
-);
-CREATE TABLE prices (
-    server TEXT NOT NULL, collection TEXT NOT NULL, price TEXT NOT NULL,
-    CONSTRAINT one_price_of_a_collection UNIQUE (server, collection)
-);
-PRAGMA user_version = ${VERSION};
-`;
+/** @typedef {string | number} Stored */
 
 export class SqliteLedger {
   #database;
@@ -59,12 +25,17 @@ export class SqliteLedger {
 
   /**
    * A ledger in an open database of `node:sqlite` or better-sqlite3, which nothing else should use meanwhile. Throws
-   * `InvalidEpsilon`, and `LedgerError` for a database that is not a ledger, or one of another version.
+   * `InvalidEpsilon`, and `LedgerError` for what is no open database, or no ledger, or one of another version.
    *
    * @param {SqliteDatabase} database
    * @param {LedgerCaps} caps as those of `Ledger`
    */
   constructor(database, caps = {}) {
+    if (typeof database?.exec !== "function" || typeof database.prepare !== "function") {
+      throw new LedgerError(
+        "new SqliteLedger takes an open database of node:sqlite or better-sqlite3: for a path, await SqliteLedger.open(path)",
+      );
+    }
     this.#caps = new Caps(caps);
     this.#database = database;
     reported(() => this.#prepare());
@@ -107,55 +78,72 @@ export class SqliteLedger {
     return epsilonText(this.#caps.total);
   }
 
-  /** @type {(server: string, collection: string) => Promise<Entry | null>} */
-  async find(server, collection) {
-    return reported(() => this.#find(server, collection));
+  /** @type {(server: string, collection: string, period?: number) => Promise<Entry | null>} */
+  async find(server, collection, period = NO_PERIOD) {
+    return reported(() => this.#find(server, collection, period));
   }
 
   /**
-   * Spends the question's ε and stores ticket and question. If there is an entry already, returns it and spends nothing.
+   * Spends micro-ε on each of a panel's periods and reserves them. If it has reserved some, returns those and spends
+   * nothing.
    *
-   * @type {(server: string, collection: string, ticket: string, query: Query) => Promise<Entry>}
+   * @type {(server: string, collection: string, periods: number[], microEpsilon: number) => Promise<number[]>}
    */
-  async charge(server, collection, ticket, query) {
+  async join(server, collection, periods, microEpsilon) {
     return this.#transact(() => {
-      const found = this.#find(server, collection);
-      if (found !== null) {
-        return found;
+      if (this.#turns(server, collection).length === 0) {
+        this.#caps.check(microEpsilon, this.#spendings(), server, periods.length);
+        for (const period of periods) {
+          this.#store(reserved(server, collection, period, microEpsilon));
+        }
       }
-      this.#caps.check(query.microEpsilon, this.#spendings(), server);
-      this.#run(
-        "INSERT INTO entries (server, collection, state, micro_epsilon, micro_rho, ticket, query) " +
-          "VALUES (?, ?, 'charged', ?, ?, ?, ?)",
-        server,
-        collection,
-        query.microEpsilon,
-        query.microRho,
-        ticket,
-        JSON.stringify(query),
-      );
-      return this.#entry(server, collection);
+      return this.#turns(server, collection);
+    });
+  }
+
+  /** @type {(server: string, collection: string) => Promise<number[]>} */
+  async turns(server, collection) {
+    return reported(() => this.#turns(server, collection));
+  }
+
+  /**
+   * Spends the question's ε, unless that was reserved, and stores ticket and question. If there is an entry already,
+   * returns it and spends nothing.
+   *
+   * @type {(server: string, collection: string, ticket: string, query: Query, period?: number) => Promise<Entry>}
+   */
+  async charge(server, collection, ticket, query, period = NO_PERIOD) {
+    return this.#transact(() => {
+      const [row] = this.#rows(`SELECT * FROM entries ${WHERE_ONE}`, server, collection, period);
+      if (row !== undefined && row.state !== "reserved") {
+        return opened(row);
+      }
+      if (row === undefined) {
+        this.#caps.check(query.microEpsilon, this.#spendings(), server);
+      }
+      this.#store(asked(row ?? reserved(server, collection, period, query.microEpsilon), ticket, query));
+      return this.#entry(server, collection, period);
     });
   }
 
   /**
    * Stores the answer of a charged entry with a new retry key; an entry that has an answer already is left as it is.
    *
-   * @type {(server: string, collection: string, answer: number) => Promise<Entry>}
+   * @type {(server: string, collection: string, answer: number, period?: number) => Promise<Entry>}
    */
-  async draw(server, collection, answer) {
+  async draw(server, collection, answer, period = NO_PERIOD) {
     const change = "state = 'drawn', answer = ?, retry_key = ?";
-    return this.#advance(server, collection, "charged", change, answer, newRetryKey());
+    return this.#advance(server, collection, period, "charged", change, answer, newRetryKey());
   }
 
-  /** @type {(server: string, collection: string, receipt: string) => Promise<Entry>} */
-  async markSent(server, collection, receipt) {
-    return this.#advance(server, collection, "drawn", "state = 'sent', receipt = ?", receipt);
+  /** @type {(server: string, collection: string, receipt: string, period?: number) => Promise<Entry>} */
+  async markSent(server, collection, receipt, period = NO_PERIOD) {
+    return this.#advance(server, collection, period, "drawn", "state = 'sent', receipt = ?", receipt);
   }
 
-  /** @type {(server: string, collection: string) => Promise<Entry>} */
-  async markExpired(server, collection) {
-    return this.#advance(server, collection, "drawn", "state = 'expired'");
+  /** @type {(server: string, collection: string, period?: number) => Promise<Entry>} */
+  async markExpired(server, collection, period = NO_PERIOD) {
+    return this.#advance(server, collection, period, "drawn", "state = 'expired'");
   }
 
   /**
@@ -253,15 +241,42 @@ export class SqliteLedger {
     return this.#row("PRAGMA user_version").user_version;
   }
 
-  /** @type {(server: string, collection: string) => Entry | null} */
-  #find(server, collection) {
-    const [row] = this.#rows(`SELECT * FROM entries ${WHERE}`, server, collection);
-    return row === undefined ? null : opened(row);
+  /** @type {(server: string, collection: string, period: number) => Entry | null} */
+  #find(server, collection, period) {
+    const [row] = this.#rows(`SELECT * FROM entries ${WHERE_ONE}`, server, collection, period);
+    return row === undefined || row.state === "reserved" ? null : opened(row);
   }
 
-  /** @type {(server: string, collection: string) => Entry} */
-  #entry(server, collection) {
-    const entry = this.#find(server, collection);
+  /** @type {(server: string, collection: string) => number[]} */
+  #turns(server, collection) {
+    const turns = `SELECT period FROM entries ${WHERE} AND period > 0 ORDER BY period`;
+    return this.#rows(turns, server, collection).map(({ period }) => period);
+  }
+
+  /**
+   * Stores a row that is new, or has its question now.
+   *
+   * @param {Row} row
+   */
+  #store(row) {
+    this.#run(
+      "INSERT INTO entries (server, collection, period, state, micro_epsilon, micro_rho, ticket, query) " +
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (server, collection, period) DO UPDATE SET state = excluded.state, " +
+        "micro_rho = excluded.micro_rho, ticket = excluded.ticket, query = excluded.query",
+      row.server,
+      row.collection,
+      row.period ?? NO_PERIOD,
+      row.state,
+      row.micro_epsilon,
+      row.micro_rho,
+      row.ticket,
+      row.query,
+    );
+  }
+
+  /** @type {(server: string, collection: string, period: number) => Entry} */
+  #entry(server, collection, period) {
+    const entry = this.#find(server, collection, period);
     if (entry === null) {
       throw uncharged();
     }
@@ -288,12 +303,13 @@ export class SqliteLedger {
   /**
    * Changes an entry that is in the state `before`, and leaves any other as it is.
    *
-   * @type {(server: string, collection: string, before: State, change: string, ...values: (string | number)[]) => Entry}
+   * @type {(server: string, collection: string, period: number, before: State, change: string, ...values: Stored[]) => Entry}
    */
-  #advance(server, collection, before, change, ...values) {
+  #advance(server, collection, period, before, change, ...values) {
     return this.#transact(() => {
-      this.#run(`UPDATE entries SET ${change} ${WHERE} AND state = ?`, ...values, server, collection, before);
-      return this.#entry(server, collection);
+      const of = [server, collection, period, before];
+      this.#run(`UPDATE entries SET ${change} ${WHERE_ONE} AND state = ?`, ...values, ...of);
+      return this.#entry(server, collection, period);
     });
   }
 
@@ -302,12 +318,12 @@ export class SqliteLedger {
     this.#database.prepare(statement).run(...values);
   }
 
-  /** @type {(statement: string, ...values: string[]) => any[]} */
+  /** @type {(statement: string, ...values: Stored[]) => any[]} */
   #rows(statement, ...values) {
     return this.#database.prepare(statement).all(...values);
   }
 
-  /** @type {(statement: string, ...values: string[]) => any} */
+  /** @type {(statement: string, ...values: Stored[]) => any} */
   #row(statement, ...values) {
     return this.#rows(statement, ...values)[0];
   }
@@ -354,45 +370,4 @@ function reported(work) {
     }
     throw new LedgerError(`the ledger's file cannot be used: ${error instanceof Error ? error.message : error}`);
   }
-}
-
-/**
- * The price as the Python client stores it, with ε as text.
- *
- * @param {Price} price
- */
-function storedPrice({ mechanism, transform, microEpsilon, microEpsilonChoices, microRho, levels, ...rest }) {
-  const { categories, minimum, maximum, groups } = rest;
-  return {
-    mechanism,
-    transform,
-    epsilon: epsilonText(microEpsilon),
-    choices: microEpsilonChoices.map(epsilonText),
-    rho: microRho === null ? null : epsilonText(microRho),
-    levels,
-    ...(categories.length > 0 ? { categories } : {}),
-    ...(minimum === null && maximum === null ? {} : { minimum, maximum }),
-    ...(groups === null ? {} : { groups }),
-  };
-}
-
-/**
- * @param {any} stored
- * @returns {Price}
- */
-function readPrice({ mechanism, transform, epsilon, choices, rho, levels, categories, minimum, maximum, groups }) {
-  /** @param {unknown} amount */
-  const micro = (amount) => Number(parseMicro(amount));
-  return {
-    mechanism,
-    transform,
-    microEpsilon: micro(epsilon),
-    microEpsilonChoices: choices.map(micro),
-    microRho: rho === null ? null : micro(rho),
-    levels,
-    categories: categories ?? [],
-    minimum: minimum ?? null,
-    maximum: maximum ?? null,
-    groups: groups ?? null,
-  };
 }

@@ -8,11 +8,12 @@
 /** @import { AsyncStorageLike, StorageLedgerOptions } from "./async-storage.d.ts" */
 /** @import { Row } from "./entries.js" */
 
-import { Caps, charged, newRetryKey, opened, sum, uncharged } from "./entries.js";
+import { Caps, asked, charged, newRetryKey, opened, reserved, sum, turnsIn, uncharged } from "./entries.js";
 import { epsilonText } from "./epsilon.js";
 import { DitherError, LedgerError } from "./errors.js";
+import { NO_PERIOD } from "./panel.js";
 
-const VERSION = 1;
+const VERSION = 2; // of what is stored: since 2 there are panels, and what an earlier version stored is read
 
 /**
  * @typedef {object} Kept what is stored
@@ -21,6 +22,8 @@ const VERSION = 1;
  * @property {{ server: string, collection: string, key: string }[]} retry_keys
  * @property {{ server: string, collection: string, price: Price, name: string | null }[]} prices
  */
+
+/** @typedef {{ server: string, collection: string, period?: number }} Kin */
 
 /** The end of the last call of any ledger in a store. @type {WeakMap<AsyncStorageLike, Promise<unknown>>} */
 const turns = new WeakMap();
@@ -47,39 +50,52 @@ export class StorageLedger {
     return epsilonText(this.#caps.total);
   }
 
-  /** @type {(server: string, collection: string) => Promise<Entry | null>} */
-  find(server, collection) {
+  /** @type {(server: string, collection: string, period?: number) => Promise<Entry | null>} */
+  find(server, collection, period = NO_PERIOD) {
     return this.#read(({ entries }) => {
-      const row = entries.find(of(server, collection));
-      return row === undefined ? null : opened(row);
+      const row = entries.find(of(server, collection, period));
+      return row === undefined || row.state === "reserved" ? null : opened(row);
     });
   }
 
   /**
-   * Spends the question's ε and stores ticket and question. If there is an entry already, returns it and spends nothing.
+   * Spends micro-ε on each of a panel's periods and reserves them. If it has reserved some, returns those and spends
+   * nothing.
    *
-   * @type {(server: string, collection: string, ticket: string, query: Query) => Promise<Entry>}
+   * @type {(server: string, collection: string, periods: number[], microEpsilon: number) => Promise<number[]>}
    */
-  charge(server, collection, ticket, query) {
+  join(server, collection, periods, microEpsilon) {
     return this.#change(({ entries }) => {
-      const found = entries.find(of(server, collection));
+      if (turnsIn(entries, server, collection).length === 0) {
+        this.#caps.check(microEpsilon, entries, server, periods.length);
+        entries.push(...periods.map((period) => reserved(server, collection, period, microEpsilon)));
+      }
+      return turnsIn(entries, server, collection);
+    });
+  }
+
+  /** @type {(server: string, collection: string) => Promise<number[]>} */
+  turns(server, collection) {
+    return this.#read(({ entries }) => turnsIn(entries, server, collection));
+  }
+
+  /**
+   * Spends the question's ε, unless that was reserved, and stores ticket and question. If there is an entry already,
+   * returns it and spends nothing.
+   *
+   * @type {(server: string, collection: string, ticket: string, query: Query, period?: number) => Promise<Entry>}
+   */
+  charge(server, collection, ticket, query, period = NO_PERIOD) {
+    return this.#change(({ entries }) => {
+      const found = entries.find(of(server, collection, period));
+      if (found?.state === "reserved") {
+        return opened(Object.assign(found, asked(found, ticket, query)));
+      }
       if (found) {
         return opened(found);
       }
       this.#caps.check(query.microEpsilon, entries, server);
-      /** @type {Row} */
-      const entry = {
-        server,
-        collection,
-        state: "charged",
-        micro_epsilon: query.microEpsilon,
-        micro_rho: query.microRho,
-        ticket,
-        query: JSON.stringify(query),
-        answer: null,
-        retry_key: null,
-        receipt: null,
-      };
+      const entry = asked(reserved(server, collection, period, query.microEpsilon), ticket, query);
       entries.push(entry);
       return opened(entry);
     });
@@ -88,20 +104,20 @@ export class StorageLedger {
   /**
    * Stores the answer of a charged entry with a new retry key; an entry that has an answer already is left as it is.
    *
-   * @type {(server: string, collection: string, answer: number) => Promise<Entry>}
+   * @type {(server: string, collection: string, answer: number, period?: number) => Promise<Entry>}
    */
-  draw(server, collection, answer) {
-    return this.#advance(server, collection, "charged", { state: "drawn", answer, retry_key: newRetryKey() });
+  draw(server, collection, answer, period = NO_PERIOD) {
+    return this.#advance(server, collection, period, "charged", { state: "drawn", answer, retry_key: newRetryKey() });
   }
 
-  /** @type {(server: string, collection: string, receipt: string) => Promise<Entry>} */
-  markSent(server, collection, receipt) {
-    return this.#advance(server, collection, "drawn", { state: "sent", receipt });
+  /** @type {(server: string, collection: string, receipt: string, period?: number) => Promise<Entry>} */
+  markSent(server, collection, receipt, period = NO_PERIOD) {
+    return this.#advance(server, collection, period, "drawn", { state: "sent", receipt });
   }
 
-  /** @type {(server: string, collection: string) => Promise<Entry>} */
-  markExpired(server, collection) {
-    return this.#advance(server, collection, "drawn", { state: "expired" });
+  /** @type {(server: string, collection: string, period?: number) => Promise<Entry>} */
+  markExpired(server, collection, period = NO_PERIOD) {
+    return this.#advance(server, collection, period, "drawn", { state: "expired" });
   }
 
   /**
@@ -172,11 +188,11 @@ export class StorageLedger {
   /**
    * Changes an entry that is in the state `before`, and leaves any other as it is.
    *
-   * @type {(server: string, collection: string, before: State, change: Partial<Row>) => Promise<Entry>}
+   * @type {(server: string, collection: string, period: number, before: State, change: Partial<Row>) => Promise<Entry>}
    */
-  #advance(server, collection, before, change) {
+  #advance(server, collection, period, before, change) {
     return this.#change(({ entries }) => {
-      const entry = entries.find(of(server, collection));
+      const entry = entries.find(of(server, collection, period));
       if (!entry) {
         throw uncharged();
       }
@@ -231,9 +247,13 @@ export class StorageLedger {
   }
 }
 
-/** @type {(server: string, collection: string) => (kept: { server: string, collection: string }) => boolean} */
-function of(server, collection) {
-  return (kept) => kept.server === server && kept.collection === collection;
+/**
+ * What is of this collection, and of this period of a panel.
+ *
+ * @type {(server: string, collection: string, period?: number) => (kept: Kin) => boolean}
+ */
+function of(server, collection, period = NO_PERIOD) {
+  return (kept) => kept.server === server && kept.collection === collection && (kept.period ?? NO_PERIOD) === period;
 }
 
 /**
@@ -247,10 +267,10 @@ function parsed(text) {
     return { version: VERSION, entries: [], retry_keys: [], prices: [] };
   }
   const kept = JSON.parse(text);
-  if (kept?.version !== VERSION) {
+  if (![1, VERSION].includes(kept?.version)) {
     throw new LedgerError("the ledger in this store was written by another version of Dither");
   }
-  return kept;
+  return { ...kept, version: VERSION };
 }
 
 /**

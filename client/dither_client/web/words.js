@@ -2,17 +2,15 @@
 
 /** @import { Odds, Phrases, Query } from "./dither.d.ts" */
 
+import { ComponentQuery, JointQuery } from "./components.js";
 import { Staircase } from "./cuts.js";
 import { GroupedRandomizedResponse } from "./groups.js";
 import { IntervalQuery } from "./intervals.js";
+import { jointQuestionText, statesText } from "./joint_words.js";
 import { phrasesOf } from "./phrases.js";
-import { written } from "./typed.js";
+import { aboveText, inWords, number, rangesText, rounded } from "./ranges.js";
 
-const SHOWN_DIGITS = 5;
-const POINT_DIGITS = 12; // of the points that many people have exactly
-const ENORMOUS = 1e15;
-const TINY = 1e-9;
-const NEAR = 1e-12; // relative: closer than that, two numbers are the same
+/** @typedef {readonly import("./dither.d.ts").Told[]} Names the numbers that each person has */
 
 /**
  * @typedef {object} Told a question, and how its values are written
@@ -20,21 +18,32 @@ const NEAR = 1e-12; // relative: closer than that, two numbers are the same
  * @property {readonly string[]} categories
  * @property {number | null} decimals
  * @property {Phrases} phrases
+ * @property {string | null} [unit] of the values, such as `€ a week`
  */
 
 /**
  * The question, as a sentence in a language that there is, or else in English. Values that have at most so many `decimals`
  * are above an edge exactly if they are above the number that is shown for it; of a number that is rounded otherwise it
- * says so.
+ * says so. Of several numbers, `components` are those of the terms. Numbers are followed by the `unit`.
  *
  * @param {Query} query
  * @param {readonly string[]} categories
  * @param {number | null} decimals
  * @param {string} language
+ * @param {Names} components
+ * @param {string | null} unit
+ * @returns {string}
  */
-export function questionText(query, categories = [], decimals = null, language = "en") {
-  const told = { query, categories, decimals, phrases: phrasesOf(language) };
+export function questionText(query, categories = [], decimals = null, language = "en", components = [], unit = "") {
+  const told = { query, categories, decimals, phrases: phrasesOf(language), unit };
   const { phrases } = told;
+  if (query instanceof ComponentQuery) {
+    const { name, ...its } = named(components, query, phrases);
+    return `${phrases.quoted(name)}: ${questionText(query.query, categories, its.decimals, language, [], its.unit)}`;
+  }
+  if (query instanceof JointQuery) {
+    return jointQuestionText({ query, components, phrases });
+  }
   if (isThreshold(query)) {
     return phrases.threshold(aboveText(told, query.edges[0] ?? NaN));
   }
@@ -59,10 +68,28 @@ export function questionText(query, categories = [], decimals = null, language =
  * @param {readonly string[]} categories
  * @param {number | null} decimals
  * @param {string} language
+ * @param {Names} components
+ * @param {string | null} unit
+ * @returns {string}
  */
-export function answerText(query, answer, categories = [], decimals = null, language = "en") {
-  const told = { query, categories, decimals, phrases: phrasesOf(language) };
+export function answerText(
+  query,
+  answer,
+  categories = [],
+  decimals = null,
+  language = "en",
+  components = [],
+  unit = "",
+) {
+  const told = { query, categories, decimals, phrases: phrasesOf(language), unit };
   const { phrases } = told;
+  if (query instanceof ComponentQuery) {
+    const its = named(components, query, phrases);
+    return answerText(query.query, answer, categories, its.decimals, language, [], its.unit);
+  }
+  if (query instanceof JointQuery) {
+    return statesText({ query, components, phrases }, cellsOf(query.channel, answer));
+  }
   if (isThreshold(query)) {
     return answer === 1 ? phrases.yes : phrases.no;
   }
@@ -85,22 +112,32 @@ function cellsOf(query, answer) {
 
 /**
  * Which values send this answer with the highest and with the lowest probability: `{who, probability}` for each. The ratio
- * is at most `exp(ε)`, and neither depends on the sender's own value.
+ * is at most `exp(ε)`, and neither depends on the sender's own value. Of a question about several numbers, `who` is the true
+ * answer to it.
  *
  * @param {Query} query
  * @param {number} answer
  * @param {readonly string[]} categories
  * @param {number | null} decimals
  * @param {string} language
+ * @param {Names} components
+ * @param {string | null} unit
  * @returns {[Odds, Odds]}
  */
-export function odds(query, answer, categories = [], decimals = null, language = "en") {
-  const told = { query, categories, decimals, phrases: phrasesOf(language) };
+export function odds(query, answer, categories = [], decimals = null, language = "en", components = [], unit = "") {
+  const phrases = phrasesOf(language);
+  if (query instanceof ComponentQuery) {
+    const its = named(components, query, phrases);
+    return odds(query.query, answer, categories, its.decimals, language, [], its.unit);
+  }
+  const told = { query, categories, decimals, phrases, unit };
   const column = Array.from({ length: query.nCells }, (_, cell) => query.probability(cell, answer));
   /** @param {number} probability */
   const of = (probability) => {
     const cells = column.flatMap((p, cell) => (Math.abs(p - probability) <= 1e-12 ? [cell] : []));
-    return { who: cellsText(told, cells), probability };
+    const who =
+      query instanceof JointQuery ? statesText({ query, components, phrases }, cells) : cellsText(told, cells);
+    return { who, probability };
   };
   return [of(Math.max(...column)), of(Math.min(...column))];
 }
@@ -121,139 +158,14 @@ function cellsText(told, cells) {
   if (query instanceof GroupedRandomizedResponse) {
     return cells.map((cell) => phrases.quoted(categories[cell] ?? phrases.category(cell + 1))).join(phrases.or);
   }
-  /** @type {[number, number][]} */
-  const ranges = [];
-  for (const cell of cells) {
-    const last = ranges.at(-1);
-    if (last && last[1] === cell - 1) {
-      last[1] = cell;
-    } else {
-      ranges.push([cell, cell]);
-    }
-  }
-  return ranges.map(([first, last]) => rangeText(told, first, last)).join(phrases.or);
-}
-
-/** @type {(told: Told, first: number, last: number) => string} */
-function rangeText(told, first, last) {
-  const { phrases } = told;
-  const [low, high] = [told.query.edges[first - 1], told.query.edges[last]];
-  const point = low === undefined ? null : pointAfter(told.query, low);
-  if (point !== null && point === high) {
-    return phrases.exactly(exact(told, point));
-  }
-  if (low !== undefined && high !== undefined && inWords(told, low) && inWords(told, low) === inWords(told, high)) {
-    return inWords(told, low, phrases.alone);
-  }
-  const above = low === undefined ? [] : [aboveText(told, low)];
-  const upTo = high === undefined ? [] : [upToText(told, high)];
-  return [...above, ...upTo].join(phrases.and) || phrases.anything;
-}
-
-/** @type {(told: Told, edge: number) => string} */
-function aboveText(told, edge) {
-  const { phrases } = told;
-  const point = pointAfter(told.query, edge);
-  return point === null
-    ? phrases.above(number(told, edge, Math.floor))
-    : phrases.atLeast(number(told, point, Math.ceil));
-}
-
-/** @type {(told: Told, edge: number) => string} */
-function upToText(told, edge) {
-  const { phrases } = told;
-  const point = pointAfter(told.query, edge);
-  return point === null ? phrases.upTo(number(told, edge, Math.floor)) : phrases.below(number(told, point, Math.ceil));
+  return rangesText(told, cells);
 }
 
 /**
- * The point that many people have exactly, if this edge only divides it from what lies below it, or null: the next float is
- * the next edge, or has few digits.
+ * The number that a question is about, by its place where its name is not known.
  *
- * @type {(query: Query, edge: number) => number | null}
+ * @type {(components: Names, query: ComponentQuery, phrases: Phrases) => Names[number]}
  */
-function pointAfter(query, edge) {
-  if (query.transform === "log") {
-    return null;
-  }
-  const next = nextFloat(edge);
-  const divided = query.edges.includes(next) || next === 0 || Number(edge.toPrecision(POINT_DIGITS)) === next;
-  return divided ? next : null;
-}
-
-/** @param {number} x */
-function nextFloat(x) {
-  if (x === 0) {
-    return Number.MIN_VALUE;
-  }
-  const view = new DataView(new ArrayBuffer(8));
-  view.setFloat64(0, x);
-  view.setBigInt64(0, view.getBigInt64(0) + (x > 0 ? 1n : -1n));
-  return view.getFloat64(0) + 0; // no negative zero
-}
-
-/** @type {(told: Told, point: number) => string} */
-function exact({ decimals, phrases }, point) {
-  return inDigits(phrases, Number(point.toPrecision(POINT_DIGITS)), decimals);
-}
-
-/** @type {(phrases: Phrases, shown: number, decimals: number | null) => string} */
-function inDigits({ marks }, shown, decimals) {
-  const text = decimals === null ? String(shown) : written(shown);
-  return text.replace(/[.,]/g, (mark) => marks[mark === "." ? 0 : 1] ?? mark).replace("-", "−");
-}
-
-/**
- * What is said of a number that nobody would write down; empty of others.
- *
- * @type {(told: Told, coordinate: number, words?: Phrases["alone"]) => string}
- */
-function inWords({ query, decimals, phrases }, coordinate, words = phrases.beside) {
-  const value = valueAt(query, coordinate);
-  if (Math.abs(value) >= ENORMOUS) {
-    return value > 0 ? words.enormous : words.enormousNegative;
-  }
-  const tiny = Math.abs(value) < TINY && (value !== 0 || query.transform === "log");
-  return decimals === null && tiny ? phrases.nearlyZero : "";
-}
-
-/** @type {(query: Query, coordinate: number) => number} */
-function valueAt(query, coordinate) {
-  return query.transform === "log" ? Math.exp(coordinate) : coordinate;
-}
-
-/** @type {(told: Told, coordinate: number, whole?: (x: number) => number) => string} */
-function number(told, coordinate, whole = Math.round) {
-  const [text, isExact] = rounded(told, coordinate, whole);
-  return inWords(told, coordinate) || (isExact ? text : told.phrases.about(text));
-}
-
-/**
- * The number in the digits that are shown, and whether they say the same as the number does: rounded down or up to the
- * decimals that values have, they do.
- *
- * @type {(told: Told, coordinate: number, whole: (x: number) => number) => [string, boolean]}
- */
-function rounded({ query, decimals, phrases }, coordinate, whole) {
-  const value = valueAt(query, coordinate);
-  const unit = 10 ** (decimals ?? 0);
-  const outwards = whole === Math.ceil ? -NEAR : NEAR; // 0.29 is 28.999999999999996 hundredths
-  const near = value * unit * (1 + outwards * Math.sign(value));
-  const shown = decimals === null ? Number(value.toPrecision(digitsOf(query))) : whole(near) / unit;
-  const keeps = decimals !== null && whole !== Math.round;
-  return [inDigits(phrases, shown, decimals), keeps || Math.abs(shown - value) <= NEAR * Math.abs(value)];
-}
-
-/**
- * How many digits keep the edges apart: five, or more.
- *
- * @param {Query} query
- */
-function digitsOf(query) {
-  const values = new Set(query.edges.map((edge) => valueAt(query, pointAfter(query, edge) ?? edge)));
-  let digits = SHOWN_DIGITS;
-  while (digits < POINT_DIGITS && new Set([...values].map((value) => value.toPrecision(digits))).size < values.size) {
-    digits += 1;
-  }
-  return digits;
+function named(components, { component }, phrases) {
+  return components[component] ?? { name: phrases.component(component + 1), decimals: null };
 }

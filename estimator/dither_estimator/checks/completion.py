@@ -4,7 +4,8 @@ The posterior is right if the chance that a ticket is answered does not depend o
 If people above a threshold drop out more often, questions with a high threshold are completed more often than those
 with a low one. Questions follow the posterior and completion varies with the hour, so tickets are compared only within
 a period (Mantel & Haenszel 1959; for several groups Mantel 1963, Birch 1965): given how many of a period's tickets were
-completed, chance alone determines each question's share of them.
+completed, chance alone determines each question's share of them. Public groups have questions and rates of response of
+their own, so tickets are compared only within a group, too, and questions are low or high among those of their group.
 
 Answers that may still arrive do not matter here: a ticket counts as completed if it was answered within a time limit
 that has passed for all tickets.
@@ -39,6 +40,8 @@ class Slice:
     """The middle of a question's edges, by which questions are ordered."""
     tickets: int
     completed: int
+    group: int = 0
+    """The number of the public group that was asked; of no meaning where there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +90,17 @@ def _p_value(slices: Sequence[Slice]) -> float:
     groups = min(_MAX_GROUPS, int(scarce // _MIN_PER_GROUP))
     if groups < 2:
         return 1.0
-    group = _grouped(np.array([one.place for one in slices]), tickets, groups)
-    _, period = np.unique([one.period for one in slices], return_inverse=True)
-    shape = (period.max() + 1, groups)
+    public = np.array([one.group for one in slices])
+    places = np.array([one.place for one in slices])
+    group = np.empty(len(slices), dtype=np.intp)
+    for label in np.unique(public):
+        here = public == label
+        group[here] = _grouped(places[here], tickets[here], groups)
+    _, compared = np.unique([(one.period, one.group) for one in slices], axis=0, return_inverse=True)
+    shape = (compared.max() + 1, groups)
     n, x = np.zeros(shape), np.zeros(shape)
-    np.add.at(n, (period, group), tickets)
-    np.add.at(x, (period, group), completed)
+    np.add.at(n, (compared, group), tickets)
+    np.add.at(x, (compared, group), completed)
     return _mantel_haenszel(n, x)
 
 
@@ -108,8 +116,8 @@ def _grouped(places: FloatArray, tickets: FloatArray, groups: int) -> npt.NDArra
 def _mantel_haenszel(n: FloatArray, x: FloatArray) -> float:
     """The p-value of the chi-squared test with groups - 1 degrees of freedom.
 
-    `n` tickets and `x` completed have shape (periods, groups). Given both margins of a period's table the counts are
-    multivariate hypergeometric, and periods are independent.
+    `n` tickets and `x` completed have shape (tables, groups), a table for each period of each public group. Given both
+    margins of a table the counts are multivariate hypergeometric, and tables are independent.
     """
     totals, done = n.sum(axis=1), x.sum(axis=1)
     n, x, totals, done = (part[totals > 1] for part in (n, x, totals, done))

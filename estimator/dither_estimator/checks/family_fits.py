@@ -64,7 +64,7 @@ class Description:
 
     @property
     def of(self) -> str | None:
-        """What it describes, in words; None of the values themselves."""
+        """The share that the fit describes, in words; None where it describes the values themselves."""
         if self.above is not None and self.below is not None:
             return (
                 None if (self.above, self.below) == (0, 1) else f"the way from {self.above:,.12g} to {self.below:,.12g}"
@@ -190,7 +190,7 @@ class _Likelihood:
         ]
 
     def __call__(self, coordinates: FloatArray) -> FloatArray:
-        """At coordinates (n, d), shape (n,)."""
+        """The log-likelihood at coordinates (n, d), shape (n,)."""
         theta, total = self._family.constrain(coordinates), np.zeros(len(coordinates))
         for channel, edges, answers in self._parts:
             total += (np.log(channel.probabilities(self._cdf(theta, edges))) * answers).sum(axis=(1, 2))

@@ -68,7 +68,9 @@ class MisfitCheck:
         return max((look for look in self.looks if last < look <= check_answers), default=None)
 
 
-def misfit_report(check: MisfitCheck, family: Family, check_answers: int, made: Sequence[Look]) -> Misfit:
+def misfit_report(
+    check: MisfitCheck, family: Family, transform: Transform, check_answers: int, made: Sequence[Look]
+) -> Misfit:
     """What is published about the check. An alarm is a p-value of at most `alpha` at any look."""
     last = made[-1].planned if made else 0
     return Misfit(
@@ -77,6 +79,7 @@ def misfit_report(check: MisfitCheck, family: Family, check_answers: int, made: 
         looks=tuple(MisfitLook(look.check_answers, look.answers, look.p_value, check.alpha) for look in made),
         alarm=any(look.p_value <= check.alpha for look in made),
         next_look=min((look for look in check.looks if look > last), default=None),
+        transform=transform,
     )
 
 

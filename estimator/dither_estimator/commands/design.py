@@ -1,7 +1,9 @@
 """Find the questions that need the fewest respondents, and how far they are from the best possible."""
 
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Annotated
+from functools import partial
+from typing import Annotated, Any, Protocol, TypeVar
 
 import typer
 from threadpoolctl import threadpool_limits
@@ -101,40 +103,53 @@ def design(
         people.refuse()
         others = {"mechanism": mechanism, "levels": levels, "theta": theta, "respondents": respondents}
         others |= {"family": _unless(family, "normal"), "goal": _unless(goal, "all")}
-        with threadpool_limits(1, user_api="blas"), working("Looking for the best questions"):
-            several = design_several(components, epsilon, rho, others)
-            found_json = several.to_json()
-        if as_json:
-            print_json(found_json)
-        else:
-            print_joint(several)
-        return
-    if family == NONPARAMETRIC.name:
-        asked = {"epsilon": epsilon, "goal": goal, "mechanism": mechanism, "rho": rho, "levels": levels}
+        _show(lambda: design_several(components, epsilon, rho, others), print_joint, as_json)
+    elif family == NONPARAMETRIC.name:
         if (epsilon is None) == (rho is None):
             raise DesignError(_EITHER)
-        with threadpool_limits(1, user_api="blas"), working("Looking for the best mechanism"):
-            certificate = without_family.certify(people, theta, asked, respondents)
-        if as_json:
-            print_json(certificate.to_json())
-        else:
-            without_family.print_certificate(certificate)
-        return
-    people.refuse()
-    if respondents is not None:
-        raise DesignError(f"--respondents is for --family {NONPARAMETRIC.name} only")
-    mechanism = mechanism or "laplace"
-    kind = find_family(family)
-    member = parse_theta(theta, kind)
-    privacy, zero_concentrated = _privacy(epsilon, rho, mechanism, levels)
+        asked = {"epsilon": epsilon, "goal": goal, "mechanism": mechanism, "rho": rho, "levels": levels}
+        find = partial(without_family.certify, people, theta, asked, respondents)
+        _show(find, without_family.print_certificate, as_json)
+    else:
+        people.refuse()
+        if respondents is not None:
+            raise DesignError(f"--respondents is for --family {NONPARAMETRIC.name} only")
+        _show(
+            lambda: _design_family(family, theta, goal, mechanism or "laplace", epsilon, rho, levels), _print, as_json
+        )
+
+
+class _Result(Protocol):
+    def to_json(self) -> dict[str, Any]: ...
+
+
+_Found = TypeVar("_Found", bound=_Result)
+
+
+def _show(find: Callable[[], _Found], show: Callable[[_Found], None], as_json: bool) -> None:
     with threadpool_limits(1, user_api="blas"):
         with working("Looking for the best questions"):
-            weights = parse_goal(goal, kind)
-            found = optimal_design(kind, member, mechanism, privacy, weights, levels, rho=zero_concentrated)
+            found = find()
         if as_json:
             print_json(found.to_json())
         else:
-            _print(found)
+            show(found)
+
+
+def _design_family(
+    name: str,
+    theta: str | None,
+    goal: str,
+    mechanism: Mechanism,
+    epsilon: str | None,
+    rho: str | None,
+    levels: int | None,
+) -> Design:
+    family = find_family(name)
+    member = parse_theta(theta, family)
+    privacy, zero_concentrated = _privacy(epsilon, rho, mechanism, levels)
+    weights = parse_goal(goal, family)
+    return optimal_design(family, member, mechanism, privacy, weights, levels, rho=zero_concentrated)
 
 
 def _unless(given: str, default: str) -> str | None:

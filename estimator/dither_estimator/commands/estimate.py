@@ -1,6 +1,6 @@
 """Compute a posterior from a count table, without a server."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,12 +8,14 @@ import typer
 from threadpoolctl import threadpool_limits
 
 from dither_client.commands._shared import Json, console, fail, print_json, read_object, working
-from dither_client.posterior.posterior import Particles, parse_posterior
+from dither_client.posterior.particles import Particles
+from dither_client.posterior.posterior import parse_posterior
 from dither_client.posterior.sentences import unit_text
 from dither_client.posterior.wire import to_json
 from dither_client.tables.counts import CountTable, read_table
 from dither_estimator.learning.grouped_learner import GroupedLearner
 from dither_estimator.learning.learners import new_learner
+from dither_estimator.learning.period_learner import PeriodLearner
 from dither_estimator.learning.summary import Posterior
 from dither_estimator.likelihood.institutions import members_of
 from dither_estimator.specification.specification import Specification
@@ -23,6 +25,10 @@ __all__ = ["app"]
 EXTRA = "estimator"
 
 app = typer.Typer(add_completion=False)
+
+_NOT_IDENTIFIED = (
+    "Numbers of the people would say what was assumed, not what was answered; --json has them all the same."
+)
 
 
 @app.command()
@@ -76,7 +82,7 @@ def estimate(
     if as_json:
         print_json(posterior.to_json())
     else:
-        _print(posterior, name, fields)
+        _print(posterior, name, fields, specification, specification.unknown_at(cuts))
 
 
 def _posterior(specification: Specification, counted: CountTable, seed: int) -> Posterior:
@@ -84,6 +90,10 @@ def _posterior(specification: Specification, counted: CountTable, seed: int) -> 
         grouped = GroupedLearner(specification, seed)
         grouped.learn_group_counts(counted.groups_in_order)
         return grouped.posterior()
+    if specification.period is not None:
+        over_time = PeriodLearner(specification, seed)
+        over_time.learn_period_counts(counted.periods_in_order)
+        return over_time.posterior()
     learner = new_learner(specification, seed)
     learner.learn_counts(counted.in_order)
     learner.learn_members(members_of(counted.members))
@@ -99,14 +109,19 @@ def _read(counts: Path | None, table: str | None) -> tuple[CountTable, Mapping[s
     from dither_client.tables.warehouse import answer_counts
 
     with working("Counting the answers"):
-        queries, specification = answer_counts(table)
-    return CountTable(queries), specification, "the table"
+        return *answer_counts(table), "the table"
 
 
-def _print(posterior: Posterior, name: str, survey: Mapping[str, Any]) -> None:
-    """What `dither posterior` prints, and what the computation took."""
-    found = parse_posterior(name, to_json(posterior.described(posterior.reply())), _no_particles)
-    typer.echo(found.text(unit_text(survey), survey.get("decimals")))
+def _print(
+    posterior: Posterior, name: str, survey: Mapping[str, Any], specification: Specification, unknown: Sequence[str]
+) -> None:
+    """What `dither posterior` prints, and what the computation took; no numbers where parameters are `unknown`."""
+    terms = {**survey, "family": specification.family.name, "transform": specification.transform}
+    found = parse_posterior(name, to_json(posterior.described(posterior.reply())), _no_particles, terms=terms)
+    if unknown:
+        typer.echo(f"{found.title}\n  Not identified: {' and '.join(unknown)}. {_NOT_IDENTIFIED}")
+    else:
+        typer.echo(found.text(unit_text(survey), survey.get("decimals")))
     evidence = "" if posterior.log_evidence is None else f"log evidence {posterior.log_evidence:.2f}; "
     typer.echo(
         f"{posterior.answers:,} answers to {posterior.queries:,} queries; {evidence}"

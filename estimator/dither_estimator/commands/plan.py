@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 from dither_client import Transform
 from dither_client.commands._shared import Json, fail, print_json, print_table, working
 from dither_client.mechanisms.epsilon import epsilon_text
+from dither_estimator.commands import _by_group as by_group
 from dither_estimator.commands import _without_family as without_family
 from dither_estimator.commands._parameters import parse_numbers, parse_theta
 from dither_estimator.design.design import DesignError, Mechanism
@@ -40,6 +41,10 @@ _NO_PLAN_OF_CATEGORIES = (
     "categories have no plan, for the precision depends on their shares: 1,000 answers at epsilon 1 "
     "leave at most about ± 0.1 (90% sure) on the share of each, and four times as many half of that"
 )
+_NOT_WITH_GROUPS = (
+    "--groups are planned with a family, on average and for a given goal: without a family groups do not borrow from "
+    "each other, and the plan of each is its own"
+)
 
 
 @app.command()
@@ -64,6 +69,14 @@ def plan(
     transform: Annotated[
         Transform | None,
         typer.Option(help="The scale on which the family, or that of --population, holds.", show_default="identity"),
+    ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            help="Labels of public groups, such as north,south, with equally many people in each; --theta then has "
+            "the parameters of each, separated by semicolons, or one set for all.",
+            show_default=False,
+        ),
     ] = None,
     value_range: Annotated[
         str | None,
@@ -102,6 +115,9 @@ def plan(
 
     For example: dither plan --theta mu=50,sigma=3 --epsilon 0.5,1,2,5 --sd mu=0.5 --confidence 0.9
 
+    With --groups, three collections of groups that borrow from each other are simulated, and set beside groups that
+    stand alone; --respondents are those of all groups.
+
     Without a family, three collections from a population like the one you expect are simulated. --sd then names
     distribution (of the share below a value), quantile_0.5 and its like, or above_1000.
 
@@ -115,6 +131,8 @@ def plan(
         fail("goal best needs --sd: best is the goal that reaches it with the fewest respondents", 2)
     if family == CATEGORICAL.name:
         fail(_NO_PLAN_OF_CATEGORIES, 2)
+    if groups is not None and (confidence is not None or goal == _BEST or family == NONPARAMETRIC.name):
+        fail(_NOT_WITH_GROUPS, 2)
     people = without_family.PeopleOptions(data, column, population, transform, minimum, maximum, atoms)
     fields: dict[str, object] = {"mechanism": mechanism, "goal": "all" if goal == _BEST else goal}
     if value_range is not None:
@@ -128,10 +146,21 @@ def plan(
         _show([row for row, _ in planned], [of for _, of in planned], confidence, as_json)
         return
     replace(people, transform=None).refuse()
-    family_fields = {"family": family, "transform": transform or "identity"}
+    family_fields: dict[str, object] = {"family": family, "transform": transform or "identity"}
+    if groups is not None:
+        family_fields["groups"] = by_group.parse_groups(groups)
     specs = [Specification.from_json({**asked, **family_fields}) for asked in choices]
-    member = parse_theta(theta, specs[0].family)
     targets = None if sd is None else _parse_targets(sd, precise_names(specs[0]))
+    if (known := specs[0].groups) is not None:
+        members = by_group.parse_thetas(theta, specs[0].family, len(known.labels))
+        with threadpool_limits(1, user_api="blas"), working("Simulating collections"):
+            rows = [by_group.row_by_group(spec, members, targets, respondents) for spec in specs]
+        if as_json:
+            _print_json(rows)
+        else:
+            by_group.print_groups(rows)
+        return
+    member = parse_theta(theta, specs[0].family)
     with threadpool_limits(1, user_api="blas"), working("Finding how many it takes"):
         if goal == _BEST and targets is not None:
             specs = [replace(spec, goal=cheapest_goal(spec, member, targets, confidence)) for spec in specs]
@@ -141,9 +170,13 @@ def plan(
 
 def _show(rows: Sequence[Mapping[str, Any]], goals: Sequence[Goal], confidence: float | None, as_json: bool) -> None:
     if as_json:
-        print_json(rows[0] if len(rows) == 1 else {"rows": rows})
+        _print_json(rows)
     else:
         _print(rows, goals, confidence)
+
+
+def _print_json(rows: Sequence[Mapping[str, Any]]) -> None:
+    print_json(rows[0] if len(rows) == 1 else {"rows": rows})
 
 
 def _shown(sds: Mapping[str, Any]) -> list[str]:

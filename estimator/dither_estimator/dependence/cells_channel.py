@@ -11,7 +11,6 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from scipy.optimize import linprog
 
 from dither_client import Staircase
 from dither_client.mechanisms.staircase import MAX_SETS
@@ -65,6 +64,8 @@ def best_pair_cells(rho: float, epsilon: Fraction) -> PairCells:
 
 def _few(columns: Columns, best: BestChannel) -> FloatArray:
     """Weights (N,) of the same information, of which at most 31 are positive: a vertex of all that have it."""
+    from scipy.optimize import linprog  # here, since whoever only estimates needs none of it
+
     values = columns.values(best.patterns)
     gradients = values @ columns.slopes / np.sqrt(values @ columns.cells)[:, np.newaxis]
     upper = np.triu_indices(gradients.shape[1])

@@ -15,15 +15,17 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
+from typing import ClassVar
 
 import numpy as np
 
-from dither_client import Query, RandomizedResponse
+from dither_client import JointQuery, Query, RandomizedResponse, Transform
+from dither_client.mechanisms.joint_query import state_of_cells
 from dither_client.mechanisms.query import check_coordinate, check_cuts
 from dither_estimator.families import FloatArray
 from dither_estimator.mechanisms.channels import channel_of
 
-__all__ = ["Corner", "JointQuestion", "OddOneOut", "PairCells", "SameSide"]
+__all__ = ["Corner", "JointQuestion", "OddOneOut", "PairCells", "SameSide", "question_of"]
 
 Corner = tuple[tuple[int, float], ...]
 """Components in increasing order, each with a cut: where a joint distribution function is evaluated; `()` gives 1."""
@@ -36,6 +38,9 @@ class JointQuestion(ABC):
     Hashable, so that answers can be counted by question. Raises `ValueError` for components that do not increase, and
     `InvalidQuery` for cuts that do not, or an invalid ε.
     """
+
+    name: ClassVar[str]
+    """What the states are called on the wire."""
 
     components: tuple[int, ...]
     cuts: tuple[tuple[float, ...], ...]
@@ -66,9 +71,14 @@ class JointQuestion(ABC):
         pairs = zip(self.components, self.cuts, strict=True)
         return self.state_of_cells([bisect_left(cuts, values[component]) for component, cuts in pairs])
 
-    @abstractmethod
     def state_of_cells(self, cells: Sequence[int]) -> int:
         """The state of those whose numbers lie in these cells of their components."""
+        return state_of_cells(self.name, cells, [len(cuts) + 1 for cuts in self.cuts])
+
+    def query(self, transforms: Sequence[Transform]) -> JointQuery:
+        """The question as respondents are asked it, given the transform of every component."""
+        scales = [transforms[component] for component in self.components]
+        return JointQuery(self.components, self.name, self.cuts, scales, self.channel)
 
     @abstractmethod
     def states(self) -> Mapping[Corner, FloatArray]:
@@ -86,14 +96,12 @@ class SameSide(JointQuestion):
     `(1 + β) / 2` with Blomqvist's β.
     """
 
+    name = "same_side"
+
     @classmethod
     def at(cls, components: tuple[int, int], cuts: tuple[float, float], epsilon: object) -> "SameSide":
         """The question at one cut of either number, answered by randomised response."""
         return cls(components, _single_cuts(cuts), RandomizedResponse([0.0], epsilon))
-
-    def state_of_cells(self, cells: Sequence[int]) -> int:
-        first, second = cells
-        return int(first == second)
 
     def states(self) -> Mapping[Corner, FloatArray]:
         one = np.array([1.0, -1.0])
@@ -111,6 +119,8 @@ class PairCells(JointQuestion):
     J is the number of cells of the second number.
     """
 
+    name = "cells"
+
     @classmethod
     def at(
         cls, components: tuple[int, int], cuts: tuple[Sequence[float], Sequence[float]], cells: Query
@@ -125,10 +135,6 @@ class PairCells(JointQuestion):
         """The same question at other cuts."""
         first, second = self.components
         return PairCells.at((first, second), cuts, self.channel)
-
-    def state_of_cells(self, cells: Sequence[int]) -> int:
-        first, second = cells
-        return first * (len(self.cuts[1]) + 1) + second
 
     def states(self) -> Mapping[Corner, FloatArray]:
         rows, columns = (len(cuts) + 1 for cuts in self.cuts)
@@ -148,16 +154,12 @@ class OddOneOut(JointQuestion):
     One answer tells about three correlations, whose state has the probability `1/4` of each if they are 0.
     """
 
+    name = "odd_one_out"
+
     @classmethod
     def at(cls, components: tuple[int, int, int], cuts: tuple[float, float, float], epsilon: object) -> "OddOneOut":
         """The question at one cut of each number, answered by randomised response over the four states."""
         return cls(components, _single_cuts(cuts), RandomizedResponse([0.0, 1.0, 2.0], epsilon))
-
-    def state_of_cells(self, cells: Sequence[int]) -> int:
-        first, second, third = cells
-        if first == second:
-            return 0 if second == third else 3
-        return 2 if first == third else 1
 
     def states(self) -> Mapping[Corner, FloatArray]:
         # For sides s = ±1: 4 [none] = 1 + s1 s2 + s1 s3 + s2 s3, and 4 [1 is odd] = 1 + s2 s3 - s1 s2 - s1 s3.
@@ -169,6 +171,14 @@ class OddOneOut(JointQuestion):
             for n, m in ((0, 1), (0, 2), (1, 2))
         }
         return {(): np.eye(4)[0], **singles, **pairs}
+
+
+_KINDS: Mapping[str, type[JointQuestion]] = {kind.name: kind for kind in (SameSide, PairCells, OddOneOut)}
+
+
+def question_of(query: JointQuery) -> JointQuestion:
+    """The question that a query asks."""
+    return _KINDS[query.states](query.components, query.cuts, query.answered_by)
 
 
 def _single_cuts(cuts: Sequence[float]) -> tuple[tuple[float, ...], ...]:

@@ -102,7 +102,7 @@ def _neighbours(patterns: Patterns) -> Patterns:
 
 
 def _among_all(columns: Columns, scores: FloatArray, prices: FloatArray) -> tuple[Patterns, FloatArray]:
-    """As `Columns.beyond`, of all columns: for each half of the cells' first half, the best that begins with it."""
+    """`Columns.beyond` over all columns: for each half of the cells' first half, the best that begins with it."""
     n = len(prices)
     middle = n // 2
     amounts = np.column_stack([columns.cells, prices, columns.shares, scores])

@@ -84,7 +84,7 @@ class Goal:
 
     @property
     def cuts(self) -> tuple[float, ...]:
-        """These values on the scale on which the family holds."""
+        """The values of `values`, on the scale on which the family holds."""
         return tuple(math.log(value) for value in self.values) if self.transform == "log" else self.values
 
     def with_cuts(self, cuts: Sequence[float]) -> "Goal":

@@ -39,11 +39,11 @@ class Rescaled(Family):
         return self.inner.cdf_gradient(theta, _mapped(edges, self.own))
 
     def quantiles(self, theta: FloatArray, probabilities: FloatArray) -> FloatArray:
-        """As in any family, but -∞ where a value at or below 0 has no logarithm."""
+        """The quantiles, as in any family, but -∞ where a value at or below 0 has no logarithm."""
         return _mapped(self.inner.quantiles(theta, probabilities), self.asked)
 
     def mean(self, theta: FloatArray, transform: Transform) -> FloatArray:
-        """As in any family; `transform` is that of `own`, whatever is given: values have the same mean on any scale."""
+        """The mean, as in any family. It is the same on any scale, so `transform` has no effect."""
         return self.inner.mean(theta, self.own)
 
     def default_prior(self, transform: Transform) -> PriorTerms:

@@ -20,10 +20,10 @@ from dither_estimator.hierarchy.small_matrices import (
     transposed_product,
 )
 
-__all__ = ["Collapsed", "Rates", "Sites", "collapse"]
+__all__ = ["LARGEST", "Collapsed", "Rates", "Sites", "collapse", "regression"]
 
 
-_LARGEST = 7.0
+LARGEST = 7.0
 """No free coordinate of T is larger: scales lie between a thousandth and a thousand units of the pooled fit."""
 
 
@@ -81,8 +81,15 @@ class Collapsed:
 
     def draw(self, rng: np.random.Generator) -> FloatArray:
         """β, shape (k, p d)."""
-        noise = rng.standard_normal(self.mean.shape)
-        return np.asarray(self.mean + np.einsum("kij,kj->ki", self.root, noise))
+        return self.beta(rng.standard_normal(self.mean.shape))
+
+    def beta(self, scores: FloatArray) -> FloatArray:
+        """β with these normal scores in its posterior given T and λ, shape (k, p d)."""
+        return np.asarray(self.mean + np.einsum("kij,kj->ki", self.root, scores))
+
+    def scores(self, beta: FloatArray) -> FloatArray:
+        """The normal scores of β, shape (k, p d)."""
+        return np.asarray(np.linalg.solve(self.root, (beta - self.mean)[:, :, None])[:, :, 0])
 
     def centre(self, means: FloatArray) -> FloatArray:
         """The posterior mean of v given β, T and λ, shape (d, k, groups), for prior means of this shape."""
@@ -94,8 +101,8 @@ def collapse(free: FloatArray, weights: FloatArray, sites: Sites, rates: Rates) 
     """For free coordinates of T (k, f) and weights λ (k, groups)."""
     d = len(sites.linear)
     precision, linear = sites.precision[:, :, None], sites.linear[:, None]
-    possible = (np.abs(free) < _LARGEST).all(axis=1)
-    free = np.clip(free, -_LARGEST, _LARGEST)
+    possible = (np.abs(free) < LARGEST).all(axis=1)
+    free = np.clip(free, -LARGEST, LARGEST)
     spread = root(free, d)[:, :, :, None] / np.sqrt(weights)
     inner = transposed_product(spread, product(precision, spread))
     for i in range(d):
@@ -108,13 +115,13 @@ def collapse(free: FloatArray, weights: FloatArray, sites: Sites, rates: Rates) 
     constant = 0.5 * (told**2).sum(axis=0) - np.log(np.stack([lower[i, i] for i in range(d)])).sum(axis=0)
     information = precision - transposed_product(shrunk, shrunk)
     vector = linear - apply_transposed(shrunk, told)
-    log_density, mean, half = _regression(information, vector, rates)
+    log_density, mean, half = regression(information, vector, rates)
     inverse_factor = transposed_product(lower, lower_inverse(spread))
     total = np.where(possible, log_prior(free, d) + constant.sum(axis=1) + log_density, -np.inf)
     return Collapsed(total, factor, inverse_factor, spread, mean, half, sites)
 
 
-def _regression(information: FloatArray, vector: FloatArray, rates: Rates) -> tuple[FloatArray, FloatArray, FloatArray]:
+def regression(information: FloatArray, vector: FloatArray, rates: Rates) -> tuple[FloatArray, FloatArray, FloatArray]:
     """β integrated out: the log of what remains (k,), β's mean (k, p d), and a root of its covariance."""
     d, k, size = vector.shape
     design = np.concatenate([np.ones((1, size)), rates.z])

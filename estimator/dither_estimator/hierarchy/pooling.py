@@ -1,52 +1,47 @@
 """The posterior of all groups of a collection, from their count tables alone."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import count, islice
 
 import numpy as np
 
-from dither_estimator.families import Family, FloatArray
-from dither_estimator.hierarchy.chains import DEGREES, Chains, Target, start, sweep
+from dither_estimator.families import FloatArray
+from dither_estimator.hierarchy.chains import Chains, Target, start, sweep
 from dither_estimator.hierarchy.collapsed import Rates, Sites, collapse
+from dither_estimator.hierarchy.given_groups import DEGREES
 from dither_estimator.hierarchy.group_likelihood import GroupLikelihood
+from dither_estimator.hierarchy.pooled_fit import Units, pooled_fit, units_of, unknown
 from dither_estimator.hierarchy.proposals import Proposals, find_mode
-from dither_estimator.hierarchy.scales import draw, free_coordinates, root
+from dither_estimator.hierarchy.scales import free_coordinates, root
 from dither_estimator.hierarchy.sites import LogLikelihood, matched_sites, scored_sites
-from dither_estimator.hierarchy.small_matrices import apply, apply_transposed
-from dither_estimator.likelihood.counts import Counts, merge_counts
-from dither_estimator.particles.moments import Moments
-from dither_estimator.particles.system import ParticleSystem, init, systematic_resample, update
+from dither_estimator.hierarchy.small_matrices import apply_transposed
+from dither_estimator.hierarchy.sought import near, sought_groups
+from dither_estimator.likelihood.counts import Counts
+from dither_estimator.particles.system import ParticleSystem, systematic_resample
 from dither_estimator.priors.prior import Prior
 
-__all__ = ["PooledDraws", "Units", "pool_groups"]
+__all__ = ["PooledDraws", "pool_groups"]
 
 _PRIOR_DRAWS = 4_000
-_POOLED_PARTICLES = 400
-_SURE = 1.2
-"""Groups are told apart once the pooled fit knows each coordinate to this many of its units, in sd."""
-_POOLED_QUERIES = 300
-"""The most questions from which the pooled fit, which only gives a start and units, is made."""
 _MATCHES = 4
 _REFITS = 2
-_MIN_SWEEPS, _MAX_SWEEPS = 3, 40
-_SWEEPS_TIMES_GROUPS = 250
-"""Few groups tell little of T, and then sites matter more: sweeps times groups are so many, within the limits above."""
+_SETTLING, _SETTLING_OF_EACH, _MOST_SETTLING = 40, 2, 150
+"""Sweeps before states are kept, more for each group, and at most: chains start with T as sites have it, which know
+scales badly, and with many groups a sweep moves it little."""
+_CHAINS_OF_ONE, _CHAINS = 1 << 15, (32, 2_048)
+"""The fewest and the most chains; in between as many as this divided by the square of the number of groups. A chain
+gives several draws: of a group hardly anything remains after a sweep, and then fewer chains can settle."""
+_GROUPS_TOGETHER = 256
+"""With more groups the step with every group carried along is rarely accepted, and is taken in fewer sweeps."""
 _SLOPE_SD = 0.5
 """The prior sd of a slope, in units of the pooled fit."""
 _DIFFERENCE = 1e-3
 _BLOCK_SIZE = 1 << 14
-"""Chains times groups that are run together, so that all their numbers stay in the cache."""
+"""Values of T times groups that are weighed together, so that all their numbers stay in the cache."""
 _TRIED = 256
 """Values of T that are weighed at once; the chains start from them."""
-
-
-@dataclass(frozen=True)
-class Units:
-    """Where the pooled fit lies, and how wide it is: the origin and the unit of each coordinate, shape (d,)."""
-
-    centre: FloatArray
-    unit: FloatArray
 
 
 @dataclass(frozen=True)
@@ -60,7 +55,7 @@ class PooledDraws:
     between: FloatArray
     """The standard deviation of the groups' coordinates, draw by draw, shape (draws, d)."""
     together: float
-    """The share of proposals of what groups share that were accepted in the last sweep."""
+    """The share of proposals of what groups share that were accepted in the sweeps that were kept."""
     alone: float
     """The share of proposals of single groups."""
 
@@ -73,18 +68,23 @@ def pool_groups(
     z: FloatArray | None = None,
     units: Units | None = None,
     sweeps: int | None = None,
+    for_questions: bool = False,
 ) -> PooledDraws:
     """The posterior given one count table for each group.
 
     `prior` is that of the middle of the groups. `z` (groups,) is what their middles may depend on. `units` are by
-    default those of a pooled fit, and `sweeps` as many as the number of groups needs.
+    default those of a pooled fit; `sweeps` are made before states of the chains become draws, by default enough for so
+    many groups. While a pooled fit does not know where the values are, they are those of `sought_groups`, which learns
+    nothing of how groups differ; with `for_questions` all groups are then looked for around the pooled fit, which finds
+    them with fewer answers.
     """
     size, d = len(tables), len(prior.parts)
     if units is None:
-        fit = _pooled_fit(rng, prior, tables)
-        units = _units(fit)
-        if (Moments.of(fit.coordinates, fit.weights).sd > _SURE * units.unit).any():
-            return _searched(rng, fit, units, size, draws)
+        fit = pooled_fit(rng, prior, tables)
+        units = units_of(fit)
+        if unknown(fit, units):
+            found = _around(rng, fit, size, draws) if for_questions else sought_groups(rng, prior, tables, draws)
+            return PooledDraws(*found, found[0].std(axis=1, ddof=1), 1.0, 1.0)
     likelihood = GroupLikelihood.of(prior.family, tables)
 
     def log_likelihood(v: FloatArray) -> FloatArray:
@@ -97,52 +97,27 @@ def pool_groups(
 
     rates = _rates(rng, prior, units, z, size)
     sites, proposals, weights = _fitted(log_likelihood, scored_sites(told, d, size), rates)
-    free, proposals = _first(rng, sites, rates, proposals, weights, draws)
+    chains = min(draws, int(np.clip(_CHAINS_OF_ONE // size**2, *_CHAINS)))
+    free, proposals = _first(rng, sites, rates, proposals, weights, chains)
     target = Target(log_likelihood, sites, rates, proposals, _prior_ratio(prior, units, rates))
-    count = sweeps or int(np.clip(_SWEEPS_TIMES_GROUPS // size, _MIN_SWEEPS, _MAX_SWEEPS))
-    blocks = np.array_split(free, -(-draws * size // _BLOCK_SIZE))
-    return _joined([_read(_run(rng, target, block, weights, count), units, sites) for block in blocks])
+    states = _states(rng, target, free, weights)
+    if sweeps is None:
+        sweeps = min(_SETTLING + _SETTLING_OF_EACH * size, _MOST_SETTLING)
+    return _read(list(islice(states, sweeps, sweeps - (-draws // chains))), draws, units, sites)
 
 
-def _run(rng: np.random.Generator, target: Target, free: FloatArray, weights: FloatArray, sweeps: int) -> Chains:
+def _states(rng: np.random.Generator, target: Target, free: FloatArray, weights: FloatArray) -> Iterator[Chains]:
+    """What the chains go through from free coordinates (k, f) of T, given weights (groups,) to start with."""
     state = start(rng, target, free, weights)
-    for _ in range(sweeps):
-        state = sweep(rng, target, state)
-    return state
+    every = 1 + len(weights) // _GROUPS_TOGETHER
+    for number in count():
+        yield (state := sweep(rng, target, state, together=number % every == 0))
 
 
-def _pooled_fit(rng: np.random.Generator, prior: Prior, tables: Sequence[Counts]) -> ParticleSystem:
-    """All groups taken as one."""
-    pairs = [(query, row) for table in tables for query, row in table.items()]
-    step = -(-len(pairs) // _POOLED_QUERIES)
-    counts: Counts = {}
-    for query, row in pairs[:: max(step, 1)]:
-        counts = merge_counts(counts, {query: row})
-    system = init(rng, prior, _POOLED_PARTICLES)
-    return update(rng, system, counts) if counts else system
-
-
-def _units(fit: ParticleSystem) -> Units:
-    centre = fit.weights @ fit.coordinates
-    return Units(centre, _unit(fit.prior.family, centre))
-
-
-def _searched(rng: np.random.Generator, fit: ParticleSystem, units: Units, size: int, draws: int) -> PooledDraws:
-    """While nobody knows where the groups are: all at one place, and apart from it as the prior of T says."""
-    d = len(units.unit)
-    chosen = fit.coordinates[systematic_resample(rng, fit.weights, draws)]
-    factor = root(draw(rng, draws, d), d)
-    noise = rng.standard_normal((d, draws, size)) / np.sqrt(rng.gamma(DEGREES / 2, 2 / DEGREES, (draws, size)))
-    apart = np.moveaxis(apply(factor[:, :, :, None], noise), 0, -1) * units.unit
-    coordinates = rng.permutation(chosen)[:, None] + apart
-    return PooledDraws(coordinates, np.ones((size, d)), coordinates.std(axis=1, ddof=1), 1.0, 1.0)
-
-
-def _unit(family: Family, centre: FloatArray) -> FloatArray:
-    """1 for logarithms and logits; for a location, the scale of the family's member at the centre."""
-    theta = family.constrain(centre[None])
-    low, high = family.quantiles(theta, np.array([0.16, 0.84]))[0]
-    return np.array([1.0 if each.support != "real" else max((high - low) / 2, 1e-300) for each in family.parameters])
+def _around(rng: np.random.Generator, fit: ParticleSystem, size: int, draws: int) -> tuple[FloatArray, FloatArray]:
+    """Groups around a pooled fit, as `sought_groups` has them: where to ask, not what is known of a group."""
+    found = near(rng, fit, draws * size).reshape(draws, size, -1)
+    return found, np.ones(found.shape[1:])
 
 
 def _outer(units: Units, v: FloatArray) -> FloatArray:
@@ -211,27 +186,22 @@ def _log_density(sites: Sites, rates: Rates, weights: FloatArray, free: FloatArr
     return np.concatenate(found)
 
 
-def _read(state: Chains, units: Units, sites: Sites) -> PooledDraws:
-    factor = state.collapsed.factor
-    kept = [1 - _dot_rows(factor, sites.precision, i).mean(axis=0) for i in range(len(factor))]
-    coordinates = np.moveaxis(_outer(units, state.v), 0, -1)
-    between = coordinates.std(axis=1, ddof=1)
-    return PooledDraws(coordinates, np.stack(kept, axis=1).clip(0, 1), between, state.together, state.alone)
+def _read(kept: Sequence[Chains], draws: int, units: Units, sites: Sites) -> PooledDraws:
+    own = [
+        [_dot_rows(state.collapsed.factor, sites.precision, i).mean(axis=0) for i in range(len(units.unit))]
+        for state in kept
+    ]
+    coordinates = np.concatenate([np.moveaxis(_outer(units, state.v), 0, -1) for state in kept])[:draws]
+    return PooledDraws(
+        coordinates,
+        (1 - np.mean(own, axis=0).T).clip(0, 1),
+        coordinates.std(axis=1, ddof=1),
+        float(np.mean([state.together for state in kept])),
+        float(np.mean([state.alone for state in kept])),
+    )
 
 
 def _dot_rows(factor: FloatArray, precision: FloatArray, i: int) -> FloatArray:
     """The i-th element of the diagonal of `F Fᵀ Λ`, shape (k, groups): how much of an estimate is the group's own."""
     told = apply_transposed(factor, precision[:, i, None])
     return np.asarray((factor[i] * told).sum(axis=0))
-
-
-def _joined(blocks: Sequence[PooledDraws]) -> PooledDraws:
-    shares = np.array([len(block.coordinates) for block in blocks], dtype=float)
-    shares /= shares.sum()
-    return PooledDraws(
-        np.concatenate([block.coordinates for block in blocks]),
-        np.einsum("b,bgi->gi", shares, [block.borrowed for block in blocks]),
-        np.concatenate([block.between for block in blocks]),
-        float(shares @ [block.together for block in blocks]),
-        float(shares @ [block.alone for block in blocks]),
-    )

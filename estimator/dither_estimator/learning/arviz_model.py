@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dither_client import Query
+from dither_estimator.hierarchy.sought import groups_around
 from dither_estimator.mechanisms.channels import channel_of
 from dither_estimator.specification.specification import Specification
 
@@ -33,14 +34,23 @@ class ParametricModel:
         """The model of a specification in JSON. Raises `SpecificationError`."""
         return cls(Specification.from_json(spec), seed)
 
-    def prior(self, size: int) -> dict[str, list[float]]:
-        """Independent draws from the prior, by parameter, in the particles' units."""
-        found = self.specification
-        draws = found.family.constrain(found.prior.sample(np.random.default_rng(self.seed), size))
-        return {name: draws[:, j].tolist() for j, name in enumerate(found.family.names)}
+    def prior(self, size: int) -> dict[str, list[Any]]:
+        """Independent draws from the prior, by parameter, in the particles' units.
+
+        Where there are groups, each draw is a row of one for each: around a middle from the prior, as far apart as the
+        prior of how groups differ says, in units of a fit to this middle.
+        """
+        found, rng = self.specification, np.random.default_rng(self.seed)
+        coordinates = found.prior.sample(rng, size)
+        if found.groups is None:
+            theta = found.family.constrain(coordinates)
+        else:
+            spread = groups_around(rng, found.family, coordinates, len(found.groups.labels))
+            theta = found.family.constrain(spread.reshape(-1, coordinates.shape[1])).reshape(spread.shape)
+        return {name: theta[..., j].tolist() for j, name in enumerate(found.family.names)}
 
     def log_probabilities(self, draws: Mapping[str, Sequence[float]], query: Query) -> list[list[float]]:
-        """For each draw the log probability of each answer to the query, shape (n, n_answers)."""
+        """The log probability of each answer to the query, for each draw, shape (n, n_answers)."""
         family = self.specification.family
         theta = np.column_stack([np.asarray(draws[name], dtype=float) for name in family.names])
         channel = channel_of(query)

@@ -1,5 +1,6 @@
 """The learner of the shares of categories, whose posterior is computed afresh from the counts alone."""
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -22,9 +23,13 @@ _POOL = 16
 class CategoricalLearner(RecomputedLearner[CategoryShares]):
     """The posterior of the shares of categories, which its particles are."""
 
-    def _estimate(self, counts: Counts) -> CategoryShares:
-        names, rng = self.specification.categories, np.random.default_rng(SEED)
-        return CategoryShares(names, estimate_shares(rng, counts, len(names), self.specification.particles))
+    def _estimation(self, counts: Counts) -> Callable[[], CategoryShares]:
+        names, particles = self.specification.categories, self.specification.particles
+
+        def estimate() -> CategoryShares:
+            return CategoryShares(names, estimate_shares(np.random.default_rng(SEED), counts, len(names), particles))
+
+        return estimate
 
     def _draws(self, population: CategoryShares) -> FloatArray:
         return population.shares

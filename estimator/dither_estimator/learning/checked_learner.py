@@ -89,7 +89,8 @@ class CheckedLearner:
 
     def report(self) -> Misfit:
         """What the check has found so far; see `misfit_report`."""
-        return misfit_report(self._check, self.specification.family, self._check_answers, self.looks)
+        spec = self.specification
+        return misfit_report(self._check, spec.family, spec.transform, self._check_answers, self.looks)
 
     def _check_questions(self, epsilon: Fraction) -> tuple[Query, ...]:
         if self.learner.answers >= self._renew_at:

@@ -7,7 +7,7 @@ import numpy as np
 from dither_client.posterior.wire import QUANTILES
 from dither_estimator.families import FloatArray, Parameter
 from dither_estimator.learning.population import Population
-from dither_estimator.learning.summary import weighted_quantiles
+from dither_estimator.learning.summarise import weighted_quantiles
 from dither_estimator.particles.moments import weighted_mean
 
 __all__ = ["Curve", "PopulationCurve", "parameter_density", "population_curve"]

@@ -61,7 +61,7 @@ def goal_questions(
 
 
 def _numbers(distribution: Distribution, goal: Goal) -> FloatArray:
-    """In proportion to how often to ask about each quantile, then about each share; shape (k,).
+    """How often to ask about each quantile, then about each share, up to a common factor; shape (k,).
 
     Variances `v / n` with weights `w` have the least sum if each `n` is proportional to `√(w v)`.
     """
@@ -76,7 +76,7 @@ def _numbers(distribution: Distribution, goal: Goal) -> FloatArray:
 
 
 def _cuts(rng: np.random.Generator, distribution: Distribution, goal: Goal, turns: Sequence[int]) -> list[float]:
-    """As many cuts for each quantile and share as `turns` says.
+    """Draws the cuts to ask about: for each quantile and share as many as `turns` says.
 
     A quantile is cut where it may lie, by the posterior; a quantile at an atom, around that.
     """

@@ -1,16 +1,21 @@
 """The posterior of one public group."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 from dither_client.posterior.wire import GroupReply, ParameterSummary
 from dither_estimator.families import FloatArray
 from dither_estimator.learning.population import CategoryShares, Population, population_fields
 
-__all__ = ["GroupPosterior"]
+__all__ = ["GroupPosterior", "groups_described"]
 
 _POINTS = 33
 """About how many points the distribution of a group has: there may be hundreds of groups."""
+_MANY, _PICTURED = 100, 24
+"""Where there are more groups, only so many have a distribution: as many as a collection's page draws."""
+_DIGITS = 7
+"""The significant digits of a group's numbers where there are very many."""
 
 
 @dataclass(frozen=True)
@@ -38,3 +43,31 @@ class GroupPosterior:
     def described(self, levels: Sequence[float], above: Sequence[float]) -> GroupReply:
         """The whole part, with the quantiles and shares that a goal names."""
         return replace(self.reply(), **population_fields(self.population, levels, above, _POINTS))
+
+    def in_short(self, levels: Sequence[float], above: Sequence[float]) -> GroupReply:
+        """The part with fewer digits and without the distribution."""
+        found = replace(self.reply(), **population_fields(self.population, levels, above, points=0))
+        short = {each.name: _shortened(getattr(found, each.name)) for each in fields(found)}
+        return replace(found, **short)
+
+
+def groups_described(
+    groups: Mapping[str, GroupPosterior], levels: Sequence[float], above: Sequence[float]
+) -> dict[str, GroupReply]:
+    """The part of each group; of very many, only those with the most answers have a distribution."""
+    if len(groups) <= _MANY:
+        return {label: group.described(levels, above) for label, group in groups.items()}
+    most = sorted(groups, key=lambda label: groups[label].answers, reverse=True)[:_PICTURED]
+    return {
+        label: group.described(levels, above) if label in most else group.in_short(levels, above)
+        for label, group in groups.items()
+    }
+
+
+def _shortened(value: Any) -> Any:
+    """A summary, or summaries by name, with fewer digits; anything else as it is."""
+    if isinstance(value, dict):
+        return {name: _shortened(each) for name, each in value.items()}
+    if not isinstance(value, ParameterSummary):
+        return value
+    return ParameterSummary(*(float(f"{getattr(value, each.name):.{_DIGITS}g}") for each in fields(value)))

@@ -17,7 +17,8 @@ from dither_estimator.learning.deferred import Deferred
 from dither_estimator.learning.population import FamilyPopulation
 from dither_estimator.learning.second_opinion import Steering
 from dither_estimator.learning.snapshot import InvalidSnapshot, State, read_snapshot, write_snapshot
-from dither_estimator.learning.summary import Posterior, summarise
+from dither_estimator.learning.summarise import summarise
+from dither_estimator.learning.summary import Posterior
 from dither_estimator.likelihood.counts import Counts, answers_by_epsilon, total_answers
 from dither_estimator.likelihood.institutions import Members, merge_members, total_members
 from dither_estimator.particles.evidence import Evidence, estimate_evidence
@@ -31,6 +32,8 @@ __all__ = ["InvalidSnapshot", "Learner"]
 
 _RECOMPUTE_RATIO = 11, 10
 """The bound on contamination is recomputed when the answers have grown by this ratio, 11 to 10."""
+_SKETCHED = 200
+"""The draws of a sketch."""
 
 
 class Learner(CountLearner):
@@ -153,6 +156,11 @@ class Learner(CountLearner):
             refusal=partial(self._refusal, system),
         )
 
+    def sketch(self) -> FamilyPopulation:
+        """About what the posterior says about the population, for questions."""
+        spec, system = self.specification, self._current()
+        return FamilyPopulation.of(spec.family, spec.transform, system.theta, system.weights, _SKETCHED)
+
     def _refusal(self, system: ParticleSystem) -> Comparison | None:
         """Whether the answers refuse the family, if there is only one, and adaptive questions have been asked."""
         spec = self.specification
@@ -175,6 +183,11 @@ class Learner(CountLearner):
         """Parameters (n, d) in the family's order, and normalised weights (n,)."""
         system = self._current()
         return system.theta, system.weights
+
+    @property
+    def system(self) -> ParticleSystem:
+        """The particles given every answer learnt."""
+        return self._current()
 
     def _current(self) -> ParticleSystem:
         if self._pending or self._pending_members:

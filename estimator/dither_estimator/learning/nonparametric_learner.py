@@ -1,5 +1,6 @@
 """The learner of a distribution without a family, whose posterior is computed afresh from the counts alone."""
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -37,10 +38,15 @@ class NonparametricLearner(RecomputedLearner[DistributionPopulation]):
         super()._forget()
         self._sketched = None
 
-    def _estimate(self, counts: Counts) -> DistributionPopulation:
-        spec, rng = self.specification, np.random.default_rng(SEED)
-        found = estimate_distribution(rng, counts, spec.support, spec.particles, spec.around)
-        return DistributionPopulation(found, counts)
+    def _estimation(self, counts: Counts) -> Callable[[], DistributionPopulation]:
+        spec = self.specification
+
+        def estimate() -> DistributionPopulation:
+            rng = np.random.default_rng(SEED)
+            found = estimate_distribution(rng, counts, spec.support, spec.particles, spec.around)
+            return DistributionPopulation(found, counts)
+
+        return estimate
 
     def _draws(self, population: DistributionPopulation) -> FloatArray:
         return population.quantile(np.array(self._levels)).values
@@ -74,6 +80,10 @@ class NonparametricLearner(RecomputedLearner[DistributionPopulation]):
     def distribution(self) -> Distribution:
         """The posterior given every answer learnt."""
         return self._population().distribution
+
+    def sketch(self) -> DistributionPopulation:
+        """About what the posterior says about the population, for questions."""
+        return DistributionPopulation(self._sketch, self.counts)
 
     @property
     def _sketch(self) -> Distribution:

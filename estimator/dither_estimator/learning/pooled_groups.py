@@ -15,7 +15,7 @@ from dither_estimator.hierarchy.pooling import PooledDraws, pool_groups
 from dither_estimator.learning.group_posterior import GroupPosterior
 from dither_estimator.learning.population import CategoryShares, FamilyPopulation, Population
 from dither_estimator.learning.recomputed_learner import SEED
-from dither_estimator.learning.summary import summarise
+from dither_estimator.learning.summarise import summarise
 from dither_estimator.likelihood.counts import Counts, merge_counts, total_answers
 from dither_estimator.particles.system import ParticleSystem
 from dither_estimator.policies.policy import question_policy
@@ -168,14 +168,15 @@ class PooledGroups:
     def _draws(self) -> PooledDraws:
         """The posterior given every answer learnt; whoever has the same counts has the same draws."""
         if self._known is None or self._known[0] != self._total:
-            self._known = self._total, self._estimate(self._specification.particles, None)
+            self._known = self._total, self._estimate(self._specification.particles)
         return self._known[1]
 
-    def _estimate(self, draws: int, sweeps: int | None) -> PooledDraws:
+    def _estimate(self, draws: int, sweeps: int | None = None, for_questions: bool = False) -> PooledDraws:
         counts = self.counts
         tables = [dict(sorted(counts[label].items(), key=lambda item: item[0].id)) for label in self._groups.labels]
         rng = np.random.default_rng(SEED)
-        return pool_groups(rng, self._specification.prior, tables, draws, self._rates(), sweeps=sweeps)
+        prior, rates = self._specification.prior, self._rates()
+        return pool_groups(rng, prior, tables, draws, rates, sweeps=sweeps, for_questions=for_questions)
 
     def _rates(self) -> FloatArray | None:
         """The logarithm of the rate at which people of each group answer, up to a constant, where shares are known."""
@@ -188,7 +189,7 @@ class PooledGroups:
     def _for_questions(self) -> PooledDraws:
         """The last estimate for questions, or a new one if the answers have grown by enough."""
         if self._asking is None or (self._total >= self._estimate_at and not self._fixed):
-            self._asking = self._estimate(_ASKING_DRAWS, _ASKING_SWEEPS)
+            self._asking = self._estimate(_ASKING_DRAWS, sweeps=_ASKING_SWEEPS, for_questions=True)
             self.moves += 1
             self._estimate_at = self._total + max(1, self._total // _ESTIMATE_DIVISOR)
         return self._asking

@@ -1,5 +1,6 @@
 """What a posterior says about the population, in the values' own units: quantiles, shares, mean, distribution."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -25,9 +26,13 @@ __all__ = [
     "DistributionPopulation",
     "FamilyPopulation",
     "Population",
+    "Unscaled",
+    "bands",
+    "number_fields",
     "number_summaries",
     "population_fields",
     "quantile_summaries",
+    "summary_of",
     "with_population",
 ]
 
@@ -106,11 +111,15 @@ class FamilyPopulation:
     def of(
         cls, family: Family, transform: Transform, theta: FloatArray, weights: FloatArray, draws: int = _MAX_DRAWS
     ) -> "FamilyPopulation":
-        """At most so many draws from weighted particles, by a systematic sample."""
+        """The population that weighted particles describe, from a systematic sample of at most `draws` of them."""
         size = min(draws, len(weights))
         cumulative = np.cumsum(weights)
         chosen = np.searchsorted(cumulative / cumulative[-1], (np.arange(size) + 0.5) / size)
         return cls(family, transform, theta[chosen.clip(max=len(theta) - 1)])
+
+    def at(self, rows: npt.NDArray[np.intp]) -> "FamilyPopulation":
+        """The draws in these rows."""
+        return replace(self, theta=self.theta[rows])
 
     @property
     def discrete(self) -> bool:
@@ -141,7 +150,7 @@ class FamilyPopulation:
         return np.asarray(np.median(few.quantile(levels).values, axis=0))
 
     def mean_quantiles(self, levels: FloatArray) -> FloatArray:
-        """Those at the outermost levels are exact, the others those of some draws' quantiles at the levels together."""
+        """Posterior mean quantiles: exact at the outermost levels, and from some draws at the levels between."""
         ends = mixture_quantiles(self.family, self.theta, levels[[0, -1]])
         each = self.family.quantiles(self._few, levels)
         middles = (levels[1:] + levels[:-1]) / 2
@@ -186,6 +195,10 @@ class DistributionPopulation:
     counts: Counts = field(repr=False)
     """The answers that it follows from."""
 
+    def at(self, rows: npt.NDArray[np.intp]) -> "DistributionPopulation":
+        """The draws in these rows."""
+        return replace(self, distribution=replace(self.distribution, masses=self.distribution.masses[rows]))
+
     @property
     def discrete(self) -> bool:
         return False
@@ -207,12 +220,12 @@ class DistributionPopulation:
 
     @property
     def mean_value(self) -> Draws | None:
-        """Its tails are trimmed, as `Distribution.mean_value` says."""
+        """The mean of the values, without the tails that `Distribution.mean_value` trims."""
         return self.distribution.mean_value
 
     @property
     def atoms(self) -> tuple[float, ...]:
-        """Those that were declared, and bounds that some people are nearly sure to have exactly."""
+        """The declared atoms, and the bounds that some people are nearly sure to have exactly."""
         return tuple(np.array(self.distribution.support.points)[self._shown].tolist())
 
     @property
@@ -230,23 +243,38 @@ class DistributionPopulation:
         return compare_with_families(self.counts, self.distribution)
 
 
+class Unscaled(ABC):
+    """A population that is no distribution of one number."""
+
+    @abstractmethod
+    def fields(self) -> dict[str, Any]:
+        """The fields of a reply that describe it."""
+
+    @abstractmethod
+    def summaries(self) -> dict[str, ParameterSummary]:
+        """The numbers that are followed over time."""
+
+
 @dataclass(frozen=True)
-class CategoryShares:
+class CategoryShares(Unscaled):
     """A population of categories, which have no order and no scale: only shares."""
 
     names: tuple[str, ...]
     shares: FloatArray
     """Equally likely shares, shape (draws, categories)."""
 
+    def fields(self) -> dict[str, Any]:
+        return {"categories": self.summaries()}
+
     def summaries(self) -> dict[str, ParameterSummary]:
         """The share of each category."""
-        found = {name: _summary(column) for name, column in zip(self.names, self.shares.T, strict=True)}
+        found = {name: summary_of(column) for name, column in zip(self.names, self.shares.T, strict=True)}
         return {name: summary for name, summary in found.items() if summary is not None}
 
 
 def with_population(
     reply: PosteriorReply,
-    population: Population | CategoryShares,
+    population: Population | Unscaled,
     levels: Sequence[float] = (),
     above: Sequence[float] = (),
 ) -> PosteriorReply:
@@ -255,34 +283,41 @@ def with_population(
     What floating point cannot hold, while the posterior is very wide, is left out.
     """
     reply = replace(reply, **population_fields(population, levels, above))
-    if not isinstance(population, CategoryShares) and (compared := population.comparison) is not None:
+    if not isinstance(population, Unscaled) and (compared := population.comparison) is not None:
         reply = replace(reply, families=compared.families, verdict=compared.verdict)
     return reply
 
 
 def population_fields(
-    population: Population | CategoryShares,
+    population: Population | Unscaled,
     levels: Sequence[float] = (),
     above: Sequence[float] = (),
     points: int = _POINTS,
 ) -> dict[str, Any]:
-    """The fields `POPULATION_FIELDS` of a reply; `points` is about how many points the distribution has."""
-    if isinstance(population, CategoryShares):
-        return {"categories": population.summaries()}
+    """The fields `POPULATION_FIELDS` of a reply; `points` is about how many points the distribution has; 0 for none."""
+    if isinstance(population, Unscaled):
+        return population.fields()
+    return {
+        **number_fields(population, levels, above),
+        "distribution": _distribution(population, points) if points else None,
+        "atoms": _summaries(tuple(population.atoms), population.atom_shares.values) or None,
+    }
+
+
+def number_fields(population: Population, levels: Sequence[float] = (), above: Sequence[float] = ()) -> dict[str, Any]:
+    """Those of the same fields that are single numbers: quantiles, shares above, and the mean."""
     shares = 1 - population.cdf(np.array(above)).values if above else np.empty((0, 0))
     mean = population.mean_value
     return {
         "quantiles": quantile_summaries(population, sorted({*QUANTILE_LEVELS, *levels})),
         "above": _summaries(above, shares) or None,
-        "mean_value": None if mean is None else _summary(mean.values),
-        "distribution": _distribution(population, points),
-        "atoms": _summaries(tuple(population.atoms), population.atom_shares.values) or None,
+        "mean_value": None if mean is None else summary_of(mean.values),
     }
 
 
-def number_summaries(population: Population | CategoryShares) -> dict[str, ParameterSummary]:
+def number_summaries(population: Population | Unscaled) -> dict[str, ParameterSummary]:
     """What is followed over time without a family: the shares of categories, or some quantiles, by their names."""
-    if isinstance(population, CategoryShares):
+    if isinstance(population, Unscaled):
         return population.summaries()
     return {f"quantile_{level}": each for level, each in quantile_summaries(population).items()}
 
@@ -295,20 +330,29 @@ def quantile_summaries(
 
 
 def _summaries(names: Sequence[float], draws: FloatArray) -> dict[str, ParameterSummary]:
-    found = {f"{name:.12g}": _summary(column) for name, column in zip(names, draws.T, strict=True)}
-    return {name: summary for name, summary in found.items() if summary is not None}
-
-
-def _summary(draws: FloatArray) -> ParameterSummary | None:
-    """None if floating point cannot hold the quantiles; it may still not hold the mean and the sd."""
+    """A summary of each column of draws (n, k), without those that floating point cannot hold."""
+    if not len(names):
+        return {}
     with np.errstate(over="ignore", invalid="ignore"):
-        quantiles = np.quantile(draws, list(QUANTILES.values()), method="hazen").tolist()
-        unit = float(np.abs(draws).max()) or 1.0  # so that no sum and no square overflows
-        moments = [unit * float((draws / unit).mean()), unit * float((draws / unit).std())]
+        quantiles = np.quantile(draws, list(QUANTILES.values()), axis=0, method="hazen").T
+    found = (_summary(*each) for each in zip(draws.T, quantiles, strict=True))
+    return {f"{name:.12g}": summary for name, summary in zip(names, found, strict=True) if summary is not None}
+
+
+def summary_of(draws: FloatArray) -> ParameterSummary | None:
+    """Summarises draws; None if floating point cannot hold the quantiles. It may still not hold the mean and the sd."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _summary(draws, np.quantile(draws, list(QUANTILES.values()), method="hazen"))
+
+
+def _summary(draws: FloatArray, quantiles: FloatArray) -> ParameterSummary | None:
     if not np.isfinite(quantiles).all():
         return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        unit = float(np.abs(draws).max()) or 1.0  # so that no sum and no square overflows
+        moments = [unit * float((draws / unit).mean()), unit * float((draws / unit).std())]
     mean, sd = moments if np.isfinite(moments).all() else (np.inf, np.inf)
-    return ParameterSummary(mean, sd, **dict(zip(QUANTILES, quantiles, strict=True)))
+    return ParameterSummary(mean, sd, **dict(zip(QUANTILES, quantiles.tolist(), strict=True)))
 
 
 def _distribution(population: Population, points: int) -> DistributionSummary | None:
@@ -316,7 +360,11 @@ def _distribution(population: Population, points: int) -> DistributionSummary | 
     if x is None:
         return None
     shares = Draws(population.cdf(x).values.round(_SHARE_DECIMALS))
-    return DistributionSummary(tuple(x.tolist()), _bands(shares), _bands(population.density(x)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        density = population.density(x)
+    if not np.isfinite(density.values).all():
+        return None
+    return DistributionSummary(tuple(x.tolist()), bands(shares), bands(density))
 
 
 def _points(population: Population, points: int) -> FloatArray | None:
@@ -350,7 +398,7 @@ def _integers(population: Population) -> FloatArray | None:
     return np.arange(low, high + step, step)
 
 
-def _bands(draws: Draws) -> Bands:
+def bands(draws: Draws) -> Bands:
     quantiles = np.quantile(draws.values, list(QUANTILES.values()), axis=0, method="hazen")
     return Bands(_plain(draws.mean), **dict(zip(QUANTILES, map(_plain, quantiles), strict=True)))
 

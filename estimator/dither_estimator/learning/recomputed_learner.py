@@ -7,6 +7,7 @@ nobody does, answers are learnt as fast as questions follow from them.
 import io
 import json
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Generic, Self, TypeVar
 
 import numpy as np
@@ -16,7 +17,7 @@ from dither_client.posterior.wire import PoisonBound
 from dither_estimator.families import FloatArray
 from dither_estimator.learning.count_learner import CountLearner
 from dither_estimator.learning.deferred import Deferred
-from dither_estimator.learning.population import CategoryShares, Population
+from dither_estimator.learning.population import Population, Unscaled
 from dither_estimator.learning.snapshot import InvalidSnapshot
 from dither_estimator.learning.summary import Posterior
 from dither_estimator.likelihood.counts import Counts, answers_by_epsilon, check_counts, merge_counts, total_answers
@@ -28,7 +29,7 @@ __all__ = ["SEED", "RecomputedLearner"]
 SEED = 1
 """Every estimate begins with this seed, so that whoever has the same counts has the same posterior."""
 _VERSION = 1
-_Estimate = TypeVar("_Estimate", bound=Population | CategoryShares)
+_Estimate = TypeVar("_Estimate", bound=Population | Unscaled)
 
 
 class RecomputedLearner(CountLearner, Generic[_Estimate]):
@@ -41,8 +42,8 @@ class RecomputedLearner(CountLearner, Generic[_Estimate]):
         self._estimated: Deferred[_Estimate] | None = None
 
     @abstractmethod
-    def _estimate(self, counts: Counts) -> _Estimate:
-        """What these counts say about the population. May be called by any thread."""
+    def _estimation(self, counts: Counts) -> Callable[[], _Estimate]:
+        """A function that finds what these counts say about the population. Any thread may call it."""
 
     @abstractmethod
     def _draws(self, population: _Estimate) -> FloatArray:
@@ -57,7 +58,7 @@ class RecomputedLearner(CountLearner, Generic[_Estimate]):
         """What the counts say about the population."""
         counts = self.counts
         if self._estimated is None:
-            self._estimated = Deferred(lambda: self._estimate(counts))
+            self._estimated = Deferred(self._estimation(counts))
         return self._estimated
 
     @property

@@ -18,6 +18,7 @@ from dither_estimator.learning.population import (
     DistributionPopulation,
     FamilyPopulation,
     Population,
+    Unscaled,
 )
 from dither_estimator.learning.recomputed_learner import SEED
 from dither_estimator.likelihood.counts import Counts
@@ -74,7 +75,9 @@ class SeparateGroups:
         found = {}
         for label, learner in self._learners.items():
             each = learner.posterior()
-            found[label] = GroupPosterior(each.parameters, each.covariance, each.answers, each.population)
+            population = each.population
+            assert isinstance(population, CategoryShares) or not isinstance(population, Unscaled)
+            found[label] = GroupPosterior(each.parameters, each.covariance, each.answers, population)
         return found
 
     def update(self) -> None:

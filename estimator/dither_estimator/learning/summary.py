@@ -5,17 +5,15 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from dither_client.mechanisms.epsilon import epsilon_text
-from dither_client.posterior.wire import QUANTILES, Misfit, ParameterSummary, PoisonBound, PosteriorReply, to_json
+from dither_client.posterior.wire import ComponentReply, Misfit, ParameterSummary, PoisonBound, PosteriorReply, to_json
 from dither_estimator.checks.competing_families import Comparison
 from dither_estimator.families import FloatArray
-from dither_estimator.learning.group_posterior import GroupPosterior
-from dither_estimator.learning.population import CategoryShares, Population, with_population
-from dither_estimator.particles.moments import Moments
+from dither_estimator.learning.group_posterior import GroupPosterior, groups_described
+from dither_estimator.learning.over_time import OverTime
+from dither_estimator.learning.population import Population, Unscaled, with_population
 
-__all__ = ["Posterior", "summarise", "weighted_quantiles"]
+__all__ = ["Posterior"]
 
 _SERVER_FIELDS = {"institutions", "misfit", "updated_at"}
 """Fields of a reply that only a server can fill."""
@@ -38,8 +36,8 @@ class Posterior:
     answers_by_epsilon: Mapping[Fraction, int]
     """The number of answers at each ε, including 0 for choices of ε without answers."""
     poison: PoisonBound
-    deferred_population: Callable[[], Population | CategoryShares] = field(repr=False)
-    """What it says about the population's distribution. Any thread may call it; it may take as long as estimating."""
+    deferred_population: Callable[[], Population | Unscaled] = field(repr=False)
+    """What the posterior says about the population's distribution. Any thread may call it. Takes a moment."""
     draws: Callable[[], tuple[FloatArray, FloatArray]] = field(repr=False)
     """Draws from the posterior (n, d), and normalised weights (n,); like `deferred_population`."""
     members: int = 0
@@ -54,12 +52,16 @@ class Posterior:
     """The posterior of each public group; None without groups. The rest then describes all groups together."""
     between_groups: Mapping[str, ParameterSummary] | None = None
     """The standard deviation between groups of each coordinate; None where groups do not borrow from each other."""
+    over_time: Callable[[], OverTime] | None = field(default=None, repr=False)
+    """The posterior of each period, which any thread may compute; None without periods."""
+    components: "Mapping[str, Posterior] | None" = field(default=None, repr=False)
+    """The posterior of each of several numbers, from the questions about it alone; None where people have one."""
     refusal: Callable[[], Comparison | None] = field(default=lambda: None, repr=False)
     """The comparison of the only family with none, if the answers refuse it; takes some hundredths of a second."""
 
     @property
-    def population(self) -> Population | CategoryShares:
-        """What it says about the population's distribution."""
+    def population(self) -> Population | Unscaled:
+        """What the posterior says about the population's distribution."""
         return self.deferred_population()
 
     def reply(self, *, institutions: int = 0, misfit: Misfit | None = None, updated_at: str = "") -> PosteriorReply:
@@ -82,15 +84,23 @@ class Posterior:
             verdict=self.comparison.verdict if self.comparison else None,
             groups=None if self.groups is None else {label: each.reply() for label, each in self.groups.items()},
             between_groups=None if self.between_groups is None else dict(self.between_groups),
+            periods=None if self.over_time is None else {},
+            components=None if self.components is None else {n: each.part() for n, each in self.components.items()},
             updated_at=updated_at,
         )
+
+    def part(self) -> ComponentReply:
+        """This posterior as that of a component, without the population."""
+        covariance = tuple(map(tuple, self.covariance.tolist()))
+        return ComponentReply(answers=self.answers, posterior=dict(self.parameters), covariance=covariance)
 
     def described(self, reply: PosteriorReply) -> PosteriorReply:
         """The reply with what this posterior says about the population, and of a family that the answers refuse."""
         found = with_population(reply, self.population, self.levels, self.above)
         if self.groups is not None:
-            groups = {label: group.described(self.levels, self.above) for label, group in self.groups.items()}
-            found = replace(found, groups=groups)
+            found = replace(found, groups=groups_described(self.groups, self.levels, self.above))
+        if self.over_time is not None:
+            found = replace(found, **self.over_time().fields(self.levels, self.above))
         if found.families is None and (refused := self.refusal()) is not None:
             return replace(found, families=refused.families, verdict=refused.verdict)
         return found
@@ -99,28 +109,3 @@ class Posterior:
         """The reply's JSON without the fields that only a server can fill."""
         known = to_json(self.described(self.reply()))
         return {name: value for name, value in known.items() if name not in _SERVER_FIELDS}
-
-
-def summarise(
-    names: tuple[str, ...], theta: FloatArray, weights: FloatArray
-) -> tuple[dict[str, ParameterSummary], FloatArray]:
-    """A summary of each parameter and the covariance, for particles (n, d) with normalised weights (n,)."""
-    moments = Moments.of(theta, weights)
-    quantiles = [weighted_quantiles(column, weights, list(QUANTILES.values())) for column in theta.T]
-    summaries = {
-        name: ParameterSummary(
-            mean=float(moments.mean[j]),
-            sd=float(moments.sd[j]),
-            **dict(zip(QUANTILES, quantiles[j].tolist(), strict=True)),
-        )
-        for j, name in enumerate(names)
-    }
-    return summaries, moments.covariance
-
-
-def weighted_quantiles(values: FloatArray, weights: FloatArray, levels: list[float]) -> FloatArray:
-    """Quantiles of a weighted sample by linear interpolation of its distribution function, shape (len(levels),)."""
-    order = np.argsort(values)
-    cumulative = np.cumsum(weights[order])
-    middle = cumulative - 0.5 * weights[order]
-    return np.interp(levels, middle / cumulative[-1], values[order])

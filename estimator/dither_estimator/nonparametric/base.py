@@ -1,10 +1,15 @@
 """The base: a distribution with location, scale, skewness and two kinds of tails, fitted to the answers.
 
-The base's quantile function is `m + s (sinh((asinh z + k) e^-d) - sinh(k e^-d)) exp(h z²/2)` with `z = Φ⁻¹(u)`: the
-sinh-arcsinh distribution (Jones & Pewsey 2009) with the tails of Tukey's h distribution (Hoaglin 1985), which are those
-of a power law with exponent 1/h. It increases for all parameters, since the difference has the sign of z. Without h no
-base comes near the tails of a Student t with 2 degrees of freedom, and since smoothness is relative to the base, the
-posterior would be certain of tails that are too light.
+The base's quantile function is `m + s B(z) / ((B(1) - B(-1)) / 2)` with `z = Φ⁻¹(u)` and
+`B(z) = (sinh((asinh z + k) e^-d) - sinh(k e^-d)) exp(h z²/2)`: the sinh-arcsinh distribution (Jones & Pewsey 2009) with
+the tails of Tukey's h distribution (Hoaglin 1985), which are those of a power law with exponent 1/h. It increases for
+all parameters, since the difference has the sign of z. Without h no base comes near the tails of a Student t with 2
+degrees of freedom, and since smoothness is relative to the base, the posterior would be certain of tails that are too
+light.
+
+The scale is half the distance of the quantiles at Φ(-1) and Φ(1), which answers tell, whatever the shape; and h is a
+smooth increasing function of a parameter that can be any number. So a posterior is nearly normal, as it would not be
+were the scale that in the middle alone, or at the border where h is 0.
 
 The base only decides where bins lie and what is smooth. Counts refer to cuts on the real line, so nothing is lost when
 the base changes.
@@ -13,7 +18,7 @@ the base changes.
 import math
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import expit, ndtr, ndtri
 
 from dither_estimator.families import FloatArray
 from dither_estimator.nonparametric.support import LARGEST
@@ -21,18 +26,19 @@ from dither_estimator.nonparametric.support import LARGEST
 __all__ = ["BASE_PARAMETERS", "SHAPE_SD", "Base", "ShapedBase", "Z", "scale_of"]
 
 BASE_PARAMETERS = 5
-"""The median m, log s, skewness k, lightness of the tails d, and η with `h = η²`."""
-SHAPE_SD = np.array([0.7, 0.35, 0.5])
-"""The prior sd of k, d and η, each with mean 0."""
+"""The median m, log s, skewness k, lightness of the tails d, and t with `h = 0.2 log(1 + e^(2.5 t - 1.5))`."""
+SHAPE_SD = np.array([0.7, 0.35, 1.0])
+"""The prior sd of k, d and t, each with mean 0."""
+_TAIL = 0.2
+"""The unit of h: that of a Student t with 2 degrees of freedom is about twice this."""
+_SOFTNESS, _HEAVIER = 2.5, 1.5
 
-_TAIL = np.geomspace(4.0, 9.0, 40)[1:]
-Z = np.concatenate([-_TAIL[::-1], np.linspace(-4.0, 4.0, 321), _TAIL])
+_OUTER = np.geomspace(4.0, 9.0, 40)[1:]
+Z = np.concatenate([-_OUTER[::-1], np.linspace(-4.0, 4.0, 321), _OUTER])
 """Normal quantiles at which the quantile function is tabulated."""
 _MAX_EXPONENT = 300.0
 """Keeps the quantiles of absurd parameters, which a search may try, finite."""
 _MAX_LOG_SCALE = 690.0
-_STEP = 1e-2
-"""The step of numerical derivatives by the parameters, in units of the scale for the location."""
 
 
 class Base:
@@ -64,9 +70,13 @@ class ShapedBase(Base):
 
     def __init__(self, parameters: FloatArray) -> None:
         self.parameters = parameters
-        self._location, log_scale, self._k, self._d, eta = map(float, parameters)
-        self._scale = scale_of(log_scale)
-        self._h = eta**2
+        self._location, log_scale, self._k, self._d, tail = map(float, parameters)
+        self.scale = scale_of(log_scale)
+        """Half the distance between the quantiles at Φ(-1) and Φ(1)."""
+        self._h = _TAIL * float(np.logaddexp(0.0, _SOFTNESS * tail - _HEAVIER))
+        self._h_slope = _TAIL * _SOFTNESS * float(expit(_SOFTNESS * tail - _HEAVIER))
+        low, high = self._bent(np.array([-1.0, 1.0]))
+        self._unit = self.scale / (float(high - low) / 2)
         super().__init__(self._value(Z))
 
     def quantile(self, u: FloatArray) -> FloatArray:
@@ -75,21 +85,36 @@ class ShapedBase(Base):
     def slopes(self, y: FloatArray) -> FloatArray:
         """The derivatives of the distribution function at `y` by the parameters, shape (5, …).
 
-        That by the location is in units of the scale.
+        That by the location is in units of the scale. With `Q(z) = y` they are `-φ(z) (∂Q/∂parameter) / (∂Q/∂z)`.
         """
-        found = []
-        for parameter in range(BASE_PARAMETERS):
-            step = np.zeros(BASE_PARAMETERS)
-            step[parameter] = _STEP * (self._scale if parameter == 0 else 1.0)
-            above, below = ShapedBase(self.parameters + step), ShapedBase(self.parameters - step)
-            found.append((above.cdf(y) - below.cdf(y)) / (2 * _STEP))
-        return np.array(found)
+        z = np.interp(y, self.table, Z)
+        bent, by_shape, by_z = self._bent_slopes(z)
+        (low, high), by_shape_at_ends, _ = self._bent_slopes(np.array([-1.0, 1.0]))
+        of_unit = (by_shape_at_ends[:, 1] - by_shape_at_ends[:, 0]) / (high - low)
+        by_location = (high - low) / 2 * np.exp((self._h * (1.0 - z**2) / 2).clip(-_MAX_EXPONENT))
+        by_shape = by_shape - np.multiply.outer(of_unit, bent)
+        by_shape[2] *= self._h_slope
+        density = np.exp(-0.5 * z**2) / math.sqrt(2 * math.pi)
+        return -density / by_z * np.concatenate([[by_location, bent], by_shape])
 
     def _value(self, z: FloatArray) -> FloatArray:
+        with np.errstate(over="ignore"):
+            return (self._location + self._unit * self._bent(z)).clip(-LARGEST, LARGEST)
+
+    def _bent(self, z: FloatArray) -> FloatArray:
         centre, stretch = self._k * math.exp(-self._d), np.minimum(self._h * z**2 / 2, _MAX_EXPONENT)
         bent = _sinh((np.arcsinh(z) + self._k) * math.exp(-self._d)) - _sinh(np.array(centre))
         with np.errstate(over="ignore"):
-            return (self._location + self._scale * bent * np.exp(stretch)).clip(-LARGEST, LARGEST)
+            return np.asarray(bent * np.exp(stretch)).clip(-LARGEST, LARGEST)
+
+    def _bent_slopes(self, z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """B(z), its derivatives by k, d and h, shape (3, …), and by z, all of them over `exp(h z²/2)`."""
+        narrow = math.exp(-self._d)
+        at, centre = (np.arcsinh(z) + self._k) * narrow, np.array(self._k * narrow)
+        rise, rise_at_centre = _cosh(at), _cosh(centre)
+        bent = _sinh(at) - _sinh(centre)
+        by_shape = [narrow * (rise - rise_at_centre), centre * rise_at_centre - at * rise, bent * z**2 / 2]
+        return bent, np.array(by_shape), narrow * rise / np.hypot(1.0, z) + self._h * z * bent
 
 
 def scale_of(log_scale: float) -> float:
@@ -99,3 +124,7 @@ def scale_of(log_scale: float) -> float:
 
 def _sinh(x: FloatArray) -> FloatArray:
     return np.sinh(x.clip(-_MAX_EXPONENT, _MAX_EXPONENT))
+
+
+def _cosh(x: FloatArray) -> FloatArray:
+    return np.cosh(x.clip(-_MAX_EXPONENT, _MAX_EXPONENT))

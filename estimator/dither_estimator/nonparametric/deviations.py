@@ -64,6 +64,14 @@ SCALES = _scales()
 """The sd of the cosines' coefficients at each node, shape (nodes, `COSINES`)."""
 _COSINES = np.sqrt(2) * np.cos(np.pi * np.outer((np.arange(BINS) + 0.5) / BINS, np.arange(1, COSINES + 1)))
 
+_PAIRS = np.triu_indices(BASE_PARAMETERS)
+_TIMES = np.where(_PAIRS[0] == _PAIRS[1], 0.5, 1.0)
+"""A product of two coefficients counts twice in a second-order expansion, with half its second derivative."""
+_IDENTITY = np.eye(BASE_PARAMETERS)
+_STEPS = np.array([0.1, 0.1, 0.25, 0.25, 0.4])
+"""Steps of differences, of the base's whitened coefficients."""
+_LEAST_MASS = 1e-12
+
 
 class Deviations:
     """The prior around a base, and of atoms, of coefficients in their own units.
@@ -72,12 +80,12 @@ class Deviations:
     A priori all are normal with mean 0, at a node with sd `scales[node]`.
     """
 
-    def __init__(self, base: ShapedBase, support: Support = ANYWHERE) -> None:
-        slopes = base.slopes(base.quantile(np.arange(1, BINS) / BINS))
-        sds = np.concatenate([[PLACE_SD, PLACE_SD], SHAPE_SD])
-        scores = sds * BINS * np.diff(slopes, prepend=0.0, append=0.0).T
-        self.design = np.concatenate([scores, _COSINES], axis=1)
-        """The effect of the bins' coefficients on their log masses, shape (`BINS`, …)."""
+    def __init__(self, base: ShapedBase, support: Support = ANYWHERE, order: int = 1) -> None:
+        self._linear = np.concatenate([_scores(base), _COSINES], axis=1)
+        self._bends = _bends(base) if order == 2 else None
+        products = np.empty((BINS, 0)) if self._bends is None else self._bends[:, *_PAIRS]
+        self._design = np.concatenate([self._linear, products], axis=1)
+        """The effect of the bins' coefficients, and of products of those of the base, on the bins' log masses."""
         self.atoms = atoms = len(support.points)
         self._log_odds = support.log_odds
         self.scales = np.concatenate([np.ones((len(SCALES), atoms + BASE_PARAMETERS)), SCALES], axis=1)
@@ -85,7 +93,6 @@ class Deviations:
         self.fitted = np.zeros(self.size)
         """The coefficients with which bins are equally likely: those of the base; shape (`size`,)."""
         self.fitted[atoms + 2 : atoms + BASE_PARAMETERS] = base.parameters[2:] / SHAPE_SD
-        self._at_none = -self.design @ self.fitted[atoms:]
 
     @property
     def size(self) -> int:
@@ -94,35 +101,75 @@ class Deviations:
 
     def masses(self, coefficients: FloatArray) -> FloatArray:
         """The masses of bins and atoms, shape (n, `BINS` + atoms), for coefficients (n, `size`)."""
-        bins = softmax(self._at_none + coefficients[..., self.atoms :] @ self.design.T)
+        apart = (coefficients - self.fitted)[..., self.atoms :]
+        if self._bends is not None:
+            products = apart[..., _PAIRS[0]] * apart[..., _PAIRS[1]] * _TIMES
+            apart = np.concatenate([apart, products], axis=-1)
+        bins = softmax(apart @ self._design.T)
         if not self.atoms:
             return bins
         logits = self._log_odds + ATOM_SD * coefficients[..., : self.atoms]
         shares = softmax(np.concatenate([logits, np.zeros((*logits.shape[:-1], 1))], axis=-1))
         return np.concatenate([bins * shares[..., -1:], shares[..., :-1]], axis=-1)
 
-    def gradient(self, masses: FloatArray, by_mass: FloatArray) -> FloatArray:
-        """The gradient by the coefficients (n, `size`) of a function with this gradient by the masses."""
+    def gradient(self, coefficients: FloatArray, masses: FloatArray, by_mass: FloatArray) -> FloatArray:
+        """The gradient by the coefficients (n, `size`) of a function with this gradient by their masses."""
         bins = masses[..., :BINS]
         weighted = bins * by_mass[..., :BINS]
         inside = weighted.sum(axis=-1, keepdims=True) / np.maximum(bins.sum(axis=-1, keepdims=True), _LEAST)
-        by_coefficient = (weighted - bins * inside) @ self.design
+        by_feature = (weighted - bins * inside) @ self._design
+        linear = len(self._linear.T)
+        by_coefficient = by_feature[..., :linear]
+        if self._bends is not None:
+            of_base = (coefficients - self.fitted)[..., self.atoms : self.atoms + BASE_PARAMETERS]
+            by_product = by_feature[..., linear:] * _TIMES
+            for one, other in (_PAIRS, _PAIRS[::-1]):
+                by_coefficient[..., :BASE_PARAMETERS] += (by_product * of_base[..., one]) @ _IDENTITY[other]
         if not self.atoms:
             return by_coefficient
         over_all = (masses * by_mass).sum(axis=-1, keepdims=True)
         by_logit = masses[..., BINS:] * (by_mass[..., BINS:] - over_all)
         return np.concatenate([ATOM_SD * by_logit, by_coefficient], axis=-1)
 
-    def jacobian(self, masses: FloatArray) -> FloatArray:
-        """The derivatives of masses (n, bins + atoms) by the coefficients, shape (n, bins + atoms, `size`)."""
-        bins, at_atoms = masses[:, :BINS], masses[:, BINS:]
-        found = np.zeros((*masses.shape, self.size))
-        inside = bins @ self.design / np.maximum(bins.sum(axis=1, keepdims=True), _LEAST)
-        found[:, :BINS, self.atoms :] = bins[:, :, np.newaxis] * (self.design - inside[:, np.newaxis])
-        found[:, :, : self.atoms] = -ATOM_SD * masses[:, :, np.newaxis] * at_atoms[:, np.newaxis]
+    def jacobian(self, coefficients: FloatArray) -> FloatArray:
+        """The derivatives of the masses by the coefficients (`size`,), shape (bins + atoms, `size`)."""
+        masses = self.masses(coefficients)
+        bins, at_atoms = masses[:BINS], masses[BINS:]
+        design = self._linear.copy()
+        of_base = slice(self.atoms, self.atoms + BASE_PARAMETERS)
+        if self._bends is not None:
+            design[:, :BASE_PARAMETERS] += self._bends @ (coefficients - self.fitted)[of_base]
+        found = np.zeros((len(masses), self.size))
+        inside = bins @ design / max(bins.sum(), _LEAST)
+        found[:BINS, self.atoms :] = bins[:, np.newaxis] * (design - inside)
+        found[:, : self.atoms] = -ATOM_SD * masses[:, np.newaxis] * at_atoms
         own = np.arange(self.atoms)
-        found[:, BINS + own, own] += ATOM_SD * at_atoms
+        found[BINS + own, own] += ATOM_SD * at_atoms
         return found
+
+
+def _scores(base: ShapedBase) -> FloatArray:
+    """The derivatives of the bins' log masses by the base's coefficients, shape (`BINS`, 5)."""
+    slopes = base.slopes(base.quantile(np.arange(1, BINS) / BINS))
+    sds = np.concatenate([[PLACE_SD, PLACE_SD], SHAPE_SD])
+    return sds * BINS * np.diff(slopes, prepend=0.0, append=0.0).T
+
+
+def _bends(base: ShapedBase) -> FloatArray:
+    """Their second derivatives, shape (`BINS`, 5, 5), as differences over steps as wide as a posterior often is."""
+    edges = base.quantile(np.arange(1, BINS) / BINS)
+    units = np.concatenate([[PLACE_SD * base.scale, PLACE_SD], SHAPE_SD])
+
+    def log_masses(steps: FloatArray) -> FloatArray:
+        below = ShapedBase(base.parameters + units * steps).cdf(edges)
+        return np.log(np.maximum(np.diff(below, prepend=0.0, append=1.0), _LEAST_MASS))
+
+    steps, found = np.diag(_STEPS), np.empty((BINS, BASE_PARAMETERS, BASE_PARAMETERS))
+    for i, j in zip(*_PAIRS, strict=True):
+        both = log_masses(steps[i] + steps[j]) + log_masses(-steps[i] - steps[j])
+        one = log_masses(steps[i] - steps[j]) + log_masses(steps[j] - steps[i])
+        found[:, i, j] = found[:, j, i] = (both - one) / (4 * _STEPS[i] * _STEPS[j])
+    return found
 
 
 def neighbours(nodes: Nodes, direction: Nodes) -> Nodes:

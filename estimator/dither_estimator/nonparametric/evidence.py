@@ -42,7 +42,7 @@ def _modes(likelihood: MassLikelihood, deviations: Deviations) -> tuple[FloatArr
     for node, scales in enumerate(deviations.scales):
         modes[node] = climb(deviations, likelihood, scales, modes[node - 1] if node else deviations.fitted)
         masses = deviations.masses(scales * modes[node])
-        moved = likelihood.standardised(masses) @ (deviations.jacobian(masses[np.newaxis])[0] * scales)
+        moved = likelihood.standardised(masses) @ (deviations.jacobian(scales * modes[node]) * scales)
         precisions.append(moved.T @ moved + np.eye(deviations.size))
     return modes, np.array(precisions)
 
@@ -50,6 +50,6 @@ def _modes(likelihood: MassLikelihood, deviations: Deviations) -> tuple[FloatArr
 def _log_volume(likelihood: MassLikelihood, deviations: Deviations, place: slice) -> float:
     """Half the log determinant of what one answer says about location and scale, on average."""
     at_base = deviations.masses(deviations.fitted)
-    jacobian = deviations.jacobian(at_base[np.newaxis])[0][:, place]
+    jacobian = deviations.jacobian(deviations.fitted)[:, place]
     known = jacobian.T @ likelihood.expand(at_base).curvature @ jacobian / likelihood.counts.sum()
     return 0.5 * float(np.linalg.slogdet(known)[1])

@@ -13,8 +13,8 @@ from dither_estimator.nonparametric.support import Support
 
 __all__ = ["fit_base"]
 
-_INITIAL_ETA = 0.2
-"""Not 0, where the slope of `h = η²` vanishes."""
+_INITIAL_TAIL = -0.5
+"""Nearly those of a normal distribution."""
 _MAX_STEPS = 60
 _MAX_STEP = 1.0
 """No parameter moves further in one step; the location in units of the scale."""
@@ -88,7 +88,7 @@ class _Posterior:
 
     def start(self, place: float, log_scale: float) -> FloatArray:
         """Nearly normal."""
-        return np.concatenate([[place, log_scale, 0.0, 0.0, _INITIAL_ETA], np.zeros(self._atoms)])
+        return np.concatenate([[place, log_scale, 0.0, 0.0, _INITIAL_TAIL], np.zeros(self._atoms)])
 
     def starts(self) -> list[FloatArray]:
         """Normal bases where the questions suggest: they were asked where people were expected."""

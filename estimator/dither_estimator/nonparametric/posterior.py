@@ -5,9 +5,9 @@ import numpy as np
 from dither_client import Query
 from dither_estimator.families import FloatArray
 from dither_estimator.likelihood.counts import Counts
-from dither_estimator.nonparametric.approximation import approximate
+from dither_estimator.nonparametric.approximation import approximate_around
 from dither_estimator.nonparametric.base import ShapedBase
-from dither_estimator.nonparametric.deviations import BINS, Deviations
+from dither_estimator.nonparametric.deviations import BINS
 from dither_estimator.nonparametric.distribution import Distribution
 from dither_estimator.nonparametric.fitting import fit_base
 from dither_estimator.nonparametric.likelihood import Expansion, MassLikelihood
@@ -55,8 +55,7 @@ def estimate_mean(
     found = _find(counts, support, around)
     if isinstance(found, ShapedBase):
         likelihood = MassLikelihood.of(counts, found, BINS, support)
-        deviations = Deviations(found, support)
-        normal, _ = approximate(likelihood, deviations)
+        deviations, normal, _ = approximate_around(likelihood, found, support)
         modes = deviations.masses(normal.means * deviations.scales)
         return Distribution(support, found, np.exp(normal.log_weights)[np.newaxis] @ modes)
     return _middle(found, support)
@@ -78,8 +77,8 @@ def sketch_distribution(
     found = _find(counts, support, around, near)
     if isinstance(found, Place):
         return _middle(found, support)
-    deviations = Deviations(found, support)
-    normal, expansion = approximate(MassLikelihood.of(counts, found, BINS, support), deviations)
+    likelihood = MassLikelihood.of(counts, found, BINS, support)
+    deviations, normal, expansion = approximate_around(likelihood, found, support)
     return Distribution(support, found, importance_sample(rng, deviations, normal, expansion, _SKETCHED))
 
 
@@ -113,8 +112,7 @@ def estimate_around(
 ) -> Distribution:
     """The posterior around a base that is given."""
     likelihood = MassLikelihood.of(counts, base, BINS, support)
-    deviations = Deviations(base, support)
-    normal, expansion = approximate(likelihood, deviations)
+    deviations, normal, expansion = approximate_around(likelihood, base, support)
     masses = sample(rng, deviations, normal, expansion, size)
     return Distribution(support, base, _corrected(rng, likelihood, expansion, masses))
 

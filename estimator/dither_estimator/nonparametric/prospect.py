@@ -201,7 +201,7 @@ def expect(population: KnownPopulation, templates: Templates, respondents: int, 
     normal, _ = approximate(likelihood, deviations)
     nodes = np.exp(normal.log_weights)
     masses = nodes @ deviations.masses(normal.means * deviations.scales)
-    effects = deviations.jacobian(masses[np.newaxis])[0] * np.sqrt(nodes @ deviations.scales**2)
+    effects = deviations.jacobian(nodes @ (normal.means * deviations.scales)) * np.sqrt(nodes @ deviations.scales**2)
     return _prospect(Distribution(support, base, masses[np.newaxis]), respondents, effects)
 
 

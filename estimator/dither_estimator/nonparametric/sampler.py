@@ -11,6 +11,7 @@ Markov chains, one for each draw, leave the posterior invariant:
 """
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -21,14 +22,17 @@ from dither_estimator.nonparametric.likelihood import Expansion
 
 __all__ = ["effective_share", "importance_sample", "resampled", "sample"]
 
-_CANDIDATES = 2
+_CANDIDATES = 3
 """Draws from the approximation for each draw that is kept."""
 _MIN_EFFECTIVE_SHARE = 0.15
 """Importance weights are tempered until this share of the candidates is effective."""
 _TEMPERING = 0.85
+_MAX_CORRECTIONS = 8
+_NEAR = 1.0
+"""Candidates are no longer moved when a quarter of them is as near to the ridge, in squared posterior sds."""
 _SWEEPS = 2
 _LEAPFROG_STEPS = 4
-_ANGLE = 0.6
+_ANGLE = 0.5
 """The angle by which the normal part turns in one step."""
 
 
@@ -82,16 +86,47 @@ class _Chains:
         self._expansion = expansion
 
     def begin(self, size: int) -> None:
-        """Importance-resampled draws from the approximation, with tempered weights."""
+        """Draws from the approximation, moved onto the ridge and importance-resampled with tempered weights."""
         found, rng, many = self._approximation, self._rng, _CANDIDATES * size
         nodes = np.sort(rng.choice(len(LOG_PRIOR), many, p=np.exp(found.log_weights)))
         xi = rng.standard_normal((many, self._deviations.size))
-        x = found.means[nodes] + _by_node(nodes, xi, found.inverses)
-        heights = self._expansion(self._deviations.masses(x * self._scales(nodes)))
-        heights += LOG_PRIOR[nodes] - 0.5 * np.square(x).sum(axis=1)
-        kept = resampled(rng, heights - found.proposal(nodes, xi), size)
+        for x, masses in self._onto_ridge(nodes, found.means[nodes] + _by_node(nodes, xi, found.inverses)):
+            heights = self._expansion(masses) + LOG_PRIOR[nodes] - 0.5 * np.square(x).sum(axis=1)
+            log_weights = heights - found.proposal(nodes, xi)
+            if effective_share(log_weights) >= _MIN_EFFECTIVE_SHARE:
+                break
+        kept = resampled(rng, log_weights, size)
         self._nodes, self._x = nodes[kept], x[kept]
         self._height, self._slope = self._evaluated(self._own)
+
+    def _onto_ridge(self, nodes: Nodes, x: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Coefficients nearer and nearer to the ridge on which the posterior lies, if it is bent, and their masses.
+
+        There masses are what those of `x` would be were they linear in the coefficients, and the coefficients are those
+        of `x`, as nearly as both can be, in units of the posterior's sd (randomise, then optimise: Bardsley et al.
+        2014).
+        """
+        found, scales = self._approximation, self._scales(nodes)
+        aimed, wanted = x, found.linear_masses(x * scales)
+        roots = np.swapaxes(found.inverses, 1, 2)
+
+        def at(x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+            masses = self._deviations.masses(x * scales)
+            excess = (masses - wanted) @ found.sensitivity * scales + x - aimed
+            off = _by_node(nodes, excess, roots)
+            return masses, off, np.square(off).sum(axis=1)
+
+        masses, off, far = at(x)
+        for _ in range(_MAX_CORRECTIONS):
+            yield x, masses
+            if np.quantile(far, 0.25) < _NEAR:
+                return
+            moved = x - _by_node(nodes, off, found.inverses)
+            new_masses, new_off, new_far = at(moved)
+            nearer = (new_far < far)[:, np.newaxis]
+            x, masses = np.where(nearer, moved, x), np.where(nearer, new_masses, masses)
+            off, far = np.where(nearer, new_off, off), np.minimum(new_far, far)
+        yield x, masses
 
     def move_coefficients(self) -> None:
         """One trajectory of split Hamiltonian Monte Carlo for each chain."""
@@ -150,7 +185,7 @@ class _Chains:
         """The log-likelihood of coefficients in their own units, and its gradient by them."""
         masses = self._deviations.masses(own)
         height, by_mass = self._expansion.with_gradient(masses)
-        return height, self._deviations.gradient(masses, by_mass)
+        return height, self._deviations.gradient(own, masses, by_mass)
 
     def _accept(self, gain: FloatArray, nodes: Nodes, x: FloatArray, height: FloatArray, slope: FloatArray) -> None:
         """Moves of the chains with probability `exp(gain)`."""
@@ -169,8 +204,7 @@ class _Chains:
 def _by_node(nodes: Nodes, rows: FloatArray, matrices: FloatArray) -> FloatArray:
     """Each row times its node's matrix; the `nodes` (n,) must increase."""
     found = np.empty_like(rows)
-    ends = np.searchsorted(nodes, np.arange(len(matrices) + 1))
-    for node, matrix in enumerate(matrices):
-        some = slice(ends[node], ends[node + 1])
-        found[some] = rows[some] @ matrix
+    present, starts = np.unique(nodes, return_index=True)
+    for node, start, end in zip(present, starts, [*starts[1:], len(nodes)], strict=True):
+        np.matmul(rows[start:end], matrices[node], out=found[start:end])
     return found

@@ -6,7 +6,7 @@ answer counts drawn question by question, and what their posteriors say is read 
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import median
 
@@ -18,12 +18,19 @@ from dither_estimator.families import FloatArray
 from dither_estimator.learning.nonparametric_learner import NonparametricLearner
 from dither_estimator.nonparametric.distribution import Distribution
 from dither_estimator.nonparametric.known import KnownPopulation
+from dither_estimator.planning.foreseen import (
+    MAX_RESPONDENTS,
+    Foreseen,
+    check_enough,
+    enough,
+    first_enough,
+    medians,
+    sds_at,
+    shared,
+)
 from dither_estimator.specification.specification import Specification
 
-__all__ = ["MAX_RESPONDENTS", "Foreseen", "Wanted", "foresee", "foresee_precision", "sds_of_values"]
-
-MAX_RESPONDENTS = 1_000_000_000
-"""Plans for more respondents than this are refused."""
+__all__ = ["Wanted", "foresee", "foresee_precision", "sds_of_values"]
 
 _COLLECTIONS = 3
 _POOL = 16
@@ -44,7 +51,7 @@ class Wanted:
 
     @classmethod
     def of(cls, goal: Goal) -> "Wanted":
-        """Those of the goal, and five quantiles."""
+        """What the goal asks for, and five quantiles."""
         return cls(tuple(sorted({*_LEVELS, *goal.levels})), goal.values)
 
     @property
@@ -65,19 +72,11 @@ class Wanted:
         return dict(zip(self.names, [whole, *quantiles, *above], strict=True))
 
 
-@dataclass(frozen=True)
-class Foreseen:
-    """What a collection knows after so many answers."""
-
-    answers: int
-    sds: Mapping[str, float]
-
-
 def foresee_precision(spec: Specification, population: KnownPopulation, respondents: int) -> dict[str, float]:
     """The standard deviations after so many answers, medians of three simulated collections. Raises `DesignError`."""
     if not _LEAST <= respondents <= MAX_RESPONDENTS:
         raise DesignError(f"without a family, give from {_LEAST:,} to {MAX_RESPONDENTS:,} respondents")
-    return _medians([_collect(spec, population, {}, respondents, seed)[-1].sds for seed in range(_COLLECTIONS)])
+    return medians([_collect(spec, population, {}, respondents, seed)[-1].sds for seed in range(_COLLECTIONS)])
 
 
 def foresee(spec: Specification, population: KnownPopulation, targets: Mapping[str, float]) -> Foreseen:
@@ -86,8 +85,8 @@ def foresee(spec: Specification, population: KnownPopulation, targets: Mapping[s
     Raises `DesignError` if there would be more than `MAX_RESPONDENTS`.
     """
     collections = [_collect(spec, population, targets, MAX_RESPONDENTS, seed) for seed in range(_COLLECTIONS)]
-    number = math.ceil(median(_first(known, targets) for known in collections))
-    return Foreseen(number, _medians([_sds_at(number, known) for known in collections]))
+    number = math.ceil(median(first_enough(known, targets) for known in collections))
+    return Foreseen(number, medians([sds_at(number, known) for known in collections]))
 
 
 def sds_of_values(population: KnownPopulation, wanted: Wanted) -> dict[str, float]:
@@ -122,49 +121,12 @@ def _collect(
     while learner.answers < most:
         queries = learner.pool(_POOL)
         until = min(most, max(int(min(learner.renew_at, most)), learner.answers + len(queries)))
-        for query, number in zip(queries, _shared(until - learner.answers, len(queries)), strict=True):
+        for query, number in zip(queries, shared(until - learner.answers, len(queries)), strict=True):
             if number:
                 learner.learn_counts({query: rng.multinomial(number, population.chances(query))})
         if learner.answers >= _LEAST:
             known.append(Foreseen(learner.answers, wanted.sds(learner.distribution, population.points)))
-            if targets and len(known) > 1 and _enough(known[-1], targets):
+            if targets and len(known) > 1 and enough(known[-1], targets):
                 break
-    if targets and not _enough(known[-1], targets):
-        raise DesignError(f"this precision would need more than {MAX_RESPONDENTS:,} respondents")
+    check_enough(known[-1], targets)
     return known
-
-
-def _shared(number: int, parts: int) -> list[int]:
-    return [number // parts + (part < number % parts) for part in range(parts)]
-
-
-def _enough(known: Foreseen, targets: Mapping[str, float]) -> bool:
-    return all(known.sds[name] <= target for name, target in targets.items())
-
-
-def _first(known: Sequence[Foreseen], targets: Mapping[str, float]) -> float:
-    """The number of answers at which all targets are first reached, between the last two renewals."""
-    before, last = known[-2:]
-    if _enough(before, targets):
-        return before.answers
-    return max(
-        before.answers * (target / before.sds[name]) ** (1 / _power(name, before, last))
-        for name, target in targets.items()
-        if before.sds[name] > target
-    )
-
-
-def _sds_at(number: int, known: Sequence[Foreseen]) -> dict[str, float]:
-    """The standard deviations after a number of answers near those of the last two renewals."""
-    before, last = known[-2:]
-    return {name: sd * (number / last.answers) ** _power(name, before, last) for name, sd in last.sds.items()}
-
-
-def _power(name: str, before: Foreseen, last: Foreseen) -> float:
-    """The power of the number of answers that a standard deviation is, from one renewal to the next."""
-    falls = before.sds[name] > last.sds[name] > 0
-    return math.log(last.sds[name] / before.sds[name]) / math.log(last.answers / before.answers) if falls else -0.5
-
-
-def _medians(found: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    return {name: median(each[name] for each in found) for name in found[0]}

@@ -23,6 +23,7 @@ from dither_estimator.design.registry import MECHANISMS, STATING_RHO, Mechanism
 from dither_estimator.families import Family, find_family
 from dither_estimator.families.categorical import Categorical
 from dither_estimator.families.nonparametric import Nonparametric
+from dither_estimator.families.several import Several
 from dither_estimator.nonparametric.support import LARGEST, Support
 from dither_estimator.priors.prior import Prior, parse_prior
 
@@ -30,6 +31,7 @@ __all__ = [
     "CATEGORICAL",
     "MAX_LEVELS",
     "NONPARAMETRIC",
+    "SEVERAL",
     "Policy",
     "SpecificationError",
     "epsilon_of",
@@ -57,6 +59,7 @@ __all__ = [
 
 NONPARAMETRIC = Nonparametric()
 CATEGORICAL = Categorical()
+SEVERAL = Several()
 MAX_ATOMS = 16
 MAX_LEVELS = 64
 """The most levels of a question about a distribution: each cell of each question is a row of what is computed."""

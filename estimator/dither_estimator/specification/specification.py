@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from dither_client import DitherError, InvalidQuery, Query, Transform
+from dither_client import Component, DitherError, InvalidQuery, Query, Transform
 from dither_client.mechanisms.grouped_randomized_response import GroupedRandomizedResponse
 from dither_client.mechanisms.member_counts import Asked
+from dither_client.mechanisms.panel import Panel
+from dither_client.mechanisms.price import check_about
 from dither_client.mechanisms.query import MAX_CELLS
 from dither_client.tables.counts import CountTable
 from dither_client.tables.file_errors import unknown_field
@@ -30,10 +32,12 @@ from dither_estimator.specification.competing_families import (
     first_family,
     parse_competing,
 )
+from dither_estimator.specification.components import component_fields, refuse_fields_beside_components
 from dither_estimator.specification.fields import (
     CATEGORICAL,
     MAX_LEVELS,
     NONPARAMETRIC,
+    SEVERAL,
     Policy,
     SpecificationError,
     epsilon_of,
@@ -59,8 +63,15 @@ from dither_estimator.specification.fields import (
     refuse_fields_of_numbers,
 )
 from dither_estimator.specification.groups import Groups, read_groups, refuse_fields_beside_groups
+from dither_estimator.specification.periods import (
+    Period,
+    read_drift,
+    read_panel,
+    read_period,
+    refuse_fields_beside_periods,
+)
 
-__all__ = ["Policy", "Specification", "SpecificationError"]
+__all__ = ["ComponentSpecification", "Policy", "Specification", "SpecificationError"]
 
 SERVICE_FIELDS = frozenset({
     "name", "question", "unit", "period_of_value", "decimals", "organisation", "contact", "privacy_url", "thank_you",
@@ -75,7 +86,7 @@ EXACT_FIELDS = frozenset({"epsilon", "epsilon_choices", "rho"})
 _FIELDS = (
     "family", "transform", "prior", "range", "epsilon", "epsilon_choices", "rho", "goal", "policy", "mechanism",
     "levels", "particles", "misfit_check", "misfit_looks", "families", "discriminate", "member_cuts",
-    "minimum", "maximum", "atoms", "categories", "groups",
+    "minimum", "maximum", "atoms", "categories", "groups", "period", "drift", "panel", "components",
 )  # fmt: skip
 
 DEFAULT_PARTICLES = 1_000
@@ -86,6 +97,14 @@ _CUTS_SHOWN = 4
 """The most cuts that a sentence lists."""
 _DEFAULT_LEVELS = 4
 """The levels of a question about a distribution, where neither the specification nor the mechanism says how many."""
+
+
+@dataclass(frozen=True)
+class ComponentSpecification:
+    """One of the several numbers of each person: its name, and the specification of a collection of it alone."""
+
+    name: str
+    specification: "Specification"
 
 
 @dataclass(frozen=True)
@@ -122,6 +141,14 @@ class Specification:
     """The texts of the categories, of which each person has one; empty where people have numbers."""
     groups: Groups | None = None
     """The public groups that people belong to, each with a posterior of its own; None without groups."""
+    period: Period | None = None
+    """How answers are told apart by the time of their question; None if they are not."""
+    drift: bool = False
+    """Whether the distribution may change from period to period."""
+    panel: Panel | None = None
+    """In which periods each person answers, where people answer in several; None if everybody answers once."""
+    components: tuple[ComponentSpecification, ...] = ()
+    """The several numbers of each person, in the order of the terms; empty where people have one."""
 
     @property
     def nonparametric(self) -> bool:
@@ -150,7 +177,7 @@ class Specification:
     @property
     def parametric(self) -> bool:
         """Whether what is learnt are the parameters of a family."""
-        return not self.nonparametric and not self.categories
+        return not (self.nonparametric or self.categories or self.components)
 
     def fixed_query(self, epsilon: Fraction) -> Query | None:
         """The question of policy `fixed` at ε, with the papers' `levels` by default; None for other policies."""
@@ -167,14 +194,8 @@ class Specification:
         return None if fixed is None else self.caution_of([*fixed.edges, *(self.member_cuts or ())])
 
     def caution_of(self, cuts: Sequence[float]) -> str | None:
-        """Which parameters answers at these cuts on the transformed scale cannot tell, however many there are.
-
-        None if they tell all of them, or if there are no parameters.
-        """
-        if not self.parametric or not cuts:
-            return None
-        draws = self.family.constrain(self.prior.sample(np.random.default_rng(0), _PRIOR_DRAWS))
-        unknown = cannot_tell(self.family, draws, cuts)
+        """A sentence on `unknown_at` these cuts; None if they tell all parameters, or if there are none."""
+        unknown = self.unknown_at(cuts)
         if not unknown:
             return None
         own = sorted({math.exp(cut) if self.transform == "log" else cut for cut in cuts})
@@ -187,6 +208,13 @@ class Specification:
             f"many there are, for they say only how many people lie below: {fix}, or with policy adaptive"
         )
 
+    def unknown_at(self, cuts: Sequence[float]) -> tuple[str, ...]:
+        """Which parameters answers at these cuts on the transformed scale cannot tell, however many there are."""
+        if not self.parametric or not cuts:
+            return ()
+        draws = self.family.constrain(self.prior.sample(np.random.default_rng(0), _PRIOR_DRAWS))
+        return cannot_tell(self.family, draws, cuts)
+
     def check_question(self, epsilon: Fraction) -> Query:
         """A template for check questions at ε, used `with_edges`; it has one edge."""
         return MECHANISMS[self.mechanism].check_question(epsilon, self.rho)
@@ -198,7 +226,7 @@ class Specification:
 
     def _derived_rho(self) -> Fraction | None:
         """Computes `largest_rho`. Raises `InvalidQuery` if an ε is too small for any ρ."""
-        if self.categories:
+        if self.categories or self.components:
             return None
         bounds = MECHANISMS[self.mechanism].rho_bounds
         if bounds is None or self.rho is not None:
@@ -240,6 +268,9 @@ class Specification:
 
     def check_table(self, table: CountTable) -> None:
         """Raises `SpecificationError` unless the table's questions are about such values."""
+        if self.components or any(query.about for query in table.queries):
+            self._check_component_table(table)
+            return
         asked: list[Asked] = [*table.queries, *table.members]
         grouped = [query for query in table.queries if query.of_categories]
         if self.categories and len(grouped) < len(asked):
@@ -255,6 +286,22 @@ class Specification:
             raise SpecificationError(f"the table has queries whose transform is not {self.transform}")
         if self.groups is not None:
             self.groups.check_table(table)
+        if self.period is not None:
+            self.period.check_table(table)
+
+    def _check_component_table(self, table: CountTable) -> None:
+        if not self.components:
+            raise SpecificationError("the table has questions about several numbers, and the specification is of one")
+        if table.members or table.groups or table.periods:
+            raise SpecificationError("members, groups and periods cannot go with components")
+        parts = [Component(part.name, part.specification.transform) for part in self.components]
+        try:
+            for query in table.queries:
+                check_about(query, parts)
+        except InvalidQuery:
+            raise SpecificationError(
+                "the table has questions that are not about the specification's components, on their scales"
+            ) from None
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Specification":
@@ -271,10 +318,20 @@ class Specification:
             data = first_family(data)
         except InvalidFamilies as error:
             raise SpecificationError(str(error)) from None
+        if data.get("components") is not None:
+            return cls._of_components(data)
         groups = read_groups(data.get("groups"))
         if groups is not None:
             refuse_fields_beside_groups(data)
-        return replace(cls._without_groups(data), groups=groups)
+        period = read_period(data.get("period"))
+        drift = read_drift(data.get("drift"), period)
+        panel = read_panel(data, period)
+        if period is not None:
+            refuse_fields_beside_periods(data)
+        specification = replace(cls._without_groups(data), groups=groups, period=period, drift=drift, panel=panel)
+        if period is not None and not specification.parametric:
+            raise SpecificationError("period needs a family with parameters, such as normal: leave period out")
+        return specification
 
     @classmethod
     def _without_groups(cls, data: Mapping[str, Any]) -> "Specification":
@@ -308,6 +365,39 @@ class Specification:
         except (InvalidPrior, InvalidGoal, InvalidFamilies, DitherError) as error:
             raise SpecificationError(str(error)) from None
         return specification
+
+    @classmethod
+    def _of_components(cls, data: Mapping[str, Any]) -> "Specification":
+        refuse_fields_beside_components(data)
+        parts = []
+        for name, fields in component_fields(data).items():
+            try:
+                parts.append(ComponentSpecification(name, cls.from_json(fields)))
+            except SpecificationError as error:
+                raise SpecificationError(f"the component {name}: {error}") from None
+        first = parts[0].specification
+        if any(part.specification.categories for part in parts):
+            raise SpecificationError("a component must be a number: categories cannot go with components")
+        if first.policy.interval is not None:
+            raise SpecificationError("policy must be adaptive or thompson with components")
+        if MECHANISMS[first.mechanism].rho_bounds is not None:
+            raise SpecificationError(f"mechanism must be another than {first.mechanism} with components")
+        return cls(
+            family=SEVERAL,
+            transform="identity",
+            prior=Prior(SEVERAL, ()),
+            epsilon=first.epsilon,
+            goal=Goal(()),
+            policy=first.policy,
+            mechanism=first.mechanism,
+            levels=None,
+            particles=min(first.particles, MAX_DRAWS),
+            epsilon_choices=first.epsilon_choices,
+            misfit_check=None,
+            rivals=(),
+            discriminate=0.0,
+            components=tuple(parts),
+        )
 
     @classmethod
     def _of_categories(cls, data: Mapping[str, Any]) -> "Specification":

@@ -1,4 +1,4 @@
-"""The command `dither reproduce`, found through the entry points of the group `dither.commands`.
+"""The commands `dither reproduce` and `dither release`, found through the entry points of the group `dither.commands`.
 
-May import: `dither_client`, `studies`.
+May import: `bayes_point`, `dither_client`, `studies`.
 """

@@ -3,6 +3,7 @@
 from difflib import get_close_matches
 
 from dither_papers.studies import (
+    adobest,
     ops_adversary,
     ops_efficiency,
     ops_error,
@@ -17,11 +18,13 @@ from dither_papers.studies import (
     truncation_incomes,
     truncation_intervals,
     truncation_scores,
+    truncation_subsets,
     truncation_trajectories,
     ubapp_discretisation,
     ubapp_heat_maps,
     ubapp_privacy,
     ubapp_trials,
+    war_logs_collapse,
     war_logs_emissions,
     war_logs_likelihood,
     war_logs_states,
@@ -37,6 +40,7 @@ studies: tuple[Study, ...] = (
     *truncation_scores.STUDIES,
     *truncation_incomes.STUDIES,
     *truncation_costs.STUDIES,
+    *truncation_subsets.STUDIES,
     *ubapp_privacy.STUDIES,
     *ubapp_trials.STUDIES,
     *ubapp_heat_maps.STUDIES,
@@ -48,11 +52,13 @@ studies: tuple[Study, ...] = (
     *war_logs_states.STUDIES,
     *war_logs_emissions.STUDIES,
     *war_logs_likelihood.STUDIES,
+    *war_logs_collapse.STUDIES,
     *selection_information.STUDIES,
     *selection_additive.STUDIES,
     *selection_mixing.STUDIES,
     *selection_order.STUDIES,
     *selection_sequential.STUDIES,
+    *adobest.STUDIES,
 )
 
 

@@ -81,7 +81,9 @@ def _draw(figure: "Figure", rows: Sequence[Row]) -> None:
     axes = figure.subplots()
     places = np.arange(len(rows))
     for i, method in enumerate(METHODS):
-        axes.bar(places + 0.2 * (i - 1.5), [row[f"ARE of {method}"] for row in rows], 0.18, label=method)
+        found = np.array([row[f"ARE of {method}"] for row in rows])
+        bars = found * [row["± (95%, relative)"] for row in rows]
+        axes.bar(places + 0.2 * (i - 1.5), found, 0.18, yerr=bars, capsize=2, label=method)
     axes.plot(places - 0.1, [row["1 + T"] for row in rows], "k_", markersize=14, label="1 + T")
     for value, label in ((1.0, "1 and 2, the limits of the Laplace mechanism"), (2.0, None)):
         axes.axhline(value, color="0.6", linewidth=0.8, label=label)

@@ -5,7 +5,7 @@ the uniform prior, under which a posterior must be right on average: the error o
 interval covers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,10 +22,10 @@ from dither_papers.conjugate.noisy_count import (
     noisy_count_posterior,
 )
 from dither_papers.studies.ops_posteriors import PAPER
+from dither_papers.studies.pictures import half_width, rmse_half_width
 from dither_papers.studies.study import Cell, Findings, Results, Row, RunResult, Study
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = ["STUDIES"]
@@ -103,7 +103,20 @@ def _summarise(results: Results) -> Findings:
                 **{f"90% covers, {name}": float(x) for name, x in zip(POSTERIORS, covered, strict=True)},
             }
         )
-    return Findings(rows, _sentence(rows), lambda figure: _draw(figure, rows))
+    return Findings(rows, _sentence(rows), lambda figure: _draw(figure, rows, _bars(results)))
+
+
+def _bars(results: Results) -> Mapping[str, list[float]]:
+    """Half the widths of 95% intervals, by column and then by N."""
+    bars: dict[str, list[float]] = {f"L1, {name}": [] for name in SAMPLES}
+    for n in SIZES:
+        for name in SAMPLES:
+            bars[f"L1, {name}"].append(half_width(results.array(name, N=n, p="0.1")))
+        squares, covered = (results.array(name, N=n, p="uniform") for name in ("squared", "covered"))
+        for j, name in enumerate(POSTERIORS):
+            bars.setdefault(f"RMSE, {name}", []).append(rmse_half_width(squares[:, j]))
+            bars.setdefault(f"90% covers, {name}", []).append(half_width(covered[:, j]))
+    return bars
 
 
 def _sentence(rows: Sequence[Row]) -> str:
@@ -122,14 +135,21 @@ def _sentence(rows: Sequence[Row]) -> str:
     )
 
 
-def _draw(figure: "Figure", rows: Sequence[Row]) -> None:
-    sizes = [row["N"] for row in rows]
+def _draw(figure: "Figure", rows: Sequence[Row], bars: Mapping[str, list[float]]) -> None:
     left, middle, right = figure.subplots(1, 3)
-    for name in SAMPLES:
-        _line(left, name, sizes, [row[f"L1, {name}"] for row in rows])
-    for name in POSTERIORS:
-        _line(middle, name, sizes, [row[f"RMSE, {name}"] for row in rows])
-        _line(right, name, sizes, [row[f"90% covers, {name}"] for row in rows])
+    for axes, kind, names in ((left, "L1", SAMPLES), (middle, "RMSE", POSTERIORS), (right, "90% covers", POSTERIORS)):
+        for name in names:
+            column = f"{kind}, {name}"
+            axes.errorbar(
+                [row["N"] for row in rows],
+                [row[column] for row in rows],
+                bars[column],
+                fmt="o-",
+                capsize=2,
+                color=COLOURS[name],
+                markersize=3,
+                label=LABELS.get(name, name),
+            )
     left.set(title="one sample, p = 0.1", ylabel="L1 error", yscale="log")
     middle.set(title="posterior mean, p uniform", ylabel="RMSE", yscale="log")
     right.axhline(0.9, color="0.6", linewidth=0.8, label="90%")
@@ -138,10 +158,6 @@ def _draw(figure: "Figure", rows: Sequence[Row]) -> None:
         axes.set_xscale("log")
         axes.set_xlabel("number of observations")
         axes.legend(frameon=False, fontsize=7)
-
-
-def _line(axes: "Axes", name: str, sizes: Sequence[int], values: Sequence[float]) -> None:
-    axes.plot(sizes, values, "o-", color=COLOURS[name], markersize=3, label=LABELS.get(name, name))
 
 
 STUDIES = (

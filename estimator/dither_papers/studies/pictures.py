@@ -10,12 +10,17 @@ from dither_estimator.families import FloatArray
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["half_width", "log_ticks", "mark_outside"]
+__all__ = ["half_width", "log_ticks", "mark_outside", "rmse_half_width"]
 
 
 def half_width(values: FloatArray) -> float:
     """Half the width of a normal 95% interval for the mean of `values`, shape (runs,); 0 for a single run."""
     return float(1.96 * values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+
+
+def rmse_half_width(squares: FloatArray) -> float:
+    """Half the width of a 95% interval for the root of the mean of `squares` (runs,), by the delta method."""
+    return half_width(squares) / (2.0 * float(np.sqrt(squares.mean())))
 
 
 def log_ticks(axes: "Axes", values: Sequence[float]) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
+from dither_estimator.workers import workers_of
 from dither_papers.studies.study import Results, Run, RunFunction, RunResult, Study
-from dither_papers.studies.workers import workers_of
 
 __all__ = ["RunKey", "generator_of", "key_of", "run_study"]
 

@@ -13,6 +13,7 @@ from dither_papers.statistic_selection.chains import Walk
 from dither_papers.statistic_selection.grid import posterior_means, simulated_log_likelihood
 from dither_papers.statistic_selection.latent_chains import Released, sample_chain
 from dither_papers.statistic_selection.monte_carlo import monte_carlo_information, sample_latents
+from dither_papers.studies.pictures import half_width, log_ticks
 from dither_papers.studies.selection_information import PAPER
 from dither_papers.studies.study import Cell, Findings, Results, Row, RunResult, Study
 
@@ -72,7 +73,7 @@ def _summarise(results: Results) -> Findings:
                     "statistic": name,
                     "noise": noise,
                     "MSE": float(chain.mean()),
-                    "± (95%)": float(1.96 * chain.std() / np.sqrt(len(chain))),
+                    "± (95%)": half_width(chain),
                     "by simulated likelihood": float(results.array("exact", statistic=name, noise=noise).mean()),
                     "paper": PUBLISHED[name],
                 }
@@ -92,7 +93,16 @@ def _summarise(results: Results) -> Findings:
 def _draw(figure: "Figure", rows: list[Row]) -> None:
     axes = figure.subplots()
     labels = [f"{row['statistic']},\nnoise {row['noise']}" for row in rows]
-    axes.bar(labels, [row["MSE"] for row in rows], yerr=[row["± (95%)"] for row in rows], color="tab:blue")
+    found, bars = ([row[name] for row in rows] for name in ("MSE", "± (95%)"))
+    axes.errorbar(labels, found, bars, fmt="o", capsize=3, color="tab:blue", label="chains, with 95% intervals")
+    axes.plot(
+        labels,
+        [row["by simulated likelihood"] for row in rows],
+        "_",
+        markersize=14,
+        color="tab:red",
+        label="by simulated likelihood",
+    )
     axes.plot(labels, [row["paper"] for row in rows], "x", color="black", label="paper")
     axes.set(ylabel="mean squared error", yscale="log")
     axes.legend(frameon=False)
@@ -122,6 +132,7 @@ def _summarise_information(results: Results) -> Findings:
         {
             "θ": theta,
             **{f"F(θ), {name}": float(found[:, t].mean()) for name, found in information.items()},
+            **{f"± (95%), F(θ), {name}": half_width(found[:, t]) for name, found in information.items()},
             "ratio": float(information["median"][:, t].mean() / information["maximum"][:, t].mean()),
         }
         for t, theta in enumerate(THETAS)
@@ -138,9 +149,10 @@ def _summarise_information(results: Results) -> Findings:
 def _draw_information(figure: "Figure", rows: list[Row], correlation: dict[str, FloatArray]) -> None:
     left, right = figure.subplots(1, 2)
     for name, colour in zip(STATISTICS, ("tab:blue", "tab:red"), strict=True):
-        left.plot([row["θ"] for row in rows], [row[f"F(θ), {name}"] for row in rows], "o-", color=colour, label=name)
+        told, bars = ([row[f"{kind}F(θ), {name}"] for row in rows] for kind in ("", "± (95%), "))
+        left.errorbar([row["θ"] for row in rows], told, bars, fmt="o-", capsize=3, color=colour, label=name)
         right.plot(correlation[name], color=colour, label=name)
-    left.set_xscale("log", base=2)
+    log_ticks(left, THETAS)
     left.set(xlabel="θ", ylabel="Fisher information", yscale="log")
     right.set(xlabel="lag", ylabel="autocorrelation")
     left.legend(frameon=False)
@@ -158,6 +170,7 @@ STUDIES = (
         [Cell({"statistic": name, "noise": noise}) for name in STATISTICS for noise in NOISES],
         _run,
         _summarise,
+        sizes=f"{BATCH} observations a run, chains of {ITERATIONS:,} steps",
     ),
     Study(
         "selection-figure-8",

@@ -98,5 +98,6 @@ STUDIES = (
         _run,
         _summarise,
         figure_size=(9.0, 4.0),
+        sizes=f"{BATCH} data sets a run, chains of {ITERATIONS:,} steps",
     ),
 )

@@ -12,7 +12,7 @@ import numpy as np
 from dither_estimator.design.design import Mechanism, optimal_design
 from dither_estimator.design.goal import parse_goal
 from dither_estimator.families.normal import Normal
-from dither_papers.studies.pictures import log_ticks
+from dither_papers.studies.pictures import log_ticks, rmse_half_width
 from dither_papers.studies.study import Cell, Findings, Results, Row, RunResult, Study
 from dither_papers.studies.truncation_errors import EPSILONS, PEOPLE, TRUTH, setting
 from dither_papers.studies.truncation_methods import PAPER, Setting, estimate
@@ -54,9 +54,10 @@ def _row(results: Results, epsilon: float) -> Row:
     for mechanism in MECHANISMS:
         row[mechanism] = _criterion(mechanism, epsilon)
     for questions in QUESTIONS:
-        errors = results.array("estimate", epsilon=epsilon, questions=questions) - TRUTH
-        rmse = np.sqrt((errors**2).mean(axis=0))
-        row |= {f"RMSE mu, {questions}": float(rmse[0]), f"RMSE sigma, {questions}": float(rmse[1])}
+        squares = (results.array("estimate", epsilon=epsilon, questions=questions) - TRUTH) ** 2
+        for name, mine in zip(("mu", "sigma"), squares.T, strict=True):
+            row[f"RMSE {name}, {questions}"] = float(np.sqrt(mine.mean()))
+            row[f"± (95%), {name}, {questions}"] = rmse_half_width(mine)
     return row
 
 
@@ -89,7 +90,9 @@ def _draw(figure: "Figure", rows: Sequence[Row]) -> None:
     for questions, colour in zip(QUESTIONS, ("tab:red", "tab:blue"), strict=True):
         for name, style in (("mu", "o-"), ("sigma", "s--")):
             values = [row[f"RMSE {name}, {questions}"] for row in rows]
-            right.plot(epsilons, values, style, color=colour, markersize=3, label=f"{questions}, {name}")
+            bars = [row[f"± (95%), {name}, {questions}"] for row in rows]
+            label = f"{questions}, {name}"
+            right.errorbar(epsilons, values, bars, fmt=style, capsize=2, color=colour, markersize=3, label=label)
     left.set(title="variances of μ and σ, in σ² a respondent", ylabel="trace(F⁻¹)")
     right.set(title=f"{PEOPLE:,} respondents, σ² = 10", ylabel="RMSE of the posterior mean")
     for axes in (left, right):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["STUDIES"]
 
 SHAPES = {"Afghanistan": AFGHANISTAN, "Iraq": IRAQ}
-PANELS = (("naive Bayes", "Afghanistan"), ("HMM", "Afghanistan"), ("HMM", "Iraq"))
+PANELS = (("naive Bayes", "Afghanistan"), ("naive Bayes", "Iraq"), ("HMM", "Afghanistan"), ("HMM", "Iraq"))
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 MULTIPLIERS = {"OPS, M = 10": 10.0, "OPS, M = 100": 100.0}
 METHODS = ("Laplace", *MULTIPLIERS)
@@ -137,7 +137,7 @@ def _study(panels: Panels, given: Records | None, with_data: bool) -> Study:
         _cells(panels),
         partial(_run, given),
         partial(_summarise, panels),
-        figure_size=(12.0, 3.8),
+        figure_size=(3.9 * len(panels), 3.8),
         with_data=_on_file if with_data else None,
     )
 

@@ -2,18 +2,19 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 from sqlalchemy import Connection, Select, bindparam, func, literal, null, select
+from sqlalchemy.exc import IntegrityError
 
 from dither_server.answers.closing import accepts_sql
 from dither_server.database.engine import driver_rows, insert_into
-from dither_server.database.row_insert import RowInsert
+from dither_server.database.row_insert import SQLITE_ROWS, RowInsert
 from dither_server.database.schema import answers, collections, counts, queries, spent_tickets
-from dither_server.tickets.packing import group_of, purpose_of, row_id, unpack_query
+from dither_server.tickets.packing import group_of, period_of, purpose_of, row_id, unpack_query
 
 __all__ = [
     "NOT_KEPT",
@@ -58,7 +59,7 @@ class Rules:
 _GONE = Rules("closed", None, None, 0, True, True)
 """The rules of a collection of which nothing is left."""
 
-_ANSWERS = RowInsert(
+_NEW_ANSWERS = RowInsert(
     "answers",
     (
         ("collection", "integer"),
@@ -68,8 +69,9 @@ _ANSWERS = RowInsert(
         ("received_at", "bigint"),
         ("retry_hash", "bytea"),
     ),
-    "ON CONFLICT (collection, ticket) DO NOTHING RETURNING collection, ticket",
+    "",
 )
+_ANSWERS = replace(_NEW_ANSWERS, clause="ON CONFLICT (collection, ticket) DO NOTHING RETURNING collection, ticket")
 _COUNTS = RowInsert(
     "counts",
     (
@@ -159,8 +161,25 @@ def store_answers(connection: Connection, slot: int, rows: Mapping[Key, AnswerVa
         # One statement for both, since each is a message to the database and one back while all answers wait.
         arrays = [list(column) for column in zip(*values, strict=True)]
         return set(driver_rows(connection, _STORE_ON_POSTGRES, (*arrays, slot)))
-    new = set(_ANSWERS.execute(connection, values))
+    new = _insert_on_sqlite(connection, values)
     add_counts(connection, slot, _tally(rows, new))
+    return new
+
+
+def _insert_on_sqlite(connection: Connection, values: Sequence[tuple[Any, ...]]) -> set[Key]:
+    """Inserts the rows of tickets that have no answer yet, and returns their keys.
+
+    Nearly always that is every row, and to have each returned would take as long as to insert it. A statement that
+    fails leaves nothing behind, so the rows of one with a used ticket are inserted by the other statement.
+    """
+    new: set[Key] = set()
+    for at in range(0, len(values), SQLITE_ROWS):
+        part = values[at : at + SQLITE_ROWS]
+        try:
+            _NEW_ANSWERS.execute(connection, part)
+            new.update([row[:2] for row in part])
+        except IntegrityError:
+            new.update(_ANSWERS.execute(connection, part))
     return new
 
 
@@ -176,11 +195,17 @@ def spend_tickets(connection: Connection, slot: int, rows: Mapping[Key, AnswerVa
 
 
 def number_queries(connection: Connection, wanted: Iterable[bytes]) -> dict[bytes, int]:
-    """Row numbers of packed queries, inserted if missing; a query has one row for each purpose and group."""
+    """Row numbers of packed queries, inserted if missing.
+
+    A query has one row for each purpose, group and period.
+    """
     unpacked = {packed: unpack_query(packed) for packed in wanted}
     if not unpacked:
         return {}
-    by_name = {(row_id(query.id, group_of(packed)), purpose_of(packed)): packed for packed, query in unpacked.items()}
+    by_name = {
+        (row_id(query.id, group_of(packed), period_of(packed)), purpose_of(packed)): packed
+        for packed, query in unpacked.items()
+    }
     statements = _statements(connection.dialect.name)
     rows = [
         {
@@ -188,6 +213,7 @@ def number_queries(connection: Connection, wanted: Iterable[bytes]) -> dict[byte
             "query": json.dumps(unpacked[packed].to_json(), allow_nan=False),
             "purpose": purpose,
             "group_number": group_of(packed),
+            "period_number": period_of(packed),
         }
         for (name, purpose), packed in sorted(by_name.items())
     ]

@@ -10,7 +10,7 @@ from fastapi import Depends, Request
 from starlette.concurrency import run_in_threadpool
 
 from dither_server.access.tokens import Role, Token
-from dither_server.collections.collections import Collection
+from dither_server.collections.collection import Collection
 from dither_server.errors import Unauthorized
 from dither_server.service.service import Service, service_of
 

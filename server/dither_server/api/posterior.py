@@ -30,7 +30,7 @@ from dither_server.api.messages import examples
 from dither_server.api.messages.posteriors import AnswersReply, HistoryReply, ParticlesReply, QueriesReply
 from dither_server.api.messages.quality import QualityReply
 from dither_server.clock import iso_time
-from dither_server.collections.collections import Collection
+from dither_server.collections.collection import Collection
 from dither_server.collections.days import Day
 from dither_server.collections.quality import quality
 from dither_server.errors import (
@@ -184,16 +184,22 @@ def list_queries(
         Purpose, Query(description="`check` lists the questions of the goodness-of-fit check.")
     ] = "training",
 ) -> dict[str, Any]:
-    """Lists every question answered so far with its counts, which tell how many have answered; by group, if any."""
+    """Lists every question answered so far with its counts, which tell how many have answered; by group or period."""
     check_reader(request, collection)
-    found: dict[tuple[str, int], dict[str, Any]] = {}
+    found: dict[tuple[str, int, int], dict[str, Any]] = {}
     for row in service.store.counts(collection.number, purpose):
-        item = found.get((row.query_id, row.group))
+        item = found.get((row.query_id, row.group, row.period))
         if item is None:
             query = json.loads(row.query)
             empty = [0] * parse_query(query).n_answers
-            item = {"id": row.query_id, "query": query, **_group(collection, row.group), "answers": 0, "counts": empty}
-            found[row.query_id, row.group] = item
+            item = {
+                "id": row.query_id,
+                "query": query,
+                **_parts(collection, row.group, row.period),
+                "answers": 0,
+                "counts": empty,
+            }
+            found[row.query_id, row.group, row.period] = item
         item["answers"] += row.count
         item["counts"][row.answer] = row.count
     return {"queries": list(found.values())}
@@ -228,7 +234,7 @@ def list_answers(
                 "ticket": hashlib.sha256(row.ticket).hexdigest()[:32],
                 "query_id": row.query_id,
                 "purpose": row.purpose,
-                **_group(collection, row.group),
+                **_parts(collection, row.group, row.period),
                 "answer": row.answer,
                 "received_at": iso_time(row.received_at),
             }
@@ -245,10 +251,10 @@ def show_quality(request: Request, collection: CollectionOf, service: ServiceOf)
     return quality(service.store, collection, service.clock())
 
 
-def _group(collection: Collection, number: int) -> dict[str, str]:
-    """The field with the group's label, where there are groups."""
-    label = collection.group_label(number)
-    return {} if label is None else {"group": label}
+def _parts(collection: Collection, group: int, period: int) -> dict[str, str]:
+    """The fields with the labels of the group and the period, where there are any."""
+    labels = {"group": collection.group_label(group), "period": collection.period_label(period)}
+    return {name: label for name, label in labels.items() if label is not None}
 
 
 def _particles(names: Sequence[str], theta: NDArray[np.float64], weights: NDArray[np.float64]) -> Response:

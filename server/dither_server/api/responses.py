@@ -15,7 +15,7 @@ from dither_server.api.messages.answering import BatchBody, BatchReply, ReceiptR
 from dither_server.api.messages.common import EXAMPLE_RETRY_KEY
 from dither_server.api.messages.examples import RECEIPT
 from dither_server.clock import milliseconds
-from dither_server.collections.collections import Collection
+from dither_server.collections.collection import Collection
 from dither_server.errors import (
     AlreadyAnswered,
     BodyTooLarge,
@@ -48,7 +48,7 @@ from dither_server.http.problems import Problem, problem_of, problems
 from dither_server.http.replies import Reply, json_reply
 from dither_server.service.service import Service, service_of
 from dither_server.tickets.office import TicketOffice
-from dither_server.tickets.packing import n_answers
+from dither_server.tickets.packing import in_period, n_answers
 
 __all__ = ["BUSY_CALLS"]
 
@@ -82,7 +82,7 @@ async def respond(request: Request, collection_id: str) -> Reply:
     content = await read_body(request, MAX_ANSWER_BODY)
     try:
         body = validate_body(ResponseBody, content)
-        arrival = _arrival(service.tickets, collection.number, body, service.clock())
+        arrival = _arrival(service.tickets, collection, body, service.clock())
         [fate] = await service.writer.store([arrival])
         if fate in _REFUSED:
             raise _REFUSED[fate]
@@ -114,7 +114,7 @@ async def respond_batch(request: Request, collection_id: str) -> Reply:
     forged = 0
     for i, response in enumerate(body.responses):
         try:
-            outcomes.append(_arrival(service.tickets, collection.number, response, now))
+            outcomes.append(_arrival(service.tickets, collection, response, now))
         except Refusal as refusal:
             outcomes.append(refusal)
             forged += isinstance(refusal, TicketInvalid)
@@ -175,16 +175,17 @@ async def _is_gateway(request: Request, service: Service, collection: Collection
     return True
 
 
-def _arrival(tickets: TicketOffice, collection: int, body: ResponseBody, now: float) -> Arrival:
+def _arrival(tickets: TicketOffice, collection: Collection, body: ResponseBody, now: float) -> Arrival:
     """The answer in `body`. Raises a `Refusal` for a ticket that is not valid here, or an answer outside its query."""
     ticket = tickets.open(body.ticket)
-    if ticket.collection != collection:
+    if ticket.collection != collection.number:
         raise TicketForeign
     if body.answer >= n_answers(ticket.query):
         raise InvalidAnswer(f"The answer to this ticket's query must be from 0 to {n_answers(ticket.query) - 1}.")
-    key = (collection, ticket.key)
+    key = (collection.number, ticket.key)
+    query = in_period(ticket.query, collection.period_number(ticket.issued_at))
     retry_hash = None if body.retry_key is None else hash_retry_key(ticket.key, body.retry_key)
-    return Arrival(key, ticket.query, body.answer, milliseconds(now), ticket.expired(now), ticket.gateway, retry_hash)
+    return Arrival(key, query, body.answer, milliseconds(now), ticket.expired(now), ticket.gateway, retry_hash)
 
 
 def _status(fate: Fate) -> int:

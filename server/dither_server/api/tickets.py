@@ -19,7 +19,7 @@ from dither_server.api.callers import OPTIONAL_TOKEN, authorization
 from dither_server.api.messages.answering import TicketReply, TicketsBody, TicketsReply
 from dither_server.api.messages.examples import TICKET
 from dither_server.clock import iso_time
-from dither_server.collections.collections import Collection
+from dither_server.collections.collection import Collection
 from dither_server.errors import (
     CollectionClosed,
     CollectionDeleted,

@@ -1,177 +1,32 @@
-"""The collections: their terms, their states, and whether they issue tickets at a given time."""
+"""All collections of a server, and whether they issue tickets now."""
 
 import asyncio
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
-from sqlalchemy import Connection, Engine, RowMapping, func, insert, select, update
+from sqlalchemy import Engine, select
 
-from dither_client.mechanisms.epsilon import json_epsilon, listed
-from dither_client.mechanisms.groups import Groups as PublicGroups
-from dither_estimator.design.advice import advice
-from dither_estimator.design.design import optimal_design
-from dither_estimator.specification.groups import Groups
-from dither_estimator.specification.specification import Specification
-from dither_server.answers.closing import is_closed, is_full
 from dither_server.answers.writer import Writer
-from dither_server.clock import Clock, iso_time, milliseconds
-from dither_server.collections.retention import DAY, retention_sentence
-from dither_server.collections.specification import Admission, CollectionSpec, Visibility, parse_spec
-from dither_server.collections.survey import AnswerPage, Survey, in_languages
+from dither_server.clock import Clock, milliseconds
+from dither_server.collections.collection import Collection, State
+from dither_server.collections.retention import DAY
+from dither_server.collections.rows import Standing, in_state, insert_collection, is_stored, load, set_stored_state
+from dither_server.collections.specification import parse_spec
+from dither_server.collections.survey import AnswerPage
 from dither_server.database.reads import Store
 from dither_server.database.refreshed import Refreshed
-from dither_server.database.schema import collections, deletions
-from dither_server.errors import (
-    CollectionClosed,
-    CollectionDeleted,
-    CollectionFull,
-    CollectionNotOpen,
-    CollectionPaused,
-    InvalidBody,
-    InvalidGroup,
-    NotFound,
-)
-from dither_server.http.bodies import parse_json, with_floats
-from dither_server.replicas.leases import insert_lease
-from dither_server.tickets.packing import NO_GROUP
+from dither_server.database.schema import collections
+from dither_server.errors import CollectionClosed, CollectionDeleted, InvalidBody, NotFound
+from dither_server.http.bodies import parse_json
 
-__all__ = ["RIGHT_REPLIES", "Collection", "Collections", "State"]
-
-State = Literal["open", "paused", "closed"]
+__all__ = ["Collections"]
 
 _ID_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 """Letters and digits that are not easily confused."""
 _ID_LENGTH = 10
-RIGHT_REPLIES = 4
+_RIGHT_REPLIES = 4
 """How many numbers of right replies there can be, to the three questions of a check."""
-
-
-@dataclass(frozen=True)
-class Collection:
-    """A collection in the state that it had when it was read. Times are milliseconds."""
-
-    number: int
-    id: str
-    created_at: int
-    stored_state: State
-    deleted_at: int | None
-    """When it was deleted; None if it is not."""
-    purge_at: int | None
-    """When a deleted collection is removed for good."""
-    opens_at: int | None
-    closes_at: int | None
-    max_answers: int | None
-    keep_answers: bool
-    keep_answers_days: int | None
-    keep_days: int | None
-    admission: Admission
-    visibility: Visibility
-    words: Mapping[str, Any]
-    """What respondents read, as it was given: `Survey`'s fields."""
-    specification: Specification
-    statistics: Mapping[str, Any]
-    """The statistical fields of the terms, ready for JSON."""
-
-    @cached_property
-    def survey(self) -> Mapping[str, Any]:
-        """The terms with the names of `Survey`'s fields, ready for JSON, for readers who prefer no language."""
-        return in_languages(self.words, ())
-
-    @cached_property
-    def advice(self) -> str | None:
-        """One line on what another mechanism would save or cost, or on what a fixed question leaves unknown.
-
-        None if no design chooses the questions and the fixed one tells all parameters.
-
-        The first call takes a moment.
-        """
-        return _advice(self.specification)
-
-    def group_number(self, label: str | None) -> int:
-        """The number of the group with this label, which tickets and counts have; `NO_GROUP` without groups.
-
-        Raises `InvalidGroup`, which lists the labels, unless there is such a group, or no groups and no label.
-        """
-        groups = self.specification.groups
-        if groups is None and label is None:
-            return NO_GROUP
-        number = None if label is None else self._group_numbers.get(label)
-        if number is None:
-            raise InvalidGroup(None if groups is None else _allowed(groups))
-        return number
-
-    def group_label(self, number: int) -> str | None:
-        """The label of the group with this number; None for `NO_GROUP`."""
-        groups = self.specification.groups
-        return None if groups is None or number == NO_GROUP else groups.labels[number - 1]
-
-    @cached_property
-    def _group_numbers(self) -> Mapping[str, int]:
-        groups = self.specification.groups
-        return {} if groups is None else {label: number for number, label in enumerate(groups.labels, NO_GROUP + 1)}
-
-    def state(self, now: int, answers: int) -> State:
-        """The state at `now` with `answers` stored: the closing time and the last answer close a collection.
-
-        While institutions may still share, the last answer does not close it: it is only full.
-        """
-        full = self.full(answers) and self.specification.member_cuts is None
-        return "closed" if full or self._closed(now) else self.stored_state
-
-    def full(self, answers: int) -> bool:
-        """Whether it accepts no more answers than these."""
-        return is_full(self.max_answers, answers)
-
-    def check_issues(self, now: int, answers: int) -> None:
-        """Raises a `CollectionRefused` unless it issues tickets at `now` with `answers` stored."""
-        if self.deleted_at is not None:
-            raise CollectionDeleted
-        if self._closed(now):
-            raise CollectionClosed
-        if self.full(answers):
-            raise CollectionFull
-        if self.stored_state == "paused":
-            raise CollectionPaused
-        if self.opens_at is not None and now < self.opens_at:
-            raise CollectionNotOpen
-
-    @property
-    def ends_at(self) -> int | None:
-        """When all of it is removed, if it was created with `keep_days`; None if it is kept."""
-        return None if self.keep_days is None else self.created_at + self.keep_days * DAY
-
-    def _closed(self, now: int) -> bool:
-        return is_closed(self.stored_state, self.closes_at, now)
-
-    def terms(self, now: int, answers: int, languages: Sequence[str] = ()) -> dict[str, Any]:
-        """The terms, which anyone may read, ready for JSON; with words in the first of `languages` that they are in."""
-        return {
-            "id": self.id,
-            **(in_languages(self.words, languages) if languages else self.survey),
-            **self.statistics,
-            "state": self.state(now, answers),
-            "answers": answers,
-            "created_at": iso_time(self.created_at),
-            "opens_at": None if self.opens_at is None else iso_time(self.opens_at),
-            "closes_at": None if self.closes_at is None else iso_time(self.closes_at),
-            "max_answers": self.max_answers,
-            "keep_answers": self.keep_answers,
-            "keep_answers_days": self.keep_answers_days,
-            "keep_days": self.keep_days,
-            "retention": retention_sentence(self.keep_answers, self.keep_answers_days, self.ends_at),
-            "admission": self.admission,
-            "visibility": self.visibility,
-            "advice": self.advice,
-            "notice": _notice(self.specification),
-        }
-
-
-def _allowed(groups: Groups) -> str:
-    listed = PublicGroups(groups.name, groups.labels).listed
-    return f"The collection needs the respondent's group ({groups.name}), as group in the request, one of: {listed}."
 
 
 class Collections:
@@ -207,7 +62,7 @@ class Collections:
     def stored(self, collection_id: str) -> Collection:
         """Does what `get` does, but also finds a deleted collection that can still be restored."""
         # Another process may have just created it. Made-up ids must not cause all collections to be read.
-        if collection_id not in self._by_id and _is_stored(self._engine, collection_id):
+        if collection_id not in self._by_id and is_stored(self._engine, collection_id):
             self.refresh()
         try:
             return self._by_id[collection_id]
@@ -310,7 +165,7 @@ class Collections:
             "max_answers": service.max_answers,
             "keep_answers": service.keep_answers,
         }
-        await self._writer.run(lambda connection: _insert(connection, row, self._holder))
+        await self._writer.run(lambda connection: insert_collection(connection, row, self._holder))
         return await self._reread(str(row["id"]))
 
     async def _check_page(self, page: AnswerPage) -> None:
@@ -321,9 +176,9 @@ class Collections:
             found = await self.find(page.check)
         except (NotFound, CollectionDeleted):
             raise InvalidBody("pages: There is no collection with the id of a check: create it first.") from None
-        if len(found.specification.categories) != RIGHT_REPLIES:
+        if len(found.specification.categories) != _RIGHT_REPLIES:
             raise InvalidBody(
-                f"pages: The collection of a check must have {RIGHT_REPLIES} categories, of 0 to 3 right replies."
+                f"pages: The collection of a check must have {_RIGHT_REPLIES} categories, of 0 to 3 right replies."
             )
 
     async def set_state(self, collection_id: str, state: State) -> Collection:
@@ -332,7 +187,7 @@ class Collections:
         terms = await asyncio.to_thread(self.terms, collection)
         if terms["state"] == "closed" and state != "closed":
             raise CollectionClosed("The collection is permanently closed: create another one.")
-        await self._writer.run(lambda connection: _set_state(connection, collection.number, state))
+        await self._writer.run(lambda connection: set_stored_state(connection, collection.number, state))
         return await self._reread(collection_id)
 
     async def _reread(self, collection_id: str) -> Collection:
@@ -343,145 +198,13 @@ class Collections:
         row_of = collections.c
         columns = (row_of.number, row_of.state, row_of.deleted_at, row_of.purge_at)
         with self._engine.connect() as connection:
-            states = {number: _Standing(*rest) for number, *rest in connection.execute(select(*columns))}
+            states = {number: Standing(*rest) for number, *rest in connection.execute(select(*columns))}
             new = states.keys() - self._by_number.keys()
             wanted = (
                 select(collections).where(collections.c.number.in_(new)) if self._by_number else select(collections)
             )
             rows = connection.execute(wanted).mappings().all() if new else []
-        known = {number: _in_state(self._by_number[number], states[number]) for number in states.keys() - new}
-        known |= {row["number"]: _load(row) for row in rows}
+        known = {number: in_state(self._by_number[number], states[number]) for number in states.keys() - new}
+        known |= {row["number"]: load(row) for row in rows}
         self._by_number = {number: known[number] for number in sorted(known)}
         self._by_id = {one.id: one for one in self._by_number.values()}
-
-
-class _Standing(NamedTuple):
-    """What changes in a row of `collections`."""
-
-    stored_state: State
-    deleted_at: int | None
-    purge_at: int | None
-
-
-def _is_stored(engine: Engine, collection_id: str) -> bool:
-    """Whether there is a collection with this id. Raises `CollectionDeleted` if it was removed for good."""
-    with engine.connect() as connection:
-        found = select(collections.c.number).where(collections.c.id == collection_id)
-        if connection.execute(found).first() is not None:
-            return True
-        removed = select(deletions.c.number).where(deletions.c.id == collection_id)
-        if connection.execute(removed).first() is not None:
-            raise CollectionDeleted
-        return False
-
-
-def _in_state(collection: Collection, now: _Standing) -> Collection:
-    before = (collection.stored_state, collection.deleted_at, collection.purge_at)
-    return collection if before == now else replace(collection, **now._asdict())
-
-
-def _insert(connection: Connection, row: Mapping[str, Any], holder: str) -> None:
-    if connection.dialect.name == "sqlite":  # it would give the number of a removed collection again, with its tickets
-        used = [connection.execute(select(func.max(one.c.number))).scalar_one() for one in (collections, deletions)]
-        row = {**row, "number": max(number or 0 for number in used) + 1}
-    number = connection.execute(insert(collections).returning(collections.c.number), row).scalar_one()
-    insert_lease(connection, number, holder)
-
-
-def _set_state(connection: Connection, number: int, state: State) -> None:
-    # If it was closed in the meantime, it stays closed.
-    still_open = update(collections).where(collections.c.number == number, collections.c.state != "closed")
-    changed = connection.execute(still_open.values(state=state)).rowcount
-    if not changed and state != "closed":
-        raise CollectionClosed("The collection is permanently closed: create another one.")
-
-
-def _load(row: RowMapping) -> Collection:
-    data = parse_json(row["specification"].encode())
-    service, specification = parse_spec(data)
-    return Collection(
-        number=row["number"],
-        id=row["id"],
-        created_at=row["created_at"],
-        stored_state=row["state"],
-        deleted_at=row["deleted_at"],
-        purge_at=row["purge_at"],
-        opens_at=milliseconds(service.opens_at.timestamp()) if service.opens_at else None,
-        closes_at=row["closes_at"],
-        max_answers=row["max_answers"],
-        keep_answers=row["keep_answers"],
-        keep_answers_days=service.keep_answers_days,
-        keep_days=service.keep_days,
-        admission=service.admission,
-        visibility=service.visibility,
-        words=service.model_dump(include=set(Survey.model_fields)),
-        specification=specification,
-        statistics=_statistics(service, specification),
-    )
-
-
-def _advice(specification: Specification) -> str | None:
-    if specification.policy.name == "fixed" or not specification.parametric:
-        return specification.caution
-    return advice(
-        optimal_design(
-            specification.family,
-            specification.family.standard,
-            specification.mechanism,
-            specification.epsilon,
-            specification.standard_goal,
-            specification.levels,
-            rho=specification.rho,
-        )
-    )
-
-
-def _notice(specification: Specification) -> str | None:
-    """What respondents must know about a choice of ε, groups and check questions; None if there are none of these."""
-    sentences = []
-    if len(choices := specification.epsilon_choices) > 1:
-        sentences.append(
-            f"You choose ε, one of {listed(choices)}, before you see the question. Your choice is sent without "
-            "noise, so it must not depend on your value: otherwise it reveals something about the value, "
-            "and the result is wrong."
-        )
-    if (groups := specification.groups) is not None:
-        sentences.append(
-            f"You say which {groups.name} you belong to. It is sent without noise: whoever runs the collection learns "
-            "it, but not your value."
-        )
-    if (check := specification.misfit_check) is not None:
-        sentences.append(
-            f"A random share of {check.share:.3g} of the questions checks whether the family fits; their answers have "
-            "the same noise and cost the same ε, and are not used for the estimate while the collection runs."
-        )
-    return " ".join(sentences) or None
-
-
-def _statistics(service: CollectionSpec, specification: Specification) -> dict[str, Any]:
-    choices = specification.epsilon_choices
-    rho = specification.largest_rho
-    return {
-        "family": specification.family.name,
-        "transform": specification.transform,
-        "epsilon": json_epsilon(specification.epsilon),
-        "epsilon_choices": [json_epsilon(epsilon) for epsilon in choices] if len(choices) > 1 else None,
-        "rho": None if rho is None else json_epsilon(rho),
-        "mechanism": specification.mechanism,
-        "goal": with_floats(service.goal or _default_goal(specification)),
-        "policy": service.policy or "adaptive",
-        "levels": specification.levels,
-        "member_cuts": None if specification.member_cuts is None else list(specification.member_cuts),
-        "categories": list(specification.categories) or None,
-        "minimum": specification.support.minimum,
-        "maximum": specification.support.maximum,
-        "atoms": list(specification.support.atoms) or None,
-        "groups": None if specification.groups is None else specification.groups.to_json(),
-        **{name: with_floats(getattr(service, name)) for name in ("range", "prior", "families")},
-    }
-
-
-def _default_goal(specification: Specification) -> str:
-    if specification.categories:
-        return "categories"
-    return "distribution" if specification.nonparametric else "all"

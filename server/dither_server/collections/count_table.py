@@ -1,4 +1,4 @@
-"""The count table of a collection, as the rows of a file: by group where there are groups."""
+"""The count table of a collection, as the rows of a file: by group or by period where there are any."""
 
 import json
 from collections.abc import Iterable
@@ -6,8 +6,8 @@ from typing import Any
 
 from dither_client import Query, parse_query
 from dither_client.mechanisms.member_counts import MemberTable
-from dither_client.tables.counts import counts_rows, group_counts_rows
-from dither_server.collections.collections import Collection
+from dither_client.tables.counts import counts_rows, group_counts_rows, period_counts_rows
+from dither_server.collections.collection import Collection
 from dither_server.database.reads import CountRow
 
 __all__ = ["counted_rows"]
@@ -20,8 +20,11 @@ def counted_rows(
     tables: dict[str | None, dict[Query, list[int]]] = {}
     for row in counted:
         query = parse_query(json.loads(row.query))
-        table = tables.setdefault(collection.group_label(row.group), {})
+        table = tables.setdefault(collection.part_label(row), {})
         table.setdefault(query, [0] * query.n_answers)[row.answer] = row.count
-    if collection.specification.groups is None:
-        return counts_rows(tables.get(None, {}), members)
-    return group_counts_rows({label: table for label, table in tables.items() if label is not None})
+    labelled = {label: table for label, table in tables.items() if label is not None}
+    if collection.specification.groups is not None:
+        return group_counts_rows(labelled)
+    if collection.specification.period is not None:
+        return period_counts_rows(dict(sorted(labelled.items())))
+    return counts_rows(tables.get(None, {}), members)

@@ -19,7 +19,8 @@ from sqlalchemy.exc import IntegrityError
 
 from dither_server.audit import audit
 from dither_server.clock import Clock, milliseconds
-from dither_server.collections.collections import Collection, Collections
+from dither_server.collections.collection import Collection
+from dither_server.collections.collections import Collections
 from dither_server.collections.deletion_receipt import ReceiptSigner
 from dither_server.collections.retention import DAY
 from dither_server.database.audit_log import append_audit

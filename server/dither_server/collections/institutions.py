@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Engine, func, select
 from dither_client import InvalidQuery, MemberCounts
 from dither_client.mechanisms.member_counts import MemberTable, member_table
 from dither_server.answers.closing import is_closed
-from dither_server.collections.collections import Collection
+from dither_server.collections.collection import Collection
 from dither_server.database.engine import insert_missing
 from dither_server.database.schema import collections, member_counts
 from dither_server.errors import (

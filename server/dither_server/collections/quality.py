@@ -9,7 +9,7 @@ from dither_client import parse_query
 from dither_estimator.checks.completion import ALPHA, Slice, completion_looks
 from dither_server.answers.tally import PERIOD, PROMPT
 from dither_server.clock import iso_time, milliseconds
-from dither_server.collections.collections import Collection
+from dither_server.collections.collection import Collection
 from dither_server.database.reads import Store, TallyRow
 from dither_server.tickets.office import SKEW
 
@@ -50,7 +50,7 @@ def _completion(rows: Sequence[TallyRow], now: float) -> dict[str, Any]:
     # A period counts once no further answer to its tickets can be prompt, and all prompt ones have been written.
     closed = (int(now) - PROMPT - SKEW) // PERIOD
     slices = [
-        Slice(row.period, places[row.query_id], row.tickets, min(row.prompt, row.tickets))
+        Slice(row.period, places[row.query_id], row.tickets, min(row.prompt, row.tickets), row.group)
         for row in rows
         if row.period < closed and row.tickets
     ]

@@ -15,9 +15,11 @@ from pydantic import (
     model_validator,
 )
 
+from dither_client.mechanisms.components import MAX_COMPONENTS
 from dither_client.mechanisms.grouped_randomized_response import MAX_CATEGORIES
 from dither_client.mechanisms.groups import MAX_GROUPS
 from dither_client.mechanisms.member_counts import MAX_CUTS
+from dither_client.mechanisms.panel import MAX_PANEL
 from dither_estimator.design.goal import MAX_NAMED
 from dither_estimator.design.mechanism import MechanismDesign
 from dither_estimator.design.registry import MECHANISMS
@@ -25,7 +27,7 @@ from dither_estimator.specification.competing_families import MAX_FAMILIES
 from dither_estimator.specification.fields import MAX_ATOMS, MAX_CATEGORY
 from dither_estimator.specification.specification import EXACT_FIELDS, Specification
 from dither_server.collections.retention import MAX_DAYS, MIN_ANSWER_DAYS
-from dither_server.collections.survey import Survey
+from dither_server.collections.survey import Survey, ValueWords
 from dither_server.errors import InvalidBody
 from dither_server.http.bodies import with_floats
 from dither_server.http.problems import invalid
@@ -275,6 +277,47 @@ class CollectionSpec(Survey):
         required=["name", "labels"],
         additionalProperties=False,
     )
+    period: Any = _known(
+        "Tells answers apart by the calendar day, week or month, in UTC, in which their question was asked. It needs a "
+        "family; without `drift`, a test says whether the distribution changed.",
+        "week",
+        type="string",
+        enum=["day", "week", "month"],
+    )
+    drift: Any = _known(
+        "Whether the distribution may change from period to period. Its parameters then follow a random walk whose "
+        "scale is learnt, and the posterior is that of the latest period. Needs `period`.",
+        True,
+        type="boolean",
+        default=False,
+    )
+    panel: Any = _known(
+        "Whether the same people answer in several periods: each person's device draws, when it joins, in which "
+        "`answers` of the next `periods` it answers, and spends ε for all of them at once. By default everybody "
+        "answers once. Needs `period`; not with `epsilon_choices`, `opens_at` or `admission` `invite`.",
+        {"answers": 2, "periods": 30},
+        type="object",
+        properties={
+            "answers": {"type": "integer", "minimum": 1},
+            "periods": {"type": "integer", "minimum": 2, "maximum": MAX_PANEL},
+        },
+        required=["answers", "periods"],
+        additionalProperties=False,
+    )
+    components: Any = _known(
+        "Several numbers that each respondent holds, 2 to 8. Everybody is asked one question, about one of them or "
+        "about how two or three go together. Each component has a name and its own `family`, `transform`, `range` or "
+        "`prior`, `minimum`, `maximum`, `atoms`, `goal`, `question`, `unit`, `period_of_value` and `decimals`, which "
+        "the collection then has not. Its words are texts, or a text for each of some languages.",
+        [
+            {"name": "wage", "family": "normal", "transform": "log", "range": [100, 2000], "unit": "€"},
+            {"name": "age", "minimum": 0, "maximum": 120},
+        ],
+        type="array",
+        items={"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]},
+        minItems=2,
+        maxItems=MAX_COMPONENTS,
+    )
     opens_at: _Time = Field(
         default=None, description="No tickets are issued before this time.", examples=["2026-01-01T00:00:00Z"]
     )
@@ -321,6 +364,14 @@ class CollectionSpec(Survey):
         return self
 
     @model_validator(mode="after")
+    def _lets_a_panel_begin_when_people_join(self) -> "CollectionSpec":
+        if self.panel is not None and self.opens_at is not None:
+            raise ValueError("opens_at cannot go with panel, whose periods begin when people join: pause it until then")
+        if self.panel is not None and self.admission == "invite":
+            raise ValueError("admission cannot be invite with panel: an invitation is good for one answer")
+        return self
+
+    @model_validator(mode="after")
     def _keeps_for_a_time_that_there_is(self) -> "CollectionSpec":
         if self.keep_answers_days is not None and not self.keep_answers:
             raise ValueError("keep_answers_days must be left out where keep_answers is false: no answer is kept")
@@ -345,4 +396,11 @@ def parse_spec(data: Any) -> tuple[CollectionSpec, Specification]:
     except ValidationError as error:
         raise invalid(error, CollectionSpec) from None
     statistics = {name: value if name in EXACT_FIELDS else with_floats(value) for name, value in data.items()}
-    return service, Specification.from_json(statistics)
+    specification = Specification.from_json(statistics)
+    for component in service.components or ():
+        try:
+            ValueWords.model_validate(component)
+        except ValidationError as error:
+            refused = invalid(error, ValueWords)
+            raise InvalidBody(f"the component {component['name']}: {refused}") from None
+    return service, specification

@@ -13,7 +13,15 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidato
 from dither_client.typed_numbers import MAX_DECIMALS
 from dither_server.http.languages import best_language
 
-__all__ = ["AnswerPage", "Survey", "in_languages", "languages_of"]
+__all__ = [
+    "AnswerPage",
+    "Survey",
+    "ValueWords",
+    "component_in_languages",
+    "component_words",
+    "in_languages",
+    "languages_of",
+]
 
 _MAX_NAME = 200
 _MAX_WORDS = 80
@@ -91,6 +99,16 @@ def languages_of(words: Mapping[str, Any], preferred: Sequence[str]) -> dict[str
     return {name: best_language(preferred, offered) for name, offered in several.items()}
 
 
+def component_in_languages(component: Mapping[str, Any], preferred: Sequence[str]) -> dict[str, Any]:
+    """What the terms say of one of several numbers, with its words in the first of these languages that they are in."""
+    return {**component, **in_languages(component_words(component), preferred)}
+
+
+def component_words(component: Mapping[str, Any]) -> dict[str, Any]:
+    """The words about one of several numbers, as they were given."""
+    return {name: component[name] for name in ValueWords.model_fields if name in component}
+
+
 class AnswerPage(BaseModel):
     """A page for respondents, and who counts how many understood it."""
 
@@ -112,13 +130,16 @@ def _different(pages: list[AnswerPage] | None) -> list[AnswerPage] | None:
     return pages
 
 
-class Survey(BaseModel):
-    """The words about a collection. Every one but its name may be left out."""
-
+class _Titled(BaseModel):
     name: _Name = Field(
         description="The title shown to respondents; like other words, a text or one for each of some languages.",
         examples=["Weekly wages"],
     )
+
+
+class ValueWords(BaseModel):
+    """The words about one value. Every one may be left out."""
+
     question: _Sentences | None = Field(
         default=None,
         description="The words that ask for the value.",
@@ -137,6 +158,11 @@ class Survey(BaseModel):
         "are not rounded.",
         examples=[2],
     )
+
+
+class Survey(ValueWords, _Titled):
+    """The words about a collection. Every one but its name may be left out."""
+
     organisation: _Sentences | None = Field(
         default=None, description="Who asks.", examples=["The statistical office of Exampleland"]
     )

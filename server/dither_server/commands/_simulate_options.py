@@ -31,16 +31,19 @@ __all__ = [
     "Mechanism",
     "Outstanding",
     "Particles",
+    "Periods",
     "Poison",
     "Policy",
     "Prior",
     "Respondents",
     "Retry",
     "Rho",
+    "Scheduler",
     "Seed",
     "Spec",
     "Transform",
     "Truth",
+    "Walk",
 ]
 
 Family = Annotated[
@@ -76,9 +79,38 @@ Column = Annotated[str | None, typer.Option(help="The column of --data that hold
 Groups = Annotated[
     str | None,
     typer.Option(
-        help="Labels of public groups, such as north,south, with --in-process; --truth then has the parameters of "
-        "each, separated by semicolons, or one set for all.",
+        help="Labels of public groups, such as north,south, each of them as likely as the others; --truth "
+        "then has the parameters of each, separated by semicolons, or one set for all.",
         show_default=False,
+    ),
+]
+
+Periods = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="The number of calendar periods, weeks unless --spec says otherwise, in which the respondents are asked, "
+        "as many in each; needs --in-process, since nobody tells a server what time it is. --truth has one or more "
+        "sets of parameters, separated by semicolons, that hold in turn.",
+        show_default="none",
+    ),
+]
+
+Walk = Annotated[
+    str | None,
+    typer.Option(
+        help="How far parameters change from one of the --periods to the next: the standard deviations of the steps of "
+        "a random walk, such as mu=0.5; a positive parameter's is that of its logarithm.",
+        show_default="none",
+    ),
+]
+
+Correlation = Annotated[
+    float | None,
+    typer.Option(
+        help="The correlation of the normal scores of each two components of --spec; --truth then has the parameters "
+        "of each, separated by semicolons.",
+        show_default="0",
     ),
 ]
 
@@ -144,6 +176,15 @@ Collection = Annotated[str | None, typer.Option(help="Use this collection instea
 
 Concurrency = Annotated[
     int | None, typer.Option(min=1, max=10_000, help="The number of respondents at a time.", show_default="64")
+]
+
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="A Dask scheduler whose workers do the work, such as tcp://10.0.0.1:8786; the numbers are the same.",
+        show_default=False,
+    ),
 ]
 
 Outstanding = Annotated[

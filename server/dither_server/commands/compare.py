@@ -66,6 +66,7 @@ def compare_(
     jobs: Annotated[
         int, typer.Option(min=-1, help="The number of processes, -1 for one a core. Results do not depend on it.")
     ] = 1,
+    scheduler: options.Scheduler = None,
     plot: Annotated[
         Path | None, typer.Option(help="Save a picture; the file's ending chooses the format.", show_default=False)
     ] = None,
@@ -98,7 +99,7 @@ def compare_(
     settings = _settings(fields, {name: _texts(listed) for name, listed in varied.items() if listed is not None}, sizes)
     people = _people(settings[0], drawn, truth, data, column, max(sizes))
     with progress_of(repeats * len(settings)) as progress:
-        found = compare(settings, people, repeats, seed, jobs, progress)
+        found = compare(settings, people, repeats, seed, jobs, progress, scheduler)
     rows = [row for each in found for row in _rows(each, repeats)]
     if csv is not None:
         write_table(csv, rows, _COLUMNS)

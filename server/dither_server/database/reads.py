@@ -25,7 +25,7 @@ from dither_server.database.schema import (
     snapshots,
     tallies,
 )
-from dither_server.tickets.packing import NO_GROUP, Purpose, query_id_of
+from dither_server.tickets.packing import NO_GROUP, NO_PERIOD, Purpose, query_id_of
 
 __all__ = [
     "AnswerRow",
@@ -51,6 +51,8 @@ class CountRow:
     count: int
     group: int = NO_GROUP
     """The number of the group that gave it."""
+    period: int = NO_PERIOD
+    """The number of the period in which it was asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,8 @@ class AnswerRow:
     received_at: int
     group: int = NO_GROUP
     """The number of the group that gave it."""
+    period: int = NO_PERIOD
+    """The number of the period in which it was asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +93,8 @@ class TallyRow:
     tickets: int
     answers: int
     prompt: int
+    group: int = NO_GROUP
+    """The number of the group that was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,18 +137,19 @@ class Store:
     def counts(self, collection: int, purpose: Purpose = "training") -> list[CountRow]:
         """The count table of a collection's answers for this purpose, summed over slots, in a fixed order.
 
-        Where there are groups, a query has rows for each group that answered it.
+        Where there are groups or periods, a query has rows for each group that answered it, or each period.
         """
+        parts = (queries.c.group_number, queries.c.period_number)
         found = (
-            select(queries.c.id, queries.c.query, counts.c.answer, func.sum(counts.c.count), queries.c.group_number)
+            select(queries.c.id, queries.c.query, counts.c.answer, func.sum(counts.c.count), *parts)
             .join_from(counts, queries, counts.c.query == queries.c.number)
             .where(counts.c.collection == collection, queries.c.purpose == purpose)
-            .group_by(queries.c.number, queries.c.id, queries.c.query, queries.c.group_number, counts.c.answer)
+            .group_by(queries.c.number, queries.c.id, queries.c.query, *parts, counts.c.answer)
             .order_by(queries.c.number, counts.c.answer)
         )
         with self._engine.connect() as connection:
             rows = connection.execute(found)
-            return [CountRow(query_id_of(row[0]), row[1], row[2], int(row[3]), row[4]) for row in rows]
+            return [CountRow(query_id_of(row[0]), row[1], row[2], int(row[3]), *row[4:]) for row in rows]
 
     def answers(
         self, collection: int, after: bytes, limit: int, before: bytes | None = None, received: range | None = None
@@ -154,7 +161,7 @@ class Store:
         """
         columns = (answers.c.ticket, queries.c.id, queries.c.purpose, answers.c.answer, answers.c.received_at)
         found = (
-            select(*columns, queries.c.group_number)
+            select(*columns, queries.c.group_number, queries.c.period_number)
             .join_from(answers, queries, answers.c.query == queries.c.number)
             .where(answers.c.collection == collection, answers.c.ticket > after)
             .order_by(answers.c.ticket)
@@ -211,7 +218,7 @@ class Store:
 
 
 def _tallies(connection: Connection, collection: int) -> list[TallyRow]:
-    keys = (queries.c.id, queries.c.query, tallies.c.gateway, tallies.c.period)
+    keys = (queries.c.id, queries.c.query, tallies.c.gateway, tallies.c.period, queries.c.group_number)
     sums = (func.sum(tallies.c.tickets), func.sum(tallies.c.answers), func.sum(tallies.c.prompt))
     found = (
         select(*keys, *sums)
@@ -220,7 +227,10 @@ def _tallies(connection: Connection, collection: int) -> list[TallyRow]:
         .group_by(*keys)
         .order_by(tallies.c.period, queries.c.id, tallies.c.gateway)
     )
-    return [TallyRow(query_id_of(row[0]), *row[1:4], *map(int, row[4:])) for row in connection.execute(found)]
+    return [
+        TallyRow(query_id_of(packed), query, gateway, period, int(issued), int(done), int(prompt), group)
+        for packed, query, gateway, period, group, issued, done, prompt in connection.execute(found)
+    ]
 
 
 def _refusals(connection: Connection, collection: int) -> dict[str, int]:

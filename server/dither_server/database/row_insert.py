@@ -14,15 +14,15 @@ from sqlalchemy import Connection
 
 from dither_server.database.engine import driver_rows
 
-__all__ = ["RowInsert"]
+__all__ = ["SQLITE_ROWS", "RowInsert"]
 
-_SQLITE_ROWS = 1_000
+SQLITE_ROWS = 1_000
 """The largest number of rows in a statement: SQLite allows at most 32,766 parameters."""
 
 
 @dataclass(frozen=True)
 class RowInsert:
-    """An `INSERT` into `table` with a final clause, such as `ON CONFLICT`, that both databases accept."""
+    """An `INSERT` into `table` with a final clause, such as `ON CONFLICT`, that both databases accept; or with none."""
 
     table: str
     columns: tuple[tuple[str, str], ...]
@@ -36,8 +36,8 @@ class RowInsert:
             arrays = tuple(list(column) for column in zip(*rows, strict=True))
             return driver_rows(connection, _postgresql(self), arrays) if rows else []
         found: list[Any] = []
-        for at in range(0, len(rows), _SQLITE_ROWS):
-            part = rows[at : at + _SQLITE_ROWS]
+        for at in range(0, len(rows), SQLITE_ROWS):
+            part = rows[at : at + SQLITE_ROWS]
             found += driver_rows(connection, _sqlite(self, len(part)), tuple(chain.from_iterable(part)))
         return found
 

@@ -60,10 +60,12 @@ queries = Table(
     Column("query", Text, nullable=False),
     Column("purpose", Text, nullable=False, server_default="training"),
     Column("group_number", SmallInteger, nullable=False, server_default="0"),
+    Column("period_number", Integer, nullable=False, server_default="0"),
     PrimaryKeyConstraint("number", name="queries_number_is_the_key"),
     UniqueConstraint("id", "purpose", name="queries_id_and_purpose_are_unique"),
     CheckConstraint("purpose IN ('training', 'check')", name="queries_purpose_is_known"),
     CheckConstraint("group_number >= 0", name="queries_group_is_not_negative"),
+    CheckConstraint("period_number >= 0", name="queries_period_is_not_negative"),
 )
 
 answers = Table(

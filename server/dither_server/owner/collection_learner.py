@@ -5,6 +5,7 @@ import logging
 import math
 import time
 import traceback
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -20,14 +21,14 @@ from dither_client.posterior.wire import Misfit, ParameterSummary, PosteriorRepl
 from dither_estimator.checks.goodness_of_fit import Look, check_questions, misfit_p_value, misfit_report
 from dither_estimator.learning.count_learner import CountLearner
 from dither_estimator.learning.grouped_learner import GroupedLearner
-from dither_estimator.learning.population import CategoryShares, Population, number_summaries
+from dither_estimator.learning.population import Population, Unscaled, number_summaries
 from dither_estimator.learning.snapshot import InvalidSnapshot
 from dither_estimator.learning.summary import Posterior
 from dither_estimator.likelihood.counts import total_answers
 from dither_estimator.likelihood.institutions import Members, members_of, without_members
 from dither_estimator.policies.pool_size import pool_size
 from dither_server.clock import Clock, iso_time, milliseconds
-from dither_server.collections.collections import Collection
+from dither_server.collections.collection import Collection
 from dither_server.collections.institutions import Institutions, table_of
 from dither_server.database.reads import HistoryRow, Store
 from dither_server.owner.learning import AnyLearner, Tables, learn, learnt, missing_from, new, restored
@@ -41,6 +42,8 @@ _GROUP_POOL = 8
 """The most questions in the pool of a group."""
 _HISTORY_GROWTH = 1.02
 """The history gets a row when the answers have grown by this factor."""
+_BURST_GROWTH = 1.25
+"""The same for rows that take long to compute, while people wait for questions."""
 
 _log = logging.getLogger(__name__)
 
@@ -63,8 +66,8 @@ class Particles:
         return self._drawn[1]
 
     @property
-    def population(self) -> Population | CategoryShares:
-        """What it says about the population."""
+    def population(self) -> Population | Unscaled:
+        """What the posterior says about the population."""
         return self.posterior.population
 
     @cached_property
@@ -123,8 +126,8 @@ class Published:
 
     @property
     def questions(self) -> set[bytes]:
-        """All questions, packed; none where there are groups, in each of which they are others."""
-        if self.posterior.groups is not None:
+        """All questions, packed; none where there are groups or periods, in each of which they are others."""
+        if self.posterior.groups is not None or self.posterior.periods is not None:
             return set()
         pools = chain(self.pools.values(), self.check_pools.values())
         return {question.packed for pool in pools for question in pool}
@@ -149,6 +152,8 @@ class CollectionLearner:
         self._queries: dict[str, Query] = {}
         self._learner = stored_learner(collection, store)
         self._history_at = store.last_history(collection.number)
+        self._kept: deque[tuple[Published, int]] = deque()
+        """States that the history has no row of yet, and their times in milliseconds."""
         self._outstanding: dict[str | None, int] = {}
         """How many people of each group, or of all, are taken to hold a question at one time."""
         self._pooled: dict[tuple[str | None, Fraction], tuple[tuple[Query, ...], tuple[Question, ...]]] = {}
@@ -280,14 +285,27 @@ class CollectionLearner:
         return pools
 
     def history(self, published: Published, calm: bool) -> HistoryRow | None:
-        """A row for the history if it is time for one. One that takes long to compute waits until it is `calm`."""
-        due = published.answers >= max(self._history_at + 1, math.ceil(self._history_at * _HISTORY_GROWTH))
-        if not due or not (calm or published.posterior.posterior):
-            return None
-        self._history_at = published.answers
+        """A row for the history if it is time for one.
+
+        One that takes long to compute waits until it is `calm`. What changed in a burst is kept until then, and each
+        call makes one row of it.
+        """
+        now = calm or bool(published.posterior.posterior)
+        growth = _HISTORY_GROWTH if now else _BURST_GROWTH
+        if published.answers >= max(self._history_at + 1, math.ceil(self._history_at * growth)):
+            self._history_at = published.answers
+            self._kept.append((published, milliseconds(self._clock())))
+        return self._row(*self._kept.popleft()) if now and self._kept else None
+
+    @property
+    def owes_history(self) -> bool:
+        """Whether states of a burst are to become rows of the history."""
+        return bool(self._kept)
+
+    def _row(self, published: Published, at: int) -> HistoryRow:
         return HistoryRow(
             answers=published.answers,
-            at=milliseconds(self._clock()),
+            at=at,
             ess=published.posterior.ess,
             posterior=_json(to_json(_summaries(published))),
             query=published.pools[self.collection.specification.epsilon][0].json,
@@ -305,8 +323,8 @@ class CollectionLearner:
     def _misfit(self) -> Misfit | None:
         if self._check is None:
             return None
-        family = self.collection.specification.family
-        return misfit_report(self._check, family, total_answers(self._check_counts), self._looks)
+        spec, check_answers = self.collection.specification, total_answers(self._check_counts)
+        return misfit_report(self._check, spec.family, spec.transform, check_answers, self._looks)
 
     def _count_tables(self, purpose: Purpose = "training") -> dict[str | None, dict[Query, npt.NDArray[np.int64]]]:
         tables: dict[str | None, dict[Query, npt.NDArray[np.int64]]] = {}
@@ -314,7 +332,7 @@ class CollectionLearner:
             query = self._queries.get(row.query_id)
             if query is None:
                 query = self._queries[row.query_id] = parse_query(json.loads(row.query))
-            table = tables.setdefault(self.collection.group_label(row.group), {})
+            table = tables.setdefault(self.collection.part_label(row), {})
             if query not in table:
                 table[query] = np.zeros(query.n_answers, dtype=np.int64)
             table[query][row.answer] = row.count

@@ -1,4 +1,4 @@
-"""A collection's learner as its owner uses it, with groups or without: its count tables, by group."""
+"""A collection's learner as its owner uses it, with groups, periods or neither: its count tables, by these."""
 
 from collections.abc import Mapping
 
@@ -9,41 +9,51 @@ from dither_client import Query
 from dither_estimator.learning.count_learner import CountLearner
 from dither_estimator.learning.grouped_learner import GroupedLearner
 from dither_estimator.learning.learners import new_learner, restore_learner
+from dither_estimator.learning.period_learner import PeriodLearner
 from dither_estimator.likelihood.counts import Counts
 from dither_estimator.specification.specification import Specification
 
 __all__ = ["AnyLearner", "Tables", "learn", "learnt", "missing_from", "new", "restored"]
 
-AnyLearner = CountLearner | GroupedLearner
+AnyLearner = CountLearner | GroupedLearner | PeriodLearner
 
 Tables = Mapping[str | None, Counts]
-"""A count table for each group by its label, or one for None where there are no groups."""
+"""A count table for each group or period by its label, or one for None where there are neither."""
 
 
 def new(specification: Specification) -> AnyLearner:
     """The learner that the specification asks for, without answers."""
     seed = np.random.SeedSequence()
-    return new_learner(specification, seed) if specification.groups is None else GroupedLearner(specification, seed)
+    if specification.groups is not None:
+        return GroupedLearner(specification, seed)
+    return new_learner(specification, seed) if specification.period is None else PeriodLearner(specification, seed)
 
 
 def restored(specification: Specification, snapshot: bytes) -> AnyLearner:
     """The learner that wrote the snapshot. Raises `InvalidSnapshot`."""
-    if specification.groups is None:
-        return restore_learner(specification, snapshot)
-    return GroupedLearner.restore(specification, snapshot)
+    if specification.groups is not None:
+        return GroupedLearner.restore(specification, snapshot)
+    if specification.period is not None:
+        return PeriodLearner.restore(specification, snapshot)
+    return restore_learner(specification, snapshot)
 
 
 def learnt(learner: AnyLearner) -> Tables:
     """Every answer that was learnt."""
     if isinstance(learner, GroupedLearner):
         return dict(learner.group_counts.items())
+    if isinstance(learner, PeriodLearner):
+        return dict(learner.period_counts.items())
     return {None: learner.counts}
 
 
 def learn(learner: AnyLearner, tables: Tables) -> None:
     """Learns further answers."""
+    labelled = {label: table for label, table in tables.items() if label is not None}
     if isinstance(learner, GroupedLearner):
-        learner.learn_group_counts({label: table for label, table in tables.items() if label is not None})
+        learner.learn_group_counts(labelled)
+    elif isinstance(learner, PeriodLearner):
+        learner.learn_period_counts(labelled)
     elif None in tables:
         learner.learn_counts(tables[None])
 

@@ -110,7 +110,7 @@ def _parse_pools(pools: Mapping[str, list[str]], purpose: Purpose) -> Pools:
 
 
 def _group_pools_json(group_pools: Mapping[int, Pools]) -> dict[str, Any]:
-    """Each question once, and the pools of the groups as its places: many groups ask the same questions."""
+    """The pools of the groups as places in a list of questions, since many groups ask the same ones."""
     places: dict[str, int] = {}
     pools = {
         str(group): {

@@ -24,7 +24,8 @@ from dither_estimator.families import FloatArray
 from dither_estimator.learning.grouped_learner import GroupedLearner
 from dither_server.answers.writer import Writer
 from dither_server.clock import Clock, milliseconds
-from dither_server.collections.collections import Collection, Collections
+from dither_server.collections.collection import Collection
+from dither_server.collections.collections import Collections
 from dither_server.collections.institutions import Institutions
 from dither_server.database.engine import DATABASE_TROUBLE
 from dither_server.database.notifications import Notifications
@@ -78,6 +79,12 @@ class Learners:
         self._known: dict[int, int] = {}
         """The number of answers and institutions that each learner takes into account."""
         self._random = random.Random()
+        self._grouped_lock = threading.Lock()
+        self._grouped: tuple[int, bytes | None, GroupedLearner] | None = None
+        """The collection, the snapshot and the learner of the groups whose particles were asked for last.
+
+        Whoever wants those of all groups asks for one after the other, and all follow from one estimate.
+        """
         self._wake = threading.Condition()
         self._leases: dict[int, Lease] = {}
         self._surplus: frozenset[int] = frozenset()
@@ -208,10 +215,14 @@ class Learners:
 
     def group_particles(self, collection: Collection, group: str) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
         """The names, values and weights of one group's particles, as of the last snapshot. Takes a moment."""
-        learner = stored_learner(collection, self._store)
-        if not isinstance(learner, GroupedLearner):
-            raise InvalidGroup
-        return learner.group_particles(group)
+        content = self._store.snapshot(collection.number)
+        with self._grouped_lock:
+            if self._grouped is None or self._grouped[:2] != (collection.number, content):
+                learner = stored_learner(collection, self._store)
+                if not isinstance(learner, GroupedLearner):
+                    raise InvalidGroup
+                self._grouped = collection.number, content, learner
+            return self._grouped[2].group_particles(group)
 
     def draw(self, published: Published, epsilon: Fraction, group: int = NO_GROUP) -> Question:
         """A uniform draw from the group's pool at `epsilon`, or with probability `check_share` a check question."""
@@ -361,17 +372,23 @@ class Learners:
         now = time.monotonic()
         dues = [persisted.due(self._alone) for persisted in self._learners.values()]
         calm = [at for at in self._calm_at.values() if at > now]
-        return max(0.0, min([now + 1.0, *dues, *calm]) - now)
+        owed = [self._calm_at.get(number, now) for number, kept in self._learners.items() if kept.learner.owes_history]
+        return max(0.0, min([now + 1.0, *dues, *calm, *owed]) - now)
 
     def _add_history(self, leaving: frozenset[int]) -> None:
-        """Stores rows of the history that waited until nobody waits for questions."""
-        for number, persisted in self._learners.items():
-            self._add_row(persisted, number in leaving or self._calm(number))
+        """Stores a row of the history that waited until nobody waits for questions; of what is given up, one of each.
 
-    def _add_row(self, persisted: PersistedLearner, calm: bool) -> None:
+        One at a time, so that questions that become urgent meanwhile wait for no more than one.
+        """
+        for number, persisted in self._learners.items():
+            if self._add_row(persisted, number in leaving or self._calm(number)) and not leaving:
+                return
+
+    def _add_row(self, persisted: PersistedLearner, calm: bool) -> bool:
         row = None if persisted.published is None else persisted.learner.history(persisted.published, calm)
         if row is not None:
             self._writer.submit(held(persisted.lease, _history_job(persisted.lease.collection, row)))
+        return row is not None
 
     def _save(self, leaving: frozenset[int]) -> None:
         """Stores what is due, and everything of collections that are given up."""

@@ -14,10 +14,12 @@ from dither_estimator.design.design import DesignError
 from dither_estimator.specification.specification import SpecificationError
 from dither_server.api.callers import CollectionOf, ServiceOf, done
 from dither_server.api.messages.common import MAX_COUNT
-from dither_server.collections.collections import State
+from dither_server.collections.collection import State
 from dither_server.errors import CollectionClosed, InvalidBody, NotByInvitation, Unauthorized
 from dither_server.pages.advice import advise
 from dither_server.pages.collection import collection_page
+from dither_server.pages.component_advice import advise_on_components
+from dither_server.pages.component_form import COMPONENT_FIELDS, numbers_in
 from dither_server.pages.forms import form_admin, read_form
 from dither_server.pages.new_collection import (
     COMPETING,
@@ -82,8 +84,10 @@ def _form(request: Request, form: Mapping[str, str], status: int = 200, refused:
         parameters=PARAMETERS,
         competing=COMPETING,
         titles=TITLES,
+        component_fields=COMPONENT_FIELDS,
+        numbers=numbers_in(form),
         refused=refused and in_words(refused),
-        wrong_field=refused and field_of(refused),
+        wrong_field=refused and field_of(refused, form),
     )
 
 
@@ -97,7 +101,8 @@ async def show_advice(request: Request) -> Response:
 def _advice(form: dict[str, str]) -> str:
     try:
         with threadpool_limits(1, user_api="blas"):
-            return fragment("advice.html", advice=advise(form), wrong=None)
+            advice = advise_on_components(form) if numbers_in(form) else advise(form)
+            return fragment("advice.html", advice=advice, wrong=None)
     except (SpecificationError, DesignError, InvalidQuery, InvalidEpsilon) as error:
         return fragment("advice.html", advice=None, wrong=str(error))
 

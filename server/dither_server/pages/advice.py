@@ -23,7 +23,7 @@ from dither_estimator.specification.specification import Specification, Specific
 from dither_server.pages.charts import has_median
 from dither_server.pages.new_collection import specification_of, whole_number
 
-__all__ = ["Advice", "advise"]
+__all__ = ["Advice", "advise", "respondents_of"]
 
 _ANYWHERE = ("bernoulli", "beta")
 """Families whose values lie between 0 and 1, so that no range is needed."""
@@ -76,11 +76,7 @@ def advise(form: Mapping[str, str]) -> Advice:
     """The advice for a form. Raises `SpecificationError` or `DesignError`, whose messages name the fix."""
     asked = specification_of({"name": "unnamed"} | dict(form))
     spec = Specification.from_json(asked)
-    respondents = _DEFAULT_RESPONDENTS
-    if "respondents" in form:
-        respondents = whole_number("respondents", form["respondents"])
-    if not 1 <= respondents <= MAX_RESPONDENTS:
-        raise SpecificationError(f"respondents must be from 1 to {MAX_RESPONDENTS:,}")
+    respondents = respondents_of(form)
     if spec.categories:
         raise DesignError(_SHARES)
     if spec.nonparametric:
@@ -92,6 +88,16 @@ def advise(form: Mapping[str, str]) -> Advice:
         return _advice(spec, respondents)
     except NothingThere:
         raise NothingThere("give a range, or a prior, in whose middle the value may lie") from None
+
+
+def respondents_of(form: Mapping[str, str]) -> int:
+    """How many people the form expects. Raises `SpecificationError`."""
+    respondents = _DEFAULT_RESPONDENTS
+    if "respondents" in form:
+        respondents = whole_number("respondents", form["respondents"])
+    if not 1 <= respondents <= MAX_RESPONDENTS:
+        raise SpecificationError(f"respondents must be from 1 to {MAX_RESPONDENTS:,}")
+    return respondents
 
 
 def _advice(spec: Specification, respondents: int) -> Advice:
@@ -119,7 +125,7 @@ def _advice(spec: Specification, respondents: int) -> Advice:
         relative={"mu": 1.0, "sigma": float(theta[1])} if has_median(spec) else {},
         efficiency=design.efficiency,
         mechanism=advice(design),
-        notes=tuple(_notes(spec, learnt)),
+        notes=(*_notes(spec, learnt), *_notes_on_a_panel(spec, respondents)),
     )
 
 
@@ -185,10 +191,33 @@ def _notes(spec: Specification, learnt: int) -> Iterator[str]:
             f"{_percent(spec.discriminate)} of the questions are there to tell the {len(spec.rivals) + 1} families "
             "apart. They are counted here as if they said nothing about the parameters, so expect slightly better."
         )
+    if spec.period is not None:
+        yield (
+            f"This is the precision of all respondents together, if nothing changes. That of one {spec.period.name} "
+            f"lies between it and the precision of that {spec.period.name}'s respondents alone."
+        )
     if spec.policy.name == "thompson":
         yield "The numbers hold for the policy adaptive; thompson needs more people at first."
     if spec.member_cuts is not None:
         yield "The counts that institutions share are not included: they improve on this."
+
+
+def _notes_on_a_panel(spec: Specification, people: int) -> Iterator[str]:
+    panel = spec.panel
+    if panel is None:
+        return
+    times = "once" if panel.answers == 1 else f"{panel.answers:,} times"
+    answers = max(1, round(people * panel.answers / panel.periods))
+    yield (
+        f"Each person answers {times} within {panel.periods:,} {panel.period.name}s, and spends "
+        f"ε = {epsilon_text(panel.answers * spec.epsilon)} in all, when joining. If all join together, each "
+        f"{panel.period.name} has about {answers:,} {'answer' if answers == 1 else 'answers'}."
+    )
+    if panel.answers > 1:
+        yield (
+            "The table counts one answer of each person. The others add to that, "
+            "but less where the values of one person are alike."
+        )
 
 
 def _percent(share: float) -> str:

@@ -4,8 +4,10 @@ The page has its own content security policy: only scripts of this server run, a
 """
 
 import math
+import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +22,15 @@ from dither_client.mechanisms.epsilon import epsilon_text, wire_epsilon
 from dither_client.posterior.sentences import unit_text
 from dither_client.typed_numbers import written
 from dither_server.api.callers import CollectionOf, ServiceOf
-from dither_server.collections.survey import languages_of
+from dither_server.collections.collection import Collection
+from dither_server.collections.survey import component_words, languages_of
 from dither_server.errors import CollectionDeleted, NotFound
 from dither_server.http.languages import best_language, preferred_languages
 from dither_server.pages.catalogues import LANGUAGES, Catalogue, catalogue
 from dither_server.pages.compressed import static_response
 from dither_server.pages.exposure import exposures, unhidden
 from dither_server.pages.guessing import best_guess
+from dither_server.pages.rendering import STATIC, content_source
 from dither_server.service.service import Service
 
 __all__ = ["FILES", "add_routes"]
@@ -35,10 +39,14 @@ FILES = Path(__file__).parent / "answering"
 """What the page is made of."""
 
 _WEB = Path(dither_client.__file__).parent / "web"
+_IMPORT = re.compile(r'from "(\.|/web)/(\w+\.js)";$', re.MULTILINE)
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".ts": "text/plain"}
+_STYLE = "\n".join(file.read_text(encoding="utf-8") for file in (STATIC / "style.css", FILES / "answer.css"))
+"""The page has its styles in it: before the question is shown, a browser waits for nothing else."""
+_EARLY = (FILES / "early.js").read_text(encoding="utf-8")
 _POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-    "form-action 'none'; frame-ancestors {}; base-uri 'none'; require-trusted-types-for 'script'"
+    f"default-src 'none'; script-src 'self' {content_source(_EARLY)}; style-src {content_source(_STYLE)}; "
+    "connect-src 'self'; form-action 'none'; frame-ancestors {}; base-uri 'none'; require-trusted-types-for 'script'"
 )
 _TEMPLATES = Environment(
     loader=PackageLoader("dither_server.pages", "answering"),
@@ -47,6 +55,10 @@ _TEMPLATES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
+
+
+_LIMITS = ("minimum", "maximum", "decimals")
+"""What is said of what may be typed."""
 
 
 def add_routes(app: FastAPI) -> None:
@@ -67,7 +79,8 @@ async def show_answer(request: Request, collection: CollectionOf, service: Servi
     language = best_language(preferred, LANGUAGES)
     preferred.append(language)
     terms = await run_in_threadpool(service.collections.terms, collection, preferred)
-    texts = catalogue(language, of_choices=bool(terms["categories"]))
+    given = "choice" if terms["categories"] else "numbers" if terms.get("components") else "number"
+    texts = catalogue(language, given)
     check = collection.specification.misfit_check
     several, shown = _shown(terms["pages"], request.query_params.get("page"))
     page = _TEMPLATES.get_template("answer.html").render(
@@ -83,17 +96,41 @@ async def show_answer(request: Request, collection: CollectionOf, service: Servi
         epsilon=_decimal(terms["epsilon"]),
         guess=best_guess(float(terms["epsilon"])),
         choices=[(_decimal(choice), best_guess(float(choice))) for choice in terms["epsilon_choices"] or ()],
+        total=_total(collection),
         check=None if check is None else f"{check.share:.3g}",
         ratio=_times(float(terms["epsilon"])),
         unit=unit_text(terms),
         hint=_hint(terms, texts),
+        components=(fields := _fields(collection, terms, texts, preferred)),
+        described=[{name: field[name] for name in ("name", *_LIMITS)} for field in fields],
         exposures=exposures(terms, encrypted=request.url.scheme == "https"),
         unhidden=unhidden(terms),
         embedded=embedded,
+        style=Markup(_STYLE),
+        early=Markup(_EARLY),
+        modules=_modules(),
     )
     ancestors = (service.embed_origins if embedded else ()) or ("'none'",)
     headers = {"content-security-policy": _POLICY.format(" ".join(ancestors)), "vary": "Accept-Language"}
-    return HTMLResponse(page, headers={**headers, "content-language": language})
+    return static_response(request, page.encode(), "text/html", {**headers, "content-language": language})
+
+
+def _total(collection: Collection) -> str | None:
+    """The ε of all answers of somebody in the panel; None without one."""
+    panel = collection.specification.panel
+    return None if panel is None else epsilon_text(panel.answers * collection.specification.epsilon)
+
+
+@cache
+def _modules() -> Sequence[str]:
+    """The modules that the page's script needs, which are fetched at once, not in turn."""
+    folders, found = {"/answer": FILES, "/web": _WEB}, ["/answer/answer.js"]
+    for module in found:  # which grows
+        folder, name = module.rsplit("/", 1)
+        for place, imported in _IMPORT.findall((folders[folder] / name).read_text("utf-8")):
+            each = f"{folder if place == '.' else place}/{imported}"
+            found += [each] if each not in found else []
+    return found[1:]
 
 
 def _shown(pages: Sequence[Mapping[str, str]] | None, wanted: str | None) -> tuple[bool, Mapping[str, str]]:
@@ -138,6 +175,23 @@ def _foreign(languages: Mapping[str, str], language: str) -> Callable[[str], Mar
         return Markup() if own == language else Markup(' lang="{}"').format(own)
 
     return attribute
+
+
+def _fields(
+    collection: Collection, terms: Mapping[str, Any], texts: Catalogue, preferred: Sequence[str]
+) -> list[dict[str, Any]]:
+    """What the page and its script have to know of each of several numbers; none where there is one."""
+    given = collection.statistics.get("components") or ()
+    languages = [languages_of(component_words(own), preferred) for own in given]
+    return [
+        {
+            **{name: component.get(name) for name in ("name", "question", *_LIMITS)},
+            "unit": unit_text(component),
+            "hint": _hint({name: component.get(name) for name in _LIMITS}, texts),
+            "foreign": _foreign(spoken, texts.language),
+        }
+        for component, spoken in zip(terms.get("components") or (), languages, strict=True)
+    ]
 
 
 def _hint(terms: Mapping[str, Any], texts: Catalogue) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-__all__ = ["LANGUAGES", "Catalogue", "catalogue"]
+__all__ = ["ENDS", "LANGUAGES", "Catalogue", "catalogue"]
 
 LANGUAGES = ("en", "de")
 """English is for those who prefer none of these."""
@@ -17,8 +17,8 @@ LANGUAGES = ("en", "de")
 _FILES = Path(__file__).parent / "answering"
 _MARKS = {"en": ".,", "de": ",."}
 """What begins the decimals, and what separates thousands."""
-_OF_CHOICES = "_choice"
-"""The end of the names of texts for categories, where they differ from those for numbers."""
+ENDS = {"number": "", "choice": "_choice", "numbers": "_numbers"}
+"""The ends of the names of texts by what a respondent gives, where they differ from those for one number."""
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,12 @@ class Catalogue:
     """Those of the page's script, which is given them with the page."""
     problems: Mapping[str, str]
     """What the script says of the server's problems, by their names."""
-    of_choices: bool = False
-    """Whether the value is one of some categories, and not a number."""
+    given: str = "number"
+    """What a respondent gives: a number, a choice of some categories, or numbers."""
 
     def say(self, name: str, /, **given: object) -> Markup:
         """The text with this name. What is given is escaped, and takes the places with its names."""
-        of_choices = self.page.get(name + _OF_CHOICES) if self.of_choices else None
-        return Markup(of_choices or self.page[name]).format(**given)
+        return Markup(self.page.get(name + ENDS[self.given]) or self.page[name]).format(**given)
 
     def number(self, text: str) -> str:
         """A number that is written as in English, as it is written in this language."""
@@ -50,7 +49,7 @@ class Catalogue:
 
 
 @cache
-def catalogue(language: str, of_choices: bool = False) -> Catalogue:
-    """The catalogue of one of `LANGUAGES`."""
+def catalogue(language: str, given: str = "number") -> Catalogue:
+    """The catalogue of one of `LANGUAGES`, for a collection where respondents give a number, a choice or numbers."""
     texts = json.loads((_FILES / f"{language}.json").read_text(encoding="utf-8"))
-    return Catalogue(language, texts["page"], texts["script"], texts["problems"], of_choices)
+    return Catalogue(language, texts["page"], texts["script"], texts["problems"], given)

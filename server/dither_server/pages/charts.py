@@ -9,18 +9,19 @@ from typing import Any
 import numpy as np
 
 from dither_client import parse_query
+from dither_client.posterior.names import has_log_median
 from dither_client.posterior.wire import QUANTILES, PosteriorReply, to_json
 from dither_estimator.learning.curves import parameter_density, population_curve
-from dither_estimator.learning.population import CategoryShares
+from dither_estimator.learning.population import Unscaled
 from dither_estimator.specification.specification import Specification
 from dither_server.database.reads import HistoryRow
 from dither_server.owner.collection_learner import Particles
+from dither_server.pages.dependence import regression_charts
+from dither_server.pages.periods import period_charts
 
 __all__ = ["MEDIAN", "charts", "curves", "has_median", "pace", "parameter_names", "rate"]
 
 MEDIAN = "quantile_0.5"
-_SYMMETRIC = ("normal", "laplace", "logistic", "student_t")
-"""The families whose `mu` is the median on the scale on which they hold."""
 
 _PACE_SLICES = 48
 """How many equal slices the time from the first answer to now is cut into."""
@@ -39,8 +40,8 @@ def parameter_names(specification: Specification) -> tuple[str, ...]:
 
 def has_median(specification: Specification) -> bool:
     """Whether the history of the parameters is also one of the population's median, in the values' own units."""
-    family = specification.family.name.partition(":")[0]
-    return bool(parameter_names(specification)) and specification.transform == "log" and family in _SYMMETRIC
+    known = has_log_median(specification.family.name, specification.transform)
+    return bool(parameter_names(specification)) and known
 
 
 def charts(
@@ -55,10 +56,12 @@ def charts(
         "answers": posterior.answers,
         "updated_at": posterior.updated_at,
         "parameters": _trajectories(names, rows, posterior),
-        "questions": _questions([] if posterior.categories else rows),
+        "questions": _questions([] if posterior.categories or posterior.components else rows),
         "pace": pace(rows, posterior.answers, now),
         "atoms": [{"x": float(atom), "share": share.q50} for atom, share in (posterior.atoms or {}).items()],
         "distribution": _distribution(posterior),
+        "periods": period_charts(posterior),
+        "regressions": regression_charts(posterior),
         **curves,
     }
 
@@ -67,7 +70,7 @@ def curves(specification: Specification, particles: Particles) -> dict[str, Any]
     """The densities of the parameters and of the population; `population` is None if it has no such curve."""
     family = specification.family
     shown = particles.population
-    population = None if isinstance(shown, CategoryShares) else population_curve(shown)
+    population = None if isinstance(shown, Unscaled) else population_curve(shown)
     return {
         "densities": {
             parameter.name: {"x": _plain(curve.x), "density": _plain(curve.density)}

@@ -8,29 +8,32 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
 from starlette.concurrency import run_in_threadpool
 
-from dither_client.posterior.sentences import distribution_name, unit_text
+from dither_client.posterior.names import distribution_name
+from dither_client.posterior.sentences import unit_text
 from dither_estimator.design.design import DesignError
 from dither_estimator.specification.specification import Specification
 from dither_server.answers.tally import PERIOD
 from dither_server.api.callers import CollectionOf, ServiceOf, check_reader, knows, may_read, signed_in
 from dither_server.clock import milliseconds
-from dither_server.collections.collections import Collection
+from dither_server.collections.collection import Collection
 from dither_server.collections.quality import quality
 from dither_server.errors import NotFound
 from dither_server.pages.charts import charts, parameter_names, rate
+from dither_server.pages.dependence import pair_titles
 from dither_server.pages.groups import groups_view
 from dither_server.pages.page_results import halves, page_results
+from dither_server.pages.periods import periods_view
 from dither_server.pages.precision import Plans
 from dither_server.pages.qr import qr_svg
 from dither_server.pages.rendering import fragment, page
-from dither_server.pages.sentences import citation, privacy_sentences, roles, shown_numbers
+from dither_server.pages.sentences import citation, component_units, privacy_sentences, roles, shown_numbers
 from dither_server.pages.views import Views
 from dither_server.service.service import Service
 
 __all__ = ["add_routes", "collection_page"]
 
 _HOUR = 3600
-_PARTS = ("summary", "numbers", "groups", "parameters", "course", "trust", "citation")
+_PARTS = ("summary", "numbers", "groups", "periods", "period_table", "parameters", "course", "trust", "citation")
 """The templates of what changes as answers come, in the order in which the page has them."""
 
 
@@ -97,6 +100,7 @@ async def collection_page(
         roles=roles(collection.specification),
         parameters=parameter_names(collection.specification),
         family=distribution_name(collection.specification.family.name, collection.specification.transform),
+        pairs=pair_titles(terms.get("components") or ()),
         planned=_planned(collection.specification),
         pages=(pages := await page_results(request, service, terms)),
         halves=halves(pages),
@@ -172,10 +176,12 @@ async def _findings(views: Views, collection: Collection, service: Service, term
             "posterior": posterior,
             "findings": view.findings,
             "unit": unit_text(terms),
+            "units": component_units(terms.get("components") or ()),
             "rate": rate(rows, posterior.answers, collection.created_at, milliseconds(now)),
             "warnings": quality(service.store, collection, now)["warnings"],
             "citation": citation(terms, posterior),
             "groups": groups_view(posterior, terms),
+            "periods": periods_view(posterior, terms),
         }
         return {name: fragment(f"{name}.html", **values) for name in _PARTS}
 

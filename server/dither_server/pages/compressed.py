@@ -1,4 +1,4 @@
-"""Static files, compressed for browsers that take it. They hold no secret, so that their size tells nothing."""
+"""Replies compressed for browsers that take it. They hold no secret, so that their size tells nothing."""
 
 import gzip
 from collections.abc import Mapping
@@ -13,7 +13,8 @@ def static_response(
     request: Request, content: bytes, media_type: str, headers: Mapping[str, str] | None = None
 ) -> Response:
     """A reply with this content, which must be the same for everybody."""
-    sent = {**(headers or {}), "vary": "Accept-Encoding"}
+    given = headers or {}
+    sent = {**given, "vary": ", ".join(filter(None, (given.get("vary"), "Accept-Encoding")))}
     if "gzip" in request.headers.get("accept-encoding", ""):
         content, sent["content-encoding"] = _compressed(content), "gzip"
     return Response(content, headers=sent, media_type=media_type)

@@ -13,7 +13,7 @@ from dither_client.posterior.wire import QUANTILES
 from dither_client.tables.counts import write_table
 from dither_server.api.callers import CollectionOf, ServiceOf, check_reader
 from dither_server.clock import iso_time
-from dither_server.collections.collections import Collection
+from dither_server.collections.collection import Collection
 from dither_server.collections.count_table import counted_rows
 from dither_server.collections.institutions import table_of
 from dither_server.errors import NotFound

@@ -10,7 +10,7 @@ from dither_server.http.bodies import MAX_BODY, read_body
 
 __all__ = ["check_origin", "form_admin", "read_form"]
 
-_MAX_FIELDS = 100
+_MAX_FIELDS = 250
 
 
 def check_origin(request: Request) -> None:

@@ -11,13 +11,15 @@ from typing import Any, get_args
 
 from dither_client import Transform
 from dither_client.errors import InvalidValue
-from dither_client.posterior.sentences import distribution_name
+from dither_client.mechanisms.calendar_period import PeriodName
+from dither_client.posterior.names import distribution_name
 from dither_client.typed_numbers import read_typed
 from dither_estimator.design.registry import MECHANISMS
 from dither_estimator.families import families
 from dither_estimator.specification.fields import CATEGORICAL, NONPARAMETRIC
 from dither_estimator.specification.specification import SpecificationError
 from dither_server.collections.specification import Admission, Visibility
+from dither_server.pages.component_form import COMPONENT_TITLES, component_field_of, components_of
 
 __all__ = [
     "CHOICES",
@@ -42,6 +44,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "mechanism": ("", *MECHANISMS),
     "admission": get_args(Admission),
     "visibility": get_args(Visibility),
+    "period": ("", *get_args(PeriodName)),
 }
 """The options of the form's lists; an empty one leaves the choice to the server."""
 
@@ -72,6 +75,7 @@ LABELS: Mapping[str, Mapping[str, str]] = {
         "gateway": "Members of my app or panel, through a gateway",
     },
     "visibility": {"private": "Analysts with a token", "public": "Anybody with the link"},
+    "period": {"": "No: all answers count as one", "day": "By day", "week": "By week", "month": "By month"},
 }
 """What the options are called; the first of each list is the default of the form."""
 
@@ -118,6 +122,13 @@ TITLES: Mapping[str, str] = {
     "categories": "Categories",
     "groups": "Groups",
     "groups_name": "What the groups are called",
+    "components": "Several numbers",
+    **COMPONENT_TITLES,
+    "period": "Tell answers apart by time",
+    "drift": "The distribution may change from one day, week or month to the next",
+    "panel": "The same people several times",
+    "panel_answers": "Times that each person answers",
+    "panel_periods": "within how many days, weeks or months from joining",
     "families": "Competing families",
     "prior": "Prior",
 }
@@ -146,17 +157,24 @@ _NUMBERS = ("minimum", "maximum")
 _TIMES = ("opens_at", "closes_at")
 _WHOLE = ("max_answers", "levels", "particles", "decimals", "keep_answers_days", "keep_days")
 _SHARES = ("misfit_check", "discriminate")
+_OF_A_PANEL = ("panel_answers", "panel_periods")
+
+_OF_EACH_COMPONENT = ("family", "transform")
+"""Lists of the form, in which something is always chosen; with several numbers each has its own."""
 
 _FIELDS = (
     *_TEXTS, *_NUMBERS, *_TIMES, *_WHOLE, *_SHARES, "range", "low", "high", "prior", "families", "epsilon_choices",
     "misfit_looks", "member_cuts", "keep_answers", "respondents", "atoms", "categories", "pages",
-    "groups", "groups_name",
+    "groups", "groups_name", "period", "drift", "panel", *_OF_A_PANEL, "components",
 )  # fmt: skip
 _FIELD = re.compile(rf"\b(?:{'|'.join(sorted(_FIELDS, key=len, reverse=True))})\b")
 
 
-def field_of(sentence: str) -> str | None:
-    """The field that an error message is about: the first that it names, or None."""
+def field_of(sentence: str, form: Mapping[str, str]) -> str | None:
+    """The field that an error message about a form is about: the first that it names, or None."""
+    own = component_field_of(sentence, form)
+    if own is not None:
+        return own
     named = _FIELD.search(sentence)
     return named and named[0]
 
@@ -175,7 +193,11 @@ def specification_of(form: Mapping[str, str]) -> dict[str, Any]:
 
     Raises `SpecificationError` if a numeric field does not hold a number.
     """
+    if components := components_of(form):
+        form = {name: text for name, text in form.items() if name not in _OF_EACH_COMPONENT}
     spec: dict[str, Any] = {name: form[name] for name in _TEXTS if name in form}
+    if components:
+        spec["components"] = [_component(fields) for fields in components]
     if form.get("family") == CATEGORICAL.name:
         spec.pop("mechanism", None)  # of categories there is one
     spec |= {name: f"{form[name]}:00Z" for name in _TIMES if name in form}
@@ -201,6 +223,10 @@ def specification_of(form: Mapping[str, str]) -> dict[str, Any]:
         spec["pages"] = [_page(part) for part in _parts(form["pages"])]
     if "drop_answers" in form:
         spec["keep_answers"] = False
+    if "drift" in form:
+        spec["drift"] = True
+    if any(name in form for name in _OF_A_PANEL):
+        spec["panel"] = {name.removeprefix("panel_"): whole_number(name, form.get(name, "")) for name in _OF_A_PANEL}
     prior = {name: _prior(name, form[f"prior_{name}"]) for name in PARAMETERS if f"prior_{name}" in form}
     if prior:
         spec["prior"] = prior
@@ -209,6 +235,15 @@ def specification_of(form: Mapping[str, str]) -> dict[str, Any]:
         own = {name: spec.pop(name) for name in ("family", "transform", "prior") if name in spec}
         spec["families"] = [own, *competing]
     return spec
+
+
+def _component(fields: Mapping[str, str]) -> dict[str, Any]:
+    """The JSON of one of several numbers. Raises `SpecificationError`."""
+    name = fields.get("name", "")
+    try:
+        return {"name": name, **specification_of({field: text for field, text in fields.items() if field != "name"})}
+    except SpecificationError as error:
+        raise SpecificationError(f"the component {name}: {error}") from None
 
 
 def whole_number(name: str, text: str) -> int:

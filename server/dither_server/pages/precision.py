@@ -6,7 +6,7 @@ from typing import Any
 
 from dither_client.posterior.wire import PosteriorReply
 from dither_estimator.planning.precision import Precision, precision_of_answers
-from dither_server.collections.collections import Collection
+from dither_server.collections.collection import Collection
 
 __all__ = ["Plans"]
 

@@ -1,5 +1,6 @@
 """Renders pages from templates, under a content security policy that allows only this server's own files."""
 
+import base64
 import hashlib
 from functools import cache
 from pathlib import Path
@@ -8,22 +9,21 @@ from typing import Any
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
-from dither_client.posterior.sentences import distribution_name, family_name
+from dither_client.posterior.names import distribution_name, mechanism_name, number_name
+from dither_client.posterior.sentences import family_name
 from dither_server.api.callers import signed_in
 from dither_server.http.problems import Problem
-from dither_server.pages.sentences import number_name
 
-__all__ = ["STATIC", "asset", "fragment", "page", "problem_page", "static_version"]
+__all__ = ["STATIC", "asset", "content_source", "fragment", "page", "problem_page", "static_version"]
 
 STATIC = Path(__file__).parent / "static"
 
-_HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-    "img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
-    # With no-referrer, browsers would not say which site a form is sent from.
-    "Referrer-Policy": "same-origin",
-}
+_STYLE = "\n".join(
+    (STATIC / name).read_text(encoding="utf-8").strip() for name in ("style.css", "vendor/uPlot.min.css")
+)
+"""Each page has its styles in it, that of its charts too: before the first paint, a browser waits for nothing else."""
 
 
 def asset(name: str) -> str:
@@ -39,6 +39,19 @@ def static_version() -> str:
         if file.is_file():
             digest.update(hashlib.sha256(file.read_bytes()).digest())
     return digest.hexdigest()[:12]
+
+
+def content_source(content: str) -> str:
+    """The expression that allows exactly this style or script within a page, in its content security policy."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
+
+
+_HEADERS = {
+    "Content-Security-Policy": f"default-src 'none'; script-src 'self'; style-src {content_source(_STYLE)}; "
+    "connect-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    # With no-referrer, browsers would not say which site a form is sent from.
+    "Referrer-Policy": "same-origin",
+}
 
 
 def _number(value: float, digits: int = 4) -> str:
@@ -65,13 +78,14 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals["asset"] = asset
+    environment.globals |= {"asset": asset, "style": Markup(_STYLE)}
     environment.filters["count"] = "{:,}".format
     environment.filters["short"] = _number
     environment.filters["sentence"] = _sentence
     environment.filters["family_name"] = family_name
     environment.filters["capital"] = lambda text: f"{text[:1].upper()}{text[1:]}"
     environment.filters["distribution_name"] = distribution_name
+    environment.filters["mechanism_name"] = mechanism_name
     environment.filters["moment"] = _moment
     environment.filters["number_name"] = number_name
     return environment

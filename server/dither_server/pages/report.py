@@ -1,7 +1,5 @@
 """The report on a collection: one page to print or to keep, a file that needs no other."""
 
-import base64
-import hashlib
 from importlib.metadata import version
 from typing import Any
 
@@ -9,14 +7,15 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import HTMLResponse
 from starlette.concurrency import run_in_threadpool
 
-from dither_client.posterior.sentences import distribution_name, unit_text
+from dither_client.posterior.names import distribution_name
+from dither_client.posterior.sentences import unit_text
 from dither_client.posterior.wire import PosteriorReply
 from dither_server.api.callers import CollectionOf, ServiceOf, check_reader
 from dither_server.clock import iso_time, milliseconds
-from dither_server.collections.collections import Collection
+from dither_server.collections.collection import Collection
 from dither_server.collections.quality import quality
 from dither_server.pages.picture import distribution_svg
-from dither_server.pages.rendering import STATIC, fragment
+from dither_server.pages.rendering import STATIC, content_source, fragment
 from dither_server.pages.sentences import citation
 from dither_server.pages.views import View
 from dither_server.service.service import Service
@@ -24,8 +23,7 @@ from dither_server.service.service import Service
 __all__ = ["add_routes"]
 
 _STYLE = (STATIC / "report.css").read_text(encoding="utf-8")
-_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
-_POLICY = f"default-src 'none'; style-src 'sha256-{_HASH}'; frame-ancestors 'none'; base-uri 'none'"
+_POLICY = f"default-src 'none'; style-src {content_source(_STYLE)}; frame-ancestors 'none'; base-uri 'none'"
 _TWO_VALUES = frozenset((0.0, 1.0))
 
 
@@ -71,7 +69,7 @@ def _report(collection: Collection, service: Service, terms: dict[str, Any], vie
 
 
 def _picture(view: View, title: str) -> str | None:
-    """None without answers, of categories, of zeros and ones, and of a population too wide to be shown."""
+    """The picture of the population; None without answers, and for categories, zeros and ones, or too wide a range."""
     posterior: PosteriorReply = view.posterior
     found, population = posterior.distribution, view.curves["population"]
     if found is None or population is None or not posterior.answers or set(found.x) <= _TWO_VALUES:

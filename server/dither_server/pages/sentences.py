@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from dither_client.mechanisms.epsilon import epsilon_text
+from dither_client.posterior.names import a_distribution, mechanism_name, what_it_rests_on
 from dither_client.posterior.sentences import (
     LEAVE_OUT,
-    distribution_name,
+    category_lines,
     misfit_sentence,
     poison_lines,
     population_lines,
@@ -16,7 +17,7 @@ from dither_client.posterior.sentences import (
     unit_text,
     verdict_lines,
 )
-from dither_client.posterior.wire import PoisonBound, PosteriorReply
+from dither_client.posterior.wire import ComponentReply, PosteriorReply
 from dither_estimator.specification.specification import Specification
 from dither_server.pages.charts import MEDIAN, has_median
 
@@ -24,8 +25,8 @@ __all__ = [
     "Findings",
     "basis",
     "citation",
+    "component_units",
     "find",
-    "number_name",
     "privacy_sentences",
     "roles",
     "shown_numbers",
@@ -62,6 +63,13 @@ _COMPARED = {
 """What happens to a value on the device, by whether it is a category."""
 
 
+_COMPONENTS = (
+    "Each number is taken to have the family that is named for it, or a distribution of any fairly smooth shape, and "
+    "numbers to go together as normal ones do (a Gaussian copula). Where they go together otherwise, as in a U, the "
+    "correlation is that of the nearest such model. None of this was checked."
+)
+
+
 @dataclass(frozen=True)
 class Findings:
     """The sentences beside the numbers."""
@@ -94,26 +102,18 @@ def find(specification: Specification, survey: Mapping[str, Any], posterior: Pos
         population=_population(survey, posterior),
         numbers={}
         if specification.family.name == "bernoulli"
-        else population_numbers(posterior.quantiles, posterior.mean_value, posterior.atoms, survey["decimals"]),
+        else population_numbers(posterior.quantiles, posterior.mean_value, posterior.atoms, survey["decimals"])
+        or _component_numbers(posterior),
         basis=basis(specification, posterior),
         roles=roles(specification),
         accuracy=_accuracy(posterior.ess, posterior.particles),
         fit=_unassumed(specification)
         or (_REFUSED if _refused(specification, posterior) else _fit(specification, posterior)),
         alarm=(misfit is not None and misfit.alarm) or _refused(specification, posterior),
-        contamination=_contamination(specification, posterior.poison),
+        contamination=poison_lines(posterior.poison, has_median(specification)),
         verdict=[] if posterior.verdict is None else verdict_lines(posterior.families or (), posterior.verdict),
         competing=bool(specification.rivals),
     )
-
-
-def _contamination(specification: Specification, poison: PoisonBound) -> list[str]:
-    """The bound in the values' own units, where it is one of a logarithm."""
-    if not has_median(specification):
-        return poison_lines(poison)
-    shift = poison.shift["mu"]
-    amount = "any amount" if shift is None or shift > 1 else f"{100 * math.expm1(shift):.2g}%"
-    return [f"If {100 * poison.share:g}% of the answers were adversarial, the median could be off by {amount}."]
 
 
 def _refused(specification: Specification, posterior: PosteriorReply) -> bool:
@@ -125,6 +125,8 @@ def _unassumed(specification: Specification) -> str | None:
     """What holds without a family; None with one."""
     if specification.categories:
         return _CATEGORIES
+    if specification.components:
+        return _COMPONENTS
     return _NO_FAMILY if specification.nonparametric else None
 
 
@@ -132,29 +134,54 @@ def basis(specification: Specification, posterior: PosteriorReply) -> str:
     """What is assumed of the population, and how many answers were learnt."""
     if not posterior.answers:
         return "Before any answer this is only what was assumed."
-    learnt = f"{posterior.answers:,} {'answer' if posterior.answers == 1 else 'answers'}"
-    if posterior.answers_by_epsilon:
-        learnt += f" at ε = {', '.join(posterior.answers_by_epsilon)}"
-    if posterior.members:
-        learnt += f" and the counts of {posterior.members:,} members of institutions"
-    if specification.categories:
-        return f"This rests on {learnt}, and on no assumption about the shares."
-    if specification.nonparametric:
-        return f"This rests on {learnt}. The distribution may have any shape that is fairly smooth."
-    name = distribution_name(specification.family.name, specification.transform)
+    family, transform, answers = specification.family.name, specification.transform, posterior.answers
+    learnt, rest = what_it_rests_on(family, transform, answers, posterior.answers_by_epsilon, posterior.members)
+    if specification.components:
+        alone = " and ".join(f"{part.answers:,} about {name} alone" for name, part in _parts(posterior).items())
+        return f"This rests on {learnt}, of which {alone}, and the others about how numbers go together."
+    if specification.drift and specification.period is not None and posterior.periods:
+        period = specification.period.name
+        return (
+            f"This is about {_latest(period, list(posterior.periods)[-1])}. It rests on {learnt} of all {period}s, of "
+            f"which earlier ones count for less, and holds if the values of each {period} follow "
+            f"{a_distribution(family, transform)}."
+        )
     of_each = "" if specification.groups is None else " in each group"
-    return f"This rests on {learnt}, and holds if the values{of_each} follow a {name} distribution."
+    return f"This rests on {learnt}{rest.replace('the values', f'the values{of_each}')}"
 
 
-def number_name(name: str) -> str:
-    """A number of the population in words: `quantile_0.1` is what 10% have at most."""
-    if name == "mean_value":
-        return "Average"
-    if name == MEDIAN:
-        return "Half have at most"
-    if not name.startswith("quantile_"):
-        return name
-    return f"{100 * float(name.removeprefix('quantile_')):.10g}% have at most"
+def _parts(posterior: PosteriorReply) -> Mapping[str, ComponentReply]:
+    return posterior.components or {}
+
+
+def _component_numbers(posterior: PosteriorReply) -> dict[str, tuple[str, ...]]:
+    """The median of each of several numbers, and the correlation of each two, as `population_numbers` writes them."""
+    medians = {
+        _median_name(name): population_numbers({"0.5": median}, None, part.atoms)[MEDIAN]
+        for name, part in _parts(posterior).items()
+        if (median := (part.quantiles or {}).get("0.5")) is not None
+    }
+    correlations = {
+        f"correlation of {' and '.join(pair.split(','))}": tuple(
+            f"{value:.2f}" for value in (each.mean, each.sd, each.q05, each.q25, each.q50, each.q75, each.q95)
+        )
+        for pair, each in (posterior.correlations or {}).items()
+    }
+    return medians | correlations
+
+
+def _latest(period: str, label: str) -> str:
+    return label if period == "day" else f"the {period} {label}"
+
+
+def component_units(components: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """The unit of each component that has one, by the name of its row in the table of numbers."""
+    return {_median_name(each["name"]): unit for each in components if (unit := unit_text(each))}
+
+
+def _median_name(component: str) -> str:
+    """What the median of one of several numbers is called."""
+    return f"{component}: half have at most"
 
 
 def roles(specification: Specification) -> Mapping[str, str]:
@@ -173,7 +200,7 @@ def shown_numbers(specification: Specification) -> tuple[str, ...]:
 def citation(terms: Mapping[str, Any], posterior: PosteriorReply) -> str:
     """A sentence to cite: the estimates, the number of answers, the privacy, the collection and the date.
 
-    Numbers are those of the population, in the values' own units; of a yes or no, where it has none, the parameters.
+    Numbers are those of the population, in the values' own units; of a yes or no, the share who have 1.
     """
     unit = f" {written}" if (written := unit_text(terms)) else ""
     known = population_numbers(posterior.quantiles, None, posterior.atoms, terms["decimals"])
@@ -187,20 +214,27 @@ def citation(terms: Mapping[str, Any], posterior: PosteriorReply) -> str:
             f"{name} {100 * share.q50:.1f}% (90% interval {100 * share.q05:.1f} to {100 * share.q95:.1f}%)"
             for name, share in posterior.categories.items()
         )
-    elif not found or terms["family"] == "bernoulli":
+    elif terms["family"] == "bernoulli" and (share := posterior.mean_value) is not None:
+        found = f"{100 * share.q50:.1f}% have 1 (90% interval {100 * share.q05:.1f} to {100 * share.q95:.1f}%)"
+    elif not found:
         found = ", ".join(
             f"{name} {summary.q50:.4g} (90% interval {summary.q05:.4g} to {summary.q95:.4g})"
             for name, summary in posterior.posterior.items()
         )
-    law = "a distribution of any shape"
+    if posterior.components is not None:
+        found = ", ".join(
+            f"{name.replace(': half have at most', ' median')} {cells[4]} (90% interval {cells[2]} to {cells[6]})"
+            for name, cells in _component_numbers(posterior).items()
+        )
+    law = "several numbers under a Gaussian copula" if posterior.components else "a distribution of any shape"
     if posterior.posterior:
-        law = f"a {distribution_name(terms['family'], terms['transform'])} distribution"
+        law = a_distribution(terms["family"], terms["transform"])
     if posterior.categories is not None:
         law = "shares"
     return (
         f"{terms['name']}: {found}; posterior medians of {law}, "
         f"from {posterior.answers:,} answers under ε-local differential privacy "
-        f"(ε = {', '.join(posterior.answers_by_epsilon)}, mechanism {terms['mechanism']}), "
+        f"(ε = {', '.join(posterior.answers_by_epsilon)}, {mechanism_name(terms['mechanism'])} mechanism), "
         f"Dither collection {terms['id']}, {posterior.updated_at[:10]}."
     )
 
@@ -209,9 +243,12 @@ def privacy_sentences(specification: Specification, terms: Mapping[str, Any]) ->
     """The terms as a respondent reads them."""
     epsilon = specification.epsilon
     odds = math.exp(epsilon)
+    held = f"Your value stays on your device. {_COMPARED[bool(specification.categories)]} there"
+    if specification.components:
+        names = ", ".join(each.name for each in specification.components)
+        held = f"Your numbers ({names}) stay on your device. One or a few of them are compared with thresholds there"
     sentences = [
-        f"Your value stays on your device. {_COMPARED[bool(specification.categories)]} there, noise is added, and one "
-        "answer is sent.",
+        f"{held}, noise is added, and one answer is sent.",
         f"The answer costs ε = {epsilon_text(epsilon)}: whatever it is, it is at most {odds:,.3g} times as likely for "
         "you as for anyone else. You can answer once.",
     ]
@@ -235,6 +272,8 @@ def privacy_sentences(specification: Specification, terms: Mapping[str, Any]) ->
 def _population(survey: Mapping[str, Any], posterior: PosteriorReply) -> list[str]:
     if not posterior.answers:
         return []
+    if posterior.categories is not None:
+        return category_lines(posterior.categories)
     return population_lines(
         posterior.quantiles,
         posterior.distribution,

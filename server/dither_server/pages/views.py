@@ -8,7 +8,7 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 
 from dither_client.posterior.wire import PosteriorReply
-from dither_server.collections.collections import Collection
+from dither_server.collections.collection import Collection
 from dither_server.owner.collection_learner import Published
 from dither_server.owner.thread import Learners
 from dither_server.pages.charts import curves

@@ -20,7 +20,7 @@ from typing import Any
 from dither_client.posterior.wire import PosteriorReply, to_json
 from dither_client.tables.counts import write_table
 from dither_server.clock import iso_time, milliseconds
-from dither_server.collections.collections import Collection
+from dither_server.collections.collection import Collection
 from dither_server.collections.count_table import counted_rows
 from dither_server.collections.institutions import table_of
 from dither_server.collections.quality import quality
@@ -102,15 +102,17 @@ def _pages(service: Service, number: int) -> Iterator[list[AnswerRow]]:
 
 
 def _answers(service: Service, collection: Collection) -> Iterator[bytes]:
-    grouped = collection.specification.groups is not None
-    columns = ("query_id", "purpose", "answer", "received_at", *(["group"] if grouped else []))
+    specification = collection.specification
+    parts = [*(["group"] if specification.groups else []), *(["period"] if specification.period else [])]
+    columns = ("query_id", "purpose", "answer", "received_at", *parts)
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
     for rows in _pages(service, collection.number):
         for row in rows:
-            label = [collection.group_label(row.group)] if grouped else []
-            writer.writerow([row.query_id, row.purpose, row.answer, iso_time(row.received_at), *label])
+            labels = {"group": collection.group_label(row.group), "period": collection.period_label(row.period)}
+            of = [labels[part] for part in parts]
+            writer.writerow([row.query_id, row.purpose, row.answer, iso_time(row.received_at), *of])
         yield text.getvalue().encode()
         text.seek(0)
         text.truncate()

@@ -22,7 +22,8 @@ from dither_server.answers.rules import Ingest, Stored
 from dither_server.answers.tally import Tally
 from dither_server.answers.writer import Writer
 from dither_server.clock import Clock
-from dither_server.collections.collections import Collection, Collections
+from dither_server.collections.collection import Collection
+from dither_server.collections.collections import Collections
 from dither_server.collections.deletion import Deletions
 from dither_server.collections.deletion_receipt import ReceiptSigner
 from dither_server.collections.institutions import Institutions

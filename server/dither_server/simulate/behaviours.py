@@ -55,6 +55,11 @@ class Roles:
     late: npt.NDArray[np.bool_]
     poisons: npt.NDArray[np.bool_]
 
+    def part(self, here: slice) -> "Roles":
+        """The behaviours of some of the respondents."""
+        parts = (self.may_drop_out, self.retries, self.late, self.poisons)
+        return Roles(self.drop_out_by, *(part[here] for part in parts))
+
     def drops_out(self, respondent: int, query: Query, cell: int, answer: int) -> bool:
         """Whether the respondent drops out, given the cell of the value and the private answer."""
         if not self.may_drop_out[respondent] or self.poisons[respondent]:

@@ -1,18 +1,15 @@
 """A population of public groups, and its simulation in this process."""
 
-from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from time import perf_counter
 
 import numpy as np
 import numpy.typing as npt
 
-from dither_client import Query, Transform
+from dither_client import Transform
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.learning.grouped_learner import GroupedLearner
-from dither_estimator.mechanisms.channels import channel_of
-from dither_server.simulate.interrupts import on_interrupt
+from dither_server.simulate.in_turn import learn_in_turn
 from dither_server.simulate.outcome import Outcome
 from dither_server.simulate.population import InvalidPopulation, draw_population, parse_truth
 
@@ -28,7 +25,17 @@ class GroupedPeople:
     groups: npt.NDArray[np.intp] = field(repr=False)
     """The number of each one's group, shape (n,)."""
     truth: Mapping[str, Mapping[str, float]]
-    """The parameters of each group, by its label."""
+    """The parameters of each group, by its label, in the order of the groups' numbers."""
+
+    @property
+    def labels(self) -> list[str]:
+        """The label of each one's group."""
+        known = list(self.truth)
+        return [known[number] for number in self.groups.tolist()]
+
+    def values_of(self, transform: Transform) -> FloatArray:
+        """The values themselves."""
+        return np.exp(self.values) if transform == "log" else self.values
 
 
 def draw_groups(
@@ -63,34 +70,13 @@ def simulate_groups(
     progress: Callable[[int], None] = lambda done: None,
 ) -> Outcome:
     """Asks one person after the other, and learns each answer before the next question, as `simulate_in_process`."""
-    began, asking, stopped = perf_counter(), 0.0, list[bool]()
-    labels = learner.groups.labels
-    cumulative: dict[Query, list[list[float]]] = {}
-    with on_interrupt(lambda: stopped.append(True)):
-        everyone = zip(people.groups.tolist(), people.values.tolist(), rng.random(len(people.values)), strict=True)
-        for number, (group, value, uniform) in enumerate(everyone):
-            if stopped:
-                break
-            before = perf_counter()
-            query = learner.ask(group=labels[group])
-            asking += perf_counter() - before
-            if query not in cumulative:
-                cumulative[query] = np.cumsum(channel_of(query).matrix, axis=1)[:, :-1].tolist()
-            answer = bisect_right(cumulative[query][int(np.searchsorted(query.edges, value))], uniform)
-            before = perf_counter()
-            learner.learn(query, answer, labels[group])
-            asking += perf_counter() - before
-            if number % 1_000 == 0:
-                progress(number)
-    before = perf_counter()
-    posterior = learner.posterior()
-    reply = posterior.described(posterior.reply())
-    asking += perf_counter() - before
-    return Outcome(
-        answers=learner.answers,
-        dropped_out=0,
-        seconds=perf_counter() - began,
-        estimator_seconds=asking,
-        posterior=reply,
-        interrupted=bool(stopped),
+    labels, values = people.labels, people.values.tolist()
+    return learn_in_turn(
+        learner,
+        len(values),
+        lambda number: learner.ask(group=labels[number]),
+        lambda number, query: int(np.searchsorted(query.edges, values[number])),
+        lambda number, query, answer: learner.learn(query, answer, labels[number]),
+        rng,
+        progress,
     )

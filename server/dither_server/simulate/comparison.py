@@ -21,6 +21,7 @@ from dither_estimator.design.goal import parse_goal
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.learning.learners import new_learner
 from dither_estimator.specification.specification import Specification
+from dither_estimator.workers import workers_of
 from dither_server.simulate.behaviours import Behaviours, draw_roles
 from dither_server.simulate.in_process import simulate_in_process
 
@@ -119,17 +120,21 @@ def compare(
     seed: int | None,
     jobs: int = 1,
     progress: Callable[[int], None] = lambda done: None,
+    scheduler: str | None = None,
 ) -> list[Compared]:
     """Simulates every setting `repeats` times in `jobs` processes; -1 means one for each core.
 
-    `progress` receives the number of simulations that are done. Raises `MissingExtra` for several jobs without joblib.
+    With `scheduler`, the address of a Dask scheduler, its workers do that. `progress` receives the number of
+    simulations that are done. Raises `MissingExtra` for several jobs without joblib, and what `workers_of` raises.
     """
     root = int(np.random.SeedSequence(seed).entropy)  # type: ignore[arg-type]
     runs = [(place, repeat) for repeat in range(repeats) for place in range(len(settings))]
     found: dict[tuple[int, int], _Found] = {}
-    for done, (run, result) in enumerate(_simulated(settings, people, runs, root, jobs), 1):
-        found[run] = result
-        progress(done)
+    with workers_of(scheduler):
+        results = _simulated(settings, people, runs, root, jobs if scheduler is None else -1)
+        for done, (run, result) in enumerate(results, 1):
+            found[run] = result
+            progress(done)
     limits: dict[str, Mapping[str, float]] = {}
     compared = []
     for place, setting in enumerate(settings):
@@ -141,7 +146,7 @@ def compare(
 
 
 def limits_of(people: People, setting: Setting) -> dict[str, float]:
-    """For each parameter the smallest standard deviation of one answer by any mechanism with this ε.
+    """The smallest standard deviation of one answer that any mechanism with this ε leaves, for each parameter.
 
     Empty for a population that is no member of the specified family; a parameter whose limit floating point cannot
     find is left out.

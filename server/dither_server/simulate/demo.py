@@ -35,6 +35,7 @@ from dither_server.simulate.best_fit import best_fit
 from dither_server.simulate.outcome import Outcome
 from dither_server.simulate.over_http import simulate_over_http
 from dither_server.simulate.population import quantiles_of
+from dither_server.simulate.respondents import Respondents
 from dither_server.simulate.server_process import ServerFailed, ServerProcess, database_url
 
 __all__ = ["demo"]
@@ -169,7 +170,7 @@ def _ask(server: ServerProcess, wages: FloatArray) -> _Findings:
     roles = draw_roles(np.random.default_rng(0), Behaviours(), len(wages))
     with _progress(len(wages)) as progress:
         outcome = simulate_over_http(
-            server.url, server.token, collection, wages, roles, _CONCURRENCY, None, progress, alone=_ONE_BY_ONE
+            server.url, server.token, collection, Respondents(wages, roles), _CONCURRENCY, progress, _ONE_BY_ONE
         )
     log_wages = np.log(wages)
     raw = {"mu": float(log_wages.mean()), "sigma": float(log_wages.std())}
@@ -190,9 +191,14 @@ def _ask(server: ServerProcess, wages: FloatArray) -> _Findings:
 
 
 def _of_logarithms(counts: Counts) -> Counts:
-    """The same table, of logarithms; without questions, among the first, whose cuts differ in their last digit only."""
+    """The same table, of logarithms.
+
+    Left out are questions with a cut at 0, and those of the first whose cuts differ in their last digit only.
+    """
     found = {}
     for query, row in counts.items():
+        if query.edges[0] <= 0:
+            continue
         with suppress(InvalidQuery):
             found[query.with_edges(np.log(query.edges).tolist(), "log")] = row
     return found

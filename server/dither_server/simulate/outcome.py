@@ -1,12 +1,15 @@
 """The outcome of a simulation."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from dither_client.posterior.wire import PosteriorReply
 
-__all__ = ["Load", "Outcome"]
+__all__ = ["Load", "Outcome", "Tally"]
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,49 @@ class Load:
     def to_json(self) -> dict[str, Any]:
         """The object `load` of the report."""
         return {**vars(self), "failures": dict(self.failures), "ticket_seconds": dict(self.ticket_seconds)}
+
+
+@dataclass
+class Tally:
+    """What has become of the respondents of a simulation over HTTP so far."""
+
+    answered: int = 0
+    """Respondents with a receipt."""
+    dropped_out: int = 0
+    requests: int = 0
+    late: int = 0
+    poisoned: int = 0
+    retried: int = 0
+    mismatches: int = 0
+    failures: Counter[str] = field(default_factory=Counter)
+    waits: list[float] = field(default_factory=list, repr=False)
+    """Seconds that each ticket took."""
+
+    @property
+    def done(self) -> int:
+        """How many respondents are finished."""
+        return self.answered + self.dropped_out + self.failures.total()
+
+    def add(self, other: "Tally") -> None:
+        """Add what has become of others."""
+        for name in ("answered", "dropped_out", "requests", "late", "poisoned", "retried", "mismatches"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.failures.update(other.failures)
+        self.waits.extend(other.waits)
+
+    def load(self, collection: str) -> Load:
+        """The load that these respondents were to a collection's server."""
+        quantiles = np.quantile(self.waits, (0.5, 0.99, 1.0)) if self.waits else np.zeros(3)
+        return Load(
+            collection=collection,
+            requests=self.requests,
+            late=self.late,
+            poisoned=self.poisoned,
+            retried=self.retried,
+            mismatches=self.mismatches,
+            failures=dict(self.failures),
+            ticket_seconds=dict(zip(("median", "q99", "longest"), quantiles.tolist(), strict=True)),
+        )
 
 
 @dataclass(frozen=True)

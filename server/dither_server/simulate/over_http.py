@@ -4,25 +4,28 @@ import asyncio
 import random
 import sys
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
-from fractions import Fraction
+from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any
 
-from dither_client import BadResponse, DitherError, Problem, Retry
+from dither_client import BadResponse, DitherError, Problem, Retry, Terms
 from dither_client.addresses import collection_path, parse_address
 from dither_client.posterior.wire import PosteriorReply, from_json
 from dither_client.protocol.messages import parse_terms
 from dither_client.transport.json_api import Api
-from dither_estimator.families import FloatArray
-from dither_server.simulate.behaviours import Roles
+from dither_estimator.workers import workers_of
 from dither_server.simulate.crowd import Crowd
 from dither_server.simulate.interrupts import on_interrupt
-from dither_server.simulate.outcome import Outcome
+from dither_server.simulate.outcome import Outcome, Tally
+from dither_server.simulate.respondents import Respondents
 
-__all__ = ["NotLearnt", "simulate_over_http"]
+__all__ = ["NotLearnt", "draw_labels", "simulate_over_http"]
 
 _POLL_SECONDS = 0.1
+_PART = 1_000
+"""How many respondents a worker of a scheduler answers for before it says what has become of them."""
 _MAX_STALL = 30.0
 """Seconds without progress in learning after which the simulation gives up."""
 
@@ -35,45 +38,92 @@ def simulate_over_http(
     url: str,
     token: str | None,
     collection: str,
-    values: FloatArray,
-    roles: Roles,
+    people: Respondents,
     concurrency: int,
-    seed: int | None,
     progress: Callable[[int], None] = lambda done: None,
     alone: int = 0,
-    choices: Sequence[Fraction] | None = None,
+    scheduler: str | None = None,
 ) -> Outcome:
     """Answers the collection of the server at `url` for everybody, and waits for a posterior that has learnt it all.
 
-    If `choices` are given, each respondent asks for a ticket at its own ε. The first `alone` respondents come one by
-    one, the others `concurrency` at a time. With `seed`, noise comes from a seeded generator, so that one respondent at
-    a time gives reproducible answers; without, from the operating system's. `progress` receives how many respondents
-    are done. Where the collection has groups, each respondent is of one at random, by their shares, whatever its value.
-    Ctrl-C ends it early. Raises `DitherError` if the collection cannot be read, and `NotLearnt`.
+    The first `alone` respondents come one by one, the others `concurrency` at a time. Where the collection has groups
+    and `people` say nothing of them, each is of one at random, by their shares, whatever its value. With `scheduler`,
+    the address of a Dask scheduler, its workers answer for parts of the population, each of them for `concurrency`
+    people at a time: nobody is then `alone`, and late answers are the last of their part. `progress` receives how many
+    respondents are done. Ctrl-C ends it early. Raises `DitherError` if the collection cannot be read, `NotLearnt`, and
+    what `workers_of` does.
     """
-    with Api(url, token) as api:
+    with Api(url, token) as api, workers_of(scheduler):
         # Read the posterior first: a token that may not read it should fail before thousands have answered.
         before = _learnt(api, collection)
-        generator = random.SystemRandom() if seed is None else random.Random(seed)
         told = api.get(collection_path(collection), exact=True)
-        terms, groups = parse_terms(told), _groups(told, len(values), generator)
-        crowd = Crowd(parse_address(url), collection, values, roles, generator, Retry(), choices, terms, groups)
+        labels = people.groups or draw_labels(told, len(people), random.Random(people.seed))
+        asked = _Asked(url, collection, parse_terms(told), concurrency)
         began = time.perf_counter()
-        with on_interrupt(crowd.stop):
-            _run(_watched(crowd, concurrency, alone, progress))
+        grouped = replace(people, groups=labels)
+        if scheduler is None:
+            tally, interrupted = _here(asked, grouped, alone, progress)
+        else:
+            tally, interrupted = _on_workers(asked, grouped, progress)
         seconds = time.perf_counter() - began
         return Outcome(
-            answers=crowd.answered,
-            dropped_out=crowd.dropped_out,
+            answers=tally.answered,
+            dropped_out=tally.dropped_out,
             seconds=seconds,
             estimator_seconds=None,
-            posterior=_settled(api, collection, before + crowd.answered),
-            interrupted=crowd.stopped,
-            load=crowd.load,
+            posterior=_settled(api, collection, before + tally.answered),
+            interrupted=interrupted,
+            load=tally.load(collection),
         )
 
 
-def _groups(terms: Mapping[str, Any], count: int, generator: random.Random) -> list[str] | None:
+@dataclass(frozen=True)
+class _Asked:
+    """The collection to answer, and how many people do so at a time."""
+
+    url: str
+    collection: str
+    terms: Terms
+    concurrency: int
+
+    def crowd(self, people: Respondents) -> Crowd:
+        return Crowd(parse_address(self.url), self.collection, people, Retry(), self.terms)
+
+
+def _here(asked: _Asked, people: Respondents, alone: int, progress: Callable[[int], None]) -> tuple[Tally, bool]:
+    """Everybody answers from this process. Returns what has become of them, and whether it was interrupted."""
+    crowd = asked.crowd(people)
+    with on_interrupt(crowd.stop):
+        _run(_watched(crowd, asked.concurrency, alone, progress))
+    return crowd.tally, crowd.stopped
+
+
+def _on_workers(asked: _Asked, people: Respondents, progress: Callable[[int], None]) -> tuple[Tally, bool]:
+    """Everybody answers from the workers of a scheduler, as `_here`.
+
+    No further parts are handed out after Ctrl-C, or once the server cannot be reached.
+    """
+    from joblib import Parallel, delayed
+
+    tally, stopped = Tally(), list[bool]()
+    parts = takewhile(lambda _: not (stopped or tally.failures["unreachable"]), people.parts(_PART))
+    with on_interrupt(lambda: stopped.append(True)):
+        for part in Parallel(n_jobs=-1, return_as="generator_unordered")(
+            delayed(_answer)(asked, part) for part in parts
+        ):
+            tally.add(part)
+            progress(tally.done)
+    return tally, bool(stopped)
+
+
+def _answer(asked: _Asked, people: Respondents) -> Tally:
+    """What becomes of a part of the population, on a worker."""
+    crowd = asked.crowd(people)
+    _run(crowd.run(asked.concurrency))
+    return crowd.tally
+
+
+def draw_labels(terms: Mapping[str, Any], count: int, generator: random.Random) -> list[str] | None:
     """The group of each respondent, by the shares in the terms, or in equal shares if they have none."""
     if terms.get("groups") is None:
         return None
@@ -87,7 +137,7 @@ async def _watched(crowd: Crowd, concurrency: int, alone: int, progress: Callabl
 
     async def report() -> None:
         while True:
-            progress(crowd.done)
+            progress(crowd.tally.done)
             await asyncio.sleep(_POLL_SECONDS)
 
     reporting = asyncio.create_task(report())
@@ -95,7 +145,7 @@ async def _watched(crowd: Crowd, concurrency: int, alone: int, progress: Callabl
         await crowd.run(concurrency, alone)
     finally:
         reporting.cancel()
-        progress(crowd.done)
+        progress(crowd.tally.done)
 
 
 def _run(main: Coroutine[Any, Any, None]) -> None:

@@ -8,10 +8,14 @@ from rich.table import Table
 from rich.text import Text
 
 from dither_client.mechanisms.epsilon import by_epsilon_lines
+from dither_client.posterior.names import number_name
 from dither_client.posterior.sentences import (
+    category_lines,
     comparison_lines,
+    component_lines,
     group_lines,
     misfit_sentence,
+    period_lines,
     poison_lines,
     population_lines,
     population_rows,
@@ -37,6 +41,12 @@ _FROM_POSTERIOR = (
     "verdict",
     "groups",
     "between_groups",
+    "components",
+    "correlations",
+    "regressions",
+    "periods",
+    "step",
+    "drift_test",
     *POPULATION_FIELDS,
 )
 _WAITS = (("median", "median"), ("99th percentile", "q99"), ("longest", "longest"))
@@ -76,13 +86,16 @@ def report_table(
         interval = f"{summary.q05:.4g} to {summary.q95:.4g}"
         table.add_row(name, _true(truth, name), f"{summary.mean:.4g}", f"{summary.sd:.2g}", interval)
     for name, *cells in population_rows(found.quantiles, found.mean_value, found.atoms):
-        table.add_row(name, _true(truth, name.removeprefix("quantile_")), *cells)
+        table.add_row(number_name(name), _true(truth, name.removeprefix("quantile_")), *cells)
     lines = [
         f"{outcome.answers:,} answers from {respondents:,} respondents in {outcome.seconds:.1f} s, "
         f"{outcome.posterior.queries:,} different questions"
     ]
     lines += population_lines(found.quantiles, found.distribution, found.atoms, found.above)
+    lines += category_lines(found.categories)
     lines += group_lines(found.groups or {})
+    lines += period_lines(found.periods or {}, found.drift_test, found.distribution)
+    lines += component_lines(found.components or {}, found.correlations or {})
     lines += by_epsilon_lines(outcome.posterior.answers_by_epsilon)
     if choose_by == "value":
         lines.append(f"WARNING: {WARNING}")

@@ -12,7 +12,8 @@ from dither_client.transport.json_api import Api
 
 __all__ = ["ServerFailed", "ServerProcess", "database_url"]
 
-_START_STOP_SECONDS = 60.0
+_START_STOP_SECONDS = 300.0
+"""The longest wait for a server that neither starts nor ends. A busy machine takes more than a minute."""
 
 
 class ServerFailed(RuntimeError):

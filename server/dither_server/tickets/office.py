@@ -52,6 +52,11 @@ class Ticket(NamedTuple):
     gateway: int
     query: bytes
 
+    @property
+    def issued_at(self) -> int:
+        """The time of issue, in seconds."""
+        return int.from_bytes(self.key[:4], "big")
+
     def expired(self, now: float) -> bool:
         """Whether the ticket has expired at `now` (seconds), allowing for `SKEW`."""
         return now > self.expires_at + SKEW

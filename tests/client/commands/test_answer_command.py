@@ -1,20 +1,23 @@
 """`dither answer`: the one command that a value is given to, and never comes out of."""
 
 import json
+import math
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from fractions import Fraction
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dither_client import Ledger, parse_query
+from dither_client import ComponentQuery, JointQuery, Laplace, Ledger, Query, RandomizedResponse, parse_query
 from dither_client.commands import run
+from dither_client.mechanisms.calendar_period import CalendarPeriod
 from testing.patience import PATIENCE
 from testing.servers.fake_server import GAUSSIAN, GROUPED, LAPLACE, Failure, FakeServer, problem
 
@@ -149,6 +152,38 @@ def test_the_words_of_the_collection_are_shown(server: FakeServer, answer: Answe
     ]
     assert out == ""
     assert answer("laplace", "540")[1].splitlines()[-1] == "Thank you for taking part."
+
+
+@pytest.mark.parametrize(
+    ("question", "asked"),
+    [
+        (RandomizedResponse([0.5], 1), "your value is above 0.5"),
+        (Laplace(20, 40, 1, 1), "your value is above 30"),
+        (RandomizedResponse([math.log(500)], 1, "log"), "your value is above 500"),
+        (RandomizedResponse([math.nextafter(1, 0)], 1), "your value is at least 1"),
+        (ComponentQuery(1, RandomizedResponse([0.5], 1)), "your number 2 is above 0.5"),
+    ],
+)
+def test_yes_or_no_is_confirmed_in_words(server: FakeServer, answer: Answer, question: Query, asked: str) -> None:
+    server.questions["sick"] = question.to_json()
+    if question.about:
+        several = {"components": [{"name": name, "transform": "identity"} for name in ("wage", "age")]}
+        server.refusals["/v1/collections/sick"] = (
+            200,
+            {**server.terms("sick"), "mechanism": "randomized_response", **several},
+        )
+    value = ["--value", "wage=1", "--value", "age=1"] if question.about else ["1"]
+    status, out, err = answer("sick", *value)
+    assert (status, err) == (0, "")
+    said = ["no", "yes"][server.answers["sick-1"]]
+    assert out.splitlines()[0] == f"Your answer was sent: {said}, to whether {asked}; true or not, only you can tell."
+
+
+def test_other_answers_are_confirmed_by_their_place(server: FakeServer, answer: Answer) -> None:
+    server.questions["cycling"] = GROUPED
+    out = answer("cycling", "never")[1]
+    last = parse_query(GROUPED).n_answers - 1
+    assert out.splitlines()[0] == f"Your answer was sent: {server.answers['cycling-1']} of 0 to {last}."
 
 
 def test_a_category(server: FakeServer, answer: Answer) -> None:
@@ -305,7 +340,7 @@ def type_at_the_prompt(server: FakeServer, ledger: Path, *texts: str) -> tuple[i
     os.close(other)
     screen = b""
     for asked, text in enumerate(texts, 1):
-        while len(re.findall(rb"\(it is not shown\): |\(d\)\? ", screen)) < asked:
+        while len(re.findall(rb"\(it is not shown\): |\((?:d|y or n)\)\? ", screen)) < asked:
             screen += os.read(main, 1000)
         os.write(main, text.encode() + b"\n")
     out, _ = process.communicate(timeout=PATIENCE)
@@ -325,6 +360,67 @@ def test_the_hidden_prompt(server: FakeServer, ledger: Path) -> None:
     assert DIGITS not in screen + out
     assert json.loads(out)["receipt"] == "receipt-of-laplace-1"
     assert DIGITS.encode() not in ledger.read_bytes()
+
+
+def panel(server: FakeServer, **change: Any) -> None:
+    """Makes the collection `laplace` a panel: of two months, both of which are turns, unless it is changed."""
+    terms = server.terms("laplace") | {"period": "month", "panel": {"answers": 2, "periods": 2}} | change
+    server.refusals["/v1/collections/laplace"] = (200, terms)
+
+
+def test_a_turn_of_a_panel(server: FakeServer, answer: Answer) -> None:
+    panel(server)
+    status, out, _ = answer("laplace", VALUE)
+    assert status == 0
+    assert "It cost ε = 1; you have spent 2 in total." in out
+
+
+def test_a_period_that_is_not_ones_turn(server: FakeServer, answer: Answer, ledger: Path) -> None:
+    panel(server)
+    with Ledger(ledger) as account:
+        far = CalendarPeriod("month").number_of("2090-03")
+        account.join(server.url, "laplace", [far - 1, far], Fraction(1))
+    for value in (["-"], []):
+        status, out, err = answer("laplace", *value, stdin=VALUE.encode())
+        assert status == 0
+        assert "This is not your turn, and nothing was sent: the next one is in February 2090." in out
+        assert DIGITS not in out + err
+    status, out, _ = answer("laplace", "--json", "-", stdin=VALUE.encode())
+    assert (status, json.loads(out)["next_turn"], json.loads(out)["spent"]) == (0, "2090-02", 2)
+    assert {request.method for request in server.requests} == {"GET"}
+
+
+def test_whoever_does_not_join_spends_nothing(server: FakeServer, ledger: Path) -> None:
+    panel(server)
+    status, screen, _ = type_at_the_prompt(server, ledger, "n")
+    assert status == 1
+    assert "It costs ε = 2; you have spent 0 and allow 10 in total." in screen
+    assert "you have not joined, and nothing was spent" in screen
+    with Ledger(ledger) as account:
+        assert account.spent() == 0
+    status, screen, out = type_at_the_prompt(server, ledger, "y", VALUE)
+    assert (status, json.loads(out)["spent"]) == (0, 2)
+    assert DIGITS not in screen + out
+
+
+def test_several_numbers_are_asked_for_one_by_one(server: FakeServer, ledger: Path) -> None:
+    """One that is out of bounds is asked for again; none is shown, and nothing is sent before all are there."""
+    components = [
+        {"name": "wage", "transform": "log", "question": "What do you earn?", "unit": "€", "minimum": 0},
+        {"name": "age", "transform": "identity", "maximum": 120, "decimals": 0},
+    ]
+    server.refusals["/v1/collections/laplace"] = (200, {**server.terms("laplace"), "components": components})
+    channel = RandomizedResponse([0.0], 1)
+    server.questions["laplace"] = JointQuery(
+        [0, 1], "same_side", [[6.0], [40.0]], ["log", "identity"], channel
+    ).to_json()
+    status, screen, out = type_at_the_prompt(server, ledger, VALUE[1:], "140", "41")
+    assert status == 0, screen
+    assert "Your wage, €, at least 0 (it is not shown): " in screen
+    assert "age must be at most 120 here: please check it. Nothing was sent." in " ".join(screen.split())
+    assert "What do you earn?" in screen
+    assert DIGITS not in screen + out
+    assert json.loads(out)["query"]["mechanism"] == "joint"
 
 
 def test_the_prompt_shows_rho(server: FakeServer, ledger: Path) -> None:

@@ -273,8 +273,9 @@ def test_a_token_for_some_days(server: FakeServer, dither: Dither) -> None:
 def test_posterior(dither: Dither, tmp_path: Path) -> None:
     assert dither("posterior", "laplace", "--json").json == POSTERIOR
     shown = dither("posterior", "laplace")
-    assert shown.out.startswith("Posterior of laplace after 1,234 answers\n  mu ")
-    assert "ε" not in shown.out
+    basis = "  This rests on 1,234 answers at ε = 1, and holds if the values follow a normal distribution."
+    assert shown.out.startswith(f"Posterior of laplace after 1,234 answers\n{basis}\n  mu ")
+    assert shown.out.count("ε") == 1
     plotted = dither("posterior", "laplace", "--json", "--plot", tmp_path / "plot.svg")
     assert plotted.json == POSTERIOR
     assert (tmp_path / "plot.svg").read_text().startswith("<?xml")
@@ -307,21 +308,34 @@ def test_a_picture_in_a_folder_that_is_missing_is_refused_before_the_server_is_a
 def test_a_posterior_is_shown_in_the_surveys_unit(server: FakeServer, dither: Dither) -> None:
     path = "/v1/collections/laplace"
     server.refusals[f"{path}/posterior"] = (200, POSTERIOR | POPULATION)
-    assert dither("posterior", "laplace").out.splitlines()[1:10] == [
-        *(f"  quantile_{level}  12.340 ± 0.02  (90%: 12.310 to 12.370)" for level in (0.1, 0.5, 0.9)),
-        "  mean_value    12.340 ± 0.02  (90%: 12.310 to 12.370)",
-        "  mu            50 ± 2  (90%: 46.71 to 53.29)",
-        "  sigma         10 ± 1  (90%: 8.355 to 11.64)",
+    lines = dither("posterior", "laplace").out.splitlines()
+    assert lines[1:13] == [
         "  Half of the people have 12.340 or less (90% sure: 12.310 to 12.370).",
         "  One in ten has 12.340 or less (12.310 to 12.370), and one in ten 12.340 or more (12.310 to 12.370).",
         "  The average is 12.340 (12.310 to 12.370).",
+        "  1234.0% have exactly 450.5 (1231.0 to 1237.0%).",
+        "  1234.0% have more than 1,000 (90% sure: 1231.0 to 1237.0%).",
+        "  This rests on 1,234 answers at ε = 1, and holds if the values follow a normal distribution.",
+        "  10% have at most   12.340 ± 0.02  (90%: 12.310 to 12.370)",
+        "  Half have at most  12.340 ± 0.02  (90%: 12.310 to 12.370)",
+        "  90% have at most   12.340 ± 0.02  (90%: 12.310 to 12.370)",
+        "  Average            12.340 ± 0.02  (90%: 12.310 to 12.370)",
+        "  mu                 50 ± 2  (90%: 46.71 to 53.29)",
+        "  sigma              10 ± 1  (90%: 8.355 to 11.64)",
     ]
-    server.refusals[path] = (200, server.terms("laplace") | {"unit": "€", "period_of_value": "a week", "decimals": 1})
+    assert "mu could be off by" in lines[13]
+    terms = server.terms("laplace")
+    server.refusals[path] = (200, terms | {"unit": "€", "period_of_value": "a week", "decimals": 1})
     lines = dither("posterior", "laplace").out.splitlines()
-    assert [lines[4], lines[7]] == [
-        "  mean_value    12.3 ± 0.02  (90%: 12.3 to 12.4)",
+    assert [lines[1], lines[10]] == [
         "  Half of the people have 12.3 € a week or less (90% sure: 12.3 to 12.4).",
+        "  Average            12.3 ± 0.02  (90%: 12.3 to 12.4)",
     ]
+    server.refusals[path] = (200, terms | {"transform": "log"})
+    shown = dither("posterior", "laplace").out
+    assert "holds if the values follow a lognormal distribution" in shown
+    assert "the median could be off by 5.1%" in shown
+    assert not {"mu", "sigma"} & set(shown.split())  # those of logarithms
     assert dither("posterior", "laplace", "--json").json == POSTERIOR | POPULATION
 
 

@@ -25,9 +25,9 @@ class Mutant:
     caught: tuple[str, ...]
 
 
-CHARGE = 'entry = ledger.charge(collection, read(reply)["ticket"], query)'
+CHARGE = 'entry = ledger.charge(collection, read(reply)["ticket"], query, turn)'
 UNSTORED = 'entry = {"ticket": read(reply)["ticket"], "query": query, "epsilon": query["epsilon"]}'
-STORE = 'drawn = ledger.put(collection, "drawn", drawn)'
+STORE = 'drawn = ledger.put(collection, f"drawn{turn}", drawn)'
 KEY = 'drawn["retry_key"] = secrets.token_urlsafe(24)'
 
 MUTANTS = {
@@ -120,11 +120,13 @@ MUTANTS = {
     ),
     "takes a number for a category": Mutant(
         PROGRAM,
-        (("    if categories or isinstance(value, str):", "    if isinstance(value, str):"),),
+        (("    if categories:\n        raise", "    if categories and isinstance(value, str):\n        raise"),),
         ("flows", "unknown-categories"),
     ),
     "takes a question that is not private": Mutant(
-        CLIENT, ((", len({_coverage(sets, weights, k) for k in range(cells)}) == 1", ""),), ("refusals",)
+        CLIENT,
+        ((", len({_coverage(sets, weights, k) for k in range(cells)}) == 1", ""),),
+        ("refusals", "components: a matrix whose ratio exceeds e^ε"),
     ),
     "takes a gaussian question that costs more than it says": Mutant(
         CLIENT, (('query["epsilon"] >= least_epsilon(query["levels"], query["rho"])', "True"),), ("refusals",)
@@ -143,6 +145,10 @@ MUTANTS = {
             (
                 "    if entry is None:\n        terms, said =",
                 '    if ledger.get(collection, "receipt") is None:\n        terms, said =',
+            ),
+            (
+                "    if entry is None:\n        asked:",
+                '    if ledger.get(collection, "receipt") is None:\n        asked:',
             ),
         ),
         ("flows", "killed-at-answer"),
@@ -201,7 +207,7 @@ MUTANTS = {
         PROGRAM,
         (
             ('headers = {"content-type"', 'headers = {"x-value": str(VALUE_), "content-type"'),
-            ("text = sys.stdin.readline().strip()", 'text = globals()["VALUE_"] = sys.stdin.readline().strip()'),
+            ("value = given_value(", 'value = globals()["VALUE_"] = given_value('),
         ),
         ("honest",),
     ),
@@ -224,10 +230,170 @@ MUTANTS = {
     "asks before it looks at the value": Mutant(
         PROGRAM, (("        number(terms, value)\n", ""),), ("bad-values", "out-of-bounds")
     ),
+    "says yes of different sides": Mutant(
+        CLIENT,
+        (("return 1 if cells[0] == cells[1] else 0", "return 0 if cells[0] == cells[1] else 1"),),
+        ("cells", "components"),
+    ),
+    "numbers the odd one out from 0": Mutant(
+        CLIENT, (("enumerate(cells, 1)", "enumerate(cells)"),), ("cells", "components")
+    ),
+    "numbers the cells of the plane by the other number first": Mutant(
+        CLIENT,
+        (
+            (
+                'cells[0] * (len(query["cuts"][1]) + 1) + cells[1]',
+                'cells[1] * (len(query["cuts"][0]) + 1) + cells[0]',
+            ),
+        ),
+        ("cells", "components"),
+    ),
+    "answers about another number": Mutant(
+        CLIENT, (('value[query["component"]])', 'value[query["component"] - 1])'),), ("cells", "flows", "components")
+    ),
+    "takes a channel that costs more than its question": Mutant(
+        CLIENT,
+        ((', query["epsilon"] == channel["epsilon"])', ")"),),
+        ("refusals", "components: two numbers at another ε than their channel's"),
+    ),
+    "takes a channel for other states": Mutant(
+        CLIENT,
+        (('require(len(channel["edges"]) + 1 == count, ', "require("),),
+        ("refusals", "components: more states than its channel has"),
+    ),
+    "takes a question about several numbers for one": Mutant(
+        CLIENT,
+        (('require(bool(components) == ("about" in query))', 'components = components if "about" in query else []'),),
+        ("prices", "components: one value of several"),
+    ),
+    "takes numbers on another scale": Mutant(
+        CLIENT,
+        (('require(query["transforms"] == transforms)', "pass"),),
+        ("prices", "components: two numbers on other scales"),
+    ),
+    "takes other components than it was told": Mutant(CLIENT, (("if before != after:", "if False:"),), ("prices",)),
+    "has bounds for the first number only": Mutant(
+        PROGRAM,
+        (
+            (
+                'return [one_number(each, value[each["name"]]) for each in components]',
+                'return [one_number(components[0] if each is components[0] else {}, value[each["name"]]) '
+                "for each in components]",
+            ),
+        ),
+        ("prices", "flows", "component-values"),
+    ),
+    "takes a component that nobody named": Mutant(
+        CLIENT,
+        (('require(query["about"][-1] < len(components))', "components = components + components[:1] * 8"),),
+        ("prices", "components: a component that the terms do not name"),
+    ),
+    "takes one component twice": Mutant(
+        CLIENT,
+        (
+            (
+                "require(all(a < b for a, b in pairwise(about)), all(each",
+                "require(all(a <= b for a, b in pairwise(about)), all(each",
+            ),
+        ),
+        ("refusals", "components: the same component twice"),
+    ),
+    "forgets which components it was told": Mutant(
+        PROGRAM,
+        (
+            ("if terms is None or (group is not None", "if True or (group is not None"),
+            ("                check_raised(terms, said)\n", "                pass\n"),
+            ('terms = ledger.put(collection, "terms", kept)', "terms = kept"),
+            ('number(ledger.get(collection, "terms") or {}, value)', "number(terms, value)"),
+        ),
+        ("changed-components",),
+    ),
+    "sends the other number": Mutant(
+        PROGRAM,
+        (
+            ('headers = {"content-type"', 'headers = {"x-value": str(VALUE_), "content-type"'),
+            ("value = given_value(", 'value = globals()["VALUE_"] = given_value('),
+        ),
+        ("components",),
+    ),
     "reads a megabyte and more": Mutant(
         PROGRAM,
         (("response.read((1 << 20) + 1)", "response.read()"), ("if len(content) > 1 << 20:", "if False:")),
         ("json: ticket with two megabytes",),
+    ),
+    "charges one turn of a panel on joining": Mutant(
+        PROGRAM,
+        (
+            ("self._check_caps(cost, len(periods) * cost)", "self._check_caps(cost, cost)"),
+            ('"epsilon": len(periods) * cost', '"epsilon": cost'),
+        ),
+        ("flows", "panel"),
+    ),
+    "charges a turn again when it answers": Mutant(
+        PROGRAM, (('for name in ("entry", "turns")', 'for name in ("entry*", "turns")'),), ("flows", "panel")
+    ),
+    "answers whether it is its turn or not": Mutant(
+        PROGRAM, (('if period not in turns["periods"]:', "if False:"),), ("flows", "panel-turns")
+    ),
+    "charges a panel in its turns only": Mutant(
+        PROGRAM,
+        (
+            (
+                'turns = ledger.join(collection, draw_turns(terms["panel"], period, draw), micro(terms["epsilon"]))',
+                'turns = {"periods": draw_turns(terms["panel"], period, draw)}\n'
+                '        if period in turns["periods"]:\n'
+                '            ledger.join(collection, turns["periods"], micro(terms["epsilon"]))',
+            ),
+        ),
+        ("flows", "panel-turns"),
+    ),
+    "joins a panel that is paused": Mutant(
+        PROGRAM, (('if said["state"] != "open":', "if False:"),), ("flows", "raised-panel")
+    ),
+    "takes another panel than it was told": Mutant(
+        CLIENT, (("if panels[0] not in (None, panels[1]):", "if False:"),), ("prices", "raised-panel")
+    ),
+    "joins a panel of which it was not told": Mutant(
+        PROGRAM,
+        (
+            ("if terms is None or (group is not None", "if True or (group is not None"),
+            ('terms = ledger.put(collection, "terms", kept)', "terms = kept"),
+        ),
+        ("later-panel",),
+    ),
+    "joins a panel again when it changes": Mutant(
+        PROGRAM,
+        (
+            ("if terms is None or (group is not None", "if True or (group is not None"),
+            (
+                "                check_raised(terms, said)\n            terms =",
+                "                pass\n            terms =",
+            ),
+            ('ledger.put(collection, "terms", kept)', "kept"),
+            (
+                "    if turns is None:\n",
+                '    if turns is None or len(turns["periods"]) != terms["panel"]["answers"]:\n',
+            ),
+            ('if self.get(collection, "turns") is None:', "if True:"),
+            ("os.link(path, ", "os.replace(path, "),
+            ("            os.unlink(path)", "            pass"),
+        ),
+        ("raised-panel", "changed-panel"),
+    ),
+    "takes a panel without a period": Mutant(
+        CLIENT,
+        (
+            (
+                'if not isinstance(terms.get("period"), str) or terms["period"] not in ("day", "week", "month"):',
+                "if False:",
+            ),
+        ),
+        ("messages", "panel: without a period", "panel: with a period that is none"),
+    ),
+    "takes a panel with more answers than periods": Mutant(
+        CLIENT,
+        (("or not 1 <= counts[0] <= counts[1] or", "or not 1 <= counts[0] or"),),
+        ("messages", "panel: with more answers than periods"),
     ),
 }
 

@@ -15,6 +15,8 @@ import pytest
 from make_vectors import FOLDER
 from profile_vectors import text_of
 
+from dither_client.mechanisms.calendar_period import CalendarPeriod
+
 __all__ = ["CHECKS", "Bytes", "check_flow", "vectors"]
 
 
@@ -133,6 +135,15 @@ def check_messages(client: Any, program: Any, folder: Path) -> None:
         assert program.problem_name(program.Reply(400, case["body"].encode())) == case["name"]
 
 
+def check_panels(client: Any, program: Any, folder: Path) -> None:
+    for case in vectors("panels.json", "periods"):
+        assert client.period_number(case["period"], case["seconds"]) == case["number"]
+    for case in vectors("panels.json", "turns"):
+        take = Bytes(case["bytes"])
+        assert client.draw_turns(case, case["joined"], client.uniform(take)) == case["turns"]
+        assert take.rest == b""
+
+
 def check_flows(client: Any, program: Any, folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     keys: Counter[str] = Counter()
@@ -147,15 +158,16 @@ def check_flow(client: Any, program: Any, case: dict[str, Any], folder: Path) ->
     keys: set[str] = set()
     take = Bytes(case["bytes"])
     sent: dict[str, bytes] = {}
+    time, turns = None, [1]
     for run in case["runs"]:
-        script = iter(run["steps"])
+        script, time, turns = iter(run["steps"]), run.get("time"), run.get("turns", [1])
 
-        def exchange(method: str, path: str, body: bytes, script: Any = script) -> Any:
+        def exchange(method: str, path: str, body: bytes, script: Any = script, time: Any = time) -> Any:
             step = next(script)
             assert f"{method} {path}" == step["request"]
             assert veiled(json.loads(body) if body else None, keys) == step["body"]
-            assert veiled(stored(ledger), keys) == step["ledger"]
-            assert sent.setdefault(f"{method} {path}", body) == body
+            assert veiled(stored(ledger, time), keys) == step["ledger"]
+            assert sent.setdefault(f"{method} {path} {time}", body) == body
             if step["reply"] == "killed":
                 raise Killed
             if step["reply"] == "lost":
@@ -164,7 +176,7 @@ def check_flow(client: Any, program: Any, case: dict[str, Any], folder: Path) ->
 
         try:
             draw = client.uniform(take)
-            program.answer(exchange, ledger, "c", case["value"], draw, first=0.0, group=case.get("group"))
+            program.answer(exchange, ledger, "c", case["value"], draw, first=0.0, group=case.get("group"), now=time)
             outcome = "receipt"
         except Killed:
             outcome = "killed"
@@ -172,9 +184,12 @@ def check_flow(client: Any, program: Any, case: dict[str, Any], folder: Path) ->
             outcome = str(refused)
         assert outcome == run["outcome"]
         assert list(script) == []
-    assert veiled(stored(ledger), keys) == case["ledger"]
+        if time is not None:
+            assert (ledger.get("c", "turns") or {"periods": []})["periods"] == turns
+            assert ledger.spent() == run["spent"]
+    assert veiled(stored(ledger, time), keys) == case["ledger"]
     assert take.rest == b""
-    assert len(keys) <= 1, "an answer has one retry key"
+    assert len(keys) <= max(1, len(turns)), "an answer has one retry key"
     return keys
 
 
@@ -188,9 +203,12 @@ def veiled(fields: dict[str, Any] | None, keys: set[str]) -> dict[str, Any] | No
     return {**fields, "retry_key": "*"}
 
 
-def stored(ledger: Any) -> dict[str, Any] | None:
-    """What the ledger holds of the collection, as the vectors write it."""
-    entry, drawn, receipt, expired = (ledger.get("c", name) for name in ("entry", "drawn", "receipt", "expired"))
+def stored(ledger: Any, time: float | None = None) -> dict[str, Any] | None:
+    """What the ledger holds of the collection, of a panel in the week of this time, as the vectors write it."""
+    turn = "" if time is None else f"@{CalendarPeriod('week').number(time)}"
+    entry, drawn, receipt, expired = (
+        ledger.get("c", f"{name}{turn}") for name in ("entry", "drawn", "receipt", "expired")
+    )
     if entry is None:
         return None
     state = "expired" if expired else "sent" if receipt else "charged" if drawn is None else "drawn"

@@ -144,6 +144,42 @@ def test_what_was_never_charged(make: Maker) -> None:
         make().draw(SERVER, "a", 1)
 
 
+def test_a_panel_is_charged_once_for_all_its_answers(make: Maker) -> None:
+    ledger = make(max_epsilon=3)
+    assert ledger.turns(SERVER, "a") == ()
+    assert ledger.join(SERVER, "a", [7, 3], Fraction(1)) == ledger.turns(SERVER, "a") == (3, 7)
+    assert ledger.join(SERVER, "a", [8, 9, 10], Fraction(1)) == (3, 7), "the periods that were drawn first stay"
+    assert ledger.spent() == ledger.spent(SERVER) == 2
+    reserved = sorted((charge.period, str(charge.state), charge.epsilon) for charge in ledger.entries())
+    assert reserved == [(3, "reserved", Fraction(1)), (7, "reserved", Fraction(1))]
+    assert ledger.find(SERVER, "a") is ledger.find(SERVER, "a", 3) is None
+    charged = ledger.charge(SERVER, "a", "ticket-1", ONE, 3)
+    assert (charged.period, charged.state, charged.micro_epsilon) == (3, "charged", 1_000_000)
+    assert ledger.charge(SERVER, "a", "ticket-2", TENTH, 3) == charged
+    drawn = ledger.draw(SERVER, "a", 2, 3)
+    assert ledger.unsent(SERVER) == [drawn]
+    ledger.mark_sent(SERVER, "a", "receipt", 3)
+    assert ledger.charge(SERVER, "a", "ticket-3", TENTH, 7).micro_epsilon == 1_000_000, "what was spent stays spent"
+    assert ledger.draw(SERVER, "a", 1, 7).retry_key != drawn.retry_key
+    ledger.mark_expired(SERVER, "a", 7)
+    assert sorted((charge.period, charge.state) for charge in ledger.entries()) == [(3, "sent"), (7, "expired")]
+    assert ledger.spent() == 2
+
+
+def test_a_panel_is_joined_whole_or_not_at_all(make: Maker) -> None:
+    ledger = make(max_epsilon="1.9")
+    with pytest.raises(OverCap, match=r"this panel costs ε = 2 for 2 answers, and ε = 0 of the 1.9 allowed"):
+        ledger.join(SERVER, "a", [3, 7], Fraction(1))
+    assert ledger.turns(SERVER, "a") == ()
+    assert ledger.spent() == 0
+    with pytest.raises(OverCap, match="for one answer"):
+        make(max_epsilon=9, max_epsilon_per_answer="0.5").join(SERVER, "a", [3, 7], Fraction(1))
+    ledger.join(SERVER, "a", [3], Fraction(1, 2))
+    with pytest.raises(OverCap, match=r"costs ε = 1, and ε = 0\.5 was spent on it"):
+        ledger.charge(SERVER, "a", "ticket", ONE, 3)
+    assert ledger.find(SERVER, "a", 3) is None
+
+
 def test_entries_tell_nothing_of_question_or_answer(make: Maker) -> None:
     ledger = make()
     ledger.charge(SERVER, "a", "the-ticket", Laplace(123.25, 987.5, 4, 1))
@@ -305,6 +341,8 @@ def test_the_database_refuses_what_the_code_should_never_write(tmp_path: Path) -
             "UPDATE entries SET state = 'drawn'",
             "UPDATE entries SET answer = 1",
             "UPDATE entries SET state = 'lost'",
+            "UPDATE entries SET state = 'reserved', ticket = NULL, query = NULL",
+            "UPDATE entries SET ticket = NULL",
         ):
             with pytest.raises(sqlite3.IntegrityError):
                 ledger._db.execute(statement)

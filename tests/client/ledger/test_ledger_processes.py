@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from dither_client import Client, Ledger, Retry
 from testing.patience import PATIENCE
 from testing.servers.fake_server import FakeServer
@@ -65,35 +67,46 @@ def test_a_ledger_survives_a_fork(tmp_path: Path) -> None:
     assert finish(start("fork", tmp_path / "ledger.sqlite")) == {"error": "OverCap", "spent": 1.0}
 
 
-def test_killed_between_any_two_steps(server: FakeServer, tmp_path: Path) -> None:
-    """Whenever the process dies, the next one sends the same bytes as it did or would have, and ε is spent once."""
+@pytest.mark.parametrize("turns", [(), (1, 2)], ids=["once", "panel"])
+def test_killed_between_any_two_steps(server: FakeServer, tmp_path: Path, turns: tuple[int, ...]) -> None:
+    """Whenever the process dies, the next one sends the same bytes as it did or would have, and ε is spent once.
+
+    In a panel it is spent once for all turns together, of which the current period is one.
+    """
     deadly_step = 0
     while True:
         deadly_step += 1
         collection, path = f"c{deadly_step}", tmp_path / f"{deadly_step}.sqlite"
         server.questions[collection] = server.questions["laplace"]
+        if turns:
+            panel = {"period": "month", "panel": {"answers": 2, "periods": 2}}
+            server.refusals[f"/v1/collections/{collection}"] = (200, {**server.terms(collection), **panel})
         process = start("answer", path, server.url, collection, 0.5, deadly_step)
         out, err = process.communicate(timeout=PATIENCE)
         if process.returncode == 0:
             break
         assert process.returncode == -signal.SIGKILL, err
-        check_retry(server, path, collection)
+        check_retry(server, path, collection, max(1, len(turns)))
     assert json.loads(out)["steps"] == deadly_step - 1
     assert deadly_step > 15, "statements and requests were counted"
 
 
-def check_retry(server: FakeServer, path: Path, collection: str) -> None:
+def check_retry(server: FakeServer, path: Path, collection: str, answers: int) -> None:
     responses = f"/v1/collections/{collection}/responses"
     before = server.sent_to(responses)
     with Ledger(path) as ledger, Client(server.url, ledger, retry=Retry(attempts=1)) as client:
-        entry = ledger.find(server.url, collection)
+        turns = ledger.turns(server.url, collection)
+        assert len(turns) in ((0,) if answers == 1 else (0, answers)), "all turns or none"
+        entry = ledger.find(server.url, collection, *turns[:1])
         tickets = len(server.sent_to(f"/v1/collections/{collection}/tickets"))
+        assert tickets == 0 or turns or answers == 1, "a panel's charge comes before the first ticket"
         if entry is not None and entry.state == "sent":
             assert entry.receipt == f"receipt-of-{entry.ticket}"
             assert len(before) == 1
             return
         receipt = client.answer(collection, -12345.678)
-        assert ledger.spent() == 1
+        assert ledger.spent() == answers
+        assert turns in ((), ledger.turns(server.url, collection))
         asked_again = len(server.sent_to(f"/v1/collections/{collection}/tickets")) - tickets
         assert asked_again == (1 if entry is None else 0)
         if entry is not None:

@@ -28,7 +28,7 @@ from testing.servers.defaults import ADMIN_TOKEN
 MODULE, TRIAL, DESIGN = blocks("docs/adding-a-mechanism.md", "python")
 ENTRIES = dict(
     zip(
-        ["client/dither_client/mechanisms/registry.py", "estimator/dither_estimator/design/registry.py"],
+        ["client/dither_client/mechanisms/ordinary.py", "estimator/dither_estimator/design/registry.py"],
         blocks("docs/adding-a-mechanism.md", "diff"),
         strict=True,
     )

@@ -61,10 +61,10 @@ def test_values_on_the_bounds_are_answered() -> None:
 def test_bounds_refuse_and_do_nothing_else(value: float, low: float, width: float) -> None:
     price = Price("laplace", "identity", told().epsilon, bounds=Bounds(low, low + width))
     if low <= value <= low + width:
-        assert price.number_of(value) == value
+        assert price.held(value) == value
     else:
         with pytest.raises(InvalidValue) as caught:
-            price.number_of(value)
+            price.held(value)
         assert repr(value) not in str(caught.value)
 
 
@@ -72,9 +72,9 @@ def test_a_bound_that_was_forgotten_would_be_noticed() -> None:
     """The broken variant: a price without its bounds takes what the terms rule out."""
     price = told(**SPENDING).price
     with pytest.raises(InvalidValue):
-        price.number_of(-5.0)
+        price.held(-5.0)
     forgetful = Price(price.mechanism, price.transform, price.epsilon)
-    assert forgetful.number_of(-5.0) == -5.0
+    assert forgetful.held(-5.0) == -5.0
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_a_price_that_was_kept_without_bounds_goes_on(spending: FakeServer) -> N
     price = Price.from_json(old)
     assert price.to_json() == old
     price.check_kept(told(**SPENDING).price)
-    assert price.number_of(-5.0) == -5.0
+    assert price.held(-5.0) == -5.0
     ledger = MemoryLedger()
     ledger.keep_price(spending.url, "laplace", price)
     with Client(spending.url, ledger) as client:

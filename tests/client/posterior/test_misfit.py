@@ -10,7 +10,8 @@ from scipy.special import ndtr
 from dither_client import Analyst
 from dither_client.commands import run
 from dither_client.errors import BadResponse
-from dither_client.posterior.posterior import parse_particles, parse_posterior
+from dither_client.posterior.particles import parse_particles
+from dither_client.posterior.posterior import parse_posterior
 from dither_client.posterior.sentences import misfit_sentence
 from dither_client.posterior.wire import Misfit, from_json
 from dither_client.tables.counts import read_table
@@ -31,15 +32,19 @@ ONLY_GROSS_ONES = (
     "To learn the distribution whatever its shape, leave the family out."
 )
 SENTENCES = [
-    (misfit(next_look=500), "Whether the family normal fits is first checked at 500 check answers."),
+    (misfit(next_look=500), "Whether a normal distribution fits is first checked at 500 check answers."),
+    (
+        misfit(next_look=500) | {"transform": "log"},
+        "Whether a lognormal distribution fits is first checked at 500 check answers.",
+    ),
     (
         misfit(look(512, 0.4)),
-        "No misfit of the family normal was found in 1 look (the next look is at 5,000 check answers); "
+        "No misfit of a normal distribution was found in 1 look (the next look is at 5,000 check answers); "
         f"{ONLY_GROSS_ONES}",
     ),
     (
         misfit(look(512, 0.4), look(5_000, 0.2), next_look=None),
-        f"No misfit of the family normal was found in 2 looks; {ONLY_GROSS_ONES}",
+        f"No misfit of a normal distribution was found in 2 looks; {ONLY_GROSS_ONES}",
     ),
     (
         misfit(look(512, 0.4), look(5_003, 0.004), look(50_000, 0.3), alarm=True, next_look=None),

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dither_client.posterior.names import distribution_name
+from dither_client.posterior.particles import Particles
 from dither_client.posterior.population import quantile_at, share_at
-from dither_client.posterior.posterior import Particles, Posterior
-from dither_client.posterior.sentences import distribution_name, population_lines
+from dither_client.posterior.posterior import Posterior
+from dither_client.posterior.sentences import category_lines, population_lines
 from dither_client.posterior.wire import QUANTILES, Bands, DistributionSummary, ParameterSummary
 
 
@@ -142,6 +144,21 @@ def test_what_is_no_number_is_refused_in_a_sentence() -> None:
     assert known.share_above(-1e9).mean == 1
     numbers: list[Any] = [Decimal("0.3"), np.float32(0.3), Fraction(3, 10)]
     assert {known.quantile(number).mean for number in numbers} == {ATOM}
+
+
+def test_the_most_frequent_categories_are_told_in_a_sentence() -> None:
+    def share(middle: float) -> ParameterSummary:
+        return ParameterSummary(middle, 0.01, middle - 0.05, middle - 0.01, middle, middle + 0.01, middle + 0.05)
+
+    shares = {"never": share(0.4), "daily": share(0.05), "weekly": share(0.45), "monthly": share(0.1)}
+    assert category_lines(shares) == [
+        "Most frequent is weekly, with 45.0% of the people (90% sure: 40.0 to 50.0%), then never with 40.0% "
+        "(35.0 to 45.0%) and monthly with 10.0% (5.0 to 15.0%)."
+    ]
+    assert category_lines({"yes": share(0.4)}) == [
+        "Most frequent is yes, with 40.0% of the people (90% sure: 35.0 to 45.0%)."
+    ]
+    assert category_lines(None) == []
 
 
 def test_categories_have_no_quantiles() -> None:

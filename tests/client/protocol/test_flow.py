@@ -359,8 +359,8 @@ def test_the_draw_that_was_stored_first_is_sent() -> None:
     """Another process that shares the ledger draws between this one's charge and its draw."""
 
     class Shared(MemoryLedger):
-        def charge(self, server: str, collection: str, ticket: str, query: Asked) -> Entry:
-            charged = super().charge(server, collection, ticket, query)
+        def charge(self, server: str, collection: str, ticket: str, query: Asked, period: int = 0) -> Entry:
+            charged = super().charge(server, collection, ticket, query, period)
             super().draw(server, collection, 63)
             return charged
 

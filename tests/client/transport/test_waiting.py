@@ -35,23 +35,35 @@ def driver(down: str) -> Iterator[Driver]:
 
 
 def test_whoever_waits_is_told_the_address_once(driver: Driver, down: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "_QUIET", 0.01)
-    told, heard = list[str](), threading.Event()
+    monkeypatch.setattr(waiting, "_QUIET", PATIENCE)
+    told = list[tuple[str, float]]()
 
-    def tell(address: str) -> None:
-        told.append(address)
-        heard.set()
-
-    def until_told() -> Flow[None]:
-        while not heard.is_set():
+    def again() -> Flow[None]:
+        for _ in range(3):
             with pytest.raises(ConnectionFailed):
                 yield REQUEST
-            yield Sleep(0.001)
+            yield Sleep(0.001, 7.5)
 
-    with told_of_waiting(tell):
-        driver.run(until_told())
-        driver.run(until_told())
-    assert told == [down]
+    with told_of_waiting(lambda address, ends: told.append((address, ends))):
+        driver.run(again())
+        driver.run(again())
+    assert told == [(down, 7.5)]
+
+
+def test_whoever_waits_is_told_before_the_second_attempt(driver: Driver, down: str) -> None:
+    """And for how long: that of all waits, were each as long as it may be."""
+    told = list[tuple[str, float]]()
+
+    def tell(address: str, ends: float) -> None:
+        told.append((address, ends))
+        raise InterruptedError
+
+    with told_of_waiting(tell), pytest.raises(InterruptedError):
+        driver.run(exchange(REQUEST, Retry(attempts=4, first=PATIENCE, longest=2 * PATIENCE)))
+    assert told == [(down, min(5 * PATIENCE, waiting.GIVE_UP))]
+    retry = Retry()
+    longest = [retry.first * 2**n for n in range(retry.attempts - 1)]
+    assert [retry.ends(attempt) for attempt in range(1, retry.attempts)] == [sum(longest[n:]) for n in range(5)]
 
 
 def test_a_server_that_answers_is_not_waited_for(server: FakeServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,7 +76,7 @@ def test_a_server_that_answers_is_not_waited_for(server: FakeServer, monkeypatch
             super().start()
 
     monkeypatch.setattr(threading, "Timer", Timer)
-    with told_of_waiting(pytest.fail):
+    with told_of_waiting(lambda address, _: pytest.fail(address)):
         driver = Driver(parse_address(server.url), timeout=PATIENCE)
         response: Response = driver.run(exchange(REQUEST))
         driver.close()
@@ -86,13 +98,13 @@ def test_waiting_ends_however_many_attempts_are_left(
 def test_a_command_says_what_it_waits_for_and_what_to_check(
     down: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The first retry is half a second away at least, so the notice, due at once, comes before it."""
-    monkeypatch.setattr(waiting, "_QUIET", 0.0)
+    """At once, not after a while."""
+    monkeypatch.setattr(waiting, "_QUIET", PATIENCE)
     monkeypatch.setattr(waiting, "GIVE_UP", waiting.CONNECT + 1.5)
     assert run(["posterior", "wages", "--url", down]) == 1
     notice, failure = capsys.readouterr().err.splitlines()
     assert notice.startswith(
-        f"dither: waiting for the server {down}, which has not answered yet. Is it running, and is"
+        f"dither: the server {down} has not answered yet: trying for up to 12 seconds. Is it running, and is that"
     )
     assert "DITHER_URL" in notice
     assert failure.startswith(f"dither: {down}: no response from the server in ")
@@ -104,7 +116,7 @@ def test_a_stream_of_a_server_that_accepts_and_never_answers_ends(monkeypatch: p
     monkeypatch.setattr(waiting, "GIVE_UP", waiting.CONNECT + 0.1)
     told, heard = list[str](), threading.Event()
 
-    def tell(address: str) -> None:
+    def tell(address: str, _: float) -> None:
         told.append(address)
         heard.set()
 

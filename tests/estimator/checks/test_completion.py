@@ -35,6 +35,17 @@ def drifting(rng: np.random.Generator) -> list[Slice]:
     return slices
 
 
+def of_groups(rng: np.random.Generator) -> list[Slice]:
+    """Two public groups with questions and a rate of completion of their own: nothing depends on the question."""
+    slices = []
+    for period in range(12):
+        for group, (middle, rate) in enumerate(((0.0, 0.9), (3.0, 0.6))):
+            for place in PLACES + middle:
+                n = int(rng.poisson(30))
+                slices.append(Slice(period, float(place), n, int(rng.binomial(n, rate)), group))
+    return slices
+
+
 def alarms(looks: list[CompletionLook]) -> bool:
     return any(look.alarm for look in looks)
 
@@ -44,7 +55,9 @@ def crude(slices: list[Slice]) -> bool:
     return alarms(completion_looks([Slice(0, one.place, one.tickets, one.completed) for one in slices]))
 
 
-@pytest.mark.parametrize("make", [lambda rng: collected(rng, 4_000, 0.0), drifting], ids=["steady", "drifting"])
+@pytest.mark.parametrize(
+    "make", [lambda rng: collected(rng, 4_000, 0.0), drifting, of_groups], ids=["steady", "drifting", "groups"]
+)
 def test_false_alarms_are_rarer_than_stated(make: object) -> None:
     """At most 1% of collections, over all looks. Of 100, more than 7 in less than 1e-5 of all tests if it is 1%."""
     assert callable(make)
@@ -54,6 +67,28 @@ def test_false_alarms_are_rarer_than_stated(make: object) -> None:
 
 def test_a_test_without_periods_minds_that_questions_and_completion_change_with_time() -> None:
     assert sum(crude(drifting(np.random.default_rng([1, seed]))) for seed in range(15)) >= 12
+
+
+def test_a_test_across_groups_minds_that_their_questions_and_rates_differ() -> None:
+    """The broken variant takes all people as one group."""
+    found = [of_groups(np.random.default_rng([1, seed])) for seed in range(15)]
+    as_one = [[Slice(one.period, one.place, one.tickets, one.completed) for one in slices] for slices in found]
+    assert sum(alarms(completion_looks(slices)) for slices in as_one) >= 12
+
+
+def test_drop_out_within_groups_is_found() -> None:
+    """A fifth of those above a threshold drop out in both groups, of which one lies three σ above the other."""
+    found = 0
+    for seed in range(20):
+        rng = np.random.default_rng([4, seed])
+        parts = [collected(rng, 2_000, 0.2, 1.0), collected(rng, 2_000, 0.2, 1.0)]
+        slices = [
+            Slice(one.period, one.place + 3 * group, one.tickets, one.completed, group)
+            for group, part in enumerate(parts)
+            for one in part
+        ]
+        found += alarms(completion_looks(slices))
+    assert found >= 19
 
 
 @pytest.mark.parametrize(("tickets", "least"), [(2_000, 0.75), (4_000, 0.97)])

@@ -271,8 +271,9 @@ def test_looks_are_made_when_they_are_due_and_once() -> None:
     assert [check.due(n, made) for n in (23, 39, 40)] == [None, None, 40]
     assert check.due(500, [*made, Look(40, 41, 200, 0.01)]) is None
     told = MisfitLook(check_answers=23, answers=90, p_value=0.4, alpha=check.alpha)
-    assert misfit_report(check, NORMAL, 30, made) == Misfit("normal", 30, (told,), alarm=False, next_look=40)
-    assert misfit_report(check, NORMAL, 45, [*made, Look(40, 41, 200, 0.01)]).alarm
+    report = misfit_report(check, NORMAL, "log", 30, made)
+    assert report == Misfit("normal", 30, (told,), alarm=False, next_look=40, transform="log")
+    assert misfit_report(check, NORMAL, "log", 45, [*made, Look(40, 41, 200, 0.01)]).alarm
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """`dither estimate`: the posterior of a count table in a file, and one clear sentence for bad input."""
 
 import json
+import math
 import re
 import subprocess
 import sys
@@ -52,7 +53,7 @@ def test_a_table_gives_the_posterior_of_its_answers(
 def test_a_table_of_several_epsilons(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spec, table = tmp_path / "spec.json", tmp_path / "counts.csv"
     spec.write_text('{"family": "normal", "epsilon": 0.1, "epsilon_choices": [0.1, 0.3, 2]}')
-    table.write_text(f"{HEADER}\nlaplace,0,2,1,,0.1,identity,0,5\nlaplace,0,2,1,,2,identity,1,7000\n")
+    table.write_text(f"{HEADER}\nlaplace,0,2,1,,0.1,identity,0,5\nlaplace,0,3,1,,2,identity,1,7000\n")
     assert run(["estimate", "--spec", str(spec), "--counts", str(table), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["answers_by_epsilon"] == {"0.1": 5, "0.3": 0, "2": 7000}
     assert run(["estimate", "--spec", str(spec), "--counts", str(table)]) == 0
@@ -67,6 +68,30 @@ def test_people_get_a_table(spec: Path, tmp_path: Path, capsys: pytest.CaptureFi
     assert "sigma" in printed
     assert "0 answers to 0 queries" in printed
     assert "If 1% of the answers were adversarial, mu could be off by any amount" in printed
+
+
+def test_what_one_cut_cannot_tell_has_no_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With a second cut the same answers have all of them."""
+    spec, table = tmp_path / "spec.json", tmp_path / "counts.csv"
+    spec.write_text(json.dumps({"family": "normal", "transform": "log", "epsilon": 1, "range": [100, 2_000]}))
+    one, other = (RandomizedResponse([math.log(cut)], 1, "log") for cut in (500, 800))
+    write_table(table, counts_rows({one: [400, 600]}))
+    given = ["estimate", "--spec", str(spec), "--counts", str(table)]
+    assert run(given) == 0
+    printed = capsys.readouterr()
+    assert "Warning: answers at 1 cut alone (500) cannot tell mu and sigma" in " ".join(printed.err.split())
+    first, second, *rest = printed.out.splitlines()
+    assert first == "Posterior of counts.csv after 1,000 answers"
+    assert second.startswith("  Not identified: mu and sigma. ")
+    assert len(rest) == 1, "what the computation took"
+    assert rest[0].startswith("1,000 answers to 1 queries")
+    assert run([*given, "--json"]) == 0
+    assert set(json.loads(capsys.readouterr().out)["posterior"]) == {"mu", "sigma"}
+    write_table(table, counts_rows({one: [400, 600], other: [600, 400]}))
+    assert run(given) == 0
+    printed = capsys.readouterr()
+    assert "Half have at most" in printed.out
+    assert "Not identified" not in printed.out
 
 
 @pytest.mark.parametrize(
@@ -114,12 +139,8 @@ GROUPED = GroupedRandomizedResponse([[0], [1, 2]], 1)
 @pytest.mark.parametrize(
     ("fields", "query", "message"),
     [
-        ({}, GROUPED, "the table has questions about categories, and the specification is of numbers"),
-        (
-            {"family": "normal"},
-            GROUPED,
-            "the table has questions about categories, and the specification is of numbers",
-        ),
+        ({}, GROUPED, ABOUT_CATEGORIES),
+        ({"family": "normal"}, GROUPED, ABOUT_CATEGORIES),
         (
             {"family": "categorical", "categories": ["a", "b", "c"]},
             RandomizedResponse([1.0], 1),
@@ -156,7 +177,7 @@ def test_without_a_family_people_get_quantiles_and_the_verdict(tmp_path: Path) -
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[0] == "Posterior of counts.csv after 2,000 answers"
-    for name in ("quantile_0.05", "quantile_0.5", "quantile_0.95"):
+    for name in ("5% have at most", "Half have at most", "95% have at most"):
         assert any(re.fullmatch(rf"  {name} +\S+ ± \S+  \(90%: \S+ to \S+\)", line) for line in lines), done.stdout
     assert any(re.match(r"  Half of the people have [\d.,]+ € per week or less", line) for line in lines)
     assert any(line.startswith("  which family holds: ") for line in lines)
@@ -170,11 +191,14 @@ def test_a_family_has_quantiles_and_the_mean_in_the_table(
     write_table(table, counts_rows({RandomizedResponse([cut], 1): [200, 300] for cut in (40.0, 60.0)}))
     assert run(["estimate", "--spec", str(spec), "--counts", str(table)]) == 0
     printed = capsys.readouterr().out
-    quantiles = [f"quantile_{level}" for level in (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)]
-    rows = [line.split()[0] for line in printed.splitlines() if line.strip()]
-    assert [name for name in rows if name in {"mu", "sigma", "mean_value", *quantiles}] == [
-        *quantiles, "mean_value", "mu", "sigma",
-    ]  # fmt: skip
+    rows = [line.split("  ")[1] for line in printed.splitlines() if "±" in line]
+    shares = ["5%", "10%", "25%", "Half", "75%", "90%", "95%"]
+    assert rows == [*(f"{share} have at most" for share in shares), "Average", "mu", "sigma"]
+    assert "holds if the values follow a normal distribution" in printed
+    spec.write_text(json.dumps(json.loads(spec.read_text()) | {"transform": "log"}))
+    write_table(table, counts_rows({RandomizedResponse([cut], 1, "log"): [200, 300] for cut in (3.7, 4.1)}))
+    assert run(["estimate", "--spec", str(spec), "--counts", str(table)]) == 0
+    assert "sigma" not in capsys.readouterr().out  # which is of logarithms
 
 
 HEAVY = ("scipy.stats", "scipy.optimize", "matplotlib", "pandas", "sqlalchemy", "fastapi", "arviz_base")
@@ -214,8 +238,8 @@ def test_a_table_with_groups(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     spec, table = tmp_path / "spec.json", tmp_path / "counts.csv"
     groups = {"name": "region", "labels": ["north", "south"]}
     spec.write_text(json.dumps({"family": "normal", "epsilon": 2, "range": [0, 4], "particles": 100, "groups": groups}))
-    row = "laplace,0,2,1,,2,identity"
-    table.write_text(f"{HEADER},group\n{row},0,5,north\n{row},1,7,south\n")
+    row, other = "laplace,0,2,1,,2,identity", "laplace,0,3,1,,2,identity"
+    table.write_text(f"{HEADER},group\n{row},0,5,north\n{other},1,7,south\n")
     assert run(["estimate", "--spec", str(spec), "--counts", str(table), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert {label: group["answers"] for label, group in found["groups"].items()} == {"north": 5, "south": 7}

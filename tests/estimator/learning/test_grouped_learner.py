@@ -9,7 +9,8 @@ import pytest
 from scipy import stats
 
 from dither_client import Laplace, Query
-from dither_client.posterior.posterior import Particles, parse_posterior
+from dither_client.posterior.particles import Particles
+from dither_client.posterior.posterior import parse_posterior
 from dither_client.posterior.wire import PosteriorReply, from_json, to_json
 from dither_estimator.families import FloatArray
 from dither_estimator.learning.grouped_learner import GroupedLearner, UnknownGroup
@@ -183,3 +184,30 @@ def test_shares_of_the_population_count_and_not_how_many_answered(learner: Group
     unknown.learn_group_counts(learner.group_counts)
     assert unknown.shares() == pytest.approx([2 / 3, 1 / 3, 0])
     assert check_counts(unknown.group_counts["west"]) == {}
+
+
+def test_of_very_many_groups_few_have_a_distribution_and_all_have_quantiles() -> None:
+    """A hundred groups are all described in full; of one more, the 24 with the most answers."""
+    for size, described in ((100, 100), (101, 24)):
+        labels = [f"county {place}" for place in range(size)]
+        learner = GroupedLearner(specification(**NORMAL | {"groups": {"name": "county", "labels": labels}}), 1)
+        query: Query = Laplace(30, 70, 1, 2)
+        answers = {
+            label: {query: np.array([50 + place, 60, 70][: query.n_answers])} for place, label in enumerate(labels)
+        }
+        learner.learn_group_counts(answers)
+        posterior = learner.posterior()
+        groups = posterior.described(posterior.reply()).groups
+        assert groups is not None
+        assert [label for label, each in groups.items() if each.distribution] == labels[-described:]
+        first, whole = groups[labels[0]].quantiles, posterior.groups and posterior.groups[labels[0]].population
+        assert isinstance(whole, FamilyPopulation)
+        assert first is not None
+        assert first["0.5"].mean == pytest.approx(whole.quantile(np.array([0.5])).values.mean(), rel=1e-6)
+        assert len(json.dumps(to_json(groups))) < size * (8_500 if described == size else 3_200)
+        whole_reply = to_json(posterior.described(posterior.reply())) | {"updated_at": ""}
+        parsed = parse_posterior("wages", whole_reply, lambda: Particles((), (), ()))
+        if described < size:
+            with pytest.raises(ValueError, match="only the 24 with the most answers"):
+                parsed.group(labels[0]).cdf(50)
+        assert parsed.group(labels[-1]).cdf(50).mean > 0

@@ -96,6 +96,15 @@ def test_a_transaction_takes_thousands_of_answers(engine: Engine) -> None:
     assert total(engine) == 5_000
 
 
+def test_repeats_among_thousands_are_told_apart(engine: Engine) -> None:
+    """Whichever of the statements that a transaction is made of they are in."""
+    old, new = [arrival() for _ in range(3)], [arrival() for _ in range(2_500)]
+    assert store(engine, old) == [Fate.STORED] * 3
+    mixed = random.Random(1).sample(old + new, 2_503)
+    assert store(engine, mixed) == [Fate.REPEATED if one in old else Fate.STORED for one in mixed]
+    assert total(engine) == 2_503
+
+
 def test_the_same_answer_again_is_repeated_and_another_one_contradicts(engine: Engine) -> None:
     first = arrival(answer=1)
     assert store(engine, [first]) == [Fate.STORED]

@@ -4,7 +4,8 @@ from typing import Any
 import pytest
 
 from dither_client import parse_query
-from dither_client.posterior.posterior import Particles, parse_posterior
+from dither_client.posterior.particles import Particles
+from dither_client.posterior.posterior import parse_posterior
 from testing.servers.defaults import ADMIN
 from testing.servers.site import Site, problem
 

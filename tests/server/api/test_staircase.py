@@ -17,6 +17,7 @@ from dither_estimator.families import FloatArray
 from dither_server.simulate.behaviours import Behaviours, draw_roles, poisoned_answer
 from dither_server.simulate.best_fit import answer_law
 from dither_server.simulate.over_http import simulate_over_http
+from dither_server.simulate.respondents import Respondents
 from testing.servers.defaults import ADMIN_TOKEN as TOKEN
 from testing.servers.process import ServerProcess, running
 
@@ -78,7 +79,7 @@ def test_a_simulation_and_its_count_table(
     collection = create(server, policy=policy, epsilon=2)
     values = np.random.default_rng(3).normal(size=600)
     roles = draw_roles(np.random.default_rng(4), Behaviours(), len(values))
-    outcome = simulate_over_http(server.url, TOKEN, collection, values, roles, 16, 1)
+    outcome = simulate_over_http(server.url, TOKEN, collection, Respondents(values, roles, 1), 16)
     assert outcome.sound
     assert outcome.answers == 600
     counts, spec = tmp_path / "counts.parquet", tmp_path / "spec.json"

@@ -51,12 +51,12 @@ def test_the_page_has_the_words_in_its_readers_language(site: Site) -> None:
     def page(language: str) -> str:
         return site.client.get(f"/collections/{collection}/answer", headers={"Accept-Language": language}).text
 
-    assert '<p id="ask">Wie viel haben Sie ausgegeben?</p>' in page("de")
+    assert '<h2 id="ask">Wie viel haben Sie ausgegeben?</h2>' in page("de")
     assert '<span id="value-unit">€ pro Woche</span>' in page("de")
     assert '<p id="thanks">Danke</p>' in page("de")
     french = page("fr")
     assert '<html lang="en">' in french
-    assert '<p id="ask" lang="fr">Combien ?</p>' in french
+    assert '<h2 id="ask" lang="fr">Combien ?</h2>' in french
     assert '<p id="thanks">Thanks</p>' in french
     assert "Food spending" in site.client.get(f"/collections/{collection}", headers={"Accept-Language": "de"}).text
 

@@ -9,6 +9,7 @@ import pytest
 from dither_client import Admin
 from dither_server.simulate.behaviours import Behaviours, draw_roles
 from dither_server.simulate.over_http import simulate_over_http
+from dither_server.simulate.respondents import Respondents
 from testing.servers.defaults import ADMIN_TOKEN as TOKEN
 from testing.servers.process import ServerProcess, running
 
@@ -51,7 +52,7 @@ def test_nobody_refuses_an_honest_server(
         collection = str(admin.create_collection(SPEC | mechanism | policy | check)["id"])
     roles = draw_roles(np.random.default_rng(4), Behaviours(), 150)
     values = np.random.default_rng(3).normal(size=150)
-    outcome = simulate_over_http(server.url, TOKEN, collection, values, roles, 4, 1)
+    outcome = simulate_over_http(server.url, TOKEN, collection, Respondents(values, roles, 1), 4)
     assert outcome.load is not None
     assert outcome.load.failures == {}
     assert outcome.answers == 150
@@ -67,7 +68,7 @@ def test_nobody_refuses_questions_about_few_whole_numbers(server: ServerProcess,
         collection = str(admin.create_collection({**spec, "mechanism": mechanism, "policy": policy})["id"])
     roles = draw_roles(np.random.default_rng(4), Behaviours(), 300)
     values = np.random.default_rng(3).poisson(1.3, 300).astype(float)
-    outcome = simulate_over_http(server.url, TOKEN, collection, values, roles, 4, 1)
+    outcome = simulate_over_http(server.url, TOKEN, collection, Respondents(values, roles, 1), 4)
     assert outcome.load is not None
     assert outcome.load.failures == {}
     assert outcome.answers == 300

@@ -15,7 +15,7 @@ import pytest
 from dither_client import Laplace, Query, RandomizedResponse
 from dither_client.commands import run
 from dither_client.errors import InvalidTable
-from dither_client.tables.counts import counts_rows, write_table
+from dither_client.tables.counts import CountTable, counts_rows, group_counts_rows, period_counts_rows, write_table
 from dither_client.tables.days import ANSWER_COLUMNS
 from dither_client.tables.warehouse import answer_counts, count_answers
 
@@ -92,7 +92,7 @@ def put(request: pytest.FixtureRequest, tmp_path: Path) -> Maker:
 
 def test_each_ticket_counts_once(put: Maker) -> None:
     """Answers of the goodness-of-fit check are not learnt, and repeated rows of a ticket do not count."""
-    assert answer_counts(put(TWICE)) == (COUNTS, None)
+    assert answer_counts(put(TWICE)) == (CountTable(dict(COUNTS)), None)
 
 
 def test_the_posterior_is_that_of_the_counts(put: Maker, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -105,6 +105,30 @@ def test_the_posterior_is_that_of_the_counts(put: Maker, tmp_path: Path, capsys:
     assert run([*estimate, "--table", put(TWICE)]) == 0
     assert capsys.readouterr().out == expected
     assert json.loads(expected)["answers"] == 113
+
+
+def test_a_table_with_groups_is_counted_by_group(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """To the last digit as from a count table; people without a group are refused by a collection that has them."""
+    labels = ["north", "south"]
+    rows = [row | {"group": labels[place % 2]} for place, row in enumerate(ROWS)]
+    columns = (*ANSWER_COLUMNS, "group")
+    write_table(tmp_path / "answers.parquet", rows + rows[:9], columns)
+    counted, _ = answer_counts(str(tmp_path / "answers.parquet"))
+    assert counted.queries == COUNTS
+    assert sum(sum(row) for row in counted.groups["north"].values()) == (113 + 1) // 2
+    write_table(tmp_path / "counts.csv", group_counts_rows(counted.groups))
+    groups = {"name": "region", "labels": labels}
+    spec = {"family": "normal", "epsilon": 1, "epsilon_choices": [0.1, 1], "range": [-5, 5], "groups": groups}
+    (tmp_path / "spec.json").write_text(json.dumps(spec | {"particles": 100}))
+    estimate = ["estimate", "--spec", str(tmp_path / "spec.json"), "--json"]
+    assert run([*estimate, "--counts", str(tmp_path / "counts.csv")]) == 0
+    expected = capsys.readouterr().out
+    assert run([*estimate, "--table", str(tmp_path / "answers.parquet")]) == 0
+    assert capsys.readouterr().out == expected
+    assert json.loads(expected)["groups"]["north"]["answers"] == 57
+    write_table(tmp_path / "answers.parquet", [*rows, ROWS[0] | {"ticket": "ab", "group": None}], columns)
+    assert run([*estimate, "--table", str(tmp_path / "answers.parquet")]) == 2
+    assert "a column group with a label in every row" in capsys.readouterr().err
 
 
 def changed(row: Row, **cells: object) -> Row:
@@ -123,7 +147,7 @@ BAD_ROWS = {
     "negative": ([changed(ROWS[0], answer=-1, ticket="ab")], "answer must be a whole number"),
     "no question": (
         [changed(ROWS[0], query='{"mechanism": "oracle"}', ticket="ab")],
-        "query holds what is no question",
+        "query holds something that is not a question",
     ),
     "no object": ([changed(ROWS[0], query="[1]", ticket="ab")], "query must hold JSON objects"),
 }
@@ -192,12 +216,33 @@ def test_spark_counts_alike() -> None:
     session = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
     try:
         engine = ibis.pyspark.connect(session)
-        for once, rows in ((False, TWICE), (True, ROWS)):
-            session.createDataFrame(rows).createOrReplaceTempView("answers")
-            found = count_answers(engine.table("answers"), once)
-            training = [row for row in found if row["purpose"] == "training"]
-            assert {(row["query"], row["answer"]): row["count"] for row in training} == {
-                (query.canonical, answer): n for query, row in COUNTS.items() for answer, n in enumerate(row) if n
-            }
+        session.createDataFrame(TWICE).createOrReplaceTempView("answers")
+        found = count_answers(engine.table("answers"))
+        training = [row for row in found if row["purpose"] == "training"]
+        assert {(row["query"], row["answer"]): row["count"] for row in training} == {
+            (query.canonical, answer): n for query, row in COUNTS.items() for answer, n in enumerate(row) if n
+        }
     finally:
         session.stop()
+
+
+def test_a_table_with_periods_is_counted_by_period(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """To the last digit as from a count table; answers of no period are refused by a collection that has them."""
+    labels = ["2026-W07", "2026-W09"]
+    rows = [row | {"period": labels[place % 2]} for place, row in enumerate(ROWS)]
+    columns = (*ANSWER_COLUMNS, "period")
+    write_table(tmp_path / "answers.parquet", rows, columns)
+    counted, _ = answer_counts(str(tmp_path / "answers.parquet"))
+    assert counted.periods.keys() == set(labels)
+    write_table(tmp_path / "counts.csv", period_counts_rows(counted.periods))
+    spec = {"family": "normal", "epsilon": 1, "epsilon_choices": [0.1, 1], "range": [-5, 5], "period": "week"}
+    (tmp_path / "spec.json").write_text(json.dumps(spec | {"drift": True, "particles": 100}))
+    options = ["estimate", "--spec", str(tmp_path / "spec.json"), "--json"]
+    assert run([*options, "--counts", str(tmp_path / "counts.csv")]) == 0
+    expected = capsys.readouterr().out
+    assert run([*options, "--table", str(tmp_path / "answers.parquet")]) == 0
+    assert capsys.readouterr().out == expected
+    assert list(json.loads(expected)["periods"]) == ["2026-W07", "2026-W08", "2026-W09"]
+    write_table(tmp_path / "answers.parquet", [*rows, ROWS[0] | {"ticket": "ab", "period": None}], columns)
+    assert run([*options, "--table", str(tmp_path / "answers.parquet")]) == 2
+    assert "a column period with a week in every row" in capsys.readouterr().err

@@ -170,3 +170,22 @@ def test_a_folder_that_lacks_rows_is_refused(exported: Folder) -> None:
     (exported.folder / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(ValueError, match="the files have 4 rows, and the manifest says 5"):
         answer_counts(str(exported.folder))
+
+
+def test_answers_are_exported_and_counted_by_period(server: tuple[Site, FakeClock, str], tmp_path: Path) -> None:
+    """A table and a folder by day have the week of each answer; with either the posterior is that of the counts."""
+    exported = Folder(*server, tmp_path / "answers", period="week", drift=True)
+    exported.respond(exported.site.tickets(exported.id, 30))
+    exported.clock.now = MIDNIGHT + 7 * 86_400
+    exported.respond(exported.site.tickets(exported.id, 20))
+    exported.clock.now += 86_400 + 600
+    exported.by_day()
+    table = tmp_path / "answers.csv"
+    exported.export("--answers", table, "--counts", tmp_path / "counts.csv")
+    expected = read_table(tmp_path / "counts.csv")
+    assert {label: sum(map(sum, rows.values())) for label, rows in expected.periods.items()} == {
+        "2027-W02": 30, "2027-W03": 20,
+    }  # fmt: skip
+    for uri in (exported.folder, table):
+        counted, _ = answer_counts(str(uri))
+        assert counted.periods_in_order == expected.periods_in_order

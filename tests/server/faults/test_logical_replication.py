@@ -105,4 +105,4 @@ def test_rows_are_the_distinct_tickets(cluster: Cluster, warehouse: Cluster) -> 
         assert rows == tickets(source)
         assert len(rows) == len({ticket for ticket, _ in rows}) == acknowledged
     found, _ = answer_counts(f"postgresql://postgres@127.0.0.1:{warehouse.port}/{target}#survey")
-    assert {query.id: row for query, row in found.items()} == counts
+    assert {query.id: row for query, row in found.queries.items()} == counts

@@ -123,8 +123,8 @@ def test_every_field_of_a_collection_is_described_with_an_example() -> None:
         "thank_you", "pages", "family", "epsilon", "epsilon_choices", "rho", "transform", "prior", "range", "minimum",
         "maximum", "atoms", "categories", "goal", "policy", "mechanism", "levels", "particles", "misfit_check",
         "misfit_looks", "families", "discriminate", "member_cuts", "groups",
-        "opens_at", "closes_at", "max_answers", "admission", "keep_answers", "keep_answers_days", "keep_days",
-            "visibility",
+        "period", "drift", "panel", "components", "opens_at", "closes_at", "max_answers", "admission", "keep_answers",
+        "keep_answers_days", "keep_days", "visibility",
     ]  # fmt: skip
     for name, field in properties.items():
         assert field["description"].endswith("."), name

@@ -28,7 +28,8 @@ def value(text: str, sample: str) -> float:
 
 def test_metrics_tell_operators_how_it_goes(any_site: Site) -> None:
     collection = any_site.create()
-    any_site.batch(collection, *((ticket, 0) for ticket in any_site.tickets(collection, 700)))
+    batch = any_site.batch(collection, *((ticket, 0) for ticket in any_site.tickets(collection, 700)))
+    assert batch.status_code == 200, batch.text
     any_site.learnt(collection, 700)
     any_site.client.get("/v1/missing")
     text = exposed(any_site)

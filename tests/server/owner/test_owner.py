@@ -16,6 +16,7 @@ from dither_client import parse_query
 from dither_client.posterior.wire import PosteriorReply, from_json
 from dither_estimator.learning.learner import Learner
 from dither_server.api.messages.examples import POSTERIOR
+from dither_server.clock import milliseconds
 from dither_server.database.engine import make_engine, writing
 from dither_server.database.reads import replace_snapshot
 from dither_server.database.schema import answers, counts, snapshots
@@ -315,6 +316,29 @@ def test_a_row_of_the_history_that_must_be_estimated_waits_until_it_is_calm(site
     assert row.answers == 7
     assert json.loads(row.posterior)
     assert learner.history(published, True) is None
+
+
+@pytest.mark.parametrize("family", ["normal", "nonparametric"])
+def test_what_changed_in_a_burst_is_in_the_history_afterwards(site: Site, family: str) -> None:
+    collection = site.service.collections.get(site.create(family=family, range=None))
+    learner = CollectionLearner(collection, site.service.store, site.service.institutions, site.clock)
+    published = learner.publish()
+    times, rows = [], []
+    for so_far in range(100, 10_100, 100):
+        site.clock.now += 1
+        times.append(milliseconds(site.clock()))
+        rows.append(learner.history(replace(published, answers=so_far), False))
+    assert learner.owes_history == (family == "nonparametric")
+    if family == "nonparametric":
+        assert rows == [None] * len(rows)
+        rows = []
+        while learner.owes_history:
+            rows.append(learner.history(replace(published, answers=10_000), True))
+        assert all(later.answers >= 1.25 * earlier.answers for earlier, later in pairwise(filter(None, rows[:-1])))
+    found = [row for row in rows if row is not None]
+    assert 15 <= len(found) <= 100
+    assert found[-1].answers >= 9_800
+    assert [row.at for row in found] == [times[row.answers // 100 - 1] for row in found]
 
 
 def test_no_log_line_of_learning_says_what_went_wrong_inside(

@@ -24,6 +24,7 @@ from dither_server.owner.pace import Pace
 from dither_server.simulate.behaviours import Behaviours, draw_roles
 from dither_server.simulate.in_process import simulate_in_process
 from dither_server.simulate.over_http import simulate_over_http
+from dither_server.simulate.respondents import Respondents
 from testing.patience import until
 from testing.servers.defaults import ADMIN_TOKEN
 from testing.servers.served import serving
@@ -247,7 +248,7 @@ def test_a_burst_teaches_what_the_same_answers_teach_in_process(database_url: st
             with Admin(address, ADMIN_TOKEN) as admin:
                 spec = {"name": "Burst", "family": "normal", "epsilon": 2}
                 collection = str(admin.create_collection(spec)["id"])
-            outcome = simulate_over_http(address, ADMIN_TOKEN, collection, values, roles, 256, seed)
+            outcome = simulate_over_http(address, ADMIN_TOKEN, collection, Respondents(values, roles, seed), 256)
             live.append(outcome.posterior.posterior["mu"].sd)
             learner = Learner(Specification.from_json({"family": "normal", "epsilon": 2}), seed, outstanding=256)
             found = simulate_in_process(learner, values, roles, np.random.default_rng(seed), outstanding=256)

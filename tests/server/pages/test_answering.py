@@ -1,3 +1,5 @@
+import base64
+import hashlib
 import re
 from typing import Any
 
@@ -10,9 +12,15 @@ def test_the_page_to_answer_on_runs_scripts_of_this_server_alone(site: Site) -> 
     reply = site.client.get(f"/collections/{site.create(name='Wages <b>')}/answer")
     policies = reply.headers.get_list("content-security-policy")
     assert len(policies) == 1
-    assert "script-src 'self'; style-src 'self'; connect-src 'self'; form-action 'none'" in policies[0]
+    [style, script] = (
+        base64.b64encode(hashlib.sha256(within.encode()).digest()).decode()
+        for name in ("style", "script")
+        for within in re.findall(rf"<{name}>(.*?)</{name}>", reply.text, re.DOTALL)
+    )
+    allowed = f"script-src 'self' 'sha256-{script}'; style-src 'sha256-{style}'; connect-src 'self'; form-action 'none'"
+    assert allowed in policies[0]
     assert "unsafe" not in policies[0]
-    assert re.findall(r"<script[^>]*>", reply.text) == ['<script type="module" src="/answer/answer.js">']
+    assert re.findall(r"<script[^>]*>", reply.text) == ["<script>", '<script type="module" src="/answer/answer.js">']
     assert not re.search(r"(src|href)=.?(https?:)?//", reply.text)
     assert not re.search(r" (style|on[a-z]+)=", reply.text)
     assert "Wages &lt;b&gt;" in reply.text
@@ -49,7 +57,7 @@ def test_the_page_shows_who_asks_for_what(site: Site) -> None:
         "privacy_url": 'https://b.example/"onclick="x', "thank_you": "Thanks <3",
     }  # fmt: skip
     page = site.client.get(f"/collections/{site.create(**words)}/answer").text
-    assert '<p id="ask">How much &lt;i&gt;did&lt;/i&gt; you spend?</p>' in page
+    assert '<h2 id="ask">How much &lt;i&gt;did&lt;/i&gt; you spend?</h2>' in page
     assert '<span id="value-unit">€ per week</span>' in page
     assert '<small id="value-hint">From 0 to 10,000, with up to 2 decimals.</small>' in page
     assert 'data-minimum="0.0" data-maximum="10000.0" data-decimals="2"' in page
@@ -81,6 +89,20 @@ def test_the_module_is_served_and_nothing_beside_it(site: Site) -> None:
         assert reply.headers["cache-control"] == "no-store"
     for name in ("web/missing.js", "web/..%2F__init__.py", "web/%2e%2e", "answer/answer.html"):
         assert problem(site.client.get(f"/{name}"))[0] == 404
+
+
+def test_the_page_is_compressed_in_each_language(site: Site) -> None:
+    path = f"/collections/{site.create()}/answer"
+    for language in ("en", "de"):
+        plain, small = (
+            site.client.get(path, headers={"accept-encoding": coding, "accept-language": language})
+            for coding in ("identity", "gzip")
+        )
+        assert "content-encoding" not in plain.headers
+        assert small.headers["content-encoding"] == "gzip"
+        assert plain.headers["vary"] == small.headers["vary"] == "Accept-Language, Accept-Encoding"
+        assert small.text == plain.text
+        assert f'<html lang="{language}">' in small.text
 
 
 def test_files_are_compressed_for_whoever_takes_it(site: Site) -> None:

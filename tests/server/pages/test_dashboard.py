@@ -217,7 +217,7 @@ def test_the_citation_says_what_was_found_and_how(site: Site) -> None:
         median = posterior["quantiles"]["0.5"]["q50"]
         assert float(found[1].replace(",", "")) == pytest.approx(median, rel=0.02, abs=0.51)
         assert f"posterior medians of a {name} distribution, from 60 answers under" in cited
-        assert f"(ε = 1, mechanism laplace), Dither collection {collection}" in cited
+        assert f"(ε = 1, Laplace mechanism), Dither collection {collection}" in cited
         assert "mu" not in cited
 
 
@@ -245,7 +245,7 @@ def test_the_page_is_in_the_order_in_which_it_is_read(site: Site) -> None:
     shapeless: dict[str, Any] = {"family": None}
     for fields in ({}, shapeless):
         page = site.client.get(f"/collections/{answered(site, visibility='public', **fields)}").text
-        parts = ["The population", *(["Parameters"] if not fields else []), "How it came about", "How far to trust it"]
+        parts = ["The population", *(["Parameters"] if not fields else []), "Results over time", "How far to trust it"]
         places = [page.index(f">{part}</h2>") for part in parts]
         assert places == sorted(places)
         basis = page.index("This rests on 60 answers at ε = 1")
@@ -298,7 +298,7 @@ def test_the_index_says_how_many_came_in_the_past_hour(site: Site) -> None:
     collection = answered(site, 20)
     site.service.tally.stop()  # writes what it has counted
     assert site.service.store.recent_answers(int(START - 3600) // 600) == {1: 20}
-    assert "number" not in site.client.get("/").text  # of a private collection, which is nobody else's business
+    assert 'class="number"' not in site.client.get("/").text  # of a private collection, which is nobody else's business
     sign_in(site)
     assert '<td class="number">20</td>' in site.client.get("/").text
     site.clock.now += 2 * 3600

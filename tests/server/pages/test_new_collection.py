@@ -3,15 +3,20 @@
 import html
 import math
 import re
+from fractions import Fraction
 from typing import Any
 
 import pytest
 from scipy_distributions import scipy_distribution
 
+from dither_client.mechanisms.panel import Panel
+from dither_estimator.dependence.design import joint_design
 from dither_estimator.nonparametric.support import Support
+from dither_estimator.specification.periods import Period
 from dither_estimator.specification.specification import Specification, SpecificationError
 from dither_server.collections.specification import CollectionSpec, parse_spec
 from dither_server.pages.advice import Advice, advise
+from dither_server.pages.component_advice import advise_on_components
 from dither_server.pages.new_collection import CHOICES, LABELS, specification_of
 from testing.servers.defaults import ADMIN
 from testing.servers.pages import send_form, sign_in
@@ -34,6 +39,17 @@ PRIOR = {
     "prior_mu": "norm, loc=6, scale=2.5",
     "prior_sigma": "invgamma, a=1, scale=1, of=variance",
 }
+PANEL = {"period": "week", "panel_answers": "2", "panel_periods": "30"}
+
+SEVERAL = {
+    "name": "Wages and ages", "epsilon": "1", "mechanism": "randomized_response", "respondents": "5000",
+    "component_1_name": "wage", "component_1_unit": "€", "component_1_question": "What do you earn?",
+    "component_1_family": "normal", "component_1_transform": "log", "component_1_low": "150",
+    "component_1_high": "2,000", "component_1_minimum": "0",
+    "component_2_name": "age", "component_2_family": "nonparametric", "component_2_transform": "identity",
+    "component_2_low": "15", "component_2_high": "90", "component_2_maximum": "120", "component_2_decimals": "0",
+}  # fmt: skip
+"""A form for two numbers of each person."""
 
 
 def filled_in(form: dict[str, str]) -> dict[str, str]:
@@ -174,10 +190,26 @@ def test_every_field_of_a_specification_can_be_filled_in(site: Site) -> None:
     with pytest.raises(SpecificationError, match="or none of them one"):
         specification_of(grouped | {"groups": "north = 30%\nsouth"})
     filled |= specification_of(grouped)
+    over_time = FORM | {"period": "week", "drift": "yes"}
+    found = made(site, over_time)
+    assert (found.period, found.drift) == (Period("week"), True)
+    assert (made(site, FORM | {"period": "day"}).drift, made(site, FORM).period) == (False, None)
+    filled |= specification_of(over_time)
+    again = FORM | {"period": "month", "panel_answers": "2", "panel_periods": "1,200"}
+    assert made(site, again).panel == Panel(2, 1_200, Period("month"))
+    filled |= specification_of(again)
+    found = made(site, SEVERAL)
+    assert [part.name for part in found.components] == ["wage", "age"]
+    wage, age = (part.specification for part in found.components)
+    assert (wage.family.name, wage.transform, wage.support.minimum) == ("normal", "log", 0)
+    assert (age.nonparametric, age.around, age.support.maximum) == (True, (15, 90), 120)
+    filled |= specification_of(SEVERAL)
+    assert filled["components"][0]["unit"] == "€"
     assert set(filled) == set(CollectionSpec.model_fields)
     for name, field in CollectionSpec.model_fields.items():
         assert (
-            name in {"prior", "range", "families", "keep_answers"} or f'name="{name}"' in site.client.get("/new").text
+            name in {"prior", "range", "families", "keep_answers", "components", "panel"}
+            or f'name="{name}"' in site.client.get("/new").text
         )
         assert field.description
 
@@ -276,6 +308,22 @@ def test_a_prior_and_rho_are_filled_in_as_well(site: Site) -> None:
         ({"unit": "€" * 81}, "unit", "Unit: "),
         ({"privacy_url": "http://b.example"}, "privacy_url", "“Page about privacy”: "),
         ({"minimum": "9", "maximum": "5"}, "minimum", "The minimum must be below the maximum."),
+        ({"period": "year"}, "period", "Period must be day, week or month."),
+        ({"period": "week", "family": "nonparametric"}, "period", "Period needs a family with parameters"),
+        (PANEL | {"panel_answers": "few"}, "panel_answers", "“Times that each person answers” must be a whole number."),
+        (PANEL | {"panel_periods": ""}, "panel_periods", "“within how many days, weeks or months from joining” must"),
+        (PANEL | {"panel_answers": "31"}, "panel", "Periods of a panel must be a whole number from 2 to 1,500, and"),
+        (PANEL | {"panel_periods": "2,000"}, "panel", "Periods of a panel must be a whole number from 2 to 1,500, and"),
+        (PANEL | {"period": ""}, "panel", "Panel needs a period: day, week or month."),
+        (PANEL | {"epsilon_choices": "0.1, 1"}, "epsilon_choices", "“Values of ε that respondents choose from” cannot"),
+        (PANEL | {"opens_at": "2099-01-02T00:00"}, "opens_at", "“Opens at (UTC)” cannot go with panel"),
+        (PANEL | {"admission": "invite"}, "admission", "Admission cannot be invite with panel"),
+        ({"drift": "yes"}, "drift", "Drift needs a period: day, week or month."),
+        (
+            {"period": "day", "misfit_check": "0.2"},
+            "misfit_check",
+            "“Share of the answers that check whether the family fits” cannot go with period",
+        ),
         ({"max_answers": "-1"}, "max_answers", "“Maximum number of answers” must be a whole number."),
         ({"max_answers": "0"}, "max_answers", "“Maximum number of answers”: "),
         ({"opens_at": "soon"}, "opens_at", "“Opens at (UTC)”: "),
@@ -320,6 +368,61 @@ def test_the_advice_is_the_plan_and_the_design(site: Site) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("fields", "field", "sentence"),
+    [
+        ({"component_2_name": ""}, "component_2_name", "A component's name has 1 to 64 letters"),
+        ({"component_2_name": "w e"}, "component_2_name", "A component's name has 1 to 64 letters"),
+        ({"component_2_name": "wage"}, "component_2_name", "Components must have different names."),
+        ({"component_1_low": "9000"}, "component_1_low", "The component wage: range must be [low, high]"),
+        ({"component_1_high": "much"}, "component_1_high", "The component wage: high of the range must be a number"),
+        ({"component_2_minimum": "130"}, "component_2_minimum", "The component age: the minimum must be below"),
+        ({"component_2_unit": "€" * 81}, "component_2_unit", "The component age: unit: must have at most 80"),
+        ({"component_1_decimals": "7"}, "component_1_decimals", "The component wage: decimals: "),
+        ({"component_1_family": "poisson"}, "component_1_transform", "The component wage: transform of poisson"),
+        ({"minimum": "3"}, "minimum", "Minimum cannot go with components: leave minimum out or give it for each"),
+        ({"period": "week"}, "period", "Period cannot go with components"),
+        ({"epsilon": "much"}, "epsilon", "The component wage: “ε of one answer” must be"),
+    ],
+)
+def test_what_is_wrong_with_one_of_several_numbers_stands_at_its_field(
+    site: Site, fields: dict[str, str], field: str, sentence: str
+) -> None:
+    sign_in(site)
+    reply = send_form(site, "/new", SEVERAL | fields)
+    assert reply.status_code == 422
+    found, why = complaint(reply.text)
+    assert found == field
+    assert why.startswith(sentence)
+    assert all(
+        f'value="{html.escape(text)}"' in reply.text for text in fields.values() if text not in CHOICES["period"]
+    )
+
+
+def test_one_number_of_several_is_refused(site: Site) -> None:
+    sign_in(site)
+    reply = send_form(site, "/new", {name: text for name, text in SEVERAL.items() if "_2_" not in name})
+    assert reply.status_code == 422
+    assert "There must be 2 to 8 components, not 1." in reply.text
+    assert '<a href="#components">' in reply.text
+
+
+def test_the_advice_on_several_numbers_is_that_of_their_design(site: Site) -> None:
+    """Its widths are those of the design's variances, of which a tenth more is left for questions about one number."""
+    sign_in(site)
+    advice = advise_on_components(SEVERAL)
+    variances = joint_design(2, 0.0, Fraction(1)).variances
+    wanted = [1.645 * math.sqrt(variance / 0.9 / 5000) for variance in (variances[0], variances[1], variances[4])]
+    assert [advice.middle, advice.spread, advice.correlation] == pytest.approx(wanted)
+    page = site.client.get("/new/advice", params=SEVERAL).text
+    assert f"the middle of each number: ± {100 * wanted[0]:.2g}% of its spread" in page
+    assert f"each correlation: ± {wanted[2]:.2g}" in page
+    few = site.client.get("/new/advice", params=SEVERAL | {"respondents": "10"}).text
+    assert few.count("too few people") == 3
+    wrong = site.client.get("/new/advice", params=SEVERAL | {"component_1_low": "x"}).text
+    assert "The component wage: low of the range must be a number" in wrong
+
+
 def sds(advice: Advice) -> list[tuple[str, float]]:
     """The first item of each row, and the sd of the first parameter."""
     return [(budget, sd) for budget, all_of_them, _ in advice.rows for sd in [next(iter(all_of_them.values()))] if sd]
@@ -342,6 +445,18 @@ def test_advice_answers_for_every_field() -> None:
     compared = advise(form | {"competing_logistic_log": "yes", "discriminate": "0.2", "respondents": "25000"})
     assert [sd for _, sd in sds(compared)] == pytest.approx([sd for _, sd in sds(plain)])
     assert "20% of the questions are there to tell the 2 families apart" in compared.notes[0]
+    weekly = advise(form | {"period": "week", "drift": "yes"})
+    assert sds(weekly) == sds(plain)
+    assert "the precision of that week's respondents alone" in weekly.notes[0]
+    panel = advise(form | PANEL)
+    assert sds(panel) == sds(plain)
+    assert panel.notes[0] == weekly.notes[0]
+    assert "Each person answers 2 times within 30 weeks, and spends ε = 2 in all" in panel.notes[1]
+    assert "each week has about 1,333 answers." in panel.notes[1]
+    assert panel.notes[2].startswith("The table counts one answer of each person.")
+    once = advise(form | PANEL | {"panel_answers": "1", "respondents": "20"})
+    assert "answers once within 30 weeks, and spends ε = 1 in all" in once.notes[-1]
+    assert once.notes[-1].endswith("each week has about 1 answer.")
     gaussian = advise(filled_in(form | GAUSSIAN))
     assert gaussian.symbol == "ρ"
     assert [budget for budget, _ in sds(gaussian)] == ["0.25", "0.5", "1"]

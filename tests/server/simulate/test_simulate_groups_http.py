@@ -1,5 +1,6 @@
 """Groups under load: real server processes on either database, of which one is killed and started again."""
 
+import json
 import random
 import socket
 import threading
@@ -13,13 +14,17 @@ import numpy as np
 import pytest
 
 from dither_client import Admin, Analyst
+from dither_client.commands import run
 from dither_client.posterior.wire import to_json
+from dither_client.transport.json_api import Api
 from dither_server.database.engine import make_engine
+from dither_server.simulate import over_http
 from dither_server.simulate.behaviours import Behaviours, draw_roles
-from dither_server.simulate.over_http import _groups, simulate_over_http
+from dither_server.simulate.over_http import draw_labels, simulate_over_http
+from dither_server.simulate.respondents import Respondents
 from dither_server.simulate.server_process import ServerProcess
 from testing.databases import check_counts
-from testing.patience import until
+from testing.patience import PATIENT, until
 
 TOKEN = "the-admin-token"
 SECRET = {"DITHER_SECRET": "the-secret-of-the-tests-of-groups"}
@@ -47,9 +52,11 @@ def described(analyst: Analyst, collection: str, counted: Mapping[str, int]) -> 
 
 @pytest.mark.slow
 def test_two_processes_of_which_one_is_killed_count_every_answer_in_its_group(
-    database_url: str, tmp_path: Path
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every receipt is one count in one group, in the database and in what both processes say, after `kill -9`."""
+    monkeypatch.setattr(over_http, "Retry", PATIENT)
+    monkeypatch.setattr(over_http, "Api", partial(Api, retry=PATIENT()))
     port = free_port()
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
@@ -63,7 +70,7 @@ def test_two_processes_of_which_one_is_killed_count_every_answer_in_its_group(
         def load(url: str, seed: int) -> None:
             values = np.random.default_rng(seed).normal(size=SIZE)
             roles = draw_roles(np.random.default_rng(seed), Behaviours(retry=0.1), SIZE)
-            outcomes.append(simulate_over_http(url, TOKEN, collection, values, roles, 8, seed))
+            outcomes.append(simulate_over_http(url, TOKEN, collection, Respondents(values, roles, seed), 8))
 
         threads = [threading.Thread(target=load, args=(url, seed)) for seed, url in enumerate((first.url, second.url))]
         for thread in threads:
@@ -88,6 +95,9 @@ def test_two_processes_of_which_one_is_killed_count_every_answer_in_its_group(
             with Analyst(server.url, TOKEN) as analyst:
                 until(lambda analyst=analyst: analyst.posterior(collection).answers == answered)  # type: ignore[misc]
                 until(partial(described, analyst, collection, counted))
+                tree = analyst.posterior(collection).to_arviz()
+                assert set(tree["posterior"]["group"].to_numpy().tolist()) == set(counted)
+                assert tree["observed_data"]["count"].sum() == answered
     finally:
         for server in (first, second):
             server.stop()
@@ -96,12 +106,49 @@ def test_two_processes_of_which_one_is_killed_count_every_answer_in_its_group(
     engine.dispose()
 
 
+def test_groups_of_unlike_populations_are_sent_over_http(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each group's estimate is its own: five posterior sds, so a false alarm is all but impossible.
+
+    A prior that knows roughly where people are spares the search, in which all groups are taken as one.
+    """
+    prior = tmp_path / "prior.json"
+    prior.write_text(
+        json.dumps({"mu": {"dist": "norm", "loc": 50, "scale": 20}, "sigma": {"dist": "lognorm", "s": 0.7, "scale": 5}})
+    )
+    server = ServerProcess(tmp_path, TOKEN)
+    try:
+        groups = ["--groups", "north,south", "--truth", "mu=40,sigma=5;mu=60,sigma=5", "--respondents", "600"]
+        options = [
+            "--prior",
+            str(prior),
+            "--epsilon",
+            "4",
+            "--particles",
+            "200",
+            "--seed",
+            "1",
+            "--concurrency",
+            "8",
+            "--json",
+        ]
+        assert run(["simulate", *groups, *options, "--url", server.url, "--token", TOKEN]) == 0
+        found = json.loads(capsys.readouterr().out)
+    finally:
+        server.stop()
+    assert found["answers"] == 600
+    assert found["truth"]["south"] == {"mu": 60, "sigma": 5}
+    assert sum(group["answers"] for group in found["groups"].values()) == 600
+    for label, truth in found["truth"].items():
+        mu = found["groups"][label]["posterior"]["mu"]
+        assert abs(mu["mean"] - truth["mu"]) < 5 * mu["sd"] < 10
+
+
 @pytest.mark.parametrize("count", [1, 30])
 def test_a_seed_draws_the_same_groups_again(count: int) -> None:
-    first, again = (_groups(SPEC, count, random.Random(5)) for _ in range(2))
+    first, again = (draw_labels(SPEC, count, random.Random(5)) for _ in range(2))
     assert first == again
     assert first is not None
     assert set(first) <= set(LABELS)
     before = random.Random(5)
-    assert _groups({"groups": None}, count, before) is None
+    assert draw_labels({"groups": None}, count, before) is None
     assert before.random() == random.Random(5).random()  # earlier seeds give what they gave

@@ -1,7 +1,6 @@
 """Simulations over HTTP against a real server process: nothing lost, nothing twice, whatever respondents do."""
 
 import asyncio
-import random
 import signal
 import socket
 import sqlite3
@@ -10,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +19,16 @@ import pytest
 from dither_client import Admin, Analyst, Problem, Retry
 from dither_client.addresses import parse_address
 from dither_client.protocol.respondent import ConnectionFailed, Response, Send
+from dither_client.transport.json_api import Api
+from dither_server.simulate import over_http
 from dither_server.simulate.behaviours import Behaviours, Roles, draw_roles
 from dither_server.simulate.connections import Connections
 from dither_server.simulate.crowd import Crowd
 from dither_server.simulate.outcome import Outcome
 from dither_server.simulate.over_http import simulate_over_http
+from dither_server.simulate.respondents import Respondents
 from dither_server.simulate.server_process import ServerProcess
+from testing.patience import PATIENT
 
 TOKEN = "the-admin-token"
 SPEC = {"name": "Test", "family": "normal", "epsilon": "1", "range": [-5, 5], "particles": 200}
@@ -57,7 +61,7 @@ def simulate(
 ) -> Outcome:
     values = np.random.default_rng(3).normal(size=size)
     roles = draw_roles(np.random.default_rng(4), behaviours or Behaviours(), size)
-    return simulate_over_http(server.url, TOKEN, collection, values, roles, concurrency, seed)
+    return simulate_over_http(server.url, TOKEN, collection, Respondents(values, roles, seed), concurrency)
 
 
 @contextmanager
@@ -89,7 +93,7 @@ def test_many_levels_are_asked_where_the_design_has_them(server: ServerProcess, 
     terms = {"range": [0, 100], "goal": "mu", "levels": 64, "particles": 1_000, "policy": policy}
     values = np.random.default_rng(3).normal(50.0, 10**0.5, 1_000)
     roles = draw_roles(np.random.default_rng(4), Behaviours(), len(values))
-    outcome = simulate_over_http(server.url, TOKEN, create(server, **terms), values, roles, 8, 1)
+    outcome = simulate_over_http(server.url, TOKEN, create(server, **terms), Respondents(values, roles, 1), 8)
     assert outcome.posterior.posterior["mu"].sd < (4 if policy == "adaptive" else 1.6)
     assert outcome.posterior.queries < 500
 
@@ -135,7 +139,7 @@ def test_late_answers_come_after_all_others(server: ServerProcess, folder: Path)
     collection = create(server, epsilon=50, policy="fixed:-1:1", levels=1)
     first = np.arange(60) < 20
     roles = Roles("chance", may_drop_out=first & False, retries=first & False, late=first, poisons=first)
-    outcome = simulate_over_http(server.url, TOKEN, collection, np.full(60, -9.0), roles, 4, 1)
+    outcome = simulate_over_http(server.url, TOKEN, collection, Respondents(np.full(60, -9.0), roles, 1), 4)
     assert outcome.load is not None
     assert outcome.load.late == 20
     with reading(folder) as database:
@@ -162,7 +166,7 @@ def test_everybody_is_asked_at_the_epsilon_it_chose(server: ServerProcess) -> No
     values = np.tile(np.arange(9, dtype=np.float64), 10)
     choices = [Fraction(49) if value < 4 else Fraction(50) for value in values]
     roles = draw_roles(np.random.default_rng(4), Behaviours(), 90)
-    outcome = simulate_over_http(server.url, TOKEN, collection, values, roles, 8, 1, choices=choices)
+    outcome = simulate_over_http(server.url, TOKEN, collection, Respondents(values, roles, 1, choices), 8)
     assert outcome.sound
     assert outcome.posterior.answers_by_epsilon == {"49": 40, "50": 50}
     with Analyst(server.url, TOKEN) as analyst:
@@ -172,13 +176,13 @@ def test_everybody_is_asked_at_the_epsilon_it_chose(server: ServerProcess) -> No
 
 
 def test_a_seed_gives_the_same_answers_to_the_same_questions(server: ServerProcess) -> None:
-    def answers(seed: int) -> list[Any]:
+    def answers(seed: int, concurrency: int = 16) -> list[Any]:
         collection = create(server, policy="fixed:-1:1", levels=8)
-        simulate(server, collection, 100, concurrency=1, seed=seed)
+        simulate(server, collection, 100, concurrency=concurrency, seed=seed)
         with Analyst(server.url, TOKEN) as analyst:
             return [query.counts for query in analyst.queries(collection)]
 
-    assert answers(5) == answers(5) != answers(6)
+    assert answers(5) == answers(5, concurrency=1) != answers(6)
 
 
 def test_a_collection_that_closes_is_a_failure_with_a_name(server: ServerProcess) -> None:
@@ -205,13 +209,17 @@ def test_a_posterior_that_cannot_be_read_is_known_before_anybody_is_asked(server
     values = np.zeros(5)
     roles = draw_roles(np.random.default_rng(4), Behaviours(), 5)
     with pytest.raises(Problem, match="needs an analyst's token"):
-        simulate_over_http(server.url, None, collection, values, roles, 4, 1)
+        simulate_over_http(server.url, None, collection, Respondents(values, roles, 1), 4)
     with Admin(server.url, TOKEN) as admin:
         assert admin.set_state(collection, "open")["answers"] == 0
 
 
-def test_a_crash_while_answers_come_loses_none_of_the_acknowledged(tmp_path: Path) -> None:
+def test_a_crash_while_answers_come_loses_none_of_the_acknowledged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The server is killed under load and started again on the same port; everybody's flow survives it."""
+    monkeypatch.setattr(over_http, "Retry", PATIENT)
+    monkeypatch.setattr(over_http, "Api", partial(Api, retry=PATIENT()))
     server = ServerProcess(tmp_path, TOKEN)
     collection = create(server)
     port = int(server.url.rpartition(":")[2])
@@ -235,11 +243,11 @@ def test_a_crash_while_answers_come_loses_none_of_the_acknowledged(tmp_path: Pat
 def test_a_server_that_is_gone_ends_the_simulation() -> None:
     with closed_port() as url:
         roles = draw_roles(np.random.default_rng(4), Behaviours(), 1_000)
-        crowd = Crowd(parse_address(url), "abc", np.zeros(1_000), roles, random.Random(1), Retry(2, 0.01, 0.01))
+        crowd = Crowd(parse_address(url), "abc", Respondents(np.zeros(1_000), roles, 1), Retry(2, 0.01, 0.01))
         asyncio.run(crowd.run(8))
     # Eight were on their way when the first of them gave up.
-    assert crowd.answered == 0
-    assert 1 <= crowd.load.failures["unreachable"] <= 8
+    assert crowd.tally.answered == 0
+    assert 1 <= crowd.tally.failures["unreachable"] <= 8
 
 
 @contextmanager

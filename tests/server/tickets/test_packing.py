@@ -4,7 +4,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dither_client import Gaussian, Laplace, Query, RandomizedResponse, Staircase
+from dither_client import ComponentQuery, Gaussian, JointQuery, Laplace, Query, RandomizedResponse, Staircase
 from dither_client.mechanisms.registry import QUERY_TYPES
 from dither_server.tickets.packing import (
     NO_GROUP,
@@ -38,7 +38,33 @@ def staircases(draw: Any) -> Query:
 
 
 @st.composite
+def joint_queries(draw: Any) -> Query:
+    epsilon, count = draw(epsilons), draw(st.integers(2, 3))
+    components = sorted(draw(st.sets(st.integers(0, 7), min_size=count, max_size=count)))
+    scales = [draw(transforms) for _ in components]
+    if count == 3 or draw(st.booleans()):
+        states = "odd_one_out" if count == 3 else "same_side"
+        halves = RandomizedResponse(range(2 * count - 3), epsilon)
+        return JointQuery(components, states, [[draw(coordinates)] for _ in components], scales, halves)
+    cuts = [sorted(draw(st.lists(coordinates, min_size=1, max_size=7, unique=True))) for _ in components]
+    cells = (len(cuts[0]) + 1) * (len(cuts[1]) + 1)
+    sets = [[cell] for cell in range(cells)]
+    places = range(cells - 1)
+    channel: Query = Staircase(places, sets, [1] * cells, epsilon) if cells > 8 else RandomizedResponse(places, epsilon)
+    return JointQuery(components, "cells", cuts, scales, channel)
+
+
+@st.composite
 def queries(draw: Any) -> Query:
+    query = draw(ordinary_queries())
+    kind = draw(st.integers(0, 3))
+    if kind == 0:
+        return draw(joint_queries())
+    return ComponentQuery(draw(st.integers(0, 7)), query) if kind == 1 else query
+
+
+@st.composite
+def ordinary_queries(draw: Any) -> Query:
     if draw(st.booleans()):
         return draw(staircases())
     if draw(st.booleans()):
@@ -110,4 +136,5 @@ def test_the_largest_queries_fit() -> None:
 def test_no_two_mechanisms_have_one_number() -> None:
     assert {kind.mechanism: kind.number for kind in QUERY_TYPES.values()} == {
         "laplace": 0, "randomized_response": 1, "gaussian": 2, "staircase": 3, "grouped_randomized_response": 4,
+        "component": 5, "joint": 6,
     }  # fmt: skip

@@ -2,10 +2,10 @@
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from dither_server.api.messages.common import EXAMPLE_TIME, MAX_COUNT
-from dither_server.collections.collections import State
+from dither_server.collections.collection import State
 from dither_server.collections.specification import Admission, Visibility
 from dither_server.collections.survey import AnswerPage
 from dither_server.http.bodies import Body
@@ -37,6 +37,29 @@ class TermsGroups(BaseModel):
     shares: dict[str, float] | None = Field(
         default=None, description="The share of the whole population in each group; null if they are not known."
     )
+
+
+class TermsComponent(BaseModel):
+    """One of the numbers of each respondent. What was not given is left out."""
+
+    model_config = ConfigDict(extra="allow")
+
+    name: str = Field(examples=["wage"])
+    family: str = Field(examples=["normal"])
+    transform: Literal["identity", "log"]
+    question: str | None = None
+    unit: str | None = None
+    period_of_value: str | None = None
+    decimals: int | None = None
+    minimum: float | None = None
+    maximum: float | None = None
+
+
+class TermsPanel(BaseModel):
+    """The same people in several periods."""
+
+    answers: int = Field(examples=[2])
+    periods: int = Field(examples=[30])
 
 
 class TermsReply(BaseModel):
@@ -82,6 +105,29 @@ class TermsReply(BaseModel):
     groups: TermsGroups | None = Field(
         description="The public groups, one of which each respondent names, without noise; null if there are none."
     )
+    components: list[TermsComponent] | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="The numbers that each respondent holds, in this order; left out where there is one value.",
+    )
+    period: Literal["day", "week", "month"] | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="By what answers are told apart: the calendar day, week or month, in UTC, in which the ticket was "
+        "issued. Left out without periods.",
+    )
+    drift: bool | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="Whether the distribution may change from period to period. Left out without periods.",
+    )
+    panel: TermsPanel | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="In how many periods each person answers, of how many that begin with the one in which they join: "
+        "the device draws them by chance, and spends ε for all of them when it joins. Left out where everybody answers "
+        "once.",
+    )
     range: list[float] | None = Field(description="Roughly the range of most values; null if it was not given.")
     prior: dict[str, Any] | None = Field(description="As it was given; null if it follows from `range`, or is wide.")
     families: list[dict[str, Any]] | None = Field(
@@ -107,7 +153,8 @@ class TermsReply(BaseModel):
         description="What another mechanism would save or cost, or which parameters a fixed question cannot tell."
     )
     notice: str | None = Field(
-        description="What respondents must know about a choice of ε, groups and check questions, or null."
+        description="What respondents must know about a choice of ε, groups, periods, a panel and check questions, or "
+        "null."
     )
 
 

@@ -83,7 +83,7 @@ _PARTS = ("mean", "q05", "q25", "q50", "q75", "q95")
 
 
 def _summary(mean: float, sd: float) -> dict[str, float]:
-    """As of a normal distribution."""
+    """The summary of a normal distribution."""
     spread = {"q05": -1.645, "q25": -0.674, "q50": 0.0, "q75": 0.674, "q95": 1.645}
     return {"mean": mean, "sd": sd, **{name: float(f"{mean + z * sd:.4g}") for name, z in spread.items()}}
 

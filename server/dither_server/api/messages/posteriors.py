@@ -52,6 +52,9 @@ class QueriesItem(BaseModel):
     id: str
     query: Query
     group: str | None = Field(default=None, description="Whose answers they are, where the collection has groups.")
+    period: str | None = Field(
+        default=None, description="When it was asked, where the collection has periods.", examples=["2026-W07"]
+    )
     answers: int
     counts: list[int] | None = Field(
         default=None, description="The count of each answer, for those who may read the posterior."
@@ -73,6 +76,11 @@ class AnswersItem(BaseModel):
         description="Whether it is learnt, or used for the goodness-of-fit check."
     )
     group: str | None = Field(default=None, description="Whose answer it is; left out where there are no groups.")
+    period: str | None = Field(
+        default=None,
+        description="When its question was asked; left out where there are no periods.",
+        examples=["2026-W07"],
+    )
     answer: int
     received_at: str = Field(examples=[EXAMPLE_TIME])
 

@@ -36,6 +36,8 @@ def _type(schema: Schema) -> Any:
         return Literal[tuple(schema["enum"])]
     if schema["type"] == "array":
         return list[_type(schema["items"])]  # type: ignore[misc]
+    if schema["type"] == "object":
+        return dict[str, Any]
     return {"integer": int, "number": float}.get(str(schema["type"]), int | float)
 
 

@@ -1,6 +1,7 @@
 /** The page on which a respondent answers a collection: first consent, then one answer, and only then the question. */
 
 /** @import { Charge, Entry } from "/web/dither.d.ts" */
+/** @import { Described } from "./fields.js" */
 
 import {
   BadResponse,
@@ -12,29 +13,33 @@ import {
   Problem,
   Unreachable,
   answerText,
-  checkBounds,
   decodeJson,
   odds,
   parseQuery,
   questionText,
-  readTyped,
   written,
 } from "/web/dither.js";
+import { NumberField } from "./fields.js";
+import { app, element, language, local, say, texts } from "./saying.js";
+import { ALWAYS, nextTurn, turnOf } from "./turns.js";
 
 const MOST_PEOPLE = 1e6;
 const CODE = /^[a-z0-9]{1,128}$/;
 
-const app = element("app");
-const { collection = "" } = app.dataset;
-const language = document.documentElement.lang;
-/** @type {Record<string, string> & { problems: Record<string, string> }} what this script says, in the page's language */
-const texts = JSON.parse(app.dataset.texts ?? "{}");
-/** @type {string[]} the texts to choose from; empty where the value is a number */
+const { collection = "", unit = "", panel = null } = app.dataset; // of a panel, the name of its periods
+/** @type {string[]} the texts to choose from; empty where the value is a number, or several */
 const categories = JSON.parse(app.dataset.categories ?? "[]");
-const kind = categories.length > 0 ? "choice" : "number";
-const bounds = { minimum: given("minimum"), maximum: given("maximum") };
+/** @type {Described[]} the numbers that each person has; empty where it is one number, or a choice */
+const components = JSON.parse(app.dataset.components ?? "[]");
 const decimals = given("decimals");
-const mark = language === "de" ? "," : "."; // begins the decimals
+const kind = categories.length > 0 ? "choice" : components.length > 0 ? "numbers" : "number";
+/** @type {Record<string, NumberField[]>} those that the page has if the collection can be answered on it */
+const fieldsOf = {
+  choice: [],
+  number: [new NumberField("", { name: "", minimum: given("minimum"), maximum: given("maximum"), decimals })],
+  numbers: components.map((component, i) => new NumberField(`-${i + 1}`, component)),
+};
+const fields = fieldsOf[kind] ?? [];
 /** @type {HTMLFormElement | null} */
 const form = document.querySelector("form#form"); // present if the collection can be answered on this page
 /** @type {HTMLFormElement | null} */
@@ -45,6 +50,7 @@ const ledger = new Ledger();
 /** @type {Client} */
 let client;
 let sending = false;
+let turn = ALWAYS;
 
 if (document.body.classList.contains("embedded")) {
   new ResizeObserver(tellHeight).observe(document.body);
@@ -58,25 +64,9 @@ try {
   client = new Client(location.origin, { ledger, retry: { attempts: 3, first: 0.25 } });
   await start();
 } catch (error) {
+  hideForm();
   starting?.replaceChildren(`${say("cannot")} `, ...explained(error));
-}
-
-/**
- * The text with this name, with what is given in the places with its names.
- *
- * @type {(name: string, values?: Record<string, string | number>) => string}
- */
-function say(name, values = {}) {
-  return (texts[name] ?? name).replace(/\{(\w+)\}/g, (_, place) => String(values[place]));
-}
-
-/**
- * A number that is written as in English, as it is written in the page's language.
- *
- * @param {string} text
- */
-function local(text) {
-  return mark === "." ? text : text.replace(/[.,]/g, (each) => (each === "." ? "," : "."));
+  starting?.classList.add("said");
 }
 
 /**
@@ -89,19 +79,6 @@ function detail(text) {
   span.lang = "en";
   span.textContent = text;
   return span;
-}
-
-/**
- * The element with this id. Throws if the page has none.
- *
- * @param {string} id
- */
-function element(id) {
-  const found = document.getElementById(id);
-  if (found === null) {
-    throw new Error(`the page has no element with the id ${id}`);
-  }
-  return found;
 }
 
 /**
@@ -159,21 +136,87 @@ async function start() {
   element("again").addEventListener("click", sendStored);
   window.addEventListener("online", sendStored);
   form?.addEventListener("submit", submit);
+  form?.addEventListener("input", forgetError);
   check?.addEventListener("submit", sendCheck);
-  if (categories.length === 0) {
-    input("#value")?.addEventListener("input", showUnderstood);
+  for (const field of form ? fields : []) {
+    field.input.addEventListener("input", () => field.showUnderstood());
   }
-  const entry = await client.find(collection);
-  starting?.remove();
+  turn = panel === null ? ALWAYS : await turnOf(client, collection, panel);
+  const entry = await found();
+  const away = turn.joined && !turn.now;
+  remember(away || (entry !== null && entry.state !== "charged"));
+  starting?.classList.add("done");
   if (entry?.state === "drawn") {
     await sendStored();
   } else if (entry && entry.state !== "charged") {
     await showOutcome(entry, say("already"));
+  } else if (away) {
+    await showAway();
   } else {
     await showLedger();
     if (form) {
-      form.hidden = false;
+      askToJoin();
+      fields.forEach((field) => field.showUnderstood());
+      setBusy(false);
+      element("send").removeAttribute("disabled");
     }
+  }
+}
+
+/** What the ledger has of this collection, of a panel in this period. */
+function found() {
+  return turn === ALWAYS ? client.find(collection) : ledger.find(client.server, collection, turn.period);
+}
+
+/** Asks who has not joined the panel to do that first: in most periods no answer is due. */
+function askToJoin() {
+  const given = document.getElementById("given");
+  if (given) {
+    given.hidden = !turn.joined;
+    element("send").textContent = say(turn.joined ? "send" : "join");
+  }
+}
+
+/** Joins the panel, and goes on if the first answer is due at once. */
+async function join() {
+  await client.join(collection, { maxEpsilon: app.dataset.total ?? null });
+  turn = await turnOf(client, collection, panel ?? "");
+  if (!turn.now) {
+    await showAway();
+    starting?.focus();
+    return;
+  }
+  askToJoin();
+  await showLedger();
+  fields[0]?.input.focus();
+}
+
+/** Says when the next answer is due, and sends what an earlier visit could not send. */
+async function showAway() {
+  hideForm();
+  remember(true);
+  await client.resume().catch(() => {});
+  starting?.replaceChildren(say("not_due"), " ", nextTurn(panel ?? "", turn.next));
+  starting?.classList.add("said");
+  await showLedger();
+}
+
+/**
+ * Keeps, for `early.js`, whether the ledger has an answer to this collection.
+ *
+ * @param {boolean} answered
+ */
+function remember(answered) {
+  document.documentElement.classList.toggle("answered", answered);
+  const key = `dither:${collection}`;
+  try {
+    if (answered) {
+      localStorage.setItem(key, "answered");
+    } else {
+      localStorage.removeItem(key);
+    }
+  } catch {
+    // The form is then shown until the ledger is read.
   }
 }
 
@@ -207,9 +250,8 @@ async function submit(event) {
     showError(say("no_group"), element("group"));
     return;
   }
-  const { value, wrong } = readValue();
+  const value = turn.joined ? readValue() : NaN;
   if (value === null) {
-    showError(wrong, element("value"));
     return;
   }
   const invitation = input("#invitation")?.value.trim() ?? null;
@@ -224,8 +266,12 @@ async function submit(event) {
   setBusy(true);
   const epsilon = chosenEpsilon();
   try {
+    if (!turn.joined) {
+      await join();
+      return;
+    }
     const entry = await client.answer(collection, value, {
-      maxEpsilon: epsilon ?? app.dataset.epsilon,
+      maxEpsilon: app.dataset.total ?? epsilon ?? app.dataset.epsilon,
       epsilon,
       invitation,
       group,
@@ -239,68 +285,26 @@ async function submit(event) {
 }
 
 /**
- * The category that was chosen, or the number that was typed; null if there is none, and what is wrong. Nothing is asked
- * of anybody before there is one, so that nobody learns what was refused.
- *
- * @returns {{ value: string | number | null, wrong: string }}
+ * The category that was chosen, or the numbers that were typed; null if one is missing or wrong, which is said beside it.
+ * Nothing is asked of anybody before that, so that nobody learns what was refused.
  */
 function readValue() {
-  if (categories.length > 0) {
-    return { value: input('input[name="category"]:checked')?.value ?? null, wrong: say("no_choice") };
-  }
-  const text = input("#value")?.value ?? "";
-  if (text.trim() === "") {
-    return { value: null, wrong: say("no_number") };
-  }
-  /** @type {[string, () => number][]} what each refusal means, in the order of the checks */
-  const checks = [
-    [say("not_finite"), () => readTyped(text, null, mark).value],
-    [tooFine(), () => readTyped(text, decimals, mark).value],
-    [outside(), () => checkBounds(bounds, readTyped(text, decimals, mark).value)],
-  ];
-  let value = NaN;
-  for (const [wrong, check] of checks) {
-    try {
-      value = check();
-    } catch {
-      return { value: null, wrong };
+  if (kind === "choice") {
+    const chosen = input('input[name="category"]:checked')?.value ?? null;
+    if (chosen === null) {
+      showError(say("no_choice"), element("value"));
     }
+    return chosen;
   }
-  return { value, wrong: "" };
-}
-
-/** That a number may have no more decimals. */
-function tooFine() {
-  const name = decimals === 0 ? "not_whole" : decimals === 1 ? "one_decimal" : "decimals";
-  return say(name, { decimals: decimals ?? "" });
-}
-
-/** That a number must be within the bounds. */
-function outside() {
-  const [minimum, maximum] = [bounds.minimum, bounds.maximum].map((bound) => local(written(bound ?? NaN)));
-  const name = bounds.minimum === null ? "at_most" : bounds.maximum === null ? "at_least" : "from_to";
-  return say("outside", { bounds: say(name, { minimum: minimum ?? "", maximum: maximum ?? "" }) });
-}
-
-/** Says beside the field what the text in it is understood as, if it could mean two numbers. */
-function showUnderstood() {
-  let said = "";
-  try {
-    const { value, other } = readTyped(input("#value")?.value ?? "", decimals, mark);
-    said = other === null ? "" : say("understood", { value: plainly(value), other: plainly(other) });
-  } catch {
-    // What is no number yet is not understood.
+  const read = fields.map((field) => ({ field, ...field.read() }));
+  const wrong = read.filter(({ value }) => value === null);
+  wrong.forEach(({ field, wrong: text }) => field.tell(text));
+  wrong[0]?.field.input.focus();
+  if (wrong.length > 0) {
+    return null;
   }
-  element("understood").textContent = said;
-}
-
-/**
- * The number without a mark between thousands, which could be taken for the other one.
- *
- * @param {number} value
- */
-function plainly(value) {
-  return local(String(value)).replace("-", "−");
+  const numbers = read.map(({ field, value }) => [field.name, value ?? NaN]);
+  return kind === "number" ? (read[0]?.value ?? null) : Object.fromEntries(numbers);
 }
 
 /**
@@ -321,7 +325,7 @@ function chosenEpsilon() {
 
 /** Sends the answer that the ledger holds and has not sent. */
 async function sendStored() {
-  const entry = await client.find(collection);
+  const entry = await found();
   if (entry?.state !== "drawn" || sending) {
     return;
   }
@@ -345,7 +349,7 @@ async function sendStored() {
  * @param {unknown} error
  */
 async function showFailure(error) {
-  const entry = await client.find(collection).catch(() => null);
+  const entry = await found().catch(() => null);
   if (entry?.state === "drawn") {
     await showPending(error);
   } else if (entry?.state === "sent" || entry?.state === "expired") {
@@ -358,6 +362,7 @@ async function showFailure(error) {
 
 /** @param {unknown} error */
 async function showPending(error) {
+  remember(true);
   hideForm();
   const pending = element("pending");
   const fresh = pending.hidden;
@@ -376,25 +381,33 @@ function hideForm() {
   if (form) {
     form.reset();
     form.hidden = true;
-    document.getElementById("understood")?.replaceChildren();
+    fields.forEach((field) => field.showUnderstood());
   }
 }
 
 /** @type {(entry: Entry, heading: string, focus?: boolean) => Promise<void>} */
 async function showOutcome(entry, heading, focus = false) {
+  remember(true);
   hideForm();
   element("pending").hidden = true;
   const sent = entry.state === "sent";
   element("thanks").hidden = !sent;
   element("result-heading").textContent = sent ? heading : say("late");
-  element("result-text").textContent = say(sent ? "one_each" : "not_counted");
-  element("question").textContent = questionText(entry.query, categories, decimals, language);
+  element("result-text").textContent = !sent
+    ? say("not_counted")
+    : panel === null
+      ? say("one_each")
+      : nextTurn(panel, turn.next);
+  /** @type {[string[], number | null, string, Described[], string]} */
+  const told = [categories, decimals, language, components, unit];
+  element("question").textContent = questionText(entry.query, ...told);
   if (entry.answer !== null) {
-    const answer = answerText(entry.query, entry.answer, categories, decimals, language);
-    element("answer").textContent = say(`told_${kind}`, { answer });
-    const [most, least] = odds(entry.query, entry.answer, categories, decimals, language);
+    const asked = entry.query.mechanism === "joint" ? "joint" : kind === "choice" ? "choice" : "number";
+    const answer = answerText(entry.query, entry.answer, ...told);
+    element("answer").textContent = say(`told_${asked}`, { answer });
+    const [most, least] = odds(entry.query, entry.answer, ...told);
     const [more, less] = frequencies(most.probability, least.probability);
-    element("odds").textContent = say(`odds_${kind}`, { most: most.who, more, least: least.who, less });
+    element("odds").textContent = say(`odds_${asked}`, { most: most.who, more, least: least.who, less });
   }
   element("receipt-term").hidden = !sent;
   element("receipt").textContent = entry.receipt ?? "";
@@ -515,9 +528,25 @@ function showError(text, wrong) {
   for (const marked of document.querySelectorAll("[aria-invalid]")) {
     marked.removeAttribute("aria-invalid");
   }
+  fields.forEach((field) => field.tell(""));
   element("error").replaceChildren(...(typeof text === "string" ? [text] : text));
   wrong?.setAttribute("aria-invalid", "true");
   wrong?.focus();
+}
+
+/**
+ * Takes back what is said of a field once the field is changed: it may hold no longer.
+ *
+ * @param {Event} event
+ */
+function forgetError({ target }) {
+  const marked = target instanceof Element ? target.closest("[aria-invalid]") : null;
+  const field = fields.find(({ input: its }) => its === marked);
+  if (field) {
+    field.tell("");
+  } else if (marked) {
+    showError("");
+  }
 }
 
 /** @param {boolean} busy */

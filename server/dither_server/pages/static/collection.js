@@ -5,7 +5,7 @@
 
 import { Asking } from "./asking.js";
 import { control, part } from "./page.js";
-import { ENORMOUS, draw, fit, picture, settled, short } from "./plots.js";
+import { ENORMOUS, draw, fit, isWide, picture, settled, short } from "./plots.js";
 import { LEVELS } from "./population.js";
 
 /**
@@ -24,7 +24,12 @@ import { LEVELS } from "./population.js";
  * @property {boolean} logarithmic whether the population is on a logarithmic axis
  * @property {{ x: number, share: number }[]} atoms the values that many people have exactly
  * @property {boolean} discrete
+ * @property {Periods | null} periods
+ * @property {Record<string, Regression> | null} regressions one of several numbers by another, by their names
  *
+ * @typedef {Record<Level, (number | null)[]>} OverTime
+ * @typedef {{ labels: string[], starts: string[], answers: number[], middle: OverTime, people: OverTime | null }} Periods
+ * @typedef {{ x: number[], low: number[], high: number[], said: string } & Record<Level, number[]>} Regression
  * @typedef {Record<string, { sd: number[], more: number[] }>} Plan how many more answers each precision takes
  */
 const UPDATE_INTERVAL = 1000; // the least number of milliseconds between two updates
@@ -66,7 +71,7 @@ async function get(path) {
 
 /** @param {number | null} [x] null where floating point cannot hold it */
 const told = (x) => (typeof x === "number" ? short(Number(x.toPrecision(4))) : "unknown");
-/** @type {(levels: Record<Level, number[]>, i: number) => string} */
+/** @type {(levels: Record<Level, (number | null)[]>, i: number) => string} */
 const bands = ({ q05, q25, q75, q95 }, i) =>
   `50% ${told(q25[i])} to ${told(q75[i])}, 90% ${told(q05[i])} to ${told(q95[i])}`;
 
@@ -129,7 +134,7 @@ function drawDensity(name, { x, density }) {
   });
 }
 
-/** @param {number} [share] */
+/** @param {number | null} [share] */
 const percents = (share) => `${Number((100 * (share ?? NaN)).toPrecision(3))}%`;
 
 /** @type {(distribution: Distribution, shown: [number, number], kind: Kind) => void} */
@@ -191,6 +196,60 @@ function showPopulation(charts) {
   asking.show({ distribution, atoms: atoms.map(({ x }) => x), discrete, logarithmic, shown });
 }
 
+/** @param {Periods} periods */
+function drawPeriods({ labels, starts, answers, middle, people }) {
+  const time = starts.map((start) => Date.parse(start) / 1000);
+  /** @type {(i: number) => string} */
+  const period = (i) =>
+    `${labels[i]}${labels[i] === starts[i] ? "" : `, from ${starts[i]}`}, ` +
+    `${count(answers[i] ?? NaN)} ${answers[i] === 1 ? "answer" : "answers"}`;
+  const span = labels.length === 1 ? labels[0] : `${labels[0]} to ${labels.at(-1)}`;
+  /** @type {(line: (number | null)[]) => (number | null)[]} */
+  const dots = (line) => line.map((y, i) => (answers[i] ? y : null));
+  if (people) {
+    draw("fan", {
+      kind: "periods",
+      lines: [time, ...LEVELS.map((level) => people[level]), dots(people.q50)],
+      label: `${part("fan-title").textContent}, ${span}`,
+      words: (i) =>
+        `${period(i)}: median ${told(people.q50[i])}, half of the people from ${told(people.q25[i])} to ` +
+        `${told(people.q75[i])}, nine in ten from ${told(people.q05[i])} to ${told(people.q95[i])}.`,
+    });
+  }
+  draw("fan-middle", {
+    kind: people ? "periods" : "periodShares",
+    lines: [time, ...LEVELS.map((level) => middle[level]), dots(middle.q50)],
+    label: `${part("fan-middle-title").textContent}, ${span}`,
+    words: (i) =>
+      people
+        ? `${period(i)}: ${told(middle.q50[i])}, ${bands(middle, i)}.`
+        : `${period(i)}: ${percents(middle.q50[i])}, 90% ${percents(middle.q05[i])} to ${percents(middle.q95[i])}.`,
+  });
+}
+
+/** @param {Record<string, Regression>} regressions */
+function drawRegression(regressions) {
+  const pair = control("pair", HTMLSelectElement);
+  const [option] = pair.selectedOptions;
+  const found = regressions[pair.value];
+  part("regression").closest("figure")?.toggleAttribute("hidden", !found);
+  part("together").textContent = found?.said ?? "Nothing is known yet of these two numbers together.";
+  if (!found || !option) return;
+  const { x, low, high } = found;
+  part("regression-title").textContent = option.text;
+  Object.assign(part("regression").dataset, { x: option.dataset["x"], y: option.dataset["y"] });
+  const [target, given] = pair.value.split(",");
+  draw("regression", {
+    kind: isWide(x) ? "regressionOrders" : "regression",
+    lines: [x, ...LEVELS.map((level) => found[level]), low, high],
+    label: `${option.text}: the median and the 50% and 90% bands of the people, for ${given} from ${short(x[0])} to ${short(x.at(-1))}`,
+    words: (i) =>
+      `With ${given} ${told(x[i])}, half of the people have ${target} ${told(found.q50[i])} or less (90% sure: ` +
+      `${told(low[i])} to ${told(high[i])}); nine in ten from ${told(found.q05[i])} to ${told(found.q95[i])}.`,
+    begin: x.length >> 1,
+  });
+}
+
 /** @param {Charts["pace"]} pace */
 function drawPace({ time, per_minute: perMinute }) {
   part("pace").closest("figure")?.toggleAttribute("hidden", !time.length);
@@ -219,6 +278,8 @@ function drawAll(charts) {
   if (document.getElementById("questions")) drawQuestions(questions);
   for (const [name, density] of Object.entries(densities)) drawDensity(name, density);
   showPopulation(charts);
+  if (charts.periods) drawPeriods(charts.periods);
+  if (charts.regressions) drawRegression(charts.regressions);
   drawPace(pace);
 }
 
@@ -353,6 +414,10 @@ if (parametric) {
   for (const name of ["target", "target-parameter"]) part(name).addEventListener("input", sayNeeded);
   part("parameters-more").addEventListener("toggle", fit);
 }
+
+document.getElementById("pair")?.addEventListener("input", () => {
+  if (charts?.regressions) drawRegression(charts.regressions);
+});
 
 part("copy-link").hidden = false;
 part("copy-link").addEventListener("click", () => {

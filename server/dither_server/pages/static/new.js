@@ -4,6 +4,7 @@ import { control, part } from "./page.js";
 
 const WAIT = 400; // milliseconds after the last key
 const WORDS = [
+  // which do not affect the advice
   "name",
   "question",
   "unit",
@@ -14,9 +15,12 @@ const WORDS = [
   "thank_you",
   "pages",
 ];
+const MOST_NUMBERS = 8;
 const form = control("new", HTMLFormElement);
 const family = control("family", HTMLSelectElement);
 const place = part("advice");
+const components = part("components");
+const add = control("add", HTMLButtonElement);
 let newest = 0;
 
 /** @param {number} wait */
@@ -25,8 +29,11 @@ async function advise(wait) {
   await new Promise((done) => setTimeout(done, wait));
   if (mine !== newest) return;
   place.setAttribute("aria-busy", "true");
-  const fields = new URLSearchParams([...new FormData(form)].map(([name, value]) => [name, String(value)]));
-  for (const name of WORDS) fields.delete(name); // they do not affect the advice, and addresses are bounded
+  const fields = new URLSearchParams();
+  for (const [name, value] of new FormData(form)) {
+    const ofOne = name.replace(/^component_\d_(?!name$)/, "");
+    if (value !== "" && !WORDS.includes(ofOne)) fields.append(name, String(value)); // addresses are bounded
+  }
   try {
     const reply = await fetch(`/new/advice?${fields}`, { cache: "no-store" });
     const text = await reply.text();
@@ -48,7 +55,54 @@ function choosePriors() {
   }
 }
 
+// Offers a panel only where answers are told apart by time.
+function choosePanel() {
+  const panel = control("panel", HTMLFieldSetElement);
+  panel.hidden = panel.disabled = control("period", HTMLSelectElement).value === "";
+}
+
+// Numbers the several numbers from 1 in their order; those of one number alone are then not asked for.
+function countNumbers() {
+  const all = [...components.children];
+  all.forEach((each, i) => {
+    for (const element of [each, ...each.querySelectorAll("*")]) {
+      for (const attribute of element.attributes) {
+        attribute.value = attribute.value.replace(/component_\d_/g, `component_${i + 1}_`);
+      }
+    }
+    each.querySelector("legend")?.replaceChildren(`Number ${i + 1}`);
+  });
+  for (const name of ["family", "transform", "low", "high"]) {
+    part(name).toggleAttribute("disabled", all.length > 0);
+  }
+  for (const alone of [family.closest("p"), part("transform").closest("p"), part("range")]) {
+    alone?.toggleAttribute("hidden", all.length > 0);
+  }
+  add.disabled = all.length === MOST_NUMBERS;
+}
+
+function addNumber() {
+  components.append(document.importNode(control("component", HTMLTemplateElement).content, true));
+  if (components.children.length < 2) addNumber(); // there are two or more, or none
+  countNumbers();
+  advise(0);
+}
+
+/** @param {Event} event */
+function removeNumber({ target }) {
+  if (!(target instanceof HTMLElement && target.matches(".remove"))) return;
+  target.closest("fieldset")?.remove();
+  countNumbers();
+  add.focus();
+  advise(0);
+}
+
+add.addEventListener("click", addNumber);
+components.addEventListener("click", removeNumber);
 family.addEventListener("input", choosePriors);
+part("period").addEventListener("input", choosePanel);
 form.addEventListener("input", () => advise(WAIT));
 choosePriors();
+choosePanel();
+countNumbers();
 advise(0);

@@ -9,7 +9,7 @@ import { Reading } from "./reading.js";
  * @typedef {[number[], ...(number | null)[][]]} Lines the x of the points, and the lines over them
  * @typedef {{ x: number, text: string }[]} Marks places on the axis of x, and what is said of each
  * @typedef {Omit<uPlot.Options, "width">} Frame
- * @typedef {"trajectory" | "questions" | "share" | "shareOrders" | "shareWhole" | "population" | "orders" | "whole" | "density" | "pace"} Kind
+ * @typedef {"trajectory" | "questions" | "share" | "shareOrders" | "shareWhole" | "population" | "orders" | "whole" | "density" | "pace" | "periods" | "periodShares" | "regression" | "regressionOrders"} Kind
  */
 
 const HEIGHT = 240;
@@ -109,6 +109,9 @@ const around = ([low, high]) => {
   const room = 0.06 * (high - low) || Math.abs(low) || 1;
   return [low - room, high + room];
 };
+
+/** @type {(line: number[]) => boolean} whether a line that increases is shown on a logarithmic scale */
+export const isWide = (line) => steep(ends(line));
 
 // Whether a number on a logarithmic scale gets a label: 1, 2 and 5 in every decade, or only 1 if there are many decades.
 /** @type {(x: number, range: [number, number]) => boolean} */
@@ -264,8 +267,82 @@ const times = (_, ticks, __, ___, apart) =>
     return midnight ? written.slice(0, 10) : written.slice(11, apart < 60 ? 19 : 16);
   });
 
+// One number by another: the people's bands, and two more lines, between which the median is.
+/** @type {(data: () => Lines, wide: boolean) => Frame} */
+const regression = (data, wide) => {
+  const height = () => extent(data(), -Infinity);
+  const orders = steep(height());
+  const { series, ...areas } = bands();
+  const edge = { stroke: colour("accent"), width: 1, dash: [5, 4], points: { show: false } };
+  return curve(data, wide, {
+    scale: { distr: orders ? 3 : 1, range: () => around(height()) },
+    axis: orders ? logarithmic(height, {}) : {},
+    lines: { series: [...series, edge, edge], ...areas },
+  });
+};
+
+const DATE_WIDTH = 92; // pixels from one date to the next
+const MOST_DOTS = 62; // with more periods, dots would touch
+
+// Periods begin at the times `x` (seconds). Beside the five lines, a sixth has the median where there are dots.
+/** @type {(data: () => Lines, more?: uPlot.Axis) => Frame} */
+const periods = (data, more) => {
+  /** @type {() => [number, number]} */
+  const height = () => {
+    const lines = data();
+    const [low = [], high = []] = [lines[1], lines[5]];
+    const widths = lines[0].map((_, i) => Number(high[i]) - Number(low[i]));
+    const usual = [...widths].sort((a, b) => a - b).at(widths.length >> 1) ?? NaN;
+    const within = lines[0].map((_, i) => !((widths[i] ?? NaN) > WIDE * usual)); // others are cut off at the edge
+    /** @type {(line: (number | null)[]) => number[]} */
+    const seen = (line) => line.flatMap((y, i) => (y !== null && within[i] ? [y] : []));
+    return [Math.min(...seen(low)), Math.max(...seen(high))];
+  };
+  const many = data()[0].length;
+  const orders = steep(height());
+  const { series, ...areas } = bands();
+  return frame({
+    tzDate: (second) => uPlot.tzDate(new Date(1000 * second), "Etc/UTC"),
+    scales: {
+      x: {
+        range: () => {
+          const [first, last] = ends(data()[0]);
+          const room = 0.03 * (last - first) || 86400;
+          return [first - room, last + room];
+        },
+      },
+      y: { distr: orders ? 3 : 1, range: () => around(height()) },
+    },
+    axes: [
+      axis({
+        size: 32,
+        splits: (plot) => {
+          const [x] = data();
+          const step = Math.ceil((x.length * DATE_WIDTH) / Math.max(plot.width - 90, DATE_WIDTH));
+          return x.filter((_, i) => i % step === 0);
+        },
+        values: (_, ticks) => ticks.map((second) => new Date(1000 * second).toISOString().slice(0, 10)),
+      }),
+      orders ? logarithmic(height, { size: width }) : axis({ size: width, ...more }),
+    ],
+    series: [
+      ...series,
+      {
+        paths: () => null,
+        points: { show: many <= MOST_DOTS, size: 7, width: 2, stroke: colour("accent"), fill: colour("page") },
+      },
+    ],
+    ...areas,
+    hooks: { draw: many === 1 ? [whiskers] : [] },
+  });
+};
+
 /** @type {Record<Kind, (data: () => Lines) => Frame>} */
 const kinds = {
+  regression: (data) => regression(data, false),
+  regressionOrders: (data) => regression(data, true),
+  periods: (data) => periods(data),
+  periodShares: (data) => periods(data, SHARES.axis),
   trajectory: (data) => growing(bands(data()[0].length === 1), data, () => ends(data()[0])[0]),
   questions: (data) =>
     growing(
@@ -329,6 +406,8 @@ class Chart {
   /** @type {uPlot.Scale.Distr | undefined} */
   #distr;
   #marks;
+  /** @type {string[]} */
+  #titles = [];
 
   /**
    * @param {HTMLElement} place
@@ -346,13 +425,18 @@ class Chart {
     this.plot = this.#make();
   }
 
+  // The titles of the axes that the place has now.
+  #asked() {
+    return [this.#place.dataset["x"] ?? "", this.#place.dataset["y"] ?? ""];
+  }
+
   #make() {
     const options = kinds[this.#kind](() => this.#lines);
     /** @type {(plot: uPlot) => void} */
     const marked = (plot) => mark(plot, this.#marks);
     const hooks = { draw: [...(options.hooks?.draw ?? []), marked, () => this.reading.show()] };
-    const titles = [this.#place.dataset["x"], this.#place.dataset["y"]];
-    const axes = options.axes?.map((each, i) => ({ ...each, label: titles[i] }));
+    this.#titles = this.#asked();
+    const axes = options.axes?.map((each, i) => ({ ...each, label: this.#titles[i] }));
     const plot = new uPlot({ ...options, axes, hooks, width: this.#place.clientWidth }, this.#lines, this.#place);
     this.#distr = options.scales?.["y"]?.distr;
     this.reading.follow(plot);
@@ -360,13 +444,14 @@ class Chart {
   }
 
   /**
-   * Whether the chart can take these lines: a single point, another number of lines or another scale needs a new chart.
+   * Whether the chart can take these lines: a single point, another number of lines, another scale or other titles need
+   * a new chart.
    *
    * @param {Kind} kind
    * @param {Lines} lines
    */
   takes(kind, lines) {
-    if (kind !== this.#kind) return false;
+    if (kind !== this.#kind || this.#titles.join("\n") !== this.#asked().join("\n")) return false;
     const { scales } = kinds[kind](() => lines);
     return this.#lines.length === lines.length && this.#lines[0].length > 1 && this.#distr === scales?.["y"]?.distr;
   }

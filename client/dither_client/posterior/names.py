@@ -1,0 +1,74 @@
+"""What distributions, mechanisms and numbers of a population are called, for people."""
+
+from collections.abc import Iterable
+
+__all__ = ["a_distribution", "distribution_name", "has_log_median", "mechanism_name", "number_name", "what_it_rests_on"]
+
+_MEDIAN = "quantile_0.5"
+_SYMMETRIC = ("normal", "laplace", "logistic", "student_t")
+"""The families whose `mu` is the median on the scale on which they hold."""
+_NAMES = {
+    ("normal", "log"): "lognormal",
+    ("laplace", "identity"): "Laplace",
+    ("laplace", "log"): "log-Laplace",
+    ("logistic", "log"): "log-logistic",
+    ("student_t", "identity"): "Student t",
+    ("student_t", "log"): "log Student t",
+    ("gumbel", "identity"): "Gumbel",
+    ("gumbel", "log"): "log-Gumbel",
+    ("weibull", "identity"): "Weibull",
+    ("bernoulli", "identity"): "Bernoulli",
+    ("poisson", "identity"): "Poisson",
+    ("negative_binomial", "identity"): "negative binomial",
+}
+"""What families are called on each scale, where that is not the name that they have in a specification."""
+
+
+def distribution_name(family: str, transform: str) -> str:
+    """A family on its scale as its distribution is called in words: `lognormal`, `log-logistic`, `Poisson`."""
+    name, _, degrees = family.partition(":")
+    called = _NAMES.get((name, transform), name)
+    return f"{called} with {degrees} degrees of freedom" if degrees else called
+
+
+def a_distribution(family: str, transform: str) -> str:
+    """A family on its scale with its article: `a normal distribution`, `an exponential distribution`."""
+    name = distribution_name(family, transform)
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name} distribution"
+
+
+def mechanism_name(mechanism: str) -> str:
+    """A mechanism in words: `Laplace`, `randomized response`."""
+    return {"laplace": "Laplace", "gaussian": "Gaussian"}.get(mechanism, mechanism.replace("_", " "))
+
+
+def has_log_median(family: str, transform: str) -> bool:
+    """Whether the family's `mu` is the logarithm of the population's median."""
+    return transform == "log" and family.partition(":")[0] in _SYMMETRIC
+
+
+def number_name(name: str) -> str:
+    """A number of the population in words: `quantile_0.1` is what 10% have at most."""
+    if name == "mean_value":
+        return "Average"
+    if name == _MEDIAN:
+        return "Half have at most"
+    if not name.startswith("quantile_"):
+        return name
+    return f"{100 * float(name.removeprefix('quantile_')):.10g}% have at most"
+
+
+def what_it_rests_on(
+    family: str, transform: str, answers: int, epsilons: Iterable[str], members: int = 0
+) -> tuple[str, str]:
+    """How much was learnt, as in "1,204 answers at ε = 1", and how a sentence that says so goes on: what is assumed."""
+    learnt = f"{answers:,} {'answer' if answers == 1 else 'answers'}"
+    if known := ", ".join(epsilons):
+        learnt += f" at ε = {known}"
+    if members:
+        learnt += f" and the counts of {members:,} members of institutions"
+    if family == "categorical":
+        return learnt, ", and on no assumption about the shares."
+    if family == "nonparametric":
+        return learnt, ". The distribution may have any shape that is fairly smooth."
+    return learnt, f", and holds if the values follow {a_distribution(family, transform)}."

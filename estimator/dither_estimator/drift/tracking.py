@@ -1,0 +1,321 @@
+"""The posterior of a distribution that changes from period to period, from each period's count table.
+
+Sites are the exact likelihoods' Gaussian approximations at the smoothed mean (Fisher scoring). Chains of the scales and
+of whole paths, carried as the noise that makes them, then leave the exact posterior invariant: a step proposes new
+scales under the same noise, or noise that is rotated towards new noise (Cotter, Roberts, Stuart & White 2013, *MCMC
+methods for functions*), which the sites alone would always accept.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from dither_estimator.drift.walk import Backward, Start, filter_sites, log_densities
+from dither_estimator.families import FloatArray
+from dither_estimator.hierarchy.collapsed import Sites
+from dither_estimator.hierarchy.group_likelihood import GroupLikelihood
+from dither_estimator.hierarchy.pooled_fit import Units, pooled_fit, units_of, unknown
+from dither_estimator.hierarchy.proposals import Proposals
+from dither_estimator.hierarchy.sites import scored_sites
+from dither_estimator.likelihood.counts import Counts
+from dither_estimator.particles.system import ParticleSystem, systematic_resample
+from dither_estimator.priors.prior import Prior
+
+__all__ = ["SCALE", "SWEEPS", "PeriodLikelihood", "TrackedDraws", "log_prior", "track"]
+
+SCALE = 0.1
+"""The scale of the half-t distribution of each τ, in units of the pooled fit: a step of a tenth of a σ."""
+_DEGREES = 4.0
+_LARGEST, _LEAST = np.log(30.0), np.log(1e-4)
+"""Logarithms of τ, in these units, are not sought beyond."""
+_TRIED = 256
+_REFITS = (3, 2, 10)
+"""How often proposals of τ are refitted at most, before each scoring of the sites and after the last."""
+_LEAST_EFFECTIVE, _ENOUGH_EFFECTIVE = 32, 150
+"""Proposals are refitted to weights that are tempered until so many draws are effective, until so many are without."""
+_ROUNDS = 2
+"""How often the sites are scored again at the smoothed mean."""
+SWEEPS = 3
+_TURNS = (1.0, 0.6, 0.3)
+"""How far noise is turned towards new noise: all of it in the first sweep, and less in the others."""
+_HIGHEST = 8.0
+"""No site rises by more nats above its value where it was scored: few answers tell little."""
+_DIFFERENCE = 1e-3
+_PRIOR_DRAWS = 4_000
+_BLOCK_SIZE = 1 << 17
+"""Chains times periods that are run together."""
+
+
+@dataclass(frozen=True)
+class TrackedDraws:
+    """Equally likely draws of all periods together."""
+
+    coordinates: FloatArray = field(repr=False)
+    """Unconstrained coordinates, shape (draws, periods, d)."""
+    scales: FloatArray = field(repr=False)
+    """The standard deviation τ of one period's step of each unconstrained coordinate, shape (draws, d)."""
+    accepted: float
+    """The share of the proposals of the last sweep that were accepted."""
+
+
+@dataclass(frozen=True)
+class PeriodLikelihood:
+    """The exact likelihood of each period's counts, in units of the pooled fit."""
+
+    likelihood: GroupLikelihood
+    units: Units
+
+    @classmethod
+    def of(cls, prior: Prior, tables: Sequence[Counts], units: Units) -> "PeriodLikelihood":
+        return cls(GroupLikelihood.of(prior.family, tables), units)
+
+    def log_likelihood(self, v: FloatArray) -> FloatArray:
+        """Shape (k, periods), at v (d, k, periods)."""
+        return self.likelihood.log_likelihood(self.outer(v))
+
+    def score_and_information(self, v: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Slope (periods, d) and expected information (periods, d, d) at v (d, periods)."""
+        unit = self.units.unit
+        at = self.units.centre[:, None] + unit[:, None] * v
+        score, information = self.likelihood.score_and_information(at, _DIFFERENCE * unit)
+        return score * unit, information * np.outer(unit, unit)
+
+    def sites_at(self, v: FloatArray) -> Sites:
+        """Sites with the score and the expected information at v (d, periods)."""
+        score, information = self.score_and_information(v)
+        ridge = np.trace(information, axis1=1, axis2=2)[:, None, None] * 1e-9 + 1e-12
+        step = np.linalg.solve(information + ridge * np.eye(len(v)), score[:, :, None])[:, :, 0]
+        too_high = 0.5 * (score * step).sum(axis=1) > _HIGHEST
+        outer = score[:, :, None] * score[:, None, :] / (2 * _HIGHEST)
+        precision = information + np.where(too_high[:, None, None], outer, 0.0)
+        linear = score + np.einsum("tij,jt->ti", precision, v)
+        return Sites(np.moveaxis(precision, 0, -1).copy(), linear.T.copy())
+
+    def outer(self, v: FloatArray) -> FloatArray:
+        """Unconstrained coordinates of v (d, k, periods)."""
+        return np.asarray(self.units.centre[:, None, None] + self.units.unit[:, None, None] * v)
+
+
+def log_prior(log_scales: FloatArray) -> FloatArray:
+    """The log density of `log τ` (k, d), up to a constant, shape (k,): τ is half-t with 4 degrees of freedom."""
+    ratio = np.exp(2 * (log_scales - np.log(SCALE))) / _DEGREES
+    return np.asarray((log_scales - 0.5 * (_DEGREES + 1) * np.log1p(ratio)).sum(axis=1))
+
+
+def track(
+    rng: np.random.Generator,
+    prior: Prior,
+    tables: Sequence[Counts],
+    draws: int,
+    units: Units | None = None,
+    sweeps: int = SWEEPS,
+    log_scales: FloatArray | None = None,
+) -> TrackedDraws:
+    """The posterior given one count table for each of consecutive periods; those without answers are empty.
+
+    `prior` is that of the first period. `units` are by default those of a pooled fit. With `log_scales` (d,), the
+    logarithms of τ in these units, the scales are known.
+    """
+    if units is None:
+        fit = pooled_fit(rng, prior, tables)
+        units = units_of(fit)
+        if unknown(fit, units):
+            return _searched(rng, fit, units, len(tables), draws)
+    target = _target(rng, prior, PeriodLikelihood.of(prior, tables, units))
+    size = len(units.unit)
+    if log_scales is None:
+        proposals = Proposals(np.full(size, np.log(SCALE / 2)), 1.2 * np.eye(size))
+    else:
+        proposals = Proposals(log_scales, 1e-9 * np.eye(size))
+    for turn in range(_ROUNDS + 1):
+        if log_scales is None:
+            proposals, chosen = _weighed(rng, target, proposals, draws, _REFITS[turn])
+        else:
+            chosen = np.repeat(log_scales[None], draws, axis=0)
+        if turn < _ROUNDS:
+            target = _rescored(target, proposals.mean)
+    known = log_scales is not None
+    blocks = np.array_split(chosen, -(-draws * len(tables) // _BLOCK_SIZE))
+    return _joined([_run(rng, target, block, None if known else proposals, sweeps) for block in blocks], units)
+
+
+@dataclass(frozen=True)
+class _Target:
+    """What the posterior is made of."""
+
+    likelihood: PeriodLikelihood
+    sites: Sites
+    start: Start
+    log_prior_ratio: Callable[[FloatArray], FloatArray]
+    """The log of the prior of the first period (k, d), divided by its Gaussian approximation, shape (k,)."""
+
+    def log_density(self, log_scales: FloatArray) -> FloatArray:
+        """That of `log τ` (k, d), the paths integrated out as sites have it, shape (k,)."""
+        scales = _scales(log_scales)
+        steps = np.broadcast_to(scales, (self.sites.linear.shape[1] - 1, *scales.shape))
+        return _with_prior(log_scales, log_densities(self.sites, self.start, steps)[-1])
+
+    def filtered(self, log_scales: FloatArray) -> tuple[FloatArray, Backward]:
+        """The same, and what draws paths."""
+        total, backward = filter_sites(self.sites, self.start, _scales(log_scales))
+        return _with_prior(log_scales, total), backward
+
+    def correction(self, path: FloatArray) -> FloatArray:
+        """The log of the exact posterior of a path (periods, d, k) divided by what sites have, shape (k,)."""
+        v = np.moveaxis(path, 0, -1)
+        found = (self.likelihood.log_likelihood(v) - self.sites.log_density(v)).sum(axis=1)
+        return np.asarray(found + self.log_prior_ratio(path[0].T))
+
+
+def _scales(log_scales: FloatArray) -> FloatArray:
+    """τ, shape (d, k), for (k, d)."""
+    return np.exp(np.clip(log_scales, _LEAST, _LARGEST)).T
+
+
+def _with_prior(log_scales: FloatArray, total: FloatArray) -> FloatArray:
+    possible = ((log_scales > _LEAST) & (log_scales < _LARGEST)).all(axis=1)
+    return np.where(possible, total + log_prior(log_scales), -np.inf)
+
+
+def _target(rng: np.random.Generator, prior: Prior, likelihood: PeriodLikelihood) -> _Target:
+    units = likelihood.units
+    drawn = (prior.sample(rng, _PRIOR_DRAWS) - units.centre) / units.unit
+    start = Start(drawn.mean(axis=0), 1 / drawn.var(axis=0))
+
+    def log_ratio(v: FloatArray) -> FloatArray:
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            exact = prior.log_density(units.centre + units.unit * v)
+        return np.asarray(exact + 0.5 * (start.precision * (v - start.mean) ** 2).sum(axis=1))
+
+    sites = scored_sites(likelihood.score_and_information, len(units.unit), likelihood.likelihood.size)
+    return _Target(likelihood, sites, start, log_ratio)
+
+
+def _weighed(
+    rng: np.random.Generator, target: _Target, proposals: Proposals, draws: int, refits: int
+) -> tuple[Proposals, FloatArray]:
+    """Better proposals of `log τ`, and draws of it as the sites have it, by adaptive importance sampling."""
+    for _ in range(refits):
+        tried = proposals.draw(rng, _TRIED)
+        log_weights = target.log_density(tried) - proposals.log_density(tried)
+        shares, enough = _tempered(log_weights)
+        proposals = proposals.refitted(tried, shares)
+        if enough:
+            break
+    return proposals, tried[systematic_resample(rng, shares, draws)]
+
+
+def _tempered(log_weights: FloatArray) -> tuple[FloatArray, bool]:
+    """Normalised weights, to the largest power that leaves enough of them, and whether many are without a power."""
+    least, most = 0.0, 1.0
+    shares = _normalised(log_weights)
+    effective = 1 / (shares**2).sum()
+    if effective >= _LEAST_EFFECTIVE:
+        return shares, bool(effective >= _ENOUGH_EFFECTIVE)
+    for _ in range(20):
+        power = (least + most) / 2
+        shares = _normalised(power * log_weights)
+        if 1 / (shares**2).sum() < _LEAST_EFFECTIVE:
+            most = power
+        else:
+            least = power
+    return _normalised(least * np.maximum(log_weights, -1e300)), False
+
+
+def _normalised(log_weights: FloatArray) -> FloatArray:
+    shares = np.exp(log_weights - log_weights.max())
+    return np.asarray(shares / shares.sum())
+
+
+def _rescored(target: _Target, log_scales: FloatArray) -> _Target:
+    """Sites at the mean path of walks of this scale."""
+    _, backward = target.filtered(log_scales[None])
+    d, periods = target.sites.linear.shape
+    mean = backward.path(np.zeros((periods, d, 1)))[:, :, 0].T
+    return replace(target, sites=target.likelihood.sites_at(mean))
+
+
+@dataclass(frozen=True)
+class _Chains:
+    log_scales: FloatArray
+    log_density: FloatArray
+    noise: FloatArray
+    backward: Backward
+    path: FloatArray
+    correction: FloatArray
+    accepted: float = 1.0
+
+
+def _run(
+    rng: np.random.Generator, target: _Target, log_scales: FloatArray, proposals: Proposals | None, sweeps: int
+) -> _Chains:
+    """Chains after so many sweeps, each from one of the `log_scales` (k, d), which stay without proposals."""
+    d, periods = target.sites.linear.shape
+    log_density, backward = target.filtered(log_scales)
+    noise = rng.standard_normal((periods, d, len(log_scales)))
+    path = backward.path(noise)
+    state = _Chains(log_scales, log_density, noise, backward, path, target.correction(path))
+    for sweep in range(sweeps):
+        if proposals is not None:
+            state = _rescaled(rng, target, state, proposals)
+        state = _turned(rng, target, state, _TURNS[min(sweep, len(_TURNS) - 1)])
+    return state
+
+
+def _rescaled(rng: np.random.Generator, target: _Target, state: _Chains, proposals: Proposals) -> _Chains:
+    """New scales under the same noise."""
+    log_scales = proposals.draw(rng, len(state.log_scales))
+    log_density, backward = target.filtered(log_scales)
+    path = backward.path(state.noise)
+    new = _Chains(log_scales, log_density, state.noise, backward, path, target.correction(path))
+    log_ratio = new.correction + log_density - proposals.log_density(log_scales)
+    log_ratio -= state.correction + state.log_density - proposals.log_density(state.log_scales)
+    return _chosen(np.log(rng.random(len(log_ratio))) < log_ratio, new, state)
+
+
+def _turned(rng: np.random.Generator, target: _Target, state: _Chains, share: float) -> _Chains:
+    """The same scales, and noise of which a share is new."""
+    fresh = rng.standard_normal(state.noise.shape)
+    noise = np.sqrt(1 - share**2) * state.noise + share * fresh
+    path = state.backward.path(noise)
+    new = replace(state, noise=noise, path=path, correction=target.correction(path))
+    return _chosen(np.log(rng.random(len(new.correction))) < new.correction - state.correction, new, state)
+
+
+def _chosen(accept: npt.NDArray[np.bool_], new: _Chains, old: _Chains) -> _Chains:
+    def pick(first: FloatArray, second: FloatArray) -> FloatArray:
+        """Chains are the last axis."""
+        return second if first is second else np.where(accept, first, second)
+
+    backward = old.backward
+    if new.backward is not backward:
+        names = ("mean", "root", "gain", "means", "roots")
+        backward = Backward(*(pick(getattr(new.backward, name), getattr(old.backward, name)) for name in names))
+    return _Chains(
+        log_scales=pick(new.log_scales.T, old.log_scales.T).T,
+        log_density=pick(new.log_density, old.log_density),
+        noise=pick(new.noise, old.noise),
+        backward=backward,
+        path=pick(new.path, old.path),
+        correction=pick(new.correction, old.correction),
+        accepted=float(accept.mean()),
+    )
+
+
+def _joined(blocks: Sequence[_Chains], units: Units) -> TrackedDraws:
+    paths = np.concatenate([np.moveaxis(block.path, -1, 0) for block in blocks])
+    scales = np.exp(np.concatenate([block.log_scales for block in blocks]))
+    accepted = float(np.average([block.accepted for block in blocks], weights=[len(b.log_scales) for b in blocks]))
+    return TrackedDraws(units.centre + units.unit * paths, scales * units.unit, accepted)
+
+
+def _searched(rng: np.random.Generator, fit: ParticleSystem, units: Units, periods: int, draws: int) -> TrackedDraws:
+    """While nobody knows where the values are: all periods at one place, and apart from it as the prior has it."""
+    d = len(units.unit)
+    chosen = rng.permutation(fit.coordinates[systematic_resample(rng, fit.weights, draws)])
+    scales = SCALE * np.abs(rng.standard_t(_DEGREES, (draws, d)))
+    steps = scales[:, None] * rng.standard_normal((draws, periods, d))
+    steps[:, 0] = 0
+    return TrackedDraws(chosen[:, None] + units.unit * steps.cumsum(axis=1), scales * units.unit, 1.0)

@@ -1,0 +1,104 @@
+"""The learner of a family whose parameters drift from period to period, computed afresh from the counts alone.
+
+What it says, and what it asks about, is the latest period that has answers. The periods before count for as much as the
+learnt scale of the random walk leaves of them.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from dither_client import Query
+from dither_estimator.families import FloatArray
+from dither_estimator.learning.over_time import OverTime, PeriodTables, follow
+from dither_estimator.learning.population import FamilyPopulation
+from dither_estimator.learning.recomputed_learner import RecomputedLearner
+from dither_estimator.learning.summary import Posterior
+from dither_estimator.likelihood.counts import Counts, total_answers
+from dither_estimator.particles.system import ParticleSystem
+from dither_estimator.policies.policy import question_policy
+from dither_estimator.policies.pool_size import answers_until_renewal
+from dither_estimator.specification.specification import Specification
+
+__all__ = ["DriftingLearner"]
+
+_ASKING_DRAWS, _ASKING_SWEEPS = 128, 1
+"""The draws from which questions are chosen, and how well they are drawn."""
+_OUTERMOST = 0.02
+"""Questions do not follow draws beyond this quantile and its counterpart."""
+
+
+class DriftingLearner(RecomputedLearner[FamilyPopulation]):
+    """The posterior of the latest period. `tables` must be set before the answers in them are learnt."""
+
+    def __init__(self, specification: Specification, seed: int | np.random.SeedSequence, outstanding: int = 1) -> None:
+        super().__init__(specification, seed, outstanding)
+        self.tables: PeriodTables = {}
+        self._policy = question_policy(specification)
+        self._followed: tuple[int, OverTime] | None = None
+        self._asking: tuple[int, FloatArray] | None = None
+
+    def begin_period(self) -> None:
+        """Drops the questions of the period before, when a new one has its first answer."""
+        self._pools.clear()
+
+    @property
+    def over_time(self) -> OverTime:
+        """The posterior of every period given every answer learnt."""
+        self.update()
+        if self._followed is None or self._followed[0] != self._answers:
+            self._followed = self._answers, follow(self.specification, self.tables)
+        return self._followed[1]
+
+    def posterior(self) -> Posterior:
+        over_time = self.over_time
+        parameters, covariance = over_time.summaries(-1)
+        return replace(
+            super().posterior(),
+            parameters=parameters,
+            covariance=covariance,
+            ess=float(len(over_time.draws.coordinates)),
+            particles=len(over_time.draws.coordinates),
+            over_time=lambda: over_time,
+        )
+
+    @property
+    def particle_names(self) -> tuple[str, ...]:
+        return self.specification.family.names
+
+    def _estimation(self, counts: Counts) -> Callable[[], FamilyPopulation]:
+        spec = self.specification
+        return lambda: FamilyPopulation(spec.family, spec.transform, self.over_time.theta(-1))
+
+    def _draws(self, population: FamilyPopulation) -> FloatArray:
+        return population.theta
+
+    @property
+    def _renews(self) -> bool:
+        return self.specification.policy.name != "fixed"
+
+    def _begin_epoch(self, epsilon: Fraction) -> int:
+        latest = sorted(self.tables, key=self._number)[-2:]
+        return answers_until_renewal(sum(total_answers(self.tables[label]) for label in latest), epsilon)
+
+    def _number(self, label: str) -> int:
+        assert self.specification.period is not None
+        return self.specification.period.number_of(label)
+
+    def _questions(self, size: int, repeats: float, epsilon: Fraction) -> tuple[Query, ...]:
+        coordinates = self._coordinates()
+        log_weights = np.full(len(coordinates), -math.log(len(coordinates)))
+        particles = ParticleSystem(self.specification.prior, coordinates, log_weights, {}, 0.0, 0)
+        return tuple(self._policy.pool(self._rng, particles, size, repeats, epsilon))
+
+    def _coordinates(self) -> FloatArray:
+        """Unconstrained coordinates in the latest period, for questions."""
+        self.update()
+        if self._asking is None or self._asking[0] != self._answers:
+            found = follow(self.specification, self.tables, _ASKING_DRAWS, _ASKING_SWEEPS).draws.coordinates[:, -1]
+            found = np.clip(found, *np.quantile(found, [_OUTERMOST, 1 - _OUTERMOST], axis=0))
+            self._asking = self._answers, found
+        return self._asking[1]

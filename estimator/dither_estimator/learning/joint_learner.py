@@ -1,0 +1,286 @@
+"""The learner of several numbers of each person: a learner for each of them, and the answers about several at once.
+
+Each person answers one question. A share of them is asked about one number, as that number's own learner asks, and the
+others about two or three, at the present medians. The posterior of the numbers and their correlations is computed from
+the counts when somebody looks at it (`several_numbers`).
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import partial
+from itertools import chain, combinations, cycle, islice
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtr
+
+from dither_client import ComponentQuery, Query
+from dither_client.posterior.wire import PoisonBound
+from dither_estimator.dependence.questions import JointQuestion, OddOneOut, PairCells, SameSide, question_of
+from dither_estimator.dependence.shares import cells_near, question_shares
+from dither_estimator.dependence.sketch import sketch_correlation
+from dither_estimator.families import FloatArray
+from dither_estimator.learning.learner import Learner
+from dither_estimator.learning.nonparametric_learner import NonparametricLearner
+from dither_estimator.learning.recomputed_learner import SEED, RecomputedLearner
+from dither_estimator.learning.several_numbers import Part, SeveralNumbers, column_names, estimate_several_numbers
+from dither_estimator.learning.summary import Posterior
+from dither_estimator.likelihood.counts import Counts, answers_by_epsilon
+from dither_estimator.mechanisms.several_numbers import about_one, about_several
+from dither_estimator.policies.pool_size import answers_until_renewal
+from dither_estimator.specification.specification import Specification
+
+__all__ = ["JointLearner"]
+
+_POOL = 60
+"""A pool has at least this many questions, so that each kind has its share; many of them are the same."""
+_OF_ONE = 8
+"""The most different questions about one number in a pool."""
+_KNOWN, _WELL_KNOWN = 0.4, 0.15
+"""Several numbers are asked about once each median is known to so many standard deviations of the population, and half
+of the people about one alone until all medians are known well: where a number is cut decides what an answer tells."""
+_WHOLE, _LEAST_PARTICLES = 3, 100
+"""Up to so many numbers the posterior has the specification's particles, and for more so many at least."""
+_OFF_CENTRE = 0.25
+"""Cuts stay where they are while they are so near, in standard deviations, to where they would be now."""
+_GROWTH, _WELL_KNOWN_GROWTH = 1.25, 2.0
+"""Cuts move only when the answers have grown by this factor, so that there are not too many different questions."""
+_STEPS_PER_SD = 4
+"""Cuts are multiples of a power of two, of which there are at least so many in a standard deviation."""
+_SCORES = np.array([-0.9, 0.0, 0.9])
+"""The normal scores of the cuts of `PairCells`, the middle one of which is that of questions about sides."""
+
+
+class _Cuts(NamedTuple):
+    """Where a number is cut, on its transformed scale, and the standard deviation that this rests on."""
+
+    at: tuple[float, float, float]
+    scale: float
+    error: float
+    """The posterior sd of the median when the cuts were last looked at, in standard deviations of the population."""
+
+    def near(self, others: "_Cuts") -> bool:
+        return max(abs(a - b) for a, b in zip(self.at, others.at, strict=True)) <= _OFF_CENTRE * others.scale
+
+
+class JointLearner(RecomputedLearner[SeveralNumbers]):
+    """The posterior of several numbers, of their correlations, and of how each goes with the others."""
+
+    _most_questions = _POOL
+
+    def __init__(self, specification: Specification, seed: int | np.random.SeedSequence, outstanding: int = 1) -> None:
+        seeds = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+        own, *others = seeds.spawn(1 + len(specification.components))
+        super().__init__(specification, own, outstanding)
+        self._margins = [
+            _margin(each.specification, seed, outstanding)
+            for each, seed in zip(specification.components, others, strict=True)
+        ]
+        self._transforms = [each.specification.transform for each in specification.components]
+        self._cuts: list[_Cuts | None] = [None] * len(self._margins)
+        self._correlations: dict[tuple[int, ...], float] = {}
+        """About the correlation of each two numbers, for questions about them."""
+        self._cut_at = 0
+        """The number of answers when cuts and correlations were last looked at."""
+
+    def _taken(self) -> Counts:
+        new = super()._taken()
+        self._learn_margins(new)
+        return new
+
+    def _learn_margins(self, counts: Counts) -> None:
+        for component, margin in enumerate(self._margins):
+            margin.learn_counts(about_one(counts, component))
+
+    def update(self) -> None:
+        _ = self.counts
+        for margin in self._margins:
+            margin.update()
+
+    def _estimation(self, counts: Counts) -> Callable[[], SeveralNumbers]:
+        parts = [
+            Part(
+                each.name,
+                each.specification.transform,
+                margin.posterior(),
+                margin.system if isinstance(margin, Learner) else None,
+            )
+            for each, margin in zip(self.specification.components, self._margins, strict=True)
+        ]
+        joint = {question_of(query): row for query, row in about_several(counts).items()}
+        particles = self._particles
+        return lambda: estimate_several_numbers(np.random.default_rng(SEED), parts, joint, particles)
+
+    def _draws(self, population: SeveralNumbers) -> FloatArray:
+        return population.draws()
+
+    @property
+    def _particles(self) -> int:
+        """How many draws the posterior has: fewer for many numbers, which have many more correlations."""
+        count = len(self._margins)
+        return max(self.specification.particles * _WHOLE // max(count, _WHOLE), _LEAST_PARTICLES)
+
+    @property
+    def particle_names(self) -> tuple[str, ...]:
+        names = [each.name for each in self.specification.components]
+        return column_names(names, [margin.particle_names for margin in self._margins])
+
+    def posterior(self) -> Posterior:
+        spec, population = self.specification, self._population
+        parts = zip(spec.components, self._margins, strict=True)
+        return Posterior(
+            parameters={},
+            covariance=np.empty((0, 0)),
+            answers=self._answers,
+            ess=float(self._particles),
+            log_evidence=None,
+            particles=self._particles,
+            moves=self._updates,
+            queries=len(self._counts),
+            poison=PoisonBound(0.01, {}),
+            deferred_population=population,
+            draws=lambda: self._weighted(population()),
+            answers_by_epsilon={**dict.fromkeys(spec.epsilon_choices, 0), **answers_by_epsilon(self._counts)},
+            components={each.name: margin.posterior() for each, margin in parts},
+        )
+
+    @property
+    def _renews(self) -> bool:
+        return True
+
+    def _begin_epoch(self, epsilon: Fraction) -> int:
+        return answers_until_renewal(self._answers, epsilon)
+
+    def _questions(self, size: int, repeats: float, epsilon: Fraction) -> tuple[Query, ...]:
+        size, repeats = max(size, _POOL), repeats * size / max(size, _POOL)
+        self._look_again()
+        few_alone = self._well_known and all(isinstance(each, Learner) for each in self._margins)
+        shares = question_shares(len(self._margins), few_alone, epsilon)
+        wanted = self._numbers_by_kind(shares, size, repeats)
+        several = {
+            name: islice(self._several(name, epsilon, repeats), number) for name, number in wanted.items() if name
+        }
+        found: list[Query] = [question.query(self._transforms) for question in chain.from_iterable(several.values())]
+        alone = size - len(found)  # whose medians are not known yet
+        for component, margin in enumerate(self._margins):
+            number = (alone + component) // len(self._margins)
+            own = margin.pool(min(number, _OF_ONE), epsilon) if number else ()
+            found += [ComponentQuery(component, query) for query in islice(cycle(own), number)]
+        return tuple(found[place] for place in self._rng.permutation(len(found)))
+
+    def _numbers_by_kind(self, shares: Mapping[str, float], size: int, repeats: float) -> dict[str, int]:
+        """How many of the next `size` questions are of each kind, so that all answers come nearest to its share.
+
+        Each question gets about `repeats` answers.
+        """
+        asked = Counter({"": self._answers})
+        for query, row in about_several(self.counts).items():
+            asked[query.states] += int(row.sum())
+            asked[""] -= int(row.sum())
+        total = self._answers + size * repeats
+        missing = {name: max(share * total - asked[name], 0.0) for name, share in shares.items()}
+        scale = size / sum(missing.values())
+        return {name: round(scale * number) for name, number in missing.items()}
+
+    def _several(self, name: str, epsilon: Fraction, repeats: float) -> Iterator[JointQuestion]:
+        """Questions of this kind, each about the pair or triple with the fewest answers; none if no medians are known.
+
+        Each is asked of about `repeats` people.
+        """
+        known = [component for component, cuts in enumerate(self._cuts) if cuts is not None]
+        about = 3 if name == OddOneOut.name else 2
+        asked = dict.fromkeys(combinations(known, about), 0.0)
+        for query, row in about_several(self.counts).items():
+            if query.components in asked:
+                asked[query.components] += float(row.sum())
+        questions = {components: self._question(name, components, epsilon) for components in asked}
+        while asked:
+            components = min(asked, key=asked.__getitem__)
+            asked[components] += repeats
+            yield questions[components]
+
+    def _question(self, name: str, components: Sequence[int], epsilon: Fraction) -> JointQuestion:
+        at = [cuts.at for component in components if (cuts := self._cuts[component]) is not None]
+        middles = [cuts[1] for cuts in at]
+        if name == OddOneOut.name:
+            first, second, third = components
+            return OddOneOut.at((first, second, third), (middles[0], middles[1], middles[2]), epsilon)
+        first, second = components
+        if name == PairCells.name and all(low < middle < high for low, middle, high in at):
+            return PairCells.at(
+                (first, second),
+                (at[0], at[1]),
+                cells_near(self._correlations.get((first, second), 0.0), epsilon).channel,
+            )
+        return SameSide.at((first, second), (middles[0], middles[1]), epsilon)
+
+    @property
+    def _well_known(self) -> bool:
+        return all(cuts is not None and cuts.error <= _WELL_KNOWN for cuts in self._cuts)
+
+    def _look_again(self) -> None:
+        """Moves cuts that are too far from where they should be, and follows the correlations, if it is time to.
+
+        A number whose median turns out to be less well known than it seemed is asked about alone again.
+        """
+        growth = _WELL_KNOWN_GROWTH if self._well_known else _GROWTH
+        if None not in self._cuts and self._answers < growth * self._cut_at:
+            return
+        self._cut_at = self._answers
+        for component, margin in enumerate(self._margins):
+            best, known = _best_cuts(margin, self._transforms[component] == "log"), self._cuts[component]
+            if best is not None and best.error > _KNOWN:
+                best = None
+            if best is None or known is None or not known.near(best):
+                self._cuts[component] = best
+            else:
+                self._cuts[component] = known._replace(error=best.error)
+        by_pair: dict[tuple[int, ...], dict[JointQuestion, npt.NDArray[np.int64]]] = {}
+        for query, row in about_several(self.counts).items():
+            if len(query.components) == 2:
+                by_pair.setdefault(query.components, {})[question_of(query)] = row
+        margins = {
+            n: partial(_mean_cdf, margin, self._transforms[n] == "log") for n, margin in enumerate(self._margins)
+        }
+        self._correlations = {pair: sketch_correlation(counts, margins) for pair, counts in by_pair.items()}
+
+    @classmethod
+    def restore(cls, specification: Specification, snapshot: bytes) -> "JointLearner":
+        """The learner that wrote the snapshot. Raises `InvalidSnapshot`."""
+        learner = super().restore(specification, snapshot)
+        learner._learn_margins(learner._counts)
+        return learner
+
+
+def _margin(
+    specification: Specification, seed: np.random.SeedSequence, outstanding: int
+) -> Learner | NonparametricLearner:
+    """The learner of one number."""
+    if specification.nonparametric:
+        return NonparametricLearner(specification, seed, outstanding)
+    return Learner(specification, seed, outstanding=outstanding)
+
+
+def _mean_cdf(margin: Learner | NonparametricLearner, log: bool, cuts: FloatArray) -> FloatArray:
+    """The expected share of the population at or below each cut (k,) on the transformed scale."""
+    return margin.sketch().cdf(np.exp(cuts) if log else cuts).mean
+
+
+def _best_cuts(margin: Learner | NonparametricLearner, log: bool) -> _Cuts | None:
+    """Cuts at the present quantiles; None while these are beyond floating point."""
+    levels = ndtr(np.concatenate([[-1.0, 1.0], _SCORES]))
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        draws = margin.sketch().quantile(levels).values
+        draws = np.log(draws) if log else draws
+        if not np.isfinite(draws).all():
+            return None
+        low, high, *at = np.median(draws, axis=0).tolist()
+        scale = (high - low) / 2
+        if scale <= 0:
+            return None
+    unit = 2.0 ** math.floor(math.log2(scale / _STEPS_PER_SD))
+    rounded = [round(cut / unit) * unit for cut in at]
+    return _Cuts((rounded[0], rounded[1], rounded[2]), scale, float(draws[:, 3].std() / scale))

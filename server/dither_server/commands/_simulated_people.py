@@ -1,0 +1,207 @@
+"""The people whom `dither simulate` asks, by the kind of the collection: how they are drawn, and learnt in process."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dither_client import Transform
+from dither_client.commands._shared import fail
+from dither_client.mechanisms.bounds import ANYTHING, Bounds
+from dither_estimator.families import Family, FloatArray
+from dither_estimator.learning.checked_learner import CheckedLearner
+from dither_estimator.learning.grouped_learner import GroupedLearner
+from dither_estimator.learning.learners import new_learner
+from dither_estimator.learning.period_learner import PeriodLearner
+from dither_estimator.specification.fields import NONPARAMETRIC, read_family
+from dither_estimator.specification.specification import Specification
+from dither_server.simulate.behaviours import Roles
+from dither_server.simulate.by_component import draw_people_of_components, simulate_people_of_components
+from dither_server.simulate.by_group import draw_groups, simulate_groups
+from dither_server.simulate.by_period import draw_periods, parse_walk, simulate_periods
+from dither_server.simulate.choices import ChooseBy, draw_choices
+from dither_server.simulate.in_process import simulate_in_process
+from dither_server.simulate.outcome import Outcome
+from dither_server.simulate.population import (
+    Population,
+    check_bounds,
+    described,
+    draw_categories,
+    draw_population,
+    parse_shares,
+    parse_truth,
+    quantiles_of,
+    read_population,
+)
+
+__all__ = ["Asked", "Drawing", "People", "draw_people"]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The collection to simulate. `fields` create a new one; for an existing one, `specification` is None."""
+
+    family: str
+    transform: Transform
+    epsilon_choices: tuple[Fraction, ...]
+    fields: Mapping[str, Any]
+    specification: Specification | None
+    categories: tuple[str, ...] = ()
+    bounds: Bounds = ANYTHING
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """The options that say who the people are, each as it was given."""
+
+    family: str | None
+    truth: str | None
+    data: Path | None
+    column: str | None
+    respondents: int | None
+    periods: int | None
+    walk: str | None
+    correlation: float | None
+    choose_by: ChooseBy
+
+
+_Learning = Callable[[np.random.SeedSequence, np.random.Generator, Roles, Callable[[int], None]], Outcome]
+"""Asks and learns all of them in this process: the learner's seed, the generator of the noise, the roles, progress."""
+
+
+@dataclass(frozen=True)
+class People:
+    """People in the order in which they are asked."""
+
+    values: FloatArray = field(repr=False)
+    """What each one's device holds, which is a row for several numbers."""
+    truth: Mapping[str, Any]
+    """As the report has it."""
+    learn: _Learning
+    in_table: Mapping[str, float] = field(default_factory=dict)
+    """The part of the truth that the report's table sets beside the posterior."""
+    groups: Sequence[str] | None = field(default=None, repr=False)
+    """The label of each one's group."""
+    chosen: Sequence[Fraction] | None = field(default=None, repr=False)
+    """The ε that each has chosen."""
+
+
+def draw_people(asked: Asked, drawing: Drawing, outstanding: int, seeds: tuple[np.random.SeedSequence, ...]) -> People:
+    """The people of a collection, drawn with the first of `seeds`, and what they choose with the second.
+
+    Raises `InvalidPopulation`, and ends the command where an option is missing.
+    """
+    specification, rng = asked.specification, np.random.default_rng(seeds[0])
+    if specification is not None:
+        if specification.components:
+            return _of_components(rng, specification, drawing)
+        if drawing.periods is not None:
+            return _of_periods(rng, specification, drawing, drawing.periods)
+    if drawing.correlation is not None:
+        fail("--correlation is of the components of a collection: name its file with --spec", 2)
+    if specification is not None and specification.groups is not None:
+        return _of_groups(rng, specification, drawing)
+    return _of_one_number(rng, np.random.default_rng(seeds[1]), asked, drawing, outstanding)
+
+
+def _of_components(rng: np.random.Generator, specification: Specification, drawing: Drawing) -> People:
+    needs = "components need --truth and --respondents, and a family for those without one"
+    family, truth, respondents = _family_and_truth(drawing, "normal", needs)
+    held = draw_people_of_components(rng, specification, family, truth, drawing.correlation or 0.0, respondents)
+    return People(
+        held.values,
+        held.described,
+        lambda seed, noise, roles, progress: simulate_people_of_components(
+            new_learner(specification, seed), held, noise, progress
+        ),
+    )
+
+
+def _of_periods(rng: np.random.Generator, specification: Specification, drawing: Drawing, periods: int) -> People:
+    needs = "periods need a family, --truth and --respondents"
+    family, truth, respondents = _family_and_truth(drawing, specification.family.name, needs)
+    if specification.period is None:
+        fail("--periods needs a collection with a period: the file of --spec has none", 2)
+    walk = parse_walk(drawing.walk, family)
+    panel = specification.panel
+    people = draw_periods(rng, family, truth, specification.period, periods, walk, respondents, panel)
+    return People(
+        people.values,
+        people.truth,
+        lambda seed, noise, roles, progress: simulate_periods(
+            PeriodLearner(specification, seed), people, noise, progress
+        ),
+    )
+
+
+def _of_groups(rng: np.random.Generator, specification: Specification, drawing: Drawing) -> People:
+    needs = "groups need a family, --truth and --respondents"
+    family, truth, respondents = _family_and_truth(drawing, specification.family.name, needs)
+    assert specification.groups is not None
+    transform = specification.transform
+    people = draw_groups(rng, family, truth, specification.groups.labels, transform, respondents)
+    return People(
+        people.values_of(transform),
+        people.truth,
+        lambda seed, noise, roles, progress: simulate_groups(
+            GroupedLearner(specification, seed), people, noise, progress
+        ),
+        groups=people.labels,
+    )
+
+
+def _of_one_number(
+    rng: np.random.Generator, choosing: np.random.Generator, asked: Asked, drawing: Drawing, outstanding: int
+) -> People:
+    people = _population(rng, asked, drawing)
+    check_bounds(people, asked.bounds)
+    chosen = draw_choices(choosing, people.values, asked.epsilon_choices, drawing.choose_by)
+
+    def learn(
+        seed: np.random.SeedSequence, noise: np.random.Generator, roles: Roles, progress: Callable[[int], None]
+    ) -> Outcome:
+        assert asked.specification is not None
+        make = new_learner if asked.specification.misfit_check is None else CheckedLearner
+        learner = make(asked.specification, seed, outstanding=outstanding)
+        return simulate_in_process(learner, people.values, roles, noise, progress, chosen, outstanding)
+
+    in_table = {**people.truth, **({} if asked.categories else described(people.values))}
+    return People(people.values, people.truth, learn, in_table, chosen=chosen)
+
+
+def _family_and_truth(drawing: Drawing, usual: str, needs: str) -> tuple[Family, str, int]:
+    """The family that the people are of, the text of its parameters, and how many they are."""
+    family = read_family(drawing.family or usual)
+    if drawing.truth is None or drawing.respondents is None or not family.parameters:
+        fail(needs, 2)
+    return family, drawing.truth, drawing.respondents
+
+
+def _population(rng: np.random.Generator, asked: Asked, drawing: Drawing) -> Population:
+    truth, data, respondents = drawing.truth, drawing.data, drawing.respondents
+    if asked.categories:
+        return _people_of_categories(rng, asked.categories, truth, data, respondents)
+    found = read_family(drawing.family or asked.family)
+    if (truth is None) == (data is None):
+        fail("give the population with either --truth or --data", 2)
+    if data is not None:
+        return read_population(rng, data, drawing.column, found, asked.transform, respondents)
+    if respondents is None:
+        fail("give the number of respondents with --respondents", 2)
+    if not found.parameters:
+        fail("draw the population from a family that --family names, or take it from a file with --data", 2)
+    people = draw_population(rng, found, parse_truth(truth or "", found), asked.transform, respondents)
+    return replace(people, truth=quantiles_of(people.values)) if asked.family == NONPARAMETRIC.name else people
+
+
+def _people_of_categories(
+    rng: np.random.Generator, categories: tuple[str, ...], truth: str | None, data: Path | None, respondents: int | None
+) -> Population:
+    if data is not None:
+        fail("give the shares of the categories with --truth: a file of texts is not read", 2)
+    if respondents is None:
+        fail("give the number of respondents with --respondents", 2)
+    return draw_categories(rng, categories, parse_shares(truth, categories), respondents)

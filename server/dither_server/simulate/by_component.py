@@ -1,0 +1,89 @@
+"""A population of people with several numbers, and its simulation in this process."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.special import ndtr
+
+from dither_estimator.families import Family, FloatArray
+from dither_estimator.learning.count_learner import CountLearner
+from dither_estimator.specification.specification import Specification
+from dither_server.simulate.in_turn import learn_in_turn
+from dither_server.simulate.outcome import Outcome
+from dither_server.simulate.population import InvalidPopulation, parse_truth
+
+__all__ = ["PeopleOfComponents", "draw_people_of_components", "simulate_people_of_components"]
+
+
+@dataclass(frozen=True)
+class PeopleOfComponents:
+    """People in the order in which they are asked."""
+
+    values: FloatArray = field(repr=False)
+    """The numbers themselves, in the order of the components; shape (n, d)."""
+    truth: Mapping[str, Mapping[str, float]]
+    """The parameters of each component, by its name."""
+    correlation: float
+    """The correlation of the normal scores of each two components."""
+
+    @property
+    def described(self) -> dict[str, object]:
+        """The truth as a report has it."""
+        return {**self.truth, "correlation": self.correlation}
+
+
+def draw_people_of_components(
+    rng: np.random.Generator, specification: Specification, drawn: Family, text: str, correlation: float, size: int
+) -> PeopleOfComponents:
+    """`size` people whose numbers have a Gaussian copula with one correlation of each two.
+
+    `text` has the parameters of each component, in order, separated by semicolons; those of components without a family
+    are of the family `drawn`. Raises `InvalidPopulation`.
+    """
+    components, texts = specification.components, text.split(";")
+    if len(texts) != len(components):
+        names = ", ".join(each.name for each in components)
+        raise InvalidPopulation(f"the truth must have the parameters of each of {names}, separated by semicolons")
+    count = len(components)
+    if not -1 / (count - 1) < correlation < 1:
+        raise InvalidPopulation(
+            f"the correlation of {count} components must be above {-1 / (count - 1):.3g} and below 1"
+        )
+    covariance = np.full((count, count), correlation) + (1 - correlation) * np.eye(count)
+    levels = ndtr(rng.standard_normal((size, count)) @ np.linalg.cholesky(covariance).T)
+    values, truth = np.empty((size, count)), {}
+    for number, (each, part) in enumerate(zip(components, texts, strict=True)):
+        family = each.specification.family if each.specification.parametric else drawn
+        truth[each.name] = parse_truth(part.strip(), family)
+        theta = np.array([list(truth[each.name].values())])
+        values[:, number] = family.quantiles(theta, levels[:, number])[0]
+        with np.errstate(over="ignore"):
+            if each.specification.transform == "log" and each.specification.parametric:
+                values[:, number] = np.exp(values[:, number])
+        support = each.specification.support
+        low, high = (
+            np.inf * sign if bound is None else bound for sign, bound in ((-1, support.minimum), (1, support.maximum))
+        )
+        if not (np.isfinite(values[:, number]) & (values[:, number] >= low) & (values[:, number] <= high)).all():
+            raise InvalidPopulation(f"some of the values of {each.name} are not within its bounds: change --truth")
+    return PeopleOfComponents(values, truth, correlation)
+
+
+def simulate_people_of_components(
+    learner: CountLearner,
+    people: PeopleOfComponents,
+    rng: np.random.Generator,
+    progress: Callable[[int], None] = lambda done: None,
+) -> Outcome:
+    """Asks one person after the other, and learns each answer before the next question, as `simulate_in_process`."""
+    held = people.values.tolist()
+    return learn_in_turn(
+        learner,
+        len(held),
+        lambda number: learner.ask(),
+        lambda number, query: query.cell(held[number]),
+        lambda number, query, answer: learner.learn(query, answer),
+        rng,
+        progress,
+    )

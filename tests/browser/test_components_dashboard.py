@@ -1,0 +1,113 @@
+"""How two of several numbers go together, on the dashboard in a real browser while people answer."""
+
+import math
+import random
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from testing.browser.axe import violations
+from testing.browser.survey import Survey, open_survey
+from tests.browser.conftest import OpenPage
+from tests.browser.test_dashboard import picture, told
+
+COMPONENTS: list[dict[str, Any]] = [
+    {
+        "name": "wage", "family": "normal", "transform": "log", "range": [150, 2000], "unit": "€",
+        "period_of_value": "per week",
+    },
+    {"name": "age", "family": "normal", "range": [15, 90], "unit": "years"},
+    {"name": "hours", "family": "normal", "range": [10, 60]},
+]  # fmt: skip
+PAIRS = ["wage by age", "wage by hours", "age by wage", "age by hours", "hours by wage", "hours by age"]
+
+
+def held(rng: random.Random) -> tuple[float, float, float]:
+    """Wages that rise with age (correlation 0.8), and hours that go with neither."""
+    first, second, third = (rng.gauss(0, 1) for _ in range(3))
+    return (math.exp(6 + 0.5 * first), 45 + 12 * (0.8 * first + 0.6 * second), 38 + 6 * third)
+
+
+@pytest.fixture(scope="module")
+def survey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Survey]:
+    with open_survey(tmp_path_factory.mktemp("dashboard")) as survey:
+        yield survey
+
+
+@pytest.fixture(scope="module")
+def collection(survey: Survey) -> str:
+    found = survey.create(
+        family=None, transform=None, range=None, components=COMPONENTS, epsilon=8, particles=400, visibility="public"
+    )
+    survey.arrive(found, 2_000, held)
+    return found
+
+
+def show(page: Page, survey: Survey, collection: str) -> None:
+    page.goto(f"{survey.url}/collections/{collection}")
+    expect(page.locator('[data-answers="2000"]')).to_be_visible()
+    expect(page.locator("#regression canvas")).to_be_visible()
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 360), ("dark", 1280)])
+def test_one_number_by_another_is_a_picture_with_a_sentence(
+    survey: Survey, collection: str, open_page: OpenPage, scheme: str, width: int
+) -> None:
+    """The picture has the numbers of the API and follows the choice; the sentence says which way they go."""
+    page, troubles = open_page(color_scheme=scheme, viewport={"width": width, "height": 800}), list[str]()
+    page.on("console", lambda message: troubles.append(message.text))
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    show(page, survey, collection)
+    expect(page.get_by_role("row", name="wage: half have at most (€ per week)")).to_be_visible()
+    pair = page.get_by_label("Show", exact=True)
+    assert pair.locator("option").all_inner_texts() == PAIRS
+    posterior = survey.call("GET", f"/collections/{collection}/posterior")
+    regression = posterior["regressions"]["wage,age"]
+    expect(page.locator("#regression-title")).to_have_text("wage by age")
+    middle = len(regression["x"]) // 2
+    words = told(page, "regression")
+    numbers = [float(number.replace(",", "")) for number in re.findall(r"[\d,]*\d(?:\.\d+)?", words.replace("90%", ""))]
+    wanted = [regression["x"][middle], *(regression["q50"][part][middle] for part in ("q50", "q05", "q95"))]
+    assert numbers[:4] == pytest.approx(wanted, rel=1e-3)
+    assert numbers[4:] == pytest.approx([regression[part]["q50"][middle] for part in ("q05", "q95")], rel=1e-3)
+    expect(page.locator("#together")).to_contain_text("people with a higher age tend to have a higher wage.")
+    correlation = posterior["correlations"]["wage,age"]
+    expect(page.locator("#together")).to_contain_text(
+        f"is {correlation['q50']:.2f} (90% sure: {correlation['q05']:.2f} to"
+    )
+    before = picture(page, "regression")
+    pair.select_option("age by hours")
+    expect(page.locator("#regression-title")).to_have_text("age by hours")
+    expect(page.locator("#together")).to_contain_text("The correlation of age and hours is")
+    assert picture(page, "regression") != before
+    pair.select_option("age by wage")
+    expect(page.locator("#together")).to_contain_text("people with a higher wage tend to have a higher age.")
+    expect(page.locator("#regression")).to_have_attribute("data-x", "wage, € per week")
+    page.locator("#regression").press("End")
+    assert told(page, "regression").startswith(f"With wage {posterior['regressions']['age,wage']['x'][-1]:,.4g}"[:14])
+    page.locator("#regression").blur()
+    assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert troubles == []
+
+
+def test_without_answers_there_is_no_picture_and_a_burst_brings_it(survey: Survey, open_page: OpenPage) -> None:
+    page = open_page()
+    empty = survey.create(
+        family=None,
+        transform=None,
+        range=None,
+        components=COMPONENTS[:2],
+        epsilon=8,
+        particles=200,
+        visibility="public",
+    )
+    page.goto(f"{survey.url}/collections/{empty}")
+    expect(page.get_by_role("heading", name="No answers yet: share this link")).to_be_visible()
+    expect(page.get_by_role("heading", name="How two numbers go together")).to_be_hidden()
+    survey.arrive(empty, 400, lambda rng: held(rng)[:2])
+    expect(page.locator("#regression canvas")).to_be_visible()
+    expect(page.locator("#together")).to_contain_text("The correlation of wage and age is")

@@ -1,0 +1,96 @@
+"""The learner of several numbers: who is asked what, how many questions there are, and what is kept."""
+
+from collections import Counter
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dither_client import ComponentQuery, Query
+from dither_estimator.learning.joint_learner import JointLearner
+from dither_estimator.learning.learners import new_learner, restore_learner
+from dither_estimator.specification.specification import Specification
+
+RHO = 0.5
+
+
+def specification(count: int, **fields: Any) -> Specification:
+    components = [{"name": f"n{k}", "family": "normal", "range": [0, 100]} for k in range(count)]
+    return Specification.from_json({"epsilon": 5, "particles": 200, "components": components, **fields})
+
+
+def people(count: int, size: int) -> list[tuple[float, ...]]:
+    """Numbers about 50 with a spread of 10, each two with the correlation `RHO`."""
+    rng = np.random.default_rng(4)
+    scores = np.sqrt(RHO) * rng.standard_normal((size, 1)) + np.sqrt(1 - RHO) * rng.standard_normal((size, count))
+    return [tuple(row) for row in (50 + 10 * scores).tolist()]
+
+
+def answered(learner: Any, held: list[tuple[float, ...]]) -> list[Query]:
+    random, asked = Random(1), []
+    for person in held:
+        asked.append(query := learner.ask())
+        learner.learn(query, query.answer(person, random.randrange))
+    return asked
+
+
+def kind(query: Query) -> str:
+    return str(query.to_json().get("states", "one"))
+
+
+def test_people_are_asked_in_the_shares_of_the_design() -> None:
+    """At first about one number alone; what is late in coming is made up for."""
+    learner = new_learner(specification(3), 1, outstanding=20)
+    asked = answered(learner, people(3, 4_000))
+    assert {kind(query) for query in asked[:20]} == {"one"}
+    shares = Counter(map(kind, asked))
+    assert 0.1 < shares["one"] / 4_000 < 0.16
+    assert abs(shares["cells"] / 4_000 - 0.87 * 0.96) < 0.05
+    assert shares["odd_one_out"] > 20
+    pairs = Counter(query.about for query in asked if kind(query) == "cells")
+    assert set(pairs) == {(0, 1), (0, 2), (1, 2)}
+    assert max(pairs.values()) < 1.3 * min(pairs.values())
+    assert {query.about for query in asked if isinstance(query, ComponentQuery)} == {(0,), (1,), (2,)}
+    found = learner.posterior().to_json()
+    for pair in ("n0,n1", "n0,n2", "n1,n2"):
+        summary = found["correlations"][pair]
+        assert abs(summary["mean"] - RHO) < 5 * summary["sd"] < 0.7
+    assert set(found["regressions"]) == {f"n{i},n{j}" for i in range(3) for j in range(3) if i != j}
+
+
+def test_few_people_tell_of_the_correlation() -> None:
+    """Questions about one number alone until each is known well would leave it as the prior has it."""
+    learner = new_learner(specification(2), 1)
+    answered(learner, people(2, 300))
+    assert learner.posterior().to_json()["correlations"]["n0,n1"]["sd"] < 0.15 < 3**-0.5
+
+
+@pytest.mark.parametrize("count", [2, 5])
+def test_there_are_not_many_different_questions(count: int) -> None:
+    learner = new_learner(specification(count), 1, outstanding=20)
+    answered(learner, people(count, 3_000))
+    assert len(learner.counts) < 500
+
+
+def test_a_restored_learner_knows_the_same() -> None:
+    spec = specification(2, particles=1_000)
+    learner = new_learner(spec, 1)
+    answered(learner, people(2, 300))
+    again = restore_learner(spec, learner.snapshot())
+    assert isinstance(again, JointLearner)
+    assert again.answers == learner.answers == 300
+    assert {query: row.tolist() for query, row in again.counts.items()} == {
+        query: row.tolist() for query, row in learner.counts.items()
+    }
+    before, after = (each.posterior().to_json() for each in (learner, again))
+    for name in before["components"]:
+        there, here = (found["components"][name]["quantiles"]["0.5"] for found in (before, after))
+        assert abs(there["mean"] - here["mean"]) < 0.5 * there["sd"]  # other particles, so not to the last digit
+
+
+def test_before_any_answer_there_is_the_prior() -> None:
+    """Correlations are uniform from -1 to 1: their sd is `1/√3`, which 200 draws show to 10%."""
+    found = new_learner(specification(2), 1).posterior().to_json()
+    assert found["answers"] == 0
+    assert abs(found["correlations"]["n0,n1"]["sd"] - 3**-0.5) < 0.08
