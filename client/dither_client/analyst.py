@@ -16,7 +16,8 @@ from dither_client.mechanisms.member_counts import MemberCounts
 from dither_client.mechanisms.query import Query
 from dither_client.mechanisms.registry import parse_query
 from dither_client.posterior.particles import Particles, parse_particles
-from dither_client.posterior.posterior import Posterior, parse_posterior
+from dither_client.posterior.posterior import Posterior
+from dither_client.posterior.reading import parse_posterior
 from dither_client.protocol.messages import Terms, parse_terms
 from dither_client.protocol.respondent import Retry
 from dither_client.transport.json_api import Api

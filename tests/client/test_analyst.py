@@ -10,7 +10,7 @@ import pytest
 
 from dither_client import Analyst, BadResponse, InvalidAddress, Laplace, MissingExtra, Particles, Problem, Retry
 from dither_client.posterior.particles import parse_particles
-from dither_client.posterior.posterior import parse_posterior
+from dither_client.posterior.reading import parse_posterior
 from dither_client.posterior.sentences import poison_lines
 from dither_client.posterior.wire import Bands, DistributionSummary, PoisonBound
 from testing.servers.fake_server import ANALYST, POSTERIOR, Failure, FakeServer, problem

@@ -10,9 +10,8 @@ from html import escape
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from dither_client.errors import BadResponse
 from dither_client.extras import require_extra
-from dither_client.mechanisms.epsilon import by_epsilon_lines, epsilon_text, wire_epsilon
+from dither_client.mechanisms.epsilon import by_epsilon_lines, epsilon_text
 from dither_client.mechanisms.query import Query
 from dither_client.posterior.names import has_log_median, number_name, what_it_rests_on
 from dither_client.posterior.particles import Particles
@@ -42,7 +41,6 @@ from dither_client.posterior.wire import (
     PoisonBound,
     PosteriorReply,
     Regression,
-    from_json,
     to_json,
 )
 
@@ -53,14 +51,11 @@ if TYPE_CHECKING:
 
     from dither_client.posterior.arviz_tree import ArvizModel
 
-__all__ = ["Posterior", "parse_posterior"]
-
-_OLDER: dict[str, Any] = {"answers_by_epsilon": {}, "institutions": 0, "misfit": None, "poison": None}
-"""What a server says that is too old to say it."""
-_NO_BOUND = PoisonBound(0.0, {})
+__all__ = ["Posterior", "no_group_particles", "population_fields"]
 
 
-def _no_particles(label: str) -> Particles:
+def no_group_particles(label: str) -> Particles:
+    """What fetches particles of a group where there are none. Raises `ValueError`."""
     raise ValueError("this posterior has no particles of single groups")
 
 
@@ -131,7 +126,7 @@ class Posterior:
     """The correlation of the normal scores of each two components, by names such as `wage,age`."""
     regressions: dict[str, Regression] = field(default_factory=dict, repr=False)
     """How one component goes with another. `regression` reads one."""
-    group_particles: Callable[[str], Particles] = _no_particles
+    group_particles: Callable[[str], Particles] = no_group_particles
     """Fetches the particles of one group."""
     counts: Callable[[], Mapping[Query, Sequence[int]]] = dict
     """Fetches how often each answer was given to each question, once, when something first needs it; empty where
@@ -219,18 +214,7 @@ class Posterior:
         """
         if label not in self.groups:
             raise KeyError("no group of this collection has that label: see `groups`")
-        found = self.groups[label]
-        return Posterior(
-            collection=f"{self.collection}, {label}",
-            covariance=to_json(found.covariance),
-            answers=found.answers,
-            ess=self.ess,
-            log_evidence=None,
-            updated_at=self.updated_at,
-            particles=cache(lambda: self.group_particles(label)),
-            terms=self.terms,
-            **_population_fields(found),
-        )
+        return self._part(label, self.groups[label], cache(lambda: self.group_particles(label)), self.terms)
 
     def period(self, label: str) -> "Posterior":
         """The posterior of one calendar period, such as `2026-W07`: its parameters, quantiles and mean.
@@ -239,21 +223,7 @@ class Posterior:
         """
         if label not in self.periods:
             raise KeyError("no period of this collection has that label: see `periods`")
-        found = self.periods[label]
-        return Posterior(
-            collection=f"{self.collection}, {label}",
-            summaries={name: asdict(each) for name, each in found.posterior.items()},
-            covariance=to_json(found.covariance),
-            answers=found.answers,
-            ess=self.ess,
-            log_evidence=None,
-            updated_at=self.updated_at,
-            particles=_no_period_particles,
-            quantiles=_by_number(found.quantiles),
-            above=_by_number(found.above),
-            mean_value=found.mean_value,
-            terms=self.terms,
-        )
+        return self._part(label, self.periods[label], _no_period_particles, self.terms)
 
     def component(self, name: str) -> "Posterior":
         """The posterior of one component, as that of a collection of this number alone, without particles.
@@ -262,18 +232,8 @@ class Posterior:
         """
         if name not in self.components:
             raise KeyError("no component of this collection has that name: see `components`")
-        found = self.components[name]
-        return Posterior(
-            collection=f"{self.collection}, {name}",
-            covariance=to_json(found.covariance),
-            answers=found.answers,
-            ess=self.ess,
-            log_evidence=None,
-            updated_at=self.updated_at,
-            particles=_no_component_particles,
-            terms=next((each for each in self.terms.get("components") or () if each.get("name") == name), {}),
-            **_population_fields(found),
-        )
+        told = {each.get("name"): each for each in self.terms.get("components") or ()}
+        return self._part(name, self.components[name], _no_component_particles, told.get(name, {}))
 
     def correlation(self, first: str, second: str) -> ParameterSummary:
         """The correlation of the normal scores of two components, in either order.
@@ -350,6 +310,26 @@ class Posterior:
         )
         return f"{people}<table><caption>{escape(self.title)}</caption><tr>{head}</tr>{rows}</table>{remarks}"
 
+    def _part(
+        self,
+        name: str,
+        reply: GroupReply | PeriodReply | ComponentReply,
+        particles: Callable[[], Particles],
+        terms: Mapping[str, Any],
+    ) -> "Posterior":
+        """The posterior of one group, period or component."""
+        return Posterior(
+            collection=f"{self.collection}, {name}",
+            covariance=to_json(reply.covariance),
+            answers=reply.answers,
+            ess=self.ess,
+            log_evidence=None,
+            updated_at=self.updated_at,
+            particles=particles,
+            terms=terms,
+            **population_fields(reply),
+        )
+
     def _rows(self, decimals: int | None = None) -> list[tuple[str, str, str, str]]:
         """The name, mean, sd and interval of what there is of the population, then of each parameter or category."""
         parameters = self.covariance and self.transform != "log"
@@ -417,66 +397,18 @@ class Posterior:
         return self.particles().quantile(parameter, probability)
 
 
-def parse_posterior(
-    collection: str,
-    data: Any,
-    particles: Callable[[], Particles],
-    counts: Callable[[], Mapping[Query, Sequence[int]]] = dict,
-    group_particles: Callable[[str], Particles] = _no_particles,
-    group_counts: Callable[[], Mapping[str, Mapping[Query, Sequence[int]]]] = dict,
-    terms: Mapping[str, Any] | None = None,
-) -> Posterior:
-    """Raises `BadResponse`."""
-    try:
-        known = {**_OLDER, **data}
-        says_poison = known["poison"] is not None
-        reply = from_json(PosteriorReply, known if says_poison else known | {"poison": to_json(_NO_BOUND)})
-        by_epsilon = sorted((wire_epsilon(epsilon), n) for epsilon, n in reply.answers_by_epsilon.items())
-    except (TypeError, ValueError):
-        raise BadResponse("the server's posterior is not one that this version can read") from None
-    if reply.misfit is not None:
-        misfit_sentence(reply.misfit)  # which it must be possible to say
-    return Posterior(
-        collection=collection,
-        covariance=to_json(reply.covariance),
-        answers=reply.answers,
-        ess=reply.ess,
-        log_evidence=reply.log_evidence,
-        updated_at=reply.updated_at,
-        particles=cache(particles),
-        counts=cache(counts),
-        members=reply.members,
-        answers_by_epsilon=dict(by_epsilon),
-        families=reply.families or (),
-        verdict=reply.verdict,
-        poison=reply.poison if says_poison else None,
-        misfit=reply.misfit,
-        groups=dict(reply.groups or {}),
-        between_groups=dict(reply.between_groups or {}),
-        periods=dict(reply.periods or {}),
-        step=dict(reply.step or {}),
-        drift_test=reply.drift_test,
-        components=dict(reply.components or {}),
-        correlations=dict(reply.correlations or {}),
-        regressions=dict(reply.regressions or {}),
-        group_particles=cache(group_particles),
-        group_counts=cache(group_counts),
-        terms=terms or {},
-        **_population_fields(reply),
-    )
-
-
-def _population_fields(reply: PosteriorReply | GroupReply | ComponentReply) -> dict[str, Any]:
-    """The fields of a `Posterior` that say something about the population, or about one group of it."""
-    categories = {} if isinstance(reply, ComponentReply) else reply.categories or {}
+def population_fields(reply: PosteriorReply | GroupReply | PeriodReply | ComponentReply) -> dict[str, Any]:
+    """The fields of a `Posterior` that say something about the population, or about one part of it."""
+    categories = (reply.categories or {}) if isinstance(reply, PosteriorReply | GroupReply) else {}
+    whole = None if isinstance(reply, PeriodReply) else reply
     numbers = reply.posterior or categories or _named(reply.quantiles)
     return {
         "summaries": {name: asdict(each) for name, each in numbers.items()},
         "quantiles": _by_number(reply.quantiles),
         "above": _by_number(reply.above),
         "mean_value": reply.mean_value,
-        "distribution": reply.distribution,
-        "atoms": _by_number(reply.atoms),
+        "distribution": None if whole is None else whole.distribution,
+        "atoms": {} if whole is None else _by_number(whole.atoms),
         "categories": dict(categories),
     }
 

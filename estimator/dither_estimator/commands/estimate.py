@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from dither_client.commands._shared import Json, console, fail, print_json, read_object, working
 from dither_client.posterior.particles import Particles
-from dither_client.posterior.posterior import parse_posterior
+from dither_client.posterior.reading import parse_posterior
 from dither_client.posterior.sentences import unit_text
 from dither_client.posterior.wire import to_json
 from dither_client.tables.counts import CountTable, read_table

@@ -11,7 +11,8 @@ from scipy import stats
 
 from dither_client import Laplace, Query, RandomizedResponse
 from dither_client.posterior.particles import Particles
-from dither_client.posterior.posterior import Posterior, parse_posterior
+from dither_client.posterior.posterior import Posterior
+from dither_client.posterior.reading import parse_posterior
 from dither_client.posterior.wire import to_json
 from dither_estimator.hierarchy.group_likelihood import GroupLikelihood
 from dither_estimator.learning.arviz_model import ParametricModel

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from dither_client import BadResponse
-from dither_client.posterior.posterior import Posterior, parse_posterior
+from dither_client.posterior.posterior import Posterior
+from dither_client.posterior.reading import parse_posterior
 from dither_client.posterior.wire import to_json
 from testing.servers.fake_server import POSTERIOR
 

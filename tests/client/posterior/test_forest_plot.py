@@ -7,7 +7,8 @@ from matplotlib.figure import Figure
 
 from dither_client import RandomizedResponse
 from dither_client.posterior.particles import Particles
-from dither_client.posterior.posterior import Posterior, parse_posterior
+from dither_client.posterior.posterior import Posterior
+from dither_client.posterior.reading import parse_posterior
 from dither_client.posterior.wire import to_json
 from dither_estimator.learning.grouped_learner import GroupedLearner
 from dither_estimator.specification.specification import Specification

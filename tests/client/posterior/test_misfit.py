@@ -11,7 +11,7 @@ from dither_client import Analyst
 from dither_client.commands import run
 from dither_client.errors import BadResponse
 from dither_client.posterior.particles import parse_particles
-from dither_client.posterior.posterior import parse_posterior
+from dither_client.posterior.reading import parse_posterior
 from dither_client.posterior.sentences import misfit_sentence
 from dither_client.posterior.wire import Misfit, from_json
 from dither_client.tables.counts import read_table

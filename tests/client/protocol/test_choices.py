@@ -20,7 +20,7 @@ from dither_client import (
     Particles,
     Problem,
 )
-from dither_client.posterior.posterior import parse_posterior
+from dither_client.posterior.reading import parse_posterior
 from dither_client.protocol.messages import parse_terms
 from dither_client.protocol.respondent import advance
 from testing.servers.fake_server import LAPLACE, POSTERIOR, FakeServer

@@ -13,7 +13,8 @@ from dither_client import Analyst, BadResponse, Problem, Retry, Unreachable
 from dither_client.commands import run
 from dither_client.commands._watch_view import Pace, View, band, line
 from dither_client.posterior.particles import parse_particles
-from dither_client.posterior.posterior import Posterior, parse_posterior
+from dither_client.posterior.posterior import Posterior
+from dither_client.posterior.reading import parse_posterior
 from dither_client.transport.server_sent_events import Event, read_events
 from testing.servers.fake_server import POSTERIOR, Failure, FakeServer, problem
 

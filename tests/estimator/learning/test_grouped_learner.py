@@ -10,7 +10,7 @@ from scipy import stats
 
 from dither_client import Laplace, Query
 from dither_client.posterior.particles import Particles
-from dither_client.posterior.posterior import parse_posterior
+from dither_client.posterior.reading import parse_posterior
 from dither_client.posterior.wire import PosteriorReply, from_json, to_json
 from dither_estimator.families import FloatArray
 from dither_estimator.learning.grouped_learner import GroupedLearner, UnknownGroup

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dither_client.posterior.particles import Particles
-from dither_client.posterior.posterior import parse_posterior
+from dither_client.posterior.reading import parse_posterior
 from testing.servers.site import FakeClock, Site, before_and_after_a_restart
 
 NAMES = ["never", "monthly", "<b>daily</b>"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dither_client.posterior.particles import Particles
-from dither_client.posterior.posterior import parse_posterior
+from dither_client.posterior.reading import parse_posterior
 from dither_client.protocol.messages import parse_terms
 from dither_server.api.messages.collections import TermsReply
 from testing.servers.defaults import ADMIN

@@ -8,7 +8,7 @@ import pytest
 
 from dither_client import parse_query
 from dither_client.posterior.particles import Particles
-from dither_client.posterior.posterior import parse_posterior
+from dither_client.posterior.reading import parse_posterior
 from dither_server.api.messages.collections import TermsReply
 from testing.servers.defaults import ADMIN
 from testing.servers.site import FakeClock, Site, open_site, problem

@@ -5,7 +5,7 @@ import pytest
 
 from dither_client import parse_query
 from dither_client.posterior.particles import Particles
-from dither_client.posterior.posterior import parse_posterior
+from dither_client.posterior.reading import parse_posterior
 from testing.servers.defaults import ADMIN
 from testing.servers.site import Site, problem
 
