@@ -32,9 +32,9 @@ _LARGEST, _LEAST = np.log(30.0), np.log(1e-4)
 """Logarithms of τ, in these units, are not sought beyond."""
 _TRIED = 256
 _REFITS = (3, 2, 10)
-"""How often proposals of τ are refitted at most, before each scoring of the sites and after the last."""
+"""How often proposals of τ are fitted again at most, before each scoring of the sites and after the last."""
 _LEAST_EFFECTIVE, _ENOUGH_EFFECTIVE = 32, 150
-"""Proposals are refitted to weights that are tempered until so many draws are effective, until so many are without."""
+"""Proposals are fitted to weights that are tempered until so many draws are effective, until so many are without."""
 _ROUNDS = 2
 """How often the sites are scored again at the smoothed mean."""
 SWEEPS = 3
@@ -201,7 +201,7 @@ def _weighed(
         tried = proposals.draw(rng, _TRIED)
         log_weights = target.log_density(tried) - proposals.log_density(tried)
         shares, enough = _tempered(log_weights)
-        proposals = proposals.refitted(tried, shares)
+        proposals = Proposals.fitted(tried, shares)
         if enough:
             break
     return proposals, tried[systematic_resample(rng, shares, draws)]

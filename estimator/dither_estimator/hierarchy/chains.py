@@ -71,15 +71,11 @@ class Chains:
     """The share of independent proposals for groups that were accepted."""
 
 
-def start(rng: np.random.Generator, target: Target, free: FloatArray, weights: FloatArray) -> Chains:
-    """Chains that start from the sites at free coordinates (k, f), given weights (groups,)."""
-    spread = np.broadcast_to(weights, (len(free), len(weights)))
-    collapsed = collapse(free, spread, target.sites, target.rates)
-    beta = collapsed.draw(rng)
-    d = len(target.sites.linear)
-    centre = collapsed.centre(target.rates.means(beta, d))
-    v = centre + apply(collapsed.factor, rng.standard_normal(centre.shape))
-    state = Chains(free, beta, spread, v, _correction(target, v), collapsed)
+def start(rng: np.random.Generator, target: Target, free: FloatArray, beta: FloatArray, v: FloatArray) -> Chains:
+    """Chains that start at free coordinates (k, f), β (k, p d) and the groups' coordinates (d, k, groups)."""
+    _d, k, groups = v.shape
+    collapsed = collapse(free, np.ones((k, groups)), target.sites, target.rates)
+    state = Chains(free, beta, np.ones((k, groups)), v, _correction(target, v), collapsed)
     return _reweighted(rng, target, state)
 
 

@@ -13,7 +13,7 @@ from dither_estimator.hierarchy.collapsed import LARGEST, Rates, regression
 from dither_estimator.hierarchy.scales import log_prior, root
 from dither_estimator.hierarchy.small_matrices import apply, lower_inverse, product, transposed_product
 
-__all__ = ["DEGREES", "LogPriorRatio", "means_given", "scales_given"]
+__all__ = ["DEGREES", "LogPriorRatio", "log_density_given", "means_given", "possible", "scales_given"]
 
 DEGREES = 4.0
 """Those of the groups' Student t distribution, ν."""
@@ -36,17 +36,17 @@ def scales_given(
     """
     d, k, groups = apart.shape
     scatter = np.einsum("kg,ikg,jkg->ijk", weights, apart, apart)
-    height = _log_density(free, scatter, groups)
+    height = log_density_given(free, scatter, groups)
     for _ in range(_STEPS):
         length = np.exp(_LOG_STEP + _LOG_STEP_SD * rng.standard_normal((k, 1)))
         proposed = free + length * (rng.standard_normal(free.shape) @ width.T)
-        new = _log_density(proposed, scatter, groups)
+        new = log_density_given(proposed, scatter, groups)
         accept = np.log(rng.random(k)) < new - height
         free, height = np.where(accept[:, None], proposed, free), np.where(accept, new, height)
     factor = rng.gamma(DEGREES * groups / 2, 2 / (DEGREES * weights.sum(axis=1)))
     scaled = free.copy()
     scaled[:, :d] += 0.5 * np.log(factor)[:, None]
-    accept = np.log(rng.random(k)) < _possible(scaled, log_prior(scaled, d)) - log_prior(free, d)
+    accept = np.log(rng.random(k)) < possible(scaled, log_prior(scaled, d)) - log_prior(free, d)
     return np.where(accept[:, None], scaled, free), weights * np.where(accept, factor, 1.0)[:, None]
 
 
@@ -69,15 +69,15 @@ def means_given(
     return np.where(accept[:, None], drawn, beta)
 
 
-def _log_density(free: FloatArray, scatter: FloatArray, groups: int) -> FloatArray:
+def log_density_given(free: FloatArray, scatter: FloatArray, groups: int) -> FloatArray:
     """That of free coordinates (k, f) given S (d, d, k), up to a constant; shape (k,)."""
     d = len(scatter)
     inverse = lower_inverse(root(np.clip(free, -LARGEST, LARGEST), d))
     spread = product(inverse, scatter)
     distance = sum((spread[i] * inverse[i]).sum(axis=0) for i in range(d))
     logs = np.log(np.stack([inverse[i, i] for i in range(d)])).sum(axis=0)
-    return _possible(free, log_prior(free, d) + groups * logs - 0.5 * distance)
+    return possible(free, log_prior(free, d) + groups * logs - 0.5 * distance)
 
 
-def _possible(free: FloatArray, log_density: FloatArray) -> FloatArray:
+def possible(free: FloatArray, log_density: FloatArray) -> FloatArray:
     return np.where((np.abs(free) < LARGEST).all(axis=1), log_density, -np.inf)

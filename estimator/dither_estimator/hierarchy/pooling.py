@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import count, islice
 
 import numpy as np
@@ -10,13 +9,14 @@ import numpy as np
 from dither_estimator.families import FloatArray
 from dither_estimator.hierarchy.chains import Chains, Target, start, sweep
 from dither_estimator.hierarchy.collapsed import Rates, Sites, collapse
-from dither_estimator.hierarchy.given_groups import DEGREES
+from dither_estimator.hierarchy.given_groups import DEGREES, LogPriorRatio
 from dither_estimator.hierarchy.group_likelihood import GroupLikelihood
+from dither_estimator.hierarchy.marginal import Marginal
 from dither_estimator.hierarchy.pooled_fit import Units, pooled_fit, units_of, unknown
-from dither_estimator.hierarchy.proposals import Proposals, find_mode
+from dither_estimator.hierarchy.proposals import Proposals, climbed, weighed_around
 from dither_estimator.hierarchy.scales import free_coordinates, root
 from dither_estimator.hierarchy.sites import LogLikelihood, matched_sites, scored_sites
-from dither_estimator.hierarchy.small_matrices import apply_transposed
+from dither_estimator.hierarchy.small_matrices import apply, apply_transposed, lower_inverse, product
 from dither_estimator.hierarchy.sought import near, sought_groups
 from dither_estimator.likelihood.counts import Counts
 from dither_estimator.particles.system import ParticleSystem, systematic_resample
@@ -25,23 +25,22 @@ from dither_estimator.priors.prior import Prior
 __all__ = ["PooledDraws", "pool_groups"]
 
 _PRIOR_DRAWS = 4_000
-_MATCHES = 4
-_REFITS = 2
-_SETTLING, _SETTLING_OF_EACH, _MOST_SETTLING = 40, 2, 150
-"""Sweeps before states are kept, more for each group, and at most: chains start with T as sites have it, which know
-scales badly, and with many groups a sweep moves it little."""
-_CHAINS_OF_ONE, _CHAINS = 1 << 15, (32, 2_048)
-"""The fewest and the most chains; in between as many as this divided by the square of the number of groups. A chain
-gives several draws: of a group hardly anything remains after a sweep, and then fewer chains can settle."""
-_GROUPS_TOGETHER = 256
-"""With more groups the step with every group carried along is rarely accepted, and is taken in fewer sweeps."""
+_MATCHES = 2
+_FIRST_SCALE = 0.3
+"""The scale of T at which sites are matched first."""
+_SETTLING, _SETTLING_OF_ALL = 3, 60
+"""Sweeps before states are kept, and how many more for one group, half as many for two, and so on. Chains start from
+the posterior but for what the grids leave out, which is more where there are few groups and little is known."""
+_CHAINS_OF_ONE, _CHAINS = 1 << 13, (64, 2_048)
+"""The fewest and the most chains; in between as many as this divided by the number of groups. A chain gives several
+draws: of a group hardly anything remains after a sweep, of T much."""
+_TRIED = 2
+"""How many values of T and β are weighed for each chain that starts from one of them."""
+_GROUPS_TOGETHER = 64
+"""With more groups the step with every group carried along moves T little, and is taken in fewer sweeps."""
 _SLOPE_SD = 0.5
 """The prior sd of a slope, in units of the pooled fit."""
 _DIFFERENCE = 1e-3
-_BLOCK_SIZE = 1 << 14
-"""Values of T times groups that are weighed together, so that all their numbers stay in the cache."""
-_TRIED = 256
-"""Values of T that are weighed at once; the chains start from them."""
 
 
 @dataclass(frozen=True)
@@ -96,20 +95,23 @@ def pool_groups(
         return score * units.unit, information * np.outer(units.unit, units.unit)
 
     rates = _rates(rng, prior, units, z, size)
-    sites, proposals, weights = _fitted(log_likelihood, scored_sites(told, d, size), rates)
-    chains = min(draws, int(np.clip(_CHAINS_OF_ONE // size**2, *_CHAINS)))
-    free, proposals = _first(rng, sites, rates, proposals, weights, chains)
-    target = Target(log_likelihood, sites, rates, proposals, _prior_ratio(prior, units, rates))
-    states = _states(rng, target, free, weights)
+    log_prior_ratio = _prior_ratio(prior, units, rates)
+    sites, mode, axes, marginal = _fitted(log_likelihood, scored_sites(told, d, size), rates, log_prior_ratio)
+    chains = min(draws, int(np.clip(_CHAINS_OF_ONE // size, *_CHAINS)))
+    at, shares = weighed_around(rng, marginal.log_density, mode, axes, _TRIED * chains)
+    f = free_coordinates(d)
+    proposals = Proposals.fitted(at[:, :f], shares)
+    at = at[rng.permutation(systematic_resample(rng, shares, chains))]
+    target = Target(log_likelihood, sites, rates, proposals, log_prior_ratio)
+    states = _states(rng, target, start(rng, target, at[:, :f], at[:, f:], marginal.places(rng, at)))
     if sweeps is None:
-        sweeps = min(_SETTLING + _SETTLING_OF_EACH * size, _MOST_SETTLING)
+        sweeps = _SETTLING + _SETTLING_OF_ALL // size
     return _read(list(islice(states, sweeps, sweeps - (-draws // chains))), draws, units, sites)
 
 
-def _states(rng: np.random.Generator, target: Target, free: FloatArray, weights: FloatArray) -> Iterator[Chains]:
-    """What the chains go through from free coordinates (k, f) of T, given weights (groups,) to start with."""
-    state = start(rng, target, free, weights)
-    every = 1 + len(weights) // _GROUPS_TOGETHER
+def _states(rng: np.random.Generator, target: Target, state: Chains) -> Iterator[Chains]:
+    """What the chains go through from here."""
+    every = 1 + state.weights.shape[1] // _GROUPS_TOGETHER
     for number in count():
         yield (state := sweep(rng, target, state, together=number % every == 0))
 
@@ -144,46 +146,34 @@ def _prior_ratio(prior: Prior, units: Units, rates: Rates) -> Callable[[FloatArr
     return log_ratio
 
 
-def _fitted(log_likelihood: LogLikelihood, sites: Sites, rates: Rates) -> tuple[Sites, Proposals, FloatArray]:
-    """Sites, where T lies given them, and the weights (groups,) that groups then have on average."""
+def _fitted(
+    log_likelihood: LogLikelihood, sites: Sites, rates: Rates, log_prior_ratio: LogPriorRatio
+) -> tuple[Sites, FloatArray, FloatArray, Marginal]:
+    """Sites, the mode (f + p d,) of T and β, its axes, and their density."""
     d, size = sites.linear.shape
+    f = free_coordinates(d)
+    free = np.concatenate([np.full(d, np.log(_FIRST_SCALE)), np.zeros(f - d)])
     weights = np.ones(size)
-    at = np.concatenate([np.full(d, np.log(0.3)), np.zeros(free_coordinates(d) - d)])
-    proposals = Proposals(at, np.eye(len(at)))
-    for turn in range(_MATCHES + 1):
-        proposals = find_mode(partial(_log_density, sites, rates, weights), proposals.mean)
-        found = collapse(proposals.mean[None], weights[None], sites, rates)
-        means = rates.means(found.mean, d)
-        centre = found.centre(means)
-        lower = root(proposals.mean[None], d)[:, :, 0]
-        inverse = np.linalg.inv(lower)
-        apart = np.einsum("ij,jg->ig", inverse, (centre - means)[:, 0])
-        spread = np.einsum("ij,jkg->ikg", inverse, found.factor[:, :, 0])
-        weights = (DEGREES + d) / (DEGREES + (apart**2).sum(axis=0) + (spread**2).sum(axis=(0, 1)))
-        if turn < _MATCHES:
-            sites = matched_sites(log_likelihood, sites, means[:, 0], lower @ lower.T, weights)
-    return sites, proposals, weights
+    at = np.concatenate([free, collapse(free[None], weights[None], sites, rates).mean[0]])
+    for _ in range(_MATCHES):
+        lower = root(at[None, :f], d)[:, :, 0]
+        means = rates.means(at[None, f:], d)[:, 0]
+        sites = matched_sites(log_likelihood, sites, means, lower @ lower.T, weights)
+        marginal = Marginal.of(log_likelihood, sites, rates, log_prior_ratio, at, weights)
+        at, axes = climbed(marginal.told, at)
+        weights = _weights(at, weights, sites, rates)
+    return sites, at, axes, marginal
 
 
-def _first(
-    rng: np.random.Generator, sites: Sites, rates: Rates, proposals: Proposals, weights: FloatArray, draws: int
-) -> tuple[FloatArray, Proposals]:
-    """Free coordinates of T from the sites given the weights, by adaptive importance sampling."""
-    for _ in range(_REFITS):
-        free = proposals.draw(rng, _TRIED)
-        log_weights = _log_density(sites, rates, weights, free) - proposals.log_density(free)
-        shares = np.exp(log_weights - log_weights.max())
-        shares /= shares.sum()
-        proposals = proposals.refitted(free, shares)
-    return free[systematic_resample(rng, shares, draws)], proposals
-
-
-def _log_density(sites: Sites, rates: Rates, weights: FloatArray, free: FloatArray) -> FloatArray:
-    """That of free coordinates (n, f) of T given the groups' weights, shape (n,)."""
-    blocks = np.array_split(free, -(-free.shape[0] * len(weights) // _BLOCK_SIZE))
-    spread = [np.broadcast_to(weights, (len(block), len(weights))) for block in blocks]
-    found = [collapse(block, each, sites, rates).log_density for block, each in zip(blocks, spread, strict=True)]
-    return np.concatenate(found)
+def _weights(at: FloatArray, weights: FloatArray, sites: Sites, rates: Rates) -> FloatArray:
+    """What groups' weights are on average, about, given free coordinates of T and β."""
+    d = len(sites.linear)
+    free, beta = np.split(at[None], [free_coordinates(d)], axis=1)
+    found = collapse(free, weights[None], sites, rates)
+    means = rates.means(beta, d)
+    inverse = lower_inverse(root(free, d))[:, :, :, None]
+    apart, spread = apply(inverse, found.centre(means) - means), product(inverse, found.factor)
+    return np.asarray((DEGREES + d) / (DEGREES + (apart**2).sum(axis=0) + (spread**2).sum(axis=(0, 1)))[0])
 
 
 def _read(kept: Sequence[Chains], draws: int, units: Units, sites: Sites) -> PooledDraws:
