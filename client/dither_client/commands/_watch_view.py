@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dither_client.posterior.posterior import Posterior
-from dither_client.posterior.sentences import population_numbers, rounded
+from dither_client.posterior.sentences import population_numbers, rounded, zeros_and_ones
 from dither_client.protocol.messages import printable
 
 __all__ = ["Pace", "Row", "View", "band", "line", "rows"]
@@ -103,6 +103,7 @@ def band(summary: Mapping[str, float], scale: tuple[float, float]) -> str:
 
 def rows(posterior: Posterior, decimals: int | None = None) -> dict[str, Row]:
     """The population's quantiles and mean, in its own unit; or the shares of categories, or the parameters."""
+    yes_or_no = zeros_and_ones(posterior.distribution)
     quantiles = {level: posterior.quantiles[level] for level in _LEVELS if level in posterior.quantiles}
     if not (quantiles and posterior.answers) or posterior.categories:
         return {
@@ -112,9 +113,13 @@ def rows(posterior: Posterior, decimals: int | None = None) -> dict[str, Row]:
             for name, summary in posterior.summaries.items()
         }
     written = population_numbers(quantiles, posterior.mean_value, posterior.atoms, decimals)
-    known = {f"quantile_{level:g}": (name, quantiles[level]) for level, name in _LEVELS.items() if level in quantiles}
+    known = {
+        f"quantile_{level:g}": (name, quantiles[level])
+        for level, name in _LEVELS.items()
+        if level in quantiles and not yes_or_no
+    }
     if posterior.mean_value is not None:
-        known["mean_value"] = "average", posterior.mean_value
+        known["mean_value"] = "share who have 1" if yes_or_no else "average", posterior.mean_value
     return {
         name: Row(asdict(summary), written[key][4], written[key][1], written[key][2], written[key][6])
         for key, (name, summary) in known.items()

@@ -27,6 +27,7 @@ from dither_client.posterior.sentences import (
     population_lines,
     population_rows,
     rounded,
+    zeros_and_ones,
 )
 from dither_client.posterior.wire import (
     QUANTILES,
@@ -334,7 +335,11 @@ class Posterior:
         """The name, mean, sd and interval of what there is of the population, then of each parameter or category."""
         parameters = self.covariance and self.transform != "log"
         numbers = self.summaries if parameters or self.categories else {}
-        population = population_rows(self.quantiles, self.mean_value, self.atoms, decimals)
+        yes_or_no = zeros_and_ones(self.distribution)
+        quantiles, average = (
+            ({}, None if numbers else self.mean_value) if yes_or_no else (self.quantiles, self.mean_value)
+        )
+        population = population_rows(quantiles, average, self.atoms, decimals)
         return [
             *(
                 (number_name(name), mean, sd, interval)
@@ -371,7 +376,7 @@ class Posterior:
         log_median = has_log_median(self.family, self.transform)
         poison = self.poison if log_median or self.transform != "log" else None
         return [
-            *group_lines(self.groups, decimals),
+            *group_lines(self.groups, self.distribution, decimals),
             *component_lines(self.components, self.correlations),
             *([] if poison is None else poison_lines(poison, log_median)),
             *by_epsilon_lines(self.answers_by_epsilon),

@@ -40,6 +40,7 @@ __all__ = [
     "rounded",
     "unit_text",
     "verdict_lines",
+    "zeros_and_ones",
 ]
 
 LEAVE_OUT = "To learn the distribution whatever its shape, leave the family out."
@@ -171,7 +172,7 @@ def population_lines(
         for atom, share in (atoms or {}).items()
     ]
     exactly = {float(atom) for atom in atoms or {}}
-    if mean_value is not None and _yes_or_no(distribution):
+    if mean_value is not None and zeros_and_ones(distribution):
         low, middle, high = (f"{100 * share:.1f}" for share in (mean_value.q05, mean_value.q50, mean_value.q95))
         return [f"{middle}% have 1 (90% sure: {low} to {high}%).", *shares]
     lines = _quantile_lines(quantiles, distribution, exactly, of, decimals)
@@ -203,7 +204,7 @@ def _quantile_lines(
 ) -> list[str]:
     """Sentences about quantiles of the population; None where people have only 0 or 1."""
     by_level = {float(level): summary for level, summary in (quantiles or {}).items()}
-    if distribution is None or _yes_or_no(distribution) or not {0.1, 0.5, 0.9} <= by_level.keys():
+    if distribution is None or zeros_and_ones(distribution) or not {0.1, 0.5, 0.9} <= by_level.keys():
         return []
     whole = all(round(x, _MOST_DIGITS).is_integer() for x in distribution.x)
     digits = 0 if whole else _MOST_DIGITS if decimals is None else decimals
@@ -214,8 +215,8 @@ def _quantile_lines(
     ]
 
 
-def _yes_or_no(distribution: DistributionSummary | None) -> bool:
-    """Whether people have only 0 or 1."""
+def zeros_and_ones(distribution: DistributionSummary | None) -> bool:
+    """Whether people have only 0 or 1, so that quantiles say nothing."""
     return distribution is not None and {round(x, _MOST_DIGITS) for x in distribution.x} <= {0.0, 1.0}
 
 
@@ -276,20 +277,31 @@ def period_lines(
     earlier = "" if len(newest) == len(labels) else f", the last {len(newest)}"
     lines = [
         f"periods: {len(labels)}, from {labels[0]} to {labels[-1]}{earlier}:",
-        *(f"  {label}: {_period_text(each, _yes_or_no(distribution), decimals)}" for label, each in newest),
+        *(f"  {label}: {_period_text(each, zeros_and_ones(distribution), decimals)}" for label, each in newest),
     ]
     return lines if test is None else [*lines, drift_sentence(test)]
 
 
 def _period_text(period: PeriodReply, of_shares: bool, decimals: int | None) -> str:
-    middle = (period.quantiles or {}).get("0.5")
-    found = []
-    if of_shares and (share := period.mean_value) is not None:
-        found = [f"{100 * share.q50:.1f}% have 1 (90%: {100 * share.q05:.1f} to {100 * share.q95:.1f}%)"]
-    elif middle is not None:
-        rows = population_rows({"0.5": middle}, None, None, decimals)
-        found = [f"median {median} (90%: {interval})" for _, median, _, interval in rows]
-    return ", ".join([*found, f"{period.answers:,} answer{'' if period.answers == 1 else 's'}"])
+    return ", ".join([*_middle_text(period, None, of_shares, decimals), _answers_text(period.answers)])
+
+
+def _middle_text(
+    part: PeriodReply | GroupReply | ComponentReply,
+    atoms: Iterable[str] | None,
+    of_shares: bool,
+    decimals: int | None,
+) -> list[str]:
+    """The median of a part of the population, or the share who have 1; empty where it has neither."""
+    if of_shares and (share := part.mean_value) is not None:
+        return [f"{100 * share.q50:.1f}% have 1 (90%: {100 * share.q05:.1f} to {100 * share.q95:.1f}%)"]
+    middle = (part.quantiles or {}).get("0.5")
+    rows = [] if middle is None or of_shares else population_rows({"0.5": middle}, None, atoms, decimals)
+    return [f"median {median} (90%: {interval})" for _, median, _, interval in rows]
+
+
+def _answers_text(answers: int) -> str:
+    return f"{answers:,} answer{'' if answers == 1 else 's'}"
 
 
 def drift_sentence(test: DriftTest) -> str:
@@ -319,10 +331,15 @@ _ALONE = (
 )
 
 
-def group_lines(groups: Mapping[str, GroupReply], decimals: int | None = None) -> list[str]:
-    """What there is to say of each group: its median, or its parameters, or the shares of its categories."""
+def group_lines(
+    groups: Mapping[str, GroupReply], distribution: DistributionSummary | None = None, decimals: int | None = None
+) -> list[str]:
+    """What there is to say of each group: its median, or its parameters, or the shares of its categories.
+
+    Where people have only 0 or 1, as the whole population's `distribution` tells, the share who have 1.
+    """
     shown = list(groups.items())[:_MOST_GROUPS]
-    lines = [f"{label}: {_group_text(group, decimals)}" for label, group in shown]
+    lines = [f"{label}: {_group_text(group, zeros_and_ones(distribution), decimals)}" for label, group in shown]
     rest = len(groups) - len(shown)
     alone = bool(groups) and all(group.borrowed is None for group in groups.values())
     return [*lines, *([f"and {rest:,} more groups"] if rest else []), *([_ALONE] if alone else [])]
@@ -333,7 +350,10 @@ def component_lines(
 ) -> list[str]:
     """What there is to say of each component, and the correlation of each two."""
     return [
-        *(f"{name}: {_group_text(part, None)} about it alone" for name, part in components.items()),
+        *(
+            f"{name}: {_group_text(part, zeros_and_ones(part.distribution), None)} about it alone"
+            for name, part in components.items()
+        ),
         *(
             f"correlation of {' and '.join(pair.split(','))}: {each.mean:.2f} ± {each.sd:.2f} "
             f"(90%: {each.q05:.2f} to {each.q95:.2f})"
@@ -342,18 +362,13 @@ def component_lines(
     ]
 
 
-def _group_text(group: GroupReply | ComponentReply, decimals: int | None) -> str:
+def _group_text(group: GroupReply | ComponentReply, of_shares: bool, decimals: int | None) -> str:
     categories = {} if isinstance(group, ComponentReply) else group.categories
-    middle = (group.quantiles or {}).get("0.5")
-    if middle is not None:
-        rows = population_rows({"0.5": middle}, None, group.atoms, decimals)
-        found = [f"median {mean} (90%: {interval})" for _, mean, _, interval in rows]
-    else:
-        found = [
-            f"{name} {rounded(each.mean, 4)} (90%: {rounded(each.q05, 4)} to {rounded(each.q95, 4)})"
-            for name, each in (group.posterior or categories or {}).items()
-        ]
-    return ", ".join([*found, f"{group.answers:,} answer{'' if group.answers == 1 else 's'}"])
+    found = _middle_text(group, group.atoms, of_shares, decimals) or [
+        f"{name} {rounded(each.mean, 4)} (90%: {rounded(each.q05, 4)} to {rounded(each.q95, 4)})"
+        for name, each in (group.posterior or categories or {}).items()
+    ]
+    return ", ".join([*found, _answers_text(group.answers)])
 
 
 def unit_text(survey: Mapping[str, object]) -> str:

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from dither_client.posterior.sentences import population_numbers, rounded
-from dither_client.posterior.wire import DistributionSummary, GroupReply, ParameterSummary, PosteriorReply
+from dither_client.posterior.sentences import population_numbers, rounded, zeros_and_ones
+from dither_client.posterior.wire import QUANTILES, DistributionSummary, GroupReply, ParameterSummary, PosteriorReply
 
 __all__ = ["GroupRow", "GroupsView", "Picture", "groups_view"]
 
@@ -72,6 +72,8 @@ class GroupsView:
     pooled: bool = False
     answered: int = 0
     """The number of groups that have answers."""
+    of_shares: bool = False
+    """Whether people have only 0 or 1, so that each group has the share who have 1 in place of its median."""
 
 
 def groups_view(posterior: PosteriorReply, terms: Mapping[str, Any]) -> GroupsView | None:
@@ -85,29 +87,43 @@ def groups_view(posterior: PosteriorReply, terms: Mapping[str, Any]) -> GroupsVi
         columns = list(posterior.categories)
         rows = [GroupRow(label, each.answers, _shares(each, columns), own=_own(each)) for label, each in groups.items()]
         return GroupsView(name, rows, columns, pooled=pooled, answered=answered)
-    medians = {label: (each.quantiles or {}).get("0.5") for label, each in groups.items()}
+    of_shares = zeros_and_ones(posterior.distribution)
+    medians = {label: _median(each, of_shares) for label, each in groups.items()}
     low, high = _axis([each for label, each in medians.items() if each and groups[label].answers])
-    rows = [_row(label, groups[label], median, (low, high), terms) for label, median in medians.items()]
-    whole, ends = (posterior.quantiles or {}).get("0.5"), _seen(posterior, (low, high))
+    rows = [_row(label, groups[label], median, (low, high), terms, of_shares) for label, median in medians.items()]
+    whole, ends = _median(posterior, of_shares), _seen(posterior, (low, high))
     return GroupsView(
         name,
         rows,
-        low=rounded(low, 3),
-        high=rounded(high, 3),
+        low=f"{100 * low:.0f}%" if of_shares else rounded(low, 3),
+        high=f"{100 * high:.0f}%" if of_shares else rounded(high, 3),
         whole=None if whole is None else _places([whole.q50], (low, high))[0],
         pictures=[] if ends is None else _pictures(posterior, groups, ends),
         seen=("", "") if ends is None else (rounded(ends[0], 3), rounded(ends[1], 3)),
         pooled=pooled,
         answered=answered,
+        of_shares=of_shares,
     )
 
 
+def _median(part: GroupReply | PosteriorReply, of_shares: bool) -> ParameterSummary | None:
+    """The median, or the share who have 1."""
+    return part.mean_value if of_shares else (part.quantiles or {}).get("0.5")
+
+
 def _row(
-    label: str, group: GroupReply, median: ParameterSummary | None, ends: tuple[float, float], terms: Mapping[str, Any]
+    label: str,
+    group: GroupReply,
+    median: ParameterSummary | None,
+    ends: tuple[float, float],
+    terms: Mapping[str, Any],
+    of_shares: bool,
 ) -> GroupRow:
     if median is None:
         return GroupRow(label, group.answers, (), own=_own(group))
     cells = population_numbers({"0.5": median}, None, group.atoms, terms["decimals"])["quantile_0.5"]
+    if of_shares:
+        cells = ("", "", *(f"{100 * getattr(median, part):.1f}%" for part in QUANTILES))
     levels = [median.q05, median.q25, median.q50, median.q75, median.q95]
     return GroupRow(label, group.answers, cells, _places(levels, ends), _own(group))
 

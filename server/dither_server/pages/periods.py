@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dither_client.posterior.sentences import drift_sentence, population_numbers
+from dither_client.posterior.sentences import drift_sentence, population_numbers, zeros_and_ones
 from dither_client.posterior.wire import QUANTILES, ParameterSummary, PeriodReply, PosteriorReply, to_json
 
 __all__ = ["PeriodRow", "PeriodsView", "period_charts", "periods_view"]
@@ -51,7 +51,7 @@ def periods_view(posterior: PosteriorReply, terms: Mapping[str, Any]) -> Periods
     """What there is to say of the periods; None without periods, or before the first answer."""
     if not posterior.periods or not posterior.answers:
         return None
-    of_shares, test = _of_shares(posterior), posterior.drift_test
+    of_shares, test = zeros_and_ones(posterior.distribution), posterior.drift_test
     newest = list(posterior.periods.items())[: -_ROWS - 1 : -1]
     return PeriodsView(
         name=terms["period"],
@@ -74,7 +74,7 @@ def period_charts(posterior: PosteriorReply) -> dict[str, Any] | None:
     """
     if not posterior.periods:
         return None
-    periods, of_shares = posterior.periods.values(), _of_shares(posterior)
+    periods, of_shares = posterior.periods.values(), zeros_and_ones(posterior.distribution)
     middles = [to_json(each) if each else {} for each in (_middle(period, of_shares) for period in periods)]
     quantiles = [period.quantiles or {} for period in periods]
     return {
@@ -89,11 +89,6 @@ def period_charts(posterior: PosteriorReply) -> dict[str, Any] | None:
             for part, level in zip(QUANTILES, _PEOPLE, strict=True)
         },
     }
-
-
-def _of_shares(posterior: PosteriorReply) -> bool:
-    """Whether people have only 0 or 1."""
-    return posterior.distribution is not None and {round(x, 9) for x in posterior.distribution.x} <= {0.0, 1.0}
 
 
 def _middle(period: PeriodReply, of_shares: bool) -> ParameterSummary | None:

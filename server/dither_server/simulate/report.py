@@ -19,6 +19,7 @@ from dither_client.posterior.sentences import (
     poison_lines,
     population_lines,
     population_rows,
+    zeros_and_ones,
 )
 from dither_client.posterior.wire import to_json
 from dither_estimator.learning.population import POPULATION_FIELDS
@@ -85,7 +86,8 @@ def report_table(
     for name, summary in (found.posterior or found.categories or {}).items():
         interval = f"{summary.q05:.4g} to {summary.q95:.4g}"
         table.add_row(name, _true(truth, name), f"{summary.mean:.4g}", f"{summary.sd:.2g}", interval)
-    for name, *cells in population_rows(found.quantiles, found.mean_value, found.atoms):
+    quantiles = {} if zeros_and_ones(found.distribution) else found.quantiles
+    for name, *cells in population_rows(quantiles, found.mean_value, found.atoms):
         table.add_row(number_name(name), _true(truth, name.removeprefix("quantile_")), *cells)
     lines = [
         f"{outcome.answers:,} answers from {respondents:,} respondents in {outcome.seconds:.1f} s, "
@@ -93,7 +95,7 @@ def report_table(
     ]
     lines += population_lines(found.quantiles, found.distribution, found.atoms, found.above)
     lines += category_lines(found.categories)
-    lines += group_lines(found.groups or {})
+    lines += group_lines(found.groups or {}, found.distribution)
     lines += period_lines(found.periods or {}, found.drift_test, found.distribution)
     lines += component_lines(found.components or {}, found.correlations or {})
     lines += by_epsilon_lines(outcome.posterior.answers_by_epsilon)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dither_client import Laplace, Query
+from dither_client import Laplace, Query, RandomizedResponse
+from dither_client.commands._watch_view import line
 from dither_client.posterior.particles import Particles
 from dither_client.posterior.reading import parse_posterior
 from dither_client.posterior.wire import PosteriorReply, from_json, to_json
@@ -143,6 +144,47 @@ def test_other_models_have_groups_too(fields: dict[str, Any]) -> None:
     assert values.shape == (len(weights), len(learner.particle_names))
     names, draws, _ = learner.group_particles("north")
     assert draws.shape[1] == len(names)
+
+
+ALONE = "each group rests on its own answers alone"
+
+
+@pytest.mark.parametrize(
+    ("fields", "alone"), [({"range": [0, 100]}, True), (CATEGORIES, True), ({"family": "bernoulli"}, False)]
+)
+def test_groups_without_a_family_are_alone_and_said_to_be(fields: dict[str, Any], alone: bool) -> None:
+    """The south's answers move nothing in the north unless a family lets groups borrow, the variant that must fail."""
+
+    def told(south: int) -> tuple[dict[str, Any], str]:
+        learner = GroupedLearner(specification(**fields), 1)
+        query = learner.ask(group="north")
+        rest = [0] * (query.n_answers - 2)
+        learner.learn_group_counts({"north": {query: [60, 40, *rest]}, "south": {query: [south, 100 - south, *rest]}})
+        data = json.loads(json.dumps(learner.posterior().to_json()))
+        return data["groups"]["north"], parse_posterior("x", data | {"updated_at": ""}, no_particles).text()
+
+    (before, said), (after, _) = told(60), told(10)
+    assert (before == after) is alone
+    assert (before.get("borrowed") is None) is alone
+    assert (ALONE in said) is alone
+
+
+def test_people_who_have_only_0_or_1_have_a_share_and_no_quantiles() -> None:
+    fields = {"epsilon": 2, "particles": 200, "family": "bernoulli"}
+    query, whole = RandomizedResponse([0.5], 2), new_learner(Specification.from_json(fields), 1)
+    whole.learn_counts({query: [300, 200]})
+    groups = GroupedLearner(specification(family="bernoulli"), 1)
+    groups.learn_group_counts({"north": {query: [300, 200]}, "south": {query: [50, 20]}})
+    for learner in (whole, groups):
+        found = parse_posterior("votes", learner.posterior().to_json() | {"updated_at": ""}, no_particles)
+        assert "% have 1 (90% sure: " in found.text()
+        assert found.quantile(0.5).q50 == 0
+        assert "share who have 1 0." in line(found, "open")
+        for text in (found.text(), found._repr_html_(), line(found, "open")):
+            assert "have at most" not in text
+            assert "median" not in text
+    assert "north: 3" in found.text()
+    assert "% have 1 (90%: " in found.text()
 
 
 def table(query: Query) -> dict[Query, list[int]]:

@@ -86,11 +86,17 @@ def test_without_groups_there_is_none() -> None:
     assert groups_view(posterior(), TERMS | {"groups": None}) is None
 
 
-@pytest.mark.parametrize("fields", [{"transform": "log", "range": [10, 1000]}, {"family": "categorical"}])
+ALONE = "Each group is estimated from its own answers alone"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"transform": "log", "range": [10, 1000]}, {"family": "categorical"}, {"family": "bernoulli", "range": None}],
+)
 def test_the_page_of_a_collection_with_groups(site: Site, fields: dict[str, Any]) -> None:
     """Labels are escaped; a family's parameters are those of each group, so the whole has none to show."""
     labels = ["north", "<b>south</b>"]
-    if "family" in fields:
+    if fields.get("family") == "categorical":
         fields = {**fields, "categories": ["a", "b"], "range": None, "particles": 100}
     collection = site.create(**fields, groups={"name": "region", "labels": labels}, visibility="public")
     path = f"/collections/{collection}"
@@ -104,6 +110,8 @@ def test_the_page_of_a_collection_with_groups(site: Site, fields: dict[str, Any]
     assert "&lt;b&gt;south&lt;/b&gt;" in page.text
     assert "<b>south" not in page.text
     assert 'id="parameters-more"' not in page.text
+    assert (ALONE in page.text) is (fields.get("family") == "categorical")
+    assert ("Shares who have 1 by region" in page.text) is (fields.get("family") == "bernoulli")
     charts = site.client.get(f"{path}/charts.json").json()
     assert charts["densities"] == {}
     assert site.client.get(f"{path}/report").status_code == 200
