@@ -1,12 +1,12 @@
-"""The population's distribution function with its bands as an SVG picture, for a report that needs no script."""
+"""The population's distribution, and what there is of it by period, as SVG pictures for a report without scripts."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 
 from dither_client.posterior.wire import DistributionSummary
 
-__all__ = ["distribution_svg"]
+__all__ = ["distribution_svg", "periods_svg"]
 
 _WIDTH, _HEIGHT = 640, 250
 _LEFT, _RIGHT, _TOP, _BOTTOM = 54, 18, 8, 42
@@ -35,22 +35,70 @@ def distribution_svg(
         return [f"{across(distribution.x[i]):.1f},{up(line[i]):.1f}" for i in inside]
 
     cdf = distribution.cdf
+    return _svg(
+        "The share of the people at or below each value, with its 50% and 90% bands",
+        [
+            *(_across(up(share / 100), f"{share}%") for share in range(0, 101, 20)),
+            *(_upright(across(x), text) for x, text in _ticks(low, high, logarithmic)),
+        ],
+        [points(line) for line in (cdf.q05, cdf.q25, cdf.q50, cdf.q75, cdf.q95)],
+        (title, "share of the people"),
+    )
+
+
+def periods_svg(
+    labels: Sequence[str], lines: Mapping[str, Sequence[float | None]], logarithmic: bool, titles: tuple[str, str, str]
+) -> str | None:
+    """The quantiles `lines` of each period; None where fewer than two periods have any.
+
+    `titles` are those of the picture, of the axis of periods and of that of values.
+    """
+    known = [i for i in range(len(labels)) if all(line[i] is not None for line in lines.values())]
+    values = [[float(line[i] or 0.0) for i in known] for line in lines.values()]
+    if len(known) < 2:
+        return None
+    low, high = min(map(min, values)), max(map(max, values))
+    scale = math.log if logarithmic and low > 0 else float
+    if not scale(low) < scale(high) < math.inf:
+        return None
+
+    def across(place: float) -> float:
+        return _LEFT + (_WIDTH - _LEFT - _RIGHT) * place / (len(labels) - 1)
+
+    def up(value: float) -> float:
+        return _TOP + (_HEIGHT - _BOTTOM - _TOP) * (scale(high) - scale(value)) / (scale(high) - scale(low))
+
+    every = -(-len(labels) // _TICKS)
+    what, *axes = titles
+    return _svg(
+        what,
+        [
+            *(_across(up(value), text) for value, text in _ticks(low, high, scale is math.log)),
+            *(_upright(across(place), escape(labels[place])) for place in range(0, len(labels), every)),
+        ],
+        [[f"{across(i):.1f},{up(value):.1f}" for i, value in zip(known, line, strict=True)] for line in values],
+        (axes[0], axes[1]),
+    )
+
+
+def _svg(what: str, grid: Sequence[str], lines: Sequence[Sequence[str]], axes: tuple[str, str]) -> str:
+    """A picture of the points of the lines at 5, 25, 50, 75 and 95%, on a grid; `what` it is, and its axes' titles."""
+    q05, q25, q50, q75, q95 = lines
+    across, upward = map(escape, axes)
     bands = [
-        f'<polygon fill="#1a5f9e" fill-opacity="{opacity}" points="{" ".join([*points(under), *points(over)[::-1]])}"/>'
-        for under, over, opacity in ((cdf.q05, cdf.q95, 0.15), (cdf.q25, cdf.q75, 0.3))
+        f'<polygon fill="#1a5f9e" fill-opacity="{opacity}" points="{" ".join([*under, *over[::-1]])}"/>'
+        for under, over, opacity in ((q05, q95, 0.15), (q25, q75, 0.3))
     ]
     return "".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
-            f'font-family="system-ui, sans-serif" font-size="11" fill="#1a2128">'
-            "<title>The share of the people at or below each value, with its 50% and 90% bands</title>",
-            *(_across(up(share / 100), f"{share}%") for share in range(0, 101, 20)),
-            *(_upright(across(x), text) for x, text in _ticks(low, high, logarithmic)),
+            f'font-family="system-ui, sans-serif" font-size="11" fill="#1a2128"><title>{escape(what)}</title>',
+            *grid,
             *bands,
-            f'<polyline fill="none" stroke="#1a5f9e" stroke-width="2" points="{" ".join(points(cdf.q50))}"/>',
-            f'<text x="{(_LEFT + _WIDTH - _RIGHT) / 2}" y="{_HEIGHT - 6}" text-anchor="middle">{escape(title)}</text>',
+            f'<polyline fill="none" stroke="#1a5f9e" stroke-width="2" points="{" ".join(q50)}"/>',
+            f'<text x="{(_LEFT + _WIDTH - _RIGHT) / 2}" y="{_HEIGHT - 6}" text-anchor="middle">{across}</text>',
             f'<text transform="translate(12 {(_HEIGHT - _BOTTOM) / 2}) rotate(-90)" text-anchor="middle">'
-            "share of the people</text></svg>",
+            f"{upward}</text></svg>",
         ]
     )
 

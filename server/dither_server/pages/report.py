@@ -14,7 +14,8 @@ from dither_server.api.callers import CollectionOf, ServiceOf, check_reader
 from dither_server.clock import iso_time, milliseconds
 from dither_server.collections.collection import Collection
 from dither_server.collections.quality import quality
-from dither_server.pages.picture import distribution_svg
+from dither_server.pages.periods import period_charts, periods_view
+from dither_server.pages.picture import distribution_svg, periods_svg
 from dither_server.pages.rendering import STATIC, content_source, fragment
 from dither_server.pages.sentences import citation
 from dither_server.pages.views import View
@@ -25,6 +26,8 @@ __all__ = ["add_routes"]
 _STYLE = (STATIC / "report.css").read_text(encoding="utf-8")
 _POLICY = f"default-src 'none'; style-src {content_source(_STYLE)}; frame-ancestors 'none'; base-uri 'none'"
 _TWO_VALUES = frozenset((0.0, 1.0))
+_PEOPLE = "The line is the median; half of the people lie in the dark band, and nine in ten in the light one."
+_SURE = "The light band contains the truth with a probability of 90%, and the dark one with 50%."
 
 
 def add_routes(app: FastAPI) -> None:
@@ -60,6 +63,8 @@ def _report(collection: Collection, service: Service, terms: dict[str, Any], vie
         parameters=posterior.posterior if specification.transform == "identity" else {},
         unit=unit_text(terms),
         picture=_picture(view, unit_text(terms) or "value"),
+        periods=periods_view(posterior, terms),
+        over_time=_over_time(view, terms),
         warnings=quality(service.store, collection, now)["warnings"],
         citation=citation(terms, posterior),
         address=address,
@@ -76,3 +81,28 @@ def _picture(view: View, title: str) -> str | None:
         return None
     shown = (population["x"][0], population["x"][-1])
     return distribution_svg(found, shown, view.curves["logarithmic"], title) if shown[0] < shown[1] else None
+
+
+def _over_time(view: View, terms: dict[str, Any]) -> list[tuple[str, str]]:
+    """The pictures of the periods, each with what it shows; none before two periods are known."""
+    posterior: PosteriorReply = view.posterior
+    charts = period_charts(posterior)
+    if charts is None or not posterior.answers:
+        return []
+    name, value = terms["period"], unit_text(terms) or "value"
+    of_shares = charts["people"] is None
+    middle = ("The share who have 1", "share of the people") if of_shares else ("The median", value)
+    drawn = [
+        (charts["people"], f"How the values are distributed, by {name}", value, _PEOPLE),
+        (charts["middle"], f"{middle[0]}, by {name}", middle[1], _SURE),
+    ]
+    pictures = [
+        (
+            periods_svg(charts["labels"], lines, bool(view.curves["logarithmic"]), (what, f"{name} (UTC)", axis)),
+            what,
+            said,
+        )
+        for lines, what, axis, said in drawn
+        if lines is not None
+    ]
+    return [(picture, f"{what}. {said}") for picture, what, said in pictures if picture is not None]

@@ -99,6 +99,11 @@ def test_the_page_of_a_collection_with_periods(site: Site, fields: dict[str, Any
     report = site.client.get(f"{path}/report")
     assert report.status_code == 200
     assert ("This is about" in report.text) == bool(fields.get("drift"))
+    assert re.findall(r'data-period="([^"]+)"', report.text) == labels
+    pictures = re.findall(r"<svg.*?</svg>", report.text, flags=re.DOTALL)[0 if "family" in fields else 1 :]
+    assert len(pictures) == (0 if len(labels) == 1 else 1 if "family" in fields else 2)
+    for picture in pictures:
+        assert labels[-1] in picture
 
 
 def test_without_periods_a_page_has_no_part_for_them(site: Site) -> None:

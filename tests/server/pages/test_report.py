@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from dither_client.posterior.wire import Bands, DistributionSummary
-from dither_server.pages.picture import distribution_svg
+from dither_client.posterior.wire import QUANTILES, Bands, DistributionSummary
+from dither_server.pages.picture import distribution_svg, periods_svg
 from testing.servers.pages import sign_in
 from testing.servers.site import Site, problem
 
@@ -86,3 +86,21 @@ def test_the_picture_is_the_distribution() -> None:
         texts = {each.text for each in svg if each.tag.endswith("text")}
         assert {"€ & more", "share of the people", "100%", "1,000"} <= texts
         assert ("10" in texts) == logarithmic
+
+
+def test_the_picture_of_periods_leaves_out_what_is_not_known() -> None:
+    """Linear and logarithmic: the median of each period lies where its axes say, and one period is no picture."""
+    labels = ["2026-W01", "2026-W02", "<W03>", "2026-W04"]
+    medians = [10.0, None, 1000.0, 100.0]
+    lines = {name: [None if x is None else x + 1e-9 * level for x in medians] for name, level in QUANTILES.items()}
+    for logarithmic in (True, False):
+        svg = periods_svg(labels, lines, logarithmic, ("The median", "week (UTC)", "€"))
+        assert svg
+        picture = ElementTree.fromstring(svg)
+        [median] = [each for each in picture if each.tag.endswith("polyline")]
+        points = np.array([point.split(",") for point in median.attrib["points"].split()], dtype=float)
+        across, down = ((points - points[0]) / [points[-1, 0] - points[0, 0], points[1, 1] - points[0, 1]]).T
+        assert across == pytest.approx([0, 2 / 3, 1], abs=2e-3)
+        assert down == pytest.approx([0, 1, 0.5 if logarithmic else 90 / 990], abs=2e-3)
+        assert {"€", "week (UTC)", *labels} <= {each.text for each in picture if each.tag.endswith("text")}
+    assert periods_svg(labels[:2], {name: line[:2] for name, line in lines.items()}, False, ("", "", "")) is None
