@@ -22,7 +22,7 @@ from dither_estimator.hierarchy.small_matrices import apply, cholesky, lower_inv
 
 __all__ = ["Marginal"]
 
-_GRIDS, _COARSEST = {1: (25, 0.3), 2: (13, 0.55), 3: (9, 0.85)}, (5, 1.2)
+_GRIDS, _COARSEST = {1: (25, 0.3), 2: (13, 0.55), 3: (13, 0.6)}, (5, 1.2)
 """Nodes along each axis, and their distance in the middle in posterior sds, by the number of dimensions, and beyond."""
 _STRETCH = 1.1
 """At a distance of x from the middle steps are `sqrt(1 + (stretch x)²)` times as long."""
