@@ -4,6 +4,9 @@
 
 No range is given, and the learner of a collection asks, as in `benchmarks.any_distribution`. Bands are those of the
 distribution function, with probability 90%.
+
+The second table has what answers tell of heaps: the log evidence of deviations that are rough as well as smooth, less
+that of smooth ones. Rough are further coefficients of all cosines, with equal sds.
 """
 
 import sys
@@ -16,11 +19,15 @@ from joblib import Parallel, delayed
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
-from benchmarks.any_distribution import learner_on
+from benchmarks.any_distribution import FIRST_SEED, collection, learner_on, populations
 from dither_client import Query
 from dither_estimator.families import FloatArray
 from dither_estimator.likelihood.counts import Counts, merge_counts
+from dither_estimator.nonparametric.approximation import approximate
+from dither_estimator.nonparametric.deviations import BINS, COSINES, LOG_PRIOR, SCALES, Deviations
+from dither_estimator.nonparametric.fitting import fit_base
 from dither_estimator.nonparametric.known import KnownPopulation
+from dither_estimator.nonparametric.likelihood import MassLikelihood
 from dither_estimator.nonparametric.support import ANYWHERE, Support
 from testing.tables import print_table
 
@@ -30,6 +37,11 @@ _SEEDS = 40
 _EPSILON = "1"
 _X = np.linspace(0.0, 100.0, 101)
 _TENS = np.arange(10.0, 101.0, 10.0)
+_WHOLE = np.arange(30.0, 70.0)
+_HEAPED = ("normal", "two groups", "wages")
+"""Only the last has heaps."""
+_HEAPED_ANSWERS, _HEAPED_EPSILON = 20_000, "2"
+_ROUGHNESS = (0.03, 0.06, 0.12)
 
 
 @dataclass(frozen=True)
@@ -48,6 +60,11 @@ def _tens(x: FloatArray) -> FloatArray:
     return np.floor(x / 10).clip(0, 10) / 10
 
 
+def _whole(x: FloatArray) -> FloatArray:
+    """N(50, 10²), rounded to whole numbers."""
+    return np.asarray(stats.norm.cdf(np.floor(x) + 0.5, 50, 10))
+
+
 def _groups(x: FloatArray) -> FloatArray:
     return np.asarray((stats.norm.cdf(x, 35, 5) + stats.norm.cdf(x, 65, 5)) / 2)
 
@@ -55,7 +72,8 @@ def _groups(x: FloatArray) -> FloatArray:
 def _cases() -> dict[str, _Case]:
     normal, flat, heavy = stats.norm(50, 10), stats.uniform(20, 60), stats.t(2, 50, 8)
     few, many = (100, 300, 1_000, 3_000), (20_000,)
-    heaps = {"at the tens": _TENS[:-1], "between them": _TENS[:-1] + 5}
+    heaps = {"at the tens": _TENS[:-1], "half-way between them": _TENS[:-1] + 5}
+    whole = {"at whole numbers": _WHOLE, "half-way between them": _WHOLE + 0.5}
     edges = {"1 inside the edges": np.array([21.0, 79.0]), "at 30, …, 70": _TENS[2:7]}
     tails = {f"{share:.1%} of each tail": heavy.ppf([share, 1 - share]) for share in (0.001, 0.005, 0.02, 0.1)}
 
@@ -67,6 +85,7 @@ def _cases() -> dict[str, _Case]:
         "two groups": _Case(known(_groups), few, {"2% to 98%": _middle(_groups)}),
         "tens": _Case(known(_tens), many, heaps),
         "tens, declared as atoms": _Case(known(_tens, Support(atoms=tuple(_TENS))), many, heaps),
+        "N(50, 10²) in whole numbers": _Case(known(_whole), many, whole),
         "uniform on 20 to 80": _Case(known(flat.cdf), many, edges),
         "uniform, with its bounds": _Case(known(flat.cdf, Support(20.0, 80.0)), many, edges),
         "Student t, 2 df": _Case(known(heavy.cdf), many, tails),
@@ -74,16 +93,18 @@ def _cases() -> dict[str, _Case]:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Prints the table."""
+    """Prints the tables."""
     seeds = int(arguments[0]) if arguments else _SEEDS
     epsilon = arguments[1] if len(arguments) > 1 else _EPSILON
     columns = ("population", "answers", "where", "90% bands that cover", "RMS error of F", "band's height")
     print_table(f"Where smoothness fails: {seeds} seeds, ε = {epsilon}", columns, _rows(seeds, epsilon))
+    title = f"What tells of heaps: {seeds} seeds, {_HEAPED_ANSWERS:,} answers, ε = {_HEAPED_EPSILON}"
+    print_table(title, ("population", *(f"sd {roughness}" for roughness in _ROUGHNESS)), _heaped_rows(seeds))
 
 
 def _rows(seeds: int, epsilon: str) -> Iterator[tuple[object, ...]]:
     for name, case in _cases().items():
-        runs = Parallel(n_jobs=-1)(delayed(_run)(name, epsilon, seed) for seed in range(seeds))
+        runs = Parallel(n_jobs=-1)(delayed(_run)(name, epsilon, seed) for seed in range(FIRST_SEED, FIRST_SEED + seeds))
         for stage, answers in enumerate(case.answers):
             for place, where in enumerate(case.places):
                 covered, error, height = np.mean([run[stage][place] for run in runs], axis=0)
@@ -118,6 +139,33 @@ def _answers(rng: np.random.Generator, queries: Sequence[Query], population: Kno
         people = len(range(turn, size, len(queries)))
         table = merge_counts(table, {query: rng.multinomial(people, population.chances(query))})
     return {query: row for query, row in table.items() if row.any()}
+
+
+def _heaped_rows(seeds: int) -> Iterator[tuple[object, ...]]:
+    for name in _HEAPED:
+        runs = Parallel(n_jobs=-1)(delayed(_gains)(name, seed) for seed in range(FIRST_SEED, FIRST_SEED + seeds))
+        found = np.array(runs)
+        yield name, *(f"{gain:.1f} ± {sd:.1f}" for gain, sd in zip(found.mean(axis=0), found.std(axis=0), strict=True))
+
+
+def _gains(name: str, seed: int) -> FloatArray:
+    """By how much the evidence is greater with each roughness than without, in nats."""
+    population = populations()[name]
+    with threadpool_limits(1):
+        learner, _ = collection(population, _HEAPED_ANSWERS, _HEAPED_EPSILON, seed)
+        smooth, *rough = (_log_evidence(learner.counts, population.support, sd) for sd in (0.0, *_ROUGHNESS))
+        return np.array(rough) - smooth
+
+
+def _log_evidence(counts: Counts, support: Support, roughness: float) -> float:
+    """The log evidence around a fitted base, up to a constant, with so large an sd of all cosines besides."""
+    base = fit_base(counts, support)
+    deviations = Deviations(base, support)
+    deviations.scales[:, -COSINES:] = np.hypot(SCALES, roughness)
+    normal, expansion = approximate(MassLikelihood.of(counts, base, BINS, support), deviations)
+    heights = expansion(deviations.masses(deviations.scales * normal.means)) - 0.5 * np.square(normal.means).sum(axis=1)
+    determinants = np.log(np.diagonal(normal.roots, axis1=1, axis2=2)).sum(axis=1)
+    return float(np.logaddexp.reduce(heights + LOG_PRIOR - determinants))
 
 
 if __name__ == "__main__":

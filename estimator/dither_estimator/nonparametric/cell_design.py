@@ -25,16 +25,22 @@ __all__ = ["DISTINCT", "cell_questions", "cells_at"]
 
 DISTINCT = 16
 """At most so many questions complement each other."""
-_TRIED = (0.6, 0.8, 1.0, 1.25, 1.6)
-"""Multiples of the usual number of cells."""
+_TRIED = (0.75, 1.0, 1.25, 1.6, 2.0)
+"""Multiples of the number of cells between quantiles: those that complement each other are often more."""
+_MIN_CELLS = 4
+"""Three cells tell a little more of one group, but two are missed: 90% bands of 60 runs cover 64% of them."""
 _MAX_CELLS = 64
 _AS_GOOD = 0.97
 """A question that was asked before is asked again if its worth is this share of the best one's."""
 
 
 def cells_at(epsilon: Fraction) -> int:
-    """How many cells of randomised response usually tell most about a distribution."""
-    return min(max(3, round(3.7 * math.exp(float(epsilon) / 4))), _MAX_CELLS)
+    """How many cells of randomised response between quantiles usually tell most about a distribution.
+
+    For one group, two, wages and a quarter of zeros, the answers that are asked for in this way leave at most 6% more
+    variance than with the best number for each, from ε = 1 to 6; at ε = 0.5 at most 13%.
+    """
+    return min(max(_MIN_CELLS, round(3.0 * math.exp(float(epsilon) / 4.5))), _MAX_CELLS)
 
 
 def cell_questions(

@@ -6,6 +6,7 @@ and by other mechanisms, cells lie between posterior quantiles.
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import chain, cycle, islice
 
 import numpy as np
@@ -91,13 +92,19 @@ def quantile_questions(
             if found
             else _thresholds(mean, templates.threshold, shifts, first)
         )
-    edges = (cells_at(template.epsilon) if cells is None else cells) - 1 if template.merges else len(template.edges)
+    number = _usual_cells(mean.support, template.epsilon) if cells is None else cells
+    edges = number - 1 if template.merges else len(template.edges)
     if edges == 1:
         return _thresholds(mean, templates.threshold, shifts, first)
     return [
         template.with_edges(_cuts(mean, edges, (shift + 0.5) / shifts, first + shift), "identity")
         for shift in range(shifts)
     ]
+
+
+def _usual_cells(support: Support, epsilon: Fraction) -> int:
+    """As many as usually tell most, and one more where an atom between the bounds takes a cell out of the middle."""
+    return cells_at(epsilon) + any(len(support.around(atom)) == 2 for atom in support.atoms)
 
 
 def _cuts(mean: Distribution, edges: int, offset: float, turn: int) -> tuple[float, ...]:

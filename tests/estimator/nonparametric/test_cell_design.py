@@ -112,7 +112,7 @@ POPULATIONS = {
 @pytest.mark.parametrize("epsilon", [1, 2])
 @pytest.mark.parametrize("name", POPULATIONS)
 def test_they_come_within_a_tenth_of_any_mechanism(name: str, epsilon: int) -> None:
-    """Cells between quantiles, which take turns, do not at ε = 1."""
+    """Cells between quantiles, which take turns, are hardly better anywhere, and at ε = 1 further from the limit."""
     templates = Templates.of(RandomizedResponse((0.0,), epsilon))
     prospect = expect(POPULATIONS[name], templates, 20_000)
     questions = prospect.questions(templates)
@@ -120,9 +120,9 @@ def test_they_come_within_a_tenth_of_any_mechanism(name: str, epsilon: int) -> N
     assert 0.9 < found.efficiency < 1
     assert found.limit.gap < 5e-3 * found.limit.criterion
     quantiles = prospect.criterion(quantile_questions(prospect.distribution, templates))
-    assert quantiles > found.criterion
+    assert found.criterion < 1.01 * quantiles
     if epsilon == 1:
-        assert found.limit.criterion < 0.9 * quantiles
+        assert found.limit.criterion < 0.96 * quantiles
 
 
 def test_the_best_of_those_asked_before_is_asked_again() -> None:
