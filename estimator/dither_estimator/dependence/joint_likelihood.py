@@ -1,21 +1,24 @@
 """The exact likelihood of answers about several numbers, under a Gaussian copula of any margins."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from dither_estimator.dependence.normal_pairs import normal_cdf
 from dither_estimator.dependence.questions import Corner, JointQuestion
 from dither_estimator.families import FloatArray
 
-__all__ = ["JointCounts", "JointLikelihood", "check_joint_counts"]
+__all__ = ["Corners", "JointCounts", "JointLikelihood", "check_joint_counts", "normal_scores"]
 
 JointCounts = Mapping[JointQuestion, npt.NDArray[np.int64]]
 """How often each answer was given to each question."""
+
+Corners = dict[tuple[int, ...], FloatArray]
+"""Values (n, c) of the joint distribution functions of one or two components at some corners, by these components."""
 
 _FAR = 38.0
 """Scores of probabilities that floating point holds lie within."""
@@ -33,9 +36,18 @@ def check_joint_counts(counts: Mapping[JointQuestion, Sequence[int] | npt.NDArra
     return found
 
 
+def normal_scores(shares: FloatArray) -> FloatArray:
+    """The scores at which the standard normal distribution function has these values."""
+    return np.clip(ndtri(shares), -_FAR, _FAR)
+
+
 @dataclass(frozen=True, eq=False)
 class JointLikelihood:
-    """The log likelihood of `counts` in the margins and the correlations."""
+    """The log likelihood of `counts` in the margins and the correlations, a sum of terms for some questions each.
+
+    Margins are given by the normal scores (n, k) of the shares of the population at or below each of `cuts`, by
+    component; correlations have the shape (n, d, d).
+    """
 
     counts: JointCounts
 
@@ -48,47 +60,96 @@ class JointLikelihood:
                 found.setdefault(component, set()).update(cuts)
         return {component: np.array(sorted(cuts)) for component, cuts in found.items()}
 
-    def log_likelihood(self, below: Mapping[int, FloatArray], correlations: FloatArray) -> FloatArray:
-        """The log likelihood (n,), for answers in a given order.
+    def log_likelihood(self, scores: Mapping[int, FloatArray], correlations: FloatArray) -> FloatArray:
+        """The log likelihood (n,), for answers in a given order."""
+        return self.terms(self.corners(scores, correlations)).sum(axis=1)
 
-        `below` has the shares (n, k) of the population at or below each of `cuts`, by component; `correlations` has the
-        shape (n, d, d).
-        """
-        corners = self._corner_values(below, correlations)
-        total = np.zeros(len(correlations))
-        for question, counts in self.counts.items():
-            forms, coefficients = self._forms[question]
-            values = np.stack([corners[corner] for corner in forms], axis=1)
-            states = np.maximum(values @ coefficients, 0.0)
-            answers = states @ question.matrix
-            total += np.log(np.maximum(answers, _LEAST)) @ counts
-        return total
+    def corners(
+        self, scores: Mapping[int, FloatArray], correlations: FloatArray, component: int | None = None
+    ) -> Corners:
+        """The joint distribution functions where questions need them: all, or those that `component` is part of."""
+        found: Corners = {(one,): ndtr(scores[one]) for one in scores if component in (None, one)}
+        for (i, j), (first, second) in self._pairs.items():
+            if component in (None, i, j):
+                rho = correlations[:, i, j, np.newaxis]
+                found[i, j] = normal_cdf(scores[i][:, first], scores[j][:, second], rho)
+        return found
+
+    def terms(self, corners: Corners, numbers: Iterable[int] | None = None) -> FloatArray:
+        """The terms (n, t) of the sum: all, or those with these numbers."""
+        size = len(next(iter(corners.values()), ()))
+        parts = self._parts if numbers is None else [self._parts[number] for number in numbers]
+        return np.array([part.log_likelihood(corners) for part in parts]).T.reshape(size, len(parts))
+
+    def terms_about(self, component: int) -> npt.NDArray[np.intp]:
+        """The numbers of the terms that depend on a component's margin, or on its correlations."""
+        return np.flatnonzero([component in part.components for part in self._parts])
 
     @cached_property
-    def _forms(self) -> dict[JointQuestion, tuple[list[Corner], FloatArray]]:
-        """The corners (C,) of each question, and the coefficients (C, n_states) of its states."""
-        forms = {question: question.states() for question in self.counts}
-        return {question: (list(form), np.array(list(form.values()))) for question, form in forms.items()}
+    def _pairs(self) -> dict[tuple[int, int], tuple[list[int], list[int]]]:
+        """The columns of either component's scores at the corners of both, by pair."""
+        return {
+            (pair[0], pair[1]): (
+                [self._columns[pair[0]][corner[0][1]] for corner in corners],
+                [self._columns[pair[1]][corner[1][1]] for corner in corners],
+            )
+            for pair, corners in self._corners.items()
+            if len(pair) == 2
+        }
 
     @cached_property
-    def _corners(self) -> dict[tuple[int, int], list[Corner]]:
-        """The corners of two components, by pair."""
-        found: dict[tuple[int, int], dict[Corner, None]] = {}
+    def _columns(self) -> dict[int, dict[float, int]]:
+        return {component: {cut: k for k, cut in enumerate(cuts)} for component, cuts in self.cuts.items()}
+
+    @cached_property
+    def _corners(self) -> dict[tuple[int, ...], dict[Corner, int]]:
+        """Every corner of one or two components, by these, with its column."""
+        found: dict[tuple[int, ...], dict[Corner, int]] = {
+            (component,): {((component, cut),): k for cut, k in columns.items()}
+            for component, columns in self._columns.items()
+        }
         for question in self.counts:
             for corner in question.states():
                 if len(corner) == 2:
-                    found.setdefault((corner[0][0], corner[1][0]), {})[corner] = None
-        return {pair: list(corners) for pair, corners in found.items()}
-
-    def _corner_values(self, below: Mapping[int, FloatArray], correlations: FloatArray) -> dict[Corner, FloatArray]:
-        found: dict[Corner, FloatArray] = {(): np.ones(len(correlations))}
-        places = {component: {cut: k for k, cut in enumerate(cuts)} for component, cuts in self.cuts.items()}
-        scores = {component: np.clip(ndtri(shares), -_FAR, _FAR) for component, shares in below.items()}
-        for component, place in places.items():
-            found |= {((component, cut),): below[component][:, k] for cut, k in place.items()}
-        for (i, j), corners in self._corners.items():
-            first = scores[i][:, [places[i][corner[0][1]] for corner in corners]]
-            second = scores[j][:, [places[j][corner[1][1]] for corner in corners]]
-            values = normal_cdf(first, second, correlations[:, i, j, np.newaxis])
-            found |= dict(zip(corners, values.T, strict=True))
+                    of_pair = found.setdefault((corner[0][0], corner[1][0]), {})
+                    of_pair.setdefault(corner, len(of_pair))
         return found
+
+    @cached_property
+    def _parts(self) -> list["_Part"]:
+        alike: dict[tuple[tuple[int, ...], tuple[Corner, ...]], list[JointQuestion]] = {}
+        for question in self.counts:
+            alike.setdefault((question.components, tuple(question.states())), []).append(question)
+        return [
+            _Part(
+                components,
+                [
+                    (of := tuple(component for component, _ in corner), self._corners[of][corner] if of else 0)
+                    for corner in corners
+                ],
+                np.hstack([np.array(list(each.states().values())) @ each.matrix for each in questions]),
+                np.concatenate([self.counts[each] for each in questions]).astype(float),
+            )
+            for (components, corners), questions in alike.items()
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Questions with the same corners, which differ in how their states are answered."""
+
+    components: tuple[int, ...]
+    corners: list[tuple[tuple[int, ...], int]]
+    """The components and the column of each corner; of none for the constant 1."""
+    coefficients: FloatArray
+    """The probability of each answer, shape (C, A), as coefficients of the values at the corners."""
+    counts: FloatArray
+    """How often each answer (A,) was given."""
+
+    def log_likelihood(self, corners: Corners) -> FloatArray:
+        values = np.ones((len(self.corners), len(next(iter(corners.values())))))
+        for row, (of, column) in zip(values, self.corners, strict=True):
+            if of:
+                row[:] = corners[of][:, column]
+        answers = self.coefficients.T @ values
+        return self.counts @ np.log(np.maximum(answers, _LEAST, out=answers), out=answers)

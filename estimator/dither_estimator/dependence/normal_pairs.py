@@ -1,7 +1,7 @@
 """The distribution function of two standard normal numbers with a correlation, and its slopes.
 
 Plackett's identity gives `Φ₂(h, k; ρ) = Φ(h) Φ(k) + ∫₀^asin(ρ) exp(-(h² + k² - 2hk sin t) / (2 cos² t)) dt / 2π`, a
-smooth integral over a finite interval, for which a few Gauss–Legendre nodes suffice (Drezner & Wesolowsky 1990; Genz
+smooth integral over a finite interval, for which 6 to 12 Gauss–Legendre nodes suffice (Drezner & Wesolowsky 1990; Genz
 2004, *Numerical computation of rectangular bivariate and trivariate normal and t probabilities*). Near ±1 the integrand
 has a peak as narrow as `√(1 - ρ²)`, and Owen's T function takes over (Owen 1956), which is exact and three times as
 slow.
@@ -19,9 +19,10 @@ __all__ = ["LARGEST_CORRELATION", "cell_probabilities", "normal_cdf", "normal_cd
 LARGEST_CORRELATION = 1 - 1e-12
 """Correlations are at most so large: beyond, the two numbers are the same number to floating point."""
 
-_QUADRATURE_LIMIT = 0.95
-"""Up to this correlation the quadrature's error is below 1e-9, whatever h and k are."""
-_NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(12)
+_RULES = tuple((limit, *np.polynomial.legendre.leggauss(nodes)) for limit, nodes in ((0.5, 6), (0.7, 8), (0.95, 12)))
+"""Nodes and weights by the correlation up to which they serve: their error is below 1e-9, whatever h and k are, and
+below 1e-12 where the next ones take over."""
+_QUADRATURE_LIMIT = _RULES[-1][0]
 _FAR = 38.0
 """Beyond, the normal distribution function is 0 or 1 in floating point."""
 _NEXT_TO_ZERO = 1e-280
@@ -55,12 +56,13 @@ def normal_cdf(h: FloatArray, k: FloatArray, rho: FloatArray) -> FloatArray:
 
 
 def _by_quadrature(h: FloatArray, k: FloatArray, rho: FloatArray) -> FloatArray:
-    angle = np.arcsin(rho)
-    sines = [np.sin(0.5 * (node + 1.0) * angle) for node in _NODES]
+    largest, angle = np.abs(rho).max(initial=0.0), np.arcsin(rho)
+    nodes, weights = next(rule for limit, *rule in _RULES if largest <= limit)
+    sines = [np.sin(0.5 * (node + 1.0) * angle) for node in nodes]
     squares, product = -0.5 * (h * h + k * k), h * k
     total = np.zeros(np.broadcast_shapes(h.shape, k.shape, rho.shape))
     term = np.empty_like(total)
-    for sine, weight in zip(sines, _NODE_WEIGHTS, strict=True):
+    for sine, weight in zip(sines, weights, strict=True):
         np.multiply(product, sine, out=term)
         term += squares
         term *= 1.0 / (1.0 - sine * sine)

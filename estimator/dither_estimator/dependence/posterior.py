@@ -4,10 +4,10 @@ Each margin has been learnt from the questions about it alone (`margins`). Given
 independent, so `p(margins, R | all answers)` is proportional to the product of the margins' posteriors, the LKJ prior
 of R, and the exact likelihood of the answers about several numbers. A particle is a state of every margin and a matrix
 R. Particles start with all of them independent, and the joint likelihood is raised step by step to exponent 1, as in
-`particles.system`; after each step they are resampled and moved: R by a random walk in the coordinates of its partial
-correlations, a family's parameters by one in their own, and a margin without a family to another of its draws, which
-its posterior makes all equally likely. So the uncertainty of the margins is in that of R, and answers about several
-numbers sharpen the margins.
+`particles.system`; after each step they are resampled and moved: R by random walks in the coordinates of each number's
+partial correlations with earlier ones, a family's parameters by one in their own, and a margin without a family to
+another of its draws, which its posterior makes all equally likely. So the uncertainty of the margins is in that of R,
+and answers about several numbers sharpen the margins.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dither_estimator.dependence.correlations import correlation_matrices, lkj_log_density, lkj_sample
-from dither_estimator.dependence.joint_likelihood import JointLikelihood, check_joint_counts
+from dither_estimator.dependence.correlations import correlation_matrices, lkj_log_density, lkj_sample, pairs_of
+from dither_estimator.dependence.joint_likelihood import Corners, JointLikelihood, check_joint_counts, normal_scores
 from dither_estimator.dependence.margins import Margin, Propose, random_walk
 from dither_estimator.dependence.questions import JointQuestion
 from dither_estimator.families import FloatArray
@@ -69,17 +69,17 @@ def estimate_dependence(
     state = _State.prior(rng, target, n_particles)
     exponent, log_evidence, acceptance = 0.0, 0.0, 1.0
     while checked and exponent < 1.0:
-        step = _step(state.log_likelihood, 1.0 - exponent)
-        weights = step * state.log_likelihood
+        log_likelihood = state.terms.sum(axis=1)
+        step = _step(log_likelihood, 1.0 - exponent)
+        weights = step * log_likelihood
         exponent = 1.0 if step == 1.0 - exponent else exponent + step
         total = log_sum_exp(weights)
         log_evidence += total - np.log(n_particles)
         state = state.at(systematic_resample(rng, np.exp(weights - total), n_particles))
-        walks = random_walk(state.coordinates), [m.proposals(at) for m, at in zip(margins, state.margins, strict=True)]
+        moves = _Moves.suiting(target, state, exponent)
         for _ in range(_LAST_SWEEPS if exponent == 1.0 else _SWEEPS):
-            state, acceptance = _swept(rng, target, state, exponent, *walks)
-    matrices = correlation_matrices(state.coordinates, len(margins))
-    return JointPosterior(matrices, state.margins, float(log_evidence), acceptance)
+            acceptance = moves.sweep(rng, state)
+    return JointPosterior(state.matrices, tuple(state.margins), float(log_evidence), acceptance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,12 +90,9 @@ class _Target:
     likelihood: JointLikelihood
     eta: float
 
-    def log_likelihood(self, coordinates: FloatArray, margins: Sequence[FloatArray]) -> FloatArray:
-        below = {
-            component: self.margins[component].below(margins[component], cuts)
-            for component, cuts in self.likelihood.cuts.items()
-        }
-        return self.likelihood.log_likelihood(below, correlation_matrices(coordinates, len(self.margins)))
+    def scores(self, component: int, states: FloatArray) -> FloatArray:
+        """The normal scores of the shares at or below each cut, for these states of a margin."""
+        return normal_scores(self.margins[component].below(states, self.likelihood.cuts[component]))
 
     def log_prior(self, coordinates: FloatArray) -> FloatArray:
         return lkj_log_density(coordinates, len(self.margins), self.eta)
@@ -103,73 +100,115 @@ class _Target:
 
 @dataclass(frozen=True, eq=False)
 class _State:
-    """Equally likely particles: correlations, margins with their log densities, and the log likelihood of both."""
+    """Equally likely particles, and what of the posterior has been computed at each; moves write into the arrays."""
 
     coordinates: FloatArray
-    margins: tuple[FloatArray, ...]
-    log_margins: tuple[FloatArray, ...]
-    log_likelihood: FloatArray
+    """The partial correlations' coordinates (n, d (d - 1) / 2), and the matrices (n, d, d) that they stand for."""
+    matrices: FloatArray
+    margins: list[FloatArray]
+    log_margins: list[FloatArray]
+    scores: dict[int, FloatArray]
+    """The margins' scores at the cuts of each component that is asked about."""
+    corners: Corners
+    terms: FloatArray
+    """The terms of the log likelihood."""
 
     @classmethod
     def prior(cls, rng: np.random.Generator, target: _Target, size: int) -> "_State":
         coordinates = lkj_sample(rng, size, len(target.margins), target.eta)
-        margins = tuple(margin.draws(rng, size) for margin in target.margins)
-        log_margins = tuple(margin.log_density(at) for margin, at in zip(target.margins, margins, strict=True))
-        return cls(coordinates, margins, log_margins, target.log_likelihood(coordinates, margins))
+        matrices = correlation_matrices(coordinates, len(target.margins))
+        margins = [margin.draws(rng, size) for margin in target.margins]
+        log_margins = [margin.log_density(at) for margin, at in zip(target.margins, margins, strict=True)]
+        scores = {component: target.scores(component, margins[component]) for component in target.likelihood.cuts}
+        corners = target.likelihood.corners(scores, matrices)
+        terms = target.likelihood.terms(corners)
+        return cls(coordinates, matrices, margins, log_margins, scores, corners, terms)
 
     def at(self, chosen: npt.NDArray[np.intp]) -> "_State":
+        """The particles with these numbers."""
         return _State(
             self.coordinates[chosen],
-            tuple(each[chosen] for each in self.margins),
-            tuple(each[chosen] for each in self.log_margins),
-            self.log_likelihood[chosen],
-        )
-
-    def with_margin(self, target: _Target, component: int, states: FloatArray) -> "_State":
-        """The same with other states of one margin."""
-        margins = _replaced(self.margins, component, states)
-        log_margins = _replaced(self.log_margins, component, target.margins[component].log_density(states))
-        return _State(self.coordinates, margins, log_margins, target.log_likelihood(self.coordinates, margins))
-
-    def where(self, accepted: npt.NDArray[np.bool_], other: "_State") -> "_State":
-        """The other's particles where accepted, and these elsewhere."""
-        rows = accepted[:, np.newaxis]
-        return _State(
-            np.where(rows, other.coordinates, self.coordinates),
-            tuple(np.where(rows, new, old) for new, old in zip(other.margins, self.margins, strict=True)),
-            tuple(np.where(accepted, new, old) for new, old in zip(other.log_margins, self.log_margins, strict=True)),
-            np.where(accepted, other.log_likelihood, self.log_likelihood),
+            self.matrices[chosen],
+            [each[chosen] for each in self.margins],
+            [each[chosen] for each in self.log_margins],
+            {component: each[chosen] for component, each in self.scores.items()},
+            {components: each[chosen] for components, each in self.corners.items()},
+            self.terms[chosen],
         )
 
 
-def _replaced(parts: tuple[FloatArray, ...], place: int, part: FloatArray) -> tuple[FloatArray, ...]:
-    return (*parts[:place], part, *parts[place + 1 :])
+@dataclass(frozen=True, eq=False)
+class _Moves:
+    """Metropolis steps that leave the posterior with the likelihood to the power `exponent` as it is.
 
+    Only those terms of the likelihood are computed again that a step changes.
+    """
 
-def _swept(
-    rng: np.random.Generator, target: _Target, state: _State, exponent: float, walk: Propose, moves: Sequence[Propose]
-) -> tuple[_State, float]:
-    """Every particle after a move of R and of each margin, and the share of moves that were accepted."""
-    coordinates = walk(rng, state.coordinates)
-    proposed = _State(coordinates, state.margins, state.log_margins, target.log_likelihood(coordinates, state.margins))
-    gain = target.log_prior(coordinates) - target.log_prior(state.coordinates)
-    state, share = _taken(rng, state, proposed, gain, exponent)
-    shares = [share]
-    for component, move in enumerate(moves):
-        proposed = state.with_margin(target, component, move(rng, state.margins[component]))
-        gain = proposed.log_margins[component] - state.log_margins[component]
-        state, share = _taken(rng, state, proposed, gain, exponent)
-        shares.append(share)
-    return state, float(np.mean(shares))
+    target: _Target
+    exponent: float
+    of_correlations: Mapping[int, tuple[list[int], Propose]]
+    """By number: which coordinates are those of its correlations with earlier ones, and steps of these."""
+    of_margins: Sequence[Propose]
 
+    @classmethod
+    def suiting(cls, target: _Target, state: _State, exponent: float) -> "_Moves":
+        """Moves that suit the spread of the particles."""
+        pairs = pairs_of(len(target.margins))
+        rows = {
+            later: [k for k, pair in enumerate(pairs) if pair[1] == later] for later in range(1, len(target.margins))
+        }
+        of_correlations = {later: (row, random_walk(state.coordinates[:, row])) for later, row in rows.items()}
+        of_margins = [margin.proposals(at) for margin, at in zip(target.margins, state.margins, strict=True)]
+        return cls(target, exponent, of_correlations, of_margins)
 
-def _taken(
-    rng: np.random.Generator, state: _State, proposed: _State, gain: FloatArray, exponent: float
-) -> tuple[_State, float]:
-    """The particles after accepting or refusing what is proposed, `gain` (n,) being that of all but the likelihood."""
-    gain = gain + exponent * (proposed.log_likelihood - state.log_likelihood)
-    taken = -rng.standard_exponential(len(gain)) < gain
-    return state.where(taken, proposed), float(taken.mean())
+    def sweep(self, rng: np.random.Generator, state: _State) -> float:
+        """Moves the correlations of each number, then each margin; returns the share of moves that were accepted."""
+        shares = [self._move_correlations(rng, state, component) for component in self.of_correlations]
+        shares += [self._move_margin(rng, state, component) for component in range(len(self.of_margins))]
+        return float(np.mean(shares))
+
+    def _move_correlations(self, rng: np.random.Generator, state: _State, component: int) -> float:
+        columns, propose = self.of_correlations[component]
+        coordinates = state.coordinates.copy()
+        coordinates[:, columns] = propose(rng, coordinates[:, columns])
+        matrices = correlation_matrices(coordinates, len(self.target.margins))
+        gain = self.target.log_prior(coordinates) - self.target.log_prior(state.coordinates)
+        taken = self._taken(rng, state, component, state.scores, matrices, gain)
+        state.coordinates[taken], state.matrices[taken] = coordinates[taken], matrices[taken]
+        return float(taken.mean())
+
+    def _move_margin(self, rng: np.random.Generator, state: _State, component: int) -> float:
+        states = self.of_margins[component](rng, state.margins[component])
+        log_margin = self.target.margins[component].log_density(states)
+        scores = dict(state.scores)
+        if component in scores:
+            scores[component] = self.target.scores(component, states)
+        gain = log_margin - state.log_margins[component]
+        taken = self._taken(rng, state, component, scores, state.matrices, gain)
+        state.margins[component][taken], state.log_margins[component][taken] = states[taken], log_margin[taken]
+        if component in scores:
+            state.scores[component][taken] = scores[component][taken]
+        return float(taken.mean())
+
+    def _taken(
+        self,
+        rng: np.random.Generator,
+        state: _State,
+        component: int,
+        scores: Mapping[int, FloatArray],
+        matrices: FloatArray,
+        gain: FloatArray,
+    ) -> npt.NDArray[np.bool_]:
+        """Which proposals are accepted, whose corners and terms are kept; `gain` (n,) is of all but the likelihood."""
+        likelihood, about = self.target.likelihood, self.target.likelihood.terms_about(component)
+        corners = likelihood.corners(scores, matrices, component)
+        terms = likelihood.terms({**state.corners, **corners}, about)
+        gain = gain + self.exponent * (terms - state.terms[:, about]).sum(axis=1)
+        taken: npt.NDArray[np.bool_] = -rng.standard_exponential(len(gain)) < gain
+        state.terms[np.ix_(taken, about)] = terms[taken]
+        for components, values in corners.items():
+            state.corners[components][taken] = values[taken]
+        return taken
 
 
 def _step(log_likelihood: FloatArray, remaining: float) -> float:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from dither_estimator.dependence.joint_likelihood import JointCounts, JointLikelihood
+from dither_estimator.dependence.joint_likelihood import JointCounts, JointLikelihood, normal_scores
 from dither_estimator.families import FloatArray
 from dither_estimator.particles.system import log_sum_exp
 
@@ -22,11 +22,11 @@ def sketch_correlation(counts: JointCounts, margins: Mapping[int, Callable[[Floa
         return 0.0
     [(first, second)] = {question.components for question in counts}
     likelihood = JointLikelihood(counts)
-    below = {
-        component: np.broadcast_to(margins[component](cuts), (len(_GRID), len(cuts)))
+    scores = {
+        component: np.broadcast_to(normal_scores(margins[component](cuts)), (len(_GRID), len(cuts)))
         for component, cuts in likelihood.cuts.items()
     }
     matrices = np.broadcast_to(np.eye(second + 1), (len(_GRID), second + 1, second + 1)).copy()
     matrices[:, first, second] = matrices[:, second, first] = _GRID
-    log_likelihood = likelihood.log_likelihood(below, matrices)
+    log_likelihood = likelihood.log_likelihood(scores, matrices)
     return float(np.exp(log_likelihood - log_sum_exp(log_likelihood)) @ _GRID)

@@ -9,9 +9,10 @@ from scipy.stats import beta, chi2, kstest, norm
 
 from dither_client import RandomizedResponse
 from dither_estimator.dependence.correlations import correlation_matrices, lkj_log_density, lkj_sample
-from dither_estimator.dependence.margins import DrawnMargin, FamilyMargin
+from dither_estimator.dependence.joint_likelihood import JointLikelihood
+from dither_estimator.dependence.margins import DrawnMargin, FamilyMargin, Margin
 from dither_estimator.dependence.normal_pairs import cell_probabilities
-from dither_estimator.dependence.posterior import JointPosterior, estimate_dependence
+from dither_estimator.dependence.posterior import JointPosterior, _Moves, _State, _Target, estimate_dependence
 from dither_estimator.dependence.questions import JointQuestion, OddOneOut, PairCells, SameSide
 from dither_estimator.families import FloatArray, Normal
 from dither_estimator.families.exponential import Exponential
@@ -132,6 +133,27 @@ def test_margins_with_a_family_agree_with_quadrature(alone: Counts, agrees: bool
     near = np.abs(draws.mean(axis=0) - means) < 4.9 * sds / np.sqrt(len(draws))
     wide = np.abs(draws.std(axis=0) / sds - 1) < 0.07
     assert (near & wide).all() == agrees
+
+
+def test_what_is_kept_of_particles_is_what_their_places_give() -> None:
+    """A move computes only what it changes, so that nothing else may depend on what it moves."""
+    rng = np.random.default_rng(11)
+    odd = OddOneOut.at((1, 2, 3), (0.0, 0.2, -0.3), "4")
+    counts: dict[JointQuestion, Any] = {
+        question: rng.integers(1, 30, question.n_answers) for question in (CELLS, SIDES, ODD, odd)
+    }
+    margins: list[Margin] = [margin(draws(rng, 20, 0.3)), *(of_family({}) for _ in range(4))]
+    target = _Target(margins, JointLikelihood(counts), 1.0)
+    state = _State.prior(rng, target, 50)
+    before = state.coordinates.copy()
+    moves = _Moves.suiting(target, state, 1.0)
+    assert 0 < np.mean([moves.sweep(rng, state) for _ in range(5)]) < 1
+    assert (state.coordinates != before).any(axis=0).all()
+    scores = {component: target.scores(component, state.margins[component]) for component in range(4)}
+    matrices = correlation_matrices(state.coordinates, 5)
+    np.testing.assert_allclose(state.matrices, matrices)
+    np.testing.assert_allclose(state.terms.sum(axis=1), target.likelihood.log_likelihood(scores, matrices))
+    np.testing.assert_allclose(state.log_margins[1], target.margins[1].log_density(state.margins[1]))
 
 
 def test_without_answers_it_is_the_prior() -> None:
