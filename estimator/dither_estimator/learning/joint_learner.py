@@ -8,6 +8,7 @@ the counts when somebody looks at it (`several_numbers`).
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import chain, combinations, cycle, islice
@@ -18,7 +19,6 @@ import numpy.typing as npt
 from scipy.special import ndtr
 
 from dither_client import ComponentQuery, Query
-from dither_client.posterior.wire import PoisonBound
 from dither_estimator.dependence.questions import JointQuestion, OddOneOut, PairCells, SameSide, question_of
 from dither_estimator.dependence.shares import cells_near, question_shares
 from dither_estimator.dependence.sketch import sketch_correlation
@@ -28,7 +28,7 @@ from dither_estimator.learning.nonparametric_learner import NonparametricLearner
 from dither_estimator.learning.recomputed_learner import SEED, RecomputedLearner
 from dither_estimator.learning.several_numbers import Part, SeveralNumbers, column_names, estimate_several_numbers
 from dither_estimator.learning.summary import Posterior
-from dither_estimator.likelihood.counts import Counts, answers_by_epsilon
+from dither_estimator.likelihood.counts import Counts
 from dither_estimator.mechanisms.several_numbers import about_one, about_several
 from dither_estimator.policies.pool_size import answers_until_renewal
 from dither_estimator.specification.specification import Specification
@@ -129,23 +129,8 @@ class JointLearner(RecomputedLearner[SeveralNumbers]):
         return column_names(names, [margin.particle_names for margin in self._margins])
 
     def posterior(self) -> Posterior:
-        spec, population = self.specification, self._population
-        parts = zip(spec.components, self._margins, strict=True)
-        return Posterior(
-            parameters={},
-            covariance=np.empty((0, 0)),
-            answers=self._answers,
-            ess=float(self._particles),
-            log_evidence=None,
-            particles=self._particles,
-            moves=self._updates,
-            queries=len(self._counts),
-            poison=PoisonBound(0.01, {}),
-            deferred_population=population,
-            draws=lambda: self._weighted(population()),
-            answers_by_epsilon={**dict.fromkeys(spec.epsilon_choices, 0), **answers_by_epsilon(self._counts)},
-            components={each.name: margin.posterior() for each, margin in parts},
-        )
+        parts = zip(self.specification.components, self._margins, strict=True)
+        return replace(super().posterior(), components={each.name: margin.posterior() for each, margin in parts})
 
     @property
     def _renews(self) -> bool:

@@ -92,15 +92,20 @@ class RecomputedLearner(CountLearner, Generic[_Estimate]):
         if members:
             raise ValueError("without a family of distributions, counts of members are not learnt")
 
+    @property
+    def _particles(self) -> int:
+        """How many draws the posterior has."""
+        return self.specification.particles
+
     def posterior(self) -> Posterior:
         spec, population = self.specification, self._population
         return Posterior(
             parameters={},
             covariance=np.empty((0, 0)),
             answers=self._answers,
-            ess=float(spec.particles),
+            ess=float(self._particles),
             log_evidence=None,
-            particles=spec.particles,
+            particles=self._particles,
             moves=self._updates,
             queries=len(self._counts),
             poison=PoisonBound(0.01, {}),
