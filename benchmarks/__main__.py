@@ -28,6 +28,7 @@ BENCHMARKS = (
     "periods",
     "panels",
     "calibration",
+    "calibration_of_periods",
     "calibration_of_several_numbers",
     "calibration_without_family",
     "misfit",
