@@ -14,6 +14,7 @@ from dither_server.api.callers import CollectionOf, ServiceOf, check_reader
 from dither_server.clock import iso_time, milliseconds
 from dither_server.collections.collection import Collection
 from dither_server.collections.quality import quality
+from dither_server.pages.groups import groups_view
 from dither_server.pages.periods import period_charts, periods_view
 from dither_server.pages.picture import distribution_svg, periods_svg
 from dither_server.pages.rendering import STATIC, content_source, fragment
@@ -63,6 +64,7 @@ def _report(collection: Collection, service: Service, terms: dict[str, Any], vie
         parameters=posterior.posterior if specification.transform == "identity" else {},
         unit=unit_text(terms),
         picture=_picture(view, unit_text(terms) or "value"),
+        groups=groups_view(posterior, terms),
         periods=periods_view(posterior, terms),
         over_time=_over_time(view, terms),
         warnings=quality(service.store, collection, now)["warnings"],

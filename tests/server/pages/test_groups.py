@@ -114,5 +114,8 @@ def test_the_page_of_a_collection_with_groups(site: Site, fields: dict[str, Any]
     assert ("Shares who have 1 by region" in page.text) is (fields.get("family") == "bernoulli")
     charts = site.client.get(f"{path}/charts.json").json()
     assert charts["densities"] == {}
-    assert site.client.get(f"{path}/report").status_code == 200
+    report = site.client.get(f"{path}/report").text
+    assert "<h2>By region</h2>" in report
+    assert [*re.findall('data-group="(.*?)"', report)] == ["north", "&lt;b&gt;south&lt;/b&gt;"]
+    assert ("90% interval of the median" in report) is ("transform" in fields)
     assert 'id="group"' in site.client.get(f"{path}/answer").text
