@@ -67,22 +67,22 @@ def pool_groups(
     z: FloatArray | None = None,
     units: Units | None = None,
     sweeps: int | None = None,
-    for_questions: bool = False,
+    fit: ParticleSystem | None = None,
 ) -> PooledDraws:
     """The posterior given one count table for each group.
 
     `prior` is that of the middle of the groups. `z` (groups,) is what their middles may depend on. `units` are by
     default those of a pooled fit; `sweeps` are made before states of the chains become draws, by default enough for so
     many groups. While a pooled fit does not know where the values are, they are those of `sought_groups`, which learns
-    nothing of how groups differ; with `for_questions` all groups are then looked for around the pooled fit, which finds
-    them with fewer answers.
+    nothing of how groups differ. Questions are for looking for all groups around one place, which finds them with fewer
+    answers: whoever chooses them gives a `fit` of all groups taken as one, and gets what lies around it.
     """
     size, d = len(tables), len(prior.parts)
     if units is None:
-        fit = pooled_fit(rng, prior, tables)
-        units = units_of(fit)
-        if unknown(fit, units):
-            found = _around(rng, fit, size, draws) if for_questions else sought_groups(rng, prior, tables, draws)
+        whole = fit or pooled_fit(rng, prior, tables)
+        units = units_of(whole)
+        if unknown(whole, units):
+            found = _around(rng, fit, size, draws) if fit else sought_groups(rng, prior, tables, draws)
             return PooledDraws(*found, found[0].std(axis=1, ddof=1), 1.0, 1.0)
     likelihood = GroupLikelihood.of(prior.family, tables)
 

@@ -8,7 +8,7 @@ from dither_client.posterior.wire import GroupReply, ParameterSummary
 from dither_estimator.families import FloatArray
 from dither_estimator.learning.population import CategoryShares, Population, population_fields
 
-__all__ = ["GroupPosterior", "groups_described"]
+__all__ = ["GroupPosterior", "GroupPosteriors"]
 
 _POINTS = 33
 """About how many points the distribution of a group has: there may be hundreds of groups."""
@@ -51,7 +51,21 @@ class GroupPosterior:
         return replace(found, **short)
 
 
-def groups_described(
+@dataclass(frozen=True)
+class GroupPosteriors:
+    """The posterior of each public group, by its label, and what is known of how they differ."""
+
+    by_label: Mapping[str, GroupPosterior]
+    between: Mapping[str, ParameterSummary] | None = None
+    """The standard deviation between groups of each coordinate; None where groups do not borrow from each other."""
+
+    def fields(self, levels: Sequence[float], above: Sequence[float]) -> dict[str, Any]:
+        """The fields of a reply, with the quantiles and shares that a goal names."""
+        between = {} if self.between is None else {"between_groups": dict(self.between)}
+        return {"groups": _described(self.by_label, levels, above), **between}
+
+
+def _described(
     groups: Mapping[str, GroupPosterior], levels: Sequence[float], above: Sequence[float]
 ) -> dict[str, GroupReply]:
     """The part of each group; of very many, only those with the most answers have a distribution."""

@@ -13,7 +13,7 @@ from dither_client import Query, parse_query
 from dither_client.posterior.wire import PoisonBound
 from dither_estimator.families import FloatArray
 from dither_estimator.learning.deferred import Deferred
-from dither_estimator.learning.group_posterior import GroupPosterior
+from dither_estimator.learning.group_posterior import GroupPosterior, GroupPosteriors
 from dither_estimator.learning.pooled_groups import PooledGroups
 from dither_estimator.learning.population import (
     QUANTILE_LEVELS,
@@ -113,7 +113,7 @@ class GroupedLearner:
     def posterior(self) -> Posterior:
         """The posterior of the whole population, with that of each group as `groups`."""
         spec = self.specification
-        groups = self._model.posteriors()
+        groups = Deferred(self._model.posteriors())
         population = Deferred(partial(_whole, self._model.together, groups, self.shares()))
         total: Counts = {}
         for counts in self.group_counts.values():
@@ -134,7 +134,6 @@ class GroupedLearner:
             levels=spec.goal.levels,
             above=spec.goal.values,
             groups=groups,
-            between_groups=self._model.between,
         )
 
     def shares(self) -> FloatArray:
@@ -220,8 +219,10 @@ class GroupedLearner:
         return sorted({*QUANTILE_LEVELS, *self.specification.goal.levels})
 
 
-def _whole(together: Together, groups: Mapping[str, GroupPosterior], shares: FloatArray) -> Population | CategoryShares:
+def _whole(
+    together: Together, groups: Callable[[], GroupPosteriors], shares: FloatArray
+) -> Population | CategoryShares:
     """All groups together, draw by draw; those without people are left out."""
     size = min(_MOST_DRAWS, max(_LEAST_DRAWS, _ALL_DRAWS // len(shares)))
-    parts, some = together(groups, size), np.flatnonzero(shares)
+    parts, some = together(groups().by_label, size), np.flatnonzero(shares)
     return stratified([parts[i] for i in some], shares[some])

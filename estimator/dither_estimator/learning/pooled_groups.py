@@ -1,18 +1,20 @@
 """Groups of a family that borrow from each other: one hierarchy for all, computed afresh from the counts alone."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from itertools import cycle
 
 import numpy as np
 
 from dither_client import Query
-from dither_client.posterior.wire import ParameterSummary
 from dither_estimator.families import FloatArray
+from dither_estimator.hierarchy.pooled_fit import GrowingFit
 from dither_estimator.hierarchy.pooling import PooledDraws, pool_groups
-from dither_estimator.learning.group_posterior import GroupPosterior
+from dither_estimator.learning.deferred import Deferred
+from dither_estimator.learning.group_posterior import GroupPosterior, GroupPosteriors
 from dither_estimator.learning.population import CategoryShares, FamilyPopulation, Population
 from dither_estimator.learning.recomputed_learner import SEED
 from dither_estimator.learning.summarise import summarise
@@ -26,7 +28,7 @@ __all__ = ["PooledGroups"]
 
 _ASKING_DRAWS = 256
 """The draws of each group from which questions are chosen."""
-_ASKING_SWEEPS = 3
+_ASKING_SWEEPS = 0
 _MOST_QUESTIONS = 8
 _ESTIMATE_DIVISOR = 32
 """Questions are estimated for again at the earliest after one answer per this many learnt in all groups."""
@@ -64,10 +66,11 @@ class PooledGroups:
         self._answers = dict.fromkeys(self._groups.labels, 0)
         self._pools: dict[tuple[str, Fraction | None], _Pool] = {}
         self._asking: PooledDraws | None = None
+        self._fit = GrowingFit(specification.prior)
         self._estimate_at = 0
         self._total = 0
         self._fixed = specification.policy.name == "fixed"
-        self._known: tuple[int, PooledDraws] | None = None
+        self._known: tuple[int, Deferred[PooledDraws]] | None = None
         self.moves = 0
 
     @property
@@ -116,29 +119,13 @@ class PooledGroups:
 
     def learn_counts(self, counts: Counts, group: str) -> None:
         self._counts[group] = merge_counts(self._counts[group], counts)
+        self._fit.learn(counts)
         new = total_answers(counts)
         self._answers[group] += new
         self._total += new
 
-    def posteriors(self) -> dict[str, GroupPosterior]:
-        spec, found = self._specification, self._draws()
-        weights = np.full(len(found.coordinates), 1 / len(found.coordinates))
-        names = [parameter.coordinate for parameter in spec.family.parameters]
-        posteriors = {}
-        for place, label in enumerate(self._groups.labels):
-            theta = spec.family.constrain(found.coordinates[:, place])
-            population = FamilyPopulation.of(spec.family, spec.transform, theta, weights)
-            borrowed = dict(zip(names, found.borrowed[place].tolist(), strict=True))
-            parameters, covariance = summarise(spec.family.names, theta, weights)
-            posteriors[label] = GroupPosterior(parameters, covariance, self._answers[label], population, borrowed)
-        return posteriors
-
-    @property
-    def between(self) -> Mapping[str, ParameterSummary]:
-        """The standard deviation between groups of each unconstrained coordinate."""
-        found = self._draws()
-        names = tuple(parameter.coordinate for parameter in self._specification.family.parameters)
-        return summarise(names, found.between, np.full(len(found.between), 1 / len(found.between)))[0]
+    def posteriors(self) -> Callable[[], GroupPosteriors]:
+        return partial(_posteriors, self._specification, self._draws(), dict(self._answers))
 
     def update(self) -> None:
         """Adds what was learnt to the counts; estimates are made when somebody asks for them."""
@@ -146,6 +133,7 @@ class PooledGroups:
             if pending:
                 new = {query: np.array(row, dtype=np.int64) for query, row in pending.items() if any(row)}
                 self._counts[label] = merge_counts(self._counts[label], new)
+                self._fit.learn(new)
                 self._pending[label] = {}
 
     @staticmethod
@@ -161,22 +149,22 @@ class PooledGroups:
         return found
 
     def particles(self, group: str) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
-        spec, coordinates = self._specification, self._draws().coordinates
+        spec, coordinates = self._specification, self._draws()().coordinates
         theta = spec.family.constrain(coordinates[:, self._groups.labels.index(group)])
         return spec.family.names, theta, np.full(len(theta), 1 / len(theta))
 
-    def _draws(self) -> PooledDraws:
+    def _draws(self) -> Deferred[PooledDraws]:
         """The posterior given every answer learnt; whoever has the same counts has the same draws."""
         if self._known is None or self._known[0] != self._total:
-            self._known = self._total, self._estimate(self._specification.particles)
+            tables, prior, rates = self._tables(), self._specification.prior, self._rates()
+            draws = self._specification.particles
+            known = Deferred(lambda: pool_groups(np.random.default_rng(SEED), prior, tables, draws, rates))
+            self._known = self._total, known
         return self._known[1]
 
-    def _estimate(self, draws: int, sweeps: int | None = None, for_questions: bool = False) -> PooledDraws:
+    def _tables(self) -> list[Counts]:
         counts = self.counts
-        tables = [dict(sorted(counts[label].items(), key=lambda item: item[0].id)) for label in self._groups.labels]
-        rng = np.random.default_rng(SEED)
-        prior, rates = self._specification.prior, self._rates()
-        return pool_groups(rng, prior, tables, draws, rates, sweeps=sweeps, for_questions=for_questions)
+        return [dict(sorted(counts[label].items(), key=lambda item: item[0].id)) for label in self._groups.labels]
 
     def _rates(self) -> FloatArray | None:
         """The logarithm of the rate at which people of each group answer, up to a constant, where shares are known."""
@@ -189,7 +177,9 @@ class PooledGroups:
     def _for_questions(self) -> PooledDraws:
         """The last estimate for questions, or a new one if the answers have grown by enough."""
         if self._asking is None or (self._total >= self._estimate_at and not self._fixed):
-            self._asking = self._estimate(_ASKING_DRAWS, sweeps=_ASKING_SWEEPS, for_questions=True)
+            tables, prior, rng = self._tables(), self._specification.prior, np.random.default_rng(SEED)
+            fit = self._fit.of(rng, tables)
+            self._asking = pool_groups(rng, prior, tables, _ASKING_DRAWS, self._rates(), sweeps=_ASKING_SWEEPS, fit=fit)
             self.moves += 1
             self._estimate_at = self._total + max(1, self._total // _ESTIMATE_DIVISOR)
         return self._asking
@@ -210,3 +200,18 @@ class PooledGroups:
         pool = _Pool(queries, self.moves, cycle(queries), self._answers[group] + due, renewal)
         self._pools[group, epsilon] = pool
         return pool
+
+
+def _posteriors(spec: Specification, draws: Callable[[], PooledDraws], answers: Mapping[str, int]) -> GroupPosteriors:
+    """The posterior of each group, by label and number of answers, and of how they differ."""
+    found = draws()
+    weights = np.full(len(found.coordinates), 1 / len(found.coordinates))
+    names = tuple(parameter.coordinate for parameter in spec.family.parameters)
+    posteriors = {}
+    for place, (label, number) in enumerate(answers.items()):
+        theta = spec.family.constrain(found.coordinates[:, place])
+        population = FamilyPopulation.of(spec.family, spec.transform, theta, weights)
+        borrowed = dict(zip(names, found.borrowed[place].tolist(), strict=True))
+        parameters, covariance = summarise(spec.family.names, theta, weights)
+        posteriors[label] = GroupPosterior(parameters, covariance, number, population, borrowed)
+    return GroupPosteriors(posteriors, summarise(names, found.between, weights)[0])

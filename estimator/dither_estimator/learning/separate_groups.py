@@ -1,7 +1,7 @@
 """Groups that are estimated alone: a learner for each, whatever is learnt."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dither_client import Query
 from dither_estimator.families import FloatArray
 from dither_estimator.learning.count_learner import CountLearner
-from dither_estimator.learning.group_posterior import GroupPosterior
+from dither_estimator.learning.group_posterior import GroupPosterior, GroupPosteriors
 from dither_estimator.learning.learners import new_learner
 from dither_estimator.learning.population import (
     CategoryShares,
@@ -21,6 +21,7 @@ from dither_estimator.learning.population import (
     Unscaled,
 )
 from dither_estimator.learning.recomputed_learner import SEED
+from dither_estimator.learning.summary import Posterior
 from dither_estimator.likelihood.counts import Counts
 from dither_estimator.specification.specification import Specification
 
@@ -29,9 +30,6 @@ __all__ = ["SeparateGroups"]
 
 class SeparateGroups:
     """A learner for each group. Draws of different groups are independent."""
-
-    between: None = None
-    """Nothing is learnt of how groups differ."""
 
     def __init__(self, specification: Specification, seeds: np.random.SeedSequence, outstanding: int) -> None:
         assert specification.groups is not None
@@ -71,14 +69,9 @@ class SeparateGroups:
     def learn_counts(self, counts: Counts, group: str) -> None:
         self._learners[group].learn_counts(counts)
 
-    def posteriors(self) -> dict[str, GroupPosterior]:
-        found = {}
-        for label, learner in self._learners.items():
-            each = learner.posterior()
-            population = each.population
-            assert isinstance(population, CategoryShares) or not isinstance(population, Unscaled)
-            found[label] = GroupPosterior(each.parameters, each.covariance, each.answers, population)
-        return found
+    def posteriors(self) -> Callable[[], GroupPosteriors]:
+        known = {label: learner.posterior() for label, learner in self._learners.items()}
+        return lambda: GroupPosteriors({label: _of_group(each) for label, each in known.items()})
 
     def update(self) -> None:
         for learner in self._learners.values():
@@ -93,6 +86,12 @@ class SeparateGroups:
     def particles(self, group: str) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
         learner = self._learners[group]
         return learner.particle_names, *learner.particles()
+
+
+def _of_group(posterior: Posterior) -> GroupPosterior:
+    population = posterior.population
+    assert isinstance(population, CategoryShares) or not isinstance(population, Unscaled)
+    return GroupPosterior(posterior.parameters, posterior.covariance, posterior.answers, population)
 
 
 def _shuffled(

@@ -9,7 +9,7 @@ from dither_client.mechanisms.epsilon import epsilon_text
 from dither_client.posterior.wire import ComponentReply, Misfit, ParameterSummary, PoisonBound, PosteriorReply, to_json
 from dither_estimator.checks.competing_families import Comparison
 from dither_estimator.families import FloatArray
-from dither_estimator.learning.group_posterior import GroupPosterior, groups_described
+from dither_estimator.learning.group_posterior import GroupPosteriors
 from dither_estimator.learning.over_time import OverTime
 from dither_estimator.learning.population import Population, Unscaled, with_population
 
@@ -48,10 +48,9 @@ class Posterior:
     """The values, in their own units, of which the goal asks for the share of the people above."""
     comparison: Comparison | None = None
     """Which family holds; None if only one is considered."""
-    groups: Mapping[str, GroupPosterior] | None = field(default=None, repr=False)
-    """The posterior of each public group; None without groups. The rest then describes all groups together."""
-    between_groups: Mapping[str, ParameterSummary] | None = None
-    """The standard deviation between groups of each coordinate; None where groups do not borrow from each other."""
+    groups: Callable[[], GroupPosteriors] | None = field(default=None, repr=False)
+    """The posterior of each public group, which any thread may compute; None without groups. The rest then describes
+    all groups together."""
     over_time: Callable[[], OverTime] | None = field(default=None, repr=False)
     """The posterior of each period, which any thread may compute; None without periods."""
     components: "Mapping[str, Posterior] | None" = field(default=None, repr=False)
@@ -82,8 +81,7 @@ class Posterior:
             misfit=misfit,
             families=self.comparison.families if self.comparison else None,
             verdict=self.comparison.verdict if self.comparison else None,
-            groups=None if self.groups is None else {label: each.reply() for label, each in self.groups.items()},
-            between_groups=None if self.between_groups is None else dict(self.between_groups),
+            groups=None if self.groups is None else {},
             periods=None if self.over_time is None else {},
             components=None if self.components is None else {n: each.part() for n, each in self.components.items()},
             updated_at=updated_at,
@@ -98,7 +96,7 @@ class Posterior:
         """The reply with what this posterior says about the population, and of a family that the answers refuse."""
         found = with_population(reply, self.population, self.levels, self.above)
         if self.groups is not None:
-            found = replace(found, groups=groups_described(self.groups, self.levels, self.above))
+            found = replace(found, **self.groups().fields(self.levels, self.above))
         if self.over_time is not None:
             found = replace(found, **self.over_time().fields(self.levels, self.above))
         if found.families is None and (refused := self.refusal()) is not None:

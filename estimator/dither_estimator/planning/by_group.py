@@ -108,7 +108,7 @@ def _sds(learner: GroupedLearner, theta: FloatArray) -> dict[str, float]:
     spec, groups = learner.specification, learner.posterior().groups
     assert groups is not None
     found: dict[str, float] = {}
-    for row, (label, group) in zip(theta, groups.items(), strict=True):
+    for row, (label, group) in zip(theta, groups().by_label.items(), strict=True):
         population = group.population
         assert isinstance(population, FamilyPopulation)
         goal, above = spec.goal, np.array(spec.goal.values)

@@ -42,8 +42,9 @@ from dither_server.tickets.packing import NO_GROUP
 __all__ = ["Learners"]
 
 _LONGEST_REST = 2.0
-_CALM = 0.3
-"""The owner computes what nobody waits for once questions have not been urgent for so many seconds."""
+_CALM, _LONGEST_DELAY = 0.3, 30.0
+"""The owner computes what nobody waits for once questions have not been urgent for so many seconds, in any collection;
+those of others delay it for so many at most."""
 _PATIENCE = 10.0
 """Seconds for which a request waits for a collection's first state."""
 
@@ -365,14 +366,18 @@ class Learners:
         self._calm_at.pop(number, None)
 
     def _calm(self, number: int) -> bool:
-        return time.monotonic() >= self._calm_at.get(number, 0.0)
+        return time.monotonic() >= self._calm_from(number)
+
+    def _calm_from(self, number: int) -> float:
+        own, others = self._calm_at.get(number, 0.0), max(self._calm_at.values(), default=0.0)
+        return min(max(own, others), own + _LONGEST_DELAY)
 
     def _until_save(self) -> float:
         """Seconds until something is to be stored, at most one."""
         now = time.monotonic()
         dues = [persisted.due(self._alone) for persisted in self._learners.values()]
-        calm = [at for at in self._calm_at.values() if at > now]
-        owed = [self._calm_at.get(number, now) for number, kept in self._learners.items() if kept.learner.owes_history]
+        calm = [at for at in map(self._calm_from, self._calm_at) if at > now]
+        owed = [self._calm_from(number) for number, kept in self._learners.items() if kept.learner.owes_history]
         return max(0.0, min([now + 1.0, *dues, *calm, *owed]) - now)
 
     def _add_history(self, leaving: frozenset[int]) -> None:

@@ -59,7 +59,13 @@ def posterior(tables: list[Counts]) -> FloatArray:
 
 
 def for_questions(tables: list[Counts]) -> FloatArray:
-    return pool_groups(np.random.default_rng(1), NORMAL.prior, tables, 400, for_questions=True).coordinates
+    return pool_groups(
+        np.random.default_rng(1),
+        NORMAL.prior,
+        tables,
+        400,
+        fit=pooled_fit(np.random.default_rng(1), NORMAL.prior, tables),
+    ).coordinates
 
 
 def missed(method: Method, people: int, alike: bool) -> bool:
@@ -92,6 +98,12 @@ def test_what_is_borrowed_falls_with_own_answers_that_say_otherwise() -> None:
     found = pool_groups(np.random.default_rng(1), NORMAL.prior, tables, 400)
     assert found.borrowed[0, 0] < 0.1
     assert found.borrowed[2] == pytest.approx(0.5, abs=1e-3)
-    asked = pool_groups(np.random.default_rng(1), NORMAL.prior, tables, 400, for_questions=True)
+    asked = pool_groups(
+        np.random.default_rng(1),
+        NORMAL.prior,
+        tables,
+        400,
+        fit=pooled_fit(np.random.default_rng(1), NORMAL.prior, tables),
+    )
     assert (asked.borrowed == 1).all()
     assert np.ptp(np.median(asked.coordinates[:, :, 0], axis=0)) < np.ptp(np.median(found.coordinates[:, :, 0], axis=0))

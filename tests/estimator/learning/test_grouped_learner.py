@@ -55,9 +55,10 @@ def test_each_group_has_its_answers(learner: GroupedLearner) -> None:
     assert list(learner.group_counts) == list(LABELS)
     posterior = learner.posterior()
     assert posterior.groups is not None
-    assert [group.answers for group in posterior.groups.values()] == [400, 200, 0]
+    groups = posterior.groups().by_label
+    assert [group.answers for group in groups.values()] == [400, 200, 0]
     for label, truth in (("north", 40), ("south", 60)):
-        found = posterior.groups[label].parameters["mu"]
+        found = groups[label].parameters["mu"]
         assert abs(found.mean - truth) < 5 * found.sd < 15
 
 
@@ -242,7 +243,9 @@ def test_of_very_many_groups_few_have_a_distribution_and_all_have_quantiles() ->
         groups = posterior.described(posterior.reply()).groups
         assert groups is not None
         assert [label for label, each in groups.items() if each.distribution] == labels[-described:]
-        first, whole = groups[labels[0]].quantiles, posterior.groups and posterior.groups[labels[0]].population
+        first, known = groups[labels[0]].quantiles, posterior.groups
+        assert known is not None
+        whole = known().by_label[labels[0]].population
         assert isinstance(whole, FamilyPopulation)
         assert first is not None
         assert first["0.5"].mean == pytest.approx(whole.quantile(np.array([0.5])).values.mean(), rel=1e-6)

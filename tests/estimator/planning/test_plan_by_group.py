@@ -40,7 +40,7 @@ def collected(theta: FloatArray, number: int, seed: int) -> FloatArray:
             learner.learn(query, query.answer(rng.normal(mu, sigma), random.randrange), label)
     groups = learner.posterior().groups
     assert groups is not None
-    return np.array([[group.parameters[name].sd for name in ("mu", "sigma")] for group in groups.values()])
+    return np.array([[group.parameters[name].sd for name in ("mu", "sigma")] for group in groups().by_label.values()])
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 import json
 import logging
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,6 +15,8 @@ from sqlalchemy.exc import OperationalError
 
 from dither_client import parse_query
 from dither_client.posterior.wire import PosteriorReply, from_json
+from dither_estimator.hierarchy.pooling import PooledDraws, pool_groups
+from dither_estimator.learning import pooled_groups, separate_groups
 from dither_estimator.learning.learner import Learner
 from dither_server.api.messages.examples import POSTERIOR
 from dither_server.clock import milliseconds
@@ -316,6 +319,35 @@ def test_a_row_of_the_history_that_must_be_estimated_waits_until_it_is_calm(site
     assert row.answers == 7
     assert json.loads(row.posterior)
     assert learner.history(published, True) is None
+
+
+@pytest.mark.parametrize("family", ["normal", "nonparametric"])
+def test_questions_of_groups_do_not_wait_for_their_posterior(
+    site: Site, monkeypatch: pytest.MonkeyPatch, family: str
+) -> None:
+    """Publishing computes neither a group's posterior nor that of all: whoever reads it does."""
+    groups = {"name": "region", "labels": ["north", "south"]}
+    collection = site.service.collections.get(site.create(family=family, range=None, groups=groups))
+    learner = CollectionLearner(collection, site.service.store, site.service.institutions, site.clock)
+
+    def for_questions(*given: Any, **named: Any) -> PooledDraws:
+        assert "fit" in named
+        return pool_groups(*given, **named)
+
+    monkeypatch.setattr(pooled_groups, "pool_groups", for_questions)
+    monkeypatch.setattr(separate_groups, "_of_group", lambda *given: pytest.fail("computed for nobody"))
+    published = learner.publish()
+    assert published.posterior.groups == {}
+    monkeypatch.undo()
+    assert set(published.described.groups or {}) == {"north", "south"}
+
+
+def test_a_burst_delays_what_nobody_waits_for_in_other_collections(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For half a minute at most, so that others that are always busy do not prevent it."""
+    learners = site.service.learners
+    now = time.monotonic()
+    monkeypatch.setattr(learners, "_calm_at", {1: now - 1, 2: now + 1, 3: now - 100})
+    assert [learners._calm(number) for number in (1, 2, 3, 4)] == [False, False, True, True]
 
 
 @pytest.mark.parametrize("family", ["normal", "nonparametric"])
