@@ -112,7 +112,7 @@ def report_table(
         lines += _load_lines(outcome.load, outcome)
     if outcome.posterior.misfit is not None:
         lines.append(misfit_sentence(outcome.posterior.misfit, outcome.posterior.answers_by_epsilon))
-    return Group(table, Text("\n".join(lines)))
+    return Group(*([table] if table.row_count else []), Text("\n".join(lines)))
 
 
 def _true(truth: Mapping[str, float], name: str) -> str:
