@@ -336,7 +336,7 @@ class PosteriorReply:
     """The share of the population in each category."""
     groups: dict[str, GroupReply] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
     """The posterior of each public group by its label, in the collection's order, where it has groups; the rest then
-    describes all groups together."""
+    describes all groups together. Empty in the first seconds at a process that does not learn the collection itself."""
     between_groups: dict[str, ParameterSummary] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
     """The standard deviation between groups of each coordinate, where groups borrow from each other."""
     periods: dict[str, PeriodReply] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)

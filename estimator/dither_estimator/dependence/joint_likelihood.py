@@ -81,9 +81,17 @@ class JointLikelihood:
         parts = self._parts if numbers is None else [self._parts[number] for number in numbers]
         return np.array([part.log_likelihood(corners) for part in parts]).T.reshape(size, len(parts))
 
-    def terms_about(self, component: int) -> npt.NDArray[np.intp]:
+    def terms_about(self, component: int) -> list[int]:
         """The numbers of the terms that depend on a component's margin, or on its correlations."""
-        return np.flatnonzero([component in part.components for part in self._parts])
+        return self._about.get(component, [])
+
+    @cached_property
+    def _about(self) -> dict[int, list[int]]:
+        found: dict[int, list[int]] = {}
+        for number, part in enumerate(self._parts):
+            for component in part.components:
+                found.setdefault(component, []).append(number)
+        return found
 
     @cached_property
     def _pairs(self) -> dict[tuple[int, int], tuple[list[int], list[int]]]:

@@ -205,7 +205,7 @@ class _Moves:
         terms = likelihood.terms({**state.corners, **corners}, about)
         gain = gain + self.exponent * (terms - state.terms[:, about]).sum(axis=1)
         taken: npt.NDArray[np.bool_] = -rng.standard_exponential(len(gain)) < gain
-        state.terms[np.ix_(taken, about)] = terms[taken]
+        state.terms[:, about] = np.where(taken[:, np.newaxis], terms, state.terms[:, about])
         for components, values in corners.items():
             state.corners[components][taken] = values[taken]
         return taken

@@ -8,6 +8,7 @@ steps, a little is added to it: the likelihood hardly changes over so short a di
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product as pairs
 
 import numpy as np
@@ -95,7 +96,7 @@ class Marginal:
 
     def told(self, at: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The log density (k,) and its slope (k, f + p d), which is the mean over each group's place (Fisher)."""
-        laid, features = self._laid(at), self._features()
+        laid, features = self._laid(at), self._features
         masses, moments = [], []
         for base, densities in self._blocks(laid):
             densities *= self.shares
@@ -143,7 +144,7 @@ class Marginal:
 
     def _blocks(self, laid: _Laid) -> Iterator[tuple[FloatArray, FloatArray]]:
         """`1 + δ / ν` at each node, and the density of a group's distribution there, block by block (k, groups, n)."""
-        d, features = len(self.centre), np.ascontiguousarray(self._features().T)
+        d, features = len(self.centre), np.ascontiguousarray(self._features.T)
         k = len(laid.terms)
         for terms in np.array_split(laid.terms, min(k, -(-k * self.shares.size // _BLOCK_SIZE))):
             base = terms @ features
@@ -192,6 +193,7 @@ class Marginal:
         slopes = len(self.rates.mean)
         return at[:, :-slopes], at[:, -slopes:]
 
+    @cached_property
     def _features(self) -> FloatArray:
         """What a quadratic function of a node is a sum of, shape (nodes, terms)."""
         rows, columns = np.tril_indices(self.nodes.shape[1])

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from dither_estimator.families import Family, FloatArray
-from dither_estimator.likelihood.counts import Counts, merge_counts
+from dither_estimator.likelihood.counts import Counts, counts_beyond, merge_counts
 from dither_estimator.particles.moments import Moments
 from dither_estimator.particles.system import ParticleSystem, init, update
 from dither_estimator.priors.prior import Prior
 
-__all__ = ["GrowingFit", "Units", "member_units", "pooled_fit", "units_of", "unknown"]
+__all__ = ["Units", "member_units", "pooled_fit", "units_of", "unknown"]
 
 _PARTICLES = 400
 _QUERIES = 300
@@ -28,40 +28,18 @@ class Units:
     unit: FloatArray
 
 
-def pooled_fit(rng: np.random.Generator, prior: Prior, tables: Sequence[Counts]) -> ParticleSystem:
-    """All groups taken as one."""
+def pooled_fit(
+    rng: np.random.Generator, prior: Prior, tables: Sequence[Counts], earlier: ParticleSystem | None = None
+) -> ParticleSystem:
+    """All groups taken as one; sooner where there is an `earlier` fit, to some of the same answers."""
     pairs = [(query, row) for table in tables for query, row in table.items()]
-    step = -(-len(pairs) // _QUERIES)
     counts: Counts = {}
-    for query, row in pairs[:: max(step, 1)]:
+    for query, row in pairs[:: max(-(-len(pairs) // _QUERIES), 1)]:
         counts = merge_counts(counts, {query: row})
-    return fitted(rng, init(rng, prior, _PARTICLES), counts)
-
-
-def fitted(rng: np.random.Generator, fit: ParticleSystem, new: Counts) -> ParticleSystem:
-    """A fit with answers in addition."""
-    return update(rng, fit, new) if new else fit
-
-
-class GrowingFit:
-    """A pooled fit that takes in the answers that come, so that it need not begin again with each of them."""
-
-    def __init__(self, prior: Prior) -> None:
-        self._prior = prior
-        self._system: ParticleSystem | None = None
-        self._new: Counts = {}
-
-    def learn(self, counts: Counts) -> None:
-        """Takes in answers of any group."""
-        self._new = merge_counts(self._new, counts)
-
-    def of(self, rng: np.random.Generator, tables: Sequence[Counts]) -> ParticleSystem:
-        """The fit to all answers, which are those of these tables."""
-        if sum(map(len, tables)) > _QUERIES:
-            return pooled_fit(rng, self._prior, tables)
-        system = self._system or init(rng, self._prior, _PARTICLES)
-        self._system, self._new = fitted(rng, system, self._new), {}
-        return self._system
+    new = None if earlier is None else counts_beyond(counts, earlier.counts)
+    if earlier is None or new is None:  # other questions have been left out of the earlier one
+        earlier, new = init(rng, prior, _PARTICLES), dict(counts)
+    return update(rng, earlier, new) if new else earlier
 
 
 def units_of(fit: ParticleSystem) -> Units:

@@ -1,7 +1,7 @@
 """Groups of a family that borrow from each other: one hierarchy for all, computed afresh from the counts alone."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -11,7 +11,7 @@ import numpy as np
 
 from dither_client import Query
 from dither_estimator.families import FloatArray
-from dither_estimator.hierarchy.pooled_fit import GrowingFit
+from dither_estimator.hierarchy.pooled_fit import pooled_fit
 from dither_estimator.hierarchy.pooling import PooledDraws, pool_groups
 from dither_estimator.learning.deferred import Deferred
 from dither_estimator.learning.group_posterior import GroupPosterior, GroupPosteriors
@@ -28,7 +28,6 @@ __all__ = ["PooledGroups"]
 
 _ASKING_DRAWS = 256
 """The draws of each group from which questions are chosen."""
-_ASKING_SWEEPS = 0
 _MOST_QUESTIONS = 8
 _ESTIMATE_DIVISOR = 32
 """Questions are estimated for again at the earliest after one answer per this many learnt in all groups."""
@@ -66,7 +65,7 @@ class PooledGroups:
         self._answers = dict.fromkeys(self._groups.labels, 0)
         self._pools: dict[tuple[str, Fraction | None], _Pool] = {}
         self._asking: PooledDraws | None = None
-        self._fit = GrowingFit(specification.prior)
+        self._fit: ParticleSystem | None = None
         self._estimate_at = 0
         self._total = 0
         self._fixed = specification.policy.name == "fixed"
@@ -119,7 +118,6 @@ class PooledGroups:
 
     def learn_counts(self, counts: Counts, group: str) -> None:
         self._counts[group] = merge_counts(self._counts[group], counts)
-        self._fit.learn(counts)
         new = total_answers(counts)
         self._answers[group] += new
         self._total += new
@@ -133,7 +131,6 @@ class PooledGroups:
             if pending:
                 new = {query: np.array(row, dtype=np.int64) for query, row in pending.items() if any(row)}
                 self._counts[label] = merge_counts(self._counts[label], new)
-                self._fit.learn(new)
                 self._pending[label] = {}
 
     @staticmethod
@@ -156,15 +153,16 @@ class PooledGroups:
     def _draws(self) -> Deferred[PooledDraws]:
         """The posterior given every answer learnt; whoever has the same counts has the same draws."""
         if self._known is None or self._known[0] != self._total:
-            tables, prior, rates = self._tables(), self._specification.prior, self._rates()
-            draws = self._specification.particles
-            known = Deferred(lambda: pool_groups(np.random.default_rng(SEED), prior, tables, draws, rates))
-            self._known = self._total, known
+            counts, rates, spec = list(self.counts.values()), self._rates(), self._specification
+            self._known = (
+                self._total,
+                Deferred(
+                    lambda: pool_groups(
+                        np.random.default_rng(SEED), spec.prior, _in_order(counts), spec.particles, rates
+                    )
+                ),
+            )
         return self._known[1]
-
-    def _tables(self) -> list[Counts]:
-        counts = self.counts
-        return [dict(sorted(counts[label].items(), key=lambda item: item[0].id)) for label in self._groups.labels]
 
     def _rates(self) -> FloatArray | None:
         """The logarithm of the rate at which people of each group answer, up to a constant, where shares are known."""
@@ -177,9 +175,10 @@ class PooledGroups:
     def _for_questions(self) -> PooledDraws:
         """The last estimate for questions, or a new one if the answers have grown by enough."""
         if self._asking is None or (self._total >= self._estimate_at and not self._fixed):
-            tables, prior, rng = self._tables(), self._specification.prior, np.random.default_rng(SEED)
-            fit = self._fit.of(rng, tables)
-            self._asking = pool_groups(rng, prior, tables, _ASKING_DRAWS, self._rates(), sweeps=_ASKING_SWEEPS, fit=fit)
+            tables, prior = _in_order(self.counts.values()), self._specification.prior
+            rng = np.random.default_rng(SEED)
+            self._fit = pooled_fit(rng, prior, tables, self._fit)
+            self._asking = pool_groups(rng, prior, tables, _ASKING_DRAWS, self._rates(), sweeps=0, fit=self._fit)
             self.moves += 1
             self._estimate_at = self._total + max(1, self._total // _ESTIMATE_DIVISOR)
         return self._asking
@@ -200,6 +199,11 @@ class PooledGroups:
         pool = _Pool(queries, self.moves, cycle(queries), self._answers[group] + due, renewal)
         self._pools[group, epsilon] = pool
         return pool
+
+
+def _in_order(tables: Iterable[Counts]) -> list[Counts]:
+    """The tables with their questions in an order that does not depend on when they were asked."""
+    return [dict(sorted(table.items(), key=lambda item: item[0].id)) for table in tables]
 
 
 def _posteriors(spec: Specification, draws: Callable[[], PooledDraws], answers: Mapping[str, int]) -> GroupPosteriors:

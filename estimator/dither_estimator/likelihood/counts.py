@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from dither_client import Query
 
-__all__ = ["Counts", "answers_by_epsilon", "check_counts", "merge_counts", "total_answers"]
+__all__ = ["Counts", "answers_by_epsilon", "check_counts", "counts_beyond", "merge_counts", "total_answers"]
 
 Counts = Mapping[Query, npt.NDArray[np.int64]]
 """`counts[query][answer]`: an array of `query.n_answers` counts for each query. Treated as immutable."""
@@ -35,6 +35,20 @@ def merge_counts(first: Counts, second: Counts) -> dict[Query, npt.NDArray[np.in
     for query, row in second.items():
         merged[query] = merged[query] + row if query in merged else row
     return merged
+
+
+def counts_beyond(more: Counts, known: Counts) -> dict[Query, npt.NDArray[np.int64]] | None:
+    """What a table has beyond a known one, without unanswered queries; None if it has less anywhere."""
+    if not known.keys() <= more.keys():
+        return None
+    beyond = {}
+    for query, row in more.items():
+        new = row - known[query] if query in known else row
+        if (new < 0).any():
+            return None
+        if new.any():
+            beyond[query] = new
+    return beyond
 
 
 def answers_by_epsilon(counts: Counts) -> Counter[Fraction]:

@@ -10,7 +10,7 @@ from dither_estimator.learning.count_learner import CountLearner
 from dither_estimator.learning.grouped_learner import GroupedLearner
 from dither_estimator.learning.learners import new_learner, restore_learner
 from dither_estimator.learning.period_learner import PeriodLearner
-from dither_estimator.likelihood.counts import Counts
+from dither_estimator.likelihood.counts import Counts, counts_beyond
 from dither_estimator.specification.specification import Specification
 
 __all__ = ["AnyLearner", "Tables", "learn", "learnt", "missing_from", "new", "restored"]
@@ -62,22 +62,9 @@ def missing_from(learnt: Tables, stored: Tables) -> dict[str | None, dict[Query,
     """The counts that are stored beyond those learnt, without empty tables; None if fewer are stored anywhere."""
     found: dict[str | None, dict[Query, npt.NDArray[np.int64]]] = {}
     for label in {**learnt, **stored}:
-        more = _difference(stored.get(label, {}), learnt.get(label, {}))
+        more = counts_beyond(stored.get(label, {}), learnt.get(label, {}))
         if more is None:
             return None
         if more:
             found[label] = more
     return found
-
-
-def _difference(stored: Counts, learnt: Counts) -> dict[Query, npt.NDArray[np.int64]] | None:
-    if not learnt.keys() <= stored.keys():
-        return None
-    missing = {}
-    for query, counts in stored.items():
-        more = counts - learnt[query] if query in learnt else counts
-        if (more < 0).any():
-            return None
-        if more.any():
-            missing[query] = more
-    return missing

@@ -43,8 +43,8 @@ __all__ = ["Learners"]
 
 _LONGEST_REST = 2.0
 _CALM, _LONGEST_DELAY = 0.3, 30.0
-"""The owner computes what nobody waits for once questions have not been urgent for so many seconds, in any collection;
-those of others delay it for so many at most."""
+"""The owner computes what nobody waits for once no collection's questions have been urgent for so many seconds, and in
+the midst of it if there has always been one for so many."""
 _PATIENCE = 10.0
 """Seconds for which a request waits for a collection's first state."""
 
@@ -94,7 +94,7 @@ class Learners:
         self._waiting: dict[int, list[Future[Published]]] = {}
         self._stopping = False
         self._learners: dict[int, PersistedLearner] = {}
-        self._calm_at: dict[int, float] = {}
+        self._busy_since = self._busy_until = 0.0
         """When the collections are calm whose questions were urgent, on the clock `time.monotonic`."""
         self._without_database = False
         self._thread = threading.Thread(target=self._run, name="dither-learners", daemon=True)
@@ -311,7 +311,7 @@ class Learners:
             waiting = self._waiting.pop(number, [])
         _settle(waiting, outcome)
         if urgent:
-            self._calm_at[number] = time.monotonic() + _CALM
+            self._note_urgent(time.monotonic())
         if not isinstance(outcome, Published):
             self.notify([number])
             return _LONGEST_REST
@@ -363,22 +363,27 @@ class Learners:
     def _drop(self, number: int) -> None:
         self._learners.pop(number, None)
         self._known.pop(number, None)
-        self._calm_at.pop(number, None)
 
-    def _calm(self, number: int) -> bool:
-        return time.monotonic() >= self._calm_from(number)
+    def _note_urgent(self, now: float) -> None:
+        if now >= self._busy_until:
+            self._busy_since = now
+        self._busy_until = now + _CALM
 
-    def _calm_from(self, number: int) -> float:
-        own, others = self._calm_at.get(number, 0.0), max(self._calm_at.values(), default=0.0)
-        return min(max(own, others), own + _LONGEST_DELAY)
+    @property
+    def _calm_from(self) -> float:
+        return min(self._busy_until, self._busy_since + _LONGEST_DELAY)
+
+    @property
+    def _calm(self) -> bool:
+        return time.monotonic() >= self._calm_from
 
     def _until_save(self) -> float:
         """Seconds until something is to be stored, at most one."""
         now = time.monotonic()
         dues = [persisted.due(self._alone) for persisted in self._learners.values()]
-        calm = [at for at in map(self._calm_from, self._calm_at) if at > now]
-        owed = [self._calm_from(number) for number, kept in self._learners.items() if kept.learner.owes_history]
-        return max(0.0, min([now + 1.0, *dues, *calm, *owed]) - now)
+        calm = self._calm_from
+        waits = calm > now or any(kept.learner.owes_history for kept in self._learners.values())
+        return max(0.0, min([now + 1.0, *dues, *([calm] if waits else [])]) - now)
 
     def _add_history(self, leaving: frozenset[int]) -> None:
         """Stores a row of the history that waited until nobody waits for questions; of what is given up, one of each.
@@ -386,7 +391,7 @@ class Learners:
         One at a time, so that questions that become urgent meanwhile wait for no more than one.
         """
         for number, persisted in self._learners.items():
-            if self._add_row(persisted, number in leaving or self._calm(number)) and not leaving:
+            if self._add_row(persisted, number in leaving or self._calm) and not leaving:
                 return
 
     def _add_row(self, persisted: PersistedLearner, calm: bool) -> bool:
@@ -399,7 +404,7 @@ class Learners:
         """Stores what is due, and everything of collections that are given up."""
         at = milliseconds(self._clock())
         for number, persisted in self._learners.items():
-            job = persisted.job(self._alone, number in leaving, self._calm(number), at)
+            job = persisted.job(self._alone, number in leaving, self._calm, at)
             if job is not None:
                 stored = self._writer.submit(held(persisted.lease, job))
                 stored.add_done_callback(persisted.note)

@@ -1,22 +1,19 @@
 """The random walk: against dense Gaussian algebra, by simulation-based calibration, and the test of drift."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
-from scipy import stats
 
 from dither_client import Query, RandomizedResponse
 from dither_estimator.drift.constancy import THRESHOLD, change_threshold, changes_of, drift_evidence, evidence_of
 from dither_estimator.drift.tracking import SCALE, track
 from dither_estimator.drift.walk import Start, filter_sites, log_densities
-from dither_estimator.families import Family, FloatArray
+from dither_estimator.families import FloatArray
 from dither_estimator.hierarchy.collapsed import Sites
-from dither_estimator.hierarchy.group_likelihood import GroupLikelihood
 from dither_estimator.hierarchy.pooled_fit import Units
 from dither_estimator.likelihood.counts import Counts
 from dither_estimator.mechanisms.channels import channel_of
 from dither_estimator.specification.specification import Specification
+from testing.calibration import count_nine_times, least_p_value
 
 PRIOR = {"mu": {"dist": "norm", "loc": 50, "scale": 10}, "sigma": {"dist": "lognorm", "s": 0.3, "scale": 10}}
 NORMAL = Specification.from_json({"family": "normal", "epsilon": 2, "prior": PRIOR})
@@ -94,24 +91,15 @@ def _ranks() -> FloatArray:
     return np.array(found)
 
 
-def _least_p_value(ranks: FloatArray) -> float:
-    return min(float(stats.kstest(column, "uniform").pvalue) for column in ranks.T)
-
-
 def test_ranks_of_the_truth_are_uniform() -> None:
     """Six numbers in 50 runs: a false alarm in at most 6e-4 of seeds."""
-    assert _least_p_value(_ranks()) > 1e-4
+    assert least_p_value(_ranks()) > 1e-4
 
 
 def test_a_wrong_weight_of_the_likelihood_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """The broken variant counts every answer nine times."""
-
-    def repeated(cls: type[GroupLikelihood], family: Family, tables: Sequence[Counts]) -> GroupLikelihood:
-        return exact(family, [{query: 9 * row for query, row in table.items()} for table in tables])
-
-    exact = GroupLikelihood.of
-    monkeypatch.setattr(GroupLikelihood, "of", classmethod(repeated))
-    assert _least_p_value(_ranks()) < 1e-4
+    count_nine_times(monkeypatch)
+    assert least_p_value(_ranks()) < 1e-4
 
 
 def _year(rng: np.random.Generator, information: FloatArray) -> Sites:

@@ -1,6 +1,5 @@
 """The hierarchy of groups: against quadrature, by simulation-based calibration, and where groups must keep apart."""
 
-from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 from scipy import stats
 
 from dither_client import Query, RandomizedResponse
-from dither_estimator.families import Family, FloatArray
+from dither_estimator.families import FloatArray
 from dither_estimator.hierarchy import marginal, pooling
 from dither_estimator.hierarchy.collapsed import Rates, Sites
 from dither_estimator.hierarchy.given_groups import DEGREES
@@ -24,6 +23,7 @@ from dither_estimator.likelihood.counts import Counts
 from dither_estimator.likelihood.table import CountLikelihood
 from dither_estimator.mechanisms.channels import channel_of
 from dither_estimator.specification.specification import Specification
+from testing.calibration import count_nine_times, least_p_value
 
 PRIOR = {
     "mu": {"dist": "norm", "loc": 50, "scale": 10},
@@ -157,24 +157,15 @@ def _ranks() -> FloatArray:
     return np.array(found)
 
 
-def _least_p_value(ranks: FloatArray) -> float:
-    return min(float(stats.kstest(column, "uniform").pvalue) for column in ranks.T)
-
-
 def test_ranks_of_the_truth_are_uniform() -> None:
     """Six numbers in 60 runs: a false alarm in at most 6e-4 of seeds."""
-    assert _least_p_value(_ranks()) > 1e-4
+    assert least_p_value(_ranks()) > 1e-4
 
 
 def test_a_wrong_weight_of_the_likelihood_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """The broken variant counts every answer of a group nine times, so that its posterior is a third as wide."""
-
-    def repeated(cls: type[GroupLikelihood], family: Family, tables: Sequence[Counts]) -> GroupLikelihood:
-        return exact(family, [{query: 9 * row for query, row in table.items()} for table in tables])
-
-    exact = GroupLikelihood.of
-    monkeypatch.setattr(GroupLikelihood, "of", classmethod(repeated))
-    assert _least_p_value(_ranks()) < 1e-4
+    count_nine_times(monkeypatch)
+    assert least_p_value(_ranks()) < 1e-4
 
 
 def _many_groups_of_few_people() -> list[Counts]:

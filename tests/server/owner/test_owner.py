@@ -342,12 +342,22 @@ def test_questions_of_groups_do_not_wait_for_their_posterior(
     assert set(published.described.groups or {}) == {"north", "south"}
 
 
-def test_a_burst_delays_what_nobody_waits_for_in_other_collections(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For half a minute at most, so that others that are always busy do not prevent it."""
-    learners = site.service.learners
-    now = time.monotonic()
-    monkeypatch.setattr(learners, "_calm_at", {1: now - 1, 2: now + 1, 3: now - 100})
-    assert [learners._calm(number) for number in (1, 2, 3, 4)] == [False, False, True, True]
+def test_what_nobody_waits_for_comes_once_no_question_is_urgent(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever collection is busy; and after half a minute in which one always was, so that it comes at all."""
+    learners, now = site.service.learners, 1_000.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    assert learners._calm
+    found = []
+    for _ in range(130):
+        learners._note_urgent(now)
+        now += 0.25
+        found.append(learners._calm)
+    assert found == [False] * 119 + [True] * 11
+    now += 0.1
+    learners._note_urgent(now)
+    assert not learners._calm
+    now += 0.31
+    assert learners._calm
 
 
 @pytest.mark.parametrize("family", ["normal", "nonparametric"])

@@ -1,6 +1,5 @@
 """Several numbers a person in a burst: two server processes on either database, of which one is killed."""
 
-import threading
 from collections import Counter
 from functools import partial
 from pathlib import Path
@@ -9,22 +8,18 @@ import numpy as np
 import pytest
 
 from dither_client import Admin, Analyst
-from dither_client.transport.json_api import Api
 from dither_estimator.families import Normal
 from dither_estimator.specification.specification import Specification
-from dither_server.database.engine import make_engine
-from dither_server.simulate import over_http
 from dither_server.simulate.behaviours import Behaviours, draw_roles
 from dither_server.simulate.by_component import draw_people_of_components
+from dither_server.simulate.outcome import Outcome
 from dither_server.simulate.over_http import simulate_over_http
 from dither_server.simulate.respondents import Respondents
-from dither_server.simulate.server_process import ServerProcess
-from testing.databases import check_counts
-from testing.patience import PATIENT, until
-from testing.servers.process import free_port
+from testing.patience import until
+from testing.servers.killed_pair import KilledPair
 from tests.server.simulate.test_simulate_components import SPEC, TOKEN, TRUTH
 
-SECRET = {"DITHER_SECRET": "the-secret-of-the-tests-of-components"}
+SECRET = "the-secret-of-the-tests-of-components"
 SIZE = 300
 """How many people answer at each process. Not before the medians are roughly known are two numbers asked about."""
 
@@ -34,33 +29,18 @@ def test_two_processes_of_which_one_is_killed_count_every_answer(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every receipt is one count of one question, in the database and in what both processes say, after `kill -9`."""
-    monkeypatch.setattr(over_http, "Retry", PATIENT)
-    monkeypatch.setattr(over_http, "Api", partial(Api, retry=PATIENT()))
-    port = free_port()
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-    first = ServerProcess(tmp_path / "one", TOKEN, port, database_url, **SECRET)
-    second = ServerProcess(tmp_path / "two", TOKEN, 0, database_url, **SECRET)
-    try:
-        with Admin(first.url, TOKEN) as admin:
+
+    def ask(url: str, seed: int) -> Outcome:
+        rng = np.random.default_rng(seed)
+        people = draw_people_of_components(rng, Specification.from_json(SPEC), Normal(), TRUTH, 0.5, SIZE)
+        roles = draw_roles(rng, Behaviours(retry=0.1), SIZE)
+        return simulate_over_http(url, TOKEN, collection, Respondents(people.values, roles, seed), 16)
+
+    with KilledPair(monkeypatch, tmp_path, TOKEN, database_url, SECRET) as pair:
+        with Admin(pair.urls[0], TOKEN) as admin:
             collection = str(admin.create_collection({"name": "Test", **SPEC})["id"])
-        outcomes = []
-
-        def load(url: str, seed: int) -> None:
-            rng = np.random.default_rng(seed)
-            people = draw_people_of_components(rng, Specification.from_json(SPEC), Normal(), TRUTH, 0.5, SIZE)
-            roles = draw_roles(rng, Behaviours(retry=0.1), SIZE)
-            outcomes.append(simulate_over_http(url, TOKEN, collection, Respondents(people.values, roles, seed), 16))
-
-        threads = [threading.Thread(target=load, args=(url, seed)) for seed, url in enumerate((first.url, second.url))]
-        for thread in threads:
-            thread.start()
-        with Analyst(second.url, TOKEN) as analyst:
-            until(lambda: analyst.terms(collection)["answers"] >= SIZE // 3)
-            first.kill()
-            first = ServerProcess(tmp_path / "one", TOKEN, port, database_url, **SECRET)
-            for thread in threads:
-                thread.join()
+        with Analyst(pair.urls[1], TOKEN) as analyst:
+            outcomes = pair.asked(ask, lambda: analyst.terms(collection)["answers"] >= SIZE // 3)
             assert [outcome.answers for outcome in outcomes] == [SIZE, SIZE]
             until(lambda: analyst.posterior(collection).answers == 2 * SIZE)
             asked = {item.query.id: item for item in analyst.queries(collection)}
@@ -68,15 +48,9 @@ def test_two_processes_of_which_one_is_killed_count_every_answer(
             assert listed == {name: item.answers for name, item in asked.items()}
             assert listed.total() == 2 * SIZE
             assert {len(item.query.about) for item in asked.values()} == {1, 2}
-        for server in (first, second):
-            with Analyst(server.url, TOKEN) as analyst:
+        for url in pair.urls:
+            with Analyst(url, TOKEN) as analyst:
                 until(partial(described, analyst, collection))
-    finally:
-        for server in (first, second):
-            server.stop()
-    engine = make_engine(database_url)
-    check_counts(engine)
-    engine.dispose()
 
 
 def described(analyst: Analyst, collection: str) -> bool:

@@ -2,8 +2,6 @@
 
 import json
 import random
-import socket
-import threading
 from collections import Counter
 from collections.abc import Mapping
 from functools import partial
@@ -16,18 +14,16 @@ import pytest
 from dither_client import Admin, Analyst
 from dither_client.commands import run
 from dither_client.posterior.wire import to_json
-from dither_client.transport.json_api import Api
-from dither_server.database.engine import make_engine
-from dither_server.simulate import over_http
 from dither_server.simulate.behaviours import Behaviours, draw_roles
+from dither_server.simulate.outcome import Outcome
 from dither_server.simulate.over_http import draw_labels, simulate_over_http
 from dither_server.simulate.respondents import Respondents
 from dither_server.simulate.server_process import ServerProcess
-from testing.databases import check_counts
-from testing.patience import PATIENT, until
+from testing.patience import until
+from testing.servers.killed_pair import KilledPair
 
 TOKEN = "the-admin-token"
-SECRET = {"DITHER_SECRET": "the-secret-of-the-tests-of-groups"}
+SECRET = "the-secret-of-the-tests-of-groups"
 LABELS = ["north", "south", "east"]
 SPEC: dict[str, Any] = {
     "name": "Test", "family": "normal", "epsilon": "1", "range": [-5, 5], "particles": 100,
@@ -36,16 +32,10 @@ SPEC: dict[str, Any] = {
 SIZE = 60
 
 
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
-
-
 def described(analyst: Analyst, collection: str, counted: Mapping[str, int]) -> bool:
     """Whether the groups have these answers and quantiles: they are described once nobody waits for questions."""
     groups = analyst.posterior(collection).groups
-    north: Any = to_json(groups["north"])
+    north: Any = to_json(groups.get("north"))
     known = {label: each.answers for label, each in groups.items()}
     return known == counted and "quantiles" in north and north["quantiles"]["0.5"]["sd"] > 0
 
@@ -55,34 +45,18 @@ def test_two_processes_of_which_one_is_killed_count_every_answer_in_its_group(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every receipt is one count in one group, in the database and in what both processes say, after `kill -9`."""
-    monkeypatch.setattr(over_http, "Retry", PATIENT)
-    monkeypatch.setattr(over_http, "Api", partial(Api, retry=PATIENT()))
-    port = free_port()
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-    first = ServerProcess(tmp_path / "one", TOKEN, port, database_url, **SECRET)
-    second = ServerProcess(tmp_path / "two", TOKEN, 0, database_url, **SECRET)
-    try:
-        with Admin(first.url, TOKEN) as admin:
+
+    def ask(url: str, seed: int) -> Outcome:
+        values = np.random.default_rng(seed).normal(size=SIZE)
+        roles = draw_roles(np.random.default_rng(seed), Behaviours(retry=0.1), SIZE)
+        return simulate_over_http(url, TOKEN, collection, Respondents(values, roles, seed), 8)
+
+    with KilledPair(monkeypatch, tmp_path, TOKEN, database_url, SECRET) as pair:
+        with Admin(pair.urls[0], TOKEN) as admin:
             collection = str(admin.create_collection(SPEC)["id"])
-        outcomes = []
-
-        def load(url: str, seed: int) -> None:
-            values = np.random.default_rng(seed).normal(size=SIZE)
-            roles = draw_roles(np.random.default_rng(seed), Behaviours(retry=0.1), SIZE)
-            outcomes.append(simulate_over_http(url, TOKEN, collection, Respondents(values, roles, seed), 8))
-
-        threads = [threading.Thread(target=load, args=(url, seed)) for seed, url in enumerate((first.url, second.url))]
-        for thread in threads:
-            thread.start()
-        with Analyst(second.url, TOKEN) as analyst:
-            until(lambda: analyst.terms(collection)["answers"] >= SIZE // 4)
-            first.kill()
-            first = ServerProcess(tmp_path / "one", TOKEN, port, database_url, **SECRET)
-            for thread in threads:
-                thread.join()
+        with Analyst(pair.urls[1], TOKEN) as analyst:
+            outcomes = pair.asked(ask, lambda: analyst.terms(collection)["answers"] >= SIZE // 4)
             answered = sum(outcome.answers for outcome in outcomes)
-            assert len(outcomes) == 2
             until(lambda: analyst.posterior(collection).answers == answered)
             counted: Counter[str] = Counter()
             for item in analyst.queries(collection):
@@ -91,19 +65,13 @@ def test_two_processes_of_which_one_is_killed_count_every_answer_in_its_group(
         assert counted.total() == answered == 2 * SIZE
         assert listed == counted
         assert counted["north"] > counted["south"] > counted["east"] > 0  # 72, 36 and 12 are expected
-        for server in (first, second):
-            with Analyst(server.url, TOKEN) as analyst:
+        for url in pair.urls:
+            with Analyst(url, TOKEN) as analyst:
                 until(lambda analyst=analyst: analyst.posterior(collection).answers == answered)  # type: ignore[misc]
                 until(partial(described, analyst, collection, counted))
                 tree = analyst.posterior(collection).to_arviz()
                 assert set(tree["posterior"]["group"].to_numpy().tolist()) == set(counted)
                 assert tree["observed_data"]["count"].sum() == answered
-    finally:
-        for server in (first, second):
-            server.stop()
-    engine = make_engine(database_url)
-    check_counts(engine)
-    engine.dispose()
 
 
 def test_groups_of_unlike_populations_are_sent_over_http(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

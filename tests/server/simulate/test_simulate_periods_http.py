@@ -4,10 +4,8 @@ Nobody can tell a server what time it is. Two earlier months are therefore answe
 its own process, before the servers start on the same database.
 """
 
-import threading
 import time
 from collections import Counter
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +13,14 @@ import numpy as np
 import pytest
 
 from dither_client import Analyst
-from dither_client.transport.json_api import Api
 from dither_estimator.specification.periods import Period
-from dither_server.database.engine import make_engine
-from dither_server.simulate import over_http
 from dither_server.simulate.behaviours import Behaviours, draw_roles
+from dither_server.simulate.outcome import Outcome
 from dither_server.simulate.over_http import simulate_over_http
 from dither_server.simulate.respondents import Respondents
-from dither_server.simulate.server_process import ServerProcess
-from testing.databases import check_counts
-from testing.patience import PATIENT, until
+from testing.patience import until
 from testing.servers.defaults import ADMIN_TOKEN
-from testing.servers.process import free_port
+from testing.servers.killed_pair import KilledPair
 from testing.servers.site import FakeClock, open_site
 
 SECRET = "the-secret-of-the-tests-of-periods"
@@ -63,33 +57,17 @@ def test_two_processes_of_which_one_is_killed_count_every_answer_in_its_period(
 
     The two processes, one of which began anew, say the same of every period.
     """
-    monkeypatch.setattr(over_http, "Retry", PATIENT)
-    monkeypatch.setattr(over_http, "Api", partial(Api, retry=PATIENT()))
+
+    def ask(url: str, seed: int) -> Outcome:
+        values = np.random.default_rng(seed).normal(size=SIZE)
+        roles = draw_roles(np.random.default_rng(seed), Behaviours(retry=0.1), SIZE)
+        return simulate_over_http(url, ADMIN_TOKEN, collection, Respondents(values, roles, seed), 8)
+
     collection, expected = answered_earlier(database_url)
-    port = free_port()
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-    shared = {"DITHER_SECRET": SECRET}
     began = time.time()
-    first = ServerProcess(tmp_path / "one", ADMIN_TOKEN, port, database_url, **shared)
-    second = ServerProcess(tmp_path / "two", ADMIN_TOKEN, 0, database_url, **shared)
-    try:
-        outcomes = []
-
-        def load(url: str, seed: int) -> None:
-            values = np.random.default_rng(seed).normal(size=SIZE)
-            roles = draw_roles(np.random.default_rng(seed), Behaviours(retry=0.1), SIZE)
-            outcomes.append(simulate_over_http(url, ADMIN_TOKEN, collection, Respondents(values, roles, seed), 8))
-
-        threads = [threading.Thread(target=load, args=(url, seed)) for seed, url in enumerate((first.url, second.url))]
-        for thread in threads:
-            thread.start()
-        with Analyst(second.url, ADMIN_TOKEN) as analyst:
-            until(lambda: analyst.terms(collection)["answers"] >= 2 * EARLIER + SIZE // 4)
-            first.kill()
-            first = ServerProcess(tmp_path / "one", ADMIN_TOKEN, port, database_url, **shared)
-            for thread in threads:
-                thread.join()
+    with KilledPair(monkeypatch, tmp_path, ADMIN_TOKEN, database_url, SECRET) as pair:
+        with Analyst(pair.urls[1], ADMIN_TOKEN) as analyst:
+            outcomes = pair.asked(ask, lambda: analyst.terms(collection)["answers"] >= 2 * EARLIER + SIZE // 4)
             answered = sum(outcome.answers for outcome in outcomes)
             assert answered == 2 * SIZE
             until(lambda: analyst.posterior(collection).answers == answered + 2 * EARLIER)
@@ -103,14 +81,8 @@ def test_two_processes_of_which_one_is_killed_count_every_answer_in_its_period(
         assert {label: number for label, number in counted.items() if label not in now} == expected
         assert sum(counted[label] for label in now) == answered
         said = []
-        for server in (first, second):
-            with Analyst(server.url, ADMIN_TOKEN) as analyst:
+        for url in pair.urls:
+            with Analyst(url, ADMIN_TOKEN) as analyst:
                 until(lambda analyst=analyst: by_period(analyst, collection) == counted)  # type: ignore[misc]
                 said.append(analyst.posterior(collection).periods)
         assert said[0] == said[1]
-    finally:
-        for server in (first, second):
-            server.stop()
-    engine = make_engine(database_url)
-    check_counts(engine)
-    engine.dispose()
