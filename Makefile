@@ -21,6 +21,8 @@ MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
+# The tests start hundreds of processes: each would compile every module again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup tools demo test test-long check format docs screenshots vectors bench bench-papers lock npm-package release sbom clean
 

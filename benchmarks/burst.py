@@ -3,17 +3,18 @@
     python -m benchmarks.burst [RUNS [CONNECTIONS,… [RESPONDENTS,… [COLLECTION,… [DATABASE,… [PROCESSES,…]]]]]]
 
 N(120, 15) at ε = 2 and 1 under the default prior, everybody at once on loopback: one process and two, each on its own
-core with the database, on SQLite and on PostgreSQL. Collections are of the family `normal`, of `nonparametric`, and of
-`categorical` with eight categories, whose shares are in proportion to 1, 1/2, 1/3, … The posterior's standard
-deviations are medians of so many runs; as many in process (`dither simulate --in-process --outstanding CONNECTIONS`)
-are what they are to be near.
+core with the database, on SQLite and on PostgreSQL. Collections are of the family `normal`; of `nonparametric`; of
+`categorical` with eight categories, whose shares are in proportion to 1, 1/2, 1/3, …; with four equal `groups`, of the
+family and without; with weeks and `drift`; and of two independent normal numbers, `components`. The posterior's
+standard deviations are medians of so many runs. They are to be near those of as many runs in process (`dither simulate
+--in-process --outstanding CONNECTIONS`).
 """
 
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,12 +24,13 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from benchmarks.burst_kinds import KINDS, People
 from benchmarks.machine import LOAD_CORE, cpu_seconds, on_core, postgres_database
 from benchmarks.servers import TOKEN, Target, dither_server, new_collection
 from dither_client.addresses import collection_path
 from dither_client.posterior.wire import to_json
 from dither_client.transport.json_api import Api
-from dither_estimator.learning.learners import new_learner
+from dither_estimator.learning.any_learner import any_learner
 from dither_estimator.specification.specification import Specification
 from dither_server.simulate.behaviours import Behaviours, draw_roles
 from dither_server.simulate.in_process import simulate_in_process
@@ -45,54 +47,10 @@ _RESPONDENTS = (1_000, 3_000, 10_000)
 _EPSILONS = (2, 1)
 _DATABASES = ("SQLite", "PostgreSQL")
 _PROCESSES = (1, 2)
-_MU, _SIGMA = 120.0, 15.0
-_CATEGORIES = tuple("abcdefgh")
 _SEARCH = 2_000
 """Answers until which the population is searched for."""
 
 
-@dataclass(frozen=True)
-class _Kind:
-    """A kind of collection, and of people."""
-
-    fields: Mapping[str, Any]
-    draw: Callable[[np.random.Generator, int], Any]
-    """So many people's values."""
-    found: str
-    """What the sds are of."""
-    sds: Callable[[Any], tuple[float, ...]]
-    """The posterior sds, in a reply's JSON."""
-
-
-def _normal(rng: np.random.Generator, size: int) -> Any:
-    return rng.normal(_MU, _SIGMA, size)
-
-
-def _categorical(rng: np.random.Generator, size: int) -> Any:
-    shares = 1 / np.arange(1.0, len(_CATEGORIES) + 1)
-    return rng.choice(len(_CATEGORIES), size, p=shares / shares.sum()).astype(float)
-
-
-_KINDS = {
-    "normal": _Kind(
-        {"family": "normal", "range": None},
-        _normal,
-        "μ, σ",
-        lambda reply: (reply["posterior"]["mu"]["sd"], reply["posterior"]["sigma"]["sd"]),
-    ),
-    "nonparametric": _Kind(
-        {"family": "nonparametric", "range": None},
-        _normal,
-        "the median",
-        lambda reply: (reply["quantiles"]["0.5"]["sd"],),
-    ),
-    "categorical": _Kind(
-        {"family": "categorical", "range": None, "categories": list(_CATEGORIES)},
-        _categorical,
-        "a share (root mean square)",
-        lambda reply: (float(np.sqrt(np.mean([share["sd"] ** 2 for share in reply["categories"].values()]))),),
-    ),
-}
 _Case = tuple[str, int, int, int]
 """The kind, ε, the number of respondents, and how many come at once."""
 
@@ -114,7 +72,7 @@ def main(arguments: Sequence[str]) -> None:
     """Prints a table for each database and number of processes."""
     runs = int(arguments[0]) if arguments else _RUNS
     given = [argument.split(",") for argument in arguments[1:]]
-    usual = [[*map(str, each)] for each in (_CONNECTIONS, _RESPONDENTS, _KINDS, _DATABASES, _PROCESSES)]
+    usual = [[*map(str, each)] for each in (_CONNECTIONS, _RESPONDENTS, KINDS, _DATABASES, _PROCESSES)]
     connections, respondents, kinds, databases, processes = [*given, *usual[len(given) :]]
     cases = [
         (kind, epsilon, int(size), int(count))
@@ -162,7 +120,7 @@ def _row(targets: list[Target], case: _Case, beside: Sequence[_Burst], runs: int
         str(epsilon),
         f"{size:,}",
         str(connections),
-        _KINDS[kind].found,
+        KINDS[kind].found,
         ", ".join(f"{sd:.3g}" for sd in own),
         ", ".join(f"{ratio:.2f}" for ratio in own / other),
         f"{median(burst.seconds for burst in found):.2f}",
@@ -174,8 +132,8 @@ def _row(targets: list[Target], case: _Case, beside: Sequence[_Burst], runs: int
 
 def _live(targets: list[Target], kind: str, epsilon: int, size: int, connections: int, seed: int) -> _Burst:
     """One run: as many of the connections to each server."""
-    collection = new_collection(targets[0], {**_KINDS[kind].fields, "epsilon": epsilon})
-    values = _values(kind, size, seed)
+    collection = new_collection(targets[0], {**KINDS[kind].fields, "epsilon": epsilon})
+    people = _people(kind, epsilon, size, seed)
     outcomes: list[Outcome] = []
     reached: list[float] = []
     done = [0] * len(targets)
@@ -188,11 +146,12 @@ def _live(targets: list[Target], kind: str, epsilon: int, size: int, connections
             if not reached and sum(done) >= _SEARCH:
                 reached.extend((time.perf_counter(), sum(done)))
 
-        mine = values[number :: len(targets)]
-        roles = draw_roles(np.random.default_rng(seed), Behaviours(), len(mine))
+        part = slice(number, None, len(targets))
+        roles = draw_roles(np.random.default_rng(seed), Behaviours(), len(people.values[part]))
+        groups = people.labels[part] if people.labels and KINDS[kind].grouped else None
+        mine = Respondents(people.values[part], roles, groups=groups)
         at_once = max(1, connections // len(targets))
-        url = targets[number].url
-        outcomes.append(simulate_over_http(url, TOKEN, collection, Respondents(mine, roles), at_once, note))
+        outcomes.append(simulate_over_http(targets[number].url, TOKEN, collection, mine, at_once, note))
 
     with on_core(LOAD_CORE):
         threads = [threading.Thread(target=ask, args=(number,)) for number in range(len(targets))]
@@ -205,7 +164,7 @@ def _live(targets: list[Target], kind: str, epsilon: int, size: int, connections
     loads = [outcome.load for outcome in outcomes if outcome.load is not None]
     settled = _settled(targets[0], collection, size)
     return _Burst(
-        _KINDS[kind].sds(settled),
+        KINDS[kind].sds(settled),
         seconds,
         sum(cpu_seconds(target.pid) for target in targets) - used,
         max(load.ticket_seconds["q99"] for load in loads),
@@ -217,23 +176,27 @@ def _settled(target: Target, collection: str, size: int) -> Any:
     with Api(target.url, TOKEN) as api:
         while True:
             posterior = api.get(collection_path(collection, "posterior"))
-            if posterior["answers"] == size:
+            if posterior["answers"] == size and posterior.get("groups", True):  # some come after the answers' count
                 return posterior
             time.sleep(0.1)
 
 
 def _in_process(kind: str, epsilon: int, size: int, outstanding: int, seed: int) -> _Burst:
     with threadpool_limits(1):
-        fields = {name: value for name, value in _KINDS[kind].fields.items() if value is not None}
-        learner = new_learner(Specification.from_json({**fields, "epsilon": epsilon}), seed, outstanding=outstanding)
-        roles = draw_roles(np.random.default_rng(seed), Behaviours(), size)
+        specification = _specification(kind, epsilon)
+        learner, people = any_learner(specification, seed, outstanding), _people(kind, epsilon, size, seed)
         rng = np.random.default_rng(seed)
-        outcome = simulate_in_process(learner, _values(kind, size, seed), roles, rng, outstanding=outstanding)
-    return _Burst(_KINDS[kind].sds(to_json(outcome.posterior)))
+        outcome = simulate_in_process(learner, people.values, None, rng, labels=people.labels, outstanding=outstanding)
+    return _Burst(KINDS[kind].sds(to_json(outcome.posterior)))
 
 
-def _values(kind: str, size: int, seed: int) -> Any:
-    return _KINDS[kind].draw(np.random.default_rng([seed, size]), size)
+def _specification(kind: str, epsilon: int) -> Specification:
+    fields = {name: value for name, value in KINDS[kind].fields.items() if value is not None}
+    return Specification.from_json({**fields, "epsilon": epsilon})
+
+
+def _people(kind: str, epsilon: int, size: int, seed: int) -> People:
+    return KINDS[kind].draw(np.random.default_rng([seed, size]), _specification(kind, epsilon), size)
 
 
 if __name__ == "__main__":

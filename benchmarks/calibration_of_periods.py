@@ -27,7 +27,8 @@ from dither_estimator.families import FloatArray
 from dither_estimator.learning.over_time import follow
 from dither_estimator.learning.period_learner import PeriodLearner
 from dither_estimator.specification.specification import Specification
-from dither_server.simulate.by_period import draw_periods, simulate_periods
+from dither_server.simulate.by_period import draw_periods
+from dither_server.simulate.in_process import simulate_in_process
 from testing.tables import print_table
 
 __all__ = ["main", "ranks", "specification"]
@@ -75,10 +76,11 @@ def ranks(kind: str, seed: int) -> FloatArray:
     steps = SCALE * np.abs(rng.standard_t(4, 2)) * [sigma, 1.0]
     assert spec.period is not None
     size = _ANSWERS if spec.panel is None else _ANSWERS // spec.panel.answers
-    people = draw_periods(rng, spec.family, f"mu={mu},sigma={sigma}", spec.period, _WEEKS, steps, size, spec.panel)
+    text = f"mu={mu},sigma={sigma}"
+    people = draw_periods(rng, spec.family, text, spec.period, _WEEKS, steps, "identity", size, spec.panel)
     learner = PeriodLearner(spec, seed)
     with threadpool_limits(1):
-        simulate_periods(learner, people, rng)
+        simulate_in_process(learner, people.values, None, rng, labels=people.labels)
         draws = follow(spec, learner.period_counts).draws
     theta = spec.family.unconstrain(np.array([list(each.values()) for each in people.truth.values()]))
     places = list(_PLACES.values())

@@ -24,7 +24,8 @@ from dither_estimator.families import FloatArray
 from dither_estimator.learning.joint_learner import JointLearner
 from dither_estimator.learning.several_numbers import SeveralNumbers
 from dither_estimator.specification.specification import Specification
-from dither_server.simulate.by_component import draw_people_of_components, simulate_people_of_components
+from dither_server.simulate.by_component import draw_people_of_components
+from dither_server.simulate.in_process import simulate_in_process
 from testing.tables import print_table
 
 __all__ = ["main", "ranks", "specification"]
@@ -77,7 +78,7 @@ def ranks(epsilon: int, answers: int, seed: int) -> FloatArray:
     people = draw_people_of_components(rng, spec, parts[0].family, text, rho, answers)
     learner = JointLearner(spec, seed)
     with threadpool_limits(1):
-        simulate_people_of_components(learner, people, rng)
+        simulate_in_process(learner, people.values, None, rng)
         population = learner.posterior().population
     assert isinstance(population, SeveralNumbers)
     draws = population.draws()

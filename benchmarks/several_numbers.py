@@ -24,11 +24,8 @@ from dither_estimator.families import Normal
 from dither_estimator.learning.learners import new_learner
 from dither_estimator.learning.several_numbers import SeveralNumbers
 from dither_estimator.specification.specification import Specification
-from dither_server.simulate.by_component import (
-    PeopleOfComponents,
-    draw_people_of_components,
-    simulate_people_of_components,
-)
+from dither_server.simulate.by_component import PeopleOfComponents, draw_people_of_components
+from dither_server.simulate.in_process import simulate_in_process
 from testing.tables import print_table
 
 __all__ = ["main"]
@@ -53,7 +50,7 @@ def _run(specification: Specification, rho: float, people: int, seed: list[int])
     _, asking, answering = np.random.SeedSequence(seed).spawn(3)
     drawn = _people(specification, rho, people, seed)
     learner = new_learner(specification, asking)
-    reply = simulate_people_of_components(learner, drawn, np.random.default_rng(answering)).posterior
+    reply = simulate_in_process(learner, drawn.values, None, np.random.default_rng(answering)).posterior
     population = learner.posterior().population
     assert isinstance(population, SeveralNumbers)
     assert reply.components is not None

@@ -257,6 +257,13 @@ def test_the_bare_client_runs_without_any_extra() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, timeout=PATIENCE)
 
 
+@pytest.mark.parametrize("module", ["dither_server.serving", "dither_estimator.commands.estimate"])
+def test_what_takes_longest_to_import_is_not_imported_unasked(module: str) -> None:
+    """`scipy.stats` alone takes half a second."""
+    code = f"import sys, {module}; sys.exit('scipy.stats' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=PATIENCE)
+
+
 def test_a_package_without_its_extra_says_which() -> None:
     for package, hidden, extra in (("estimator", "scipy", "estimator"), ("migrations", "alembic", "server")):
         code = f"import sys; sys.modules[{hidden!r}] = None; import dither_{package}"

@@ -1,5 +1,7 @@
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -207,6 +209,21 @@ def test_processes_that_start_together_take_turns(database_url: str) -> None:
 
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(start, range(6)))
+
+
+def test_processes_that_open_a_new_file_together_wait_for_each_other(tmp_path: Path) -> None:
+    """Six at once, 100 times: in 8 of these, SQLite told one of them that the database was locked."""
+
+    def start(url: str, together: Barrier) -> None:
+        engine = make_engine(url)
+        together.wait()
+        with engine.connect():
+            pass
+        engine.dispose()
+
+    with ThreadPoolExecutor(6) as pool:
+        for number in range(100):
+            list(pool.map(start, [f"sqlite:///{tmp_path}/{number}.sqlite"] * 6, [Barrier(6)] * 6))
 
 
 def test_a_database_from_a_newer_version_is_refused_and_left_as_it_was(engine: Engine) -> None:

@@ -1,5 +1,6 @@
 """The group of all commands: lists them without loading them, and turns every error into a sentence and a status."""
 
+import gc
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib.metadata import EntryPoint, version
@@ -30,6 +31,7 @@ class _Stub(TyperCommand):
 
     def load(self) -> Any:
         """Loads the command. Raises `MissingExtra`, which names all that the command needs."""
+        gc.disable()  # nothing that a module makes is garbage, and to look for some is a fifth of the time
         try:
             return readable(typer.main.get_command(self._entry_point.load()))
         except ImportError as error:
@@ -38,6 +40,8 @@ class _Stub(TyperCommand):
             if isinstance(error, ModuleNotFoundError) and error.name:
                 require_extra(extra, error.name.partition(".")[0])  # which seems to be installed
             raise
+        finally:
+            gc.enable()
 
 
 class _Group(TyperGroup):

@@ -1,6 +1,6 @@
-"""The people whom `dither simulate` asks, by the kind of the collection: how they are drawn, and learnt in process."""
+"""The people whom `dither simulate` asks, by the kind of the collection."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -12,19 +12,12 @@ from dither_client import Transform
 from dither_client.commands._shared import fail
 from dither_client.mechanisms.bounds import ANYTHING, Bounds
 from dither_estimator.families import Family, FloatArray
-from dither_estimator.learning.checked_learner import CheckedLearner
-from dither_estimator.learning.grouped_learner import GroupedLearner
-from dither_estimator.learning.learners import new_learner
-from dither_estimator.learning.period_learner import PeriodLearner
 from dither_estimator.specification.fields import NONPARAMETRIC, read_family
 from dither_estimator.specification.specification import Specification
-from dither_server.simulate.behaviours import Roles
-from dither_server.simulate.by_component import draw_people_of_components, simulate_people_of_components
-from dither_server.simulate.by_group import draw_groups, simulate_groups
-from dither_server.simulate.by_period import draw_periods, parse_walk, simulate_periods
+from dither_server.simulate.by_component import draw_people_of_components
+from dither_server.simulate.by_group import draw_groups
+from dither_server.simulate.by_period import draw_periods, parse_walk
 from dither_server.simulate.choices import ChooseBy, draw_choices
-from dither_server.simulate.in_process import simulate_in_process
-from dither_server.simulate.outcome import Outcome
 from dither_server.simulate.population import (
     Population,
     check_bounds,
@@ -68,10 +61,6 @@ class Drawing:
     choose_by: ChooseBy
 
 
-_Learning = Callable[[np.random.SeedSequence, np.random.Generator, Roles, Callable[[int], None]], Outcome]
-"""Asks and learns all of them in this process: the learner's seed, the generator of the noise, the roles, progress."""
-
-
 @dataclass(frozen=True)
 class People:
     """People in the order in which they are asked."""
@@ -80,21 +69,27 @@ class People:
     """What each one's device holds, which is a row for several numbers."""
     truth: Mapping[str, Any]
     """As the report has it."""
-    learn: _Learning
     in_table: Mapping[str, float] = field(default_factory=dict)
     """The part of the truth that the report's table sets beside the posterior."""
-    groups: Sequence[str] | None = field(default=None, repr=False)
-    """The label of each one's group."""
+    labels: Sequence[str] | None = field(default=None, repr=False)
+    """The label of each one's group or period."""
     chosen: Sequence[Fraction] | None = field(default=None, repr=False)
     """The ε that each has chosen."""
 
 
-def draw_people(asked: Asked, drawing: Drawing, outstanding: int, seeds: tuple[np.random.SeedSequence, ...]) -> People:
+def draw_people(asked: Asked, drawing: Drawing, seeds: tuple[np.random.SeedSequence, ...]) -> People:
     """The people of a collection, drawn with the first of `seeds`, and what they choose with the second.
 
     Raises `InvalidPopulation`, and ends the command where an option is missing.
     """
-    specification, rng = asked.specification, np.random.default_rng(seeds[0])
+    people = _drawn(np.random.default_rng(seeds[0]), asked, drawing)
+    by = people.values if people.values.ndim == 1 else people.values[:, 0]
+    chosen = draw_choices(np.random.default_rng(seeds[1]), by, asked.epsilon_choices, drawing.choose_by)
+    return replace(people, chosen=chosen)
+
+
+def _drawn(rng: np.random.Generator, asked: Asked, drawing: Drawing) -> People:
+    specification = asked.specification
     if specification is not None:
         if specification.components:
             return _of_components(rng, specification, drawing)
@@ -104,20 +99,17 @@ def draw_people(asked: Asked, drawing: Drawing, outstanding: int, seeds: tuple[n
         fail("--correlation is of the components of a collection: name its file with --spec", 2)
     if specification is not None and specification.groups is not None:
         return _of_groups(rng, specification, drawing)
-    return _of_one_number(rng, np.random.default_rng(seeds[1]), asked, drawing, outstanding)
+    people = _population(rng, asked, drawing)
+    check_bounds(people, asked.bounds)
+    in_table = {**people.truth, **({} if asked.categories else described(people.values))}
+    return People(people.values, people.truth, in_table)
 
 
 def _of_components(rng: np.random.Generator, specification: Specification, drawing: Drawing) -> People:
     needs = "components need --truth and --respondents, and a family for those without one"
     family, truth, respondents = _family_and_truth(drawing, "normal", needs)
     held = draw_people_of_components(rng, specification, family, truth, drawing.correlation or 0.0, respondents)
-    return People(
-        held.values,
-        held.described,
-        lambda seed, noise, roles, progress: simulate_people_of_components(
-            new_learner(specification, seed), held, noise, progress
-        ),
-    )
+    return People(held.values, held.described)
 
 
 def _of_periods(rng: np.random.Generator, specification: Specification, drawing: Drawing, periods: int) -> People:
@@ -125,51 +117,17 @@ def _of_periods(rng: np.random.Generator, specification: Specification, drawing:
     family, truth, respondents = _family_and_truth(drawing, specification.family.name, needs)
     if specification.period is None:
         fail("--periods needs a collection with a period: the file of --spec has none", 2)
-    walk = parse_walk(drawing.walk, family)
-    panel = specification.panel
-    people = draw_periods(rng, family, truth, specification.period, periods, walk, respondents, panel)
-    return People(
-        people.values,
-        people.truth,
-        lambda seed, noise, roles, progress: simulate_periods(
-            PeriodLearner(specification, seed), people, noise, progress
-        ),
-    )
+    walk, transform, panel = parse_walk(drawing.walk, family), specification.transform, specification.panel
+    people = draw_periods(rng, family, truth, specification.period, periods, walk, transform, respondents, panel)
+    return People(people.values, people.truth, labels=people.labels)
 
 
 def _of_groups(rng: np.random.Generator, specification: Specification, drawing: Drawing) -> People:
     needs = "groups need a family, --truth and --respondents"
     family, truth, respondents = _family_and_truth(drawing, specification.family.name, needs)
     assert specification.groups is not None
-    transform = specification.transform
-    people = draw_groups(rng, family, truth, specification.groups.labels, transform, respondents)
-    return People(
-        people.values_of(transform),
-        people.truth,
-        lambda seed, noise, roles, progress: simulate_groups(
-            GroupedLearner(specification, seed), people, noise, progress
-        ),
-        groups=people.labels,
-    )
-
-
-def _of_one_number(
-    rng: np.random.Generator, choosing: np.random.Generator, asked: Asked, drawing: Drawing, outstanding: int
-) -> People:
-    people = _population(rng, asked, drawing)
-    check_bounds(people, asked.bounds)
-    chosen = draw_choices(choosing, people.values, asked.epsilon_choices, drawing.choose_by)
-
-    def learn(
-        seed: np.random.SeedSequence, noise: np.random.Generator, roles: Roles, progress: Callable[[int], None]
-    ) -> Outcome:
-        assert asked.specification is not None
-        make = new_learner if asked.specification.misfit_check is None else CheckedLearner
-        learner = make(asked.specification, seed, outstanding=outstanding)
-        return simulate_in_process(learner, people.values, roles, noise, progress, chosen, outstanding)
-
-    in_table = {**people.truth, **({} if asked.categories else described(people.values))}
-    return People(people.values, people.truth, learn, in_table, chosen=chosen)
+    people = draw_groups(rng, family, truth, specification.groups.labels, specification.transform, respondents)
+    return People(people.values, people.truth, labels=people.labels)
 
 
 def _family_and_truth(drawing: Drawing, usual: str, needs: str) -> tuple[Family, str, int]:

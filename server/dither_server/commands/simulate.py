@@ -3,7 +3,7 @@
 The command's function has a parameter for each option, since Typer reads the options from its signature.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,13 +17,16 @@ from dither_client.commands._shared import Json, Token, console, fail, print_jso
 from dither_client.mechanisms.bounds import Bounds
 from dither_client.protocol.messages import parse_terms
 from dither_client.transport.json_api import Api
+from dither_estimator.learning.any_learner import any_learner
+from dither_estimator.learning.checked_learner import CheckedLearner
 from dither_estimator.specification.fields import CATEGORICAL, NONPARAMETRIC
 from dither_estimator.specification.specification import Specification
 from dither_server.commands import _simulate_options as options
 from dither_server.commands._progress import progress_of
 from dither_server.commands._simulated_people import Asked, Drawing, People, draw_people
-from dither_server.simulate.behaviours import Behaviours, draw_roles
+from dither_server.simulate.behaviours import Behaviours, Roles, draw_roles
 from dither_server.simulate.choices import ChooseBy, check_choosing
+from dither_server.simulate.in_process import simulate_in_process
 from dither_server.simulate.outcome import Outcome
 from dither_server.simulate.over_http import simulate_over_http
 from dither_server.simulate.report import report_json, report_table
@@ -96,10 +99,9 @@ def simulate(
     }  # fmt: skip
     _refuse_together("--spec", spec, {**fields, "collection": collection, "periods": None})
     _refuse_together("--collection", collection, {**fields, "categories": None})
-    one_by_one = {"outstanding": outstanding, "drop-out": drop_out, "poison": poison}
     if periods is not None:
         others = {"data": data, "groups": groups, "categories": categories, "correlation": correlation}
-        _check_periods(in_process, {**others, **one_by_one})
+        _check_periods(in_process, others)
     if walk is not None and periods is None:
         fail("--walk needs --periods: it says how the population changes from one to the next", 2)
     over_http = {"collection": collection, "concurrency": concurrency, "retry": retry, "late": late}
@@ -113,18 +115,17 @@ def simulate(
         fail("--categories must be those of --collection, or be left out", 2)
     check_choosing(choose_by, asked.epsilon_choices)
     if asked.specification is not None:
-        _check_specification(asked.specification, in_process, periods, one_by_one)
+        _check_specification(asked.specification, in_process, periods)
     drawing = Drawing(family, truth, data, column, respondents, periods, walk, correlation, choose_by)
     seeds = np.random.SeedSequence(seed).spawn(5)
-    people = draw_people(asked, drawing, outstanding or 1, (seeds[0], seeds[4]))
+    people = draw_people(asked, drawing, (seeds[0], seeds[4]))
     roles = draw_roles(np.random.default_rng(seeds[1]), behaviours, len(people.values))
     if url is None or in_process:
-        noise = np.random.default_rng(seeds[2])
-        with progress_of(len(people.values)) as progress, threadpool_limits(1, user_api="blas"):
-            outcome = people.learn(seeds[3], noise, roles, progress)
+        assert asked.specification is not None
+        outcome = _simulate_in_process(asked.specification, people, roles, outstanding or 1, seeds[2:4])
     else:
         seeded = None if seed is None else int(seeds[2].generate_state(1)[0])
-        held = Respondents(people.values, roles, seeded, people.chosen, people.groups)
+        held = Respondents(people.values, roles, seeded, people.chosen, people.labels)
         asked_at = collection or _create(url, token, asked.fields)
         with progress_of(len(held)) as progress:
             outcome = simulate_over_http(
@@ -153,18 +154,34 @@ def _check_place(in_process: bool, url: str | None, outstanding: int | None, ove
         fail("name the server with --url, or simulate with --in-process", 2)
 
 
-def _check_specification(
-    specification: Specification, in_process: bool, periods: int | None, one_by_one: Mapping[str, object]
-) -> None:
+def _check_specification(specification: Specification, in_process: bool, periods: int | None) -> None:
     """Ends the command for what this kind of collection cannot be simulated with."""
     if specification.caution:
         console.print(f"Warning: {specification.caution}.")
-    if not in_process:
-        return
-    parted = specification.components or specification.groups
-    _refuse_together("a collection of components or groups, in process,", parted, one_by_one)
-    if periods is None and specification.period is not None:
+    if in_process and periods is None and specification.period is not None:
         fail("the collection has periods: say with --periods in how many the respondents are asked", 2)
+
+
+def _simulate_in_process(
+    specification: Specification,
+    people: People,
+    roles: Roles,
+    outstanding: int,
+    seeds: Sequence[np.random.SeedSequence],
+) -> Outcome:
+    noise, learning = seeds
+    make = any_learner if specification.misfit_check is None else CheckedLearner
+    with progress_of(len(people.values)) as progress, threadpool_limits(1, user_api="blas"):
+        return simulate_in_process(
+            make(specification, learning, outstanding),
+            people.values,
+            roles,
+            np.random.default_rng(noise),
+            progress,
+            choices=people.chosen,
+            labels=people.labels,
+            outstanding=outstanding,
+        )
 
 
 def _new(spec: str | None, family: str | None, usual: str, options: Mapping[str, Any]) -> Asked:

@@ -4,6 +4,7 @@ import logging
 import os
 import sqlite3
 import stat
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -256,13 +257,24 @@ def _note_timeline(error: type[Exception], connection: Any, record: ConnectionPo
 
 def _set_up_sqlite(connection: sqlite3.Connection, record: object) -> None:
     connection.isolation_level = None  # `_begin_sqlite` begins transactions, not the driver at the first INSERT
-    for pragma in (
-        f"busy_timeout={PATIENCE_SECONDS * 1000}",
-        "journal_mode=WAL",
-        "synchronous=FULL",
-        "foreign_keys=ON",
-    ):
-        connection.execute(f"PRAGMA {pragma}")
+    connection.execute(f"PRAGMA busy_timeout={PATIENCE_SECONDS * 1000}")
+    _write_ahead(connection)
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("PRAGMA foreign_keys=ON")
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Sets the journal mode of the file. SQLite itself does not wait for others who set it at the same moment."""
+    last = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > last:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def _begin_sqlite(connection: Connection) -> None:

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from dither_client import Query, parse_query
 from dither_client.posterior.wire import Misfit, ParameterSummary, PosteriorReply, to_json
 from dither_estimator.checks.goodness_of_fit import Look, check_questions, misfit_p_value, misfit_report
+from dither_estimator.learning.any_learner import AnyLearner, any_learner, restore_any_learner
 from dither_estimator.learning.count_learner import CountLearner
 from dither_estimator.learning.grouped_learner import GroupedLearner
 from dither_estimator.learning.population import Population, Unscaled, number_summaries
@@ -31,7 +32,7 @@ from dither_server.clock import Clock, iso_time, milliseconds
 from dither_server.collections.collection import Collection
 from dither_server.collections.institutions import Institutions, table_of
 from dither_server.database.reads import HistoryRow, Store
-from dither_server.owner.learning import AnyLearner, Tables, learn, learnt, missing_from, new, restored
+from dither_server.owner.learning import Tables, learn, learnt, missing_from
 from dither_server.tickets.packing import NO_GROUP, Purpose, in_group, pack_query
 
 __all__ = ["CollectionLearner", "Particles", "Pools", "Published", "Question", "Update", "stored_learner"]
@@ -192,7 +193,7 @@ class CollectionLearner:
         members = without_members(shared, known_members)
         if missing is None or members is None:
             _log.warning("counts went back: learning them all again", extra={"collection": self.collection.id})
-            self._learner = new(self.collection.specification)
+            self._learner = any_learner(self.collection.specification, np.random.SeedSequence())
             missing, members = missing_from({}, tables) or {}, shared
             known = -1
         update = self._learn(missing, members) if missing or members else Update(0, 0.0)
@@ -357,11 +358,11 @@ def stored_learner(collection: Collection, store: Store) -> AnyLearner:
     content = store.snapshot(collection.number)
     if content is not None:
         try:
-            return restored(collection.specification, content)
+            return restore_any_learner(collection.specification, content)
         except InvalidSnapshot as error:
             facts = {"collection": collection.id, "why": str(error)}
             _log.warning("snapshot refused: learning the counts again", extra=facts)
-    return new(collection.specification)
+    return any_learner(collection.specification, np.random.SeedSequence())
 
 
 def _questions(queries: Iterable[Query], purpose: Purpose = "training") -> tuple[Question, ...]:

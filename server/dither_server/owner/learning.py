@@ -6,36 +6,15 @@ import numpy as np
 import numpy.typing as npt
 
 from dither_client import Query
-from dither_estimator.learning.count_learner import CountLearner
+from dither_estimator.learning.any_learner import AnyLearner
 from dither_estimator.learning.grouped_learner import GroupedLearner
-from dither_estimator.learning.learners import new_learner, restore_learner
 from dither_estimator.learning.period_learner import PeriodLearner
 from dither_estimator.likelihood.counts import Counts, counts_beyond
-from dither_estimator.specification.specification import Specification
 
-__all__ = ["AnyLearner", "Tables", "learn", "learnt", "missing_from", "new", "restored"]
-
-AnyLearner = CountLearner | GroupedLearner | PeriodLearner
+__all__ = ["Tables", "learn", "learnt", "missing_from"]
 
 Tables = Mapping[str | None, Counts]
 """A count table for each group or period by its label, or one for None where there are neither."""
-
-
-def new(specification: Specification) -> AnyLearner:
-    """The learner that the specification asks for, without answers."""
-    seed = np.random.SeedSequence()
-    if specification.groups is not None:
-        return GroupedLearner(specification, seed)
-    return new_learner(specification, seed) if specification.period is None else PeriodLearner(specification, seed)
-
-
-def restored(specification: Specification, snapshot: bytes) -> AnyLearner:
-    """The learner that wrote the snapshot. Raises `InvalidSnapshot`."""
-    if specification.groups is not None:
-        return GroupedLearner.restore(specification, snapshot)
-    if specification.period is not None:
-        return PeriodLearner.restore(specification, snapshot)
-    return restore_learner(specification, snapshot)
 
 
 def learnt(learner: AnyLearner) -> Tables:

@@ -6,7 +6,9 @@ questions do not take into account. Once there are as many as a pool of question
 tickets wait for the next publication, and the owner does not rest. A pool is meant for a share of the answers before
 it, so this happens while a population is being located, and hardly ever afterwards.
 
-Nobody waits longer than `LONGEST_WAIT`. If there is no publication by then, nobody waits until there is one.
+Nobody waits longer than `LONGEST_WAIT`. So where learning stalls, people are asked what is stale, but only as many as
+come at one time in each of these waits. If there is no publication after `_ROUNDS` of them, nobody waits until there is
+one.
 """
 
 import asyncio
@@ -20,6 +22,8 @@ __all__ = ["LONGEST_WAIT", "Pace"]
 
 LONGEST_WAIT = 0.25
 """The longest time in seconds that a ticket waits for better questions."""
+_ROUNDS = 8
+"""Learning that takes longer than so many of these waits is not waited for."""
 
 
 @dataclass(slots=True)
@@ -36,8 +40,8 @@ class _Course:
     """Answers that the published questions take into account."""
     left: float = 0.0
     """The number of further answers at which tickets begin to wait."""
-    given_up: bool = False
-    """Whether tickets have waited their full time for the next publication."""
+    rounds: int = 0
+    """How often tickets have waited their full time for the next publication."""
     told: bool = False
     """Whether the process that learns has been told that the present publication is behind."""
     loop: asyncio.AbstractEventLoop | None = None
@@ -95,7 +99,7 @@ class Pace:
             if noted is not None:
                 course.stored = max(learnt + course.noted - noted, course.counted)
             course.learnt, course.left = learnt, published.renew_at - published.answers
-            course.given_up = course.told = False
+            course.rounds, course.told = 0, False
             course.release()
 
     def behind(self, number: int) -> bool:
@@ -116,7 +120,7 @@ class Pace:
         """Waits until the questions take nearly all of the answers stored now into account, at most `LONGEST_WAIT`."""
         with self._lock:
             course = self._courses.get(number)
-            if course is None or course.given_up or not course.behind(course.stored):
+            if course is None or course.rounds >= _ROUNDS or not course.behind(course.stored):
                 return
             if course.loop is None:
                 course.loop, course.better = asyncio.get_running_loop(), asyncio.Event()
@@ -128,7 +132,7 @@ class Pace:
     def _give_up(self, course: _Course, better: asyncio.Event) -> None:
         with self._lock:
             if course.better is better and course.loop is not None:
-                course.given_up, course.loop = True, None
+                course.rounds, course.loop = course.rounds + 1, None
         better.set()
 
     def _course(self, number: int) -> _Course:

@@ -1,19 +1,16 @@
-"""A population of people with several numbers, and its simulation in this process."""
+"""A population of people with several numbers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.special import ndtr
 
 from dither_estimator.families import Family, FloatArray
-from dither_estimator.learning.count_learner import CountLearner
 from dither_estimator.specification.specification import Specification
-from dither_server.simulate.in_turn import learn_in_turn
-from dither_server.simulate.outcome import Outcome
 from dither_server.simulate.population import InvalidPopulation, parse_truth
 
-__all__ = ["PeopleOfComponents", "draw_people_of_components", "simulate_people_of_components"]
+__all__ = ["PeopleOfComponents", "draw_people_of_components"]
 
 
 @dataclass(frozen=True)
@@ -68,22 +65,3 @@ def draw_people_of_components(
         if not (np.isfinite(values[:, number]) & (values[:, number] >= low) & (values[:, number] <= high)).all():
             raise InvalidPopulation(f"some of the values of {each.name} are not within its bounds: change --truth")
     return PeopleOfComponents(values, truth, correlation)
-
-
-def simulate_people_of_components(
-    learner: CountLearner,
-    people: PeopleOfComponents,
-    rng: np.random.Generator,
-    progress: Callable[[int], None] = lambda done: None,
-) -> Outcome:
-    """Asks one person after the other, and learns each answer before the next question, as `simulate_in_process`."""
-    held = people.values.tolist()
-    return learn_in_turn(
-        learner,
-        len(held),
-        lambda number: learner.ask(),
-        lambda number, query: query.cell(held[number]),
-        lambda number, query, answer: learner.learn(query, answer),
-        rng,
-        progress,
-    )

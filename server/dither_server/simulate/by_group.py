@@ -1,6 +1,6 @@
-"""A population of public groups, and its simulation in this process."""
+"""A population of public groups."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -8,12 +8,9 @@ import numpy.typing as npt
 
 from dither_client import Transform
 from dither_estimator.families import Family, FloatArray
-from dither_estimator.learning.grouped_learner import GroupedLearner
-from dither_server.simulate.in_turn import learn_in_turn
-from dither_server.simulate.outcome import Outcome
 from dither_server.simulate.population import InvalidPopulation, draw_population, parse_truth
 
-__all__ = ["GroupedPeople", "draw_groups", "simulate_groups"]
+__all__ = ["GroupedPeople", "draw_groups"]
 
 
 @dataclass(frozen=True)
@@ -21,7 +18,7 @@ class GroupedPeople:
     """People in the order in which they are asked."""
 
     values: FloatArray = field(repr=False)
-    """In the family's own units, before `transform` is undone; shape (n,)."""
+    """In their own units; shape (n,)."""
     groups: npt.NDArray[np.intp] = field(repr=False)
     """The number of each one's group, shape (n,)."""
     truth: Mapping[str, Mapping[str, float]]
@@ -32,10 +29,6 @@ class GroupedPeople:
         """The label of each one's group."""
         known = list(self.truth)
         return [known[number] for number in self.groups.tolist()]
-
-    def values_of(self, transform: Transform) -> FloatArray:
-        """The values themselves."""
-        return np.exp(self.values) if transform == "log" else self.values
 
 
 def draw_groups(
@@ -57,26 +50,5 @@ def draw_groups(
     values = np.empty(size)
     for number, truth in enumerate(truths):
         here = groups == number
-        values[here] = draw_population(rng, family, truth, "identity", int(here.sum())).values
-    if transform == "log" and not np.isfinite(np.exp(np.minimum(values, 1e3))).all():
-        raise InvalidPopulation("the truth is too large: with transform log the values themselves must be finite")
+        values[here] = draw_population(rng, family, truth, transform, int(here.sum())).values
     return GroupedPeople(values, groups, dict(zip(labels, truths, strict=True)))
-
-
-def simulate_groups(
-    learner: GroupedLearner,
-    people: GroupedPeople,
-    rng: np.random.Generator,
-    progress: Callable[[int], None] = lambda done: None,
-) -> Outcome:
-    """Asks one person after the other, and learns each answer before the next question, as `simulate_in_process`."""
-    labels, values = people.labels, people.values.tolist()
-    return learn_in_turn(
-        learner,
-        len(values),
-        lambda number: learner.ask(group=labels[number]),
-        lambda number, query: int(np.searchsorted(query.edges, values[number])),
-        lambda number, query, answer: learner.learn(query, answer, labels[number]),
-        rng,
-        progress,
-    )

@@ -1,23 +1,21 @@
-"""A population that changes from one calendar period to the next, and its simulation in this process.
+"""A population that changes from one calendar period to the next.
 
 A server cannot be told what time it is, so over HTTP all people belong to the period in which they answer.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import numpy as np
 
+from dither_client import Transform
 from dither_client.mechanisms.panel import Panel
 from dither_estimator.families import Family, FloatArray
-from dither_estimator.learning.period_learner import PeriodLearner
 from dither_estimator.specification.periods import Period
-from dither_server.simulate.in_turn import learn_in_turn
-from dither_server.simulate.outcome import Outcome
 from dither_server.simulate.population import InvalidPopulation, draw_population, parse_truth
 
-__all__ = ["PeopleOfPeriods", "draw_periods", "parse_walk", "simulate_periods"]
+__all__ = ["PeopleOfPeriods", "draw_periods", "parse_walk"]
 
 _BEGINNING = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
 """A time in the first period of every simulation."""
@@ -28,7 +26,7 @@ class PeopleOfPeriods:
     """People in the order in which they are asked."""
 
     values: FloatArray = field(repr=False)
-    """In the family's own units, before `transform` is undone; shape (n,)."""
+    """In their own units; shape (n,)."""
     labels: list[str] = field(repr=False)
     """The label of each one's period."""
     truth: Mapping[str, Mapping[str, float]]
@@ -62,6 +60,7 @@ def draw_periods(
     period: Period,
     number: int,
     walk: FloatArray,
+    transform: Transform,
     size: int,
     panel: Panel | None = None,
 ) -> PeopleOfPeriods:
@@ -92,42 +91,24 @@ def draw_periods(
     if panel is None:
         sizes = [len(part) for part in np.array_split(np.arange(size), number)]
         values = [
-            draw_population(rng, family, here, "identity", count).values
+            draw_population(rng, family, here, transform, count).values
             for here, count in zip(truth.values(), sizes, strict=True)
         ]
     else:
-        values = _draw_panel(rng, family, theta, size, panel)
+        values = _draw_panel(rng, family, theta, transform, size, panel)
     of_each = [label for label, here in zip(labels, values, strict=True) for _ in here]
     return PeopleOfPeriods(np.concatenate(values), of_each, truth)
 
 
 def _draw_panel(
-    rng: np.random.Generator, family: Family, theta: FloatArray, size: int, panel: Panel
+    rng: np.random.Generator, family: Family, theta: FloatArray, transform: Transform, size: int, panel: Panel
 ) -> list[FloatArray]:
     """The values of those who answer in each period, where the population has the parameters `theta` (periods, d)."""
     places = rng.random(size)
     turns = np.array([panel.draw(0, lambda below: int(rng.integers(below))) for _ in range(size)])
     here = [(turns == period).any(axis=1) for period in range(len(theta))]
-    return [
+    values = [
         family.quantiles(theta[period : period + 1], places[who])[0] if who.any() else np.empty(0)
         for period, who in enumerate(here)
     ]
-
-
-def simulate_periods(
-    learner: PeriodLearner,
-    people: PeopleOfPeriods,
-    rng: np.random.Generator,
-    progress: Callable[[int], None] = lambda done: None,
-) -> Outcome:
-    """Asks one person after the other, and learns each answer before the next question, as `simulate_in_process`."""
-    values = people.values.tolist()
-    return learn_in_turn(
-        learner,
-        len(values),
-        lambda number: learner.ask(),
-        lambda number, query: int(np.searchsorted(query.edges, values[number])),
-        lambda number, query, answer: learner.learn(query, answer, people.labels[number]),
-        rng,
-        progress,
-    )
+    return [np.exp(some) for some in values] if transform == "log" else values

@@ -4,18 +4,22 @@ Answers are drawn from the exact channel by inverting uniforms of a seeded gener
 fit for simulations only: a person's noise comes from `Query.answer`.
 """
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 from time import perf_counter
 
 import numpy as np
 
-from dither_client import Query, Transform
+from dither_client import Query
+from dither_client.mechanisms.query import Held
 from dither_estimator.families import FloatArray
+from dither_estimator.learning.any_learner import AnyLearner
 from dither_estimator.learning.checked_learner import CheckedLearner
-from dither_estimator.learning.count_learner import CountLearner
+from dither_estimator.learning.grouped_learner import GroupedLearner
+from dither_estimator.learning.period_learner import PeriodLearner
 from dither_estimator.mechanisms.channels import channel_of
 from dither_server.simulate.behaviours import Roles, poisoned_answer
 from dither_server.simulate.interrupts import on_interrupt
@@ -25,20 +29,24 @@ __all__ = ["simulate_in_process"]
 
 _CHUNK = 65_536
 
-_Sampler = tuple[list[float], list[list[float]]]
-"""A query's edges, and for each cell the cumulative probabilities of the answers."""
+_Learn = Callable[[Query, int], None]
 
 
 def simulate_in_process(
-    learner: CountLearner | CheckedLearner,
+    learner: AnyLearner | CheckedLearner,
     values: FloatArray,
-    roles: Roles,
+    roles: Roles | None,
     rng: np.random.Generator,
     progress: Callable[[int], None] = lambda done: None,
+    *,
     choices: Sequence[Fraction] | None = None,
+    labels: Sequence[str] | None = None,
     outstanding: int = 1,
 ) -> Outcome:
-    """Asks every respondent in turn, at its own ε from `choices` if these are given.
+    """Asks every holder of one of `values`, in their own units, or of one of its rows, in turn.
+
+    `choices` are the ε that each has chosen, and `labels` each one's group or period, where the learner has those.
+    Without `roles` everybody does what was asked.
 
     `outstanding` respondents hold a question at any time, a number that the learner should know: with 1, each answer
     is learnt before the next question is asked; with k, k are asked before the first answer is learnt. Answers come
@@ -51,8 +59,9 @@ def simulate_in_process(
     asking = 0.0
     dropped_out = 0
     stopped: list[bool] = []
-    samplers: dict[Query, _Sampler] = {}
-    out: deque[tuple[Callable[[Query, int], None], Query, int]] = deque()
+    cumulative: dict[Query, list[list[float]]] = {}
+    out: deque[tuple[_Learn, Query, int]] = deque()
+    ask = _asking(learner, choices, labels)
     clock = perf_counter
 
     def learn(fewer_out_than: int) -> float:
@@ -63,23 +72,22 @@ def simulate_in_process(
         return clock() - before
 
     with on_interrupt(lambda: stopped.append(True)):
-        for respondent, value, uniform in _respondents(values, learner.specification.transform, rng):
+        for respondent, (held, uniform) in enumerate(_respondents(values, rng)):
             if stopped:
                 break
             before_ask = clock()
-            query = learner.ask(choices[respondent] if choices else None)
-            take = learner.take if isinstance(learner, CheckedLearner) else learner.learn
+            query, take = ask(respondent)
             asking += clock() - before_ask
-            sampler = samplers.get(query)
-            if sampler is None:
-                sampler = samplers[query] = _sampler(query)
-            cell = bisect_left(sampler[0], value)
-            answer = bisect_right(sampler[1][cell], uniform)
-            if roles.poisons[respondent]:
-                answer = poisoned_answer(query)
-            if roles.drops_out(respondent, query, cell, answer):
-                dropped_out += 1
-                continue
+            if query not in cumulative:
+                cumulative[query] = np.cumsum(channel_of(query).matrix, axis=1)[:, :-1].tolist()
+            cell = query.cell(held)
+            answer = bisect_right(cumulative[query][cell], uniform)
+            if roles is not None:
+                if roles.poisons[respondent]:
+                    answer = poisoned_answer(query)
+                if roles.drops_out(respondent, query, cell, answer):
+                    dropped_out += 1
+                    continue
             out.append((take, query, answer))
             asking += learn(outstanding)
             if respondent % 1_000 == 0:
@@ -87,31 +95,40 @@ def simulate_in_process(
     asking += learn(1)
     before = clock()
     posterior = learner.posterior()
-    asking += clock() - before
     misfit = learner.report() if isinstance(learner, CheckedLearner) else None
+    reply = posterior.described(posterior.reply(misfit=misfit))
+    asking += clock() - before
     return Outcome(
         answers=learner.answers,
         dropped_out=dropped_out,
         seconds=clock() - began,
         estimator_seconds=asking,
-        posterior=posterior.described(posterior.reply(misfit=misfit)),
+        posterior=reply,
         interrupted=bool(stopped),
     )
 
 
-def _respondents(
-    values: FloatArray, transform: Transform, rng: np.random.Generator
-) -> Iterator[tuple[int, float, float]]:
-    """Each respondent's number, value on the transformed scale, and uniform in [0, 1)."""
+def _respondents(values: FloatArray, rng: np.random.Generator) -> Iterator[tuple[Held, float]]:
+    """What each respondent holds, and a uniform in [0, 1)."""
     for start in range(0, len(values), _CHUNK):
         chunk = values[start : start + _CHUNK]
-        if transform == "log":
-            with np.errstate(divide="ignore", invalid="ignore"):
-                chunk = np.where(chunk > 0, np.log(chunk), -np.inf)
-        numbers = range(start, start + len(chunk))
-        yield from zip(numbers, chunk.tolist(), rng.random(len(chunk)).tolist(), strict=True)
+        yield from zip(chunk.tolist(), rng.random(len(chunk)).tolist(), strict=True)
 
 
-def _sampler(query: Query) -> _Sampler:
-    cumulative = np.cumsum(channel_of(query).matrix, axis=1)[:, :-1]
-    return list(query.edges), cumulative.tolist()
+def _asking(
+    learner: AnyLearner | CheckedLearner, choices: Sequence[Fraction] | None, labels: Sequence[str] | None
+) -> Callable[[int], tuple[Query, _Learn]]:
+    """Asks the respondent with a number, and says who learns the answer."""
+
+    def ask(number: int) -> tuple[Query, _Learn]:
+        chosen = choices[number] if choices else None
+        if labels is not None and isinstance(learner, GroupedLearner):
+            group = labels[number]
+            return learner.ask(chosen, group=group), partial(learner.learn, group=group)
+        if labels is not None and isinstance(learner, PeriodLearner):
+            return learner.ask(chosen), partial(learner.learn, period=labels[number])
+        assert not isinstance(learner, GroupedLearner | PeriodLearner)
+        query = learner.ask(chosen)
+        return query, learner.take if isinstance(learner, CheckedLearner) else learner.learn
+
+    return ask

@@ -392,7 +392,10 @@ MUTANTS = {
     ),
     "takes a panel with more answers than periods": Mutant(
         CLIENT,
-        (("or not 1 <= counts[0] <= counts[1] or", "or not 1 <= counts[0] or"),),
+        (
+            ("or not 1 <= counts[0] <= counts[1] or", "or not 1 <= counts[0] or"),
+            ('in range(panel["answers"]))', 'in range(min(panel["answers"], len(left))))'),  # or it never ends
+        ),
         ("messages", "panel: with more answers than periods"),
     ),
 }

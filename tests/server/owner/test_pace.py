@@ -99,12 +99,29 @@ class TestPace:
         course.found(1, 10, course.noted(1))
         asyncio.run(wait())
 
-    def test_after_the_longest_wait_nobody_waits_until_there_is_something_new(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_stall_lets_those_go_who_have_waited_and_nobody_else(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Had everybody gone on after the first of these waits, a burst would be over before anything is learnt."""
+
         async def wait() -> None:
             monkeypatch.setattr(pace, "LONGEST_WAIT", 0.001)
-            await course.keep(1)
+            await asyncio.gather(*(course.keep(1) for _ in range(3)))
+            monkeypatch.setattr(pace, "LONGEST_WAIT", EVER)
+            waiting = asyncio.create_task(course.keep(1))
+            await asyncio.sleep(0.01)
+            assert not waiting.done()
+            course.published(1, published(5, 9), 5, 5)
+            await waiting
+
+        course = Pace()
+        course.published(1, published(0, 3), 0, 0)
+        course.note({1: 5})
+        asyncio.run(wait())
+
+    def test_after_many_waits_nobody_waits_until_there_is_something_new(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        async def wait() -> None:
+            monkeypatch.setattr(pace, "LONGEST_WAIT", 0.001)
+            for _ in range(pace._ROUNDS):
+                await course.keep(1)
             monkeypatch.setattr(pace, "LONGEST_WAIT", EVER)
             await asyncio.wait_for(course.keep(1), EVER / 2)
             course.published(1, published(1, 4), 1, 0)

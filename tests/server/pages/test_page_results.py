@@ -93,7 +93,7 @@ def test_analysts_read_how_many_understood_and_visitors_do_not(site: Site) -> No
     assert "30 and 12 sent the check of one: more people went on to the end on the page “short” (p = 0.0079)" in shown
 
 
-@pytest.mark.parametrize(("first", "second"), [(8, 2), (9, 1), (30, 12), (100, 97), (1, 0)])
+@pytest.mark.parametrize(("first", "second"), [(8, 2), (9, 1), (30, 12), (100, 97), (5, 5), (1, 0)])
 def test_halves_are_tested_exactly(first: int, second: int) -> None:
     """The p-value is the sum of the probabilities of all splits that are no likelier."""
     known = ParameterSummary(0.5, 0.1, 0.3, 0.4, 0.5, 0.6, 0.7)

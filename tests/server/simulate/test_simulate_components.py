@@ -151,8 +151,6 @@ def test_the_population_is_what_was_asked_for() -> None:
     [
         (["--truth", "mu=6,sigma=1"], "of each of wage, age, separated by semicolons"),
         ([], "components need --truth and --respondents"),
-        (["--drop-out", "0.2", "--outstanding", "4"], "in process, cannot go with --outstanding, --drop-out"),
-        (["--poison", "0.1"], "in process, cannot go with --poison"),
     ],
 )
 def test_what_is_no_population_is_refused(

@@ -29,7 +29,6 @@ def test_each_group_has_a_truth_and_a_posterior(capsys: pytest.CaptureFixture[st
     [
         (["--truth", "mu=50,sigma=1;mu=1,sigma=1"], "of each of the 3 groups"),
         (["--family", "nonparametric", "--truth", "mu=1"], "groups need a family, --truth"),
-        (["--truth", "mu=1,sigma=1", "--poison", "0.1"], "in process, cannot go with --poison"),
     ],
 )
 def test_what_is_no_population_is_refused(given: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -42,7 +42,7 @@ def test_a_walk_has_steps_of_its_sds() -> None:
     not."""
     family, rng = families["normal"], np.random.default_rng(1)
     walk = parse_walk("mu=0.5", family)
-    people = draw_periods(rng, family, "mu=1,sigma=2", Period("day"), 401, walk, 802)
+    people = draw_periods(rng, family, "mu=1,sigma=2", Period("day"), 401, walk, "identity", 802)
     mu, sigma = (np.array([each[name] for each in people.truth.values()]) for name in ("mu", "sigma"))
     assert sigma == pytest.approx(2)
     ratio = (np.diff(mu) ** 2).mean() / 0.5**2
@@ -54,14 +54,14 @@ def test_a_walk_has_steps_of_its_sds() -> None:
 def test_people_of_a_panel_keep_their_places_and_answer_as_often_as_it_says(tmp_path: Path) -> None:
     """300 people who join at once, 3 turns each in 10 weeks; every value is one of 300 places, moved with the mean."""
     family, panel = families["normal"], Panel(3, 10, Period("week"))
-    given = (family, "mu=0,sigma=1;mu=100,sigma=2", Period("week"), 10, np.zeros(2), 300)
-    people = draw_periods(np.random.default_rng(1), *given, panel)
+    given = (family, "mu=0,sigma=1;mu=100,sigma=2", Period("week"), 10, np.zeros(2))
+    people = draw_periods(np.random.default_rng(1), *given, "identity", 300, panel)
     assert len(people.values) == 900
     late = np.array([label >= "2026-W06" for label in people.labels])
     places = np.where(late, (people.values - 100) / 2, people.values)
     _, often = np.unique(places.round(9), return_counts=True)
     assert np.array_equal(often, np.full(300, 3))
-    few = draw_periods(np.random.default_rng(1), *given[:3], 4, np.zeros(2), 300, panel)
+    few = draw_periods(np.random.default_rng(1), *given[:3], 4, np.zeros(2), "identity", 300, panel)
     assert 0 < len(few.values) < 900, "turns after the last period are not asked for"
     fields = {"family": "normal", "epsilon": 1, "range": [0, 100], "period": "week", "particles": 100}
     spec = tmp_path / "spec.json"
