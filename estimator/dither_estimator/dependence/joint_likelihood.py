@@ -64,6 +64,15 @@ class JointLikelihood:
         """The log likelihood (n,), for answers in a given order."""
         return self.terms(self.corners(scores, correlations)).sum(axis=1)
 
+    def log_likelihood_about(
+        self, component: int, scores: Mapping[int, FloatArray], correlations: FloatArray
+    ) -> FloatArray:
+        """The part (n,) of the log likelihood that depends on a component's margin.
+
+        What is the same for all n, scores of other components or correlations, may have the first dimension 1.
+        """
+        return self.terms(self.corners(scores, correlations), self.terms_about(component)).sum(axis=1)
+
     def corners(
         self, scores: Mapping[int, FloatArray], correlations: FloatArray, component: int | None = None
     ) -> Corners:
@@ -77,9 +86,9 @@ class JointLikelihood:
 
     def terms(self, corners: Corners, numbers: Iterable[int] | None = None) -> FloatArray:
         """The terms (n, t) of the sum: all, or those with these numbers."""
-        size = len(next(iter(corners.values()), ()))
+        size = max(map(len, corners.values()), default=0)
         parts = self._parts if numbers is None else [self._parts[number] for number in numbers]
-        return np.array([part.log_likelihood(corners) for part in parts]).T.reshape(size, len(parts))
+        return np.array([part.log_likelihood(corners, size) for part in parts]).T.reshape(size, len(parts))
 
     def terms_about(self, component: int) -> list[int]:
         """The numbers of the terms that depend on a component's margin, or on its correlations."""
@@ -154,8 +163,8 @@ class _Part:
     counts: FloatArray
     """How often each answer (A,) was given."""
 
-    def log_likelihood(self, corners: Corners) -> FloatArray:
-        values = np.ones((len(self.corners), len(next(iter(corners.values())))))
+    def log_likelihood(self, corners: Corners, size: int) -> FloatArray:
+        values = np.ones((len(self.corners), size))
         for row, (of, column) in zip(values, self.corners, strict=True):
             if of:
                 row[:] = corners[of][:, column]

@@ -2,9 +2,9 @@
 
 The design of least variance asks nearly everybody about the cells of two numbers, for a population that is known. A
 collection has to follow each number to know where to cut it, and the posterior begins with the answers about each
-number alone. So half of the people are asked about one until all numbers are known well, and then a tenth where all
-have families, at 3% of the efficiency or less. Where one has none, it remains half: the posterior has only the draws
-given those answers to choose from, so they must not be much wider than what all answers say.
+number alone. So half of the people are asked about one until all numbers are known well, and then a twentieth where
+all have families, at 2% of the efficiency or less. Where one has none, it remains half: the posterior has only the
+draws given those answers to choose from, so they must not be much wider than what all answers say.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from dither_estimator.design.optimum import DesignError
 
 __all__ = ["cells_near", "question_shares"]
 
-_FEW_ALONE, _MANY_ALONE = 0.1, 0.5
+_FEW_ALONE, _MANY_ALONE = 0.05, 0.5
 """The share of the people who are asked about one number: where all have families and are known well, and before."""
 _CORRELATIONS = (-0.6, -0.3, 0.0, 0.3, 0.6)
 """Those for which questions about cells are made; that for 0.3 is nearly as good at 0.8 as its own."""
@@ -38,7 +38,7 @@ def cells_near(correlation: float, epsilon: Fraction) -> PairCells:
 def question_shares(components: int, few_alone: bool, epsilon: Fraction) -> Mapping[str, float]:
     """The shares of people by `JointQuestion.name`, and `""` for questions about one number; they sum to 1.
 
-    `components` is how many numbers there are, `few_alone` whether a tenth of the people, and not half of them, suffice
+    `components` is how many numbers there are, `few_alone` whether a twentieth of the people, not half, suffice
     for questions about one number. The shares are those of
     uncorrelated numbers, beyond `MOST_COMPONENTS` those of so many. Raises `DesignError`.
     """

@@ -15,21 +15,23 @@ from itertools import chain, combinations, cycle, islice
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtr
 
 from dither_client import ComponentQuery, Query
 from dither_estimator.dependence.questions import JointQuestion, OddOneOut, PairCells, SameSide, question_of
 from dither_estimator.dependence.shares import cells_near, question_shares
-from dither_estimator.dependence.sketch import sketch_correlation
+from dither_estimator.dependence.sketch import sketch_dependence
 from dither_estimator.families import FloatArray
 from dither_estimator.learning.learner import Learner
 from dither_estimator.learning.nonparametric_learner import NonparametricLearner
+from dither_estimator.learning.population import Population
 from dither_estimator.learning.recomputed_learner import SEED, RecomputedLearner
 from dither_estimator.learning.several_numbers import Part, SeveralNumbers, column_names, estimate_several_numbers
+from dither_estimator.learning.summarise import weighted_quantiles
 from dither_estimator.learning.summary import Posterior
 from dither_estimator.likelihood.counts import Counts
 from dither_estimator.mechanisms.several_numbers import about_one, about_several
+from dither_estimator.particles.moments import Moments
 from dither_estimator.policies.pool_size import answers_until_renewal
 from dither_estimator.specification.specification import Specification
 
@@ -39,12 +41,12 @@ _POOL = 60
 """A pool has at least this many questions, so that each kind has its share; many of them are the same."""
 _OF_ONE = 8
 """The most different questions about one number in a pool."""
-_KNOWN, _WELL_KNOWN = 0.4, 0.15
+_KNOWN, _WELL_KNOWN = 0.4, 0.2
 """Several numbers are asked about once each median is known to so many standard deviations of the population, and half
 of the people about one alone until all medians are known well: where a number is cut decides what an answer tells."""
 _WHOLE, _LEAST_PARTICLES = 3, 100
 """Up to so many numbers the posterior has the specification's particles, and for more so many at least."""
-_OFF_CENTRE = 0.25
+_OFF_CENTRE = 0.15
 """Cuts stay where they are while they are so near, in standard deviations, to where they would be now."""
 _GROWTH, _WELL_KNOWN_GROWTH = 1.25, 2.0
 """Cuts move only when the answers have grown by this factor, so that there are not too many different questions."""
@@ -215,22 +217,21 @@ class JointLearner(RecomputedLearner[SeveralNumbers]):
         if None not in self._cuts and self._answers < growth * self._cut_at:
             return
         self._cut_at = self._answers
-        for component, margin in enumerate(self._margins):
-            best, known = _best_cuts(margin, self._transforms[component] == "log"), self._cuts[component]
+        logs = [transform == "log" for transform in self._transforms]
+        sketches = [margin.sketch() for margin in self._margins]
+        found = sketch_dependence(
+            {question_of(query): row for query, row in about_several(self.counts).items()},
+            [partial(_shares, sketch, log) for sketch, log in zip(sketches, logs, strict=True)],
+        )
+        self._correlations = dict(found.correlations)
+        for component, (sketch, log) in enumerate(zip(sketches, logs, strict=True)):
+            best, known = _best_cuts(sketch, found.weights[component], log), self._cuts[component]
             if best is not None and best.error > _KNOWN:
                 best = None
             if best is None or known is None or not known.near(best):
                 self._cuts[component] = best
             else:
                 self._cuts[component] = known._replace(error=best.error)
-        by_pair: dict[tuple[int, ...], dict[JointQuestion, npt.NDArray[np.int64]]] = {}
-        for query, row in about_several(self.counts).items():
-            if len(query.components) == 2:
-                by_pair.setdefault(query.components, {})[question_of(query)] = row
-        margins = {
-            n: partial(_mean_cdf, margin, self._transforms[n] == "log") for n, margin in enumerate(self._margins)
-        }
-        self._correlations = {pair: sketch_correlation(counts, margins) for pair, counts in by_pair.items()}
 
     @classmethod
     def restore(cls, specification: Specification, snapshot: bytes) -> "JointLearner":
@@ -249,23 +250,24 @@ def _margin(
     return Learner(specification, seed, outstanding=outstanding)
 
 
-def _mean_cdf(margin: Learner | NonparametricLearner, log: bool, cuts: FloatArray) -> FloatArray:
-    """The expected share of the population at or below each cut (k,) on the transformed scale."""
-    return margin.sketch().cdf(np.exp(cuts) if log else cuts).mean
+def _shares(sketch: Population, log: bool, cuts: FloatArray) -> FloatArray:
+    """The share of the population at or below each cut (k,) on the transformed scale, by draw, shape (n, k)."""
+    return sketch.cdf(np.exp(cuts) if log else cuts).values
 
 
-def _best_cuts(margin: Learner | NonparametricLearner, log: bool) -> _Cuts | None:
+def _best_cuts(sketch: Population, weights: FloatArray, log: bool) -> _Cuts | None:
     """Cuts at the present quantiles; None while these are beyond floating point."""
     levels = ndtr(np.concatenate([[-1.0, 1.0], _SCORES]))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        draws = margin.sketch().quantile(levels).values
+        draws = sketch.quantile(levels).values
         draws = np.log(draws) if log else draws
         if not np.isfinite(draws).all():
             return None
-        low, high, *at = np.median(draws, axis=0).tolist()
+        low, high, *at = [float(weighted_quantiles(column, weights, [0.5])[0]) for column in draws.T]
         scale = (high - low) / 2
         if scale <= 0:
             return None
     unit = 2.0 ** math.floor(math.log2(scale / _STEPS_PER_SD))
     rounded = [round(cut / unit) * unit for cut in at]
-    return _Cuts((rounded[0], rounded[1], rounded[2]), scale, float(draws[:, 3].std() / scale))
+    error = float(Moments.of(draws[:, 3:4], weights).sd[0] / scale)
+    return _Cuts((rounded[0], rounded[1], rounded[2]), scale, error)

@@ -6,14 +6,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.special import ndtr
+from scipy.stats import multivariate_normal
 
 from dither_estimator.dependence.cells_channel import best_pair_cells
+from dither_estimator.dependence.joint_likelihood import JointCounts
 from dither_estimator.dependence.margins import DrawnMargin
 from dither_estimator.dependence.normals import EqualNormals
 from dither_estimator.dependence.posterior import estimate_dependence
 from dither_estimator.dependence.questions import JointQuestion, SameSide, question_of
 from dither_estimator.dependence.shares import cells_near, question_shares
-from dither_estimator.dependence.sketch import sketch_correlation
+from dither_estimator.dependence.sketch import sketch_correlation, sketch_dependence
 from dither_estimator.families import FloatArray
 
 
@@ -38,6 +40,36 @@ def test_a_sketch_is_the_posterior_mean_where_margins_are_known(rho: float) -> N
     assert abs(found - rho) < 4 * particles.std()
 
 
+def test_draws_of_a_margin_are_weighed_by_the_exact_likelihood() -> None:
+    """Beside SciPy's bivariate normal; the other number has one draw, so that it is what is known of it."""
+    places = np.array([-0.3, 0.0, 0.1, 0.4])
+    question = SameSide.at((0, 1), (0.25, -0.5), 1)
+    counts: JointCounts = {question: np.array([170, 230])}
+
+    def drawn(points: FloatArray) -> FloatArray:
+        return np.asarray(ndtr(points - places[:, np.newaxis]))
+
+    found = sketch_dependence(counts, [drawn, lambda points: below(points)[np.newaxis]])
+    [rho] = found.correlations.values()
+    low = multivariate_normal([0, 0], [[1, rho], [rho, 1]]).cdf(np.column_stack([0.25 - places, np.full(4, -0.5)]))
+    same = 2 * low + 1 - ndtr(0.25 - places) - ndtr(-0.5)
+    yes = np.column_stack([1 - same, same]) @ question.matrix
+    likelihood = np.exp(np.log(yes) @ counts[question])
+    assert found.weights[0] == pytest.approx(likelihood / likelihood.sum(), rel=1e-4)
+    assert found.weights[1] == pytest.approx([1.0])
+    assert np.ptp(found.weights[0]) > 0.1
+
+
+def test_numbers_without_answers_about_several_keep_their_draws() -> None:
+    found = sketch_dependence({}, [below_twice, below_twice])
+    assert [each.tolist() for each in found.weights] == [[0.5, 0.5]] * 2
+    assert not found.correlations
+
+
+def below_twice(points: FloatArray) -> FloatArray:
+    return np.tile(below(points), (2, 1))
+
+
 def test_without_answers_there_is_no_correlation() -> None:
     assert sketch_correlation({}, {}) == 0.0
 
@@ -47,7 +79,7 @@ def test_without_answers_there_is_no_correlation() -> None:
 def test_shares_sum_to_one_at_every_epsilon(components: int, epsilon: str) -> None:
     shares = question_shares(components, True, Fraction(epsilon))
     assert sum(shares.values()) == pytest.approx(1)
-    assert shares[""] == pytest.approx(0.1)
+    assert shares[""] == pytest.approx(0.05)
     assert question_shares(components, False, Fraction(epsilon))[""] == pytest.approx(0.5)
 
 

@@ -1,6 +1,7 @@
 """The learner of several numbers: who is asked what, how many questions there are, and what is kept."""
 
 from collections import Counter
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -8,6 +9,8 @@ import numpy as np
 import pytest
 
 from dither_client import ComponentQuery, Query
+from dither_estimator.dependence.sketch import Sketch, sketch_dependence
+from dither_estimator.learning import joint_learner
 from dither_estimator.learning.joint_learner import JointLearner
 from dither_estimator.learning.learners import new_learner, restore_learner
 from dither_estimator.specification.specification import Specification
@@ -45,8 +48,8 @@ def test_people_are_asked_in_the_shares_of_the_design() -> None:
     asked = answered(learner, people(3, 4_000))
     assert {kind(query) for query in asked[:20]} == {"one"}
     shares = Counter(map(kind, asked))
-    assert 0.1 < shares["one"] / 4_000 < 0.16
-    assert abs(shares["cells"] / 4_000 - 0.87 * 0.96) < 0.05
+    assert 0.045 < shares["one"] / 4_000 < 0.1
+    assert abs(shares["cells"] / 4_000 - 0.94 * 0.96) < 0.05
     assert shares["odd_one_out"] > 20
     pairs = Counter(query.about for query in asked if kind(query) == "cells")
     assert set(pairs) == {(0, 1), (0, 2), (1, 2)}
@@ -64,6 +67,28 @@ def test_few_people_tell_of_the_correlation() -> None:
     learner = new_learner(specification(2), 1)
     answered(learner, people(2, 300))
     assert learner.posterior().to_json()["correlations"]["n0,n1"]["sd"] < 0.15 < 3**-0.5
+
+
+def alone_of(seed: int) -> int:
+    """How many of 2,500 people with two independent numbers are asked about one of them, at ε = 1."""
+    learner, rng = new_learner(specification(2, epsilon=1), seed), np.random.default_rng(seed)
+    answered(learner, [tuple(row) for row in rng.normal(50, 10, size=(2_500, 2)).tolist()])
+    return sum(int(row.sum()) for query, row in learner.counts.items() if isinstance(query, ComponentQuery))
+
+
+def test_answers_about_two_numbers_tell_where_each_lies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So half of the people need not be asked about one for so long; beside a learner that does not hear them.
+
+    Over 8 seeds 412 to 1,128 people were asked about one number, 700 on average, and 1,128 to 1,256 without.
+    """
+
+    def deaf(counts: Any, margins: Any) -> Sketch:
+        found = sketch_dependence(counts, margins)
+        return replace(found, weights=[np.full(len(each), 1 / len(each)) for each in found.weights])
+
+    heard = sum(map(alone_of, range(4)))
+    monkeypatch.setattr(joint_learner, "sketch_dependence", deaf)
+    assert heard < 3_800 < sum(map(alone_of, range(4)))
 
 
 @pytest.mark.parametrize("count", [2, 5])
