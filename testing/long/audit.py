@@ -279,13 +279,18 @@ BROKEN: Mapping[str, Answering] = MappingProxyType(
         "value not clipped": _unclipped,
         "generator seeded with 0 each time": _seeded,
         "generator seeded with the value": _seeded_by_value,
+        "the truth in 20% of the answers": _truthful(20),
         "the truth in 5% of the answers": _truthful(5),
         "the truth in 1% of the answers": _truthful(1),
     }
 )
 
 
-_TRUTHFUL = {"the truth in 5% of the answers": 3_000, "the truth in 1% of the answers": 20_000}
+_TRUTHFUL = {
+    "the truth in 20% of the answers": 600,
+    "the truth in 5% of the answers": 3_000,
+    "the truth in 1% of the answers": 20_000,
+}
 """Answers a value that it takes to see it."""
 
 

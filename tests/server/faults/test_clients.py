@@ -6,7 +6,7 @@ import select
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -14,13 +14,21 @@ import httpx2
 import pytest
 
 from dither_server.access.limits import STREAMS_OF_ADDRESS
+from dither_server.http import bodies
 from dither_server.http.bodies import MAX_BATCH_BODY
-from dither_server.http.connections import MAX_HEAD, SPARE_CONNECTIONS
+from dither_server.http.connections import HEAD_SECONDS, MAX_HEAD, SPARE_CONNECTIONS, STALL_SECONDS
 from testing.patience import PATIENCE, until
+from testing.repository import DOCS
 from testing.servers.defaults import ADMIN, SPEC
 from testing.servers.process import UNHURRIED, ServerProcess, running
 
 ESTABLISHED = "01"
+PATIENCE_OF_HURRIED = 2
+HURRIED = (
+    "from dither_server.http import bodies, connections; "
+    f"bodies._BODY_SECONDS = connections.HEAD_SECONDS = connections.STALL_SECONDS = {PATIENCE_OF_HURRIED}"
+)
+"""Lets the server wait for a client as few seconds as tell that it does wait."""
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +36,13 @@ def unhurried(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProces
     """One that waits for them without end: whoever is served there is served though they have their places."""
     database = f"sqlite:///{tmp_path_factory.mktemp('unhurried') / 'test.sqlite'}"
     with running(database, before=UNHURRIED) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def hurried(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    """One that soon loses its patience, for tests that wait until it does."""
+    with running(f"sqlite:///{tmp_path_factory.mktemp('hurried') / 'test.sqlite'}", before=HURRIED) as server:
         yield server
 
 
@@ -67,10 +82,17 @@ def until_closed(connection: socket.socket) -> bytes:
         received += data
 
 
-@pytest.mark.slow
-def test_a_body_that_trickles_is_cut_off(server: ServerProcess) -> None:
-    collection = create(server)
-    with connect(server) as connection:
+def test_the_server_waits_as_long_as_operators_are_told() -> None:
+    assert (HEAD_SECONDS, bodies._BODY_SECONDS, STALL_SECONDS) == (10, 10, 30)
+    told = (DOCS / "operators.md").read_text(encoding="utf-8")
+    assert f"| a head's time | {HEAD_SECONDS} seconds from the connection or the previous reply |" in told
+    assert f"| a body's time | {bodies._BODY_SECONDS} seconds |" in told
+    assert f"| a reply that is not read | {STALL_SECONDS} seconds without a byte taken |" in told
+
+
+def test_a_body_that_trickles_is_cut_off(hurried: ServerProcess) -> None:
+    collection = create(hurried)
+    with connect(hurried) as connection:
         head = f"POST /v1/collections/{collection}/responses HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n"
         began = time.monotonic()
         connection.sendall(head.encode())
@@ -82,13 +104,12 @@ def test_a_body_that_trickles_is_cut_off(server: ServerProcess) -> None:
         sender.join()
         assert reply.startswith(b"HTTP/1.1 408 ")
         assert json.loads(reply.partition(b"\r\n\r\n")[2])["type"] == "urn:dither:body-too-slow"
-        assert time.monotonic() - began > 9
+        assert time.monotonic() - began > 0.9 * PATIENCE_OF_HURRIED
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("begun", [b"", b"GET /healthz HTTP/1.1\r\nHost: x\r\n"], ids=["nothing", "half a head"])
-def test_a_head_that_does_not_come_is_not_waited_for(server: ServerProcess, begun: bytes) -> None:
-    with connect(server) as connection:
+def test_a_head_that_does_not_come_is_not_waited_for(hurried: ServerProcess, begun: bytes) -> None:
+    with connect(hurried) as connection:
         connection.sendall(begun)
         stopped = threading.Event()
         sender = threading.Thread(target=_trickle, args=[connection, b"X-A: b\r\n" if begun else b"", stopped])
@@ -125,31 +146,29 @@ def test_a_head_without_end_is_refused(server: ServerProcess, flood: bytes) -> N
     check_others(server)
 
 
-@pytest.mark.slow
-def test_a_client_that_stops_reading_is_let_go(server: ServerProcess) -> None:
-    path = f"/v1/collections/{create(server, particles=20_000, visibility='public')}/posterior/particles"
-    size = len(httpx2.get(server.url + path, timeout=PATIENCE).content)
+def test_a_client_that_stops_reading_is_let_go(hurried: ServerProcess) -> None:
+    path = f"/v1/collections/{create(hurried, particles=20_000, visibility='public')}/posterior/particles"
+    size = len(httpx2.get(hurried.url + path, timeout=PATIENCE).content)
     assert size > 500_000
     with socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
-        connection.connect(("127.0.0.1", server.port))
+        connection.connect(("127.0.0.1", hurried.port))
         # More than the kernel takes for it.
         connection.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode() * 30)
-        until(lambda: not _is_open(server, connection))  # and nothing was read
+        until(lambda: not _is_open(hurried, connection))  # and nothing was read
         assert len(until_closed(connection)) < 15 * size  # what the kernel had, and then the end
-    check_others(server)
+    check_others(hurried)
 
 
-@pytest.mark.slow
-def test_a_thousand_idle_connections_keep_nobody_out(server: ServerProcess) -> None:
+def test_a_thousand_idle_connections_keep_nobody_out(hurried: ServerProcess) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard < 1_500:
         pytest.skip(f"this process may open only {hard} files")
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 1_500), hard))
     with ExitStack() as stack:
-        idle = [stack.enter_context(connect(server)) for _ in range(1_000)]
+        idle = [stack.enter_context(connect(hurried)) for _ in range(1_000)]
         assert until_closed(idle[0]) == until_closed(idle[-1]) == b""
-    check_others(server)
+    check_others(hurried)
 
 
 def full_room(server: ServerProcess, stack: ExitStack, more: int = 0) -> list[socket.socket]:
@@ -161,10 +180,10 @@ def test_more_connections_than_there_is_room_for_are_told_to_come_again(sqlite_u
     with running(sqlite_url, files=300) as server, ExitStack() as stack:
         many = full_room(server, stack, more=30)
         # The spare ones that came first have to go for those that come last, and are told so before these are taken.
-        told = [connection for connection in many[100:] if select.select([connection], [], [], 0.5)[0]]
-        refused = [connection.recv(65_536) for connection in told]
-        many[0].setblocking(False)
-        assert _received(many[0]) == b""
+        until(lambda: len(_told(many)) >= 20)
+        time.sleep(0.5)  # and those who should not have been
+        refused = [connection.recv(65_536) for connection in _told(many)]
+        assert many[0] not in _told(many)
         assert 20 <= len(refused) <= 40
         assert all(reply.startswith(b"HTTP/1.1 503 ") and b"retry-after: " in reply.lower() for reply in refused)
         stack.close()
@@ -249,12 +268,9 @@ def test_a_batch_over_the_limit_is_refused_and_stores_nothing(server: ServerProc
     assert httpx2.get(path, headers=ADMIN, timeout=PATIENCE).json()["answers"] == 0
 
 
-def _received(connection: socket.socket) -> bytes:
-    """What has come, perhaps nothing."""
-    try:
-        return connection.recv(65_536)
-    except BlockingIOError:
-        return b""
+def _told(connections: Sequence[socket.socket]) -> Sequence[socket.socket]:
+    """Those to which something has come."""
+    return select.select(connections, [], [], 0)[0]
 
 
 def _is_open(server: ServerProcess, connection: socket.socket) -> bool:

@@ -16,7 +16,7 @@ from testing.servers.cluster import Cluster
 def test_postgresql_may_be_restarted(cluster: Cluster, servers: int) -> None:
     async def test() -> None:
         async with under_load(cluster.create_database(), servers) as load:
-            for mode in ("immediate", "fast", "immediate"):
+            for mode in ("immediate", "fast"):
                 await load.more()
                 await restart_postgres(load, cluster, mode)
             await load.more()
