@@ -1,6 +1,7 @@
 """Fixtures: applications in the test's own process, each with a database of its own, on SQLite and on PostgreSQL."""
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from dither_server.database.engine import make_engine, upgrade
 from testing.databases import driver_url, new_database
 from testing.servers.cluster import Cluster, ClusterMissing, make_cluster
 from testing.servers.site import FakeClock, Site, open_site
@@ -63,16 +65,27 @@ def clock() -> FakeClock:
     return FakeClock()
 
 
+@pytest.fixture(scope="session")
+def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An SQLite database with the newest schema, which nothing has been stored in."""
+    file = tmp_path_factory.mktemp("migrated") / "test.sqlite"
+    engine = make_engine(f"sqlite:///{file}")
+    upgrade(engine)
+    engine.dispose()
+    return file
+
+
 @pytest.fixture
-def site(sqlite_url: str, clock: FakeClock) -> Iterator[Site]:
+def site(sqlite_url: str, clock: FakeClock, migrated: Path) -> Iterator[Site]:
     """An application on SQLite."""
+    shutil.copyfile(migrated, sqlite_url.removeprefix("sqlite:///"))
     with open_site(sqlite_url, clock) as site:
         yield site
 
 
 @pytest.fixture
 def any_site(database_url: str, clock: FakeClock) -> Iterator[Site]:
-    """An application on either database."""
+    """An application on either database, which it has made its tables in."""
     with open_site(database_url, clock) as site:
         yield site
 
