@@ -32,7 +32,10 @@ def new_database(beside: str = POSTGRES) -> Iterator[str]:
         try:
             yield f"{beside.rpartition('/')[0]}/{name}"
         finally:
-            _drops.submit(_drop, beside, name)
+            try:
+                _drops.submit(_drop, beside, name)
+            except RuntimeError:  # the interpreter ends
+                _drop(beside, name)
 
 
 def _drop(beside: str, name: str) -> None:
