@@ -8,6 +8,7 @@ is `φ - tr(W F)`, so a design is optimal exactly if no query has `tr(W F) > φ`
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -21,6 +22,7 @@ _STEPS = 60
 _TOLERANCE = 1e-9
 _STEP_SHARE = 0.99
 _POLISHES = 30
+_ROUNDING_ERROR = 1e-14
 _SLOPE_TOLERANCE = 2e-7
 """How far a query's slope may be above the mean, relatively."""
 
@@ -45,9 +47,12 @@ class Criterion:
         return float(np.sum(self._inverse(matrix) * self.aim))
 
     def slope(self, matrix: FloatArray) -> FloatArray:
-        """`W = M⁻¹ G M⁻¹` (d, d): minus the derivative of `φ` at `M`."""
-        inverse = self._inverse(matrix)
-        return np.asarray(inverse @ self.aim @ inverse)
+        """`W = M⁻¹ G M⁻¹` (d, d): minus the derivative of `φ` at `M`.
+
+        It is the square of `M⁻¹ √G`, since a nearly singular `M⁻¹` on both sides of G would square its rounding error.
+        """
+        half = self._inverse(matrix) @ self._root
+        return np.asarray(half @ half.T)
 
     def curvature(self, matrix: FloatArray) -> FloatArray:
         """`K` (d², k) with `vec(E)ᵀ K Kᵀ vec(E)` the second derivative of `φ` at `M` along a symmetric `E`."""
@@ -62,6 +67,14 @@ class Criterion:
         It is `φ(M)² / max tr(W F)`: by Cauchy–Schwarz `tr(G M*⁻¹) tr(M⁻¹ G M⁻¹ M*) ≥ tr(G M⁻¹)²` for every `M*`.
         """
         return self.value(matrix) ** 2 / (best + float(np.sum(self.slope(matrix) * self.ridge)))
+
+    @cached_property
+    def _root(self) -> FloatArray:
+        """A root of G in the units of the ridge, without the directions that are nothing but rounding error."""
+        units = np.sqrt(np.diag(self.ridge))
+        values, vectors = np.linalg.eigh(self.aim / np.outer(units, units))
+        used = values > _ROUNDING_ERROR * values[-1]
+        return np.asarray(units[:, np.newaxis] * vectors[:, used] * np.sqrt(values[used]))
 
     def _inverse(self, matrix: FloatArray) -> FloatArray:
         total = matrix + self.ridge

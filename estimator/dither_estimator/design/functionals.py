@@ -64,14 +64,17 @@ def functionals(goal: Goal, family: Family, theta: tuple[float, ...]) -> list[Fu
 def goal_at(goal: Goal, family: Family, theta: FloatArray, below: FloatArray, step: float = 0.0) -> Goal:
     """The goal as it would be if the member `theta` (d,) had the shares `below` (k,) below its k values.
 
-    Their normal scores are rounded to multiples of `step`, so that designs can be cached.
+    Their normal scores are rounded to multiples of `step`, so that designs can be cached. A value stays where it is if
+    the member would have nobody above the one with that share, which is then its greatest, such as 1 of `bernoulli`.
     """
     if not goal.above:
         return goal
     scores = ndtri(np.asarray(below, dtype=float).clip(_CUT_SHARE, 1 - _CUT_SHARE)).clip(-_MAX_SCORE, _MAX_SCORE)
     if step:
         scores = np.rint(scores / step) * step
-    return goal.with_cuts(family.quantiles(theta[np.newaxis], ndtr(scores))[0].tolist())
+    found = family.quantiles(theta[np.newaxis], ndtr(scores))[0]
+    some_above = family.cdf(theta[np.newaxis], found)[0] < 1
+    return goal.with_cuts(np.where(some_above, found, goal.cuts).tolist())
 
 
 def _quantiles(goal: Goal, family: Family, theta: tuple[float, ...]) -> Iterator[Functional]:

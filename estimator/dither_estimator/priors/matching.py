@@ -40,14 +40,17 @@ def agreeing_prior(first: Prior, first_transform: Transform, family: Family, tra
     members = first.family.constrain(first.sample(rng, _DRAWS))
     quartiles = on_scale(first.family, first_transform, transform).quantiles(members, _QUARTILES)
     quartiles = quartiles[np.isfinite(quartiles).all(axis=1) & (quartiles[:, 0] < quartiles[:, 2])]
+    refusal = InvalidPrior(f"too few members of family {family.name} match the first family's prior: give it a prior")
     theta = _matched_members(family, quartiles)
     if len(theta) < _MIN_MATCHED_MEMBERS:
-        raise InvalidPrior(f"too few members of family {family.name} match the first family's prior: give it a prior")
+        raise refusal
     terms: dict[str, Any] = dict(family.default_prior(transform))
     coordinates = family.unconstrain(theta)
     for column, parameter in zip(coordinates.T, family.parameters[:2], strict=False):
         low, middle, high = np.quantile(column, _QUARTILES).tolist()
         sd = (high - low) / _QUARTILE_DISTANCE
+        if not sd > 0:  # they are all the same, as after zeros and ones
+            raise refusal
         terms[parameter.name] = (
             {"dist": "norm", "loc": middle, "scale": sd}
             if parameter.support == "real"
@@ -83,6 +86,8 @@ def _matched_members(family: Family, quartiles: FloatArray) -> FloatArray:
         theta[:, 0] = quartiles[:, 1] - middle * theta[:, 1]
         return theta
     positive = quartiles[:, 0] > 0
+    if not positive.any():
+        return theta[positive]
     return _solved(family, theta[positive], np.log(quartiles[positive]))
 
 

@@ -83,6 +83,7 @@ def draw_people(asked: Asked, drawing: Drawing, seeds: tuple[np.random.SeedSeque
     Raises `InvalidPopulation`, and ends the command where an option is missing.
     """
     people = _drawn(np.random.default_rng(seeds[0]), asked, drawing)
+    check_bounds(people.values, asked.bounds)
     by = people.values if people.values.ndim == 1 else people.values[:, 0]
     chosen = draw_choices(np.random.default_rng(seeds[1]), by, asked.epsilon_choices, drawing.choose_by)
     return replace(people, chosen=chosen)
@@ -100,7 +101,6 @@ def _drawn(rng: np.random.Generator, asked: Asked, drawing: Drawing) -> People:
     if specification is not None and specification.groups is not None:
         return _of_groups(rng, specification, drawing)
     people = _population(rng, asked, drawing)
-    check_bounds(people, asked.bounds)
     in_table = {**people.truth, **({} if asked.categories else described(people.values))}
     return People(people.values, people.truth, in_table)
 
@@ -123,6 +123,8 @@ def _of_periods(rng: np.random.Generator, specification: Specification, drawing:
 
 
 def _of_groups(rng: np.random.Generator, specification: Specification, drawing: Drawing) -> People:
+    if specification.categories:
+        fail("categories with groups cannot be simulated: leave groups out, and simulate one group alone", 2)
     needs = "groups need a family, --truth and --respondents"
     family, truth, respondents = _family_and_truth(drawing, specification.family.name, needs)
     assert specification.groups is not None

@@ -40,6 +40,10 @@ EXTRA = "loadgen"
 app = typer.Typer(add_completion=False)
 
 _CONCURRENCY = 64
+_NO_PANEL_OVER_HTTP = (
+    "a panel is simulated with --in-process and --periods: nobody can tell a server what time it is, so that over HTTP "
+    "no other period than this one would come"
+)
 
 
 @app.command()
@@ -158,6 +162,8 @@ def _check_specification(specification: Specification, in_process: bool, periods
     """Ends the command for what this kind of collection cannot be simulated with."""
     if specification.caution:
         console.print(f"Warning: {specification.caution}.")
+    if not in_process and specification.panel is not None:
+        fail(_NO_PANEL_OVER_HTTP, 2)
     if in_process and periods is None and specification.period is not None:
         fail("the collection has periods: say with --periods in how many the respondents are asked", 2)
 
@@ -214,6 +220,8 @@ def _texts(listed: str) -> list[str]:
 def _existing(url: str, token: str | None, collection: str) -> Asked:
     with Api(url, token) as api:
         terms = parse_terms(api.get(collection_path(collection), exact=True))
+    if terms.panel is not None:
+        fail(_NO_PANEL_OVER_HTTP, 2)
     transform: Transform = "log" if terms.transform == "log" else "identity"
     return Asked(terms.family, transform, terms.epsilon_choices, {}, None, terms.categories, terms.price.bounds)
 

@@ -99,14 +99,14 @@ def draw_categories(rng: np.random.Generator, categories: Sequence[str], shares:
     return Population(values.astype(float), dict(zip(categories, found.tolist(), strict=True)))
 
 
-def check_bounds(people: Population, bounds: Bounds) -> None:
+def check_bounds(values: FloatArray, bounds: Bounds) -> None:
     """Raises `InvalidPopulation` if a value lies outside the collection's bounds: a device would refuse it."""
     low = -np.inf if bounds.minimum is None else bounds.minimum
     high = np.inf if bounds.maximum is None else bounds.maximum
-    outside = int(((people.values < low) | (people.values > high)).sum())
+    outside = int(((values < low) | (values > high)).sum())
     if outside:
         raise InvalidPopulation(
-            f"{outside:,} of the {len(people.values):,} values lie outside the collection's bounds, and devices would "
+            f"{outside:,} of the {len(values):,} values lie outside the collection's bounds, and devices would "
             f"refuse them: values must be {bounds}"
         )
 

@@ -14,6 +14,7 @@ from dither_client.commands import run
 from dither_estimator.design.design import Design, DesignError, optimal_design
 from dither_estimator.design.functionals import functionals, goal_at
 from dither_estimator.design.goal import Goal, InvalidGoal, parse_goal
+from dither_estimator.design.registry import Mechanism
 from dither_estimator.families import FloatArray, families
 from dither_estimator.mechanisms.channels import channel_of
 from dither_estimator.mechanisms.information import channel_information
@@ -186,6 +187,24 @@ def test_a_share_is_that_of_another_member_at_the_same_quantile() -> None:
     assert goal_at(goal, GAMMA, theta, below).cuts == pytest.approx((65.0,), rel=1e-9)
     [cut] = goal_at(goal, GAMMA, GAMMA.standard, below).cuts
     assert GAMMA.cdf(GAMMA.standard[np.newaxis], np.array([cut]))[0] == pytest.approx(below, rel=1e-9)
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+def test_a_share_that_one_threshold_tells_has_a_design(mechanism: Mechanism) -> None:
+    """The best information is singular, and its rounding error must not pass for information that is missing."""
+    family = families["gamma"]
+    goal = goal_at(parse_goal({"above": [0.5]}, family), family, family.standard, np.array([0.5]))
+    design = optimal_design(family, family.standard, mechanism, Fraction(1), goal)
+    assert max(design.weights) > 0.99
+    assert design.gap < 0.05 * design.criterion
+
+
+@pytest.mark.parametrize("share", [0.03, 0.1, 0.5, 0.9, 0.97])
+def test_a_share_of_a_member_whose_greatest_value_lies_there_keeps_its_value(share: float) -> None:
+    family = families["bernoulli"]
+    goal = goal_at(parse_goal({"above": [0.5]}, family), family, family.standard, np.array([share]), 1.0)
+    assert 0 <= goal.cuts[0] < 1
+    assert optimal_design(family, family.standard, "laplace", Fraction(1), goal).criterion > 0
 
 
 def test_a_share_that_floating_point_cannot_tell_from_none_is_refused() -> None:

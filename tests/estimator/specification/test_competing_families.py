@@ -131,6 +131,13 @@ def test_priors_agree_on_median_and_spread(name: str, transform: Any) -> None:
     assert np.abs(np.log(np.abs(on_a_scale_of_ratios(default) / on_a_scale_of_ratios(wanted))))[[1, 3]].max() > 0.5
 
 
+@pytest.mark.parametrize("name", ["normal", "exponential", "gamma"])
+def test_families_that_nothing_of_zeros_and_ones_matches_need_a_prior(name: str) -> None:
+    spec = {"families": [{"family": "bernoulli"}, {"family": name}], "epsilon": 1}
+    with pytest.raises(SpecificationError, match=f"too few members of family {name} match .* give it a prior"):
+        Specification.from_json(spec)
+
+
 def test_whole_numbers_take_their_prior_from_the_range() -> None:
     spec = Specification.from_json(
         {"families": [{"family": "poisson"}, {"family": "negative_binomial"}], "epsilon": 1, "range": [0, 20]}

@@ -1,6 +1,7 @@
 """`dither simulate` with public groups, in this process."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -33,4 +34,34 @@ def test_each_group_has_a_truth_and_a_posterior(capsys: pytest.CaptureFixture[st
 )
 def test_what_is_no_population_is_refused(given: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["simulate", "--groups", "a,b,c", *given, *PEOPLE]) == 2
+    assert sentence in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("fields", "given", "sentence"),
+    [
+        (
+            {"family": "categorical", "categories": ["yes", "no"], "groups": {"name": "region", "labels": ["a", "b"]}},
+            ["--truth", "yes=1,no=2"],
+            "categories with groups cannot be simulated",
+        ),
+        (
+            {"family": "normal", "minimum": 0, "groups": {"name": "region", "labels": ["a", "b"]}},
+            ["--truth", "mu=0,sigma=1"],
+            "values lie outside the collection's bounds",
+        ),
+        (
+            {"family": "normal", "maximum": 0, "period": "week"},
+            ["--truth", "mu=0,sigma=1", "--periods", "2"],
+            "values lie outside the collection's bounds",
+        ),
+    ],
+)
+def test_what_nobody_could_answer_is_refused(
+    fields: dict[str, object], given: list[str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = tmp_path / "spec.json"
+    spec.write_text(json.dumps({**fields, "epsilon": 1}))
+    people = ["--respondents", "50", "--in-process", "--seed", "1"]
+    assert run(["simulate", "--spec", str(spec), *given, *people]) == 2
     assert sentence in " ".join(capsys.readouterr().err.split())

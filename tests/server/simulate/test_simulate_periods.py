@@ -90,3 +90,12 @@ def test_over_http_there_is_one_period(capsys: pytest.CaptureFixture[str]) -> No
     given = ["--periods", "2", "--truth", "mu=1,sigma=1", "--respondents", "10", "--url", "http://127.0.0.1:1"]
     assert run(["simulate", *given]) == 2
     assert "nobody can tell a server what time it is" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_panel_is_not_simulated_over_http(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = tmp_path / "panel.json"
+    fields = {"name": "Panel", "family": "normal", "epsilon": 1, "period": "week"}
+    spec.write_text(json.dumps({**fields, "panel": {"answers": 2, "periods": 3}}))
+    given = ["--truth", "mu=0,sigma=1", "--respondents", "10", "--url", "http://127.0.0.1:1", "--token", "t"]
+    assert run(["simulate", "--spec", str(spec), *given]) == 2
+    assert "a panel is simulated with --in-process and --periods" in " ".join(capsys.readouterr().err.split())

@@ -209,11 +209,11 @@ def test_more_respondents_than_rows_are_refused(tmp_path: Path) -> None:
 
 
 def test_values_out_of_bounds_are_counted_and_refused() -> None:
-    people = Population(np.array([-1.0, 0.0, 5.0, 10.0, 73519.25]), {})
+    values = np.array([-1.0, 0.0, 5.0, 10.0, 73519.25])
     for bounds in (Bounds(), Bounds(-1.0), Bounds(maximum=1e5), Bounds(-1.0, 73519.25)):
-        check_bounds(people, bounds)
+        check_bounds(values, bounds)
     with pytest.raises(InvalidPopulation) as refusal:
-        check_bounds(people, Bounds(0.0, 10.0))
+        check_bounds(values, Bounds(0.0, 10.0))
     assert str(refusal.value) == (
         "2 of the 5 values lie outside the collection's bounds, and devices would refuse them: "
         "values must be from 0 to 10"
