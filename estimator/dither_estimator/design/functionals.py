@@ -14,7 +14,10 @@ from dither_client import Transform
 from dither_estimator.design.goal import Goal
 from dither_estimator.families import Family, FloatArray
 
-__all__ = ["Functional", "functionals", "goal_at"]
+__all__ = ["SCORE_STEP", "Functional", "functionals", "goal_at"]
+
+SCORE_STEP = 0.125
+"""Normal scores of shares are rounded to multiples of it: designs for values that nearly coincide are hard to find."""
 
 _LEVELS, _LEVEL_WEIGHTS = np.polynomial.legendre.leggauss(48)
 """The Gauss-Legendre rule that averages over a population, in its quantiles' levels scaled to -1 to 1."""

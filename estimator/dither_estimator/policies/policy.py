@@ -12,7 +12,7 @@ import numpy as np
 
 from dither_client import InvalidQuery, Query
 from dither_estimator.design.design import DesignError, Mechanism, optimal_design
-from dither_estimator.design.functionals import goal_at
+from dither_estimator.design.functionals import SCORE_STEP, goal_at
 from dither_estimator.design.goal import DISTRIBUTION, Goal
 from dither_estimator.design.registry import MECHANISMS
 from dither_estimator.design.transfer import carried
@@ -35,8 +35,8 @@ _MIN_DRAWS = 8
 _PROBE_PROBABILITIES = np.array([0.067, 0.227, 0.5, 0.773, 0.933])
 """Quantiles of single cuts that supplement designs with many cells while the posterior is still wide."""
 
-_COARSE_SCORE, _FINE_SCORE = 1.0, 0.125
-"""The normal scores of shares are rounded to multiples of these: for designs, and for designs carried over to them."""
+_COARSE_SCORE = 1.0
+"""The normal scores of shares are rounded to multiples of this for designs that are carried over to others."""
 
 
 class QuestionPolicy(Protocol):
@@ -147,7 +147,7 @@ def _designed(
     """The design for the goal, where the shares `below` (k,) lie below its values; beside it one for the whole."""
     standard, theta = spec.family.standard, tuple(home.tolist())
     first = goal_at(spec.goal, spec.family, standard, below, _COARSE_SCORE)
-    goal = goal_at(spec.goal, spec.family, home, below, _FINE_SCORE)
+    goal = goal_at(spec.goal, spec.family, home, below, SCORE_STEP)
     fields = spec.mechanism, epsilon, spec.levels, spec.rho
     queries, weights = _cached_design(spec.family, theta, first, goal, *fields)
     if goal.of_parameters or goal.distribution:

@@ -18,7 +18,7 @@ from dither_client.tables.counts import CountTable
 from dither_client.tables.file_errors import unknown_field
 from dither_estimator.checks.goodness_of_fit import MisfitCheck
 from dither_estimator.design.design import DesignError, optimal_design
-from dither_estimator.design.functionals import goal_at
+from dither_estimator.design.functionals import SCORE_STEP, goal_at
 from dither_estimator.design.goal import Goal, InvalidGoal, parse_goal
 from dither_estimator.design.identified import cannot_tell
 from dither_estimator.design.registry import MECHANISMS, Mechanism
@@ -165,8 +165,8 @@ class Specification:
 
     @property
     def standard_goal(self) -> Goal:
-        """The goal as it would be in a population of the standard member, if the share above a value were the same."""
-        return goal_at(self.goal, self.family, self.family.standard, self.shares_below)
+        """The goal as it would be in a population of the standard member, if shares above values were about the same."""
+        return goal_at(self.goal, self.family, self.family.standard, self.shares_below, SCORE_STEP)
 
     def templates(self, epsilon: Fraction) -> Templates:
         """Queries at ε of the mechanism and with the levels, if any were given, for questions about a distribution."""

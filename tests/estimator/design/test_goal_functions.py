@@ -18,6 +18,7 @@ from dither_estimator.design.registry import Mechanism
 from dither_estimator.families import FloatArray, families
 from dither_estimator.mechanisms.channels import channel_of
 from dither_estimator.mechanisms.information import channel_information
+from dither_estimator.specification.specification import Specification
 
 NORMAL, GAMMA = families["normal"], families["gamma"]
 ONE = Fraction(1)
@@ -205,6 +206,12 @@ def test_a_share_of_a_member_whose_greatest_value_lies_there_keeps_its_value(sha
     goal = goal_at(parse_goal({"above": [0.5]}, family), family, family.standard, np.array([share]), 1.0)
     assert 0 <= goal.cuts[0] < 1
     assert optimal_design(family, family.standard, "laplace", Fraction(1), goal).criterion > 0
+
+
+def test_shares_above_values_that_nearly_coincide_under_a_wide_prior_are_no_obstacle() -> None:
+    spec = {"family": "student_t", "epsilon": 1, "mechanism": "randomized_response", "levels": 1}
+    specification = Specification.from_json({**spec, "goal": {"above": {"10": 5, "13": 1}}})
+    assert specification.standard_goal.cuts == pytest.approx([0.06, 0.06], abs=0.1)
 
 
 def test_a_share_that_floating_point_cannot_tell_from_none_is_refused() -> None:
