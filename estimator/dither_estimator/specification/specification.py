@@ -165,7 +165,7 @@ class Specification:
 
     @property
     def standard_goal(self) -> Goal:
-        """The goal as it would be in a population of the standard member, if shares above values were about the same."""
+        """The goal as it would be in the standard member, if the shares above its values were about the same."""
         return goal_at(self.goal, self.family, self.family.standard, self.shares_below, SCORE_STEP)
 
     def templates(self, epsilon: Fraction) -> Templates:
