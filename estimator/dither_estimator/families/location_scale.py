@@ -51,9 +51,14 @@ class LocationScale(Family):
         return theta[:, 0] + theta[:, 1] * self.standard_mean
 
     def default_prior(self, transform: Transform) -> PriorTerms:
-        """Covers `|mu|` up to 1e5 and scales from 0.1 to 1e5; on the log scale, any value met in practice."""
+        """Covers `|mu|` around 1e5 and scales from 0.1 to 1e5; on the log scale, any value met in practice.
+
+        A location may lie far beyond: with the tails of a normal distribution, it would take more answers than there
+        are until the posterior were there, and meanwhile it would be narrow and wrong.
+        """
         if transform == "identity":
-            return _prior(location=0.0, location_sd=1e5, scale=100.0, log_scale_sd=3.0)
+            wide = _prior(location=0.0, location_sd=1e5, scale=100.0, log_scale_sd=3.0)
+            return {**wide, "mu": {"dist": "t", "df": 3, "loc": 0.0, "scale": 1e5}}
         return _prior(location=0.0, location_sd=30.0, scale=1.0, log_scale_sd=1.5)
 
     def range_prior(self, low: float, high: float) -> PriorTerms:
@@ -79,8 +84,8 @@ class LocationScale(Family):
 
 
 def _prior(location: float, location_sd: float, scale: float, log_scale_sd: float) -> PriorTerms:
-    # All moments of the prior exist, so the posterior variances do too, whatever the answers: the likelihood of clipped
-    # answers does not vanish as the scale grows.
+    # The prior has variances, so the posterior does too, whatever the answers: the likelihood of clipped answers does
+    # not vanish as the scale grows.
     return {
         "mu": {"dist": "norm", "loc": location, "scale": location_sd},
         "sigma": {"dist": "lognorm", "s": log_scale_sd, "scale": scale},

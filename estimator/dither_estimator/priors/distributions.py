@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import betaincinv, betaln, gammainccinv, gammaincinv, gammaln, ndtri, xlog1py, xlogy
+from scipy.special import betaincinv, betaln, gammainccinv, gammaincinv, gammaln, ndtri, stdtrit, xlog1py, xlogy
 
 from dither_estimator.families import FloatArray
 
@@ -146,6 +146,11 @@ def _log_normal(x: FloatArray, scale: float) -> FloatArray:
     return -np.log(scale) - _LOG_ROOT_2_PI - 0.5 * (x / scale) ** 2
 
 
+def _log_t(x: FloatArray, scale: float, df: float) -> FloatArray:
+    constant = gammaln((df + 1) / 2) - gammaln(df / 2) - 0.5 * np.log(df * np.pi) - np.log(scale)
+    return constant - (df + 1) / 2 * np.log1p((x / scale) ** 2 / df)
+
+
 def _log_lognormal(x: FloatArray, scale: float, s: float) -> FloatArray:
     return -np.log(s) - _LOG_ROOT_2_PI - np.log(x) - 0.5 * (np.log(x / scale) / s) ** 2
 
@@ -183,6 +188,13 @@ WRITTEN: Mapping[str, _Formulas] = {
         _log_normal,
         quantiles=ndtri,
         sample=lambda rng, size: rng.standard_normal(size),
+        support=(-np.inf, np.inf),
+    ),
+    "t": _Formulas(
+        _log_t,
+        quantiles=lambda probabilities, df: stdtrit(df, probabilities),
+        sample=lambda rng, size, df: rng.standard_t(df, size),
+        shapes=("df",),
         support=(-np.inf, np.inf),
     ),
     "lognorm": _Formulas(

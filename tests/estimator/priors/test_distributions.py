@@ -15,6 +15,7 @@ from dither_estimator.priors.distributions import WRITTEN, Distribution, find_di
 
 SHAPES: Mapping[str, list[dict[str, float]]] = {
     "norm": [{}],
+    "t": [{"df": 3.0}, {"df": 0.7}, {"df": 40.0}],
     "lognorm": [{"s": 1.3}, {"s": 0.02}, {"s": 8.0}],
     "gamma": [{"a": 2.5}, {"a": 1.0}, {"a": 0.1}, {"a": 300.0}],
     "invgamma": [{"a": 2.5}, {"a": 1.0}, {"a": 0.1}, {"a": 300.0}],
@@ -115,7 +116,9 @@ def test_a_wrong_formula_is_seen(fault: str, monkeypatch: pytest.MonkeyPatch) ->
         assert _p_value_of_draws(distribution) < SIGNIFICANCE
 
 
-@pytest.mark.parametrize(("dist", "shapes"), [("halfcauchy", {}), ("t", {"df": 3.0}), ("genextreme", {"c": 0.2})])
+@pytest.mark.parametrize(
+    ("dist", "shapes"), [("halfcauchy", {}), ("laplace_asymmetric", {"kappa": 2.0}), ("genextreme", {"c": 0.2})]
+)
 def test_others_are_scipys_own(dist: str, shapes: dict[str, float]) -> None:
     assert find_shapes(dist) == tuple(shapes)
     distribution = find_distribution(dist, shapes | {"scale": 2.0})
