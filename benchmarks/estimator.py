@@ -11,7 +11,8 @@ import numpy as np
 
 from dither_estimator.families import families
 from dither_estimator.learning.learner import Learner
-from dither_estimator.specification.specification import DEFAULT_PARTICLES, Specification
+from dither_estimator.specification.fields import DEFAULT_PARTICLES
+from dither_estimator.specification.specification import Specification
 from dither_server.simulate.behaviours import Behaviours, draw_roles
 from dither_server.simulate.in_process import simulate_in_process
 from dither_server.simulate.population import draw_population

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any, Literal
 from unicodedata import normalize
 
@@ -14,9 +13,7 @@ import numpy as np
 from dither_client import Transform
 from dither_client.mechanisms.epsilon import epsilon_text, wire_epsilon
 from dither_client.mechanisms.grouped_randomized_response import MAX_CATEGORIES, GroupedRandomizedResponse
-from dither_client.mechanisms.member_counts import MAX_CUTS
 from dither_client.mechanisms.query import MAX_EPSILON
-from dither_estimator.checks.goodness_of_fit import MisfitCheck
 from dither_estimator.design.goal import Goal, parse_goal
 from dither_estimator.design.laplace import PAPER_LEVELS
 from dither_estimator.design.registry import MECHANISMS, STATING_RHO, Mechanism
@@ -25,10 +22,10 @@ from dither_estimator.families.categorical import Categorical
 from dither_estimator.families.nonparametric import Nonparametric
 from dither_estimator.families.several import Several
 from dither_estimator.nonparametric.support import LARGEST, Support
-from dither_estimator.priors.prior import Prior, parse_prior
 
 __all__ = [
     "CATEGORICAL",
+    "DEFAULT_PARTICLES",
     "MAX_LEVELS",
     "NONPARAMETRIC",
     "SEVERAL",
@@ -41,16 +38,13 @@ __all__ = [
     "read_bounds",
     "read_categories",
     "read_choice",
-    "read_discriminate",
     "read_epsilon",
     "read_epsilon_choices",
     "read_family",
     "read_goal",
     "read_integer",
-    "read_member_cuts",
-    "read_misfit_check",
     "read_policy",
-    "read_prior",
+    "read_range",
     "read_rho",
     "read_support",
     "refuse_fields_of_families",
@@ -61,6 +55,7 @@ NONPARAMETRIC = Nonparametric()
 CATEGORICAL = Categorical()
 SEVERAL = Several()
 MAX_ATOMS = 16
+DEFAULT_PARTICLES = 1_000
 MAX_LEVELS = 64
 """The most levels of a question about a distribution: each cell of each question is a row of what is computed."""
 _MIN_NUMBERS = 4_096
@@ -72,13 +67,6 @@ _OF_NUMBERS = ("range", "minimum", "maximum", "atoms", "levels", "rho", "unit", 
 """Fields that say something about numbers, which categories are not."""
 MAX_CATEGORY = 100
 """The most characters of a category's text."""
-
-DEFAULT_CHECK_SHARE = 0.2
-DEFAULT_LOOKS = (500, 5_000, 50_000)
-"""Numbers of check answers: at a share of 0.2, about 2,500, 25,000 and 250,000 answers in all."""
-MAX_LOOKS = 20
-MAX_LOOK = 1_000_000_000
-DEFAULT_DISCRIMINATE = 0.3
 
 MAX_CHOICES = 16
 """The most values of ε that respondents may choose from: each has questions of its own."""
@@ -181,7 +169,7 @@ def read_around(support: Support, data: Mapping[str, Any]) -> tuple[float, float
     """The `range` of most values of a distribution without a family, in their own units."""
     if data.get("range") is None:
         return None
-    low, high = _range("identity", data["range"])
+    low, high = read_range("identity", data["range"])
     if data.get("minimum") is None and support.minimum is not None and low < support.minimum:
         raise SpecificationError("range must not begin below 0 when transform is log")
     if low < (-math.inf if support.minimum is None else support.minimum):
@@ -304,90 +292,8 @@ def read_policy(value: Any) -> Policy:
     raise SpecificationError("policy must be adaptive, thompson or fixed:LOW:HIGH with LOW below HIGH")
 
 
-def read_misfit_check(family: Family, share: Any, looks: Any) -> MisfitCheck | None:
-    """The goodness-of-fit check with this share of the respondents and these looks; None if there is no check."""
-    if share is None or share is False:
-        if looks is not None:
-            raise SpecificationError("misfit_looks needs misfit_check")
-        return None
-    if family.name == "bernoulli":
-        raise SpecificationError(
-            "misfit_check must be left out for bernoulli, which fits every population of zeros and ones"
-        )
-    if share is True:
-        share = DEFAULT_CHECK_SHARE
-    if isinstance(share, str) or not isinstance(share, int | float | Decimal) or not 0 < share <= 0.5:
-        raise SpecificationError("misfit_check must be true, false, or a share above 0 and at most 0.5")
-    return MisfitCheck(float(share), _looks(looks))
-
-
-def _looks(values: Any) -> tuple[int, ...]:
-    if values is None:
-        return DEFAULT_LOOKS
-    wrong = SpecificationError(
-        f"misfit_looks must be a list of 1 to {MAX_LOOKS} numbers of check answers, whole, above 0 and increasing"
-    )
-    if not isinstance(values, list | tuple) or not 1 <= len(values) <= MAX_LOOKS:
-        raise wrong
-    if any(isinstance(x, bool) or not isinstance(x, int) or not 0 < x <= MAX_LOOK for x in values):
-        raise wrong
-    if any(low >= high for low, high in pairwise(values)):
-        raise wrong
-    return tuple(values)
-
-
-def read_member_cuts(transform: Transform, rho: Fraction | None, values: Any) -> tuple[float, ...] | None:
-    """Where institutions count their members: read in the values' own units, returned on the transformed scale."""
-    if values is None:
-        return None
-    if rho is not None:
-        raise SpecificationError("member_cuts needs epsilon: counts of members have no rho")
-    wrong = SpecificationError(f"member_cuts must be a list of 1 to {MAX_CUTS} strictly increasing finite numbers")
-    if not isinstance(values, list | tuple) or not 1 <= len(values) <= MAX_CUTS:
-        raise wrong
-    if any(isinstance(x, bool) or not isinstance(x, int | float | Decimal) for x in values):
-        raise wrong
-    try:
-        cuts = np.array([float(x) for x in values])
-    except OverflowError:
-        raise wrong from None
-    if transform == "log":
-        if not (cuts > 0).all():
-            raise SpecificationError("member_cuts must lie above 0 when transform is log")
-        cuts = np.log(cuts)
-    if not np.isfinite(cuts).all() or (np.diff(cuts) <= 0).any():
-        raise wrong
-    return tuple(cuts.tolist())
-
-
-def read_discriminate(data: Mapping[str, Any], policy: Policy) -> float:
-    """The share of the questions that are chosen to tell the `families` apart; 0 if there is only one."""
-    value = data.get("discriminate")
-    if value is None:
-        return 0.0 if data.get("families") is None or policy.name == "fixed" else DEFAULT_DISCRIMINATE
-    if isinstance(value, bool) or not isinstance(value, int | float | Decimal) or not 0 <= value <= 1:
-        raise SpecificationError("discriminate must be a number from 0 to 1, the share of the questions")
-    if data.get("families") is None:
-        raise SpecificationError("discriminate needs families to compare")
-    if value > 0 and policy.name == "fixed":
-        raise SpecificationError("discriminate must be 0 with a fixed policy, which always asks the same question")
-    return float(value)
-
-
-def read_prior(family: Family, transform: Transform, data: Mapping[str, Any]) -> Prior:
-    """The given prior, the prior for the given `range`, or the family's default. Raises `InvalidPrior` too."""
-    prior, limits = data.get("prior"), data.get("range")
-    if prior is not None and limits is not None:
-        raise SpecificationError("give either prior or range, not both")
-    if prior is not None:
-        return parse_prior(family, prior)
-    if limits is None:
-        return parse_prior(family, family.default_prior(transform))
-    return parse_prior(family, family.range_prior(*_range(transform, limits)))
-
-
-def _range(transform: Transform, limits: Any) -> tuple[float, float]:
-    """The range on the transformed scale."""
+def read_range(transform: Transform, limits: Any) -> tuple[float, float]:
+    """The range of most values, on the transformed scale."""
     try:
         low, high = (float(end) for end in limits)
         usable = not isinstance(limits, str) and bool(np.isfinite([low, high]).all()) and low < high

@@ -19,7 +19,7 @@ from dither_client.tables.file_errors import unknown_field
 from dither_estimator.checks.goodness_of_fit import MisfitCheck
 from dither_estimator.design.design import DesignError, optimal_design
 from dither_estimator.design.functionals import SCORE_STEP, goal_at
-from dither_estimator.design.goal import Goal, InvalidGoal, parse_goal
+from dither_estimator.design.goal import Goal, InvalidGoal
 from dither_estimator.design.identified import cannot_tell
 from dither_estimator.design.registry import MECHANISMS, Mechanism
 from dither_estimator.families import Family, FloatArray
@@ -30,11 +30,11 @@ from dither_estimator.specification.competing_families import (
     CompetingFamily,
     InvalidFamilies,
     first_family,
-    parse_competing,
 )
 from dither_estimator.specification.components import component_fields, refuse_fields_beside_components
 from dither_estimator.specification.fields import (
     CATEGORICAL,
+    DEFAULT_PARTICLES,
     MAX_LEVELS,
     NONPARAMETRIC,
     SEVERAL,
@@ -44,19 +44,14 @@ from dither_estimator.specification.fields import (
     given,
     only_levels,
     read_around,
-    read_bounds,
     read_categories,
     read_choice,
-    read_discriminate,
     read_epsilon,
     read_epsilon_choices,
     read_family,
     read_goal,
     read_integer,
-    read_member_cuts,
-    read_misfit_check,
     read_policy,
-    read_prior,
     read_rho,
     read_support,
     refuse_fields_of_families,
@@ -70,6 +65,7 @@ from dither_estimator.specification.periods import (
     read_period,
     refuse_fields_beside_periods,
 )
+from dither_estimator.specification.with_family import fields_of_family
 
 __all__ = ["ComponentSpecification", "Policy", "Specification", "SpecificationError"]
 
@@ -89,7 +85,6 @@ _FIELDS = (
     "minimum", "maximum", "atoms", "categories", "groups", "period", "drift", "panel", "components",
 )  # fmt: skip
 
-DEFAULT_PARTICLES = 1_000
 MAX_DRAWS = 10_000
 """The most particles of a distribution without a family, each of which has the mass of every bin."""
 _PRIOR_DRAWS = 500
@@ -350,7 +345,7 @@ class Specification:
                 levels = read_integer("levels", data.get("levels"), None, 1, MAX_CELLS - 1)
             rho = read_rho(data, mechanism)
             epsilon = data.get("epsilon") if rho is None else epsilon_of(mechanism, rho, only_levels(levels, policy))
-            model = _without_family(data) if family is NONPARAMETRIC else _with_family(data, family, policy, rho)
+            model = _without_family(data) if family is NONPARAMETRIC else fields_of_family(data, family, policy, rho)
             specification = cls(
                 family=family,
                 epsilon=read_epsilon("epsilon", epsilon),
@@ -422,23 +417,6 @@ class Specification:
             )
         except DitherError as error:
             raise SpecificationError(str(error)) from None
-
-
-def _with_family(data: Mapping[str, Any], family: Family, policy: Policy, rho: Fraction | None) -> dict[str, Any]:
-    """What is learnt of a family."""
-    transform = read_choice(f"transform of {family.name}", given(data, "transform", "identity"), family.transforms)
-    prior = read_prior(family, transform, data)
-    return {
-        "transform": transform,
-        "prior": prior,
-        "goal": parse_goal(given(data, "goal", "all"), family, transform),
-        "particles": read_integer("particles", data.get("particles"), DEFAULT_PARTICLES, 100, 1_000_000),
-        "misfit_check": read_misfit_check(family, data.get("misfit_check"), data.get("misfit_looks")),
-        "rivals": parse_competing(data, prior, transform),
-        "discriminate": read_discriminate(data, policy),
-        "member_cuts": read_member_cuts(transform, rho, data.get("member_cuts")),
-        "support": read_bounds(data),
-    }
 
 
 def _without_family(data: Mapping[str, Any]) -> dict[str, Any]:
