@@ -17,7 +17,9 @@ from dither_estimator.learning.learners import new_learner
 from dither_estimator.learning.period_learner import PeriodLearner
 from dither_estimator.learning.summary import Posterior
 from dither_estimator.likelihood.institutions import members_of
+from dither_estimator.specification.caution import caution_of, unknown_at
 from dither_estimator.specification.specification import Specification
+from dither_estimator.specification.table import check_table
 
 __all__ = ["print_posterior"]
 
@@ -29,18 +31,18 @@ _NOT_IDENTIFIED = (
 def print_posterior(counted: CountTable, fields: Mapping[str, Any], name: str, seed: int, *, as_json: bool) -> None:
     """The posterior of a collection with the specification `fields`; `name` is the table's."""
     specification = Specification.from_json(fields)
-    specification.check_table(counted)
+    check_table(specification, counted)
     with threadpool_limits(1, user_api="blas"), working("Learning the table"):
         posterior = _posterior(specification, counted, seed)
     cuts = [cut for query in counted.queries for cut in query.edges] + [
         cut for each in counted.members for cut in each.cuts
     ]
-    if caution := specification.caution_of(cuts):
-        console.print(f"Warning: {caution}.")
+    if warning := caution_of(specification, cuts):
+        console.print(f"Warning: {warning}.")
     if as_json:
         print_json(posterior.to_json())
     else:
-        _print(posterior, name, fields, specification, specification.unknown_at(cuts))
+        _print(posterior, name, fields, specification, unknown_at(specification, cuts))
 
 
 def _posterior(specification: Specification, counted: CountTable, seed: int) -> Posterior:

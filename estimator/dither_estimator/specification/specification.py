@@ -1,26 +1,21 @@
 """The statistical part of a collection's specification: what is estimated, from which answers, by which questions."""
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from dither_client import Component, DitherError, InvalidQuery, Query, Transform
+from dither_client import DitherError, InvalidQuery, Query, Transform
 from dither_client.mechanisms.grouped_randomized_response import GroupedRandomizedResponse
-from dither_client.mechanisms.member_counts import Asked
 from dither_client.mechanisms.panel import Panel
-from dither_client.mechanisms.price import check_about
 from dither_client.mechanisms.query import MAX_CELLS
-from dither_client.tables.counts import CountTable
 from dither_client.tables.file_errors import unknown_field
 from dither_estimator.checks.goodness_of_fit import MisfitCheck
 from dither_estimator.design.design import DesignError, optimal_design
 from dither_estimator.design.functionals import SCORE_STEP, goal_at
 from dither_estimator.design.goal import Goal, InvalidGoal
-from dither_estimator.design.identified import cannot_tell
 from dither_estimator.design.registry import MECHANISMS, Mechanism
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.nonparametric.questions import Templates
@@ -88,8 +83,6 @@ _FIELDS = (
 MAX_DRAWS = 10_000
 """The most particles of a distribution without a family, each of which has the mass of every bin."""
 _PRIOR_DRAWS = 500
-_CUTS_SHOWN = 4
-"""The most cuts that a sentence lists."""
 _DEFAULT_LEVELS = 4
 """The levels of a question about a distribution, where neither the specification nor the mechanism says how many."""
 
@@ -182,34 +175,6 @@ class Specification:
         kind = MECHANISMS[self.mechanism]
         return kind.fixed_question(low, high, self.levels, epsilon, self.rho, self.transform)
 
-    @property
-    def caution(self) -> str | None:
-        """What the one question of policy `fixed` leaves unknown, in a sentence; None if it leaves nothing."""
-        fixed = self.fixed_query(self.epsilon)
-        return None if fixed is None else self.caution_of([*fixed.edges, *(self.member_cuts or ())])
-
-    def caution_of(self, cuts: Sequence[float]) -> str | None:
-        """A sentence on `unknown_at` these cuts; None if they tell all parameters, or if there are none."""
-        unknown = self.unknown_at(cuts)
-        if not unknown:
-            return None
-        own = sorted({math.exp(cut) if self.transform == "log" else cut for cut in cuts})
-        where = ", ".join(f"{cut:g}" for cut in own[:_CUTS_SHOWN]) + (", …" if len(own) > _CUTS_SHOWN else "")
-        which = " and ".join(filter(None, [", ".join(unknown[:-1]), unknown[-1]]))
-        needed = len(self.family.parameters)
-        fix = f"ask at {needed} or more cuts" if len(own) < needed else "ask at other cuts"
-        return (
-            f"answers at {len(own)} cut{'' if len(own) == 1 else 's'} alone ({where}) cannot tell {which}, however "
-            f"many there are, for they say only how many people lie below: {fix}, or with policy adaptive"
-        )
-
-    def unknown_at(self, cuts: Sequence[float]) -> tuple[str, ...]:
-        """Which parameters answers at these cuts on the transformed scale cannot tell, however many there are."""
-        if not self.parametric or not cuts:
-            return ()
-        draws = self.family.constrain(self.prior.sample(np.random.default_rng(0), _PRIOR_DRAWS))
-        return cannot_tell(self.family, draws, cuts)
-
     def check_question(self, epsilon: Fraction) -> Query:
         """A template for check questions at ε, used `with_edges`; it has one edge."""
         return MECHANISMS[self.mechanism].check_question(epsilon, self.rho)
@@ -260,43 +225,6 @@ class Specification:
                 )
             except (DesignError, InvalidQuery) as error:
                 raise SpecificationError(f"levels cannot be {self.levels} here: {error}") from None
-
-    def check_table(self, table: CountTable) -> None:
-        """Raises `SpecificationError` unless the table's questions are about such values."""
-        if self.components or any(query.about for query in table.queries):
-            self._check_component_table(table)
-            return
-        asked: list[Asked] = [*table.queries, *table.members]
-        grouped = [query for query in table.queries if query.of_categories]
-        if self.categories and len(grouped) < len(asked):
-            raise SpecificationError("the table has questions about numbers, and the specification is of categories")
-        if grouped and not self.categories:
-            raise SpecificationError("the table has questions about categories, and the specification is of numbers")
-        if any(query.n_cells != len(self.categories) for query in grouped):
-            raise SpecificationError(
-                f"the table has questions about another number of categories than the specification's "
-                f"{len(self.categories)}"
-            )
-        if any(each.transform != self.transform for each in asked):
-            raise SpecificationError(f"the table has queries whose transform is not {self.transform}")
-        if self.groups is not None:
-            self.groups.check_table(table)
-        if self.period is not None:
-            self.period.check_table(table)
-
-    def _check_component_table(self, table: CountTable) -> None:
-        if not self.components:
-            raise SpecificationError("the table has questions about several numbers, and the specification is of one")
-        if table.members or table.groups or table.periods:
-            raise SpecificationError("members, groups and periods cannot go with components")
-        parts = [Component(part.name, part.specification.transform) for part in self.components]
-        try:
-            for query in table.queries:
-                check_about(query, parts)
-        except InvalidQuery:
-            raise SpecificationError(
-                "the table has questions that are not about the specification's components, on their scales"
-            ) from None
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Specification":

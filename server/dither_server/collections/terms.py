@@ -5,6 +5,7 @@ from typing import Any
 from dither_client.mechanisms.epsilon import json_epsilon, listed
 from dither_estimator.design.advice import advice
 from dither_estimator.design.design import optimal_design
+from dither_estimator.specification.caution import caution
 from dither_estimator.specification.specification import Specification
 from dither_server.collections.specification import CollectionSpec
 from dither_server.http.bodies import with_floats
@@ -18,7 +19,7 @@ def design_advice(specification: Specification) -> str | None:
     None if no design chooses the questions and the fixed one tells all parameters. Takes a moment.
     """
     if specification.policy.name == "fixed" or not specification.parametric:
-        return specification.caution
+        return caution(specification)
     return advice(
         optimal_design(
             specification.family,

@@ -15,6 +15,7 @@ from dither_client.tables.counts import write_table
 from dither_client.tables.parquet import is_parquet
 from dither_estimator.design.registry import MECHANISMS
 from dither_estimator.families import Family
+from dither_estimator.specification.caution import caution
 from dither_estimator.specification.fields import CATEGORICAL, NONPARAMETRIC, read_family
 from dither_estimator.specification.specification import Specification, SpecificationError
 from dither_server.commands import _simulate_options as options
@@ -127,11 +128,11 @@ def _settings(fields: Mapping[str, Any], varied: Mapping[str, Sequence[str]], si
     for mechanism, policy, epsilon in product(*lists):
         asked = {**fields, "mechanism": mechanism, "policy": policy, "epsilon": epsilon}
         try:
-            caution = Specification.from_json(asked).caution
+            warning = caution(Specification.from_json(asked))
         except SpecificationError as error:
             raise SpecificationError(f"{mechanism} with {policy} at epsilon {epsilon}: {error}") from None
-        if caution:
-            console.print(f"Warning: with {mechanism} and {policy}, {caution}.")
+        if warning:
+            console.print(f"Warning: with {mechanism} and {policy}, {warning}.")
         settings += [Setting(mechanism, policy, epsilon, size, asked) for size in sizes]
     return settings
 

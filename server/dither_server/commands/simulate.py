@@ -19,6 +19,7 @@ from dither_client.protocol.messages import parse_terms
 from dither_client.transport.json_api import Api
 from dither_estimator.learning.any_learner import any_learner
 from dither_estimator.learning.checked_learner import CheckedLearner
+from dither_estimator.specification.caution import caution
 from dither_estimator.specification.fields import CATEGORICAL, NONPARAMETRIC
 from dither_estimator.specification.specification import Specification
 from dither_server.commands import _simulate_options as options
@@ -160,8 +161,8 @@ def _check_place(in_process: bool, url: str | None, outstanding: int | None, ove
 
 def _check_specification(specification: Specification, in_process: bool, periods: int | None) -> None:
     """Ends the command for what this kind of collection cannot be simulated with."""
-    if specification.caution:
-        console.print(f"Warning: {specification.caution}.")
+    if warning := caution(specification):
+        console.print(f"Warning: {warning}.")
     if not in_process and specification.panel is not None:
         fail(_NO_PANEL_OVER_HTTP, 2)
     if in_process and periods is None and specification.period is not None:

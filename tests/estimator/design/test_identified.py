@@ -7,6 +7,7 @@ import pytest
 
 from dither_estimator.design.identified import cannot_tell
 from dither_estimator.families import families
+from dither_estimator.specification.caution import caution
 from dither_estimator.specification.specification import Specification
 
 
@@ -29,17 +30,17 @@ from dither_estimator.specification.specification import Specification
     ],
 )
 def test_a_fixed_question_says_what_it_cannot_tell(fields: dict[str, Any], unknown: str | None) -> None:
-    caution = Specification.from_json({"family": "normal", "epsilon": 1, **fields}).caution
+    found = caution(Specification.from_json({"family": "normal", "epsilon": 1, **fields}))
     if unknown is None:
-        assert caution is None
+        assert found is None
     else:
-        assert caution is not None
-        assert f" cannot tell {unknown}, however many there are" in caution
+        assert found is not None
+        assert f" cannot tell {unknown}, however many there are" in found
 
 
 def test_the_sentence_has_cuts_in_the_values_own_units_and_the_fix() -> None:
     fields = {"policy": "fixed:4:6", "levels": 1, "transform": "log", "range": [50, 500]}
-    assert Specification.from_json({"family": "normal", "epsilon": 1, **fields}).caution == (
+    assert caution(Specification.from_json({"family": "normal", "epsilon": 1, **fields})) == (
         "answers at 1 cut alone (148.413) cannot tell mu and sigma, however many there are, for they say only how many "
         "people lie below: ask at 2 or more cuts, or with policy adaptive"
     )

@@ -9,6 +9,7 @@ from dither_client import Laplace
 from dither_client.tables.counts import CountTable
 from dither_estimator.specification.groups import Groups
 from dither_estimator.specification.specification import Specification, SpecificationError
+from dither_estimator.specification.table import check_table
 
 LABELS = ["north", "south"]
 QUERY = Laplace(0, 1, 1, 1)
@@ -90,11 +91,12 @@ def test_what_has_no_groups_is_refused_beside_them(field: dict[str, Any]) -> Non
 
 def test_a_table_has_a_known_group_in_every_row() -> None:
     spec = read({"name": "region", "labels": LABELS}, family="normal")
-    spec.check_table(CountTable({QUERY: [3, 4]}, groups={"north": {QUERY: [3, 1]}, "south": {QUERY: [0, 3]}}))
+    check_table(spec, CountTable({QUERY: [3, 4]}, groups={"north": {QUERY: [3, 1]}, "south": {QUERY: [0, 3]}}))
     with pytest.raises(SpecificationError, match="a label in every row"):
-        spec.check_table(CountTable({QUERY: [3, 4]}, groups={"north": {QUERY: [3, 1]}}))
+        check_table(spec, CountTable({QUERY: [3, 4]}, groups={"north": {QUERY: [3, 1]}}))
     with pytest.raises(SpecificationError, match="not among the labels"):
-        spec.check_table(CountTable({QUERY: [3, 4]}, groups={"west": {QUERY: [3, 4]}}))
-    Specification.from_json({"epsilon": 1, "family": "normal"}).check_table(
-        CountTable({QUERY: [3, 4]}, groups={"west": {QUERY: [3, 4]}})
+        check_table(spec, CountTable({QUERY: [3, 4]}, groups={"west": {QUERY: [3, 4]}}))
+    check_table(
+        Specification.from_json({"epsilon": 1, "family": "normal"}),
+        CountTable({QUERY: [3, 4]}, groups={"west": {QUERY: [3, 4]}}),
     )
