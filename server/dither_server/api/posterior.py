@@ -145,7 +145,7 @@ async def show_particles(
     await run_in_threadpool(check_reader, request, collection)
     if group is not None:
         collection.group_number(group)
-        return await run_in_threadpool(lambda: _particles(*service.learners.group_particles(collection, group)))
+        return await run_in_threadpool(lambda: _particles(*service.learners.snapshots.of_group(collection, group)))
     found = await service.learners.particles(collection)
     return await run_in_threadpool(_particles, found.names, found.values, found.weights)
 

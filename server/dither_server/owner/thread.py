@@ -20,8 +20,6 @@ from fractions import Fraction
 from sqlalchemy import Connection, Engine
 
 from dither_estimator.checks.goodness_of_fit import Look
-from dither_estimator.families import FloatArray
-from dither_estimator.learning.grouped_learner import GroupedLearner
 from dither_server.answers.writer import Writer
 from dither_server.clock import Clock, milliseconds
 from dither_server.collections.collection import Collection
@@ -29,22 +27,21 @@ from dither_server.collections.collections import Collections
 from dither_server.collections.institutions import Institutions
 from dither_server.database.engine import DATABASE_TROUBLE
 from dither_server.database.notifications import Notifications
-from dither_server.database.reads import HistoryRow, Store, add_history, add_look
-from dither_server.errors import CollectionDeleted, InvalidGroup, Unavailable
+from dither_server.database.reads import Store, add_look
+from dither_server.errors import CollectionDeleted, Unavailable
 from dither_server.metrics import Metrics
-from dither_server.owner.collection_learner import CollectionLearner, Particles, Published, Question, stored_learner
+from dither_server.owner.collection_learner import CollectionLearner, Particles, Published, Question
 from dither_server.owner.pace import Pace
 from dither_server.owner.persistence import PersistedLearner
 from dither_server.owner.publications import Edition, read_editions, read_publication
+from dither_server.owner.snapshot_particles import SnapshotParticles
+from dither_server.owner.unhurried import Unhurried
 from dither_server.replicas.leases import Lease, LeaseLost, free_leases, held
 from dither_server.tickets.packing import NO_GROUP
 
 __all__ = ["Learners"]
 
 _LONGEST_REST = 2.0
-_CALM, _LONGEST_DELAY = 0.3, 30.0
-"""The owner computes what nobody waits for once no collection's questions have been urgent for so many seconds, and in
-the midst of it if there has always been one for so many."""
 _PATIENCE = 10.0
 """Seconds for which a request waits for a collection's first state."""
 
@@ -80,12 +77,8 @@ class Learners:
         self._known: dict[int, int] = {}
         """The number of answers and institutions that each learner takes into account."""
         self._random = random.Random()
-        self._grouped_lock = threading.Lock()
-        self._grouped: tuple[int, bytes | None, GroupedLearner] | None = None
-        """The collection, the snapshot and the learner of the groups whose particles were asked for last.
-
-        Whoever wants those of all groups asks for one after the other, and all follow from one estimate.
-        """
+        self.snapshots = SnapshotParticles(store)
+        self._unhurried = Unhurried(writer, clock, notifications)
         self._wake = threading.Condition()
         self._leases: dict[int, Lease] = {}
         self._surplus: frozenset[int] = frozenset()
@@ -94,8 +87,6 @@ class Learners:
         self._waiting: dict[int, list[Future[Published]]] = {}
         self._stopping = False
         self._learners: dict[int, PersistedLearner] = {}
-        self._busy_since = self._busy_until = 0.0
-        """When the collections are calm whose questions were urgent, on the clock `time.monotonic`."""
         self._without_database = False
         self._thread = threading.Thread(target=self._run, name="dither-learners", daemon=True)
 
@@ -208,22 +199,7 @@ class Learners:
         published = await self.published(collection)
         if published.particles is not None:
             return published.particles
-        return await asyncio.to_thread(self._stored_particles, collection)
-
-    def _stored_particles(self, collection: Collection) -> Particles:
-        learner = stored_learner(collection, self._store)
-        return Particles(learner.particle_names, learner.posterior())
-
-    def group_particles(self, collection: Collection, group: str) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
-        """The names, values and weights of one group's particles, as of the last snapshot. Takes a moment."""
-        content = self._store.snapshot(collection.number)
-        with self._grouped_lock:
-            if self._grouped is None or self._grouped[:2] != (collection.number, content):
-                learner = stored_learner(collection, self._store)
-                if not isinstance(learner, GroupedLearner):
-                    raise InvalidGroup
-                self._grouped = collection.number, content, learner
-            return self._grouped[2].group_particles(group)
+        return await asyncio.to_thread(self.snapshots.of, collection)
 
     def draw(self, published: Published, epsilon: Fraction, group: int = NO_GROUP) -> Question:
         """A uniform draw from the group's pool at `epsilon`, or with probability `check_share` a check question."""
@@ -259,7 +235,8 @@ class Learners:
     def _run(self) -> None:
         while True:
             with self._wake:
-                self._wake.wait_for(lambda: self._due or self._surplus or self._stopping, self._until_save())
+                until_store = self._unhurried.until_due(self._learners.values(), self._alone)
+                self._wake.wait_for(lambda: self._due or self._surplus or self._stopping, until_store)
                 due, self._due = self._due, {}
                 surplus, self._surplus = self._surplus, frozenset()
                 leases, stopping = self._leases, self._stopping
@@ -271,8 +248,7 @@ class Learners:
             due |= dict.fromkeys(surplus - self._learners.keys())
             rest = sum(self._attend(leases[number]) for number in due if number in leases)
             leaving = frozenset(leases) if stopping else surplus & leases.keys()
-            self._save(leaving)
-            self._add_history(leaving)
+            self._unhurried.store(self._learners, leaving, self._alone)
             self._give_up(leaving)
             if stopping:
                 return
@@ -311,7 +287,7 @@ class Learners:
             waiting = self._waiting.pop(number, [])
         _settle(waiting, outcome)
         if urgent:
-            self._note_urgent(time.monotonic())
+            self._unhurried.note_urgent(time.monotonic())
         if not isinstance(outcome, Published):
             self.notify([number])
             return _LONGEST_REST
@@ -353,7 +329,7 @@ class Learners:
         published = persisted.published = learner.publish()
         self._known[number] = learner.known
         self._note(learner, began, published)
-        self._add_row(persisted, calm=False)
+        self._unhurried.add_row(persisted, calm=False)
         return published
 
     def _note(self, learner: CollectionLearner, began: tuple[int, float], published: Published) -> None:
@@ -363,53 +339,6 @@ class Learners:
     def _drop(self, number: int) -> None:
         self._learners.pop(number, None)
         self._known.pop(number, None)
-
-    def _note_urgent(self, now: float) -> None:
-        if now >= self._busy_until:
-            self._busy_since = now
-        self._busy_until = now + _CALM
-
-    @property
-    def _calm_from(self) -> float:
-        return min(self._busy_until, self._busy_since + _LONGEST_DELAY)
-
-    @property
-    def _calm(self) -> bool:
-        return time.monotonic() >= self._calm_from
-
-    def _until_save(self) -> float:
-        """Seconds until something is to be stored, at most one."""
-        now = time.monotonic()
-        dues = [persisted.due(self._alone) for persisted in self._learners.values()]
-        calm = self._calm_from
-        waits = calm > now or any(kept.learner.owes_history for kept in self._learners.values())
-        return max(0.0, min([now + 1.0, *dues, *([calm] if waits else [])]) - now)
-
-    def _add_history(self, leaving: frozenset[int]) -> None:
-        """Stores a row of the history that waited until nobody waits for questions; of what is given up, one of each.
-
-        One at a time, so that questions that become urgent meanwhile wait for no more than one.
-        """
-        for number, persisted in self._learners.items():
-            if self._add_row(persisted, number in leaving or self._calm) and not leaving:
-                return
-
-    def _add_row(self, persisted: PersistedLearner, calm: bool) -> bool:
-        row = None if persisted.published is None else persisted.learner.history(persisted.published, calm)
-        if row is not None:
-            self._writer.submit(held(persisted.lease, _history_job(persisted.lease.collection, row)))
-        return row is not None
-
-    def _save(self, leaving: frozenset[int]) -> None:
-        """Stores what is due, and everything of collections that are given up."""
-        at = milliseconds(self._clock())
-        for number, persisted in self._learners.items():
-            job = persisted.job(self._alone, number in leaving, self._calm, at)
-            if job is not None:
-                stored = self._writer.submit(held(persisted.lease, job))
-                stored.add_done_callback(persisted.note)
-                if not self._alone:
-                    stored.add_done_callback(lambda _: self._notifications.send())
 
     def _give_up(self, leaving: frozenset[int]) -> None:
         """Frees leases after everything under them is stored."""
@@ -434,10 +363,6 @@ def _settle(waiting: Iterable[Future[Published]], outcome: Published | Unavailab
             future.set_result(outcome)
         else:
             future.set_exception(outcome)
-
-
-def _history_job(number: int, row: HistoryRow) -> Callable[[Connection], None]:
-    return lambda connection: add_history(connection, number, row)
 
 
 def _look_job(number: int, look: Look, at: int) -> Callable[[Connection], list[Look]]:

@@ -344,20 +344,20 @@ def test_questions_of_groups_do_not_wait_for_their_posterior(
 
 def test_what_nobody_waits_for_comes_once_no_question_is_urgent(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whichever collection is busy; and after half a minute in which one always was, so that it comes at all."""
-    learners, now = site.service.learners, 1_000.0
+    unhurried, now = site.service.learners._unhurried, 1_000.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
-    assert learners._calm
+    assert unhurried.calm
     found = []
     for _ in range(130):
-        learners._note_urgent(now)
+        unhurried.note_urgent(now)
         now += 0.25
-        found.append(learners._calm)
+        found.append(unhurried.calm)
     assert found == [False] * 119 + [True] * 11
     now += 0.1
-    learners._note_urgent(now)
-    assert not learners._calm
+    unhurried.note_urgent(now)
+    assert not unhurried.calm
     now += 0.31
-    assert learners._calm
+    assert unhurried.calm
 
 
 @pytest.mark.parametrize("family", ["normal", "nonparametric"])
