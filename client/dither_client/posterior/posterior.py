@@ -6,29 +6,14 @@ from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
-from html import escape
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from dither_client.extras import require_extra
-from dither_client.mechanisms.epsilon import by_epsilon_lines, epsilon_text
 from dither_client.mechanisms.query import Query
-from dither_client.posterior.names import has_log_median, number_name, what_it_rests_on
 from dither_client.posterior.particles import Particles
 from dither_client.posterior.population import quantile_at, share_at
-from dither_client.posterior.sentences import (
-    category_lines,
-    comparison_lines,
-    component_lines,
-    group_lines,
-    misfit_sentence,
-    period_lines,
-    poison_lines,
-    population_lines,
-    population_rows,
-    rounded,
-    zeros_and_ones,
-)
+from dither_client.posterior.text import posterior_html, posterior_text
 from dither_client.posterior.wire import (
     QUANTILES,
     ComponentReply,
@@ -290,26 +275,14 @@ class Posterior:
         Where the family holds for logarithms, its parameters, which are those of logarithms, are left out: they are in
         `summaries`.
         """
-        rows = self._rows(decimals)
-        width = max((len(name) for name, *_ in rows), default=0)
-        table = [f"{name:<{width}}  {mean} ± {sd}  (90%: {interval})" for name, mean, sd, interval in rows]
-        lines = [*self._people(unit, decimals), *table, *self._remarks(decimals)]
-        return "\n".join([self.title, *(f"  {line}" for line in lines)])
+        return posterior_text(self, unit, decimals)
 
     def __repr__(self) -> str:
         return self.text()
 
     def _repr_html_(self) -> str:
         """A table for notebooks, and below it what `repr` says besides."""
-        head = "".join(f"<th>{name}</th>" for name in ("", "mean", "sd", "90% interval"))
-        rows = "".join(
-            f"<tr><th>{escape(name)}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
-            for name, *cells in self._rows()
-        )
-        people, remarks = (
-            "".join(f"<p>{escape(line)}</p>" for line in lines) for lines in (self._people(), self._remarks())
-        )
-        return f"{people}<table><caption>{escape(self.title)}</caption><tr>{head}</tr>{rows}</table>{remarks}"
+        return posterior_html(self)
 
     def _part(
         self,
@@ -330,60 +303,6 @@ class Posterior:
             terms=terms,
             **population_fields(reply),
         )
-
-    def _rows(self, decimals: int | None = None) -> list[tuple[str, str, str, str]]:
-        """The name, mean, sd and interval of what there is of the population, then of each parameter or category."""
-        parameters = self.covariance and self.transform != "log"
-        numbers = self.summaries if parameters or self.categories else {}
-        yes_or_no = zeros_and_ones(self.distribution)
-        quantiles, average = (
-            ({}, None if numbers else self.mean_value) if yes_or_no else (self.quantiles, self.mean_value)
-        )
-        population = population_rows(quantiles, average, self.atoms, decimals)
-        return [
-            *(
-                (number_name(name), mean, sd, interval)
-                for name, mean, sd, interval in population
-                if self.answers or not numbers
-            ),
-            *(
-                (
-                    name,
-                    rounded(summary["mean"], 4),
-                    rounded(summary["sd"], 2),
-                    f"{rounded(summary['q05'], 4)} to {rounded(summary['q95'], 4)}",
-                )
-                for name, summary in numbers.items()
-            ),
-        ]
-
-    def _epsilons(self) -> list[str]:
-        return [epsilon_text(epsilon) for epsilon in self.answers_by_epsilon]
-
-    def _people(self, unit: str = "", decimals: int | None = None) -> list[str]:
-        """What is known of the population, in sentences, and what that rests on."""
-        if not self.answers:
-            return ["Before any answer this is only what was assumed."]
-        basis = []
-        if self.family and not (self.groups or self.periods or self.components):
-            learnt, rest = what_it_rests_on(self.family, self.transform, self.answers, self._epsilons(), self.members)
-            basis = [f"This rests on {learnt}{rest}"]
-        numbers = (self.quantiles, self.distribution, self.atoms, self.above, unit, decimals, self.mean_value)
-        return [*population_lines(*numbers), *category_lines(self.categories), *basis]
-
-    def _remarks(self, decimals: int | None = None) -> list[str]:
-        """What there is to say below the numbers, a line each."""
-        log_median = has_log_median(self.family, self.transform)
-        poison = self.poison if log_median or self.transform != "log" else None
-        return [
-            *group_lines(self.groups, self.distribution, decimals),
-            *component_lines(self.components, self.correlations),
-            *([] if poison is None else poison_lines(poison, log_median)),
-            *by_epsilon_lines(self.answers_by_epsilon),
-            *([] if self.verdict is None else comparison_lines(self.families, self.verdict)),
-            *period_lines(self.periods, self.drift_test, self.distribution, decimals),
-            *([] if self.misfit is None else [misfit_sentence(self.misfit, self.answers_by_epsilon)]),
-        ]
 
     def _known_distribution(self) -> DistributionSummary:
         if self.categories:

@@ -1,0 +1,112 @@
+"""A posterior as text and as HTML: what is known of the population in sentences, a table of numbers, and remarks."""
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from dither_client.mechanisms.epsilon import by_epsilon_lines, epsilon_text
+from dither_client.posterior.names import has_log_median, number_name, what_it_rests_on
+from dither_client.posterior.sentences import (
+    category_lines,
+    comparison_lines,
+    component_lines,
+    group_lines,
+    misfit_sentence,
+    period_lines,
+    poison_lines,
+    population_lines,
+    population_rows,
+    rounded,
+    zeros_and_ones,
+)
+
+if TYPE_CHECKING:
+    from dither_client.posterior.posterior import Posterior
+
+__all__ = ["posterior_html", "posterior_text"]
+
+
+def posterior_text(posterior: "Posterior", unit: str = "", decimals: int | None = None) -> str:
+    """Lines of text, where values have a unit and at most so many decimals."""
+    rows = _rows(posterior, decimals)
+    width = max((len(name) for name, *_ in rows), default=0)
+    table = [f"{name:<{width}}  {mean} ± {sd}  (90%: {interval})" for name, mean, sd, interval in rows]
+    lines = [*_people(posterior, unit, decimals), *table, *_remarks(posterior, decimals)]
+    return "\n".join([posterior.title, *(f"  {line}" for line in lines)])
+
+
+def posterior_html(posterior: "Posterior") -> str:
+    """A table for notebooks, and around it what the text says besides."""
+    head = "".join(f"<th>{name}</th>" for name in ("", "mean", "sd", "90% interval"))
+    rows = "".join(
+        f"<tr><th>{escape(name)}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+        for name, *cells in _rows(posterior)
+    )
+    people, remarks = (
+        "".join(f"<p>{escape(line)}</p>" for line in lines) for lines in (_people(posterior), _remarks(posterior))
+    )
+    return f"{people}<table><caption>{escape(posterior.title)}</caption><tr>{head}</tr>{rows}</table>{remarks}"
+
+
+def _rows(posterior: "Posterior", decimals: int | None = None) -> list[tuple[str, str, str, str]]:
+    """The name, mean, sd and interval of what there is of the population, then of each parameter or category."""
+    parameters = posterior.covariance and posterior.transform != "log"
+    numbers = posterior.summaries if parameters or posterior.categories else {}
+    yes_or_no = zeros_and_ones(posterior.distribution)
+    quantiles, average = (
+        ({}, None if numbers else posterior.mean_value) if yes_or_no else (posterior.quantiles, posterior.mean_value)
+    )
+    population = population_rows(quantiles, average, posterior.atoms, decimals)
+    return [
+        *(
+            (number_name(name), mean, sd, interval)
+            for name, mean, sd, interval in population
+            if posterior.answers or not numbers
+        ),
+        *(
+            (
+                name,
+                rounded(summary["mean"], 4),
+                rounded(summary["sd"], 2),
+                f"{rounded(summary['q05'], 4)} to {rounded(summary['q95'], 4)}",
+            )
+            for name, summary in numbers.items()
+        ),
+    ]
+
+
+def _people(posterior: "Posterior", unit: str = "", decimals: int | None = None) -> list[str]:
+    """What is known of the population, in sentences, and what that rests on."""
+    if not posterior.answers:
+        return ["Before any answer this is only what was assumed."]
+    basis = []
+    if posterior.family and not (posterior.groups or posterior.periods or posterior.components):
+        epsilons = [epsilon_text(epsilon) for epsilon in posterior.answers_by_epsilon]
+        learnt, rest = what_it_rests_on(
+            posterior.family, posterior.transform, posterior.answers, epsilons, posterior.members
+        )
+        basis = [f"This rests on {learnt}{rest}"]
+    lines = population_lines(
+        posterior.quantiles,
+        posterior.distribution,
+        posterior.atoms,
+        posterior.above,
+        unit,
+        decimals,
+        posterior.mean_value,
+    )
+    return [*lines, *category_lines(posterior.categories), *basis]
+
+
+def _remarks(posterior: "Posterior", decimals: int | None = None) -> list[str]:
+    """What there is to say below the numbers, a line each."""
+    log_median = has_log_median(posterior.family, posterior.transform)
+    poison = posterior.poison if log_median or posterior.transform != "log" else None
+    return [
+        *group_lines(posterior.groups, posterior.distribution, decimals),
+        *component_lines(posterior.components, posterior.correlations),
+        *([] if poison is None else poison_lines(poison, log_median)),
+        *by_epsilon_lines(posterior.answers_by_epsilon),
+        *([] if posterior.verdict is None else comparison_lines(posterior.families, posterior.verdict)),
+        *period_lines(posterior.periods, posterior.drift_test, posterior.distribution, decimals),
+        *([] if posterior.misfit is None else [misfit_sentence(posterior.misfit, posterior.answers_by_epsilon)]),
+    ]
