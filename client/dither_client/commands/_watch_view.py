@@ -9,8 +9,9 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from dither_client.posterior.digits import population_numbers, rounded
 from dither_client.posterior.posterior import Posterior
-from dither_client.posterior.sentences import population_numbers, rounded, zeros_and_ones
+from dither_client.posterior.sentences import zeros_and_ones
 from dither_client.protocol.messages import printable
 
 __all__ = ["Pace", "Row", "View", "band", "line", "rows"]

@@ -4,18 +4,15 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from dither_client.mechanisms.epsilon import by_epsilon_lines, epsilon_text
+from dither_client.posterior.digits import population_rows, rounded
 from dither_client.posterior.names import has_log_median, number_name, what_it_rests_on
+from dither_client.posterior.parts import component_lines, group_lines, period_lines
 from dither_client.posterior.sentences import (
     category_lines,
     comparison_lines,
-    component_lines,
-    group_lines,
     misfit_sentence,
-    period_lines,
     poison_lines,
     population_lines,
-    population_rows,
-    rounded,
     zeros_and_ones,
 )
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from dither_client.posterior.sentences import population_numbers, rounded, zeros_and_ones
+from dither_client.posterior.digits import population_numbers, rounded
+from dither_client.posterior.sentences import zeros_and_ones
 from dither_client.posterior.wire import QUANTILES, DistributionSummary, GroupReply, ParameterSummary, PosteriorReply
 
 __all__ = ["GroupRow", "GroupsView", "Picture", "groups_view"]

@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dither_client.posterior.sentences import drift_sentence, population_numbers, zeros_and_ones
+from dither_client.posterior.digits import population_numbers
+from dither_client.posterior.parts import drift_sentence
+from dither_client.posterior.sentences import zeros_and_ones
 from dither_client.posterior.wire import QUANTILES, ParameterSummary, PeriodReply, PosteriorReply, to_json
 
 __all__ = ["PeriodRow", "PeriodsView", "period_charts", "periods_view"]

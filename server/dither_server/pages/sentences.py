@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dither_client.mechanisms.epsilon import epsilon_text
+from dither_client.posterior.digits import population_numbers
 from dither_client.posterior.names import a_distribution, mechanism_name, what_it_rests_on
 from dither_client.posterior.sentences import (
     LEAVE_OUT,
@@ -13,7 +14,6 @@ from dither_client.posterior.sentences import (
     misfit_sentence,
     poison_lines,
     population_lines,
-    population_numbers,
     unit_text,
     verdict_lines,
 )

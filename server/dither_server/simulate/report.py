@@ -8,17 +8,15 @@ from rich.table import Table
 from rich.text import Text
 
 from dither_client.mechanisms.epsilon import by_epsilon_lines
+from dither_client.posterior.digits import population_rows
 from dither_client.posterior.names import number_name
+from dither_client.posterior.parts import component_lines, group_lines, period_lines
 from dither_client.posterior.sentences import (
     category_lines,
     comparison_lines,
-    component_lines,
-    group_lines,
     misfit_sentence,
-    period_lines,
     poison_lines,
     population_lines,
-    population_rows,
     zeros_and_ones,
 )
 from dither_client.posterior.wire import to_json

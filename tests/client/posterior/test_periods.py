@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dither_client.posterior.particles import Particles
+from dither_client.posterior.parts import drift_sentence
 from dither_client.posterior.posterior import Posterior
-from dither_client.posterior.sentences import drift_sentence
 from dither_client.posterior.wire import Bands, DistributionSummary, DriftTest, ParameterSummary, PeriodReply
 
 

@@ -1,0 +1,133 @@
+"""What a posterior says of the parts of a population: its groups, its calendar periods, its components."""
+
+import math
+from collections.abc import Iterable, Mapping
+
+from dither_client.posterior.digits import population_rows, rounded
+from dither_client.posterior.sentences import zeros_and_ones
+from dither_client.posterior.wire import (
+    ComponentReply,
+    DistributionSummary,
+    DriftTest,
+    GroupReply,
+    ParameterSummary,
+    PeriodReply,
+)
+
+__all__ = ["component_lines", "drift_sentence", "group_lines", "period_lines"]
+
+_MOST_NATS = 14.0
+"""Evidence above a million to one is said to be that."""
+_MOST_GROUPS = 12
+"""The most groups that are listed."""
+_MOST_PERIODS = 12
+"""The most periods that are listed."""
+_ALONE = (
+    "each group rests on its own answers alone: groups borrow from each other through the parameters of a family, and "
+    "here there is none"
+)
+
+
+def period_lines(
+    periods: Mapping[str, PeriodReply],
+    test: DriftTest | None,
+    distribution: DistributionSummary | None = None,
+    decimals: int | None = None,
+) -> list[str]:
+    """What there is to say of calendar periods: how many there are, the newest of them, and whether anything changed.
+
+    A period has its median, at most with so many `decimals`; where people have only 0 or 1, as the whole population's
+    `distribution` tells, the share who have 1.
+    """
+    if not periods:
+        return []
+    labels, newest = list(periods), list(periods.items())[-_MOST_PERIODS:]
+    earlier = "" if len(newest) == len(labels) else f", the last {len(newest)}"
+    lines = [
+        f"periods: {len(labels)}, from {labels[0]} to {labels[-1]}{earlier}:",
+        *(f"  {label}: {_period_text(each, zeros_and_ones(distribution), decimals)}" for label, each in newest),
+    ]
+    return lines if test is None else [*lines, drift_sentence(test)]
+
+
+def _period_text(period: PeriodReply, of_shares: bool, decimals: int | None) -> str:
+    return ", ".join([*_middle_text(period, None, of_shares, decimals), _answers_text(period.answers)])
+
+
+def _middle_text(
+    part: PeriodReply | GroupReply | ComponentReply,
+    atoms: Iterable[str] | None,
+    of_shares: bool,
+    decimals: int | None,
+) -> list[str]:
+    """The median of a part of the population, or the share who have 1; empty where it has neither."""
+    if of_shares and (share := part.mean_value) is not None:
+        return [f"{100 * share.q50:.1f}% have 1 (90%: {100 * share.q05:.1f} to {100 * share.q95:.1f}%)"]
+    middle = (part.quantiles or {}).get("0.5")
+    rows = [] if middle is None or of_shares else population_rows({"0.5": middle}, None, atoms, decimals)
+    return [f"median {median} (90%: {interval})" for _, median, _, interval in rows]
+
+
+def _answers_text(answers: int) -> str:
+    return f"{answers:,} answer{'' if answers == 1 else 's'}"
+
+
+def drift_sentence(test: DriftTest) -> str:
+    """What the test of drift has found."""
+    if test.alarm and test.highest >= test.threshold:
+        return (
+            f"the distribution changed: by the end of {test.period} the evidence for drift was {_odds(test.highest)} "
+            f"to 1, and within a year of weeks it reaches {_odds(test.threshold)} to 1 in at most "
+            f"{'5' if test.change is None else '2.5'}% of collections that do not change"
+        )
+    if test.alarm and test.change is not None and test.change_threshold is not None:
+        return (
+            f"the distribution changed: {test.change_period}, or it and the period before, lie {test.change:.1f} "
+            f"standard errors away from all before, and within a year of weeks {test.change_threshold:.1f} are reached "
+            "in at most 2.5% of collections that do not change"
+        )
+    return "no sign that the distribution changed from period to period"
+
+
+def _odds(nats: float) -> str:
+    return "more than a million" if nats > _MOST_NATS else f"{float(f'{math.exp(nats):.2g}'):,.10g}"
+
+
+def group_lines(
+    groups: Mapping[str, GroupReply], distribution: DistributionSummary | None = None, decimals: int | None = None
+) -> list[str]:
+    """What there is to say of each group: its median, or its parameters, or the shares of its categories.
+
+    Where people have only 0 or 1, as the whole population's `distribution` tells, the share who have 1.
+    """
+    shown = list(groups.items())[:_MOST_GROUPS]
+    lines = [f"{label}: {_group_text(group, zeros_and_ones(distribution), decimals)}" for label, group in shown]
+    rest = len(groups) - len(shown)
+    alone = bool(groups) and all(group.borrowed is None for group in groups.values())
+    return [*lines, *([f"and {rest:,} more groups"] if rest else []), *([_ALONE] if alone else [])]
+
+
+def component_lines(
+    components: Mapping[str, ComponentReply], correlations: Mapping[str, ParameterSummary]
+) -> list[str]:
+    """What there is to say of each component, and the correlation of each two."""
+    return [
+        *(
+            f"{name}: {_group_text(part, zeros_and_ones(part.distribution), None)} about it alone"
+            for name, part in components.items()
+        ),
+        *(
+            f"correlation of {' and '.join(pair.split(','))}: {each.mean:.2f} ± {each.sd:.2f} "
+            f"(90%: {each.q05:.2f} to {each.q95:.2f})"
+            for pair, each in correlations.items()
+        ),
+    ]
+
+
+def _group_text(group: GroupReply | ComponentReply, of_shares: bool, decimals: int | None) -> str:
+    categories = {} if isinstance(group, ComponentReply) else group.categories
+    found = _middle_text(group, group.atoms, of_shares, decimals) or [
+        f"{name} {rounded(each.mean, 4)} (90%: {rounded(each.q05, 4)} to {rounded(each.q95, 4)})"
+        for name, each in (group.posterior or categories or {}).items()
+    ]
+    return ", ".join([*found, _answers_text(group.answers)])
