@@ -9,7 +9,7 @@ from dither_client import Query
 from dither_estimator.categorical.posterior import estimate_shares
 from dither_estimator.categorical.questions import group_questions
 from dither_estimator.families import FloatArray
-from dither_estimator.learning.population import CategoryShares
+from dither_estimator.learning.description import CategoryShares
 from dither_estimator.learning.recomputed_learner import SEED, RecomputedLearner
 from dither_estimator.likelihood.counts import Counts
 from dither_estimator.policies.pool_size import answers_until_renewal

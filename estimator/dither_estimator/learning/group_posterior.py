@@ -6,7 +6,8 @@ from typing import Any
 
 from dither_client.posterior.wire import GroupReply, ParameterSummary
 from dither_estimator.families import FloatArray
-from dither_estimator.learning.population import CategoryShares, Population, population_fields
+from dither_estimator.learning.description import CategoryShares, population_fields
+from dither_estimator.learning.population import Population
 
 __all__ = ["GroupPosterior", "GroupPosteriors"]
 

@@ -13,13 +13,10 @@ from dither_client import Query, parse_query
 from dither_client.posterior.wire import PoisonBound
 from dither_estimator.families import FloatArray
 from dither_estimator.learning.deferred import Deferred
+from dither_estimator.learning.description import QUANTILE_LEVELS, CategoryShares
 from dither_estimator.learning.group_posterior import GroupPosterior, GroupPosteriors
 from dither_estimator.learning.pooled_groups import PooledGroups
-from dither_estimator.learning.population import (
-    QUANTILE_LEVELS,
-    CategoryShares,
-    Population,
-)
+from dither_estimator.learning.population import Population
 from dither_estimator.learning.separate_groups import SeparateGroups
 from dither_estimator.learning.snapshot import InvalidSnapshot
 from dither_estimator.learning.stratified_population import stratified

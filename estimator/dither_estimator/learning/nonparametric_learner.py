@@ -7,8 +7,9 @@ import numpy as np
 
 from dither_client import Query
 from dither_estimator.families import FloatArray
+from dither_estimator.learning.description import QUANTILE_LEVELS
 from dither_estimator.learning.goal_questions import goal_questions
-from dither_estimator.learning.population import QUANTILE_LEVELS, DistributionPopulation
+from dither_estimator.learning.population import DistributionPopulation
 from dither_estimator.learning.recomputed_learner import SEED, RecomputedLearner
 from dither_estimator.likelihood.counts import Counts
 from dither_estimator.nonparametric.base import ShapedBase

@@ -11,7 +11,8 @@ from dither_client.posterior.wire import DriftTest, ParameterSummary, PeriodRepl
 from dither_estimator.drift.constancy import THRESHOLD, constancy
 from dither_estimator.drift.tracking import SWEEPS, TrackedDraws, track
 from dither_estimator.families import Family, FloatArray
-from dither_estimator.learning.population import FamilyPopulation, number_fields
+from dither_estimator.learning.description import number_fields
+from dither_estimator.learning.population import FamilyPopulation
 from dither_estimator.learning.summarise import summarise
 from dither_estimator.likelihood.counts import Counts, total_answers
 from dither_estimator.specification.specification import Specification

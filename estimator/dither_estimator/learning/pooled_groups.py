@@ -14,8 +14,9 @@ from dither_estimator.families import FloatArray
 from dither_estimator.hierarchy.pooled_fit import pooled_fit
 from dither_estimator.hierarchy.pooling import PooledDraws, pool_groups
 from dither_estimator.learning.deferred import Deferred
+from dither_estimator.learning.description import CategoryShares
 from dither_estimator.learning.group_posterior import GroupPosterior, GroupPosteriors
-from dither_estimator.learning.population import CategoryShares, FamilyPopulation, Population
+from dither_estimator.learning.population import FamilyPopulation, Population
 from dither_estimator.learning.recomputed_learner import SEED
 from dither_estimator.learning.summarise import summarise
 from dither_estimator.likelihood.counts import Counts, merge_counts, total_answers

@@ -17,7 +17,8 @@ from dither_client.posterior.wire import PoisonBound
 from dither_estimator.families import FloatArray
 from dither_estimator.learning.count_learner import CountLearner
 from dither_estimator.learning.deferred import Deferred
-from dither_estimator.learning.population import Population, Unscaled
+from dither_estimator.learning.description import Unscaled
+from dither_estimator.learning.population import Population
 from dither_estimator.learning.snapshot import InvalidSnapshot
 from dither_estimator.learning.summary import Posterior
 from dither_estimator.likelihood.counts import Counts, answers_by_epsilon, check_counts, merge_counts, total_answers

@@ -11,15 +11,10 @@ import numpy.typing as npt
 from dither_client import Query
 from dither_estimator.families import FloatArray
 from dither_estimator.learning.count_learner import CountLearner
+from dither_estimator.learning.description import CategoryShares, Unscaled
 from dither_estimator.learning.group_posterior import GroupPosterior, GroupPosteriors
 from dither_estimator.learning.learners import new_learner
-from dither_estimator.learning.population import (
-    CategoryShares,
-    DistributionPopulation,
-    FamilyPopulation,
-    Population,
-    Unscaled,
-)
+from dither_estimator.learning.population import DistributionPopulation, FamilyPopulation, Population
 from dither_estimator.learning.recomputed_learner import SEED
 from dither_estimator.learning.summary import Posterior
 from dither_estimator.likelihood.counts import Counts

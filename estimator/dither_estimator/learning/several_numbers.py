@@ -15,16 +15,15 @@ from dither_estimator.dependence.joint_likelihood import JointCounts
 from dither_estimator.dependence.margins import DrawnMargin, FamilyMargin
 from dither_estimator.dependence.posterior import JointPosterior, estimate_dependence
 from dither_estimator.families import FloatArray
-from dither_estimator.learning.population import (
+from dither_estimator.learning.description import (
     QUANTILE_LEVELS,
-    DistributionPopulation,
-    FamilyPopulation,
     Unscaled,
     bands,
     population_fields,
     quantile_summaries,
     summary_of,
 )
+from dither_estimator.learning.population import DistributionPopulation, FamilyPopulation
 from dither_estimator.learning.summarise import summarise
 from dither_estimator.learning.summary import Posterior
 from dither_estimator.nonparametric.distribution import Draws

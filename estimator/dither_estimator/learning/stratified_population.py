@@ -12,7 +12,8 @@ import numpy as np
 from scipy.special import ndtr
 
 from dither_estimator.families import FloatArray
-from dither_estimator.learning.population import CategoryShares, Population
+from dither_estimator.learning.description import CategoryShares
+from dither_estimator.learning.population import Population
 from dither_estimator.nonparametric.distribution import Draws
 
 __all__ = ["StratifiedPopulation", "stratified"]

@@ -9,9 +9,10 @@ from dither_client.mechanisms.epsilon import epsilon_text
 from dither_client.posterior.wire import ComponentReply, Misfit, ParameterSummary, PoisonBound, PosteriorReply, to_json
 from dither_estimator.checks.competing_families import Comparison
 from dither_estimator.families import FloatArray
+from dither_estimator.learning.description import Unscaled, with_population
 from dither_estimator.learning.group_posterior import GroupPosteriors
 from dither_estimator.learning.over_time import OverTime
-from dither_estimator.learning.population import Population, Unscaled, with_population
+from dither_estimator.learning.population import Population
 
 __all__ = ["Posterior"]
 

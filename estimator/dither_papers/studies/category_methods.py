@@ -5,8 +5,8 @@ import numpy.typing as npt
 
 from dither_client import Query
 from dither_estimator.families import FloatArray
+from dither_estimator.learning.description import CategoryShares
 from dither_estimator.learning.learners import new_learner
-from dither_estimator.learning.population import CategoryShares
 from dither_estimator.likelihood.counts import Counts
 from dither_estimator.mechanisms.channels import channel_of
 from dither_estimator.specification.specification import Specification

@@ -21,8 +21,9 @@ from dither_client.posterior.wire import Misfit, ParameterSummary, PosteriorRepl
 from dither_estimator.checks.goodness_of_fit import Look, check_questions, misfit_p_value, misfit_report
 from dither_estimator.learning.any_learner import AnyLearner, any_learner, restore_any_learner
 from dither_estimator.learning.count_learner import CountLearner
+from dither_estimator.learning.description import Unscaled, number_summaries
 from dither_estimator.learning.grouped_learner import GroupedLearner
-from dither_estimator.learning.population import Population, Unscaled, number_summaries
+from dither_estimator.learning.population import Population
 from dither_estimator.learning.snapshot import InvalidSnapshot
 from dither_estimator.learning.summary import Posterior
 from dither_estimator.likelihood.counts import total_answers

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine, select
 
 from dither_client import parse_query
 from dither_client.posterior.wire import PosteriorReply, from_json, to_json
-from dither_estimator.learning.population import POPULATION_FIELDS
+from dither_estimator.learning.description import POPULATION_FIELDS
 from dither_server.database.engine import database_time, replace_row
 from dither_server.database.schema import publications
 from dither_server.owner.collection_learner import Pools, Published, Question

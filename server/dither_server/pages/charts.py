@@ -12,7 +12,7 @@ from dither_client import parse_query
 from dither_client.posterior.names import has_log_median
 from dither_client.posterior.wire import QUANTILES, PosteriorReply, to_json
 from dither_estimator.learning.curves import parameter_density, population_curve
-from dither_estimator.learning.population import Unscaled
+from dither_estimator.learning.description import Unscaled
 from dither_estimator.specification.specification import Specification
 from dither_server.database.reads import HistoryRow
 from dither_server.owner.collection_learner import Particles

@@ -10,7 +10,7 @@ from dither_client import InvalidTable, Transform
 from dither_client.mechanisms.bounds import Bounds
 from dither_client.tables.values import read_values
 from dither_estimator.families import Family, FloatArray
-from dither_estimator.learning.population import QUANTILE_LEVELS
+from dither_estimator.learning.description import QUANTILE_LEVELS
 from dither_server.simulate.best_fit import nearest_member
 
 __all__ = [

@@ -20,7 +20,7 @@ from dither_client.posterior.sentences import (
     zeros_and_ones,
 )
 from dither_client.posterior.wire import to_json
-from dither_estimator.learning.population import POPULATION_FIELDS
+from dither_estimator.learning.description import POPULATION_FIELDS
 from dither_server.simulate.choices import WARNING, ChooseBy
 from dither_server.simulate.outcome import Load, Outcome
 

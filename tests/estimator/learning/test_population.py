@@ -14,13 +14,9 @@ from dither_client.posterior.sentences import population_lines
 from dither_client.posterior.wire import ParameterSummary, PoisonBound, PosteriorReply, from_json, to_json
 from dither_estimator.families import Family, FloatArray, LocationScale, Normal, find_family
 from dither_estimator.families.mixture import mixture_quantiles
+from dither_estimator.learning.description import QUANTILE_LEVELS, with_population
 from dither_estimator.learning.learner import Learner
-from dither_estimator.learning.population import (
-    QUANTILE_LEVELS,
-    DistributionPopulation,
-    FamilyPopulation,
-    with_population,
-)
+from dither_estimator.learning.population import DistributionPopulation, FamilyPopulation
 from dither_estimator.nonparametric.base import ShapedBase
 from dither_estimator.nonparametric.deviations import BINS
 from dither_estimator.nonparametric.distribution import Distribution
