@@ -25,6 +25,7 @@ from dither_estimator.planning.precision import (
 )
 from dither_estimator.planning.without_family import Wanted, foresee, foresee_precision, sds_of_values
 from dither_estimator.specification.fields import CATEGORICAL, NONPARAMETRIC
+from dither_estimator.specification.groups import Groups
 from dither_estimator.specification.specification import Specification
 
 __all__ = ["app"]
@@ -123,24 +124,13 @@ def plan(
 
     For example: dither plan --family nonparametric --data wages.csv --column wage --epsilon 1 --sd quantile_0.5=10
     """
-    if (sd is None) == (respondents is None):
-        fail("give either --sd or --respondents", 2)
-    if confidence is not None and not _CONFIDENCES[0] <= confidence <= _CONFIDENCES[1]:
-        fail(f"confidence must be from {_CONFIDENCES[0]} to {_CONFIDENCES[1]}", 2)
-    if goal == _BEST and sd is None:
-        fail("goal best needs --sd: best is the goal that reaches it with the fewest respondents", 2)
-    if family == CATEGORICAL.name:
-        fail(_NO_PLAN_OF_CATEGORIES, 2)
-    if groups is not None and (confidence is not None or goal == _BEST or family == NONPARAMETRIC.name):
-        fail(_NOT_WITH_GROUPS, 2)
+    _check_options(sd, respondents, confidence, family, groups, goal)
     people = without_family.PeopleOptions(data, column, population, transform, minimum, maximum, atoms)
     fields: dict[str, object] = {"mechanism": mechanism, "goal": "all" if goal == _BEST else goal}
     if value_range is not None:
         fields["range"] = value_range.split(",")
     choices = [{**fields, "epsilon": text.strip()} for text in epsilon.split(",")]
     if family == NONPARAMETRIC.name:
-        if confidence is not None or goal == _BEST:
-            fail("--confidence and the goal best are for a family: without one, precision is foreseen on average", 2)
         with threadpool_limits(1, user_api="blas"), working("Simulating collections"):
             planned = [_row_without_family(people, theta, asked, sd, respondents) for asked in choices]
         _show([row for row, _ in planned], [of for _, of in planned], confidence, as_json)
@@ -151,14 +141,8 @@ def plan(
         family_fields["groups"] = by_group.parse_groups(groups)
     specs = [Specification.from_json({**asked, **family_fields}) for asked in choices]
     targets = None if sd is None else _parse_targets(sd, precise_names(specs[0]))
-    if (known := specs[0].groups) is not None:
-        members = by_group.parse_thetas(theta, specs[0].family, len(known.labels))
-        with threadpool_limits(1, user_api="blas"), working("Simulating collections"):
-            rows = [by_group.row_by_group(spec, members, targets, respondents) for spec in specs]
-        if as_json:
-            _print_json(rows)
-        else:
-            by_group.print_groups(rows)
+    if specs[0].groups is not None:
+        _plan_groups(specs, specs[0].groups, theta, targets, respondents, as_json)
         return
     member = parse_theta(theta, specs[0].family)
     with threadpool_limits(1, user_api="blas"), working("Finding how many it takes"):
@@ -166,6 +150,41 @@ def plan(
             specs = [replace(spec, goal=cheapest_goal(spec, member, targets, confidence)) for spec in specs]
         rows = [_row(spec, member, targets, respondents, confidence) for spec in specs]
     _show(rows, [spec.goal for spec in specs], confidence, as_json)
+
+
+def _check_options(
+    sd: str | None, respondents: int | None, confidence: float | None, family: str, groups: str | None, goal: str | None
+) -> None:
+    """Ends the command for options that cannot go together."""
+    if (sd is None) == (respondents is None):
+        fail("give either --sd or --respondents", 2)
+    if confidence is not None and not _CONFIDENCES[0] <= confidence <= _CONFIDENCES[1]:
+        fail(f"confidence must be from {_CONFIDENCES[0]} to {_CONFIDENCES[1]}", 2)
+    if goal == _BEST and sd is None:
+        fail("goal best needs --sd: best is the goal that reaches it with the fewest respondents", 2)
+    if family == CATEGORICAL.name:
+        fail(_NO_PLAN_OF_CATEGORIES, 2)
+    if groups is not None and (confidence is not None or goal == _BEST or family == NONPARAMETRIC.name):
+        fail(_NOT_WITH_GROUPS, 2)
+    if family == NONPARAMETRIC.name and (confidence is not None or goal == _BEST):
+        fail("--confidence and the goal best are for a family: without one, precision is foreseen on average", 2)
+
+
+def _plan_groups(
+    specs: Sequence[Specification],
+    groups: Groups,
+    theta: str | None,
+    targets: Mapping[str, float] | None,
+    respondents: int | None,
+    as_json: bool,
+) -> None:
+    members = by_group.parse_thetas(theta, specs[0].family, len(groups.labels))
+    with threadpool_limits(1, user_api="blas"), working("Simulating collections"):
+        rows = [by_group.row_by_group(spec, members, targets, respondents) for spec in specs]
+    if as_json:
+        _print_json(rows)
+    else:
+        by_group.print_groups(rows)
 
 
 def _show(rows: Sequence[Mapping[str, Any]], goals: Sequence[Goal], confidence: float | None, as_json: bool) -> None:
