@@ -24,6 +24,9 @@ app = typer.Typer(add_completion=False)
 
 _PAGES = (".html", ".htm")
 
+_Table = tuple[str, Path | None, Callable[[Analyst, str, Path], int]]
+"""The name of a table, the file it goes to, and what saves it and returns its number of rows."""
+
 
 @app.command()
 def export(
@@ -65,7 +68,7 @@ def export(
 
     For example: dither export wages --counts counts.csv --report wages.html
     """
-    tables: list[tuple[str, Path | None, Callable[[Analyst, str, Path], int]]] = [
+    tables: list[_Table] = [
         ("counts", counts, _export_counts),
         ("check", check, _export_check),
         ("answers", answers, _export_answers),
@@ -74,18 +77,7 @@ def export(
         ("distribution", distribution, _export_distribution),
         ("quantiles", quantiles, _export_quantiles),
     ]
-    whole = [("report", report), ("everything", everything)]
-    if not any(file for _, file in whole) and not any(file for _, file, _ in tables):
-        options = [
-            *(f"--{name} {'FOLDER' if save is save_days else 'FILE'}" for name, _, save in tables),
-            *(f"--{name} FILE" for name, _ in whole),
-        ]
-        fail(f"say what to save: {', '.join(options[:-1])} or {options[-1]}", 2)
-    for _, file, save in tables:
-        if file is not None and save is not save_days:
-            is_parquet(file)
-    if report is not None and report.suffix.lower() not in _PAGES:
-        fail(f"{report.name} must end in .html: the report is a page, which a browser prints or saves as PDF", 2)
+    _check_files(tables, report, everything)
     saved: dict[str, dict[str, Any]] = {}
     with Analyst(url, token) as analyst:
         for name, file, save in tables:
@@ -105,6 +97,22 @@ def export(
         return
     for name, one in saved.items():
         console.print(_said(name, **one))
+
+
+def _check_files(tables: list[_Table], report: Path | None, everything: Path | None) -> None:
+    """Ends the command unless there is something to save, and every file's name ends as it should."""
+    whole = [("report", report), ("everything", everything)]
+    if not any(file for _, file in whole) and not any(file for _, file, _ in tables):
+        options = [
+            *(f"--{name} {'FOLDER' if save is save_days else 'FILE'}" for name, _, save in tables),
+            *(f"--{name} FILE" for name, _ in whole),
+        ]
+        fail(f"say what to save: {', '.join(options[:-1])} or {options[-1]}", 2)
+    for _, file, save in tables:
+        if file is not None and save is not save_days:
+            is_parquet(file)
+    if report is not None and report.suffix.lower() not in _PAGES:
+        fail(f"{report.name} must end in .html: the report is a page, which a browser prints or saves as PDF", 2)
 
 
 def _said(name: str, file: str, rows: int = 0, files: int = 0) -> str:
