@@ -40,6 +40,26 @@ from dither_server.settings import Settings
 __all__ = ["create_app"]
 
 _BUSY_CALLS = (*responses.BUSY_CALLS, *tickets.BUSY_CALLS)
+_ROUTES = (
+    posterior,
+    collections,
+    deletions,
+    archive,
+    member_counts,
+    invitations,
+    tokens,
+    keys,
+    audit,
+    health,
+    collection,
+    answer,
+    sign_in,
+    admin,
+    exports,
+    report,
+    static,
+)
+"""The router tries routes in this order, so the busiest come first."""
 _DESCRIPTION = "Learn the distribution of a sensitive number in a population without anyone giving theirs away."
 
 
@@ -86,25 +106,7 @@ def create_app(settings: Settings, clock: Clock = time.time) -> FastAPI:
     )
     app.state.stopping = stopping
     add_problem_handlers(app, problem_page)
-    for routes in (
-        posterior,
-        collections,
-        deletions,
-        archive,
-        member_counts,
-        invitations,
-        tokens,
-        keys,
-        audit,
-        health,
-        collection,
-        answer,
-        sign_in,
-        admin,
-        exports,
-        report,
-        static,
-    ):  # the router tries routes in this order, so the busiest come first
+    for routes in _ROUTES:
         routes.add_routes(app)
     models = (*collections.MODELS, *invitations.MODELS, *member_counts.MODELS, *tokens.MODELS)
     add_openapi(app, _BUSY_CALLS, models)
