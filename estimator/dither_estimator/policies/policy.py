@@ -123,7 +123,7 @@ def question_policy(specification: Specification) -> QuestionPolicy:
     if specification.policy.name == "fixed":
         return Fixed(specification)
     for epsilon in specification.epsilon_choices:
-        _designed(specification, specification.family.standard, epsilon, specification.shares_below)
+        _first_design(specification, epsilon)
     return Thompson(specification) if specification.policy.name == "thompson" else Adaptive(specification)
 
 
@@ -135,10 +135,17 @@ def _questions(
     below = np.empty(0)
     if spec.goal.above:
         below = particles.weights @ spec.family.cdf(particles.theta, np.array(spec.goal.cuts))
-    try:
-        return home, *_designed(spec, home, epsilon, below)
-    except (DesignError, InvalidQuery, np.linalg.LinAlgError):  # this shape has no design: too few distinct values, say
-        return spec.family.standard, *_designed(spec, spec.family.standard, epsilon, below)
+    for member in (home, spec.family.standard):
+        try:
+            return member, *_designed(spec, member, epsilon, below)
+        except (DesignError, InvalidQuery, np.linalg.LinAlgError):
+            continue  # this shape has no design: too few distinct values, say; or these shares have none
+    return spec.family.standard, *_first_design(spec, epsilon)
+
+
+def _first_design(spec: Specification, epsilon: Fraction) -> tuple[tuple[Query, ...], FloatArray]:
+    """The design for the standard member under the prior, without which there is no collection."""
+    return _designed(spec, spec.family.standard, epsilon, spec.shares_below)
 
 
 def _designed(
