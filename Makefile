@@ -4,7 +4,7 @@
 VENV := .venv
 BIN := $(VENV)/bin
 PYTHON :=
-PYTEST_WORKERS := 3
+PYTEST_WORKERS := 4
 WEB := '**/*.{js,mjs,ts,css}'
 # Errors alone: pip warns of much that stops nothing, such as an index of its configuration that is away.
 INSTALL := $(BIN)/python -m pip install --quiet --quiet --editable

@@ -218,7 +218,7 @@ def test_the_citation_says_what_was_found_and_how(site: Site) -> None:
         assert float(found[1].replace(",", "")) == pytest.approx(median, rel=0.02, abs=0.51)
         assert f"posterior medians of a {name} distribution, from 60 answers under" in cited
         assert f"(ε = 1, Laplace mechanism), Dither collection {collection}" in cited
-        assert "mu" not in cited
+        assert "mu" not in cited.replace(collection, "")  # a random id may contain it
 
 
 def test_nothing_is_a_logarithm_but_the_parameters_that_somebody_opens(site: Site) -> None:
