@@ -1,15 +1,16 @@
-"""Whether the present code repeats the kept runs of the papers' studies, bit for bit.
+"""Whether the present code repeats the kept runs of the papers' studies, to nine digits.
 
     python -m benchmarks.kept_runs [--drop] [STUDY …]
 
 For each study whose kept runs are of another version of the code, by default for all, the first kept run of every cell
-is repeated. If every one is the same to the last bit, the runs are given the present version: what has changed is
-nothing that they compute. Otherwise the file stays as it is, and the cells that differ are named; with --drop, the runs
-of these are taken out of it, and `make bench-papers` computes them anew. Processor time cannot be repeated, so
-`truncation-costs` always differs.
+is repeated. If every one is the same, the runs are given the present version: what has changed is nothing that they
+compute. Nine digits, since processors differ in the last bits of exponentials and sums. Otherwise the file stays as it
+is, and the cells that differ are named; with --drop, the runs of these are taken out of it, and `make bench-papers`
+computes them anew. Processor time cannot be repeated, so `truncation-costs` always differs.
 """
 
 import json
+import math
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -23,7 +24,7 @@ from dither_papers.studies.code_version import code_version
 from dither_papers.studies.runner import generator_of
 from dither_papers.studies.study import Study
 
-__all__ = ["main", "relabel"]
+__all__ = ["alike", "main", "relabel"]
 
 _DROP = "--drop"
 _KEPT = Path(__file__).parent.parent / "docs" / "papers" / "runs"
@@ -68,10 +69,21 @@ def _repeated(study: Study, entries: Sequence[dict[str, Any]]) -> Iterator[tuple
         began = time.process_time()
         with threadpool_limits(1, user_api="blas"):
             found = study.run(cells[key], generator_of(study.name, entry["seed"], entry["run"]))
-        same = json.loads(json.dumps(found)) == entry["result"]
+        same = alike(json.loads(json.dumps(found)), entry["result"])
         took = f"{time.process_time() - began:.1f} s"
         print(f"{study.name} {key}: {'the same' if same else 'DIFFERS'}, {took}", flush=True)
         yield key, same
+
+
+def alike(found: Any, kept: Any) -> bool:
+    """Whether two results in JSON are the same, their numbers to nine digits."""
+    if isinstance(found, dict) and isinstance(kept, dict):
+        return found.keys() == kept.keys() and all(alike(found[name], kept[name]) for name in found)
+    if isinstance(found, list) and isinstance(kept, list):
+        return len(found) == len(kept) and all(map(alike, found, kept))
+    if isinstance(found, float) and isinstance(kept, float):
+        return math.isclose(found, kept, rel_tol=1e-9, abs_tol=1e-12)
+    return bool(found == kept)
 
 
 def _cell(entry: dict[str, Any]) -> str:
