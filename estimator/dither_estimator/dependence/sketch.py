@@ -34,8 +34,8 @@ def sketch_dependence(counts: JointCounts, margins: Sequence[Callable[[FloatArra
     """
     likelihood = JointLikelihood(counts)
     shares = {component: margins[component](cuts) for component, cuts in likelihood.cuts.items()}
-    weights = [np.full(len(margin(np.empty(0))), 1.0) for margin in margins]
-    weights = [each / len(each) for each in weights]
+    sizes = [len(margin(np.empty(0))) for margin in margins]
+    weights = [np.full(size, 1 / size) for size in sizes]
     pairs = {question.components for question in counts if len(question.components) == 2}
     correlations: dict[tuple[int, ...], float] = {}
     for _ in range(_ROUNDS if counts else 0):

@@ -39,6 +39,15 @@ def published(answers: int, renew_at: float) -> Published:
     return Published({Fraction(1): ()}, answers, from_json(PosteriorReply, POSTERIOR), None, renew_at=renew_at)
 
 
+async def waits_for_news(course: Pace) -> None:
+    """A ticket of a collection with 5 answers waits until they are learnt."""
+    waiting = asyncio.create_task(course.keep(1))
+    await asyncio.sleep(0.01)
+    assert not waiting.done()
+    course.published(1, published(5, 9), 5, 5)
+    await waiting
+
+
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tickets wait for as long as it takes."""
@@ -106,11 +115,7 @@ class TestPace:
             monkeypatch.setattr(pace, "LONGEST_WAIT", 0.001)
             await asyncio.gather(*(course.keep(1) for _ in range(3)))
             monkeypatch.setattr(pace, "LONGEST_WAIT", EVER)
-            waiting = asyncio.create_task(course.keep(1))
-            await asyncio.sleep(0.01)
-            assert not waiting.done()
-            course.published(1, published(5, 9), 5, 5)
-            await waiting
+            await waits_for_news(course)
 
         course = Pace()
         course.published(1, published(0, 3), 0, 0)
@@ -125,11 +130,7 @@ class TestPace:
             monkeypatch.setattr(pace, "LONGEST_WAIT", EVER)
             await asyncio.wait_for(course.keep(1), EVER / 2)
             course.published(1, published(1, 4), 1, 0)
-            waiting = asyncio.create_task(course.keep(1))
-            await asyncio.sleep(0)
-            assert not waiting.done()
-            course.published(1, published(5, 9), 5, 5)
-            await waiting
+            await waits_for_news(course)
 
         course = Pace()
         course.published(1, published(0, 3), 0, 0)
