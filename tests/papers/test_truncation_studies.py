@@ -224,7 +224,8 @@ def test_what_30_runs_of_the_scores_found(kept: Callable[[str, int], Findings]) 
             for row in kept("truncation-scores", 30).rows
         ]
     )
-    assert ratios[:2].ravel() == pytest.approx([2.13, 1.92, 3.35, 3.62], abs=0.02)
+    assert ratios[:2].min() == pytest.approx(1.9, abs=0.05)
+    assert ratios[:2].max() == pytest.approx(3.6, abs=0.05)
     assert (np.abs(np.log(ratios[2:])) < 0.36).all()
 
 
