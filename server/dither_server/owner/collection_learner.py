@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any
 
@@ -270,7 +270,7 @@ class CollectionLearner:
             number(label): self._pools_of(label, min(_GROUP_POOL, pool_size(answers, self._outstanding.get(label, 1))))
             for label, answers in answered.items()
         }
-        return {**own, NO_GROUP: self._pools_of(first, _GROUP_POOL)}
+        return {**own, NO_GROUP: self._pools_of(first, _GROUP_POOL if answered else pool_size(0, _MANY))}
 
     def _pools_of(self, group: str | None, size: int) -> Pools:
         """The pools of one group; what is published of a pool is made once, as long as it is the same pool."""
@@ -286,18 +286,18 @@ class CollectionLearner:
             pools[epsilon] = known[1]
         return pools
 
-    def history(self, published: Published, calm: bool) -> HistoryRow | None:
-        """A row for the history if it is time for one.
+    def history(self, published: Published, calm: bool) -> Callable[[], HistoryRow] | None:
+        """Computes a row for the history, in any thread; None if it is not time for one.
 
-        One that takes long to compute waits until it is `calm`. What changed in a burst is kept until then, and each
-        call makes one row of it.
+        One that takes long waits until it is `calm`. What changed in a burst is kept until then, and each call takes
+        one row of it.
         """
         now = calm or bool(published.posterior.posterior)
         growth = _HISTORY_GROWTH if now else _BURST_GROWTH
         if published.answers >= max(self._history_at + 1, math.ceil(self._history_at * growth)):
             self._history_at = published.answers
             self._kept.append((published, milliseconds(self._clock())))
-        return self._row(*self._kept.popleft()) if now and self._kept else None
+        return partial(self._row, *self._kept.popleft()) if now and self._kept else None
 
     @property
     def owes_history(self) -> bool:

@@ -6,24 +6,27 @@ questions do not take into account. Once there are as many as a pool of question
 tickets wait for the next publication, and the owner does not rest. A pool is meant for a share of the answers before
 it, so this happens while a population is being located, and hardly ever afterwards.
 
-Nobody waits longer than `LONGEST_WAIT`. So where learning stalls, people are asked what is stale, but only as many as
-come at one time in each of these waits. If there is no publication after `_ROUNDS` of them, nobody waits until there is
-one.
+Each ticket waits for what was stored when it was asked for: a publication that rests on the first few answers of a
+burst is not good enough for those who come later. Nobody waits longer than `LONGEST_WAIT`. So where learning stalls,
+people are asked what is stale, but only as many as come at one time in each of these waits. If there is no publication
+for `LONGEST_STALL`, nobody waits until there is one.
 """
 
 import asyncio
 import threading
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from dither_server.owner.collection_learner import Published
 
-__all__ = ["LONGEST_WAIT", "Pace"]
+__all__ = ["LONGEST_STALL", "LONGEST_WAIT", "Pace"]
 
 LONGEST_WAIT = 0.25
 """The longest time in seconds that a ticket waits for better questions."""
-_ROUNDS = 8
-"""Learning that takes longer than so many of these waits is not waited for."""
+LONGEST_STALL = 2.0
+"""Learning that takes longer than so many seconds is not waited for."""
 
 
 @dataclass(slots=True)
@@ -40,23 +43,21 @@ class _Course:
     """Answers that the published questions take into account."""
     left: float = 0.0
     """The number of further answers at which tickets begin to wait."""
-    rounds: int = 0
-    """How often tickets have waited their full time for the next publication."""
+    waited_since: float | None = None
+    """When a ticket first waited for the next publication, on the clock `time.monotonic`."""
     told: bool = False
     """Whether the process that learns has been told that the present publication is behind."""
     loop: asyncio.AbstractEventLoop | None = None
     """The event loop of waiting tickets; None if none waits."""
     better: asyncio.Event = field(default_factory=asyncio.Event)
     """The event that they wait for."""
-    wanted: int = 0
-    """The number of answers stored when they began to wait."""
 
     def behind(self, stored: int) -> bool:
         return stored - self.learnt >= self.left > 0
 
-    def release(self) -> None:
-        """Releases waiting tickets once the questions take into account what was stored before they waited."""
-        if self.loop is not None and not self.behind(min(self.wanted, self.stored)):
+    def tell(self) -> None:
+        """Lets waiting tickets look again."""
+        if self.loop is not None:
             self.loop.call_soon_threadsafe(self.better.set)
             self.loop = None
 
@@ -90,7 +91,7 @@ class Pace:
         with self._lock:
             course = self._course(number)
             course.counted, course.stored = stored, stored + course.noted - noted
-            course.release()
+            course.tell()
 
     def published(self, number: int, published: Published, learnt: int, noted: int | None = None) -> None:
         """Records a publication that rests on `learnt` answers; of this process's own, on the first `noted`."""
@@ -99,8 +100,8 @@ class Pace:
             if noted is not None:
                 course.stored = max(learnt + course.noted - noted, course.counted)
             course.learnt, course.left = learnt, published.renew_at - published.answers
-            course.rounds, course.told = 0, False
-            course.release()
+            course.waited_since, course.told = None, False
+            course.tell()
 
     def behind(self, number: int) -> bool:
         """Whether stored answers would change the questions much."""
@@ -118,22 +119,28 @@ class Pace:
 
     async def keep(self, number: int) -> None:
         """Waits until the questions take nearly all of the answers stored now into account, at most `LONGEST_WAIT`."""
+        course = self._courses.get(number)
+        if course is None or not course.behind(course.stored):
+            return
+        wanted = course.stored
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LONGEST_WAIT):
+                while (better := self._better(course, wanted)) is not None:
+                    await better.wait()
+
+    def _better(self, course: _Course, wanted: int) -> asyncio.Event | None:
+        """What tells of the next questions; None if the present ones nearly take `wanted` answers into account."""
         with self._lock:
-            course = self._courses.get(number)
-            if course is None or course.rounds >= _ROUNDS or not course.behind(course.stored):
-                return
+            if not course.behind(min(wanted, course.stored)):
+                return None
+            now = time.monotonic()
+            if course.waited_since is None:
+                course.waited_since = now
+            if now - course.waited_since >= LONGEST_STALL:
+                return None
             if course.loop is None:
                 course.loop, course.better = asyncio.get_running_loop(), asyncio.Event()
-                course.wanted = course.stored
-                course.loop.call_later(LONGEST_WAIT, self._give_up, course, course.better)
-            better = course.better
-        await better.wait()
-
-    def _give_up(self, course: _Course, better: asyncio.Event) -> None:
-        with self._lock:
-            if course.better is better and course.loop is not None:
-                course.rounds, course.loop = course.rounds + 1, None
-        better.set()
+            return course.better
 
     def _course(self, number: int) -> _Course:
         return self._courses.setdefault(number, _Course())

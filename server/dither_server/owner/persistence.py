@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection
@@ -20,19 +21,26 @@ __all__ = ["PersistedLearner"]
 SNAPSHOT_SECONDS = 5.0
 """Minimum seconds between snapshots of a collection."""
 PUBLICATION_SECONDS = 0.5
-"""Minimum seconds between publications, unless the questions are new. Without other processes, one is stored with
-the snapshot."""
-_PATIENCE_SECONDS = 2.0
-"""The longest time for which new questions, which people may be waiting for, are stored without a new description of
-the population, which takes longer to compute than they do."""
+"""Minimum seconds between publications, unless the questions are new, and between descriptions of the population.
+Without other processes, it is the time between snapshots."""
 
 _NEVER = float("inf")
 
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Description:
+    """What a published state says about the population."""
+
+    published: Published | None = None
+    population: Mapping[str, Any] = field(default_factory=dict)
+    at: float = -_NEVER
+    """When it was made, on the clock `time.monotonic`."""
+
+
 class PersistedLearner:
-    """Used by the owner's thread alone, but for `note`."""
+    """Used by the owner's thread alone, but for `note` and `describe`."""
 
     def __init__(self, lease: Lease, learner: CollectionLearner) -> None:
         self.lease = lease
@@ -46,26 +54,37 @@ class PersistedLearner:
         self._edition = 0
         self._in_edition: Published | None = None
         self._edition_stored = 0.0
-        self._described: Published | None = None
-        """The state whose description of the population is stored."""
-        self._population: Mapping[str, Any] = {}
-        self._described_at = -_NEVER
+        self._description = _Description()
+        self._description_in_edition = self._description
         self._failed = False
 
     def due(self, alone: bool) -> float:
         """When something is to be stored next, on the clock `time.monotonic`; infinite for never."""
         return min(self._snapshot_due(), self._edition_due(alone))
 
-    def job(self, alone: bool, last: bool, calm: bool, at: int) -> Callable[[Connection], None] | None:
+    def description_due(self, alone: bool) -> float:
+        """When the population is to be described next, on the clock `time.monotonic`; infinite for never."""
+        if self.published is None or self.published is self._description.published:
+            return _NEVER
+        return self._description.at + (SNAPSHOT_SECONDS if alone else PUBLICATION_SECONDS)
+
+    def describe(self) -> None:
+        """Describes the population, which takes some tenths of a second. Any thread may do so."""
+        published = self.published
+        if published is not None:
+            self._description = _Description(published, population_json(published), time.monotonic())
+
+    def job(self, alone: bool, last: bool, at: int) -> Callable[[Connection], None] | None:
         """The job that stores what is due now, to be run while the lease is held; None if nothing is due.
 
-        `last` asks for everything that is not stored yet; `at` is now, in milliseconds. Unless it is `calm`, the
-        population is not described anew.
+        `last` asks for everything that is not stored yet; `at` is now, in milliseconds.
         """
         if self._failed:
             self._failed, self._snapshot_learnt, self._in_edition = False, -1, None
             self._numbered = set()
-            self._described, self._described_at = None, -_NEVER
+        undescribed = self._description.published is None and not alone
+        if undescribed or (last and self.description_due(alone) < _NEVER):
+            self.describe()  # now, or else other processes had nothing to show
         now = time.monotonic()
         with_snapshot = self._snapshot_new() and (last or self._snapshot_due() <= now)
         with_edition = self._edition_new() and (last or self._edition_due(alone) <= now)
@@ -77,13 +96,9 @@ class PersistedLearner:
             jobs.append(lambda connection: replace_snapshot(connection, collection, answers, at, content))
         if with_edition and self.published is not None:
             self._edition += 1
-            pause = _PATIENCE_SECONDS if self._renewed() else PUBLICATION_SECONDS
             self._in_edition, self._edition_stored = self.published, now
-            missed = self._described is None and not alone
-            if last or missed or (calm and now >= self._described_at + pause):
-                self._described, self._described_at = self.published, now
-                self._population = population_json(self.published)
-            jobs.append(self._edition_job(self.published))
+            self._description_in_edition = self._description
+            jobs.append(self._edition_job(self.published, self._description_in_edition.population))
         if not jobs:
             return None
 
@@ -107,17 +122,18 @@ class PersistedLearner:
         return self._failed or self.learner.learnt != self._snapshot_learnt
 
     def _edition_new(self) -> bool:
-        return self._failed or self.published is not self._described
+        stored = self.published is self._in_edition and self._description is self._description_in_edition
+        return self._failed or not stored
 
     def _snapshot_due(self) -> float:
         return self._snapshot_stored + SNAPSHOT_SECONDS if self._snapshot_new() else _NEVER
 
-    def _edition_job(self, published: Published) -> Callable[[Connection], None]:
+    def _edition_job(self, published: Published, population: Mapping[str, Any]) -> Callable[[Connection], None]:
         """A job that publishes, after giving the questions rows, so that first answers do not wait for each other."""
         collection = self.lease.collection
         edition, text = (
             Edition(self.lease.term, self._edition, self.learner.known),
-            published_text(published, self._population),
+            published_text(published, population),
         )
         new, self._numbered = published.questions - self._numbered, published.questions
 
@@ -138,4 +154,4 @@ class PersistedLearner:
         if not alone and self._renewed():
             return self._edition_stored
         first = self._in_edition is None and not self._edition
-        return self._edition_stored + PUBLICATION_SECONDS if first or not alone else self._snapshot_due()
+        return self._edition_stored + (SNAPSHOT_SECONDS if alone and not first else PUBLICATION_SECONDS)

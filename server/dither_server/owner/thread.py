@@ -100,6 +100,7 @@ class Learners:
             self._stopping = True
             self._wake.notify()
         self._thread.join()
+        self._unhurried.close()
 
     @property
     def alive(self) -> bool:
@@ -329,7 +330,7 @@ class Learners:
         published = persisted.published = learner.publish()
         self._known[number] = learner.known
         self._note(learner, began, published)
-        self._unhurried.add_row(persisted, calm=False)
+        self._unhurried.add_row(persisted)
         return published
 
     def _note(self, learner: CollectionLearner, began: tuple[int, float], published: Published) -> None:

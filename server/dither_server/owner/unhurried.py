@@ -1,11 +1,16 @@
 """What the owner computes and stores that nobody waits for: snapshots, descriptions of the population, the history.
 
 It comes after questions that people wait for: once no collection's questions have been urgent for a moment, or in the
-midst of it if there has always been one for long.
+midst of it if there has always been one for long. What takes long is computed in a thread of its own, one thing at a
+time, so that questions which become urgent meanwhile do not wait for it.
 """
 
+import logging
 import time
+import traceback
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 
 from sqlalchemy import Connection
 
@@ -14,7 +19,7 @@ from dither_server.clock import Clock, milliseconds
 from dither_server.database.notifications import Notifications
 from dither_server.database.reads import HistoryRow, add_history
 from dither_server.owner.persistence import PersistedLearner
-from dither_server.replicas.leases import held
+from dither_server.replicas.leases import Lease, held
 
 __all__ = ["Unhurried"]
 
@@ -22,6 +27,11 @@ _CALM = 0.3
 """Seconds without urgent questions after which it is calm."""
 _LONGEST_DELAY = 30.0
 """Seconds of urgent questions after which it counts as calm all the same."""
+_LOOK_SECONDS = 0.02
+"""Seconds between looks whether the next thing can be computed."""
+_NEVER = float("inf")
+
+_log = logging.getLogger(__name__)
 
 
 class Unhurried:
@@ -33,6 +43,12 @@ class Unhurried:
         self._notifications = notifications
         self._busy_since = self._busy_until = 0.0
         """When the collections are calm whose questions were urgent, on the clock `time.monotonic`."""
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="dither-describer")
+        self._computing: Future[None] | None = None
+
+    def close(self) -> None:
+        """Ends the thread."""
+        self._thread.shutdown()
 
     def note_urgent(self, now: float) -> None:
         """Records that some collection's questions were urgent until `now`."""
@@ -52,41 +68,66 @@ class Unhurried:
     def until_due(self, learners: Iterable[PersistedLearner], alone: bool) -> float:
         """Seconds until something is to be stored, at most one; `alone` says that there are no other processes."""
         now = time.monotonic()
-        dues, owing = [], False
+        dues, to_compute = [], [_NEVER]
         for persisted in learners:
             dues.append(persisted.due(alone))
-            owing = owing or persisted.learner.owes_history
-        calm = self._calm_from
-        return max(0.0, min([now + 1.0, *dues, *([calm] if calm > now or owing else [])]) - now)
+            to_compute.append(-_NEVER if persisted.learner.owes_history else persisted.description_due(alone))
+        next_look = now + _LOOK_SECONDS if self._computing else self._calm_from
+        return max(0.0, min([now + 1.0, *dues, max(min(to_compute), next_look)]) - now)
 
     def store(self, learners: Mapping[int, PersistedLearner], leaving: frozenset[int], alone: bool) -> None:
         """Stores what is due, and everything of collections that are given up, which are `leaving`."""
+        if self._computing is not None and (leaving or self._computing.done()):
+            self._computing.exception()  # when it is there
+            self._computing = None
         at = milliseconds(self._clock())
         for number, persisted in learners.items():
-            job = persisted.job(alone, number in leaving, self.calm, at)
+            job = persisted.job(alone, number in leaving, at)
             if job is not None:
                 stored = self._writer.submit(held(persisted.lease, job))
                 stored.add_done_callback(persisted.note)
                 if not alone:
                     stored.add_done_callback(lambda _: self._notifications.send())
-        self._add_history(learners, leaving)
+            if number in leaving:
+                self._store_row(persisted.lease, _next_row(persisted, calm=True))
+        if self._computing is None and self.calm:
+            self._compute_next(learners.values(), alone)
 
-    def _add_history(self, learners: Mapping[int, PersistedLearner], leaving: frozenset[int]) -> None:
-        """Stores a row of the history that waited until nobody waits for questions; of what is given up, one of each.
+    def add_row(self, persisted: PersistedLearner) -> None:
+        """Stores the next row of a collection's history, if there is one that takes no time to compute."""
+        self._store_row(persisted.lease, _next_row(persisted, calm=False))
 
-        One at a time, so that questions that become urgent meanwhile wait for no more than one.
-        """
-        for number, persisted in learners.items():
-            if self.add_row(persisted, number in leaving or self.calm) and not leaving:
-                return
+    def _compute_next(self, learners: Iterable[PersistedLearner], alone: bool) -> None:
+        """Begins with a row of the history that waited until nobody waits for questions, or with a description."""
+        now = time.monotonic()
+        for persisted in learners:
+            row = _next_row(persisted, calm=True)
+            if row is not None:
+                return self._begin(partial(self._store_row, persisted.lease, row))
+            if persisted.description_due(alone) <= now:
+                return self._begin(persisted.describe)
+        return None
 
-    def add_row(self, persisted: PersistedLearner, calm: bool) -> bool:
-        """Stores the next row of a collection's history, if there is one; returns whether there is."""
-        row = None if persisted.published is None else persisted.learner.history(persisted.published, calm)
+    def _begin(self, work: Callable[[], None]) -> None:
+        self._computing = self._thread.submit(work)
+        self._computing.add_done_callback(_log_failure)
+
+    def _store_row(self, lease: Lease, row: Callable[[], HistoryRow] | None) -> None:
         if row is not None:
-            self._writer.submit(held(persisted.lease, _history_job(persisted.lease.collection, row)))
-        return row is not None
+            self._writer.submit(held(lease, _history_job(lease.collection, row())))
+
+
+def _next_row(persisted: PersistedLearner, calm: bool) -> Callable[[], HistoryRow] | None:
+    published = persisted.published
+    return None if published is None else persisted.learner.history(published, calm)
 
 
 def _history_job(number: int, row: HistoryRow) -> Callable[[Connection], None]:
     return lambda connection: add_history(connection, number, row)
+
+
+def _log_failure(computed: Future[None]) -> None:
+    error = computed.exception()
+    if error is not None:
+        where = "".join(traceback.format_tb(error.__traceback__))
+        _log.error("describing the population failed", extra={"error": type(error).__name__, "where": where})

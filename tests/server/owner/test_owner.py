@@ -184,7 +184,7 @@ def test_a_snapshot_that_could_not_be_stored_is_stored_later(
         answer_all(site, collection, 20)
         site.learnt(collection, 20)
         until(lambda: snapshot_sizes(sqlite_url) == [20])  # nobody answers any more
-    assert caplog.text.count("what was learnt is not stored yet") == 2
+    assert caplog.text.count("what was learnt is not stored yet") >= 2  # more if other jobs share a transaction
 
 
 def test_a_failure_to_learn_leaves_the_old_posterior_and_is_made_good(
@@ -314,8 +314,9 @@ def test_a_row_of_the_history_that_must_be_estimated_waits_until_it_is_calm(site
     published = replace(learner.publish(), answers=7)
     busy = learner.history(published, False)
     assert (busy is not None) == (family == "normal")
-    row = busy or learner.history(published, True)
-    assert row is not None
+    compute = busy or learner.history(published, True)
+    assert compute is not None
+    row = compute()
     assert row.answers == 7
     assert json.loads(row.posterior)
     assert learner.history(published, True) is None
@@ -340,6 +341,21 @@ def test_questions_of_groups_do_not_wait_for_their_posterior(
     assert published.posterior.groups == {}
     monkeypatch.undo()
     assert set(published.described.groups or {}) == {"north", "south"}
+
+
+@pytest.mark.parametrize("family", ["normal", "nonparametric"])
+def test_the_first_people_of_groups_are_asked_as_many_questions_as_those_without(site: Site, family: str) -> None:
+    """Hundreds may be asked before the first answers are learnt, and eight questions would leave gaps.
+
+    With eight, 1,000 people of four groups, 256 at once, left 2 to 4 times the standard deviation that they leave in
+    process.
+    """
+    sizes = []
+    for groups in (None, {"name": "region", "labels": ["north", "south"]}):
+        identifier = site.create(family=family, range=None, **({} if groups is None else {"groups": groups}))
+        [pool] = site.published(identifier).pools.values()
+        sizes.append(len(pool))
+    assert sizes == [64, 64]
 
 
 def test_what_nobody_waits_for_comes_once_no_question_is_urgent(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -376,8 +392,9 @@ def test_what_changed_in_a_burst_is_in_the_history_afterwards(site: Site, family
         rows = []
         while learner.owes_history:
             rows.append(learner.history(replace(published, answers=10_000), True))
-        assert all(later.answers >= 1.25 * earlier.answers for earlier, later in pairwise(filter(None, rows[:-1])))
-    found = [row for row in rows if row is not None]
+    found = [compute() for compute in rows if compute is not None]
+    if family == "nonparametric":
+        assert all(later.answers >= 1.25 * earlier.answers for earlier, later in pairwise(found[:-1]))
     assert 15 <= len(found) <= 100
     assert found[-1].answers >= 9_800
     assert [row.at for row in found] == [times[row.answers // 100 - 1] for row in found]

@@ -122,19 +122,43 @@ class TestPace:
         course.note({1: 5})
         asyncio.run(wait())
 
-    def test_after_many_waits_nobody_waits_until_there_is_something_new(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_learning_that_stalls_is_not_waited_for_until_there_is_something_new(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         async def wait() -> None:
             monkeypatch.setattr(pace, "LONGEST_WAIT", 0.001)
-            for _ in range(pace._ROUNDS):
-                await course.keep(1)
+            await course.keep(1)
             monkeypatch.setattr(pace, "LONGEST_WAIT", EVER)
+            monkeypatch.setattr(pace, "LONGEST_STALL", 0.0)
             await asyncio.wait_for(course.keep(1), EVER / 2)
+            monkeypatch.setattr(pace, "LONGEST_STALL", EVER)
             course.published(1, published(1, 4), 1, 0)
             await waits_for_news(course)
 
         course = Pace()
         course.published(1, published(0, 3), 0, 0)
         course.note({1: 5})
+        asyncio.run(wait())
+
+    def test_who_comes_later_waits_for_what_was_stored_by_then(self, patient: None) -> None:
+        """A publication that rests on the first answers of a burst lets only those go who came that early."""
+
+        async def wait() -> None:
+            early = asyncio.create_task(course.keep(1))
+            await asyncio.sleep(0)
+            course.note({1: 96})
+            late = asyncio.create_task(course.keep(1))
+            await asyncio.sleep(0)
+            course.published(1, published(4, 8), 4, 4)
+            await early
+            await asyncio.sleep(0.01)
+            assert not late.done()
+            course.published(1, published(100, 112), 100, 100)
+            await late
+
+        course = Pace()
+        course.published(1, published(0, 3), 0, 0)
+        course.note({1: 4})
         asyncio.run(wait())
 
     def test_answers_that_come_while_others_are_learnt_are_not_forgotten(self) -> None:

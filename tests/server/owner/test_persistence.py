@@ -44,53 +44,61 @@ def described_renewals(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def test_new_questions_are_stored_before_the_population_is_described(
     persisted: PersistedLearner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A description takes longer than all else, and people wait for questions: it comes when they are no longer new."""
+    """A description takes longer than all else, and people wait for questions: it is stored once it is there."""
     now, described = [1000.0], described_renewals(monkeypatch)
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     first = published_of(persisted)
-    assert persisted.job(False, False, True, 0) is not None
+    assert persisted.job(False, False, 0) is not None
     described.clear()
     for step in range(1, 4):
         now[0] += 1.1 * PUBLICATION_SECONDS
         persisted.published = replace(first, renew_at=first.renew_at + step)
-        assert persisted.job(False, False, True, 0) is not None
+        assert persisted.job(False, False, 0) is not None
         assert described == []
+    assert persisted.description_due(False) <= now[0]
+    assert persisted.due(False) > now[0]
+    persisted.describe()
+    assert described == [first.renew_at + 3]
+    assert persisted.description_due(False) > now[0]
     now[0] += 1.1 * PUBLICATION_SECONDS
     assert persisted.due(False) <= now[0]
-    assert persisted.job(False, False, True, 0) is not None
-    assert described == [first.renew_at + 3]
+    assert persisted.job(False, False, 0) is not None
     assert persisted.due(False) > now[0]
+    assert described == [first.renew_at + 3]
 
 
-def test_the_population_is_not_described_while_questions_are_urgent(
+def test_other_processes_get_a_description_with_the_first_and_the_last_publication(
     persisted: PersistedLearner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Other processes get the first description in any case: they would show none."""
+    """They would show none, or an old one; without other processes, nobody shows the first."""
     now, described = [1000.0], described_renewals(monkeypatch)
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     first = published_of(persisted)
     for alone, expected in ((True, []), (False, [first.renew_at])):
         now[0] += 100.0
-        persisted.published = first
+        persisted.published = replace(first)
         assert persisted.due(alone) <= now[0]
-        assert persisted.job(alone, False, False, 0) is not None
+        assert persisted.job(alone, False, 0) is not None
         assert described == expected
     persisted.published = replace(first, renew_at=first.renew_at + 1)
     now[0] += 100.0
-    assert persisted.job(False, False, False, 0) is not None
+    assert persisted.job(False, False, 0) is not None
     assert described == [first.renew_at]
-    assert persisted.job(False, True, False, 0) is not None
+    assert persisted.job(False, True, 0) is not None
     assert described == [first.renew_at, first.renew_at + 1]
 
 
+@pytest.mark.parametrize(("alone", "fewest", "most"), [(False, 15, 20), (True, 1, 3)])
 def test_questions_that_are_always_new_do_not_leave_the_population_undescribed(
-    persisted: PersistedLearner, monkeypatch: pytest.MonkeyPatch
+    persisted: PersistedLearner, monkeypatch: pytest.MonkeyPatch, alone: bool, fewest: int, most: int
 ) -> None:
+    """In ten seconds, with a new state in each tenth of them."""
     now, described = [1000.0], described_renewals(monkeypatch)
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     first = published_of(persisted)
     for step in range(100):
         now[0] += 0.1
         persisted.published = replace(first, renew_at=first.renew_at + step)
-        assert persisted.job(False, False, True, 0) is not None
-    assert len(described) >= 5
+        if persisted.description_due(alone) <= now[0]:
+            persisted.describe()
+    assert fewest <= len(described) <= most
