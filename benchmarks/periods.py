@@ -2,12 +2,13 @@
 
     python -m benchmarks.periods [SEEDS]
 
-A normal population, σ = 10, ε = 1, the best questions for the first period's member. In the first table mu and log σ
-walk with steps of the same standard deviation, in units of σ for mu; the oracle is told that standard deviation. Errors
-are mean squared errors of the posterior means of (mu / σ, log σ), summed, over all periods. In the second table 2,000
-people answer in each of 52 weeks, mu shifts by 0.2 σ before one of the weeks 9 to 49, and the test of drift looks at
-the end of each. Scores of so many answers are normal, and are drawn as such; false alarms are those of years without a
-shift. `evidence alone` is the Bayes factor of drift by itself, at 8, below which 5% of years without change remain.
+A normal population, σ = 10 at first, ε = 1. In the first table mu and log σ walk with steps of the same standard
+deviation, in units of σ for mu, and people are asked what was best in the period before; the oracle is told that
+standard deviation. Errors are mean squared errors of the posterior means of (mu / σ, log σ), summed, over all periods.
+In the second table 2,000 people answer in each of 52 weeks, mu shifts by 0.2 σ before one of the weeks 9 to 49, and the
+test of drift looks at the end of each. Scores of so many answers are normal, and are drawn as such; false alarms are
+those of years without a shift. `evidence alone` is the Bayes factor of drift by itself, at 8, below which 5% of years
+without change remain.
 """
 
 import sys
@@ -71,7 +72,8 @@ def _follow(seed: int, people: int, step: float) -> FloatArray:
     walk = step * rng.standard_normal((_PERIODS, 2))
     walk[0] = 0
     truth = _UNITS.centre + _UNITS.unit * walk.cumsum(axis=0)
-    tables = [_answers(rng, mu, float(np.exp(log_sigma)), people) for mu, log_sigma in truth.tolist()]
+    members = np.column_stack([truth[:, 0], np.exp(truth[:, 1])])
+    tables = [_answers(rng, members[max(week - 1, 0)], member, people) for week, member in enumerate(members)]
     found = track(rng, _SPEC.prior, tables, 500).coordinates
     told = track(rng, _SPEC.prior, tables, 500, units=_UNITS, log_scales=np.full(2, np.log(step))).coordinates
     errors = [float((((each.mean(axis=0) - truth) / _UNITS.unit) ** 2).sum(axis=1).mean()) for each in (found, told)]
@@ -79,11 +81,12 @@ def _follow(seed: int, people: int, step: float) -> FloatArray:
     return np.array([*errors, *((truth >= low) & (truth <= high)).mean(axis=0)])
 
 
-def _answers(rng: np.random.Generator, mu: float, sigma: float, people: int) -> Counts:
-    design = optimal_design(_SPEC.family, _MEMBER, _SPEC.mechanism, _SPEC.epsilon, _SPEC.goal)
+def _answers(rng: np.random.Generator, before: FloatArray, now: FloatArray, people: int) -> Counts:
+    """Answers of people who are `now` as this (mu, σ), and are asked what was best `before`."""
+    design = optimal_design(_SPEC.family, before, _SPEC.mechanism, _SPEC.epsilon, _SPEC.goal)
     table: dict[Query, npt.NDArray[np.int64]] = {}
     for query, size in zip(design.queries, rng.multinomial(people, design.weights), strict=True):
-        cells = np.searchsorted(np.array(query.edges), rng.normal(mu, sigma, size))
+        cells = np.searchsorted(np.array(query.edges), rng.normal(now[0], now[1], size))
         cumulative = np.cumsum(channel_of(query).matrix, axis=1)[cells, :-1]
         table[query] = np.bincount((rng.random(size)[:, None] > cumulative).sum(axis=1), minlength=query.n_answers)
     return table
