@@ -185,7 +185,7 @@ def refuse_fields_of_families(data: Mapping[str, Any]) -> None:
         if _is_given(data, name):
             raise SpecificationError(f"{name} needs a family: give family, such as normal, or leave {name} out")
     if given(data, "policy", "adaptive") == "thompson":
-        raise SpecificationError("policy must be adaptive or fixed:LOW:HIGH without a family")
+        raise SpecificationError("policy thompson needs a family: give family, such as normal, or leave policy out")
 
 
 def _is_given(data: Mapping[str, Any], name: str) -> bool:

@@ -72,7 +72,7 @@ def test_staircases_without_a_family_are_those_whose_sets_are_cells() -> None:
         ({"families": [{"family": "nonparametric"}, {"family": "normal"}]}, "families needs a family"),
         ({"families": [{"family": "normal"}, {"family": "nonparametric"}]}, "family must be one of"),
         ({"goal": "mu"}, "goal must be distribution, quantiles=0.5 or above=1000 without a family"),
-        ({"policy": "thompson"}, "policy must be adaptive or fixed:LOW:HIGH without a family"),
+        ({"policy": "thompson"}, "policy thompson needs a family"),
         ({"transform": "sqrt"}, "transform must be one of identity, log"),
         ({"minimum": 3, "maximum": 2}, "the minimum must be below the maximum"),
         ({"minimum": "0"}, "minimum must be a number"),

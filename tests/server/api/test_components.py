@@ -166,6 +166,10 @@ NO_SPECIFICATIONS: list[tuple[dict[str, Any], str]] = [
     ({"member_cuts": [1]}, "member_cuts cannot go with components"),
     ({"misfit_check": 0.2}, "misfit_check cannot go with components"),
     ({"policy": "fixed:0:1"}, "policy must be adaptive or thompson"),
+    (
+        {"policy": "thompson", "components": [*COMPONENTS, {"name": "weight", "family": "nonparametric"}]},
+        "the component weight: policy thompson needs a family: give family, such as normal, or leave policy out",
+    ),
     ({"mechanism": "gaussian"}, "mechanism must be another than gaussian"),
 ]
 

@@ -191,7 +191,7 @@ def test_of_data_the_distribution_itself_is_learnt(capsys: pytest.CaptureFixture
     normal = report(capsys, *arguments, "--family", "normal")
     assert set(normal["truth"]) == set(normal["posterior"]) == {"mu", "sigma"}
     assert run(["simulate", *arguments, "--policy", "thompson"]) == 2
-    assert "policy must be adaptive or fixed:LOW:HIGH without a family" in capsys.readouterr().err
+    assert "policy thompson needs a family: give family, such as normal, or leave policy out" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
