@@ -51,13 +51,13 @@ class LocationScale(Family):
         return theta[:, 0] + theta[:, 1] * self.standard_mean
 
     def default_prior(self, transform: Transform) -> PriorTerms:
-        """Covers `|mu|` around 1e5 and scales from 0.1 to 1e5; on the log scale, any value met in practice.
+        """Covers `|mu|` around 1e5 and scales from 1e-9 to 1e9; on the log scale, any value met in practice.
 
-        A location may lie far beyond: with the tails of a normal distribution, it would take more answers than there
-        are until the posterior were there, and meanwhile it would be narrow and wrong.
+        Values may be in any unit, and a location may lie far beyond. With lighter tails, it would take more answers
+        than there are until the posterior were there, and meanwhile it would be narrow and wrong.
         """
         if transform == "identity":
-            wide = _prior(location=0.0, location_sd=1e5, scale=100.0, log_scale_sd=3.0)
+            wide = _prior(location=0.0, location_sd=1e5, scale=1.0, log_scale_sd=5.0)
             return {**wide, "mu": {"dist": "t", "df": 3, "loc": 0.0, "scale": 1e5}}
         return _prior(location=0.0, location_sd=30.0, scale=1.0, log_scale_sd=1.5)
 

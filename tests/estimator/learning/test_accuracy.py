@@ -74,6 +74,22 @@ def test_a_location_far_beyond_the_default_prior_is_found(mu: float, sigma: floa
         assert (abs(summary.mean - mu) < 6 * summary.sd < sigma) == found
 
 
+def test_values_in_a_small_unit_are_found() -> None:
+    """5,000 answers at ε = 1 about billionths: within six posterior sds, a false alarm in 2 of 10^9 seeds.
+
+    Under the prior that expected scales of 0.1 to 100,000 they end some thousand scales away or more.
+    """
+    mu, sigma = 2e-9, 5e-10
+    larger = {"mu": {"dist": "t", "df": 3, "scale": 1e5}, "sigma": {"dist": "lognorm", "s": 3, "scale": 100}}
+    for prior, found in (({}, True), ({"prior": larger}, False)):
+        rng = np.random.default_rng(4)
+        learner = Learner(Specification.from_json({"family": "normal", "epsilon": 1, **prior}), 1)
+        interview(learner, rng.normal(mu, sigma, 5_000), rng)
+        for name, truth in (("mu", mu), ("sigma", sigma)):
+            summary = learner.posterior().parameters[name]
+            assert (abs(summary.mean - truth) < 6 * summary.sd < sigma) == found
+
+
 def test_adaptive_questions_beat_the_fixed_interval_of_the_papers() -> None:
     """Ten seeds, ε = 1: the fixed interval μ ± 10σ leaves many times the error."""
     errors: dict[str, list[float]] = {"adaptive": [], f"fixed:{50 - 10 * SIGMA}:{50 + 10 * SIGMA}": []}
