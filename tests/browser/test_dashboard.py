@@ -656,6 +656,51 @@ def test_the_form_takes_several_numbers(survey: Survey, open_page: OpenPage, sch
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 360), ("dark", 1200)])
+def test_each_of_several_numbers_has_a_prior_a_goal_and_exact_values(
+    survey: Survey, open_page: OpenPage, scheme: str, width: int
+) -> None:
+    """They are folded away, with the priors of the number's own family alone; those of the form itself are gone."""
+    page = open_page(color_scheme=scheme, viewport={"width": width, "height": 800})
+    sign_in(page, survey, "/new")
+    page.get_by_label("Title shown to respondents").fill("Wages and ages")
+    page.get_by_label("Shape of the distribution").select_option("normal")
+    for group in ("Goal, model checks and prior", "Which values there can be", "Several numbers of each person"):
+        page.get_by_text(group).press("Enter")
+    page.locator("#prior_mu").fill("norm, loc=1")
+    page.get_by_role("button", name="Add a number").click()
+    for alone in ("#prior", "#goal", "#values", "#range"):
+        expect(page.locator(alone)).to_be_hidden()
+    wage, age = (page.get_by_role("group", name=f"Number {number}") for number in (1, 2))
+    for number, name in ((wage, "wage"), (age, "age")):
+        number.get_by_label("Name").fill(name)
+        number.get_by_text("Exact values, goal and prior").press("Enter")
+        expect(number.get_by_label("Goal")).to_be_visible()
+        expect(number.get_by_role("group", name="Prior")).to_be_hidden()
+    wage.get_by_label("Shape of the distribution").select_option("gamma")
+    expect(page.locator("#component_1_prior_shape")).to_be_visible()
+    expect(page.locator("#component_1_prior_mu")).to_be_hidden()
+    expect(age.get_by_role("group", name="Prior")).to_be_hidden()
+    page.locator("#component_1_prior_shape").fill("lognorm, s=1, loc=-1")
+    page.locator("#component_1_prior_scale").fill("lognorm, s=1")
+    age.get_by_label("Values that many people have exactly").fill("0, 100")
+    age.get_by_label("Goal").fill("quantiles=0.5")
+    expect(page.locator("#advice")).to_contain_text("The component wage: prior of shape: the distribution must not")
+    page.get_by_role("button", name="Create the collection").click()
+    expect(page.locator("#component_1_prior-wrong")).to_contain_text("must not reach below 0")
+    expect(age.get_by_label("Values that many people have exactly")).to_have_value("0, 100")
+    assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.locator("#component_1_prior_shape").fill("lognorm, s=1")
+    expect(page.locator("#advice")).to_contain_text("each correlation: ±")
+    assert violations(page) == []
+    page.get_by_role("button", name="Create the collection").click()
+    page.wait_for_url("**/collections/*")
+    terms = survey.call("GET", page.url.removeprefix(survey.url))
+    told = [(each["family"], each.get("atoms")) for each in terms["components"]]
+    assert told == [("gamma", None), ("nonparametric", [0, 100])]
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 360), ("dark", 1200)])
 def test_the_form_offers_a_panel_once_a_period_is_chosen(
     survey: Survey, open_page: OpenPage, scheme: str, width: int
 ) -> None:

@@ -24,12 +24,12 @@ from dither_server.pages.forms import form_admin, read_form
 from dither_server.pages.new_collection import (
     COMPETING,
     LABELS,
-    PARAMETERS,
     TITLES,
     field_of,
     in_words,
     specification_of,
 )
+from dither_server.pages.prior_fields import PARAMETERS
 from dither_server.pages.qr import qr_svg
 from dither_server.pages.rendering import fragment, page
 

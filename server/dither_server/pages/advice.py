@@ -21,7 +21,8 @@ from dither_estimator.planning.precision import (
 from dither_estimator.specification.fields import epsilon_of
 from dither_estimator.specification.specification import Specification, SpecificationError
 from dither_server.pages.charts import has_median
-from dither_server.pages.new_collection import specification_of, whole_number
+from dither_server.pages.new_collection import specification_of
+from dither_server.pages.typed_fields import whole_number
 
 __all__ = ["Advice", "advise", "respondents_of"]
 

@@ -1,6 +1,7 @@
 """The part of the form for a new collection that describes several numbers of each person.
 
-The fields of the second number are `component_2_name`, `component_2_family` and so on.
+The fields of the second number are `component_2_name`, `component_2_family` and so on, and those of its prior
+`component_2_prior_mu` and so on.
 """
 
 import re
@@ -8,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dither_client.mechanisms.components import MAX_COMPONENTS, check_component_names
+from dither_server.pages.prior_fields import PRIOR_FIELDS
 
 __all__ = ["COMPONENT_FIELDS", "COMPONENT_TITLES", "component_field_of", "components_of", "numbers_in"]
 
@@ -23,6 +25,9 @@ COMPONENT_FIELDS: Mapping[str, str] = {
     "minimum": "Least possible value",
     "maximum": "Largest possible value",
     "decimals": "Decimals that may be typed",
+    "atoms": "Values that many people have exactly",
+    "goal": "Goal",
+    "prior": "Prior",
 }
 """The fields of one number, and what they are called beside it."""
 
@@ -33,7 +38,8 @@ COMPONENT_TITLES: Mapping[str, str] = {
 }
 """What the fields of all numbers are called elsewhere."""
 
-_FIELD = re.compile(rf"component_([1-9])_({'|'.join(COMPONENT_FIELDS)})")
+_FILLED_IN = (*COMPONENT_FIELDS, *PRIOR_FIELDS)
+_FIELD = re.compile(rf"component_([1-9])_({'|'.join(_FILLED_IN)})")
 _ABOUT = re.compile(r"the component ([A-Za-z0-9_-]+): (.*)", re.DOTALL)
 _OF_NAMES = re.compile("a component's name|components must have different names")
 _NAMED = re.compile(rf"\b(?:{'|'.join(sorted([*COMPONENT_FIELDS, 'range'], key=len, reverse=True))})\b")
@@ -62,7 +68,7 @@ def component_field_of(sentence: str, form: Mapping[str, str]) -> str | None:
 
 
 def _fields(form: Mapping[str, str], number: int) -> dict[str, Any]:
-    names = {name: f"component_{number}_{name}" for name in COMPONENT_FIELDS}
+    names = {name: f"component_{number}_{name}" for name in _FILLED_IN}
     return {name: form[own] for name, own in names.items() if own in form}
 
 

@@ -10,27 +10,25 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from dither_client import Transform
-from dither_client.errors import InvalidValue
 from dither_client.mechanisms.calendar_period import PeriodName
 from dither_client.posterior.names import distribution_name
-from dither_client.typed_numbers import read_typed
 from dither_estimator.design.registry import MECHANISMS
 from dither_estimator.families import families
 from dither_estimator.specification.fields import CATEGORICAL, NONPARAMETRIC
 from dither_estimator.specification.specification import SpecificationError
 from dither_server.collections.specification import Admission, Visibility
 from dither_server.pages.component_form import COMPONENT_TITLES, component_field_of, components_of
+from dither_server.pages.prior_fields import prior_of
+from dither_server.pages.typed_fields import lines_in, number_in, parts_in, share_in, whole_number
 
 __all__ = [
     "CHOICES",
     "COMPETING",
     "LABELS",
-    "PARAMETERS",
     "TITLES",
     "field_of",
     "in_words",
     "specification_of",
-    "whole_number",
 ]
 
 
@@ -134,12 +132,6 @@ TITLES: Mapping[str, str] = {
 }
 """What the fields are called on the form."""
 
-PARAMETERS: Mapping[str, tuple[str, ...]] = {
-    parameter: tuple(family.name for family in families.values() if parameter in family.names)
-    for parameter in dict.fromkeys(name for family in families.values() for name in family.names)
-}
-"""Every parameter that can have a prior, and the families that have that parameter."""
-
 COMPETING: Mapping[str, tuple[str, Transform]] = {
     f"competing_{family.name}_{transform}": (family.name, transform)
     for family in families.values()
@@ -149,8 +141,6 @@ COMPETING: Mapping[str, tuple[str, Transform]] = {
 
 _SYMBOLS = ("epsilon", "rho")
 """Names of fields that the form writes as symbols."""
-_LARGEST_WHOLE = 1e15
-"""From here on a float does not hold every whole number."""
 _WORDS = ("question", "unit", "period_of_value", "organisation", "contact", "privacy_url", "thank_you")
 _TEXTS = ("name", *_WORDS, *CHOICES, "epsilon", "rho", "goal", "policy")
 _NUMBERS = ("minimum", "maximum")
@@ -202,33 +192,32 @@ def specification_of(form: Mapping[str, str]) -> dict[str, Any]:
         spec.pop("mechanism", None)  # of categories there is one
     spec |= {name: f"{form[name]}:00Z" for name in _TIMES if name in form}
     spec |= {name: whole_number(name, form[name]) for name in _WHOLE if name in form}
-    spec |= {name: _share(form[name], f"{name} must be a share such as 0.2") for name in _SHARES if name in form}
-    spec |= {name: _number(form[name], f"{name} must be a number") for name in _NUMBERS if name in form}
+    spec |= {name: share_in(form[name], f"{name} must be a share such as 0.2") for name in _SHARES if name in form}
+    spec |= {name: number_in(form[name], f"{name} must be a number") for name in _NUMBERS if name in form}
     if "atoms" in form:
-        spec["atoms"] = [_number(part, "atoms must be numbers, such as 0, 100") for part in _parts(form["atoms"])]
+        spec["atoms"] = [number_in(part, "atoms must be numbers, such as 0, 100") for part in parts_in(form["atoms"])]
     if "categories" in form:
-        spec["categories"] = _lines(form["categories"])
+        spec["categories"] = lines_in(form["categories"])
     if "groups" in form:
         spec["groups"] = _groups(form["groups"], form.get("groups_name", "group"))
     if "low" in form or "high" in form:
         spec["range"] = [_end(form, "low"), _end(form, "high")]
     if "epsilon_choices" in form:
-        spec["epsilon_choices"] = _parts(form["epsilon_choices"])
+        spec["epsilon_choices"] = parts_in(form["epsilon_choices"])
     if "misfit_looks" in form:
-        spec["misfit_looks"] = [whole_number("each of misfit_looks", part) for part in _parts(form["misfit_looks"])]
+        spec["misfit_looks"] = [whole_number("each of misfit_looks", part) for part in parts_in(form["misfit_looks"])]
     if "member_cuts" in form:
         wrong = "member_cuts must be numbers, such as 300, 500, 800"
-        spec["member_cuts"] = [_number(part, wrong) for part in _parts(form["member_cuts"])]
+        spec["member_cuts"] = [number_in(part, wrong) for part in parts_in(form["member_cuts"])]
     if "pages" in form:
-        spec["pages"] = [_page(part) for part in _parts(form["pages"])]
+        spec["pages"] = [_page(part) for part in parts_in(form["pages"])]
     if "drop_answers" in form:
         spec["keep_answers"] = False
     if "drift" in form:
         spec["drift"] = True
     if any(name in form for name in _OF_A_PANEL):
         spec["panel"] = {name.removeprefix("panel_"): whole_number(name, form.get(name, "")) for name in _OF_A_PANEL}
-    prior = {name: _prior(name, form[f"prior_{name}"]) for name in PARAMETERS if f"prior_{name}" in form}
-    if prior:
+    if prior := prior_of(form):
         spec["prior"] = prior
     competing = [{"family": family, "transform": scale} for name, (family, scale) in COMPETING.items() if name in form]
     if competing:
@@ -246,34 +235,9 @@ def _component(fields: Mapping[str, str]) -> dict[str, Any]:
         raise SpecificationError(f"the component {name}: {error}") from None
 
 
-def whole_number(name: str, text: str) -> int:
-    """The whole number that `text` writes, such as 5000 or 5,000. Raises `SpecificationError`."""
-    try:
-        number = read_typed(text, 0).value
-    except InvalidValue:
-        number = -1.0
-    if not 0 <= number < _LARGEST_WHOLE:
-        raise SpecificationError(f"{name} must be a whole number")
-    return int(number)
-
-
-def _number(text: str, wrong: str) -> float:
-    """The number as people write it: 2,000 or 2 000 is two thousand. Raises `SpecificationError`."""
-    try:
-        return read_typed(text).value
-    except InvalidValue:
-        raise SpecificationError(wrong) from None
-
-
-def _share(text: str, wrong: str) -> float:
-    """The share that is written as 0.2 or 20%. Raises `SpecificationError`."""
-    number = _number(text.removesuffix("%").rstrip(), wrong)
-    return number / 100 if text.endswith("%") else number
-
-
 def _end(form: Mapping[str, str], name: str) -> float:
     wrong = f"{name} of the range must be a number, such as 100 or -2.5; or leave both empty"
-    return _number(form.get(name, ""), wrong)
+    return number_in(form.get(name, ""), wrong)
 
 
 def _page(text: str) -> dict[str, str]:
@@ -284,7 +248,7 @@ def _page(text: str) -> dict[str, str]:
 
 def _groups(text: str, name: str) -> dict[str, Any]:
     """The groups that lines such as `north` or `north = 30%` write. Raises `SpecificationError`."""
-    written = [line.rpartition("=") if "=" in line else (line, "", "") for line in _lines(text)]
+    written = [line.rpartition("=") if "=" in line else (line, "", "") for line in lines_in(text)]
     labels = [label.strip() for label, _, _ in written]
     shares = [share.strip() for _, _, share in written]
     if not any(shares):
@@ -293,26 +257,5 @@ def _groups(text: str, name: str) -> dict[str, Any]:
     return {
         "name": name,
         "labels": labels,
-        "shares": {label: _share(share, wrong) for label, share in zip(labels, shares, strict=True)},
+        "shares": {label: share_in(share, wrong) for label, share in zip(labels, shares, strict=True)},
     }
-
-
-def _lines(text: str) -> list[str]:
-    return [line.strip() for line in text.splitlines() if line.strip()]
-
-
-def _parts(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",")]
-
-
-def _prior(parameter: str, text: str) -> dict[str, Any]:
-    """The prior that a text such as `invgamma, a=1, scale=1, of=variance` writes. Raises `SpecificationError`."""
-    wrong = f"prior of {parameter} must be written as a distribution and its parameters, such as norm, loc=0, scale=100"
-    dist, *rest = _parts(text)
-    prior: dict[str, Any] = {"dist": dist}
-    for part in rest:
-        name, _, value = (piece.strip() for piece in part.partition("="))
-        if not name or name in prior:
-            raise SpecificationError(wrong)
-        prior[name] = value if name == "of" else _number(value, wrong)
-    return prior

@@ -50,6 +50,16 @@ SEVERAL = {
     "component_2_low": "15", "component_2_high": "90", "component_2_maximum": "120", "component_2_decimals": "0",
 }  # fmt: skip
 """A form for two numbers of each person."""
+FOLDED = {
+    "component_1_low": "",
+    "component_1_high": "",
+    "component_1_prior_mu": "norm, loc=6, scale=2.5",
+    "component_1_prior_sigma": "invgamma, a=1, scale=1, of=variance",
+    "component_1_goal": "quantiles=0.5,0.9",
+    "component_2_atoms": "18, 65",
+    "component_2_goal": "above=65",
+}
+"""What else a number can have, in that form."""
 
 
 def filled_in(form: dict[str, str]) -> dict[str, str]:
@@ -205,6 +215,11 @@ def test_every_field_of_a_specification_can_be_filled_in(site: Site) -> None:
     assert (age.nonparametric, age.around, age.support.maximum) == (True, (15, 90), 120)
     filled |= specification_of(SEVERAL)
     assert filled["components"][0]["unit"] == "€"
+    found = made(site, SEVERAL | FOLDED)
+    wage, age = (part.specification for part in found.components)
+    assert wage.prior == Specification.from_json(specification_of(filled_in(FORM | PRIOR))).prior
+    assert (wage.goal.quantiles, age.goal.above) == (((0.5, 1.0), (0.9, 1.0)), ((65.0, 1.0),))
+    assert age.support.atoms == (18, 65)
     assert set(filled) == set(CollectionSpec.model_fields)
     for name, field in CollectionSpec.model_fields.items():
         assert (
@@ -342,7 +357,9 @@ def test_what_is_wrong_stands_at_its_field(site: Site, fields: dict[str, str], f
     assert found == field
     assert why.startswith(sentence)
     assert why.count(". ") == 0
-    assert (field in FIRST) != bool(re.search(r"<details open *>(?:(?!</details>).)*-wrong", reply.text, re.DOTALL))
+    assert (field in FIRST) != bool(
+        re.search(r"<details [^>]*open *>(?:(?!</details>).)*-wrong", reply.text, re.DOTALL)
+    )
     kept = [text for name, text in (FORM | fields).items() if text and name not in CHOICES and text != "yes"]
     assert all(f'value="{html.escape(text)}"' in reply.text for text in kept)
     assert site.client.get("/v1/collections", headers=ADMIN).json() == {"collections": []}
@@ -379,6 +396,13 @@ def test_the_advice_is_the_plan_and_the_design(site: Site) -> None:
         ({"component_2_minimum": "130"}, "component_2_minimum", "The component age: the minimum must be below"),
         ({"component_2_unit": "€" * 81}, "component_2_unit", "The component age: unit: must have at most 80"),
         ({"component_1_decimals": "7"}, "component_1_decimals", "The component wage: decimals: "),
+        ({"component_1_atoms": "0"}, "component_1_atoms", "The component wage: atoms cannot go with a family"),
+        ({"component_2_atoms": "0, few"}, "component_2_atoms", "The component age: atoms must be numbers, such as"),
+        ({"component_2_atoms": "200"}, "component_2_atoms", "The component age: atoms must lie between minimum"),
+        ({"component_2_goal": "mu"}, "component_2_goal", "The component age: goal"),
+        ({"component_1_prior_mu": "norm"}, "component_1_prior", "The component wage: give either prior or range"),
+        (FOLDED | {"component_1_prior_mu": "norm, 3"}, "component_1_prior", "The component wage: prior of mu must be"),
+        (FOLDED | {"component_1_prior_sigma": ""}, "component_1_prior", "The component wage: prior must name exactly"),
         ({"component_1_family": "poisson"}, "component_1_transform", "The component wage: transform of poisson"),
         ({"minimum": "3"}, "minimum", "Minimum cannot go with components: leave minimum out or give it for each"),
         ({"period": "week"}, "period", "Period cannot go with components"),
@@ -394,6 +418,8 @@ def test_what_is_wrong_with_one_of_several_numbers_stands_at_its_field(
     found, why = complaint(reply.text)
     assert found == field
     assert why.startswith(sentence)
+    folded = field.endswith(("_atoms", "_goal", "_prior"))
+    assert folded == bool(re.search(r'<details class="whole" open *>(?:(?!</details>).)*-wrong', reply.text, re.DOTALL))
     assert all(
         f'value="{html.escape(text)}"' in reply.text for text in fields.values() if text not in CHOICES["period"]
     )

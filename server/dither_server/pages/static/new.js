@@ -16,6 +16,20 @@ const WORDS = [
   "pages",
 ];
 const MOST_NUMBERS = 8;
+const OF_ONE_NUMBER = [
+  // which each of several numbers has itself
+  "family",
+  "transform",
+  "range",
+  "unit",
+  "period_of_value",
+  "decimals",
+  "minimum",
+  "maximum",
+  "atoms",
+  "goal",
+  "prior",
+];
 const form = control("new", HTMLFormElement);
 const family = control("family", HTMLSelectElement);
 const place = part("advice");
@@ -43,15 +57,22 @@ async function advise(wait) {
   }
 }
 
-// Shows only the priors of the chosen family's parameters.
+// Shows only the priors of the parameters of the family that is chosen for them, in every number and in the form itself.
 function choosePriors() {
-  /** @type {NodeListOf<HTMLElement>} */
-  const priors = form.querySelectorAll("[data-families]");
-  for (const prior of priors) {
-    const own = prior.dataset.families?.split(" ").includes(family.value) ?? false;
-    prior.hidden = !own;
-    prior.querySelector("input")?.toggleAttribute("disabled", !own);
-    prior.querySelector(".of")?.setAttribute("hidden", "");
+  /** @type {NodeListOf<HTMLFieldSetElement>} */
+  const places = form.querySelectorAll("fieldset.priors");
+  for (const priors of places) {
+    /** @type {HTMLSelectElement | null | undefined} */
+    const ofNumber = priors.closest(".component")?.querySelector("select[id$=_family]");
+    /** @type {NodeListOf<HTMLElement>} */
+    const each = priors.querySelectorAll("[data-families]");
+    for (const prior of each) {
+      const own = prior.dataset.families?.split(" ").includes((ofNumber ?? family).value) ?? false;
+      prior.hidden = !own;
+      prior.querySelector("input")?.toggleAttribute("disabled", !own);
+      prior.querySelector(".of")?.setAttribute("hidden", "");
+    }
+    priors.hidden = priors.disabled || [...each].every((prior) => prior.hidden);
   }
 }
 
@@ -72,12 +93,13 @@ function countNumbers() {
     }
     each.querySelector("legend")?.replaceChildren(`Number ${i + 1}`);
   });
-  for (const name of ["family", "transform", "low", "high"]) {
-    part(name).toggleAttribute("disabled", all.length > 0);
+  for (const name of OF_ONE_NUMBER) {
+    const field = part(name);
+    field.toggleAttribute("disabled", all.length > 0);
+    (field.closest("p") ?? field).toggleAttribute("hidden", all.length > 0);
   }
-  for (const alone of [family.closest("p"), part("transform").closest("p"), part("range")]) {
-    alone?.toggleAttribute("hidden", all.length > 0);
-  }
+  part("values").hidden = all.length > 0;
+  choosePriors();
   add.disabled = all.length === MOST_NUMBERS;
 }
 
@@ -99,10 +121,11 @@ function removeNumber({ target }) {
 
 add.addEventListener("click", addNumber);
 components.addEventListener("click", removeNumber);
-family.addEventListener("input", choosePriors);
 part("period").addEventListener("input", choosePanel);
-form.addEventListener("input", () => advise(WAIT));
-choosePriors();
+form.addEventListener("input", () => {
+  choosePriors();
+  advise(WAIT);
+});
 choosePanel();
 countNumbers();
 advise(0);
