@@ -778,6 +778,25 @@ def test_the_report_is_one_page_on_paper(survey: Survey, answered: str, open_pag
         assert troubles == []
 
 
+def test_the_report_of_groups_fits_a_phone(survey: Survey, open_page: OpenPage) -> None:
+    """Their table scrolls, and long names are still words."""
+    labels = ["north", "Mecklenburg-Vorpommern and the islands"]
+    collection = survey.create(visibility="public", groups={"name": "region", "labels": labels})
+    page = open_page(viewport={"width": 360, "height": 800})
+    for _ in range(2):
+        tickets = survey.call("POST", f"/collections/{collection}/tickets", json={"count": 20, "group": labels[1]})
+        answers = [{"ticket": each["ticket"], "answer": i % 2} for i, each in enumerate(tickets["tickets"])]
+        survey.call("POST", f"/collections/{collection}/responses/batch", json={"responses": answers})
+    page.goto(f"{survey.url}/collections/{collection}")
+    expect(page.locator('[data-answers="40"]')).to_be_visible()
+    page.goto(f"{survey.url}/collections/{collection}/report")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    name = page.get_by_role("rowheader", name=labels[1]).bounding_box()
+    assert name is not None
+    assert name["height"] < 120
+    assert violations(page) == []
+
+
 def test_the_command_line_saves_the_report(survey: Survey, answered: str, tmp_path: Path) -> None:
     file, private = tmp_path / "wages.html", survey.create()
     assert run(["export", answered, "--report", str(file), "--url", survey.url]) == 0

@@ -19,8 +19,12 @@ _FEW_DECADES = 2.3
 def distribution_svg(
     distribution: DistributionSummary, shown: tuple[float, float], logarithmic: bool, title: str
 ) -> str:
-    """The share of the people at or below each value between the two `shown`; `title` is that of the axis of values."""
-    low, high = shown
+    """The share of the people at or below each value between the two `shown`; `title` is that of the axis of values.
+
+    The axis ends where what is known of the distribution does, if that is within these.
+    """
+    inside = [i for i, x in enumerate(distribution.x) if shown[0] <= x <= shown[1]]
+    low, high = (distribution.x[inside[0]], distribution.x[inside[-1]]) if len(inside) > 1 else shown
     scale = math.log if logarithmic else float
 
     def across(x: float) -> float:
@@ -28,8 +32,6 @@ def distribution_svg(
 
     def up(share: float) -> float:
         return _HEIGHT - _BOTTOM - (_HEIGHT - _BOTTOM - _TOP) * share
-
-    inside = [i for i, x in enumerate(distribution.x) if low <= x <= high]
 
     def points(line: Sequence[float]) -> list[str]:
         return [f"{across(distribution.x[i]):.1f},{up(line[i]):.1f}" for i in inside]

@@ -18,7 +18,7 @@ from dither_server.pages.groups import groups_view
 from dither_server.pages.periods import period_charts, periods_view
 from dither_server.pages.picture import distribution_svg, periods_svg
 from dither_server.pages.rendering import STATIC, content_source, fragment
-from dither_server.pages.sentences import citation
+from dither_server.pages.sentences import citation, component_units
 from dither_server.pages.views import View
 from dither_server.service.service import Service
 
@@ -63,6 +63,7 @@ def _report(collection: Collection, service: Service, terms: dict[str, Any], vie
         family=distribution_name(specification.family.name, specification.transform),
         parameters=posterior.posterior if specification.transform == "identity" else {},
         unit=unit_text(terms),
+        units=component_units(terms.get("components") or ()),
         picture=_picture(view, unit_text(terms) or "value"),
         groups=groups_view(posterior, terms),
         periods=periods_view(posterior, terms),

@@ -18,6 +18,7 @@ from dither_client.posterior.sentences import (
     verdict_lines,
 )
 from dither_client.posterior.wire import ComponentReply, PosteriorReply
+from dither_estimator.specification.fields import NONPARAMETRIC
 from dither_estimator.specification.specification import Specification
 from dither_server.pages.charts import MEDIAN, has_median
 
@@ -222,21 +223,29 @@ def citation(terms: Mapping[str, Any], posterior: PosteriorReply) -> str:
             for name, summary in posterior.posterior.items()
         )
     if posterior.components is not None:
+        units = {name: f" {unit}" for name, unit in component_units(terms["components"]).items()}
         found = ", ".join(
-            f"{name.replace(': half have at most', ' median')} {cells[4]} (90% interval {cells[2]} to {cells[6]})"
+            f"{name.replace(': half have at most', ' median')} {cells[4]}{units.get(name, '')} "
+            f"(90% interval {cells[2]} to {cells[6]})"
             for name, cells in _component_numbers(posterior).items()
         )
-    law = "several numbers under a Gaussian copula" if posterior.components else "a distribution of any shape"
-    if posterior.posterior:
-        law = a_distribution(terms["family"], terms["transform"])
-    if posterior.categories is not None:
-        law = "shares"
     return (
-        f"{terms['name']}: {found}; posterior medians of {law}, "
+        f"{terms['name']}: {found}; posterior medians of {_estimated(terms, posterior)}, "
         f"from {posterior.answers:,} answers under ε-local differential privacy "
         f"(ε = {', '.join(posterior.answers_by_epsilon)}, {mechanism_name(terms['mechanism'])} mechanism), "
         f"Dither collection {terms['id']}, {posterior.updated_at[:10]}."
     )
+
+
+def _estimated(terms: Mapping[str, Any], posterior: PosteriorReply) -> str:
+    """What the posterior is of: the family that is assumed of the values, or of those of each group, if any is."""
+    if posterior.categories is not None:
+        return "shares"
+    if posterior.components is not None:
+        return "several numbers under a Gaussian copula"
+    if terms["family"] == NONPARAMETRIC.name:
+        return "a distribution of any shape"
+    return a_distribution(terms["family"], terms["transform"]) + (" in each group" if terms.get("groups") else "")
 
 
 def privacy_sentences(specification: Specification, terms: Mapping[str, Any]) -> list[str]:

@@ -88,6 +88,39 @@ def test_the_picture_is_the_distribution() -> None:
         assert ("10" in texts) == logarithmic
 
 
+def test_the_picture_ends_where_the_distribution_is_known() -> None:
+    """With an atom at 0, points are above it: the rest of a logarithmic axis would be empty."""
+    x = (0.0, 0.001, *np.geomspace(0.01, 1000, 59).tolist())
+    line = tuple(np.linspace(0.5, 1, 61).tolist())
+    found = DistributionSummary(x, *[Bands(line, line, line, line, line, line)] * 2)
+    pictures = [distribution_svg(found, (low, 1000.0), True, "€") for low in (1e-6, 0.001)]
+    assert pictures[0] == pictures[1]
+
+
+def test_several_numbers_have_their_units(site: Site) -> None:
+    sign_in(site)
+    wage = {"name": "wage", "family": "normal", "range": [100, 2000], "unit": "€", "period_of_value": "per week"}
+    several = [wage, {"name": "age", "family": "normal", "range": [18, 80]}]
+    fields: dict[str, Any] = {"family": None, "range": None, "components": several}
+    text = site.client.get(f"/collections/{learnt(site, **fields)}/report").text
+    assert "wage: half have at most (€ per week)</th>" in text
+    assert "age: half have at most</th>" in text
+    assert re.search(r"wage median -?[\d.,]+ € per week \(90% interval [^)]*\), age median -?[\d.,]+ \(90%", text)
+
+
+def test_the_citation_of_groups_names_the_family_in_each(site: Site) -> None:
+    """Which is assumed, unless there is none."""
+    sign_in(site)
+    groups = {"name": "region", "labels": ["north", "south"]}
+    for family, said in (("normal", "a normal distribution in each group"), (None, "a distribution of any shape")):
+        collection = site.create(family=family, groups=groups)
+        asked = site.client.post(f"/v1/collections/{collection}/tickets", json={"count": 20, "group": "north"})
+        site.batch(collection, *((each["ticket"], i % 2) for i, each in enumerate(asked.json()["tickets"])))
+        site.learnt(collection, 20)
+        text = site.client.get(f"/collections/{collection}/report").text
+        assert f"; posterior medians of {said}, from 20 answers" in text
+
+
 def test_the_picture_of_periods_leaves_out_what_is_not_known() -> None:
     """Linear and logarithmic: the median of each period lies where its axes say, and one period is no picture."""
     labels = ["2026-W01", "2026-W02", "<W03>", "2026-W04"]
