@@ -797,6 +797,17 @@ def test_the_report_of_groups_fits_a_phone(survey: Survey, open_page: OpenPage) 
     assert violations(page) == []
 
 
+def test_after_a_burst_the_page_looks_once_more(survey: Survey, open_page: OpenPage) -> None:
+    """Since the history of the burst is stored after its last answer was told."""
+    collection, page = survey.create(visibility="public"), open_page()
+    page.goto(f"{survey.url}/collections/{collection}")
+    survey.arrive(collection, 500)
+    wait_learnt(page, 500)
+    with page.expect_response("**/charts.json") as looked:
+        pass
+    assert looked.value.json()["answers"] == 500
+
+
 def test_the_command_line_saves_the_report(survey: Survey, answered: str, tmp_path: Path) -> None:
     file, private = tmp_path / "wages.html", survey.create()
     assert run(["export", answered, "--report", str(file), "--url", survey.url]) == 0

@@ -33,6 +33,7 @@ import { LEVELS } from "./population.js";
  * @typedef {Record<string, { sd: number[], more: number[] }>} Plan how many more answers each precision takes
  */
 const UPDATE_INTERVAL = 1000; // the least number of milliseconds between two updates
+const HISTORY_DELAY = 5000; // milliseconds after the last news in which the server has stored what it told in between
 const SPEECH_INTERVAL = 20000; // the least number of milliseconds between two announcements to a screen reader
 const NORMAL_90 = 1.645;
 /** @type {Record<string, string>} the places of the findings whose names are those of something inside */
@@ -364,8 +365,11 @@ let over = false;
 let looking = false;
 let again = false;
 let connected = false;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let later;
 async function lookSoon() {
   again = true;
+  clearTimeout(later);
   if (looking) return;
   looking = true;
   while (again) {
@@ -384,6 +388,17 @@ async function lookSoon() {
     if (document.hidden) await new Promise((done) => addEventListener("visibilitychange", done, { once: true }));
   }
   looking = false;
+  later = setTimeout(lookOnceMore, HISTORY_DELAY);
+}
+
+// The history of a burst of answers is stored after the last of them was told.
+async function lookOnceMore() {
+  if (looking) return;
+  try {
+    await look();
+  } catch {
+    // The stream says what is wrong.
+  }
 }
 
 say("loading", "Loading the newest results.");
