@@ -35,7 +35,10 @@ __all__ = ["Asked", "Drawing", "People", "draw_people"]
 
 @dataclass(frozen=True)
 class Asked:
-    """The collection to simulate. `fields` create a new one; for an existing one, `specification` is None."""
+    """The collection to simulate.
+
+    `fields` create a new one; of an existing one, `specification` is None unless people have several numbers or groups.
+    """
 
     family: str
     transform: Transform
@@ -97,7 +100,9 @@ def _drawn(rng: np.random.Generator, asked: Asked, drawing: Drawing) -> People:
         if drawing.periods is not None:
             return _of_periods(rng, specification, drawing, drawing.periods)
     if drawing.correlation is not None:
-        fail("--correlation is of the components of a collection: name its file with --spec", 2)
+        fail(
+            "--correlation is of the components of a collection: name one that has some with --spec or --collection", 2
+        )
     if specification is not None and specification.groups is not None:
         return _of_groups(rng, specification, drawing)
     people = _population(rng, asked, drawing)

@@ -114,7 +114,9 @@ def simulate(
     behaviours = Behaviours(drop_out, drop_out_by, retry, late, poison)
     usual = "normal" if data is None else NONPARAMETRIC.name
     asked = (
-        _new(spec, family, usual, fields) if collection is None or url is None else _existing(url, token, collection)
+        _new(spec, family, usual, fields)
+        if collection is None or url is None
+        else _existing(url, token, collection, truth)
     )
     if categories and collection and set(_texts(categories)) != set(asked.categories):
         fail("--categories must be those of --collection, or be left out", 2)
@@ -218,13 +220,29 @@ def _texts(listed: str) -> list[str]:
     return [text.strip() for text in listed.split(",")]
 
 
-def _existing(url: str, token: str | None, collection: str) -> Asked:
+def _existing(url: str, token: str | None, collection: str, truth: str | None) -> Asked:
     with Api(url, token) as api:
         terms = parse_terms(api.get(collection_path(collection), exact=True))
+        told = api.get(collection_path(collection))
     if terms.panel is not None:
         fail(_NO_PANEL_OVER_HTTP, 2)
     transform: Transform = "log" if terms.transform == "log" else "identity"
-    return Asked(terms.family, transform, terms.epsilon_choices, {}, None, terms.categories, terms.price.bounds)
+    people = _of_several(told, truth or "")
+    return Asked(terms.family, transform, terms.epsilon_choices, {}, people, terms.categories, terms.price.bounds)
+
+
+def _of_several(terms: Mapping[str, Any], truth: str) -> Specification | None:
+    """What there is to know of people who have several numbers, or a `truth` in each group; None of any others.
+
+    It follows from the terms that everybody is told.
+    """
+    kind: tuple[str, ...] = ()
+    if terms.get("components") is not None:
+        kind = ("components",)
+    elif terms.get("groups") is not None and ";" in truth:
+        kind = ("family", "transform", "groups")
+    fields = {"name": terms["name"], "epsilon": 1, **{name: terms[name] for name in kind}}
+    return Specification.from_json(fields) if kind else None
 
 
 def _create(url: str, token: str | None, fields: Mapping[str, Any]) -> str:

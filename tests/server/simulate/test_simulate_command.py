@@ -294,6 +294,28 @@ def test_categories_may_be_named_for_a_collection_that_has_them(
     assert "--categories must be those of --collection, or be left out" in capsys.readouterr().err
 
 
+def test_people_of_a_collection_with_several_numbers_or_groups_that_is_there(
+    capsys: pytest.CaptureFixture[str], server: ServerProcess
+) -> None:
+    """Their names and kinds are those of its terms: no file of its specification is needed."""
+    wage = {"name": "wage", "family": "normal", "transform": "log", "range": [100, 2000]}
+    several = {"name": "Two", "epsilon": 1, "components": [wage, {"name": "age", "minimum": 0, "maximum": 120}]}
+    labels = ["north", "south"]
+    grouped = {"name": "x", "family": "normal", "epsilon": 1, "groups": {"name": "region", "labels": labels}}
+    with Admin(server.url, TOKEN) as admin:
+        two, regions = (str(admin.create_collection(fields)["id"]) for fields in (several, grouped))
+    people = ["--url", server.url, "--token", TOKEN, "--respondents", "30", "--truth", "mu=6,sigma=0.5; mu=40,sigma=5"]
+    found = report(capsys, *people, "--collection", two, "--correlation", "0.5")
+    assert found["answers"] == 30
+    assert found["truth"] == {
+        "wage": {"mu": 6.0, "sigma": 0.5}, "age": {"mu": 40.0, "sigma": 5.0}, "correlation": 0.5
+    }  # fmt: skip
+    assert found["load"]["failures"] == {}
+    found = report(capsys, *people, "--collection", regions)
+    assert set(found["truth"]) == set(labels)
+    assert found["load"]["failures"] == {}
+
+
 def test_a_new_collection_over_http(capsys: pytest.CaptureFixture[str], server: ServerProcess) -> None:
     found = report(capsys, *PEOPLE, "--url", server.url, "--token", TOKEN, "--retry", "0.2", "--concurrency", "8")
     load = found.pop("load")
