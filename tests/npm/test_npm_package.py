@@ -221,15 +221,15 @@ def test_the_hostile_server_finds_nothing(installed: Path) -> None:
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Another site</title>
 <h1>Another site</h1><p id="said"></p><script type="module" src="./main.ts"></script></html>"""
 MAIN = """
-import { Client, Problem, answerText, questionText, type Entry } from "dither-client";
+import { Client, Problem, answerText, questionText, type SentEntry } from "dither-client";
 import { Ledger } from "dither-client/ledgers/indexeddb";
 
 const ledger = new Ledger({ maxEpsilon: "2" });
 const client = new Client("SERVER", { ledger });
 const said = document.getElementById("said") as HTMLElement;
 client.answer("COLLECTION", 483.25).then(
-  ({ query, answer, receipt }: Entry) => {
-    said.textContent = `${questionText(query)} ${answerText(query, answer ?? 0)} ${receipt}`;
+  ({ query, answer, receipt }: SentEntry) => {
+    said.textContent = `${questionText(query)} ${answerText(query, answer)} ${receipt}`;
   },
   (error: unknown) => {
     said.textContent = error instanceof Problem ? error.reason : String(error);

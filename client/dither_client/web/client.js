@@ -3,7 +3,7 @@
  * question's channel leaves: no request, stored entry or error ever contains the value.
  */
 
-/** @import { AnswerOptions, ClientLedger, Entry, Epsilon, Groups, Numbers, Price, Retry, Terms } from "./dither.d.ts" */
+/** @import { AnswerOptions, ClientLedger, Entry, Epsilon, Groups, Numbers, Price, Retry, SentEntry, Terms } from "./dither.d.ts" */
 
 import { epsilonText, parseMicro } from "./epsilon.js";
 import {
@@ -146,7 +146,7 @@ export class Client {
 
   /** Sends all stored answers to this server; resolves to a Map from collection to entry or error. Throws `Unreachable`. */
   async resume() {
-    /** @type {Map<string, Entry | DitherError>} */
+    /** @type {Map<string, SentEntry | DitherError>} */
     const outcomes = new Map();
     for (const entry of await this.ledger.unsent(this.server)) {
       try {
@@ -253,6 +253,7 @@ export class Client {
    * Sends the stored answer of a drawn entry, always as the same bytes.
    *
    * @param {Entry} entry
+   * @returns {Promise<SentEntry>}
    */
   async #send(entry) {
     const { server, collection, ticket, answer, retryKey, state, period } = entry;
@@ -269,7 +270,9 @@ export class Client {
     const path = collectionPath(collection, "responses");
     const response = await this.#exchange("POST", path, JSON.stringify({ ticket, answer, retry_key: retryKey }));
     if (response.status === 200 || response.status === 201) {
-      return this.ledger.markSent(server, collection, parseReceipt(decodeJson(response.body)), period);
+      const receipt = parseReceipt(decodeJson(response.body));
+      const marked = await this.ledger.markSent(server, collection, receipt, period);
+      return { ...marked, state: "sent", answer, retryKey, receipt };
     }
     const problem = parseProblem(response.status, response.body);
     if (TOO_LATE.includes(problem.reason)) {

@@ -144,6 +144,14 @@ export interface Entry {
   period: number;
 }
 
+/** An entry whose answer the server has. */
+export interface SentEntry extends Entry {
+  state: "sent";
+  answer: number;
+  retryKey: string;
+  receipt: string;
+}
+
 /** What one answer has cost; `reserved`, of a panel, before its period has come. */
 export interface Charge {
   server: string;
@@ -263,16 +271,16 @@ export class Client {
    * by the names of the terms' components. Of a panel, call it in each period: it joins, and rejects with `NotYourTurn`,
    * without a request, in a period in which the respondent does not answer.
    */
-  answer(collection: string, value: number | string | Numbers, options?: AnswerOptions): Promise<Entry>;
+  answer(collection: string, value: number | string | Numbers, options?: AnswerOptions): Promise<SentEntry>;
   /**
    * Joins the collection's panel, unless that is done: draws the periods in which to answer, and spends the ε of all of
    * them. Resolves to their labels, such as `2026-W07`; none where there is no panel.
    */
   join(collection: string, options?: Pick<AnswerOptions, "maxEpsilon">): Promise<string[]>;
   /** Sends the answer that the ledger holds; null if it holds none. */
-  sendStored(collection: string): Promise<Entry | null>;
+  sendStored(collection: string): Promise<SentEntry | null>;
   /** Sends every stored answer to this server. */
-  resume(): Promise<Map<string, Entry | DitherError>>;
+  resume(): Promise<Map<string, SentEntry | DitherError>>;
 }
 
 export class DitherError extends Error {
