@@ -45,9 +45,11 @@ def test_how_many_were_right_is_one_answer_of_its_own(open_page: OpenPage, site:
     expect(form.get_by_role("status")).to_have_text("Reply to all three first.")
     for item, reply in enumerate(RIGHT, 1):
         form.locator(f'[name="check_{item}"][value="{reply}"]').press("Space")
+    expect(form.get_by_role("status")).to_be_empty()
     form.get_by_role("button").press("Enter")
     expect(form.get_by_role("status")).to_contain_text("3 of 3 were right. The right replies are: no, yes, no.")
     expect(form.get_by_role("button")).to_have_count(0)
+    expect(form.locator("input:enabled")).to_have_count(0)
     expect(page.locator("#spent")).to_contain_text("ε = 1.5 of 10")
     expect(page.locator("#charges")).to_contain_text("Understood")
     assert violations(page) == []

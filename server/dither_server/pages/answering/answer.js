@@ -138,6 +138,7 @@ async function start() {
   form?.addEventListener("submit", submit);
   form?.addEventListener("input", forgetError);
   check?.addEventListener("submit", sendCheck);
+  check?.addEventListener("input", () => element("check-said").replaceChildren());
   for (const field of form ? fields : []) {
     field.input.addEventListener("input", () => field.showUnderstood());
   }
@@ -445,12 +446,16 @@ async function sendCheck(event) {
   }
   const right = Object.entries(RIGHT).filter(([item, reply]) => replies.get(item) === reply).length;
   const { id, categories: numbers, epsilon } = checkOf(place);
+  const controls = place.querySelectorAll("input, button");
+  const close = (/** @type {boolean} */ closed) => controls.forEach((each) => each.toggleAttribute("disabled", closed));
+  close(true);
   said.textContent = say("sending");
   try {
     await client.answer(id, numbers[right] ?? "", { maxEpsilon: epsilon });
     said.textContent = say("check_said", { right });
     place.querySelector("button")?.remove();
   } catch (error) {
+    close(false);
     said.replaceChildren(...(error instanceof Unreachable ? [say("unreachable")] : explained(error)));
   }
   await showLedger().catch(() => {});
