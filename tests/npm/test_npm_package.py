@@ -235,6 +235,9 @@ client.answer("COLLECTION", 483.25).then(
     said.textContent = error instanceof Problem ? error.reason : String(error);
   },
 );
+client.answer("COLLECTION", "nothing").catch((error: unknown) => {
+  document.title = error instanceof Error ? error.name : "no error";
+});
 """
 TYPED = """
 import { Client } from "dither-client";
@@ -300,4 +303,5 @@ def test_a_bundle_of_vite_answers_and_its_types_hold(packed: Packed, open_page: 
         page = open_page()
         page.goto(origin)
         expect(page.locator("#said")).to_contain_text("Is your value above")
+        expect(page).to_have_title("InvalidValue")  # the bundle gives the class another name
         assert site.answers(collection) == 1

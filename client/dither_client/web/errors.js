@@ -18,13 +18,7 @@
  *         └── BadResponse       the response does not follow the protocol
  */
 
-export class DitherError extends Error {
-  /** @param {string} message */
-  constructor(message) {
-    super(message);
-    this.name = new.target.name;
-  }
-}
+export class DitherError extends Error {}
 
 export class InvalidEpsilon extends DitherError {}
 
@@ -89,3 +83,23 @@ export class Problem extends ServerError {
     this.reason = type.replace(/^urn:dither:/, "");
   }
 }
+
+// In words, since a bundler may give the classes other names.
+const NAMED = {
+  DitherError,
+  InvalidEpsilon,
+  InvalidValue,
+  InvalidGroup,
+  InvalidQuery,
+  InvalidAddress,
+  LedgerError,
+  OverCap,
+  AlreadyAnswered,
+  NotYourTurn,
+  AnswerExpired,
+  ServerError,
+  Unreachable,
+  BadResponse,
+  Problem,
+};
+for (const [name, named] of Object.entries(NAMED)) named.prototype.name = name;

@@ -10,7 +10,7 @@ from sqlalchemy import Engine, delete, func, insert, select, update
 
 from dither_client import Laplace, parse_query
 from dither_server.answers.rules import Arrival, Fate, Ingest
-from dither_server.database.engine import history_of, make_engine, reading, upgrade, writing
+from dither_server.database.engine import _POSTGRES_SESSION, history_of, make_engine, reading, upgrade, writing
 from dither_server.database.schema import answers, collections, counts, queries
 from dither_server.tickets.packing import pack_query, unpack_query
 from testing.databases import check_counts
@@ -22,8 +22,10 @@ HASH, ANOTHER = b"h" * 16, b"i" * 16
 
 
 @pytest.fixture
-def engine(database_url: str) -> Iterator[Engine]:
-    """A database with collections 1 (no limits) and 2 (three answers, closing time)."""
+def engine(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
+    """A database with collections 1 (no limits) and 2 (three answers, closing time), patient with a busy machine."""
+    for limit in ("idle_in_transaction_session_timeout", "statement_timeout"):
+        monkeypatch.setitem(_POSTGRES_SESSION, limit, "60s")
     engine = make_engine(database_url)
     upgrade(engine)
     row = {"specification": "{}", "state": "open", "created_at": NOW}
