@@ -45,7 +45,7 @@ class StratifiedPopulation:
         return self._mixed([part.cdf(x).values for part in self.parts])
 
     def quantile(self, levels: FloatArray) -> Draws:
-        x, heights = self._grid, self._heights
+        x, heights = self._values, self._heights
         if self.discrete:
             places = np.array([np.searchsorted(row, levels) for row in heights])
             return Draws(x[places.clip(max=len(x) - 1)])
@@ -60,8 +60,8 @@ class StratifiedPopulation:
     def mean_quantiles(self, levels: FloatArray) -> FloatArray:
         mean = self._heights.mean(axis=0)
         if self.discrete:
-            return np.asarray(self._grid[np.searchsorted(mean, levels).clip(max=len(mean) - 1)])
-        return np.asarray(np.interp(levels, mean, self._grid))
+            return np.asarray(self._values[np.searchsorted(mean, levels).clip(max=len(mean) - 1)])
+        return np.asarray(np.interp(levels, mean, self._values))
 
     @property
     def mean_value(self) -> Draws | None:
@@ -108,6 +108,14 @@ class StratifiedPopulation:
             inner = np.rint(inner)
         atoms = np.array(self.atoms)
         return np.unique(np.concatenate([inner, [low, high], atoms, np.nextafter(atoms, -np.inf)]))
+
+    @cached_property
+    def _values(self) -> FloatArray:
+        """The grid as values of people: whoever is between an atom and the number before it is at the atom."""
+        grid, atoms = self._grid.copy(), np.array(self.atoms)
+        before = np.nextafter(atoms, -np.inf)
+        grid[np.searchsorted(grid, before)] = atoms
+        return grid
 
     @cached_property
     def _heights(self) -> FloatArray:

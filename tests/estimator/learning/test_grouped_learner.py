@@ -16,10 +16,14 @@ from dither_client.posterior.wire import PosteriorReply, from_json, to_json
 from dither_estimator.families import FloatArray
 from dither_estimator.learning.grouped_learner import GroupedLearner, UnknownGroup
 from dither_estimator.learning.learners import new_learner
-from dither_estimator.learning.population import FamilyPopulation
+from dither_estimator.learning.population import DistributionPopulation, FamilyPopulation
 from dither_estimator.learning.snapshot import InvalidSnapshot
 from dither_estimator.learning.stratified_population import StratifiedPopulation
 from dither_estimator.likelihood.counts import check_counts
+from dither_estimator.nonparametric.base import ShapedBase
+from dither_estimator.nonparametric.deviations import BINS
+from dither_estimator.nonparametric.distribution import Distribution
+from dither_estimator.nonparametric.support import Support
 from dither_estimator.specification.specification import Specification
 
 LABELS = ("north", "south", "west")
@@ -207,6 +211,22 @@ def test_the_whole_is_the_mixture_of_its_groups() -> None:
     assert whole.mean_value is not None
     assert whole.mean_value.values == pytest.approx([0.75 * 40 + 0.25 * 70, 0.75 * 41 + 0.25 * 60])
     assert whole.cdf(whole.mean_quantiles(levels)).mean == pytest.approx(levels, abs=5e-4)
+
+
+def test_a_quantile_of_the_whole_at_an_atom_is_the_atom() -> None:
+    """And not the number before it, which is below the minimum: -5e-324 where nobody has less than 0."""
+    support = Support(minimum=0.0, maximum=100.0, atoms=(0.0, 100.0))
+    bins = np.full((2, BINS), 0.5 / BINS)
+    parts = [
+        DistributionPopulation(Distribution(support, ShapedBase(np.zeros(5)), np.column_stack([bins, *shares])), {})
+        for shares in (([0.3, 0.3], [0.2, 0.2]), ([0.4, 0.4], [0.1, 0.1]))
+    ]
+    whole = StratifiedPopulation(parts, np.array([0.5, 0.5]))
+    levels = np.array([0.001, 0.1, 0.34, 0.5, 0.86, 0.9, 0.99])
+    for found in (*whole.quantile(levels).values, whole.mean_quantiles(levels)):
+        assert found[:3].tolist() == [0.0, 0.0, 0.0]
+        assert 0.0 < found[3] < 100.0
+        assert found[4:].tolist() == [100.0, 100.0, 100.0]
 
 
 def test_integers_of_all_groups_are_integers() -> None:
