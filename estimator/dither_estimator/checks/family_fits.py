@@ -43,8 +43,13 @@ _SUPPORTS = {
     "beta": Support(minimum=0.0, maximum=1.0),
 }
 """Where the values of families lie that are not of the whole line."""
-_NARROWEST = 1e-9, 1e-100
-"""The least distance between the ends of most values, relative to them and in all."""
+_NARROWEST = 1e-9, 1e-98
+"""The least distance between the ends of most values, relative to them and in all.
+
+With less in all, priors of a scale would be narrower than a number can tell (`InvalidPrior`).
+"""
+_FARTHEST = 1e98
+"""Values beyond count as this, for the same reason."""
 _MIN_POSITIVE = 1e-300
 """Smaller numbers are raised to this one before their logarithm is taken."""
 
@@ -93,7 +98,7 @@ def compare_with_families(counts: Counts, distribution: Distribution) -> Compari
     """The evidence of no family, and of each whose values lie where the population's do, given the same answers.
 
     `distribution` is the posterior given `counts`. There are none, and nothing can be told, while the answers only tell
-    where the population lies.
+    where the population lies, and where values are so alike that some evidence is no log probability.
     """
     base, support = distribution.base, distribution.support
     if not isinstance(base, ShapedBase):
@@ -104,6 +109,8 @@ def compare_with_families(counts: Counts, distribution: Distribution) -> Compari
     described = families_on(support)
     found = [family_log_evidence(each, counts, low, high) for each in described]
     none = log_evidence(counts, base, support)
+    if not all(-math.inf < each <= 0 for each in (none, *found)):
+        return Comparison((), CANNOT_TELL)  # values so alike that floating point has no likelihood of them
     return compare(
         [(NO_FAMILY, "identity"), *((each.family, each.transform) for each in described)],
         [Evidence(each, 0.0) for each in (none, *found)],
@@ -166,12 +173,12 @@ def family_log_evidence(description: Description, counts: Counts, low: float, hi
     family, answers = find_family(description.family), total_answers(counts)
     if not answers:
         raise ValueError("without answers every family describes them")
-    low, high = sorted(description.scaled(np.array([low, high])).tolist())
+    low, high = sorted(description.scaled(np.array([low, high])).clip(-_FARTHEST, _FARTHEST).tolist())
     relative, least = _NARROWEST
     prior = parse_prior(family, family.range_prior(low, max(high, low + max(relative * max(-low, high), least))))
     likelihood = _Likelihood(family, description, counts)
     starts = prior.sample(np.random.default_rng(0), _STARTS)
-    with np.errstate(over="ignore"):  # a scale may be tiny beside the distance to a cut
+    with np.errstate(all="ignore"):  # a scale may be tiny beside the distance to a cut
         start = starts[np.argmax(likelihood(starts))]
         found = minimize(likelihood.negative_with_gradient, start, jac=True, method="L-BFGS-B")
     return -float(found.fun) - 0.5 * len(family.parameters) * math.log1p(answers)

@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 from dither_client import Query, RandomizedResponse
 from dither_client.posterior.sentences import family_name, verdict_lines
 from dither_client.posterior.wire import FamilyEvidence
+from dither_estimator.checks import family_fits
 from dither_estimator.checks.competing_families import NONE_OF_THESE
 from dither_estimator.checks.family_fits import Description, compare_with_families, families_on, family_log_evidence
 from dither_estimator.families import FloatArray
@@ -86,6 +87,32 @@ def test_where_nearly_everybody_has_one_value_families_are_compared() -> None:
     distribution = estimate_distribution(np.random.default_rng(1), counts, support, size=50)
     assert distribution.mean.quantile(np.array([0.9])).values[0, 0] == 0
     assert compare_with_families(counts, distribution).verdict == NONE_OF_THESE
+
+
+def test_values_as_near_to_a_bound_or_as_far_as_floating_point_has_them_are_described() -> None:
+    """Priors of their scale would be narrower or wider than is allowed."""
+    counts = asked(np.full((1, 8), 1e-150), lambda x: 0.5 + 0.0 * x, 4_000, 1, "2")
+    for description in families_on(Support(0.0, 1.0)):
+        assert np.isfinite(family_log_evidence(description, counts, 1e-190, 1e-120))
+    for description in families_on(Support(0.0)):
+        assert np.isfinite(family_log_evidence(description, counts, 1.0, 1e150))
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), 8_834.0], ids=["no number", "more than certain"])
+def test_where_some_evidence_is_no_log_probability_nothing_is_told(
+    monkeypatch: pytest.MonkeyPatch, wrong: float
+) -> None:
+    """With NaN for the gamma the verdict was that the gamma holds."""
+    counts = asked(WAGES.ppf([[0.2], [0.5], [0.8]]) * np.linspace(0.9, 1.1, 8), WAGES.cdf, 4_000, 1, "2")
+    distribution = estimate_distribution(np.random.default_rng(1), counts, Support(minimum=0.0), size=50)
+    assert compare_with_families(counts, distribution).families
+
+    def evidence_of(description: Description, *_: object) -> float:
+        return wrong if description.family == "gamma" else -3_000.0
+
+    monkeypatch.setattr(family_fits, "family_log_evidence", evidence_of)
+    found = compare_with_families(counts, distribution)
+    assert (found.families, found.verdict) == ((), "cannot tell yet")
 
 
 @pytest.mark.parametrize(
