@@ -17,7 +17,7 @@ from dither_client import Query
 from dither_estimator.families import FloatArray
 from dither_estimator.likelihood.counts import Counts
 from dither_estimator.nonparametric.base import Base, Z
-from dither_estimator.nonparametric.deviations import softmax
+from dither_estimator.nonparametric.deviations import ATOM_SD, softmax
 from dither_estimator.nonparametric.observations import Observations
 from dither_estimator.nonparametric.support import LARGEST, Support
 
@@ -39,7 +39,12 @@ _FAR = 1e100
 _LEAST = 1e-300
 """Two cuts may be so close that a tile between them has no width."""
 _OUTER = np.array([3.0, 5.0, 10.0, 25.0, 60.0, 150.0, 690.0])
-_EXPECTATION_STEPS = 10
+_EXPECTATION_STEPS = 400
+"""With answers at a small ε each step of expectation maximisation goes a short part of the way."""
+_SHARE_TOLERANCE = 1e-5
+"""The search for shares ends when none moves by more than this."""
+_TELL_OF_BOUNDS = 400.0
+"""Answers that know less do not tell of bounds that are no atoms: there hardly anybody is expected."""
 _CERTAIN = 1.1
 """The place is found when 90% intervals of location, in units of the scale, and of its logarithm are narrower."""
 
@@ -96,8 +101,8 @@ class Place:
     """Shape (tiles,)."""
     shares: FloatArray
     """The shares of the support's points and of all else, shape (points + 1,)."""
-    information: float
-    """How many answers without noise teach as much."""
+    precision: FloatArray
+    """That of the logarithms of the points' shares relative to that of all else, which are nearly normal."""
 
     @property
     def found(self) -> bool:
@@ -132,18 +137,24 @@ class Place:
         place, log_scale = (drawn[:, :2] + drawn[:, 2:] * rng.uniform(-1, 1, (size, 2))).T
         below = _t_cdf(base.quantile(np.arange(1, bins) / bins), self.prior.locations(place), np.exp(log_scale))
         masses = np.diff(below, prepend=0.0, append=1.0, axis=1)
-        shares = rng.dirichlet(1 + self.information * self.shares, size)
+        spread = np.linalg.inv(np.linalg.cholesky(self.precision))
+        logits = np.log(self.shares[:-1] / self.shares[-1]) + rng.standard_normal((size, len(spread))) @ spread
+        shares = softmax(np.concatenate([logits, np.zeros((size, 1))], axis=1))
         return np.concatenate([masses * shares[:, -1:], shares[:, :-1]], axis=1)
 
 
 def find_place(counts: Counts, support: Support, around: tuple[float, float] | None = None) -> Place:
     """The posterior given `counts`, which may be empty. `around` has most values, as far as one knows."""
     observations, prior = Observations.of(counts, support), _Prior.of(support, around)
-    shares = softmax(np.append(support.log_odds, 0.0))
-    for _ in range(2 if support.atoms and observations else 0):
-        shares = _expected_shares(prior, observations, shares, *_tiles(prior, observations, shares, _ROUGH_ROUNDS))
+    shares, known = softmax(np.append(support.log_odds, 0.0)), sum(known_by(counts).values())
+    precision = known * _by_log_ratio(shares)[:-1]
+    for _ in range(2 if known > 0 and (support.atoms or known >= _TELL_OF_BOUNDS) else 0):
+        tiles, weights = _tiles(prior, observations, shares, _ROUGH_ROUNDS)
+        answers = _PointAnswers.of(prior, observations, tiles, weights)
+        shares = answers.shares(shares)
+        precision = answers.information(shares)
     tiles, weights = _tiles(prior, observations, shares, _MAX_ROUNDS)
-    return Place(prior, tiles, weights, shares, sum(known_by(counts).values()))
+    return Place(prior, tiles, weights, shares, precision + np.eye(len(precision)) / ATOM_SD**2)
 
 
 def known_by(counts: Counts) -> dict[Query, float]:
@@ -222,23 +233,46 @@ def _log_posterior(
     return found
 
 
-def _expected_shares(
-    prior: _Prior, observations: Sequence[Observations], shares: FloatArray, tiles: FloatArray, weights: FloatArray
-) -> FloatArray:
-    """The shares of atoms that fit best to the mean of the tiles (expectation maximisation, a uniform prior)."""
-    rows = []
-    for part in observations:
-        cdf = weights @ _t_cdf(part.edges.ravel(), prior.locations(tiles[:, 0]), np.exp(tiles[:, 1]))
-        below = np.concatenate([part.points_below, cdf.reshape(*part.edges.shape, 1)], axis=2)
-        rows.append(
-            np.tensordot(part.channel.steps.T, below, axes=1) + part.channel.matrix[-1][:, np.newaxis, np.newaxis]
-        )
-    table = np.concatenate([row.reshape(-1, len(shares)) for row in rows]).clip(1e-300)
-    answers = np.concatenate([part.answers.ravel() for part in observations])
-    for _ in range(_EXPECTATION_STEPS):
-        shares = shares * (1 + (answers / (table @ shares)) @ table)
-        shares = shares / shares.sum()
-    return shares
+@dataclass(frozen=True)
+class _PointAnswers:
+    """What answers tell of the shares of the points and of all else, if all else is the mean of some tiles."""
+
+    chances: FloatArray
+    """The chance of each observed kind of answer for people at each point, and for all else; shape (kinds, shares)."""
+    counts: FloatArray
+    """How often each came, shape (kinds,)."""
+
+    @classmethod
+    def of(
+        cls, prior: _Prior, observations: Sequence[Observations], tiles: FloatArray, weights: FloatArray
+    ) -> "_PointAnswers":
+        rows = []
+        for part in observations:
+            cdf = weights @ _t_cdf(part.edges.ravel(), prior.locations(tiles[:, 0]), np.exp(tiles[:, 1]))
+            below = np.concatenate([part.points_below, cdf.reshape(*part.edges.shape, 1)], axis=2)
+            found = np.tensordot(part.channel.steps.T, below, axes=1)
+            rows.append((found + part.channel.matrix[-1][:, np.newaxis, np.newaxis]).reshape(-1, below.shape[2]))
+        return cls(np.concatenate(rows).clip(_LEAST), np.concatenate([part.answers.ravel() for part in observations]))
+
+    def shares(self, first: FloatArray) -> FloatArray:
+        """The shares that fit best, from `first` on (expectation maximisation, a uniform prior)."""
+        shares = first
+        for _ in range(_EXPECTATION_STEPS):
+            moved = shares * (self.counts / (self.chances @ shares) @ self.chances) + shares
+            before, shares = shares, moved / moved.sum()
+            if np.abs(shares - before).max() < _SHARE_TOLERANCE:
+                break
+        return shares
+
+    def information(self, shares: FloatArray) -> FloatArray:
+        """About the logarithms of the points' shares relative to that of all else, shape (points, points)."""
+        moved = self.chances @ _by_log_ratio(shares)
+        return np.asarray((moved.T * (self.counts / (self.chances @ shares) ** 2)) @ moved)
+
+
+def _by_log_ratio(shares: FloatArray) -> FloatArray:
+    """The derivatives of shares by the logarithms of the points' shares relative to the last one."""
+    return np.asarray(np.diag(shares) - np.outer(shares, shares))[:, :-1]
 
 
 def _t_cdf(y: FloatArray, locations: FloatArray, scales: FloatArray) -> FloatArray:

@@ -66,7 +66,10 @@ class Support:
         return np.array([of_atom if point in self.atoms else _AT_BOUND for point in self.points])
 
     def coordinate(self, x: FloatArray) -> FloatArray:
-        """The coordinates of values of any shape; those of values at the bounds and beyond them are infinite."""
+        """The coordinates of values of any shape; those of values at the bounds and beyond them are infinite.
+
+        So is that of the last number before the maximum: who is not at or below it has the maximum itself.
+        """
         values = np.asarray(x, dtype=float).clip(-LARGEST, LARGEST)
         if self.minimum is None and self.maximum is None:
             return values
@@ -75,7 +78,8 @@ class Support:
             above = _log(values - self.minimum)
         if self.maximum is not None:
             below = _log(self.maximum - values)
-        outside = (values <= self._lowest) | (values >= self._highest)
+        highest = math.nextafter(self._highest, -math.inf)  # between it and the maximum there are no values
+        outside = (values <= self._lowest) | (values >= highest)
         ends = np.where(values <= self._lowest, -np.inf, np.inf)
         return np.where(outside, ends, np.where(outside, 0.0, above) - np.where(outside, 0.0, below))
 

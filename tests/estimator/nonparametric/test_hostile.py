@@ -138,6 +138,33 @@ def test_an_atom_that_everybody_has_has_everybody() -> None:
     assert shares.mean[0] > 0.95
 
 
+@pytest.mark.parametrize(("epsilon", "declared"), [("0.5", True), ("2", True), ("2", False)])
+@pytest.mark.parametrize("ends", [(0.0, 1.0), (-3.0, 250.0)])
+def test_where_all_people_are_at_two_points_their_shares_are_those_of_the_answers(
+    ends: tuple[float, float], epsilon: str, declared: bool
+) -> None:
+    """Where the others lie is never found out, as there are none; the sd is that of a share known by a threshold alone.
+
+    Nobody is between the maximum and the number before it, nor much nearer to a bound than people were asked about.
+    """
+    low, high = ends
+    support, below = Support(low, high, ends if declared else ()), math.nextafter(high, low)
+    middle, truth, number = (low + high) / 2, (0.7, 0.3), 3_000
+    parts = [
+        spread((low,), truth, number // 4, epsilon),
+        spread((below,), truth, number // 4, epsilon),
+        spread((low, middle), (0.7, 0.0, 0.3), number // 4, epsilon),
+        spread((middle, below), (0.7, 0.0, 0.3), number // 4, epsilon),
+    ]
+    counts = {query: row for part in parts for query, row in part.items()}
+    shares = estimate_distribution(np.random.default_rng(4), counts, support).atom_shares
+    told = math.tanh(float(epsilon) / 2) / 2
+    sd = math.sqrt(0.25 - (2 * told * 0.2) ** 2) / (2 * told) / math.sqrt(number)
+    assert np.abs(shares.mean - np.array(truth)).max() < 1.5 * sd
+    assert (shares.sd > 0.7 * sd).all()
+    assert (shares.sd < 2 * sd).all()
+
+
 def test_an_atom_that_nobody_has_has_nobody() -> None:
     counts, support = CASES["atoms that nobody has"]
     assert estimate_distribution(np.random.default_rng(5), counts, support).atom_shares.mean[0] < 0.03
