@@ -51,15 +51,16 @@ server {{
 
 
 @contextlib.contextmanager
-def inner_proxy(folder: Path, server: int) -> Iterator[int]:
-    """The port of nginx with the file that Compose gives it, before a server process on that port."""
+def inner_proxy(folder: Path, *servers: int) -> Iterator[int]:
+    """The port of nginx with the file that Compose gives it, before server processes on these ports."""
     port = free_port()
+    processes = " ".join(f"server 127.0.0.1:{server} max_fails=0;" for server in servers)
     site = (ROOT / "deploy" / "nginx.conf").read_text()
     # Nothing but where things are is another here.
     for place, ours in (
-        ("resolver 127.0.0.11 valid=5s;", ""),
+        ("resolver 127.0.0.11 valid=5s;", f"upstream processes {{ {processes} }}"),
         ("listen 8000;", f"listen 127.0.0.1:{port};"),
-        ("set $server server:8000;", f"set $server 127.0.0.1:{server};"),
+        ("set $server server:8000;", "set $server processes;"),
     ):
         assert site.count(place) == 1
         site = site.replace(place, ours)

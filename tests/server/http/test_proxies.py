@@ -1,7 +1,12 @@
 """Behind real nginx: the file that Compose uses, and a proxy with a certificate before it."""
 
+import threading
+from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, ClassVar
 
 import httpx2
 import pytest
@@ -86,6 +91,45 @@ def test_sessions_are_secure_behind_two_proxies(outer: httpx2.Client, urls: tupl
         plain = inner.post("/sign-in", data=form, headers=origin)
     assert plain.status_code == 403
     assert "set-cookie" not in plain.headers
+
+
+class _Dying(BaseHTTPRequestHandler):
+    """A process that dies whenever something is posted to it, and after it has taken it in."""
+
+    posted: ClassVar[list[str]] = []
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def do_POST(self) -> None:
+        self.posted.append(self.path)
+        self.close_connection = True
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Says nothing."""
+
+
+def test_what_must_not_be_done_twice_is_not_sent_to_a_second_process(tmp_path: Path) -> None:
+    """A ticket and an answer are sent again when a process dies; a request for a new collection is not."""
+    _Dying.posted.clear()
+    with ExitStack() as stack:
+        processes = [stack.enter_context(ThreadingHTTPServer(("127.0.0.1", 0), _Dying)) for _ in range(2)]
+        for process in processes:
+            threading.Thread(target=process.serve_forever, daemon=True).start()
+            stack.callback(process.shutdown)
+        port = stack.enter_context(inner_proxy(tmp_path, *(process.server_port for process in processes)))
+        of_one = "/v1/collections/abc"
+        for path in ("", "/tickets", "/responses", "/responses/batch"):
+            url = f"http://127.0.0.1:{port}{of_one if path else '/v1/collections'}{path}"
+            assert httpx2.post(url, json={}, timeout=60).status_code == 502
+    assert Counter(_Dying.posted) == {
+        "/v1/collections": 1,
+        f"{of_one}/tickets": 2,
+        f"{of_one}/responses": 2,
+        f"{of_one}/responses/batch": 2,
+    }
 
 
 def test_compose_trusts_the_network_that_it_makes_and_no_other() -> None:
