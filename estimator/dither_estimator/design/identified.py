@@ -27,9 +27,7 @@ def cannot_tell(family: Family, members: FloatArray, cuts: Collection[float]) ->
     beyond 1. With fewer, a parameter counts as determined if at one of the members no direction in which none of the
     shares changes has a component along it; members far from every cut, whose shares hardly change, are left out.
     """
-    coordinates = family.unconstrain(members)
-    scales = np.column_stack([np.exp(p.log_jacobian(coordinates[:, j])) for j, p in enumerate(family.parameters)])
-    slopes = family.cdf_gradient(members, _some(cuts)) * scales[:, None, :]
+    slopes = family.cdf_gradient(members, _some(cuts)) * _units(family, members)[:, None, :]
     sizes = np.linalg.norm(slopes, axis=1)
     unknown = (sizes == 0).all(axis=0)
     moves = ~unknown
@@ -38,6 +36,18 @@ def cannot_tell(family: Family, members: FloatArray, cuts: Collection[float]) ->
         directions = slopes[usable][:, :, moves] / sizes[usable][:, None, moves]
         unknown[moves] = _undetermined(directions).all(axis=0)
     return tuple(name for name, missing in zip(family.names, unknown, strict=True) if missing)
+
+
+def _units(family: Family, members: FloatArray) -> FloatArray:
+    """What a unit of each coordinate is to each member: of a location, the width of its middle half; shape (n, d)."""
+    coordinates = family.unconstrain(members)
+    width = np.diff(family.quantiles(members, np.array([0.25, 0.75])), axis=1)[:, 0]
+    return np.column_stack(
+        [
+            width if parameter.support == "real" else np.exp(parameter.log_jacobian(coordinates[:, j]))
+            for j, parameter in enumerate(family.parameters)
+        ]
+    )
 
 
 def _some(cuts: Collection[float]) -> FloatArray:

@@ -163,7 +163,7 @@ def test_what_is_no_population_is_refused(
 def test_a_correlation_is_of_components(capsys: pytest.CaptureFixture[str]) -> None:
     people = ["--truth", "mu=1,sigma=1", "--respondents", "20", "--in-process"]
     assert run(["simulate", *people, "--correlation", "0.5"]) == 2
-    assert "name its file with --spec" in capsys.readouterr().err
+    assert "name one that has some with --spec or --collection" in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_table_about_other_components_is_refused(
