@@ -45,6 +45,8 @@ class Unhurried:
         """When the collections are calm whose questions were urgent, on the clock `time.monotonic`."""
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="dither-describer")
         self._computing: Future[None] | None = None
+        self._last = 0
+        """The number of the collection that something was computed of last."""
 
     def close(self) -> None:
         """Ends the thread."""
@@ -90,27 +92,29 @@ class Unhurried:
                     stored.add_done_callback(lambda _: self._notifications.send())
             if number in leaving:
                 self._store_row(persisted.lease, _next_row(persisted, calm=True))
-        if self._computing is None and self.calm:
-            self._compute_next(learners.values(), alone)
+        if self._computing is None and self.calm and not leaving:
+            self._compute_next(learners, alone)
 
     def add_row(self, persisted: PersistedLearner) -> None:
         """Stores the next row of a collection's history, if there is one that takes no time to compute."""
         self._store_row(persisted.lease, _next_row(persisted, calm=False))
 
-    def _compute_next(self, learners: Iterable[PersistedLearner], alone: bool) -> None:
-        """Begins with a row of the history that waited until nobody waits for questions, or with a description."""
-        now = time.monotonic()
-        for persisted in learners:
-            row = _next_row(persisted, calm=True)
-            if row is not None:
-                return self._begin(partial(self._store_row, persisted.lease, row))
-            if persisted.description_due(alone) <= now:
-                return self._begin(persisted.describe)
-        return None
+    def _compute_next(self, learners: Mapping[int, PersistedLearner], alone: bool) -> None:
+        """Begins with a row of the history that waited until nobody waits for questions, or with a description.
 
-    def _begin(self, work: Callable[[], None]) -> None:
-        self._computing = self._thread.submit(work)
-        self._computing.add_done_callback(_log_failure)
+        Collections take turns, so that none waits for as long as others get answers.
+        """
+        now = time.monotonic()
+        for number in sorted(learners, key=lambda each: (each <= self._last, each)):
+            persisted = learners[number]
+            row = _next_row(persisted, calm=True)
+            if row is not None or persisted.description_due(alone) <= now:
+                self._last = number
+                self._computing = self._thread.submit(
+                    persisted.describe if row is None else partial(self._store_row, persisted.lease, row)
+                )
+                self._computing.add_done_callback(_log_failure)
+                return
 
     def _store_row(self, lease: Lease, row: Callable[[], HistoryRow] | None) -> None:
         if row is not None:

@@ -1,5 +1,6 @@
 import json
 import logging
+import math
 import threading
 import time
 from collections import Counter
@@ -25,6 +26,8 @@ from dither_server.database.reads import replace_snapshot
 from dither_server.database.schema import answers, counts, snapshots
 from dither_server.owner import persistence, thread
 from dither_server.owner.collection_learner import CollectionLearner, Published, Question
+from dither_server.owner.persistence import PersistedLearner
+from dither_server.owner.unhurried import Unhurried
 from dither_server.replicas.leases import Lease
 from dither_server.service import poller
 from testing.patience import PATIENCE, until
@@ -356,6 +359,30 @@ def test_the_first_people_of_groups_are_asked_as_many_questions_as_those_without
         [pool] = site.published(identifier).pools.values()
         sizes.append(len(pool))
     assert sizes == [64, 64]
+
+
+def test_collections_take_turns_at_being_described(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though each has new answers all the time; and nothing begins while a lease is given up."""
+    service, described = site.service, list[int]()
+    learners = {}
+    for _ in range(3):
+        collection = service.collections.get(site.create())
+        learner = CollectionLearner(collection, service.store, service.institutions, service.clock)
+        learners[collection.number] = PersistedLearner(Lease(collection.number, "nobody", 1), learner)
+    monkeypatch.setattr(PersistedLearner, "description_due", lambda *_: -math.inf)
+    monkeypatch.setattr(PersistedLearner, "describe", lambda each: described.append(each.lease.collection))
+    unhurried = Unhurried(service.writer, service.clock, service.learners._notifications)
+    try:
+        for _ in range(6):
+            unhurried.store(learners, frozenset(), True)
+            assert unhurried._computing is not None
+            unhurried._computing.result(PATIENCE)
+        assert described == 2 * sorted(learners)
+        described.clear()
+        unhurried.store(learners, frozenset(learners), True)
+        assert unhurried._computing is None
+    finally:
+        unhurried.close()
 
 
 def test_what_nobody_waits_for_comes_once_no_question_is_urgent(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
