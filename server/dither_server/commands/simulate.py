@@ -222,8 +222,8 @@ def _texts(listed: str) -> list[str]:
 
 def _existing(url: str, token: str | None, collection: str, truth: str | None) -> Asked:
     with Api(url, token) as api:
-        terms = parse_terms(api.get(collection_path(collection), exact=True))
-        told = api.get(collection_path(collection))
+        told = api.get(collection_path(collection), exact=True)
+    terms = parse_terms(told)
     if terms.panel is not None:
         fail(_NO_PANEL_OVER_HTTP, 2)
     transform: Transform = "log" if terms.transform == "log" else "identity"
