@@ -25,11 +25,14 @@ _RESPONDENTS = 10_000
 _LOOKS = (500, 1_000, 2_000, 5_000, 10_000)
 _HONEST_RESPONDENTS = 1_000
 _SCALE = float(MEMBER[1])
-_PRIORS = {
-    "default": None,
+_PRIORS: dict[str, dict[str, object]] = {
+    "default": {},
+    "range": {"range": [0, 100]},
     "paper": {
-        "mu": {"dist": "norm", "loc": 0, "scale": 100},
-        "sigma": {"dist": "invgamma", "a": 1, "scale": 1, "of": "variance"},
+        "prior": {
+            "mu": {"dist": "norm", "loc": 0, "scale": 100},
+            "sigma": {"dist": "invgamma", "a": 1, "scale": 1, "of": "variance"},
+        }
     },
 }
 
@@ -133,7 +136,7 @@ def _rmse(errors: FloatArray) -> str:
 
 def _specification(mechanism: str, epsilon: str, prior: str) -> Specification:
     spec = {"family": families["normal"].name, "epsilon": epsilon, "mechanism": mechanism, "particles": 300}
-    return Specification.from_json(spec | ({"prior": _PRIORS[prior]} if _PRIORS[prior] else {}))
+    return Specification.from_json(spec | _PRIORS[prior])
 
 
 if __name__ == "__main__":

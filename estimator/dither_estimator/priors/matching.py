@@ -6,6 +6,7 @@ interquartile range, on the second family's own scale. Each parameter of the sec
 or a lognormal prior (if positive) with the median and interquartile range of these members.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,14 @@ from dither_estimator.priors.prior import InvalidPrior, Prior, parse_prior
 
 __all__ = ["agreeing_prior"]
 
-_DRAWS = 400
+_DRAWS = 1_600
 _MIN_MATCHED_MEMBERS = 40
 """The fewest matched members of the second family from which a prior is computed."""
 _QUARTILES = np.array([0.25, 0.5, 0.75])
 _QUARTILE_DISTANCE = 1.3489795003921634
 """The interquartile range of the standard normal."""
+_LEAST_SD = 1e-6
+"""Members whose unconstrained coordinates differ by less are the same."""
 _MAX_ITERATIONS = 60
 _DIFFERENCE_STEP = 1e-5
 _MATCH_TOLERANCE = 1e-6
@@ -33,8 +36,9 @@ _MAX_COORDINATE = 50.0
 def agreeing_prior(first: Prior, first_transform: Transform, family: Family, transform: Transform) -> PriorTerms:
     """The prior of `family` that matches `first`; each prior holds on its own family's scale.
 
-    A family of one parameter matches the median only; a third parameter keeps its default prior. Raises `InvalidPrior`
-    if too few members have a matching median and spread.
+    A family of one parameter matches the median only. A third parameter keeps its default prior, and so does one that
+    is the same in all matched members, as the shape of a Weibull beside exponential members. Raises `InvalidPrior` if
+    too few members have a matching median and spread, or one of them stands for many.
     """
     rng = np.random.default_rng(0)
     members = first.family.constrain(first.sample(rng, _DRAWS))
@@ -45,17 +49,18 @@ def agreeing_prior(first: Prior, first_transform: Transform, family: Family, tra
     if len(theta) < _MIN_MATCHED_MEMBERS:
         raise refusal
     terms: dict[str, Any] = dict(family.default_prior(transform))
-    coordinates = family.unconstrain(theta)
-    for column, parameter in zip(coordinates.T, family.parameters[:2], strict=False):
-        low, middle, high = np.quantile(column, _QUARTILES).tolist()
-        sd = (high - low) / _QUARTILE_DISTANCE
-        if not sd > 0:  # they are all the same, as after zeros and ones
-            raise refusal
-        terms[parameter.name] = (
-            {"dist": "norm", "loc": middle, "scale": sd}
-            if parameter.support == "real"
-            else {"dist": "lognorm", "s": sd, "scale": float(np.exp(middle))}
-        )
+    low, middle, high = np.quantile(family.unconstrain(theta)[:, :2], _QUARTILES, axis=0)
+    sds = (high - low) / _QUARTILE_DISTANCE
+    alike = sds <= _LEAST_SD
+    if alike.all() or (alike.any() and first.family.discrete):  # as after zeros and ones
+        raise refusal
+    for parameter, centre, sd, same in zip(family.parameters, middle.tolist(), sds.tolist(), alike, strict=False):
+        if not same:
+            terms[parameter.name] = (
+                {"dist": "norm", "loc": centre, "scale": sd}
+                if parameter.support == "real"
+                else {"dist": "lognorm", "s": sd, "scale": math.exp(centre)}
+            )
     if "scale" in terms:
         _recentre(family, terms, float(np.median(quartiles[quartiles[:, 0] > 0, 1])))
     return terms

@@ -138,6 +138,21 @@ def test_families_that_nothing_of_zeros_and_ones_matches_need_a_prior(name: str)
         Specification.from_json(spec)
 
 
+@pytest.mark.parametrize(("name", "shape"), [("weibull", 2.5), ("gamma", 5.0)])
+def test_a_shape_of_which_the_first_family_says_nothing_is_learnt(name: str, shape: float) -> None:
+    """2,000 answers at ε = 2 of a Weibull or gamma beside exponentials, seeded: ten nats tell them apart.
+
+    All exponentials are members with the shape 1, and a prior with these members alone tells nothing.
+    """
+    rng = np.random.default_rng(8)
+    spec = {"families": [{"family": "exponential"}, {"family": name}], "epsilon": 2, "range": [0, 100]}
+    learner = Learner(Specification.from_json(spec), 8)
+    theta = np.array([shape, 40 / shape])
+    interview(learner, families[name].sample(rng, theta, 2_000), rng)
+    exponential, other = (entry["log_evidence"] for entry in learner.posterior().to_json()["families"])
+    assert other > exponential + 10
+
+
 def test_whole_numbers_take_their_prior_from_the_range() -> None:
     spec = Specification.from_json(
         {"families": [{"family": "poisson"}, {"family": "negative_binomial"}], "epsilon": 1, "range": [0, 20]}
