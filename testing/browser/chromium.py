@@ -9,7 +9,7 @@ __all__ = ["CHROMIUMS", "TIMEOUT_MS", "find_chromium", "launch"]
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
 """What it may be called."""
 
-TIMEOUT_MS = 60_000
+TIMEOUT_MS = 180_000
 """Milliseconds that anything awaited may take: a loaded machine is slow, and only a broken page takes for ever."""
 
 _ARGUMENTS = [

@@ -5,10 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx2
-
-from testing.patience import PATIENCE
-from testing.servers.defaults import ADMIN
+from testing.servers.calls import call
 from testing.servers.process import running
 
 __all__ = ["WebSite", "open_web_site"]
@@ -24,7 +21,9 @@ class WebSite:
 
     def create(self, **fields: Any) -> str:
         """The id of a new collection."""
-        return str(self._call("POST", "", json=_SPEC | fields)["id"])
+        collection = str(self._call("POST", "", json=_SPEC | fields)["id"])
+        self._call("GET", f"/{collection}/posterior")  # from now on nobody has to wait for the estimator
+        return collection
 
     def answers(self, collection: str) -> int:
         """How many answers it has."""
@@ -43,9 +42,7 @@ class WebSite:
         return f"{self.url}/collections/{collection}/answer"
 
     def _call(self, method: str, path: str, **body: Any) -> Any:
-        reply = httpx2.request(method, f"{self.url}/v1/collections{path}", headers=ADMIN, timeout=PATIENCE, **body)
-        assert reply.status_code < 300, reply.text
-        return reply.json()
+        return call(method, f"{self.url}/v1/collections{path}", **body)
 
 
 @contextmanager

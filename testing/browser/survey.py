@@ -6,11 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx2
-
 from dither_client import parse_query
-from testing.patience import PATIENCE
-from testing.servers.defaults import ADMIN
+from testing.servers.calls import call
 from testing.servers.process import running
 
 __all__ = ["Survey", "open_survey"]
@@ -26,9 +23,7 @@ class Survey:
         self._rng = random.Random(1)
 
     def call(self, method: str, path: str, **content: Any) -> Any:
-        reply = httpx2.request(method, f"{self.url}/v1{path}", headers=ADMIN, timeout=PATIENCE, **content)
-        assert reply.status_code < 300, reply.text
-        return reply.json()
+        return call(method, f"{self.url}/v1{path}", **content)
 
     def create(self, **fields: Any) -> str:
         return str(self.call("POST", "/collections", json=SPEC | {"particles": 200} | fields)["id"])

@@ -266,8 +266,8 @@ class _PointAnswers:
 
     def information(self, shares: FloatArray) -> FloatArray:
         """About the logarithms of the points' shares relative to that of all else, shape (points, points)."""
-        moved = self.chances @ _by_log_ratio(shares)
-        return np.asarray((moved.T * (self.counts / (self.chances @ shares) ** 2)) @ moved)
+        moved = self.chances @ _by_log_ratio(shares) / (self.chances @ shares)[:, np.newaxis]
+        return np.asarray((moved.T * self.counts) @ moved)
 
 
 def _by_log_ratio(shares: FloatArray) -> FloatArray:
