@@ -9,9 +9,10 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from dither_client.posterior.digits import population_numbers, rounded
+from dither_client.posterior.digits import population_numbers, summary_numbers
 from dither_client.posterior.posterior import Posterior
 from dither_client.posterior.sentences import zeros_and_ones
+from dither_client.posterior.wire import ParameterSummary
 from dither_client.protocol.messages import printable
 
 __all__ = ["Pace", "Row", "View", "band", "line", "rows"]
@@ -108,10 +109,9 @@ def rows(posterior: Posterior, decimals: int | None = None) -> dict[str, Row]:
     quantiles = {level: posterior.quantiles[level] for level in _LEVELS if level in posterior.quantiles}
     if not (quantiles and posterior.answers) or posterior.categories:
         return {
-            name: Row(
-                summary, *(rounded(summary[part], 2 if part == "sd" else 4) for part in ("mean", "sd", "q05", "q95"))
-            )
+            name: Row(summary, mean, sd, low, high)
             for name, summary in posterior.summaries.items()
+            for mean, sd, low, *_, high in [summary_numbers(ParameterSummary(**summary))]
         }
     written = population_numbers(quantiles, posterior.mean_value, posterior.atoms, decimals)
     known = {

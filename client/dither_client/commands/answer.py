@@ -27,8 +27,10 @@ from dither_client.ledger.sqlite import Ledger
 from dither_client.mechanisms.epsilon import listed, wire_epsilon
 from dither_client.mechanisms.panel import Panel
 from dither_client.mechanisms.query import Query
+from dither_client.posterior.digits import rounded
 from dither_client.protocol.messages import Receipt
 from dither_client.protocol.respondent import check_turn
+from dither_client.typed_numbers import written
 
 __all__ = ["app"]
 
@@ -197,9 +199,9 @@ def _side(query: Query) -> str:
     """Which values a question with one cut calls those above it: a cut just below a point leaves that above."""
     [edge] = query.edges
     if query.transform == "log":
-        return f"above {math.exp(edge):.5g}"
+        return f"above {rounded(math.exp(edge), 5)}"
     point = math.nextafter(edge, math.inf)
-    return f"at least {point:.12g}" if point == float(f"{edge:.12g}") or not point else f"above {edge:.5g}"
+    return f"at least {written(point)}" if point == float(f"{edge:.12g}") or not point else f"above {rounded(edge, 5)}"
 
 
 def _report(client: Client, receipt: Receipt, thanks: str | None, as_json: bool) -> None:

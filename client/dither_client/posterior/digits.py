@@ -4,13 +4,23 @@ import math
 from collections.abc import Iterable, Mapping, Set
 
 from dither_client.posterior.wire import QUANTILES, ParameterSummary
+from dither_client.typed_numbers import written
 
-__all__ = ["MOST_DIGITS", "median_and_band", "population_numbers", "population_rows", "rounded"]
+__all__ = [
+    "MOST_DIGITS",
+    "correlation_numbers",
+    "finest_decimals",
+    "median_and_band",
+    "population_numbers",
+    "population_rows",
+    "rounded",
+    "summary_numbers",
+]
 
 MOST_DIGITS = 12
 """The most decimals of a quantile."""
-_SHORT = 6
-"""With more decimals, what would be rounded to 0 is written with an exponent."""
+_ORDERS = 6
+"""What is smaller than the largest quantile by more orders of magnitude is 0 beside it."""
 
 
 def population_rows(
@@ -35,17 +45,43 @@ def population_numbers(
 ) -> dict[str, tuple[str, ...]]:
     """The mean, the sd and the quantiles of what `population_rows` names, written as they are there."""
     named = {f"quantile_{float(level):g}": summary for level, summary in (quantiles or {}).items()}
+    finest = finest_decimals(named.values())
     if mean_value is not None:
         named["mean_value"] = mean_value
-    exactly, most = {float(atom) for atom in atoms or ()}, MOST_DIGITS if decimals is None else decimals
-    return {
-        name: (
-            _in_band(each.mean, each, most, exactly),
-            rounded(each.sd, 2),
-            *(_in_band(getattr(each, part), each, 0 if _whole(each) else most, exactly) for part in QUANTILES),
-        )
-        for name, each in named.items()
-    }
+    exactly, most = {float(atom) for atom in atoms or ()}, finest if decimals is None else decimals
+    return {name: summary_numbers(each, most, exactly, finest) for name, each in named.items()}
+
+
+def summary_numbers(
+    summary: ParameterSummary,
+    most: int = MOST_DIGITS,
+    atoms: Set[float] = frozenset(),
+    most_of_sd: int = MOST_DIGITS,
+) -> tuple[str, ...]:
+    """The mean, the sd and the quantiles of a number, with so many decimals at most; atoms are written as they are."""
+    of_median = 0 if _whole(summary) else most
+    return (
+        _in_band(summary.mean, summary, most, atoms),
+        rounded(round(summary.sd, most_of_sd), 2),
+        *(_in_band(getattr(summary, part), summary, of_median, atoms) for part in QUANTILES),
+    )
+
+
+def correlation_numbers(correlation: ParameterSummary) -> tuple[str, ...]:
+    """The mean, the sd and the quantiles of a correlation, to the hundredth."""
+    return tuple(
+        text if text.strip("-0.") else text.removeprefix("-")
+        for part in ("mean", "sd", *QUANTILES)
+        for text in [f"{getattr(correlation, part):.2f}"]
+    )
+
+
+def finest_decimals(quantiles: Iterable[ParameterSummary]) -> int:
+    """How many decimals the smallest difference has that is told of a population with these quantiles."""
+    largest = max((abs(each.q50) for each in quantiles), default=0.0)
+    if not 0 < largest < math.inf:
+        return MOST_DIGITS
+    return min(max(_ORDERS - math.floor(math.log10(largest)), 0), MOST_DIGITS)
 
 
 def _whole(summary: ParameterSummary) -> bool:
@@ -66,16 +102,16 @@ def _in_band(x: float, quantile: ParameterSummary, most: int, atoms: Set[float])
     """
     width = quantile.q95 - quantile.q05
     if x in atoms or width <= 0:
-        return f"{x:,.12g}"
+        return rounded(x, 12)
     digits = max(0, 1 - math.floor(math.log10(width)))
     if abs(x) >= 1e12 or digits > MOST_DIGITS == most:
-        return f"{x:.4g}"
+        return rounded(x, 4)
     text = f"{x:,.{min(digits, most)}f}"
     if text.strip("-0.,"):
         return text
-    return f"{x:.4g}" if digits > _SHORT and most == MOST_DIGITS else text.removeprefix("-")
+    return "0" if digits > most else text.removeprefix("-")
 
 
 def rounded(number: float, digits: int) -> str:
-    """The number to so many digits, with an exponent only where there would be many zeros."""
-    return f"{float(f'{number:.{digits}g}'):g}"
+    """The number to so many digits, as all numbers are written for people: with an exponent only far from 1."""
+    return written(float(f"{number:.{digits}g}"))

@@ -1,10 +1,11 @@
 """What a posterior says of the parts of a population: its groups, its calendar periods, its components."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from dither_client.posterior.digits import population_rows, rounded
-from dither_client.posterior.sentences import zeros_and_ones
+from dither_client.posterior.digits import correlation_numbers, population_rows, rounded, summary_numbers
+from dither_client.posterior.sentences import unit_text, zeros_and_ones
 from dither_client.posterior.wire import (
     ComponentReply,
     DistributionSummary,
@@ -32,12 +33,13 @@ def period_lines(
     periods: Mapping[str, PeriodReply],
     test: DriftTest | None,
     distribution: DistributionSummary | None = None,
+    unit: str = "",
     decimals: int | None = None,
 ) -> list[str]:
     """What there is to say of calendar periods: how many there are, the newest of them, and whether anything changed.
 
-    A period has its median, at most with so many `decimals`; where people have only 0 or 1, as the whole population's
-    `distribution` tells, the share who have 1.
+    A period has its median in the `unit`, at most with so many `decimals`; where people have only 0 or 1, as the whole
+    population's `distribution` tells, the share who have 1.
     """
     if not periods:
         return []
@@ -45,19 +47,20 @@ def period_lines(
     earlier = "" if len(newest) == len(labels) else f", the last {len(newest)}"
     lines = [
         f"periods: {len(labels)}, from {labels[0]} to {labels[-1]}{earlier}:",
-        *(f"  {label}: {_period_text(each, zeros_and_ones(distribution), decimals)}" for label, each in newest),
+        *(f"  {label}: {_period_text(each, zeros_and_ones(distribution), unit, decimals)}" for label, each in newest),
     ]
     return lines if test is None else [*lines, drift_sentence(test)]
 
 
-def _period_text(period: PeriodReply, of_shares: bool, decimals: int | None) -> str:
-    return ", ".join([*_middle_text(period, None, of_shares, decimals), _answers_text(period.answers)])
+def _period_text(period: PeriodReply, of_shares: bool, unit: str, decimals: int | None) -> str:
+    return ", ".join([*_middle_text(period, None, of_shares, unit, decimals), _answers_text(period.answers)])
 
 
 def _middle_text(
     part: PeriodReply | GroupReply | ComponentReply,
     atoms: Iterable[str] | None,
     of_shares: bool,
+    unit: str,
     decimals: int | None,
 ) -> list[str]:
     """The median of a part of the population, or the share who have 1; empty where it has neither."""
@@ -65,7 +68,8 @@ def _middle_text(
         return [f"{100 * share.q50:.1f}% have 1 (90%: {100 * share.q05:.1f} to {100 * share.q95:.1f}%)"]
     middle = (part.quantiles or {}).get("0.5")
     rows = [] if middle is None or of_shares else population_rows({"0.5": middle}, None, atoms, decimals)
-    return [f"median {median} (90%: {interval})" for _, median, _, interval in rows]
+    of = f" {unit}" if unit else ""
+    return [f"median {median}{of} (90%: {interval})" for _, median, _, interval in rows]
 
 
 def _answers_text(answers: int) -> str:
@@ -90,44 +94,57 @@ def drift_sentence(test: DriftTest) -> str:
 
 
 def _odds(nats: float) -> str:
-    return "more than a million" if nats > _MOST_NATS else f"{float(f'{math.exp(nats):.2g}'):,.10g}"
+    return "more than a million" if nats > _MOST_NATS else rounded(math.exp(nats), 2)
 
 
 def group_lines(
-    groups: Mapping[str, GroupReply], distribution: DistributionSummary | None = None, decimals: int | None = None
+    groups: Mapping[str, GroupReply],
+    distribution: DistributionSummary | None = None,
+    unit: str = "",
+    decimals: int | None = None,
 ) -> list[str]:
     """What there is to say of each group: its median, or its parameters, or the shares of its categories.
 
-    Where people have only 0 or 1, as the whole population's `distribution` tells, the share who have 1.
+    Values have the `unit` and at most so many `decimals`. Where people have only 0 or 1, as the whole population's
+    `distribution` tells, the share who have 1.
     """
     shown = list(groups.items())[:_MOST_GROUPS]
-    lines = [f"{label}: {_group_text(group, zeros_and_ones(distribution), decimals)}" for label, group in shown]
+    of_shares = zeros_and_ones(distribution)
+    lines = [f"{label}: {_group_text(group, of_shares, unit, decimals)}" for label, group in shown]
     rest = len(groups) - len(shown)
     alone = bool(groups) and all(group.borrowed is None for group in groups.values())
     return [*lines, *([f"and {rest:,} more groups"] if rest else []), *([_ALONE] if alone else [])]
 
 
 def component_lines(
-    components: Mapping[str, ComponentReply], correlations: Mapping[str, ParameterSummary]
+    components: Mapping[str, ComponentReply],
+    correlations: Mapping[str, ParameterSummary],
+    asked: Sequence[Mapping[str, Any]] = (),
 ) -> list[str]:
-    """What there is to say of each component, and the correlation of each two."""
+    """What there is to say of each component, and the correlation of each two.
+
+    `asked` are the components of the terms: their units and decimals are those of the values.
+    """
+    units = {each["name"]: (unit_text(each), each.get("decimals")) for each in asked}
     return [
         *(
-            f"{name}: {_group_text(part, zeros_and_ones(part.distribution), None)} about it alone"
+            f"{name}: {_group_text(part, zeros_and_ones(part.distribution), unit, decimals)} about it alone"
             for name, part in components.items()
+            for unit, decimals in [units.get(name, ("", None))]
         ),
         *(
-            f"correlation of {' and '.join(pair.split(','))}: {each.mean:.2f} ± {each.sd:.2f} "
-            f"(90%: {each.q05:.2f} to {each.q95:.2f})"
+            f"correlation of {' and '.join(pair.split(','))}: {mean} ± {sd} (90%: {low} to {high})"
             for pair, each in correlations.items()
+            for mean, sd, low, *_, high in [correlation_numbers(each)]
         ),
     ]
 
 
-def _group_text(group: GroupReply | ComponentReply, of_shares: bool, decimals: int | None) -> str:
+def _group_text(group: GroupReply | ComponentReply, of_shares: bool, unit: str, decimals: int | None) -> str:
     categories = {} if isinstance(group, ComponentReply) else group.categories
-    found = _middle_text(group, group.atoms, of_shares, decimals) or [
-        f"{name} {rounded(each.mean, 4)} (90%: {rounded(each.q05, 4)} to {rounded(each.q95, 4)})"
+    found = _middle_text(group, group.atoms, of_shares, unit, decimals) or [
+        f"{name} {mean} (90%: {low} to {high})"
         for name, each in (group.posterior or categories or {}).items()
+        for mean, _, low, *_, high in [summary_numbers(each)]
     ]
     return ", ".join([*found, _answers_text(group.answers)])

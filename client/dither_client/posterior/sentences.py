@@ -7,7 +7,7 @@ from statistics import NormalDist
 
 from dither_client.errors import BadResponse
 from dither_client.mechanisms.epsilon import epsilon_text, parse_epsilon
-from dither_client.posterior.digits import MOST_DIGITS, median_and_band, rounded
+from dither_client.posterior.digits import MOST_DIGITS, finest_decimals, median_and_band, rounded
 from dither_client.posterior.names import a_distribution, distribution_name
 from dither_client.posterior.wire import (
     NO_FAMILY,
@@ -141,12 +141,12 @@ def population_lines(
     """
     of = f" {unit}" if unit else ""
     shares = [
-        f"{100 * share.q50:.1f}% have more than {float(value):,.12g}{of} (90% sure: {100 * share.q05:.1f} to "
+        f"{100 * share.q50:.1f}% have more than {rounded(float(value), 12)}{of} (90% sure: {100 * share.q05:.1f} to "
         f"{100 * share.q95:.1f}%)."
         for value, share in (above or {}).items()
     ]
     people = [
-        f"{100 * share.q50:.1f}% have exactly {float(atom):,.12g}{of} "
+        f"{100 * share.q50:.1f}% have exactly {rounded(float(atom), 12)}{of} "
         f"({100 * share.q05:.1f} to {100 * share.q95:.1f}%)."
         for atom, share in (atoms or {}).items()
     ]
@@ -154,9 +154,10 @@ def population_lines(
     if mean_value is not None and zeros_and_ones(distribution):
         low, middle, high = (f"{100 * share:.1f}" for share in (mean_value.q05, mean_value.q50, mean_value.q95))
         return [f"{middle}% have 1 (90% sure: {low} to {high}%).", *shares]
-    lines = _quantile_lines(quantiles, distribution, exactly, of, decimals)
+    most = finest_decimals((quantiles or {}).values()) if decimals is None else decimals
+    lines = _quantile_lines(quantiles, distribution, exactly, of, most)
     if lines and mean_value is not None:
-        average, between = median_and_band(mean_value, MOST_DIGITS if decimals is None else decimals, set())
+        average, between = median_and_band(mean_value, most, set())
         lines.append(f"The average is {average}{of} ({between}).")
     return [*lines, *people, *shares]
 
@@ -179,18 +180,17 @@ def _quantile_lines(
     distribution: DistributionSummary | None,
     atoms: Set[float],
     of: str,
-    decimals: int | None,
+    most: int,
 ) -> list[str]:
     """Sentences about quantiles of the population; None where people have only 0 or 1."""
     by_level = {float(level): summary for level, summary in (quantiles or {}).items()}
     if distribution is None or zeros_and_ones(distribution) or not {0.1, 0.5, 0.9} <= by_level.keys():
         return []
     whole = all(round(x, MOST_DIGITS).is_integer() for x in distribution.x)
-    digits = 0 if whole else MOST_DIGITS if decimals is None else decimals
-    tenth, half, most = (median_and_band(by_level[level], digits, atoms) for level in (0.1, 0.5, 0.9))
+    tenth, half, highest = (median_and_band(by_level[level], 0 if whole else most, atoms) for level in (0.1, 0.5, 0.9))
     return [
         f"Half of the people have {half[0]}{of} or less (90% sure: {half[1]}).",
-        f"One in ten has {tenth[0]}{of} or less ({tenth[1]}), and one in ten {most[0]}{of} or more ({most[1]}).",
+        f"One in ten has {tenth[0]}{of} or less ({tenth[1]}), and one in ten {highest[0]}{of} or more ({highest[1]}).",
     ]
 
 
@@ -201,7 +201,9 @@ def zeros_and_ones(distribution: DistributionSummary | None) -> bool:
 
 def unit_text(survey: Mapping[str, object]) -> str:
     """The unit and the period of a value in a collection's terms, such as `€ per week`; empty without either."""
-    return " ".join(str(survey[name]) for name in ("unit", "period_of_value") if survey.get(name))
+    given = (survey.get(name) for name in ("unit", "period_of_value"))
+    words = (each.get("en") or next(iter(each.values())) if isinstance(each, Mapping) else each for each in given)
+    return " ".join(str(each) for each in words if each)
 
 
 def poison_lines(poison: PoisonBound, log_median: bool = False) -> list[str]:
@@ -213,7 +215,7 @@ def poison_lines(poison: PoisonBound, log_median: bool = False) -> list[str]:
         return []
     if log_median:
         shift = poison.shift["mu"]
-        amount = "any amount" if shift is None or shift > 1 else f"{100 * math.expm1(shift):.2g}%"
+        amount = "any amount" if shift is None or shift > 1 else f"{rounded(100 * math.expm1(shift), 2)}%"
         return [f"If {100 * poison.share:g}% of the answers were adversarial, the median could be off by {amount}."]
     amounts = [
         f"{name} {'by' if i else 'could be off by'} {_amount(x)}" for i, (name, x) in enumerate(poison.shift.items())

@@ -4,7 +4,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from dither_client.mechanisms.epsilon import by_epsilon_lines, epsilon_text
-from dither_client.posterior.digits import population_rows, rounded
+from dither_client.posterior.digits import population_rows, summary_numbers
 from dither_client.posterior.names import has_log_median, number_name, what_it_rests_on
 from dither_client.posterior.parts import component_lines, group_lines, period_lines
 from dither_client.posterior.sentences import (
@@ -15,6 +15,7 @@ from dither_client.posterior.sentences import (
     population_lines,
     zeros_and_ones,
 )
+from dither_client.posterior.wire import ParameterSummary
 
 if TYPE_CHECKING:
     from dither_client.posterior.posterior import Posterior
@@ -27,7 +28,7 @@ def posterior_text(posterior: "Posterior", unit: str = "", decimals: int | None 
     rows = _rows(posterior, decimals)
     width = max((len(name) for name, *_ in rows), default=0)
     table = [f"{name:<{width}}  {mean} ± {sd}  (90%: {interval})" for name, mean, sd, interval in rows]
-    lines = [*_people(posterior, unit, decimals), *table, *_remarks(posterior, decimals)]
+    lines = [*_people(posterior, unit, decimals), *table, *_remarks(posterior, unit, decimals)]
     return "\n".join([posterior.title, *(f"  {line}" for line in lines)])
 
 
@@ -60,13 +61,9 @@ def _rows(posterior: "Posterior", decimals: int | None = None) -> list[tuple[str
             if posterior.answers or not numbers
         ),
         *(
-            (
-                name,
-                rounded(summary["mean"], 4),
-                rounded(summary["sd"], 2),
-                f"{rounded(summary['q05'], 4)} to {rounded(summary['q95'], 4)}",
-            )
+            (name, mean, sd, f"{low} to {high}")
             for name, summary in numbers.items()
+            for mean, sd, low, *_, high in [summary_numbers(ParameterSummary(**summary))]
         ),
     ]
 
@@ -94,16 +91,16 @@ def _people(posterior: "Posterior", unit: str = "", decimals: int | None = None)
     return [*lines, *category_lines(posterior.categories), *basis]
 
 
-def _remarks(posterior: "Posterior", decimals: int | None = None) -> list[str]:
+def _remarks(posterior: "Posterior", unit: str = "", decimals: int | None = None) -> list[str]:
     """What there is to say below the numbers, a line each."""
     log_median = has_log_median(posterior.family, posterior.transform)
     poison = posterior.poison if log_median or posterior.transform != "log" else None
     return [
-        *group_lines(posterior.groups, posterior.distribution, decimals),
-        *component_lines(posterior.components, posterior.correlations),
+        *group_lines(posterior.groups, posterior.distribution, unit, decimals),
+        *component_lines(posterior.components, posterior.correlations, posterior.terms.get("components") or ()),
         *([] if poison is None else poison_lines(poison, log_median)),
         *by_epsilon_lines(posterior.answers_by_epsilon),
         *([] if posterior.verdict is None else comparison_lines(posterior.families, posterior.verdict)),
-        *period_lines(posterior.periods, posterior.drift_test, posterior.distribution, decimals),
+        *period_lines(posterior.periods, posterior.drift_test, posterior.distribution, unit, decimals),
         *([] if posterior.misfit is None else [misfit_sentence(posterior.misfit, posterior.answers_by_epsilon)]),
     ]

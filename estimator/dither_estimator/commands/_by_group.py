@@ -9,6 +9,7 @@ import typer
 
 from dither_client.commands._shared import print_table
 from dither_client.mechanisms.epsilon import epsilon_text
+from dither_client.posterior.digits import rounded
 from dither_estimator.commands._parameters import parse_theta
 from dither_estimator.design.design import DesignError
 from dither_estimator.families import Family, FloatArray
@@ -90,4 +91,4 @@ def print_groups(rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _sd(sd: float | None) -> str:
-    return "unknown" if sd is None else f"{sd:.4g}"
+    return "unknown" if sd is None else rounded(sd, 4)

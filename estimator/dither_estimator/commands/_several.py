@@ -7,6 +7,7 @@ import typer
 from dither_client.commands._shared import print_table
 from dither_client.mechanisms.epsilon import epsilon_text
 from dither_client.mechanisms.query import check_epsilon
+from dither_client.posterior.digits import rounded
 from dither_estimator.dependence.design import JointDesign, joint_design
 from dither_estimator.design.design import DesignError
 
@@ -39,13 +40,13 @@ def print_joint(found: JointDesign) -> None:
     print_table(["people", "question", "numbers", "answers"], rows)
     typer.echo("")
     variances = zip(found.normals.names, found.variances.tolist(), strict=True)
-    print_table(["parameter", "variance per respondent"], [(name, f"{value:.6g}") for name, value in variances])
+    print_table(["parameter", "variance per respondent"], [(name, rounded(value, 6)) for name, value in variances])
     split, limit = found.split, found.limit
     typer.echo(
-        f"\ncriterion {found.criterion:.6g} is the sum of all variances, per respondent\n"
-        f"limit {limit.criterion:.6g} for any mechanism with ε = {epsilon_text(found.epsilon)} on a grid of cells "
-        f"(certified to {limit.gap / limit.criterion:.1%}): efficiency {found.efficiency:.1%}\n"
+        f"\ncriterion {rounded(found.criterion, 6)} is the sum of all variances, per respondent\n"
+        f"limit {rounded(limit.criterion, 6)} for any mechanism with ε = {epsilon_text(found.epsilon)} on a grid of "
+        f"cells (certified to {limit.gap / limit.criterion:.1%}): efficiency {found.efficiency:.1%}\n"
         f"with questions about one number and about sides alone, {split.share:.1%} of the people are asked about one "
-        f"number and {1 - split.share:.1%} about two or more: criterion {split.criterion:.6g}, efficiency "
+        f"number and {1 - split.share:.1%} about two or more: criterion {rounded(split.criterion, 6)}, efficiency "
         f"{limit.criterion / split.criterion:.1%}"
     )

@@ -10,6 +10,7 @@ import typer
 
 from dither_client import Transform
 from dither_client.commands._shared import print_table
+from dither_client.posterior.digits import rounded
 from dither_client.tables.values import read_values
 from dither_estimator.commands._parameters import parse_theta
 from dither_estimator.design.design import DesignError
@@ -162,13 +163,15 @@ def print_certificate(found: Certificate) -> None:
     print_table(
         ["weight", "answers", "cut at"],
         [
-            (f"{1 / len(found.queries):.1%}", query.n_answers, " ".join(f"{edge:.5g}" for edge in query.edges))
+            (f"{1 / len(found.queries):.1%}", query.n_answers, " ".join(rounded(edge, 5) for edge in query.edges))
             for query in found.queries
         ],
     )
     typer.echo(
-        f"\ncriterion {found.criterion:.6g} is the mean variance of the distribution function, times respondents\n"
-        f"after {found.respondents:,} answers the sd of the share below a value is about {found.sd:.2g}\n"
-        f"limit {found.limit.criterion:.6g} for any mechanism with this epsilon: efficiency {found.efficiency:.1%}\n"
+        f"\ncriterion {rounded(found.criterion, 6)} is the mean variance of the distribution function, times "
+        "respondents\n"
+        f"after {found.respondents:,} answers the sd of the share below a value is about {rounded(found.sd, 2)}\n"
+        f"limit {rounded(found.limit.criterion, 6)} for any mechanism with this epsilon: "
+        f"efficiency {found.efficiency:.1%}\n"
         f"the best mechanism would tell as much with {found.enough:,.0f} respondents"
     )

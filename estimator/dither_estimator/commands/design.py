@@ -12,6 +12,7 @@ from dither_client import Query
 from dither_client.commands._shared import Json, print_json, print_table, working
 from dither_client.mechanisms.epsilon import epsilon_text, wire_epsilon
 from dither_client.mechanisms.query import check_epsilon
+from dither_client.posterior.digits import rounded
 from dither_estimator.commands import _without_family as without_family
 from dither_estimator.commands._parameters import parse_theta
 from dither_estimator.commands._several import design_several, print_joint
@@ -183,13 +184,13 @@ def _print(found: Design) -> None:
     variances = zip(found.family.names, found.variances, strict=True)
     print_table(
         ["parameter", "variance per respondent"],
-        [(name, "not identified" if v is None else f"{v:.6g}") for name, v in variances],
+        [(name, "not identified" if v is None else rounded(v, 6)) for name, v in variances],
     )
     typer.echo(
-        f"\ncriterion {found.criterion:.6g} is {_weighed(found)}, per respondent\n"
+        f"\ncriterion {rounded(found.criterion, 6)} is {_weighed(found)}, per respondent\n"
         f"no mixture of {found.mechanism} queries is better by more than "
         f"{found.gap / found.criterion:.2%}\n"
-        f"limit {found.limit:.6g} for any mechanism with this epsilon: efficiency {found.efficiency:.1%}"
+        f"limit {rounded(found.limit, 6)} for any mechanism with this epsilon: efficiency {found.efficiency:.1%}"
     )
     line = advice(found)
     if line is not None:
@@ -209,7 +210,7 @@ def _weighed(found: Design) -> str:
 
 
 def _described(query: Query) -> tuple[str, str]:
-    edges = " ".join(f"{edge:.5g}" for edge in query.edges)
+    edges = " ".join(rounded(edge, 5) for edge in query.edges)
     if on_interval(query):
-        edges += f" (interval {query.low:.5g} to {query.high:.5g})"
+        edges += f" (interval {rounded(query.low, 5)} to {rounded(query.high, 5)})"
     return str(query.n_answers), edges

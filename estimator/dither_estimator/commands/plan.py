@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 from dither_client import Transform
 from dither_client.commands._shared import Json, fail, print_json, print_table, working
 from dither_client.mechanisms.epsilon import epsilon_text
+from dither_client.posterior.digits import rounded
 from dither_estimator.commands import _by_group as by_group
 from dither_estimator.commands import _without_family as without_family
 from dither_estimator.commands._parameters import parse_numbers, parse_theta
@@ -278,8 +279,8 @@ def _print(rows: Sequence[Mapping[str, Any]], goals: Sequence[Goal], confidence:
                 epsilon_text(row["epsilon"]),
                 f"{row['respondents']:,}",
                 f"{row['without_privacy']:,}",
-                f"{row['price_of_privacy']:.3g}",
-                *("unknown" if (sd := row["sd"][name]) is None else f"{sd:.4g}" for name in names),
+                rounded(row["price_of_privacy"], 3),
+                *("unknown" if (sd := row["sd"][name]) is None else rounded(sd, 4) for name in names),
             )
             for row in rows
         ],

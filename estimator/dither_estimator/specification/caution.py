@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dither_client.posterior.digits import rounded
 from dither_estimator.design.identified import cannot_tell
 from dither_estimator.specification.specification import Specification
 
@@ -30,7 +31,7 @@ def caution_of(specification: Specification, cuts: Sequence[float]) -> str | Non
     if not unknown:
         return None
     own = sorted({math.exp(cut) if specification.transform == "log" else cut for cut in cuts})
-    where = ", ".join(f"{cut:g}" for cut in own[:_CUTS_SHOWN]) + (", …" if len(own) > _CUTS_SHOWN else "")
+    where = ", ".join(rounded(cut, 6) for cut in own[:_CUTS_SHOWN]) + (", …" if len(own) > _CUTS_SHOWN else "")
     which = " and ".join(filter(None, [", ".join(unknown[:-1]), unknown[-1]]))
     needed = len(specification.family.parameters)
     fix = f"ask at {needed} or more cuts" if len(own) < needed else "ask at other cuts"

@@ -37,7 +37,8 @@ __all__ = ["Asked", "Drawing", "People", "draw_people"]
 class Asked:
     """The collection to simulate.
 
-    `fields` create a new one; of an existing one, `specification` is None unless people have several numbers or groups.
+    `fields` create a new one, and are the terms of an existing one; of that, `specification` is None unless people have
+    several numbers or groups.
     """
 
     family: str

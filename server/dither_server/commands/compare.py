@@ -11,6 +11,7 @@ import typer
 
 from dither_client.commands._shared import Json, console, fail, print_json, print_table
 from dither_client.extras import require_extra
+from dither_client.posterior.digits import rounded
 from dither_client.tables.counts import write_table
 from dither_client.tables.parquet import is_parquet
 from dither_estimator.design.registry import MECHANISMS
@@ -200,11 +201,11 @@ def _print(found: Sequence[Compared], repeats: int) -> None:
             row["epsilon"],
             f"{row['respondents']:,}",
             row["number"],
-            f"{row['rmse']:.3g}",
-            "" if row["limit"] is None else f"{row['limit']:.3g}",
-            f"{row['sd']:.3g}",
+            rounded(row["rmse"], 3),
+            "" if row["limit"] is None else rounded(row["limit"], 3),
+            rounded(row["sd"], 3),
             f"{row['coverage']:.0%}",
-            "" if row["distance"] is None else f"{row['distance']:.2g}",
+            "" if row["distance"] is None else rounded(row["distance"], 2),
         )
         for each in found
         for row in _rows(each, repeats)

@@ -138,7 +138,7 @@ def simulate(
             outcome = simulate_over_http(
                 url, token, asked_at, held, concurrency or _CONCURRENCY, progress, scheduler=scheduler
             )
-    _report(people, outcome, choose_by, as_json)
+    _report(people, outcome, choose_by, asked.fields, as_json)
 
 
 def _check_periods(in_process: bool, others: Mapping[str, object]) -> None:
@@ -228,7 +228,7 @@ def _existing(url: str, token: str | None, collection: str, truth: str | None) -
         fail(_NO_PANEL_OVER_HTTP, 2)
     transform: Transform = "log" if terms.transform == "log" else "identity"
     people = _of_several(told, truth or "")
-    return Asked(terms.family, transform, terms.epsilon_choices, {}, people, terms.categories, terms.price.bounds)
+    return Asked(terms.family, transform, terms.epsilon_choices, told, people, terms.categories, terms.price.bounds)
 
 
 def _of_several(terms: Mapping[str, Any], truth: str) -> Specification | None:
@@ -259,12 +259,12 @@ def _refuse_together(name: str, given: object, others: Mapping[str, object]) -> 
         fail(f"{name} cannot go with {', '.join(f'--{other}' for other in clash)}", 2)
 
 
-def _report(people: People, outcome: Outcome, choose_by: ChooseBy, as_json: bool) -> None:
+def _report(people: People, outcome: Outcome, choose_by: ChooseBy, words: Mapping[str, Any], as_json: bool) -> None:
     asked = len(people.values)
     if as_json:
         print_json(report_json(asked, people.truth, outcome, choose_by))
     else:
-        Console(highlight=False, markup=False).print(report_table(asked, people.in_table, outcome, choose_by))
+        Console(highlight=False, markup=False).print(report_table(asked, people.in_table, outcome, choose_by, words))
     _fail_unless_whole(outcome)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from dither_client import DitherError
 from dither_client.mechanisms.epsilon import epsilon_text
 from dither_client.mechanisms.query import MAX_EPSILON
+from dither_client.posterior.digits import rounded
 from dither_estimator.design.advice import advice
 from dither_estimator.design.design import DesignError, NothingThere, optimal_design
 from dither_estimator.families import FloatArray
@@ -133,13 +134,10 @@ def _advice(spec: Specification, respondents: int) -> Advice:
 def _population(spec: Specification, theta: FloatArray) -> str:
     """The middle and the tenths of a member; of a yes or no, the share who say yes."""
     if spec.family.name == "bernoulli":
-        return f"{100 * theta[0]:.3g}% of the people have 1"
+        return f"{rounded(100 * theta[0], 3)}% of the people have 1"
     found = spec.family.quantiles(theta[np.newaxis], np.array([0.1, 0.5, 0.9]))[0]
-    low, middle, high = (float(f"{x:.3g}") for x in (np.exp(found) if spec.transform == "log" else found))
-    return (
-        f"half of the people have {middle:,.12g} or less, one in ten {low:,.12g} or less, "
-        f"and one in ten {high:,.12g} or more"
-    )
+    low, middle, high = (rounded(x, 3) for x in (np.exp(found) if spec.transform == "log" else found))
+    return f"half of the people have {middle} or less, one in ten {low} or less, and one in ten {high} or more"
 
 
 def _column(spec: Specification, name: str) -> str:
@@ -148,7 +146,7 @@ def _column(spec: Specification, name: str) -> str:
     kind, _, number = name.partition("_")
     if kind == "quantile":
         return f"what {100 * float(number):.10g}% have at most"
-    return f"share above {float(number):,.12g}" if kind == "above" else _MEANINGS.get(name, name)
+    return f"share above {rounded(float(number), 12)}" if kind == "above" else _MEANINGS.get(name, name)
 
 
 def _around(spec: Specification) -> Iterator[tuple[Fraction, Specification]]:
@@ -222,4 +220,4 @@ def _notes_on_a_panel(spec: Specification, people: int) -> Iterator[str]:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.3g}%"
+    return f"{rounded(100 * share, 3)}%"

@@ -19,6 +19,7 @@ from starlette.concurrency import run_in_threadpool
 
 import dither_client
 from dither_client.mechanisms.epsilon import epsilon_text, wire_epsilon
+from dither_client.posterior.digits import rounded
 from dither_client.posterior.sentences import unit_text
 from dither_client.typed_numbers import written
 from dither_server.api.callers import CollectionOf, ServiceOf
@@ -97,7 +98,7 @@ async def show_answer(request: Request, collection: CollectionOf, service: Servi
         guess=best_guess(float(terms["epsilon"])),
         choices=[(_decimal(choice), best_guess(float(choice))) for choice in terms["epsilon_choices"] or ()],
         total=_total(collection),
-        check=None if check is None else f"{check.share:.3g}",
+        check=None if check is None else rounded(check.share, 3),
         ratio=_times(float(terms["epsilon"])),
         unit=unit_text(terms),
         hint=_hint(terms, texts),
@@ -226,4 +227,4 @@ def _decimal(epsilon: object) -> str:
 
 def _times(epsilon: float) -> str:
     ratio = math.exp(epsilon)
-    return f"{ratio:.3g}" if ratio < 100 else f"{float(f'{ratio:.2g}'):,.0f}"
+    return rounded(ratio, 3 if ratio < 100 else 2)

@@ -8,6 +8,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
 from starlette.concurrency import run_in_threadpool
 
+from dither_client.posterior.digits import rounded
 from dither_client.posterior.names import distribution_name
 from dither_client.posterior.sentences import unit_text
 from dither_estimator.design.design import DesignError
@@ -19,7 +20,7 @@ from dither_server.collections.collection import Collection
 from dither_server.collections.quality import quality
 from dither_server.errors import NotFound
 from dither_server.pages.charts import charts, parameter_names, rate
-from dither_server.pages.dependence import pair_titles
+from dither_server.pages.dependence import correlation_rows, pair_titles
 from dither_server.pages.groups import groups_view
 from dither_server.pages.page_results import halves, page_results
 from dither_server.pages.periods import periods_view
@@ -33,7 +34,10 @@ from dither_server.service.service import Service
 __all__ = ["add_routes", "collection_page"]
 
 _HOUR = 3600
-_PARTS = ("summary", "numbers", "groups", "periods", "period_table", "parameters", "course", "trust", "citation")
+_PARTS = (
+    "summary", "numbers", "groups", "periods", "period_table", "correlations", "parameters", "course", "trust",
+    "citation",
+)  # fmt: skip
 """The templates of what changes as answers come, in the order in which the page has them."""
 
 
@@ -106,7 +110,7 @@ async def collection_page(
         halves=halves(pages),
         shown=shown_numbers(collection.specification),
         transform=collection.specification.transform,
-        atoms=[f"{atom:g}" for atom in collection.specification.support.atoms],
+        atoms=[rounded(atom, 12) for atom in collection.specification.support.atoms],
         unit=unit_text(terms),
         value=unit_text(terms) or "value",
         density=_density_title(collection.specification, terms["unit"]),
@@ -181,6 +185,7 @@ async def _findings(views: Views, collection: Collection, service: Service, term
             "warnings": quality(service.store, collection, now)["warnings"],
             "citation": citation(terms, posterior),
             "groups": groups_view(posterior, terms),
+            "correlations": correlation_rows(posterior),
             "periods": periods_view(posterior, terms),
         }
         return {name: fragment(f"{name}.html", **values) for name in _PARTS}

@@ -1,16 +1,67 @@
-"""What a collection's page shows of how two of several numbers go together: a picture and a sentence for each two."""
+"""What the page of a collection and its report show of how several numbers go together, two at a time."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
 
+from dither_client.posterior.digits import correlation_numbers
 from dither_client.posterior.sentences import unit_text
 from dither_client.posterior.wire import QUANTILES, Bands, ParameterSummary, PosteriorReply, Regression
+from dither_server.pages.groups import places
+from dither_server.pages.picture import regression_svg
 
-__all__ = ["pair_titles", "regression_charts", "together_sentence"]
+__all__ = [
+    "CorrelationRow",
+    "correlation_rows",
+    "pair_titles",
+    "regression_charts",
+    "regression_pictures",
+    "together_sentence",
+]
 
 _SURE = 0.3
 """From this correlation on, two numbers are said to go together clearly, if its 90% interval lies beyond it."""
+
+
+@dataclass(frozen=True)
+class CorrelationRow:
+    """How two numbers go together, in the table of correlations."""
+
+    names: str
+    """Of the two."""
+    cells: Sequence[str]
+    """The correlation as text: mean, sd, and the posterior quantiles at 5, 25, 50, 75 and 95%."""
+    line: Sequence[float]
+    """The places of the last five of them along a line from -1 to 1."""
+
+
+def correlation_rows(posterior: PosteriorReply) -> list[CorrelationRow]:
+    """A row for each two of several numbers; none without answers."""
+    return [
+        CorrelationRow(
+            " and ".join(pair.split(",")),
+            correlation_numbers(each),
+            places([getattr(each, name) for name in QUANTILES], (-1.0, 1.0)),
+        )
+        for pair, each in ((posterior.correlations or {}) if posterior.answers else {}).items()
+    ]
+
+
+def regression_pictures(posterior: PosteriorReply, components: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """For each correlation, a picture of the first number by the second, and what there is to say of these two."""
+    titles, decimals = pair_titles(components), {each["name"]: each.get("decimals") for each in components}
+    regressions = (posterior.regressions or {}) if posterior.answers else {}
+    pictures = []
+    for pair, correlation in (posterior.correlations or {}).items():
+        target, given = pair.split(",")
+        found, axes = regressions.get(pair), titles[pair]
+        svg = found and regression_svg(
+            found, (axes["title"], axes["x"], axes["y"]), (decimals[given], decimals[target])
+        )
+        if svg:
+            pictures.append((svg, together_sentence(pair, correlation)))
+    return pictures
 
 
 def pair_titles(components: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
@@ -49,7 +100,7 @@ def regression_charts(posterior: PosteriorReply) -> dict[str, Any] | None:
 def together_sentence(pair: str, correlation: ParameterSummary) -> str:
     """What the correlation of two numbers says, for people; `pair` is `TARGET,GIVEN`."""
     target, given = pair.split(",")
-    low, middle, high = (_shown(value) for value in (correlation.q05, correlation.q50, correlation.q95))
+    _, _, low, _, middle, _, high = correlation_numbers(correlation)
     known = f"The correlation of {target} and {given} is {middle} (90% sure: {low} to {high})"
     if correlation.q05 <= 0 <= correlation.q95:
         return f"{known}: whether {target} goes up or down with {given} is not known yet."
@@ -72,11 +123,6 @@ def _band(regression: Regression, name: str) -> Bands:
 def _with_unit(component: Mapping[str, Any]) -> str:
     unit = unit_text(component)
     return f"{component['name']}, {unit}" if unit else str(component["name"])
-
-
-def _shown(correlation: float) -> str:
-    text = f"{correlation:.2f}"
-    return "0.00" if text == "-0.00" else text.replace("-", "−")
 
 
 def _plain(numbers: Iterable[float | None]) -> list[float | None]:

@@ -14,7 +14,7 @@ from dither_client.posterior.digits import population_numbers, rounded
 from dither_client.posterior.sentences import zeros_and_ones
 from dither_client.posterior.wire import QUANTILES, DistributionSummary, GroupReply, ParameterSummary, PosteriorReply
 
-__all__ = ["GroupRow", "GroupsView", "Picture", "groups_view"]
+__all__ = ["GroupRow", "GroupsView", "Picture", "groups_view", "places"]
 
 _WIDTH = 200.0
 """Width of the lines in the table, in the units of its pictures."""
@@ -98,7 +98,7 @@ def groups_view(posterior: PosteriorReply, terms: Mapping[str, Any]) -> GroupsVi
         rows,
         low=f"{100 * low:.0f}%" if of_shares else rounded(low, 3),
         high=f"{100 * high:.0f}%" if of_shares else rounded(high, 3),
-        whole=None if whole is None else _places([whole.q50], (low, high))[0],
+        whole=None if whole is None else places([whole.q50], (low, high))[0],
         pictures=[] if ends is None else _pictures(posterior, groups, ends),
         seen=("", "") if ends is None else (rounded(ends[0], 3), rounded(ends[1], 3)),
         pooled=pooled,
@@ -126,7 +126,7 @@ def _row(
     if of_shares:
         cells = ("", "", *(f"{100 * getattr(median, part):.1f}%" for part in QUANTILES))
     levels = [median.q05, median.q25, median.q50, median.q75, median.q95]
-    return GroupRow(label, group.answers, cells, _places(levels, ends), _own(group))
+    return GroupRow(label, group.answers, cells, places(levels, ends), _own(group))
 
 
 def _own(group: GroupReply) -> str | None:
@@ -153,7 +153,8 @@ def _axis(medians: Sequence[ParameterSummary]) -> tuple[float, float]:
     return low - room, high + room
 
 
-def _places(values: Sequence[float], ends: tuple[float, float]) -> list[float]:
+def places(values: Sequence[float], ends: tuple[float, float]) -> list[float]:
+    """Where the values lie along a line between the ends, within it."""
     low, high = ends
     return [round(_WIDTH * min(max((value - low) / (high - low), 0.0), 1.0), 2) for value in values]
 
@@ -197,6 +198,6 @@ def _curve(x: Sequence[float], heights: Sequence[float], ends: tuple[float, floa
     at = np.array(x, dtype=float)
     shown = np.unique(np.clip(at, *ends))
     values = np.interp(shown, at, np.array(heights, dtype=float), left=0.0, right=1.0)
-    places = _places(shown.tolist(), ends)
-    thin = [0, *(j + 1 for j, (a, b) in enumerate(pairwise(places)) if b > a)]
-    return " ".join(f"{places[j]:.1f},{_HEIGHT * (1 - values[j]):.1f}" for j in thin)
+    at_points = places(shown.tolist(), ends)
+    thin = [0, *(j + 1 for j, (a, b) in enumerate(pairwise(at_points)) if b > a)]
+    return " ".join(f"{at_points[j]:.1f},{_HEIGHT * (1 - values[j]):.1f}" for j in thin)

@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import Request
 from scipy.special import betainc
 
+from dither_client.posterior.digits import rounded
 from dither_client.posterior.wire import ParameterSummary
 from dither_server.api.callers import may_read
 from dither_server.errors import CollectionDeleted, NotFound
@@ -57,7 +58,7 @@ def halves(results: Sequence[PageResult]) -> str | None:
     verdict = f"more people went on to the end on the page “{more}”" if p_value <= 0.05 else "no difference was found"
     return (
         f"Each visitor sees one of the two pages by chance, and {first:,} and {second:,} sent the check of one: "
-        f"{verdict} (p = {p_value:.2g})."
+        f"{verdict} (p = {rounded(p_value, 2)})."
     )
 
 

@@ -11,6 +11,7 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from dither_client.posterior.digits import rounded, summary_numbers
 from dither_client.posterior.names import distribution_name, mechanism_name, number_name
 from dither_client.posterior.sentences import family_name
 from dither_server.api.callers import signed_in
@@ -54,12 +55,6 @@ _HEADERS = {
 }
 
 
-def _number(value: float, digits: int = 4) -> str:
-    """The value to `digits` significant digits, with thousands separators, and without an exponent below 1e9."""
-    text = f"{value:.{digits}g}"
-    return f"{float(text):,.0f}" if ("e+" in text and abs(value) < 1e9) or value == round(value) else text
-
-
 def _sentence(text: str) -> str:
     """The text with a capital and a full stop."""
     return f"{text[:1].upper()}{text[1:].removesuffix('.')}."
@@ -80,7 +75,8 @@ def _templates() -> Environment:
     )
     environment.globals |= {"asset": asset, "style": Markup(_STYLE)}
     environment.filters["count"] = "{:,}".format
-    environment.filters["short"] = _number
+    environment.filters["rounded"] = rounded
+    environment.filters["summary_numbers"] = summary_numbers
     environment.filters["sentence"] = _sentence
     environment.filters["family_name"] = family_name
     environment.filters["capital"] = lambda text: f"{text[:1].upper()}{text[1:]}"

@@ -14,6 +14,7 @@ from dither_server.api.callers import CollectionOf, ServiceOf, check_reader
 from dither_server.clock import iso_time, milliseconds
 from dither_server.collections.collection import Collection
 from dither_server.collections.quality import quality
+from dither_server.pages.dependence import correlation_rows, regression_pictures
 from dither_server.pages.groups import groups_view
 from dither_server.pages.periods import period_charts, periods_view
 from dither_server.pages.picture import distribution_svg, periods_svg
@@ -64,8 +65,10 @@ def _report(collection: Collection, service: Service, terms: dict[str, Any], vie
         parameters=posterior.posterior if specification.transform == "identity" else {},
         unit=unit_text(terms),
         units=component_units(terms.get("components") or ()),
-        picture=_picture(view, unit_text(terms) or "value"),
+        picture=_picture(view, unit_text(terms) or "value", terms["decimals"]),
         groups=groups_view(posterior, terms),
+        correlations=correlation_rows(posterior),
+        together=regression_pictures(posterior, terms.get("components") or ()),
         periods=periods_view(posterior, terms),
         over_time=_over_time(view, terms),
         warnings=quality(service.store, collection, now)["warnings"],
@@ -76,14 +79,16 @@ def _report(collection: Collection, service: Service, terms: dict[str, Any], vie
     )
 
 
-def _picture(view: View, title: str) -> str | None:
+def _picture(view: View, title: str, decimals: int | None) -> str | None:
     """The picture of the population; None without answers, and for categories, zeros and ones, or too wide a range."""
     posterior: PosteriorReply = view.posterior
     found, population = posterior.distribution, view.curves["population"]
     if found is None or population is None or not posterior.answers or set(found.x) <= _TWO_VALUES:
         return None
     shown = (population["x"][0], population["x"][-1])
-    return distribution_svg(found, shown, view.curves["logarithmic"], title) if shown[0] < shown[1] else None
+    if shown[0] >= shown[1]:
+        return None
+    return distribution_svg(found, shown, view.curves["logarithmic"], title, decimals)
 
 
 def _over_time(view: View, terms: dict[str, Any]) -> list[tuple[str, str]]:
@@ -95,16 +100,13 @@ def _over_time(view: View, terms: dict[str, Any]) -> list[tuple[str, str]]:
     name, value = terms["period"], unit_text(terms) or "value"
     of_shares = charts["people"] is None
     middle = ("The share who have 1", "share of the people") if of_shares else ("The median", value)
+    decimals, orders = None if of_shares else terms["decimals"], bool(view.curves["logarithmic"])
     drawn = [
         (charts["people"], f"How the values are distributed, by {name}", value, _PEOPLE),
         (charts["middle"], f"{middle[0]}, by {name}", middle[1], _SURE),
     ]
     pictures = [
-        (
-            periods_svg(charts["labels"], lines, bool(view.curves["logarithmic"]), (what, f"{name} (UTC)", axis)),
-            what,
-            said,
-        )
+        (periods_svg(charts["labels"], lines, orders, (what, f"{name} (UTC)", axis), decimals), what, said)
         for lines, what, axis, said in drawn
         if lines is not None
     ]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dither_client.mechanisms.epsilon import epsilon_text
-from dither_client.posterior.digits import population_numbers
+from dither_client.posterior.digits import correlation_numbers, population_numbers, rounded, summary_numbers
 from dither_client.posterior.names import a_distribution, mechanism_name, what_it_rests_on
 from dither_client.posterior.sentences import (
     LEAVE_OUT,
@@ -96,15 +96,23 @@ class Findings:
     """Whether several families were named, and only these are compared."""
 
 
-def find(specification: Specification, survey: Mapping[str, Any], posterior: PosteriorReply) -> Findings:
-    """The findings of a posterior that describes its population, in the unit that the `survey` asks in."""
+def find(
+    specification: Specification,
+    survey: Mapping[str, Any],
+    posterior: PosteriorReply,
+    components: Sequence[Mapping[str, Any]] = (),
+) -> Findings:
+    """The findings of a posterior that describes its population, in the unit that the `survey` asks in.
+
+    `components` are those of the terms.
+    """
     misfit = posterior.misfit
     return Findings(
         population=_population(survey, posterior),
         numbers={}
         if specification.family.name == "bernoulli"
         else population_numbers(posterior.quantiles, posterior.mean_value, posterior.atoms, survey["decimals"])
-        or _component_numbers(posterior),
+        or _component_numbers(posterior, components),
         basis=basis(specification, posterior),
         roles=roles(specification),
         accuracy=_accuracy(posterior.ess, posterior.particles),
@@ -155,20 +163,16 @@ def _parts(posterior: PosteriorReply) -> Mapping[str, ComponentReply]:
     return posterior.components or {}
 
 
-def _component_numbers(posterior: PosteriorReply) -> dict[str, tuple[str, ...]]:
-    """The median of each of several numbers, and the correlation of each two, as `population_numbers` writes them."""
-    medians = {
-        _median_name(name): population_numbers({"0.5": median}, None, part.atoms)[MEDIAN]
+def _component_numbers(
+    posterior: PosteriorReply, components: Sequence[Mapping[str, Any]]
+) -> dict[str, tuple[str, ...]]:
+    """The median of each of several numbers, as `population_numbers` writes it."""
+    decimals = {each["name"]: each.get("decimals") for each in components}
+    return {
+        _median_name(name): population_numbers({"0.5": median}, None, part.atoms, decimals.get(name))[MEDIAN]
         for name, part in _parts(posterior).items()
         if (median := (part.quantiles or {}).get("0.5")) is not None
     }
-    correlations = {
-        f"correlation of {' and '.join(pair.split(','))}": tuple(
-            f"{value:.2f}" for value in (each.mean, each.sd, each.q05, each.q25, each.q50, each.q75, each.q95)
-        )
-        for pair, each in (posterior.correlations or {}).items()
-    }
-    return medians | correlations
 
 
 def _latest(period: str, label: str) -> str:
@@ -219,15 +223,26 @@ def citation(terms: Mapping[str, Any], posterior: PosteriorReply) -> str:
         found = f"{100 * share.q50:.1f}% have 1 (90% interval {100 * share.q05:.1f} to {100 * share.q95:.1f}%)"
     elif not found:
         found = ", ".join(
-            f"{name} {summary.q50:.4g} (90% interval {summary.q05:.4g} to {summary.q95:.4g})"
+            f"{name} {median} (90% interval {low} to {high})"
             for name, summary in posterior.posterior.items()
+            for _, _, low, _, median, _, high in [summary_numbers(summary)]
         )
     if posterior.components is not None:
         units = {name: f" {unit}" for name, unit in component_units(terms["components"]).items()}
         found = ", ".join(
             f"{name.replace(': half have at most', ' median')} {cells[4]}{units.get(name, '')} "
             f"(90% interval {cells[2]} to {cells[6]})"
-            for name, cells in _component_numbers(posterior).items()
+            for name, cells in _component_numbers(posterior, terms["components"]).items()
+        )
+        found = ", ".join(
+            [
+                *([found] if found else []),
+                *(
+                    f"correlation of {' and '.join(pair.split(','))} {cells[4]} (90% interval {cells[2]} to {cells[6]})"
+                    for pair, each in (posterior.correlations or {}).items()
+                    for cells in [correlation_numbers(each)]
+                ),
+            ]
         )
     return (
         f"{terms['name']}: {found}; posterior medians of {_estimated(terms, posterior)}, "
@@ -258,8 +273,8 @@ def privacy_sentences(specification: Specification, terms: Mapping[str, Any]) ->
         held = f"Your numbers ({names}) stay on your device. One or a few of them are compared with thresholds there"
     sentences = [
         f"{held}, noise is added, and one answer is sent.",
-        f"The answer costs ε = {epsilon_text(epsilon)}: whatever it is, it is at most {odds:,.3g} times as likely for "
-        "you as for anyone else. You can answer once.",
+        f"The answer costs ε = {epsilon_text(epsilon)}: whatever it is, it is at most {rounded(odds, 3)} times as "
+        "likely for you as for anyone else. You can answer once.",
     ]
     if terms["notice"] is not None:
         sentences.append(terms["notice"])

@@ -49,7 +49,9 @@ class Views:
                     return known
                 spec = collection.specification
                 posterior = published.described
-                made = View(published, posterior, find(spec, collection.survey, posterior), curves(spec, particles))
+                components = collection.statistics.get("components") or ()
+                findings = find(spec, collection.survey, posterior, components)
+                made = View(published, posterior, findings, curves(spec, particles))
                 self._newest = {number: view for number, view in self._newest.items() if learners.has(number)}
                 self._newest[collection.number] = made
                 return made

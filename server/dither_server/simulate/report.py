@@ -1,6 +1,8 @@
 """The report of a simulation, as a JSON object or as a table."""
 
+import math
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -8,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dither_client.mechanisms.epsilon import by_epsilon_lines
-from dither_client.posterior.digits import population_rows
+from dither_client.posterior.digits import MOST_DIGITS, population_rows, rounded, summary_numbers
 from dither_client.posterior.names import number_name
 from dither_client.posterior.parts import component_lines, group_lines, period_lines
 from dither_client.posterior.sentences import (
@@ -17,9 +19,10 @@ from dither_client.posterior.sentences import (
     misfit_sentence,
     poison_lines,
     population_lines,
+    unit_text,
     zeros_and_ones,
 )
-from dither_client.posterior.wire import to_json
+from dither_client.posterior.wire import ParameterSummary, to_json
 from dither_estimator.learning.description import POPULATION_FIELDS
 from dither_server.simulate.choices import WARNING, ChooseBy
 from dither_server.simulate.outcome import Load, Outcome
@@ -75,27 +78,37 @@ def report_json(
 
 
 def report_table(
-    respondents: int, truth: Mapping[str, float], outcome: Outcome, choose_by: ChooseBy = "chance"
+    respondents: int,
+    truth: Mapping[str, float],
+    outcome: Outcome,
+    choose_by: ChooseBy = "chance",
+    words: Mapping[str, Any] = MappingProxyType({}),
 ) -> RenderableType:
-    """The report as a table; `truth` may have the population's quantiles by level, too, and its `mean_value`."""
+    """The report as a table; `truth` may have the population's quantiles by level, too, and its `mean_value`.
+
+    `words` say the unit and the decimals of values, as a specification does.
+    """
+    unit, decimals = unit_text(words), words.get("decimals")
     found = outcome.posterior
     what = "parameter" if found.posterior else "category" if found.categories else ""
     table = Table(what, "truth", "posterior mean", "sd", "90% interval", box=None, header_style="bold")
     for name, summary in (found.posterior or found.categories or {}).items():
-        interval = f"{summary.q05:.4g} to {summary.q95:.4g}"
-        table.add_row(name, _true(truth, name), f"{summary.mean:.4g}", f"{summary.sd:.2g}", interval)
+        mean, sd, low, *_, high = summary_numbers(summary)
+        table.add_row(name, _true(truth.get(name), summary), mean, sd, f"{low} to {high}")
     quantiles = {} if zeros_and_ones(found.distribution) else found.quantiles
-    for name, *cells in population_rows(quantiles, found.mean_value, found.atoms):
-        table.add_row(number_name(name), _true(truth, name.removeprefix("quantile_")), *cells)
+    by_level = {f"{float(level):g}": summary for level, summary in (quantiles or {}).items()}
+    for name, *cells in population_rows(quantiles, found.mean_value, found.atoms, decimals):
+        level = name.removeprefix("quantile_")
+        table.add_row(number_name(name), _true(truth.get(level), by_level.get(level, found.mean_value)), *cells)
     lines = [
         f"{outcome.answers:,} answers from {respondents:,} respondents in {outcome.seconds:.1f} s, "
         f"{outcome.posterior.queries:,} different questions"
     ]
-    lines += population_lines(found.quantiles, found.distribution, found.atoms, found.above)
+    lines += population_lines(found.quantiles, found.distribution, found.atoms, found.above, unit, decimals)
     lines += category_lines(found.categories)
-    lines += group_lines(found.groups or {}, found.distribution)
-    lines += period_lines(found.periods or {}, found.drift_test, found.distribution)
-    lines += component_lines(found.components or {}, found.correlations or {})
+    lines += group_lines(found.groups or {}, found.distribution, unit, decimals)
+    lines += period_lines(found.periods or {}, found.drift_test, found.distribution, unit, decimals)
+    lines += component_lines(found.components or {}, found.correlations or {}, words.get("components") or ())
     lines += by_epsilon_lines(outcome.posterior.answers_by_epsilon)
     if choose_by == "value":
         lines.append(f"WARNING: {WARNING}")
@@ -113,8 +126,13 @@ def report_table(
     return Group(*([table] if table.row_count else []), Text("\n".join(lines)))
 
 
-def _true(truth: Mapping[str, float], name: str) -> str:
-    return f"{truth[name]:.4g}" if name in truth else ""
+def _true(value: float | None, found: ParameterSummary | None) -> str:
+    """The truth beside what was found: to four digits, and no finer than a thousandth of the 90% interval's width."""
+    if value is None:
+        return ""
+    width = 0.0 if found is None else found.q95 - found.q05
+    finest = 3 - math.floor(math.log10(width)) if 0 < width < math.inf else MOST_DIGITS
+    return rounded(round(value, finest), 4)
 
 
 def _load_lines(load: Load, outcome: Outcome) -> list[str]:

@@ -1,0 +1,72 @@
+"""Numbers are written for people in one way: to the digits that are known, and with an exponent only far from 1."""
+
+import pytest
+
+from dither_client.posterior.digits import (
+    correlation_numbers,
+    finest_decimals,
+    population_numbers,
+    rounded,
+    summary_numbers,
+)
+from dither_client.posterior.sentences import population_lines, unit_text
+from dither_client.posterior.wire import Bands, DistributionSummary, ParameterSummary
+
+
+def summary(low: float, middle: float, high: float, sd: float = 0.1) -> ParameterSummary:
+    return ParameterSummary(mean=middle, sd=sd, q05=low, q25=low, q50=middle, q75=high, q95=high)
+
+
+@pytest.mark.parametrize(
+    ("number", "digits", "text"),
+    [
+        (2_836_377.0, 4, "2,836,000"),
+        (98_123.0, 2, "98,000"),
+        (0.0000217, 2, "0.000022"),
+        (8.66e-7, 3, "8.66e-7"),
+        (0.5, 3, "0.5"),
+        (-0.0, 3, "0"),
+        (1234.5, 12, "1,234.5"),
+    ],
+)
+def test_a_number_has_an_exponent_only_far_from_1(number: float, digits: int, text: str) -> None:
+    assert rounded(number, digits) == text
+
+
+def test_parameters_have_the_digits_that_their_band_leaves_sure() -> None:
+    assert summary_numbers(summary(2_684_794.4, 2_835_704.2, 2_996_913.1, 98_000.0)) == (
+        "2,835,704", "98,000", "2,684,794", "2,684,794", "2,835,704", "2,996,913", "2,996,913",
+    )  # fmt: skip
+    assert summary_numbers(summary(0.5316, 0.638, 0.7493, 0.065))[:3] == ("0.64", "0.065", "0.53")
+
+
+def test_what_is_tiny_beside_the_population_is_0() -> None:
+    """Just above an atom at 0 a quantile may be a millionth of a cent, which is nothing where half have 36."""
+    quantiles = {
+        "0.1": summary(0.0, 0.0, 8.66e-7, 2.6e-7),
+        "0.5": summary(31.0, 36.0, 42.0),
+        "0.9": summary(200, 240, 300),
+    }
+    assert finest_decimals(quantiles.values()) == 4
+    assert population_numbers(quantiles, None, ["0"])["quantile_0.1"] == ("0", "0", "0", "0", "0", "0", "0")
+    line = (0.1, 0.5, 0.9)
+    people = DistributionSummary((0.0, 36.5, 240.0), *[Bands(line, line, line, line, line, line)] * 2)
+    assert "e-" not in " ".join(population_lines(quantiles, people, {"0": summary(0.2, 0.25, 0.3)}))
+    small = {"0.5": summary(0.8e-5, 1e-5, 1.2e-5)}
+    assert population_numbers(small, None)["quantile_0.5"][4] == "0.0000100"
+
+
+def test_a_correlation_has_no_negative_zero() -> None:
+    assert correlation_numbers(summary(-0.204, -0.001, 0.3)) == (
+        "0.00",
+        "0.10",
+        "-0.20",
+        "-0.20",
+        "0.00",
+        "0.30",
+        "0.30",
+    )
+
+
+def test_a_unit_in_several_languages_is_written_in_one() -> None:
+    assert unit_text({"unit": {"de": "Euro", "en": "euros"}, "period_of_value": {"de": "je Woche"}}) == "euros je Woche"
