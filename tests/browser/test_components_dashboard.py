@@ -62,6 +62,7 @@ def test_one_number_by_another_is_a_picture_with_a_sentence(
     page.on("pageerror", lambda error: troubles.append(str(error)))
     show(page, survey, collection)
     expect(page.get_by_role("row", name="wage: half have at most (€ per week)")).to_be_visible()
+    check_correlations(page, survey.call("GET", f"/collections/{collection}/posterior")["correlations"])
     pair = page.get_by_label("Show", exact=True)
     assert pair.locator("option").all_inner_texts() == PAIRS
     posterior = survey.call("GET", f"/collections/{collection}/posterior")
@@ -69,6 +70,9 @@ def test_one_number_by_another_is_a_picture_with_a_sentence(
     expect(page.locator("#regression-title")).to_have_text("wage by age")
     middle = len(regression["x"]) // 2
     words = told(page, "regression")
+    assert re.match(
+        r"With age [\d.]+ years, half of the people have wage [\d.,]+ € per week or less \(90% sure: ", words
+    )
     numbers = [float(number.replace(",", "")) for number in re.findall(r"[\d,]*\d(?:\.\d+)?", words.replace("90%", ""))]
     wanted = [regression["x"][middle], *(regression["q50"][part][middle] for part in ("q50", "q05", "q95"))]
     assert numbers[:4] == pytest.approx(wanted, rel=1e-3)
@@ -92,6 +96,51 @@ def test_one_number_by_another_is_a_picture_with_a_sentence(
     assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert troubles == []
+
+
+def check_correlations(page: Page, correlations: dict[str, dict[str, float]]) -> None:
+    """Each correlation is a dot and a line, labelled by the names, where the scale from -1 to 1 has them."""
+    rows = page.locator("#correlations tbody tr")
+    assert rows.locator("th").all_inner_texts() == [pair.replace(",", " and ") for pair in correlations]
+    for row, found in zip(rows.all(), correlations.values(), strict=True):
+        written = [f"{found[part]:.2f}" for part in ("q50", "q05", "q95")]
+        assert row.locator("td.number").all_inner_texts() == [written[0], f"{written[1]} to {written[2]}"]
+        dot = float(row.locator("circle").get_attribute("cx") or "nan")
+        assert dot / 100 - 1 == pytest.approx(found["q50"], abs=1e-3)
+        low, high = re.findall(r"[\d.]+", (row.locator(".whisker").get_attribute("d") or "").replace(" 8H", " "))
+        assert [float(low) / 100 - 1, float(high) / 100 - 1] == pytest.approx([found["q05"], found["q95"]], abs=1e-3)
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_the_report_shows_them_to_print_and_to_read(
+    survey: Survey, collection: str, open_page: OpenPage, width: int
+) -> None:
+    """All fits on a narrow screen, in letters that can be read there; every axis of a number with a unit names it."""
+    page = open_page(viewport={"width": width, "height": 800})
+    page.goto(f"{survey.url}/collections/{collection}/report")
+    check_correlations(page, survey.call("GET", f"/collections/{collection}/posterior")["correlations"])
+    pictures = page.locator(".pictures svg")
+    assert [picture.locator("title").text_content() for picture in pictures.all()] == [
+        "wage by age", "wage by hours", "age by hours",
+    ]  # fmt: skip
+    assert pictures.first.locator("text").all_text_contents()[-2:] == ["age, years", "wage, € per week"]
+    size = pictures.first.locator("text").first.bounding_box()
+    assert size
+    assert size["height"] > 9
+    for text in pictures.locator("text").all():
+        inside, around = text.bounding_box(), text.locator("xpath=ancestor::*[name()='svg']").bounding_box()
+        assert inside
+        assert around
+        assert around["x"] - 1 <= inside["x"] <= inside["x"] + inside["width"] <= around["x"] + around["width"] + 1
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_page_of_several_numbers_is_light(survey: Survey, collection: str, open_page: OpenPage) -> None:
+    page = open_page()
+    sizes = []
+    page.on("requestfinished", lambda request: sizes.append(request.sizes()["responseBodySize"]))
+    show(page, survey, collection)
+    assert 20_000 < sum(sizes) < 150_000
 
 
 def test_without_answers_there_is_no_picture_and_a_burst_brings_it(survey: Survey, open_page: OpenPage) -> None:

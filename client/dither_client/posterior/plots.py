@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 
 from dither_client.posterior.forest_plot import forest_height, show_forest, show_shares_by_group
+from dither_client.posterior.sentences import title_with_unit
 from dither_client.posterior.style import BLUE, INK, ORANGE, plain, styled, titled
 from dither_client.posterior.wire import (
     QUANTILES,
@@ -67,7 +68,9 @@ def plot_posterior(posterior: "Posterior", name: str = "", unit: str = "") -> Fi
     if posterior.categories:
         return _plot_shares(title, posterior.categories)
     if posterior.components:
-        return _plot_components(title, posterior.components, posterior.regressions)
+        asked = posterior.terms.get("components") or [{"name": name} for name in posterior.components]
+        titles = {each["name"]: plain(title_with_unit(each)) for each in asked}
+        return _plot_components(title, titles, posterior.components, posterior.regressions)
     distribution = posterior.distribution
     of_logarithms = posterior.transform == "log" and distribution is not None
     parameters = posterior.parameters if posterior.covariance and not of_logarithms else ()
@@ -83,7 +86,7 @@ def plot_posterior(posterior: "Posterior", name: str = "", unit: str = "") -> Fi
     for each in axes:
         styled(each)
     if distribution is not None:
-        _show_distribution(axes.pop(0), distribution, unit)
+        _show_distribution(axes.pop(0), distribution, plain(unit or "value"))
     if parameters:
         particles, intervals = posterior.particles(), posterior.interval(0.9)
         for place, name in enumerate(parameters):
@@ -111,7 +114,7 @@ def _plot_groups(title: str, posterior: "Posterior", unit: str) -> Figure:
         left, right = figure.subfigures(rows, columns, squeeze=False, height_ratios=ratios).ravel()
         axes = left.add_subplot()
         styled(axes)
-        _show_distribution(axes, distribution, unit)
+        _show_distribution(axes, distribution, plain(unit or "value"))
         axes.set_title("all groups together", fontsize="small", color=INK, loc="left")
     if posterior.categories:
         show_shares_by_group(right, groups, list(posterior.categories))
@@ -136,9 +139,15 @@ def _plot_shares(title: str, categories: Mapping[str, ParameterSummary]) -> Figu
 
 
 def _plot_components(
-    title: str, components: Mapping[str, ComponentReply], regressions: Mapping[str, Regression]
+    title: str,
+    titles: Mapping[str, str],
+    components: Mapping[str, ComponentReply],
+    regressions: Mapping[str, Regression],
 ) -> Figure:
-    """The distributions above; below, beside each number but the first, its values given the first one's."""
+    """The distributions above; below, beside each number but the first, its values given the first one's.
+
+    `titles` are those of the numbers' axes.
+    """
     names = list(components)
     figure = Figure(
         figsize=(max(4.5 * len(names), 7), 8 if regressions else 4), layout="constrained", facecolor="white"
@@ -150,12 +159,12 @@ def _plot_components(
         if distribution is not None:
             axes = figure.add_subplot(rows, len(names), place + 1)
             styled(axes)
-            _show_distribution(axes, distribution, plain(name))
+            _show_distribution(axes, distribution, titles[name])
         regression = regressions.get(f"{name},{names[0]}")
         if regression is not None:
             axes = figure.add_subplot(rows, len(names), len(names) + place + 1)
             styled(axes)
-            _show_regression(axes, name, names[0], regression)
+            _show_regression(axes, titles[name], titles[names[0]], regression)
     return figure
 
 
@@ -168,7 +177,7 @@ def _show_regression(axes: Axes, target: str, given: str, found: Regression) -> 
     for edge in (found.q50.q05, found.q50.q95):
         axes.plot(found.x, edge, color=ORANGE, linewidth=1, linestyle="--")
     axes.plot([], [], color=ORANGE, linewidth=1, linestyle="--", label="its 90% interval")
-    axes.set(xlabel=plain(given), ylabel=plain(target))
+    axes.set(xlabel=given, ylabel=target)
     axes.legend(fontsize="small", frameon=False)
 
 
@@ -187,14 +196,14 @@ def _show_parameter(
     axes.set_yticks([])
 
 
-def _show_distribution(axes: Axes, distribution: DistributionSummary, unit: str) -> None:
+def _show_distribution(axes: Axes, distribution: DistributionSummary, title: str) -> None:
     x, cdf = distribution.x, distribution.cdf
     axes.fill_between(x, cdf.q05, cdf.q95, color=BLUE, alpha=0.18, linewidth=0, label="90% band")
     axes.fill_between(x, cdf.q25, cdf.q75, color=BLUE, alpha=0.3, linewidth=0, label="50% band")
     axes.plot(x, cdf.q50, color=BLUE, label="median")
     inside = [point for point, share in zip(x, cdf.q50, strict=True) if _SHOWN[0] <= share <= _SHOWN[1]]
     axes.set(xlim=(inside[0], inside[-1]) if len(inside) > 1 else None, ylim=(0, 1))
-    axes.set(xlabel=plain(unit or "value"), ylabel="share of the people at or below")
+    axes.set(xlabel=title, ylabel="share of the people at or below")
     axes.legend(fontsize="small", frameon=False)
 
 

@@ -27,6 +27,7 @@ __all__ = [
     "misfit_sentence",
     "poison_lines",
     "population_lines",
+    "title_with_unit",
     "unit_text",
     "verdict_lines",
     "zeros_and_ones",
@@ -204,6 +205,11 @@ def unit_text(survey: Mapping[str, object]) -> str:
     given = (survey.get(name) for name in ("unit", "period_of_value"))
     words = (each.get("en") or next(iter(each.values())) if isinstance(each, Mapping) else each for each in given)
     return " ".join(str(each) for each in words if each)
+
+
+def title_with_unit(component: Mapping[str, object]) -> str:
+    """The title of an axis of one of several numbers, as the terms have it: `wage, € per week`."""
+    return ", ".join(filter(None, (str(component["name"]), unit_text(component))))
 
 
 def poison_lines(poison: PoisonBound, log_median: bool = False) -> list[str]:

@@ -73,12 +73,12 @@ def parameter_density(parameter: Parameter, values: FloatArray, weights: FloatAr
     return Curve(parameter.constrain(at), density * np.exp(-parameter.log_jacobian(at)))
 
 
-def population_curve(population: Population) -> PopulationCurve | None:
-    """The population's density, between the tails.
+def population_curve(population: Population, decimals: int | None = None) -> PopulationCurve | None:
+    """The population's density, between the tails; a logarithmic axis begins no lower than values have `decimals`.
 
     None if the posterior is so wide that floating point cannot hold or tell apart the points.
     """
-    shown = _shown(population)
+    shown = _shown(population, 0.0 if decimals is None else 10.0**-decimals)
     if shown is None:
         return None
     x, logarithmic = shown
@@ -91,13 +91,16 @@ def population_curve(population: Population) -> PopulationCurve | None:
     return PopulationCurve(x, dict(zip(QUANTILES, quantiles, strict=True)), logarithmic)
 
 
-def _shown(population: Population) -> tuple[FloatArray, bool] | None:
-    """The points at which the population is shown, evenly spaced on an axis, and whether that is logarithmic."""
+def _shown(population: Population, finest: float) -> tuple[FloatArray, bool] | None:
+    """The points at which the population is shown, evenly spaced on an axis, and whether that is logarithmic.
+
+    Nobody has a value between 0 and `finest`, so a logarithmic axis begins there, whatever the tail is taken to be.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         lowest, low, middle, high, highest = population.points(_SHOWN_LEVELS).tolist()
         left, right = middle - lowest, highest - middle
     if not population.discrete and right > _LONG_TAIL * left and (positive := _positive(population)) is not None:
-        least, highest = positive
+        least, highest = max(positive[0], finest), positive[1]
         if highest > _STEEP * least:
             x = np.geomspace(least, highest, 2 * _SHOWN_POINTS + 1)[1::2]
             return (x, True) if (np.diff(x) > 0).all() else None

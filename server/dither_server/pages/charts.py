@@ -66,11 +66,14 @@ def charts(
     }
 
 
-def curves(specification: Specification, particles: Particles) -> dict[str, Any]:
-    """The densities of the parameters and of the population; `population` is None if it has no such curve."""
+def curves(specification: Specification, particles: Particles, decimals: int | None = None) -> dict[str, Any]:
+    """The densities of the parameters and of the population, whose values have so many `decimals`.
+
+    `population` is None if it has no such curve.
+    """
     family = specification.family
     shown = particles.population
-    population = None if isinstance(shown, Unscaled) else population_curve(shown)
+    population = None if isinstance(shown, Unscaled) else population_curve(shown, decimals)
     return {
         "densities": {
             parameter.name: {"x": _plain(curve.x), "density": _plain(curve.density)}

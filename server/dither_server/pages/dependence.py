@@ -6,7 +6,7 @@ from itertools import permutations
 from typing import Any
 
 from dither_client.posterior.digits import correlation_numbers
-from dither_client.posterior.sentences import unit_text
+from dither_client.posterior.sentences import title_with_unit, unit_text
 from dither_client.posterior.wire import QUANTILES, Bands, ParameterSummary, PosteriorReply, Regression
 from dither_server.pages.groups import places
 from dither_server.pages.picture import regression_svg
@@ -69,8 +69,10 @@ def pair_titles(components: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, 
     return {
         f"{target['name']},{given['name']}": {
             "title": f"{target['name']} by {given['name']}",
-            "x": _with_unit(given),
-            "y": _with_unit(target),
+            "x": title_with_unit(given),
+            "y": title_with_unit(target),
+            "given": unit_text(given),
+            "unit": unit_text(target),
         }
         for target, given in permutations(components, 2)
     }
@@ -118,11 +120,6 @@ def _correlation(correlations: Mapping[str, ParameterSummary], pair: str) -> Par
 def _band(regression: Regression, name: str) -> Bands:
     found: Bands = getattr(regression, name)
     return found
-
-
-def _with_unit(component: Mapping[str, Any]) -> str:
-    unit = unit_text(component)
-    return f"{component['name']}, {unit}" if unit else str(component["name"])
 
 
 def _plain(numbers: Iterable[float | None]) -> list[float | None]:

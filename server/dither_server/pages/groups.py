@@ -96,11 +96,11 @@ def groups_view(posterior: PosteriorReply, terms: Mapping[str, Any]) -> GroupsVi
     return GroupsView(
         name,
         rows,
-        low=f"{100 * low:.0f}%" if of_shares else rounded(low, 3),
-        high=f"{100 * high:.0f}%" if of_shares else rounded(high, 3),
+        low=f"{100 * low:.0f}%" if of_shares else _end(low, terms["decimals"]),
+        high=f"{100 * high:.0f}%" if of_shares else _end(high, terms["decimals"]),
         whole=None if whole is None else places([whole.q50], (low, high))[0],
         pictures=[] if ends is None else _pictures(posterior, groups, ends),
-        seen=("", "") if ends is None else (rounded(ends[0], 3), rounded(ends[1], 3)),
+        seen=("", "") if ends is None else (_end(ends[0], terms["decimals"]), _end(ends[1], terms["decimals"])),
         pooled=pooled,
         answered=answered,
         of_shares=of_shares,
@@ -151,6 +151,10 @@ def _axis(medians: Sequence[ParameterSummary]) -> tuple[float, float]:
     low, high = min(each.q05 for each in typical), max(each.q95 for each in typical)
     room = 0.03 * (high - low) or abs(low) or 1.0
     return low - room, high + room
+
+
+def _end(value: float, decimals: int | None) -> str:
+    return rounded(value if decimals is None else round(value, decimals), 3)
 
 
 def places(values: Sequence[float], ends: tuple[float, float]) -> list[float]:

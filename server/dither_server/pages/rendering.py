@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import json
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,15 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:].removesuffix('.')}."
 
 
+def _term(value: Any) -> str:
+    """One of the terms: a yes or no, a list, or what else it is as JSON has it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple) and all(isinstance(each, str | int | float) for each in value):
+        return ", ".join(map(str, value))
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list | tuple) else str(value)
+
+
 def _moment(written: str) -> str:
     """An RFC 3339 time in UTC to the minute, as all pages write it: `2026-01-31 12:00 UTC`."""
     return f"{written[:10]} {written[11:16]} UTC"
@@ -83,6 +93,7 @@ def _templates() -> Environment:
     environment.filters["distribution_name"] = distribution_name
     environment.filters["mechanism_name"] = mechanism_name
     environment.filters["moment"] = _moment
+    environment.filters["term"] = _term
     environment.filters["number_name"] = number_name
     return environment
 

@@ -51,7 +51,7 @@ class Views:
                 posterior = published.described
                 components = collection.statistics.get("components") or ()
                 findings = find(spec, collection.survey, posterior, components)
-                made = View(published, posterior, findings, curves(spec, particles))
+                made = View(published, posterior, findings, curves(spec, particles, collection.survey["decimals"]))
                 self._newest = {number: view for number, view in self._newest.items() if learners.has(number)}
                 self._newest[collection.number] = made
                 return made

@@ -97,3 +97,17 @@ def test_no_number_of_a_very_wide_population_is_infinite() -> None:
     for sigma in (5.0, 20.0, 100.0, 250.0):
         curve = population_curve(FamilyPopulation(NORMAL, "log", np.array([[0.0, sigma], [2.0, 1.5 * sigma]])))
         assert curve is None or all(np.isfinite(line).all() for line in (curve.x, *curve.quantiles.values()))
+
+
+def test_a_logarithmic_axis_begins_where_values_can_lie() -> None:
+    """In whole euros nobody spends a hundredth, so that decades below 1 € would be empty."""
+    spending = FamilyPopulation(NORMAL, "log", np.array([[3.0, 3.0]]))
+    plain, euros, cents = (population_curve(spending, decimals) for decimals in (None, 0, 2))
+    assert plain is not None
+    assert euros is not None
+    assert cents is not None
+    assert plain.x[0] == pytest.approx(np.exp(3 - 2.576 * 3), rel=0.1)
+    assert euros.logarithmic
+    assert 1 <= euros.x[0] < 1.1
+    assert 0.01 <= cents.x[0] < 0.011
+    assert euros.x[-1] == pytest.approx(plain.x[-1], rel=0.1)

@@ -17,9 +17,9 @@ def correlation(low: float, middle: float, high: float) -> ParameterSummary:
         ((0.55, 0.62, 0.69), "is 0.62 (90% sure: 0.55 to 0.69): people with a higher age tend to have a higher wage."),
         (
             (-0.4, -0.3, -0.1),
-            "is −0.30 (90% sure: −0.40 to −0.10): people with a higher age tend to have a lower wage, if only a",
+            "is -0.30 (90% sure: -0.40 to -0.10): people with a higher age tend to have a lower wage, if only a",
         ),
-        ((-0.2, -0.001, 0.3), "is 0.00 (90% sure: −0.20 to 0.30): whether wage goes up or down with age is not known"),
+        ((-0.2, -0.001, 0.3), "is 0.00 (90% sure: -0.20 to 0.30): whether wage goes up or down with age is not known"),
     ],
 )
 def test_the_sentence_says_which_way_and_how_sure(found: tuple[float, float, float], said: str) -> None:
@@ -29,7 +29,7 @@ def test_the_sentence_says_which_way_and_how_sure(found: tuple[float, float, flo
 def test_titles_have_the_units() -> None:
     components = [{"name": "wage", "unit": "€", "period_of_value": "per week"}, {"name": "age"}]
     assert pair_titles(components) == {
-        "wage,age": {"title": "wage by age", "x": "age", "y": "wage, € per week"},
-        "age,wage": {"title": "age by wage", "x": "wage, € per week", "y": "age"},
+        "wage,age": {"title": "wage by age", "x": "age", "y": "wage, € per week", "given": "", "unit": "€ per week"},
+        "age,wage": {"title": "age by wage", "x": "wage, € per week", "y": "age", "given": "€ per week", "unit": ""},
     }
     assert component_units(components) == {"wage: half have at most": "€ per week"}

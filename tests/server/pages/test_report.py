@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from dither_client.posterior.wire import QUANTILES, Bands, DistributionSummary
-from dither_server.pages.picture import distribution_svg, periods_svg
+from dither_client.posterior.wire import QUANTILES, Bands, DistributionSummary, Regression
+from dither_server.pages.picture import distribution_svg, periods_svg, regression_svg
 from testing.servers.pages import sign_in
 from testing.servers.site import Site, problem
 
@@ -105,6 +105,11 @@ def test_several_numbers_have_their_units(site: Site) -> None:
     text = site.client.get(f"/collections/{learnt(site, **fields)}/report").text
     assert "wage: half have at most (€ per week)</th>" in text
     assert "age: half have at most</th>" in text
+    assert re.search(
+        r'data-pair="wage and age".*?<circle.*?</td>\s*<td class="number">-?\d\.\d\d</td>', text, re.DOTALL
+    )
+    assert re.search(r"<title>wage by age</title>.*>wage, € per week</text></svg>", text)
+    assert "The correlation of wage and age is " in text
     assert re.search(r"wage median -?[\d.,]+ € per week \(90% interval [^)]*\), age median -?[\d.,]+ \(90%", text)
 
 
@@ -137,3 +142,44 @@ def test_the_picture_of_periods_leaves_out_what_is_not_known() -> None:
         assert down == pytest.approx([0, 1, 0.5 if logarithmic else 90 / 990], abs=2e-3)
         assert {"€", "week (UTC)", *labels} <= {each.text for each in picture if each.tag.endswith("text")}
     assert periods_svg(labels[:2], {name: line[:2] for name, line in lines.items()}, False, ("", "", "")) is None
+
+
+@pytest.mark.parametrize("orders", [False, True])
+def test_one_number_by_another_is_a_picture_with_both_units(orders: bool) -> None:
+    """Linear, or logarithmic where values differ much: each point of the median lies where its axes say."""
+    x = np.array([18.0, 40.0, 62.0])
+    middle = np.array([10.0, 100.0, 1000.0]) if orders else np.array([500.0, 550.0, 700.0])
+    levels = {name: tuple((middle * (1 + 0.1 * (level - 0.5))).tolist()) for name, level in QUANTILES.items()}
+    one = Bands(mean=tuple(middle.tolist()), **levels)
+    svg = regression_svg(
+        Regression(tuple(x.tolist()), one, one, one, one, one), ("wage by age", "age, years", "wage, €")
+    )
+    assert svg
+    picture = ElementTree.fromstring(svg)
+    median, *edges = [each for each in picture if each.tag.endswith("polyline")]
+    assert [each.attrib["stroke-dasharray"] for each in edges] == ["5 4", "5 4"]
+    points = np.array([point.split(",") for point in median.attrib["points"].split()], dtype=float)
+    across, down = ((points - points[0]) / (points[-1] - points[0])).T
+    assert across == pytest.approx([0, 0.5, 1], abs=2e-3)
+    assert down == pytest.approx([0, 0.5 if orders else 0.25, 1], abs=5e-3)
+    texts = {each.text for each in picture if each.tag.endswith("text")}
+    assert {"age, years", "wage, €", "40", "100" if orders else "550"} <= texts
+
+
+def test_a_number_that_floating_point_cannot_hold_has_no_picture() -> None:
+    one = Bands(*[(1.0, float("inf"))] * 6)
+    assert regression_svg(Regression((1.0, 2.0), one, one, one, one, one), ("", "", "")) is None
+
+
+def test_ticks_are_no_finer_than_values() -> None:
+    """Of people with 0 to 3 children, say, there are no halves; an axis of millions has room for its numbers."""
+    labels, lines = ["2026-W01", "2026-W02"], {name: [1.0, 3.0] for name in QUANTILES}
+    for decimals, written in ((0, {"1", "2", "3"}), (1, {"1", "1.5", "2", "2.5", "3"})):
+        svg = periods_svg(labels, lines, False, ("", "week", "children"), decimals)
+        assert svg
+        texts = {each.text for each in ElementTree.fromstring(svg) if each.tag.endswith("text")}
+        assert texts - {*labels, "week", "children"} == written
+    millions = periods_svg(labels, {name: [1e6, 3e6] for name in QUANTILES}, False, ("", "week", "€"))
+    assert millions
+    [number] = [each for each in ElementTree.fromstring(millions) if each.text == "3,000,000"]
+    assert float(number.attrib["x"]) > 7 * len("3,000,000") + 20

@@ -16,6 +16,8 @@ import { shareAbove, valueAt, written } from "./population.js";
 
 const STEPS = 200; // of the slider of values
 const DIGITS = 3; // of the values that it reaches
+const ORDERS = 6; // what is smaller than the largest value by more orders of magnitude is 0 beside it
+const MOST_DIGITS = 12; // the most decimals of a value
 const TAIL = 1.5; // where a share or what is left of it is below so many %, it gets two decimals
 
 /** @param {string} text */
@@ -133,6 +135,9 @@ export class Asking {
 
   /** @type {(level: "q05" | "q50" | "q95", found: Summary) => string} */
   #write(level, found) {
-    return written(found[level], found, this.#known?.discrete ? 0 : this.#decimals);
+    const [low = 0, high = 0] = this.#known?.shown ?? [];
+    const order = Math.floor(Math.log10(Math.max(Math.abs(low), Math.abs(high))));
+    const finest = Math.min(Math.max(ORDERS - order, 0), MOST_DIGITS);
+    return written(found[level], found, this.#known?.discrete ? 0 : (this.#decimals ?? finest));
   }
 }

@@ -240,12 +240,13 @@ function drawRegression(regressions) {
   part("regression-title").textContent = option.text;
   Object.assign(part("regression").dataset, { x: option.dataset["x"], y: option.dataset["y"] });
   const [target, given] = pair.value.split(",");
+  const [of, at] = [option.dataset["unit"], option.dataset["given"]].map((unit) => unit && ` ${unit}`);
   draw("regression", {
     kind: isWide(x) ? "regressionOrders" : "regression",
     lines: [x, ...LEVELS.map((level) => found[level]), low, high],
-    label: `${option.text}: the median and the 50% and 90% bands of the people, for ${given} from ${short(x[0])} to ${short(x.at(-1))}`,
+    label: `${option.text}: the median and the 50% and 90% bands of the people, for ${given} from ${short(x[0])} to ${short(x.at(-1))}${at}`,
     words: (i) =>
-      `With ${given} ${told(x[i])}, half of the people have ${target} ${told(found.q50[i])} or less (90% sure: ` +
+      `With ${given} ${told(x[i])}${at}, half of the people have ${target} ${told(found.q50[i])}${of} or less (90% sure: ` +
       `${told(low[i])} to ${told(high[i])}); nine in ten from ${told(found.q05[i])} to ${told(found.q95[i])}.`,
     begin: x.length >> 1,
   });

@@ -93,5 +93,6 @@ export function written(x, { q05, q95 }, decimals = MOST_DIGITS) {
   const digits = Math.max(0, 1 - Math.floor(Math.log10(width)));
   if (digits > MOST_DIGITS && decimals === MOST_DIGITS) return x.toExponential(2);
   const text = grouped(x, Math.min(digits, decimals));
-  return /[1-9]/.test(text) ? text : text.replace("-", "");
+  if (/[1-9]/.test(text)) return text;
+  return digits > decimals ? "0" : text.replace("-", "");
 }
