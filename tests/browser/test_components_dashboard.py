@@ -100,7 +100,7 @@ def test_one_number_by_another_is_a_picture_with_a_sentence(
 
 def check_correlations(page: Page, correlations: dict[str, dict[str, float]]) -> None:
     """Each correlation is a dot and a line, labelled by the names, where the scale from -1 to 1 has them."""
-    rows = page.locator("#correlations tbody tr")
+    rows = page.locator("tr[data-pair]")
     assert rows.locator("th").all_inner_texts() == [pair.replace(",", " and ") for pair in correlations]
     for row, found in zip(rows.all(), correlations.values(), strict=True):
         written = [f"{found[part]:.2f}" for part in ("q50", "q05", "q95")]

@@ -99,8 +99,12 @@ def _shown(population: Population, finest: float) -> tuple[FloatArray, bool] | N
     with np.errstate(over="ignore", invalid="ignore"):
         lowest, low, middle, high, highest = population.points(_SHOWN_LEVELS).tolist()
         left, right = middle - lowest, highest - middle
-    if not population.discrete and right > _LONG_TAIL * left and (positive := _positive(population)) is not None:
-        least, highest = max(positive[0], finest), positive[1]
+    if (
+        not population.discrete
+        and right > _LONG_TAIL * left
+        and (positive := _positive(population, finest)) is not None
+    ):
+        least, highest = positive
         if highest > _STEEP * least:
             x = np.geomspace(least, highest, 2 * _SHOWN_POINTS + 1)[1::2]
             return (x, True) if (np.diff(x) > 0).all() else None
@@ -116,10 +120,11 @@ def _shown(population: Population, finest: float) -> tuple[FloatArray, bool] | N
     return ((edges[1:] + edges[:-1]) / 2, False) if (np.diff(edges) > 0).all() else None
 
 
-def _positive(population: Population) -> tuple[float, float] | None:
-    """The ends of what is shown of the people above 0; None if some lie below 0, or hardly any above.
+def _positive(population: Population, finest: float) -> tuple[float, float] | None:
+    """The ends of what is shown of the people above 0, who have `finest` at least.
 
-    The share at 0 or below is that of the mean distribution, whose quantiles `points` are where people have 0 exactly.
+    None if some lie below 0, or hardly any above. The share at 0 or below is that of the mean distribution, whose
+    quantiles `points` are where people have 0 exactly.
     """
     at_zero = population.cdf(np.array([np.nextafter(0.0, -1.0), 0.0])).values
     below, upto = float(np.median(at_zero[:, 0])), float(np.mean(at_zero[:, 1]))
@@ -127,7 +132,8 @@ def _positive(population: Population) -> tuple[float, float] | None:
         return None
     with np.errstate(over="ignore", invalid="ignore"):
         lowest, *_, highest = population.points(upto + (1 - upto) * _SHOWN_LEVELS).tolist()
-    return (lowest, highest) if 0 < lowest < highest < _MOST_ORDERS * lowest else None
+    least = max(lowest, finest)
+    return (least, highest) if 0 < least < highest < _MOST_ORDERS * least else None
 
 
 def _fewer(theta: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:

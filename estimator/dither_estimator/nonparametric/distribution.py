@@ -66,13 +66,17 @@ class Distribution:
 
         Tails can be so heavy that the mean is infinite, and answers say nothing about the outermost few. So values
         beyond the base's quantiles at the levels 0.0001 and 0.9999 count as these quantiles, and there is no mean if
-        ten times as many at either end would move it by more than half of its posterior sd.
+        ten times as many at either end would move it by more than half of its posterior sd, or if more likely than not
+        all but a thousandth of the people lie on one side of it.
         """
         found = self._trimmed_mean(_TRIMMED, _TRIMMED)
         ends = [self._trimmed_mean(10 * _TRIMMED, _TRIMMED), self._trimmed_mean(_TRIMMED, 10 * _TRIMMED)]
         unit = max(float(np.abs(found.values).max()), np.finfo(float).tiny)  # so that no square overflows
         least = 0.5 * float((found.values / unit).std())
-        return found if all(abs(found.mean / unit - end.mean / unit) <= least for end in ends) else None
+        if any(abs(found.mean / unit - end.mean / unit) > least for end in ends):
+            return None
+        low, high = self.quantile(np.array([10 * _TRIMMED, 1 - 10 * _TRIMMED])).values.T
+        return found if np.mean((low <= found.values) & (found.values <= high)) >= 0.5 else None
 
     def _trimmed_mean(self, below: float, above: float) -> Draws:
         offsets = (np.arange(_POINTS_PER_BIN) + 0.5) / _POINTS_PER_BIN

@@ -19,7 +19,7 @@ from dither_estimator.mechanisms.channels import channel_of
 from dither_estimator.nonparametric import approximation, posterior, sampler
 from dither_estimator.nonparametric import base as bases
 from dither_estimator.nonparametric.approximation import approximate, approximate_around
-from dither_estimator.nonparametric.base import BASE_PARAMETERS, SHAPE_SD, ShapedBase
+from dither_estimator.nonparametric.base import BASE_PARAMETERS, SHAPE_SD, Base, ShapedBase, Z
 from dither_estimator.nonparametric.deviations import (
     BINS,
     COSINES,
@@ -405,3 +405,14 @@ def test_questions_cut_the_population_into_equal_parts() -> None:
     assert len(cuts) == 32
     assert np.diff(levels) == pytest.approx(np.full(31, 1 / 32), abs=1e-4)
     assert {query.epsilon for query in queries} == {EPSILON}
+
+
+def test_a_mean_beyond_all_but_a_thousandth_of_the_people_is_none() -> None:
+    """A tail that nothing was answered about can make it as large as floating point holds, and as unsure."""
+    rng = np.random.default_rng(1)
+    masses = np.ones((400, BINS + 1))
+    masses[:, BINS - 1], masses[:, BINS] = np.exp(rng.normal(-3, 3, 400)), 0.0  # the uppermost bin; nobody at 0
+    masses /= masses.sum(axis=1, keepdims=True)
+    for weight in (0.4, 0.0):
+        found = Distribution(Support(minimum=0.0), Base(3 + 1.4 * Z * np.exp(weight * Z**2 / 2)), masses)
+        assert (found.mean_value is None) == (weight > 0)
