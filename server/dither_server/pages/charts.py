@@ -13,13 +13,14 @@ from dither_client.posterior.names import has_log_median
 from dither_client.posterior.wire import QUANTILES, PosteriorReply, to_json
 from dither_estimator.learning.curves import parameter_density, population_curve
 from dither_estimator.learning.description import Unscaled
+from dither_estimator.learning.several_numbers import SeveralNumbers
 from dither_estimator.specification.specification import Specification
 from dither_server.database.reads import HistoryRow
 from dither_server.owner.collection_learner import Particles
 from dither_server.pages.dependence import regression_charts
 from dither_server.pages.periods import period_charts
 
-__all__ = ["MEDIAN", "charts", "curves", "has_median", "pace", "parameter_names", "rate"]
+__all__ = ["MEDIAN", "charts", "component_ranges", "curves", "has_median", "pace", "parameter_names", "rate"]
 
 MEDIAN = "quantile_0.5"
 
@@ -84,6 +85,24 @@ def curves(specification: Specification, particles: Particles, decimals: int | N
         and {"x": _plain(population.x)} | {name: _plain(line) for name, line in population.quantiles.items()},
         "logarithmic": population is not None and population.logarithmic,
         "discrete": family.discrete,
+    }
+
+
+def component_ranges(
+    particles: Particles, components: Sequence[Mapping[str, Any]]
+) -> dict[str, tuple[float, float, bool]]:
+    """Between which values each of several numbers is shown, and whether on a logarithmic axis, by its name."""
+    shown = particles.population
+    if not isinstance(shown, SeveralNumbers):
+        return {}
+    found = {
+        each["name"]: population_curve(population, each.get("decimals"))
+        for each, population in zip(components, shown.populations, strict=True)
+    }
+    return {
+        name: (float(curve.x[0]), float(curve.x[-1]), curve.logarithmic)
+        for name, curve in found.items()
+        if curve is not None
     }
 
 

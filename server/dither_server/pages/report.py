@@ -1,5 +1,6 @@
 """The report on a collection: one page to print or to keep, a file that needs no other."""
 
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -8,7 +9,7 @@ from fastapi.responses import HTMLResponse
 from starlette.concurrency import run_in_threadpool
 
 from dither_client.posterior.names import distribution_name
-from dither_client.posterior.sentences import unit_text
+from dither_client.posterior.sentences import title_with_unit, unit_text
 from dither_client.posterior.wire import PosteriorReply
 from dither_server.api.callers import CollectionOf, ServiceOf, check_reader
 from dither_server.clock import iso_time, milliseconds
@@ -67,6 +68,7 @@ def _report(collection: Collection, service: Service, terms: dict[str, Any], vie
         units=component_units(terms.get("components") or ()),
         picture=_picture(view, unit_text(terms) or "value", terms["decimals"]),
         groups=groups_view(posterior, terms),
+        numbers=_numbers(view, terms.get("components") or ()),
         correlations=correlation_rows(posterior),
         together=regression_pictures(posterior, terms.get("components") or ()),
         periods=periods_view(posterior, terms),
@@ -89,6 +91,20 @@ def _picture(view: View, title: str, decimals: int | None) -> str | None:
     if shown[0] >= shown[1]:
         return None
     return distribution_svg(found, shown, view.curves["logarithmic"], title, decimals)
+
+
+def _numbers(view: View, components: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The picture of each of several numbers; none without answers."""
+    posterior: PosteriorReply = view.posterior
+    parts = posterior.components if posterior.components and posterior.answers else {}
+    pictures = []
+    for each in components:
+        found, shown = parts.get(each["name"]), view.ranges.get(each["name"])
+        if found is not None and found.distribution is not None and shown is not None:
+            low, high, orders = shown
+            title = title_with_unit(each)
+            pictures.append(distribution_svg(found.distribution, (low, high), orders, title, each.get("decimals")))
+    return pictures
 
 
 def _over_time(view: View, terms: dict[str, Any]) -> list[tuple[str, str]]:

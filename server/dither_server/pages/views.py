@@ -11,7 +11,7 @@ from dither_client.posterior.wire import PosteriorReply
 from dither_server.collections.collection import Collection
 from dither_server.owner.collection_learner import Published
 from dither_server.owner.thread import Learners
-from dither_server.pages.charts import curves
+from dither_server.pages.charts import component_ranges, curves
 from dither_server.pages.sentences import Findings, find
 
 __all__ = ["View", "Views"]
@@ -25,6 +25,8 @@ class View:
     posterior: PosteriorReply
     findings: Findings
     curves: Mapping[str, Any]
+    ranges: Mapping[str, tuple[float, float, bool]]
+    """Where each of several numbers is shown, from `component_ranges`."""
 
 
 class Views:
@@ -51,7 +53,8 @@ class Views:
                 posterior = published.described
                 components = collection.statistics.get("components") or ()
                 findings = find(spec, collection.survey, posterior, components)
-                made = View(published, posterior, findings, curves(spec, particles, collection.survey["decimals"]))
+                drawn = curves(spec, particles, collection.survey["decimals"])
+                made = View(published, posterior, findings, drawn, component_ranges(particles, components))
                 self._newest = {number: view for number, view in self._newest.items() if learners.has(number)}
                 self._newest[collection.number] = made
                 return made
