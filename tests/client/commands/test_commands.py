@@ -356,6 +356,20 @@ def test_the_population_is_exported(server: FakeServer, dither: Dither, tmp_path
     assert rows["q95"].tolist() == [SUMMARY["q95"]] * 6
 
 
+def test_several_numbers_are_exported_with_their_names(server: FakeServer, dither: Dither, tmp_path: Path) -> None:
+    """And their correlation: a table without rows would say that nothing is known."""
+    alone = {"answers": 5, "posterior": {}, "covariance": [], **POPULATION}
+    several = {"components": {"wage": alone, "age": alone}, "correlations": {"wage,age": SUMMARY}, "regressions": {}}
+    server.refusals["/v1/collections/laplace/posterior"] = (200, POSTERIOR | several)
+    curve, numbers = tmp_path / "curve.csv", tmp_path / "numbers.csv"
+    saved = dither("export", "laplace", "--distribution", curve, "--quantiles", numbers, "--json").json
+    assert {name: one["rows"] for name, one in saved.items()} == {"distribution": 4, "quantiles": 13}
+    assert pandas.read_csv(curve)["component"].tolist() == ["wage", "wage", "age", "age"]
+    rows = pandas.read_csv(numbers)
+    assert rows["component"].tolist()[:-1] == ["wage"] * 6 + ["age"] * 6
+    assert rows[["what", "of", "q95"]].iloc[-1].tolist() == ["correlation", "wage,age", SUMMARY["q95"]]
+
+
 def test_what_has_no_distribution_exports_none(dither: Dither, tmp_path: Path) -> None:
     refused = dither("export", "laplace", "--distribution", tmp_path / "x.csv")
     assert refused.status == 1
