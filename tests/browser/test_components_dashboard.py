@@ -133,6 +133,9 @@ def test_the_report_shows_them_to_print_and_to_read(
         assert inside
         assert around
         assert around["x"] - 1 <= inside["x"] <= inside["x"] + inside["width"] <= around["x"] + around["width"] + 1
+    assert page.evaluate(
+        "[...document.querySelectorAll('.scroll')].every((each) => each.scrollWidth <= each.clientWidth)"
+    )
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 

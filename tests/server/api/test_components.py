@@ -1,5 +1,6 @@
 """Several numbers of one person over HTTP: what is asked, learnt, kept over a restart, shown and refused."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,9 @@ def test_numbers_and_their_correlation_are_learnt_and_survive_a_restart(database
     labels = [(axes.get_xlabel(), axes.get_ylabel()) for axes in found.plot().axes]
     assert labels[-1] == ("wage", "age")
     assert len(labels) == 3
+    units = {"components": [{"name": "wage", "unit": "€", "period_of_value": "per week"}, {"name": "age"}]}
+    last = replace(found, terms=units).plot().axes[-1]
+    assert (last.get_xlabel(), last.get_ylabel()) == ("wage, € per week", "age")
     with open_site(database_url, clock) as site:
         again = site.learnt(collection, PEOPLE)
         assert abs(again["correlations"]["wage,age"]["mean"] - found.correlation("wage", "age").mean) < 0.05
