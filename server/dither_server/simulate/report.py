@@ -1,6 +1,5 @@
 """The report of a simulation, as a JSON object or as a table."""
 
-import math
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -10,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dither_client.mechanisms.epsilon import by_epsilon_lines
-from dither_client.posterior.digits import MOST_DIGITS, population_rows, rounded, summary_numbers
+from dither_client.posterior.digits import population_rows, rounded, summary_numbers
 from dither_client.posterior.names import number_name
 from dither_client.posterior.parts import component_lines, group_lines, period_lines
 from dither_client.posterior.sentences import (
@@ -127,12 +126,11 @@ def report_table(
 
 
 def _true(value: float | None, found: ParameterSummary | None) -> str:
-    """The truth beside what was found: to four digits, and no finer than a thousandth of the 90% interval's width."""
+    """The truth beside what was found, to four digits; below a thousandth of the 90% interval's width it is 0."""
     if value is None:
         return ""
     width = 0.0 if found is None else found.q95 - found.q05
-    finest = 3 - math.floor(math.log10(width)) if 0 < width < math.inf else MOST_DIGITS
-    return rounded(round(value, finest), 4)
+    return rounded(0.0 if abs(value) < width / 1000 else value, 4)
 
 
 def _load_lines(load: Load, outcome: Outcome) -> list[str]:

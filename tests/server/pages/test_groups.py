@@ -16,6 +16,7 @@ from dither_client.posterior.wire import (
 )
 from dither_server.api.messages.examples import POSTERIOR
 from dither_server.pages.groups import groups_view
+from dither_server.pages.rendering import fragment
 from testing.servers.site import Site
 
 TERMS = {"groups": {"name": "region", "labels": ["north", "south", "east"]}, "decimals": None}
@@ -58,6 +59,18 @@ def test_lines_lie_in_the_order_of_the_medians_on_one_axis() -> None:
         places = [float(x) for x in re.findall(r"([-\d.]+),", picture.middle)]
         assert places == sorted(places)
         assert all(0 <= x <= 200 for x in places)
+
+
+def test_the_ends_of_the_pictures_are_written_with_their_unit() -> None:
+    """As all numbers are, and with no more decimals than values have."""
+    wages = posterior(north=group(1040.4, 2, 5), south=group(2060.4, 1, 4))
+    view = groups_view(wages, TERMS | {"decimals": 0})
+    assert view is not None
+    text = fragment("groups.html", groups=view, unit="€ per week")
+    found = re.search(r"From (-?[\d,]+) on the left to ([\d,]+) € per week on the right: ", text)
+    assert found
+    assert found[2] == "2,090"
+    assert (view.low, view.high) == ("1,010", "2,090")
 
 
 def test_a_group_that_is_hardly_known_stretches_no_axis() -> None:

@@ -161,6 +161,21 @@ def test_the_table_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     assert not {"quantile", "mean_value"} & set(re.findall(r"[a-z]+(?:_[a-z]+)?", printed.out))
 
 
+def test_numbers_for_people_have_no_exponent_and_their_unit(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Neither millions nor what is tiny beside the rest; `--spec` says unit and decimals."""
+    millions = ["--truth", "mu=3000000,sigma=800000", "--respondents", "100", "--seed", "1", "--in-process"]
+    assert run(["simulate", *millions]) == 0
+    printed = capsys.readouterr().out
+    assert re.search(r"^ mu +3,000,000 +\d", printed, re.MULTILINE)
+    assert not re.search(r"\de[+-]?\d", printed)
+    assert run(["simulate", "--truth", "mu=0,sigma=1e-5", "--respondents", "100", "--seed", "1", "--in-process"]) == 0
+    assert not re.search(r"\de[+-]?\d", capsys.readouterr().out)
+    spec = tmp_path / "spec.json"
+    spec.write_text('{"family": "normal", "range": [0, 100], "epsilon": 5, "unit": "kg", "decimals": 0}')
+    assert run(["simulate", "--spec", str(spec), *PEOPLE, "--seed", "1", "--in-process"]) == 0
+    assert re.search(r"Half of the people have \d+ kg or less \(90% sure: \d+ to \d+\)", capsys.readouterr().out)
+
+
 def test_a_spec_and_a_prior_come_from_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "spec.json").write_text('{"family": "normal", "transform": "log", "epsilon": 0.5, "particles": 400}')
     wages = tmp_path / "wages.csv"
