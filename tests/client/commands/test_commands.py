@@ -320,8 +320,8 @@ def test_a_posterior_is_shown_in_the_surveys_unit(server: FakeServer, dither: Di
         "  Half have at most  12.340 ± 0.02  (90%: 12.310 to 12.370)",
         "  90% have at most   12.340 ± 0.02  (90%: 12.310 to 12.370)",
         "  Average            12.340 ± 0.02  (90%: 12.310 to 12.370)",
-        "  mu                 50 ± 2  (90%: 46.71 to 53.29)",
-        "  sigma              10 ± 1  (90%: 8.355 to 11.64)",
+        "  mu                 50.0 ± 2  (90%: 46.7 to 53.3)",
+        "  sigma              10.0 ± 1  (90%: 8.4 to 11.6)",
     ]
     assert "mu could be off by" in lines[13]
     terms = server.terms("laplace")
