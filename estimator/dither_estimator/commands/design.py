@@ -95,7 +95,8 @@ def design(
     For example: dither design --family nonparametric --goal distribution --epsilon 1 --data wages.csv --column wage
 
     With --components it is the design for several normal numbers of each person, each two with the correlation --rho:
-    who is asked about one of them, who about two or three. Collections do not ask such questions yet.
+    who is asked about one of them, who about two or three. A collection of several numbers asks so, but for a
+    twentieth of the people or more.
 
     For example: dither design --components 2 --rho 0.6 --epsilon 1
     """

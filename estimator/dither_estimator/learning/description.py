@@ -168,20 +168,20 @@ def _distribution(population: Population, points: int) -> DistributionSummary | 
 
 
 def _points(population: Population, points: int) -> FloatArray | None:
-    """About so many points at equal distances in normal score, and each atom.
+    """About so many points at equal distances in normal score, and each step.
 
-    None if they are no finite floats or are hardly any. Before an atom, unless it comes first, is the float below it:
-    the distribution function jumps in between.
+    None if they are no finite floats or are hardly any. Before a step is the float below it: the distribution function
+    jumps in between.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         found = np.unique(population.mean_quantiles(ndtr(np.linspace(-_OUTERMOST, _OUTERMOST, points))))
         if not np.isfinite([*found, 2 * found[0], 2 * found[-1], found[-1] - found[0]]).all():
             return None
-    atoms = np.array([atom for atom in population.atoms if found[0] <= atom <= found[-1]])
-    x = np.union1d(_shortened(np.setdiff1d(found, atoms)), atoms)
-    if len(x) < 3 and not len(atoms):
+    steps = np.array([step for step in population.steps if found[0] <= step <= found[-1]])
+    x = np.union1d(_shortened(np.setdiff1d(found, steps)), steps)
+    if len(x) < 3 and not len(steps):
         return None
-    return np.union1d(x, np.nextafter(atoms[atoms > x[0]], -np.inf))
+    return np.union1d(x, np.nextafter(steps, -np.inf))
 
 
 def _shortened(x: FloatArray) -> FloatArray:

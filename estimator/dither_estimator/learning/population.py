@@ -52,6 +52,10 @@ class Population(Protocol):
         """The population's mean; None where it does not exist."""
 
     @property
+    def steps(self) -> tuple[float, ...]:
+        """The points that people may have exactly, where the distribution function may jump, increasing."""
+
+    @property
     def atoms(self) -> tuple[float, ...]:
         """The declared points that many people have exactly."""
 
@@ -141,6 +145,10 @@ class FamilyPopulation:
         return Draws(found) if np.isfinite(found).all() else None
 
     @property
+    def steps(self) -> tuple[float, ...]:
+        return ()
+
+    @property
     def atoms(self) -> tuple[float, ...]:
         return ()
 
@@ -188,6 +196,11 @@ class DistributionPopulation:
     def mean_value(self) -> Draws | None:
         """The mean of the values, without the tails that `Distribution.mean_value` trims."""
         return self.distribution.mean_value
+
+    @property
+    def steps(self) -> tuple[float, ...]:
+        """The declared atoms, and all bounds."""
+        return self.distribution.support.points
 
     @property
     def atoms(self) -> tuple[float, ...]:

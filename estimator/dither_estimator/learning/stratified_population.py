@@ -70,6 +70,11 @@ class StratifiedPopulation:
         return self._mixed(known) if len(known) == len(means) else None
 
     @cached_property
+    def steps(self) -> tuple[float, ...]:
+        """The steps of all parts."""
+        return tuple(sorted({step for part in self.parts for step in part.steps}))
+
+    @cached_property
     def atoms(self) -> tuple[float, ...]:
         """The atoms of all parts."""
         return tuple(sorted({atom for part in self.parts for atom in part.atoms}))
@@ -106,15 +111,15 @@ class StratifiedPopulation:
         inner = np.interp(ndtr(np.linspace(-_OUTERMOST, _OUTERMOST, size)), middles, cloud)
         if self.discrete:
             inner = np.rint(inner)
-        atoms = np.array(self.atoms)
-        return np.unique(np.concatenate([inner, [low, high], atoms, np.nextafter(atoms, -np.inf)]))
+        steps = np.array(self.steps)
+        return np.unique(np.concatenate([inner, [low, high], steps, np.nextafter(steps, -np.inf)]))
 
     @cached_property
     def _values(self) -> FloatArray:
-        """The grid as values of people: whoever is between an atom and the number before it is at the atom."""
-        grid, atoms = self._grid.copy(), np.array(self.atoms)
-        before = np.nextafter(atoms, -np.inf)
-        grid[np.searchsorted(grid, before)] = atoms
+        """The grid as values of people: whoever is between a step and the number before it is at the step."""
+        grid, steps = self._grid.copy(), np.array(self.steps)
+        before = np.nextafter(steps, -np.inf)
+        grid[np.searchsorted(grid, before)] = steps
         return grid
 
     @cached_property

@@ -17,6 +17,7 @@ from dither_estimator.families.mixture import mixture_quantiles
 from dither_estimator.learning.description import QUANTILE_LEVELS, with_population
 from dither_estimator.learning.learner import Learner
 from dither_estimator.learning.population import DistributionPopulation, FamilyPopulation
+from dither_estimator.learning.stratified_population import StratifiedPopulation
 from dither_estimator.nonparametric.base import ShapedBase
 from dither_estimator.nonparametric.deviations import BINS
 from dither_estimator.nonparametric.distribution import Distribution
@@ -207,7 +208,8 @@ def test_an_atom_has_what_lies_below_it_and_what_lies_at_it() -> None:
     found = with_population(EMPTY, Uncompared(distribution, {})).distribution
     assert found is not None
     assert (np.diff(found.x) > 0).all()
-    assert (found.x[0], found.cdf.mean[0]) == (0, 0.25)
+    assert found.x[:2] == (np.nextafter(0, -1), 0)
+    assert found.cdf.mean[:2] == (0, 0.25)
     place = found.x.index(atom)
     assert found.x[place - 1] == np.nextafter(atom, 0)
     below, upto = found.cdf.mean[place - 1 : place + 1]
@@ -222,13 +224,36 @@ def test_an_atom_has_what_lies_below_it_and_what_lies_at_it() -> None:
     assert quantile_at(found, 0.2, (0,)) == ParameterSummary(0, 0, 0, 0, 0, 0, 0)
 
 
+def test_nobody_is_beyond_bounds_at_which_there_may_be_people() -> None:
+    """A bound that is no atom may have some people or hardly any: it is left out of `atoms`, and the function jumps."""
+    at_bounds = np.array([[0.0001, 0.001], [0.06, 0.05], [0.03, 0.02]])
+    inside = np.repeat(1 - at_bounds.sum(axis=1, keepdims=True), BINS, axis=1) / BINS
+    support, base = Support(20.0, 80.0), ShapedBase(np.array([0.0, 0, 0, 0, 0]))
+    distribution = Distribution(support, base, np.concatenate([inside, at_bounds], axis=1))
+    whole = Uncompared(distribution, {})
+    for population in (whole, StratifiedPopulation((whole, whole), np.array([0.5, 0.5]))):
+        reply = with_population(EMPTY, population)
+        found = reply.distribution
+        assert not reply.atoms
+        assert found is not None
+        assert share_at(found, 19.9).q95 == 0
+        for x in (20.0, 20.5, 79.5, np.nextafter(80, 0), 80.0):
+            exact = distribution.cdf(np.array([x]))
+            assert share_at(found, x).mean == pytest.approx(exact.mean[0], abs=1e-3)
+        for level in (0.005, 0.02, 0.04, 0.97):
+            low, middle, high = np.sort(distribution.quantile(np.array([level])).values[:, 0])
+            read = quantile_at(found, level)
+            assert read.q50 == pytest.approx(middle, abs=0.05)
+            assert low - 0.05 <= read.q05 <= read.q95 <= high + 0.05
+
+
 def test_two_values_alone_are_a_distribution() -> None:
     masses = np.concatenate([np.full(BINS, 1e-5 / BINS), [0.3, 0.7 - 1e-5]])
     distribution = Distribution(Support(0.0, 1.0, (0.0, 1.0)), ShapedBase(np.array([0.0, 0, 0, 0, 0])), masses[None])
     reply = with_population(EMPTY, Uncompared(distribution, {}))
     assert reply.distribution is not None
-    assert reply.distribution.x == (0, np.nextafter(1, 0), 1)
-    assert reply.distribution.cdf.mean == pytest.approx((0.3, 0.3, 1), abs=1e-4)
+    assert reply.distribution.x == (np.nextafter(0, -1), 0, np.nextafter(1, 0), 1)
+    assert reply.distribution.cdf.mean == pytest.approx((0, 0.3, 0.3, 1), abs=1e-4)
     assert population_lines(reply.quantiles, reply.distribution, reply.atoms) == [
         "30.0% have exactly 0 (30.0 to 30.0%).",
         "70.0% have exactly 1 (70.0 to 70.0%).",

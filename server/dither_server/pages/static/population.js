@@ -44,13 +44,17 @@ function height(place, x, y) {
   return at(y, right - 1) + ((place - from) / (to - from)) * (at(y, right) - at(y, right - 1));
 }
 
+/** @type {(low: number, high: number) => boolean} whether there is no number between two: there a curve jumps */
+const adjacent = (low, high) => [low, high].includes(low + (high - low) / 2);
+
 /** @type {(level: number, x: number[], y: number[]) => number} the least place where a curve is at least so high */
 function place(level, x, y) {
   const found = y.findIndex((share) => share >= level);
   const right = found < 0 ? y.length - 1 : found;
-  if (right === 0 || integers(x)) return at(x, right);
+  const [low, high] = [at(x, right - 1), at(x, right)];
+  if (right === 0 || integers(x) || adjacent(low, high)) return high;
   const [from, to] = [at(y, right - 1), at(y, right)];
-  return at(x, right - 1) + ((level - from) / (to - from)) * (at(x, right) - at(x, right - 1));
+  return low + ((level - from) / (to - from)) * (high - low);
 }
 
 /**
