@@ -1,7 +1,7 @@
 """Draws from the posterior of shares, by Hamiltonian Monte Carlo in square roots of shares.
 
-The prior of the shares is Dirichlet with every parameter 1/2: Jeffreys' for values that are told without noise, which
-finds it likely that a few of many categories have most of the people. Shares with that prior are the squares of a point
+The prior of the shares is Dirichlet with every parameter 1/2: Jeffreys' for values that are told without noise. It
+expects four fifths of the people in 4 of 10 categories and 21 of 64. Shares with that prior are the squares of a point
 that is uniform on a sphere. So points are coordinates in which the prior is flat and shares near 0 are nothing special;
 how far a point is from the origin says nothing, and is kept near the sphere. The likelihood is exact, and so are the
 draws but for Monte Carlo error and the end of a burn-in that begins at the posterior's mode.

@@ -33,7 +33,8 @@ class Weibull(Family):
             return np.asarray(-np.expm1(-np.exp(exponent)), dtype=float)
 
     def quantiles(self, theta: FloatArray, probabilities: FloatArray) -> FloatArray:
-        return np.asarray(theta[:, 1:2] * (-np.log1p(-probabilities)) ** (1 / theta[:, :1]), dtype=float)
+        with np.errstate(over="ignore"):  # a tiny shape has quantiles that no float holds
+            return np.asarray(theta[:, 1:2] * (-np.log1p(-probabilities)) ** (1 / theta[:, :1]), dtype=float)
 
     def mean(self, theta: FloatArray, transform: Transform) -> FloatArray:
         return np.asarray(theta[:, 1] * gamma(1 + 1 / theta[:, 0]), dtype=float)

@@ -103,7 +103,7 @@ _PROBLEMS: dict[type[Exception], Problem] = {
     errors.TooManyTickets: Problem(429, "too-many-tickets", "Too many tickets at once"),
     errors.TooManyStreams: Problem(429, "too-many-streams", "Too many event streams"),
     errors.Overloaded: Problem(503, "overloaded", "The server is busy"),
-    errors.Unavailable: Problem(503, "unavailable", "The database is not available"),
+    errors.Unavailable: Problem(503, "unavailable", "The service is not available now"),
 }
 
 FORESEEN = (errors.Refusal, SpecificationError, *DATABASE_TROUBLE)

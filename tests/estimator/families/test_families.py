@@ -135,3 +135,8 @@ def test_edges_far_out_are_computed_without_a_warning(name: str) -> None:
     with np.errstate(over="raise", invalid="raise", divide="raise"):
         assert np.isin(family.cdf(theta, edges)[0, [0, 1, 3, 4]], [0, 1]).all()
         assert np.isfinite(family.cdf_gradient(theta, edges)).all()
+
+
+def test_quantiles_that_no_float_holds_are_infinite_without_a_warning() -> None:
+    """A wide prior of a Weibull's shape has draws near 0; warnings are errors here."""
+    assert np.isinf(find_family("weibull").quantiles(np.array([[1e-4, 10.0]]), np.array([0.95]))).all()
