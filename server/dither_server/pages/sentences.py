@@ -54,8 +54,8 @@ _NO_FAMILY = (
 _REFUSED = f"The answers refuse this family: what is said about the population may be far off. {LEAVE_OUT}"
 
 _CATEGORIES = (
-    "Nothing is assumed but that each person has one of the categories. Before any answer every share is possible, and "
-    "it is likely that a few of many categories have most of the people."
+    "Nothing is assumed but that each person has one of the categories. Before any answer every share is possible; of "
+    "many categories it is likely that a third have most of the people, and unlikely that one or two have nearly all."
 )
 _COMPARED = {
     False: "It is compared with a few thresholds",
