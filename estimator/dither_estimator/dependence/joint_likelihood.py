@@ -37,8 +37,8 @@ def check_joint_counts(counts: Mapping[JointQuestion, Sequence[int] | npt.NDArra
 
 
 def normal_scores(shares: FloatArray) -> FloatArray:
-    """The scores at which the standard normal distribution function has these values."""
-    return np.clip(ndtri(shares), -_FAR, _FAR)
+    """The scores at which the standard normal distribution function has these values, up to rounding from 0 to 1."""
+    return np.clip(ndtri(np.clip(shares, 0.0, 1.0)), -_FAR, _FAR)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from scipy.special import ndtr
 from scipy.stats import multivariate_normal
 
 from dither_estimator.dependence.cells_channel import best_pair_cells
-from dither_estimator.dependence.joint_likelihood import JointCounts
+from dither_estimator.dependence.joint_likelihood import JointCounts, normal_scores
 from dither_estimator.dependence.margins import DrawnMargin
 from dither_estimator.dependence.normals import EqualNormals
 from dither_estimator.dependence.posterior import estimate_dependence
@@ -95,3 +95,9 @@ def test_questions_are_asked_and_understood_alike() -> None:
         rng = np.random.default_rng(1)
         for person in rng.normal(1, 1, size=(50, 3)).tolist():
             assert query.cell(person) == question.state(person)
+
+
+def test_a_share_that_rounding_puts_above_all_people_has_a_score() -> None:
+    """Beyond everybody, masses that sum to 1 add up to a little more or less than that."""
+    scores = normal_scores(np.array([-1e-17, 0.0, 1.0, np.nextafter(1, 2)]))
+    assert scores.tolist() == [-38, -38, 38, 38]
