@@ -112,8 +112,8 @@ def watch(server: FakeServer, *options: str) -> int:
 def test_watch_prints_a_line_for_each_change(server: FakeServer, capsys: pytest.CaptureFixture[str]) -> None:
     assert watch(server) == 0
     first, *_, last = capsys.readouterr().out.splitlines()
-    assert first == "2026-01-01T00:00:00Z    1,234 answers  mu 50 ± 2, sigma 10 ± 1"
-    assert last == "2026-01-01T00:00:00Z  closed  1,300 answers  mu 50 ± 2, sigma 10 ± 1"
+    assert first == "2026-01-01T00:00:00Z    1,234 answers  mu 50.0 ± 2, sigma 10.0 ± 1"
+    assert last == "2026-01-01T00:00:00Z  closed  1,300 answers  mu 50.0 ± 2, sigma 10.0 ± 1"
 
 
 def test_watch_prints_an_object_a_line(server: FakeServer, capsys: pytest.CaptureFixture[str]) -> None:
@@ -142,7 +142,7 @@ def test_the_live_picture(server: FakeServer, capsys: pytest.CaptureFixture[str]
     assert watch(server) == 0
     shown = capsys.readouterr().out
     assert "The laplace one (laplace), closed: 1,300 answers" in shown
-    assert "46.71 to 53.29" in shown
+    assert "46.7 to 53.3" in shown
 
 
 def test_a_band_closes_in_on_the_scale_of_the_first() -> None:
@@ -173,7 +173,7 @@ def test_the_population_is_watched_in_its_unit() -> None:
     assert re.search(r"\$ per week +estimate +sd +90% interval", shown)
     assert re.search(r"half have at most +476 +10 +460 to 492 ", shown)
     assert "mu" not in shown
-    assert "  mu 50 ± 2, sigma 10 ± 1" in line(posterior({**told, "answers": 0}), "open", "$ per week")
+    assert "  mu 50.0 ± 2, sigma 10.0 ± 1" in line(posterior({**told, "answers": 0}), "open", "$ per week")
 
 
 def summary(middle: float, sd: float) -> dict[str, float]:

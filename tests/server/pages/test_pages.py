@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from dither_client.posterior.digits import summary_numbers
+from dither_client.posterior.wire import ParameterSummary
 from testing.servers.pages import sign_in
 from testing.servers.site import Site, problem
 
@@ -49,9 +51,10 @@ def test_a_private_posterior_is_not_on_the_page(site: Site) -> None:
 def test_a_public_posterior_is_on_the_page(site: Site) -> None:
     collection = site.create(visibility="public")
     page = site.client.get(f"/collections/{collection}").text
-    mean = site.client.get(f"/v1/collections/{collection}/posterior").json()["posterior"]["mu"]["mean"]
-    assert f"{mean:.4g}" in page
-    assert "sigma" in page
+    posterior = site.client.get(f"/v1/collections/{collection}/posterior").json()["posterior"]
+    for name in ("mu", "sigma"):
+        [row] = re.findall(rf'<tr data-parameter="{name}">(.*?)</tr>', page, re.DOTALL)
+        assert re.findall(r"<td[^>]*>(.*?)</td>", row) == list(summary_numbers(ParameterSummary(**posterior[name])))
 
 
 def test_what_a_public_posterior_rests_on_is_beside_it(site: Site) -> None:
