@@ -45,7 +45,7 @@ def population_numbers(
 ) -> dict[str, tuple[str, ...]]:
     """The mean, the sd and the quantiles of what `population_rows` names, written as they are there."""
     named = {f"quantile_{float(level):g}": summary for level, summary in (quantiles or {}).items()}
-    finest = finest_decimals(named.values())
+    finest = finest_decimals(each.q50 for each in named.values())
     if mean_value is not None:
         named["mean_value"] = mean_value
     exactly, most = {float(atom) for atom in atoms or ()}, finest if decimals is None else decimals
@@ -76,9 +76,9 @@ def correlation_numbers(correlation: ParameterSummary) -> tuple[str, ...]:
     )
 
 
-def finest_decimals(quantiles: Iterable[ParameterSummary]) -> int:
+def finest_decimals(quantiles: Iterable[float]) -> int:
     """How many decimals the smallest difference has that is told of a population with these quantiles."""
-    largest = max((abs(each.q50) for each in quantiles), default=0.0)
+    largest = max(map(abs, quantiles), default=0.0)
     if not 0 < largest < math.inf:
         return MOST_DIGITS
     return min(max(_ORDERS - math.floor(math.log10(largest)), 0), MOST_DIGITS)

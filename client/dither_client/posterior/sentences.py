@@ -155,7 +155,7 @@ def population_lines(
     if mean_value is not None and zeros_and_ones(distribution):
         low, middle, high = (f"{100 * share:.1f}" for share in (mean_value.q05, mean_value.q50, mean_value.q95))
         return [f"{middle}% have 1 (90% sure: {low} to {high}%).", *shares]
-    most = finest_decimals((quantiles or {}).values()) if decimals is None else decimals
+    most = finest_decimals(each.q50 for each in (quantiles or {}).values()) if decimals is None else decimals
     lines = _quantile_lines(quantiles, distribution, exactly, of, most)
     if lines and mean_value is not None:
         average, between = median_and_band(mean_value, most, set())

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dither_client.mechanisms.epsilon import by_epsilon_lines
-from dither_client.posterior.digits import population_rows, rounded, summary_numbers
+from dither_client.posterior.digits import MOST_DIGITS, finest_decimals, population_rows, rounded, summary_numbers
 from dither_client.posterior.names import number_name
 from dither_client.posterior.parts import component_lines, group_lines, period_lines
 from dither_client.posterior.sentences import (
@@ -21,7 +21,7 @@ from dither_client.posterior.sentences import (
     unit_text,
     zeros_and_ones,
 )
-from dither_client.posterior.wire import ParameterSummary, to_json
+from dither_client.posterior.wire import to_json
 from dither_estimator.learning.description import POPULATION_FIELDS
 from dither_server.simulate.choices import WARNING, ChooseBy
 from dither_server.simulate.outcome import Load, Outcome
@@ -93,12 +93,13 @@ def report_table(
     table = Table(what, "truth", "posterior mean", "sd", "90% interval", box=None, header_style="bold")
     for name, summary in (found.posterior or found.categories or {}).items():
         mean, sd, low, *_, high = summary_numbers(summary)
-        table.add_row(name, _true(truth.get(name), summary), mean, sd, f"{low} to {high}")
+        table.add_row(name, _true(truth.get(name)), mean, sd, f"{low} to {high}")
     quantiles = {} if zeros_and_ones(found.distribution) else found.quantiles
-    by_level = {f"{float(level):g}": summary for level, summary in (quantiles or {}).items()}
-    for name, *cells in population_rows(quantiles, found.mean_value, found.atoms, decimals):
-        level = name.removeprefix("quantile_")
-        table.add_row(number_name(name), _true(truth.get(level), by_level.get(level, found.mean_value)), *cells)
+    rows = population_rows(quantiles, found.mean_value, found.atoms, decimals)
+    truths = {name: truth.get(name.removeprefix("quantile_")) for name, *_ in rows}
+    finest = finest_decimals(value for value in truths.values() if value is not None)
+    for name, *cells in rows:
+        table.add_row(number_name(name), _true(truths[name], finest), *cells)
     lines = [
         f"{outcome.answers:,} answers from {respondents:,} respondents in {outcome.seconds:.1f} s, "
         f"{outcome.posterior.queries:,} different questions"
@@ -125,12 +126,9 @@ def report_table(
     return Group(*([table] if table.row_count else []), Text("\n".join(lines)))
 
 
-def _true(value: float | None, found: ParameterSummary | None) -> str:
-    """The truth beside what was found, to four digits; below a thousandth of the 90% interval's width it is 0."""
-    if value is None:
-        return ""
-    width = 0.0 if found is None else found.q95 - found.q05
-    return rounded(0.0 if abs(value) < width / 1000 else value, 4)
+def _true(value: float | None, decimals: int = MOST_DIGITS) -> str:
+    """The truth, to four digits and so many decimals at most."""
+    return "" if value is None else rounded(round(value, decimals), 4)
 
 
 def _load_lines(load: Load, outcome: Outcome) -> list[str]:

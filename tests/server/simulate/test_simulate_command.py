@@ -167,6 +167,7 @@ def test_numbers_for_people_have_no_exponent_and_their_unit(capsys: pytest.Captu
     assert run(["simulate", *millions]) == 0
     printed = capsys.readouterr().out
     assert re.search(r"^ mu +3,000,000 +\d", printed, re.MULTILINE)
+    assert re.search(r"^ sigma +800,000 +\d", printed, re.MULTILINE)
     assert not re.search(r"\de[+-]?\d", printed)
     assert run(["simulate", "--truth", "mu=0,sigma=1e-5", "--respondents", "100", "--seed", "1", "--in-process"]) == 0
     assert not re.search(r"\de[+-]?\d", capsys.readouterr().out)
@@ -174,6 +175,18 @@ def test_numbers_for_people_have_no_exponent_and_their_unit(capsys: pytest.Captu
     spec.write_text('{"family": "normal", "range": [0, 100], "epsilon": 5, "unit": "kg", "decimals": 0}')
     assert run(["simulate", "--spec", str(spec), *PEOPLE, "--seed", "1", "--in-process"]) == 0
     assert re.search(r"Half of the people have \d+ kg or less \(90% sure: \d+ to \d+\)", capsys.readouterr().out)
+
+
+def test_a_truth_is_written_as_it_is_however_little_is_known(capsys: pytest.CaptureFixture[str]) -> None:
+    """Beside an interval of a thousand times its size, too."""
+    assert run(["simulate", *TRUTH, "--respondents", "30", "--epsilon", "1", "--seed", "4", "--in-process"]) == 0
+    printed = capsys.readouterr().out
+    mu, low, high = re.findall(r"^ mu +(\S+) .* (\S+) to (\S+) *$", printed, re.MULTILINE)[0]
+    assert mu == "50"
+    assert float(high.replace(",", "")) - float(low.replace(",", "")) > 50_000
+    assert re.search(r"^ sigma +3.162? ", printed, re.MULTILINE)
+    medians = re.findall(r"^ Half have at most +([\d.]+) ", printed, re.MULTILINE)
+    assert 45 < float(medians[0]) < 55
 
 
 def test_a_spec_and_a_prior_come_from_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
