@@ -85,8 +85,8 @@ def test_a_posterior_shows_itself(analyst: Analyst) -> None:
     assert repr(analyst.posterior("laplace")).splitlines() == [
         "Posterior of laplace after 1,234 answers",
         "  This rests on 1,234 answers at ε = 1, and holds if the values follow a normal distribution.",
-        "  mu     50 ± 2  (90%: 46.71 to 53.29)",
-        "  sigma  10 ± 1  (90%: 8.355 to 11.64)",
+        "  mu     50.0 ± 2  (90%: 46.7 to 53.3)",
+        "  sigma  10.0 ± 1  (90%: 8.4 to 11.6)",
         "  If 1% of the answers were adversarial, mu could be off by 0.05 and sigma by any amount.",
     ]
 
@@ -94,7 +94,7 @@ def test_a_posterior_shows_itself(analyst: Analyst) -> None:
 def test_a_posterior_shows_itself_in_a_notebook(analyst: Analyst) -> None:
     shown = analyst.posterior("laplace")._repr_html_()
     assert "<caption>Posterior of laplace after 1,234 answers</caption>" in shown
-    assert "<tr><th>mu</th><td>50</td><td>2</td><td>46.71 to 53.29</td></tr>" in shown
+    assert "<tr><th>mu</th><td>50.0</td><td>2</td><td>46.7 to 53.3</td></tr>" in shown
     assert "<p>If 1% of the answers were adversarial" in shown
     hostile = {**POSTERIOR, "posterior": {"<script>": POSTERIOR["posterior"]["mu"]}}
     assert "<script>" not in parse_posterior("laplace", hostile, lambda: parse_particles({}))._repr_html_()
@@ -144,8 +144,8 @@ def test_a_contamination_bound_that_is_none(poison: Any) -> None:
     ("shift", "sentence"),
     [
         ({"p": 0.012345}, "p could be off by 0.012."),
-        ({"mu": 1234.5, "sigma": None}, "mu could be off by 1200 and sigma by any amount."),
-        ({"mu": 1e-7, "sigma": 2, "df": 0.5}, "mu could be off by 1e-07, sigma by 2 and df by 0.5."),
+        ({"mu": 1234.5, "sigma": None}, "mu could be off by 1,200 and sigma by any amount."),
+        ({"mu": 1e-7, "sigma": 2, "df": 0.5}, "mu could be off by 1e-7, sigma by 2 and df by 0.5."),
     ],
 )
 def test_the_sentence_on_contamination(shift: Any, sentence: str) -> None:

@@ -29,7 +29,7 @@ class CorrelationRow:
     """How two numbers go together, in the table of correlations."""
 
     names: str
-    """Of the two."""
+    """What both are called, such as "wage and age"."""
     cells: Sequence[str]
     """The correlation as text: mean, sd, and the posterior quantiles at 5, 25, 50, 75 and 95%."""
     line: Sequence[float]

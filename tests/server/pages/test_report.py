@@ -173,7 +173,7 @@ def test_a_number_that_floating_point_cannot_hold_has_no_picture() -> None:
 
 
 def test_ticks_are_no_finer_than_values() -> None:
-    """Of people with 0 to 3 children, say, there are no halves; an axis of millions has room for its numbers."""
+    """Where people have 0 to 3 children, there are no halves; an axis of millions has room for its numbers."""
     labels, lines = ["2026-W01", "2026-W02"], {name: [1.0, 3.0] for name in QUANTILES}
     for decimals, written in ((0, {"1", "2", "3"}), (1, {"1", "1.5", "2", "2.5", "3"})):
         svg = periods_svg(labels, lines, False, ("", "week", "children"), decimals)
