@@ -25,14 +25,11 @@ _RESPONDENTS = 10_000
 _LOOKS = (500, 1_000, 2_000, 5_000, 10_000)
 _HONEST_RESPONDENTS = 1_000
 _SCALE = float(MEMBER[1])
-_PRIORS: dict[str, dict[str, object]] = {
-    "default": {},
-    "range": {"range": [0, 100]},
+_PRIORS = {
+    "default": None,
     "paper": {
-        "prior": {
-            "mu": {"dist": "norm", "loc": 0, "scale": 100},
-            "sigma": {"dist": "invgamma", "a": 1, "scale": 1, "of": "variance"},
-        }
+        "mu": {"dist": "norm", "loc": 0, "scale": 100},
+        "sigma": {"dist": "invgamma", "a": 1, "scale": 1, "of": "variance"},
     },
 }
 
@@ -136,7 +133,7 @@ def _rmse(errors: FloatArray) -> str:
 
 def _specification(mechanism: str, epsilon: str, prior: str) -> Specification:
     spec = {"family": families["normal"].name, "epsilon": epsilon, "mechanism": mechanism, "particles": 300}
-    return Specification.from_json(spec | _PRIORS[prior])
+    return Specification.from_json(spec | ({"prior": _PRIORS[prior]} if _PRIORS[prior] else {}))
 
 
 if __name__ == "__main__":

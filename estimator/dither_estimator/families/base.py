@@ -31,10 +31,6 @@ _ROUNDING = 2.0**-53
 
 
 _SCORES = np.linspace(-8.0, 8.0, 321)
-RANGE_LOG_SD = 2.0
-"""The standard deviation of the logarithm of a scale, rate or mean, where a range is given: one that is ten times too
-wide or too narrow is then 1.2 of these away."""
-
 MEAN_LEVELS = ndtr(_SCORES)
 """Levels of quantiles whose sum with `MEAN_WEIGHTS` is the mean: the trapezoidal rule in the normal score."""
 MEAN_WEIGHTS = np.exp(-0.5 * _SCORES**2) / np.exp(-0.5 * _SCORES**2).sum()
@@ -132,14 +128,7 @@ class Family(ABC):
 
     @abstractmethod
     def range_prior(self, low: float, high: float) -> PriorTerms:
-        """A prior from a rough guess of where most values lie, on the transformed scale.
-
-        A guess may be wrong by a factor of ten: scales are lognormal with `RANGE_LOG_SD`, locations have heavy tails.
-        """
-
-    def range_prior_of_logarithms(self, low: float, high: float) -> PriorTerms:
-        """The same for a family that holds for the logarithms of the values; by default no other."""
-        return self.range_prior(low, high)
+        """A prior from a rough guess of where most values lie, on the transformed scale."""
 
     def cdf_gradient(self, theta: FloatArray, edges: FloatArray) -> FloatArray:
         """`∂F_θ(e) / ∂θ`, shape (n, k, d). The default uses central differences, accurate to about 1e-10."""

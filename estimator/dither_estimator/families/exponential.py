@@ -5,7 +5,7 @@ from typing import ClassVar
 import numpy as np
 
 from dither_client import Transform
-from dither_estimator.families.base import RANGE_LOG_SD, Family, FloatArray, Parameter, PriorTerms
+from dither_estimator.families.base import Family, FloatArray, Parameter, PriorTerms
 
 __all__ = ["Exponential"]
 
@@ -37,7 +37,7 @@ class Exponential(Family):
         return {"scale": {"dist": "lognorm", "s": 4.0, "scale": 10.0}}
 
     def range_prior(self, low: float, high: float) -> PriorTerms:
-        return {"scale": {"dist": "lognorm", "s": RANGE_LOG_SD, "scale": max(abs(low), abs(high)) / 2}}
+        return {"scale": {"dist": "lognorm", "s": 1.0, "scale": max(abs(low), abs(high)) / 2}}
 
     def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:
         return rng.exponential(theta[0], size)

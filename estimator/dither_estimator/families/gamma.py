@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import gammainc, gammaincinv
 
 from dither_client import Transform
-from dither_estimator.families.base import RANGE_LOG_SD, Family, FloatArray, Parameter, PriorTerms
+from dither_estimator.families.base import Family, FloatArray, Parameter, PriorTerms
 from dither_estimator.families.shape_scale import shape_scale_prior
 
 __all__ = ["Gamma"]
@@ -39,8 +39,7 @@ class Gamma(Family):
         return shape_scale_prior(shape=2.0, log_shape_sd=1.2, scale=10.0, log_scale_sd=4.0)
 
     def range_prior(self, low: float, high: float) -> PriorTerms:
-        scale = max(abs(low), abs(high)) / 4
-        return shape_scale_prior(shape=2.0, log_shape_sd=1.0, scale=scale, log_scale_sd=RANGE_LOG_SD)
+        return shape_scale_prior(shape=2.0, log_shape_sd=1.0, scale=max(abs(low), abs(high)) / 4, log_scale_sd=1.2)
 
     def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:
         return rng.gamma(theta[0], theta[1], size)

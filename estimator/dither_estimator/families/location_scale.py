@@ -6,24 +6,13 @@ from typing import ClassVar
 import numpy as np
 
 from dither_client import Transform
-from dither_estimator.families.base import (
-    MEAN_LEVELS,
-    MEAN_WEIGHTS,
-    RANGE_LOG_SD,
-    Family,
-    FloatArray,
-    Parameter,
-    PriorTerms,
-)
+from dither_estimator.families.base import MEAN_LEVELS, MEAN_WEIGHTS, Family, FloatArray, Parameter, PriorTerms
 
 __all__ = ["LocationScale"]
 
 
 class LocationScale(Family):
     """`F_θ(x) = G((x - m) / c)` with θ = (m, c), `c > 0`, for a standard distribution function G.
-
-    Priors have variances, so posteriors have them too, whatever the answers: the likelihood of clipped answers does not
-    vanish as the scale grows.
 
     Information transports: `F(m, c) = F(0, 1) / c²` for a query moved by the same map (Theorem 3 of Yıldırım 2024).
     """
@@ -68,24 +57,14 @@ class LocationScale(Family):
         than there are until the posterior were there, and meanwhile it would be narrow and wrong.
         """
         if transform == "identity":
-            mu = {"dist": "t", "df": 3, "loc": 0.0, "scale": 1e5}
-            return {"mu": mu, "sigma": {"dist": "lognorm", "s": 5.0, "scale": 1.0}}
-        return {
-            "mu": {"dist": "norm", "loc": 0.0, "scale": 30.0},
-            "sigma": {"dist": "lognorm", "s": 1.5, "scale": 1.0},
-        }
+            wide = _prior(location=0.0, location_sd=1e5, scale=1.0, log_scale_sd=5.0)
+            return {**wide, "mu": {"dist": "t", "df": 3, "loc": 0.0, "scale": 1e5}}
+        return _prior(location=0.0, location_sd=30.0, scale=1.0, log_scale_sd=1.5)
 
     def range_prior(self, low: float, high: float) -> PriorTerms:
         """Reads the range as about two scales on either side of the centre."""
         width = high - low
-        return {
-            "mu": {"dist": "t", "df": 5, "loc": low + width / 2, "scale": width / 2},
-            "sigma": {"dist": "lognorm", "s": RANGE_LOG_SD, "scale": width / 4},
-        }
-
-    def range_prior_of_logarithms(self, low: float, high: float) -> PriorTerms:
-        """With a narrower prior of `sigma`: ends ten times too far apart hardly widen a range of logarithms."""
-        return {**self.range_prior(low, high), "sigma": {"dist": "lognorm", "s": 1.0, "scale": (high - low) / 4}}
+        return _prior(location=low + width / 2, location_sd=width / 2, scale=width / 4, log_scale_sd=1.0)
 
     @property
     def shapes(self) -> tuple[int, ...]:
@@ -102,6 +81,15 @@ class LocationScale(Family):
         z = _standardise(theta, edges)
         by_location = -self.standard_pdf(z) / theta[:, 1:2]
         return np.stack([by_location, np.where(by_location == 0, 0.0, z) * by_location], axis=-1)
+
+
+def _prior(location: float, location_sd: float, scale: float, log_scale_sd: float) -> PriorTerms:
+    # The prior has variances, so the posterior does too, whatever the answers: the likelihood of clipped answers does
+    # not vanish as the scale grows.
+    return {
+        "mu": {"dist": "norm", "loc": location, "scale": location_sd},
+        "sigma": {"dist": "lognorm", "s": log_scale_sd, "scale": scale},
+    }
 
 
 def _standardise(theta: FloatArray, edges: FloatArray) -> FloatArray:

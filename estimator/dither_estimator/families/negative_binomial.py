@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import betainc, nbdtrik
 
 from dither_client import Transform
-from dither_estimator.families.base import RANGE_LOG_SD, Family, FloatArray, Parameter, PriorTerms
+from dither_estimator.families.base import Family, FloatArray, Parameter, PriorTerms
 
 __all__ = ["NegativeBinomial"]
 
@@ -45,7 +45,7 @@ class NegativeBinomial(Family):
 
     def range_prior(self, low: float, high: float) -> PriorTerms:
         return {
-            "mean": {"dist": "lognorm", "s": RANGE_LOG_SD, "scale": max(abs(low + high) / 2, 0.1)},
+            "mean": {"dist": "lognorm", "s": 0.8, "scale": max(abs(low + high) / 2, 0.1)},
             "size": {"dist": "lognorm", "s": 1.2, "scale": 2.0},
         }
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import pdtr, pdtrik
 
 from dither_client import Transform
-from dither_estimator.families.base import RANGE_LOG_SD, Family, FloatArray, Parameter, PriorTerms
+from dither_estimator.families.base import Family, FloatArray, Parameter, PriorTerms
 
 __all__ = ["Poisson"]
 
@@ -37,7 +37,7 @@ class Poisson(Family):
         return {"rate": {"dist": "lognorm", "s": 3.0, "scale": 5.0}}
 
     def range_prior(self, low: float, high: float) -> PriorTerms:
-        return {"rate": {"dist": "lognorm", "s": RANGE_LOG_SD, "scale": max(abs(low + high) / 2, 0.1)}}
+        return {"rate": {"dist": "lognorm", "s": 0.8, "scale": max(abs(low + high) / 2, 0.1)}}
 
     def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:
         return rng.poisson(theta[0], size).astype(float)

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import gamma
 
 from dither_client import Transform
-from dither_estimator.families.base import RANGE_LOG_SD, Family, FloatArray, Parameter, PriorTerms
+from dither_estimator.families.base import Family, FloatArray, Parameter, PriorTerms
 from dither_estimator.families.shape_scale import shape_scale_prior
 
 __all__ = ["Weibull"]
@@ -43,8 +43,7 @@ class Weibull(Family):
         return shape_scale_prior(shape=1.5, log_shape_sd=1.0, scale=10.0, log_scale_sd=4.0)
 
     def range_prior(self, low: float, high: float) -> PriorTerms:
-        scale = max(abs(low), abs(high)) / 2
-        return shape_scale_prior(shape=1.5, log_shape_sd=0.8, scale=scale, log_scale_sd=RANGE_LOG_SD)
+        return shape_scale_prior(shape=1.5, log_shape_sd=0.8, scale=max(abs(low), abs(high)) / 2, log_scale_sd=1.0)
 
     def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:
         return np.asarray(theta[1] * rng.weibull(theta[0], size), dtype=float)

@@ -37,7 +37,7 @@ _MIN_EFFICIENCY = 0.7
 """Particles are redrawn from a proposal if at least this share of its draws would be effective."""
 _STATES_PER_CHAIN = 8
 """The number of states that each chain of a move contributes."""
-_MIN_OVERLAP = 12
+_MIN_OVERLAP = 25
 """If fewer particles of a prior than this are effective around the questions, it is too wide to start from."""
 
 

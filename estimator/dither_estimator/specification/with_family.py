@@ -136,5 +136,4 @@ def _prior(family: Family, transform: Transform, data: Mapping[str, Any]) -> Pri
         return parse_prior(family, prior)
     if limits is None:
         return parse_prior(family, family.default_prior(transform))
-    of_range = family.range_prior_of_logarithms if transform == "log" else family.range_prior
-    return parse_prior(family, of_range(*read_range(transform, limits)))
+    return parse_prior(family, family.range_prior(*read_range(transform, limits)))

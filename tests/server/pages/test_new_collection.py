@@ -371,7 +371,7 @@ def test_the_advice_is_the_plan_and_the_design(site: Site) -> None:
     advice = site.client.get("/new/advice", params=FORM | {"epsilon": "1", "respondents": "5000"}).text
     assert "5,000 people give" in advice
     assert "Randomized response would need 37% fewer respondents" in advice
-    assert "If half of the people have 426 or less, one in ten 163 or less, and one in ten 1,110 or more" in advice
+    assert "If half of the people have 425 or less, one in ten 168 or less, and one in ten 1,080 or more" in advice
     assert not re.search(r"\b(mu|sigma|theta)\b", advice)
     few = site.client.get("/new/advice", params=FORM | {"epsilon": "1", "respondents": "1"}).text
     assert "too few" in few
