@@ -14,6 +14,7 @@ __all__ = [
     "population_numbers",
     "population_rows",
     "rounded",
+    "shortened",
     "summary_numbers",
 ]
 
@@ -62,7 +63,7 @@ def summary_numbers(
     of_median = 0 if _whole(summary) else most
     return (
         _in_band(summary.mean, summary, most, atoms),
-        rounded(round(summary.sd, most_of_sd), 2),
+        rounded(shortened(summary.sd, most_of_sd), 2),
         *(_in_band(getattr(summary, part), summary, of_median, atoms) for part in QUANTILES),
     )
 
@@ -110,6 +111,11 @@ def _in_band(x: float, quantile: ParameterSummary, most: int, atoms: Set[float])
     if text.strip("-0.,"):
         return text
     return "0" if digits > most else text.removeprefix("-")
+
+
+def shortened(number: float, decimals: int) -> float:
+    """The number with so many decimals, unless they are the most: smaller ones have an exponent."""
+    return number if decimals >= MOST_DIGITS else round(number, decimals)
 
 
 def rounded(number: float, digits: int) -> str:

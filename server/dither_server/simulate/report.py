@@ -9,7 +9,14 @@ from rich.table import Table
 from rich.text import Text
 
 from dither_client.mechanisms.epsilon import by_epsilon_lines
-from dither_client.posterior.digits import MOST_DIGITS, finest_decimals, population_rows, rounded, summary_numbers
+from dither_client.posterior.digits import (
+    MOST_DIGITS,
+    finest_decimals,
+    population_rows,
+    rounded,
+    shortened,
+    summary_numbers,
+)
 from dither_client.posterior.names import number_name
 from dither_client.posterior.parts import component_lines, group_lines, period_lines
 from dither_client.posterior.sentences import (
@@ -128,7 +135,7 @@ def report_table(
 
 def _true(value: float | None, decimals: int = MOST_DIGITS) -> str:
     """The truth, to four digits and so many decimals at most."""
-    return "" if value is None else rounded(round(value, decimals), 4)
+    return "" if value is None else rounded(shortened(value, decimals), 4)
 
 
 def _load_lines(load: Load, outcome: Outcome) -> list[str]:

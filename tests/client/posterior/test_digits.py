@@ -70,3 +70,8 @@ def test_a_correlation_has_no_negative_zero() -> None:
 
 def test_a_unit_in_several_languages_is_written_in_one() -> None:
     assert unit_text({"unit": {"de": "Euro", "en": "euros"}, "period_of_value": {"de": "je Woche"}}) == "euros je Woche"
+
+
+def test_what_is_known_of_values_in_a_small_unit_is_not_0() -> None:
+    mean, sd, low, *_, high = summary_numbers(summary(1.9e-13, 2e-13, 2.1e-13, 6e-15))
+    assert (mean, sd, low, high) == ("2e-13", "6e-15", "1.9e-13", "2.1e-13")
