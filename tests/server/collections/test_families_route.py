@@ -61,7 +61,7 @@ def test_bad_families_are_refused(site: Site, fields: dict[str, Any], says: str)
 def test_simulate_and_estimate_say_which_family_holds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spec = tmp_path / "spec.json"
     spec.write_text(json.dumps({"families": TWO, "range": [100, 2000], "epsilon": 2, "particles": 200}))
-    simulate = ["simulate", "--spec", str(spec), "--truth", "mu=6,sigma=0.7", "--respondents", "200", "--in-process"]
+    simulate = ["simulate", "--spec", str(spec), "--truth", "mu=6,sigma=0.7", "--respondents", "3000", "--in-process"]
     assert run([*simulate, "--seed", "1", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert len(report["families"]) == 2
