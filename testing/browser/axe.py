@@ -5,7 +5,7 @@ from importlib.resources import files
 
 from playwright.sync_api import Page
 
-__all__ = ["violations"]
+__all__ = ["check_looks", "violations"]
 
 
 def violations(page: Page) -> list[str]:
@@ -16,6 +16,12 @@ def violations(page: Page) -> list[str]:
         f"{violation['id']}: {violation['help']}: {[node['target'] for node in violation['nodes']]}"
         for violation in found["violations"]
     ]
+
+
+def check_looks(page: Page) -> None:
+    """The page as it is now breaks no rule, and is no wider than its window."""
+    assert violations(page) == []
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
 
 
 @cache

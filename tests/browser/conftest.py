@@ -7,6 +7,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from testing.browser.chromium import CHROMIUMS, TIMEOUT_MS, launch
+from testing.browser.site import WebSite, open_web_site
+from testing.browser.survey import Survey, open_survey
 from testing.tools import find_tool
 
 OpenPage = Callable[..., Page]
@@ -42,3 +44,25 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
     yield open_page
     for context in contexts:
         context.close()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebSite]:
+    """A server for the page where respondents answer."""
+    with open_web_site(tmp_path_factory.mktemp("site")) as site:
+        yield site
+
+
+@pytest.fixture(scope="module")
+def survey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Survey]:
+    """A server, and a simulated population that answers it."""
+    with open_survey(tmp_path_factory.mktemp("survey")) as survey:
+        yield survey
+
+
+@pytest.fixture(scope="module")
+def answered(survey: Survey) -> str:
+    """A public collection with some answers."""
+    collection = survey.create(visibility="public", misfit_check=True, misfit_looks=[50])
+    survey.arrive(collection, 400)
+    return collection

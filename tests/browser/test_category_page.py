@@ -2,23 +2,16 @@
 
 import json
 import re
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from testing.browser.axe import violations
-from testing.browser.site import WebSite, open_web_site
+from testing.browser.axe import check_looks, violations
+from testing.browser.site import WebSite
 from tests.browser.conftest import OpenPage
 
 NAMES = ["never", "every month", "every <week>", "daily & more", "x" * 100]
 """The last one has no place to break a line at."""
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebSite]:
-    with open_web_site(tmp_path_factory.mktemp("site")) as site:
-        yield site
 
 
 def visit(page: Page, site: WebSite) -> str:
@@ -104,8 +97,3 @@ def test_it_fits_a_telephone(open_page: OpenPage, site: WebSite, scheme: str) ->
     send(page)
     expect(page.locator("#result")).to_be_visible()
     check_looks(page)
-
-
-def check_looks(page: Page) -> None:
-    assert violations(page) == []
-    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")

@@ -3,16 +3,15 @@
 import math
 import random
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from testing.browser.axe import violations
-from testing.browser.survey import Survey, open_survey
+from testing.browser.dashboard import picture, told
+from testing.browser.survey import Survey
 from tests.browser.conftest import OpenPage
-from tests.browser.test_dashboard import picture, told
 
 COMPONENTS: list[dict[str, Any]] = [
     {
@@ -29,12 +28,6 @@ def held(rng: random.Random) -> tuple[float, float, float]:
     """Wages that rise with age (correlation 0.8), and hours that go with neither."""
     first, second, third = (rng.gauss(0, 1) for _ in range(3))
     return (math.exp(6 + 0.5 * first), 45 + 12 * (0.8 * first + 0.6 * second), 38 + 6 * third)
-
-
-@pytest.fixture(scope="module")
-def survey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Survey]:
-    with open_survey(tmp_path_factory.mktemp("dashboard")) as survey:
-        yield survey
 
 
 @pytest.fixture(scope="module")

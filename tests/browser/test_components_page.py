@@ -2,14 +2,13 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from shutil import copytree
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from testing.browser.axe import violations
+from testing.browser.axe import check_looks, violations
 from testing.browser.site import WebSite, open_web_site
 from testing.repository import ROOT
 from testing.servers.listening import serving_folder
@@ -28,12 +27,6 @@ COMPONENTS = [
 ]  # fmt: skip
 WAGE = "wage: What do you earn in a week?"
 AGE = "age: How old are you?"
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebSite]:
-    with open_web_site(tmp_path_factory.mktemp("site")) as site:
-        yield site
 
 
 def visit(page: Page, site: WebSite, query: str = "") -> str:
@@ -113,11 +106,6 @@ def test_it_fits_a_telephone(open_page: OpenPage, site: WebSite, query: str) -> 
     page.locator("#send").click()
     expect(page.locator("#result")).to_be_visible()
     check_looks(page)
-
-
-def check_looks(page: Page) -> None:
-    assert violations(page) == []
-    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
 
 
 SPOKEN = [

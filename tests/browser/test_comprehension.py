@@ -1,23 +1,15 @@
 """Three questions about the page, whose right replies are counted as privately as anything else."""
 
 import re
-from collections.abc import Iterator
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from testing.browser.axe import violations
-from testing.browser.site import WebSite, open_web_site
+from testing.browser.site import WebSite
 from tests.browser.conftest import OpenPage
 
 NUMBERS = ["none right", "one right", "two right", "all right"]
 RIGHT = ("no", "yes", "no")
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebSite]:
-    with open_web_site(tmp_path_factory.mktemp("comprehension")) as site:
-        yield site
 
 
 def answer(page: Page, site: WebSite, collection: str) -> None:

@@ -2,13 +2,14 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 from playwright.sync_api import Page, Route, expect
 
+from testing.browser.answering import visit
 from testing.browser.axe import violations
-from testing.browser.site import WebSite, open_web_site
+from testing.browser.site import WebSite
 from tests.browser.conftest import OpenPage
 
 WORDS = """
@@ -22,20 +23,9 @@ async ([text, categories, decimals, answer]) => {
 """
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebSite]:
-    with open_web_site(tmp_path_factory.mktemp("site")) as site:
-        yield site
-
-
 @pytest.fixture
 def page(open_page: OpenPage) -> Page:
     return open_page(locale="de-DE")
-
-
-def visit(page: Page, site: WebSite, collection: str) -> None:
-    page.goto(site.page(collection))
-    expect(page.locator("#form")).to_be_visible()
 
 
 def send(page: Page, value: str) -> None:

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, Route
 from dither_client import Query, parse_query
 from dither_client.client import _SETTLE
 from dither_client.protocol.respondent import SETTLE_CELLS
-from testing.browser.site import WebSite, open_web_site
+from testing.browser.site import WebSite
 from tests.client.mechanisms.test_sampling import p_value
 
 FAMILY = 1e-6
@@ -62,12 +62,6 @@ async () => {
   return { 1: counts(1, 1), 5: counts(5, 1), 256: counts(256, 2), 300: counts(300, 2) };
 }
 """
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebSite]:
-    with open_web_site(tmp_path_factory.mktemp("site")) as site:
-        yield site
 
 
 @pytest.fixture(scope="module")

@@ -1,25 +1,17 @@
 """The page of a panel: joining, a turn, and all other days, in a real browser whose date is set."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, expect
 
+from testing.browser.answering import VALUE, sent_to
 from testing.browser.axe import violations
-from testing.browser.site import WebSite, open_web_site
+from testing.browser.site import WebSite
 from tests.browser.conftest import OpenPage
-from tests.browser.test_answer_page import VALUE, sent_to
 
 TUESDAY = datetime(2026, 2, 10, 12, tzinfo=UTC)
 FIELDS: dict[str, Any] = {"period": "week", "drift": True, "particles": 200}
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebSite]:
-    with open_web_site(tmp_path_factory.mktemp("site")) as site:
-        yield site
 
 
 def visit(page: Page, site: WebSite, collection: str, weeks: int = 0) -> None:

@@ -3,14 +3,13 @@
 The accessibility tree is what assistive technology is given: roles, names, values and what is announced, in order.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from testing.browser.site import WebSite, open_web_site
+from testing.browser.site import WebSite
 from tests.browser.conftest import OpenPage
 
 SURVEY = {"question": "How much did you spend on food last week?", "unit": "€", "minimum": 0, "maximum": 10_000}
@@ -40,12 +39,6 @@ GERMAN = Words(
     "geben Sie zuerst Ihre Zahl ein",
     "Ihre Antwort wurde gezählt",
 )
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebSite]:
-    with open_web_site(tmp_path_factory.mktemp("site")) as site:
-        yield site
 
 
 def tree(page: Page) -> list[tuple[str, str]]:

@@ -2,21 +2,14 @@
 
 import json
 import re
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from testing.browser.axe import violations
-from testing.browser.survey import Survey, open_survey
+from testing.browser.survey import Survey
 from testing.servers.defaults import ADMIN_TOKEN
 from tests.browser.conftest import OpenPage
-
-
-@pytest.fixture(scope="module")
-def survey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Survey]:
-    with open_survey(tmp_path_factory.mktemp("trying")) as survey:
-        yield survey
 
 
 def call(page: Page, heading: str) -> Locator:

@@ -1,18 +1,9 @@
 """No page weighs more than 150 kB, with everything that it fetches of itself."""
 
-from collections.abc import Iterator
-
-import pytest
 from playwright.sync_api import Browser, expect
 
 import benchmarks.pages
-from testing.browser.survey import Survey, open_survey
-
-
-@pytest.fixture(scope="module")
-def survey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Survey]:
-    with open_survey(tmp_path_factory.mktemp("weight")) as survey:
-        yield survey
+from testing.browser.survey import Survey
 
 
 def test_every_page_weighs_less_than_150_kb(survey: Survey, browser: Browser) -> None:

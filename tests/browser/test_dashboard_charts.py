@@ -1,0 +1,262 @@
+"""The dashboard's charts: they follow the answers, their axes fit, and keys and pointer read them."""
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from testing.browser.axe import violations
+from testing.browser.dashboard import WRITING, band, open_parameters, picture, sign_in, told, wait_learnt
+from testing.browser.survey import Survey
+from testing.patience import until
+from testing.servers.served import serving
+from testing.servers.site import FakeClock
+from tests.browser.conftest import OpenPage
+
+_TIME = r"\d+:\d+:\d+"
+
+
+def distribution_band(page: Page) -> float:
+    """The mean width of the 90% band of the distribution function, as the chart says it at every tenth point."""
+    chart, widths = page.locator("#distribution"), []
+    chart.press("Home")
+    for _ in range(int(chart.get_attribute("aria-valuemax") or 0) // 10):
+        found = re.search(r"90% ([\d.]+)% to ([\d.]+)%\.$", told(page, "distribution"))
+        assert found
+        widths.append(float(found[2]) - float(found[1]))
+        chart.press("PageUp")
+    chart.blur()
+    return sum(widths) / len(widths)
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_without_a_family_the_population_gets_clearer_while_answers_come(
+    survey: Survey, open_page: OpenPage, width: int
+) -> None:
+    """On a page that is loaded once and follows one stream.
+
+    From 200 answers to 2,000 each band becomes a quarter to a half as wide, and the logarithm of that varies by 0.15 at
+    most: that one is no narrower comes less than once in a million.
+    """
+    collection = survey.create(family=None, epsilon=4)
+    page, requests, troubles = open_page(viewport={"width": width, "height": 800}), list[str](), list[str]()
+    page.on("console", lambda message: troubles.append(message.text))
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.on("request", lambda request: requests.append(request.url))
+    sign_in(page, survey, f"/collections/{collection}")
+    expect(page.get_by_role("heading", name="No answers yet: share this link")).to_be_visible()
+    survey.arrive(collection, 200)
+    wait_learnt(page, 200)
+    before = picture(page, "population")
+    wide = [distribution_band(page), *(band(page, f"quantile_{level}") for level in ("0.1", "0.5", "0.9"))]
+    survey.arrive(collection, 1_800)
+    wait_learnt(page, 2_000)
+    assert picture(page, "population") != before
+    now = [distribution_band(page), *(band(page, f"quantile_{level}") for level in ("0.1", "0.5", "0.9"))]
+    assert all(narrow < old for narrow, old in zip(now, wide, strict=True))
+    posterior = survey.call("GET", f"/collections/{collection}/posterior")
+    median = posterior["quantiles"]["0.5"]
+    assert (posterior["answers"], posterior["posterior"]) == (2_000, {})
+    assert now[2] == pytest.approx(median["q95"] - median["q05"], rel=1e-2)
+    expect(page.locator("#summary")).to_contain_text("Half of the people have ")
+    assert requests.count(page.url) == 1
+    assert len([url for url in requests if url.endswith("/stream")]) == 1
+    assert troubles == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize(
+    ("width", "period", "unit"),
+    [(360, "per week", "€ per week"), (1280, "in the last twelve months", "€ in the last twelve mo…")],
+)
+def test_axes_have_titles_with_units(survey: Survey, open_page: OpenPage, width: int, period: str, unit: str) -> None:
+    words = {"unit": "€", "period_of_value": period, "visibility": "public"}
+    collection = survey.create(family=None, transform=None, range=None, minimum=0, atoms=[0], **words)
+    survey.arrive(collection, 300)
+    # Rows come when nobody waits for questions.
+    until(lambda: survey.call("GET", f"/collections/{collection}/posterior/history")["history"])
+    page = open_page(viewport={"width": width, "height": 800})
+    page.add_init_script(WRITING)
+    page.goto(f"{survey.url}/collections/{collection}")
+    wait_learnt(page, 300)
+    expect(page.locator("#pace canvas")).to_be_visible()
+    written = page.evaluate("written")
+    # On a logarithmic scale if what 300 answers say spans several orders, as it nearly always does.
+    density = page.locator("#population").get_attribute("data-y") or "density"
+    for chart, titles in {
+        "distribution": [unit, "share of the people"],
+        "population": [unit, density],
+        "trajectory-quantile_0.9": ["answers", unit],
+        "questions": ["answers", unit],
+        "pace": ["time (UTC)", "answers per minute"],
+    }.items():
+        assert [written[chart][title]["turned"] for title in titles] == [False, True], chart
+        assert all(each["fits"] for each in written[chart].values()), chart
+    expect(page.get_by_text("Those who have exactly 0 are not in the curve.")).to_be_visible()
+
+
+def test_numbers_of_several_orders_are_on_a_logarithmic_scale(
+    survey: Survey, answered: str, open_page: OpenPage
+) -> None:
+    """As the same chart gets new numbers, and back; below 0, and from 0 on, there is none.
+
+    No band here is so much wider than the newest that it is left out of the axis.
+    """
+    page = open_page()
+    page.add_init_script(WRITING)
+    page.goto(f"{survey.url}/collections/{answered}")
+    expect(page.locator("#pace canvas")).to_be_visible()
+
+    def ticks(*bands: list[float]) -> set[str]:
+        """The numbers beside bands after 3 and 7 answers."""
+        return set(
+            page.evaluate(
+                """async (bands) => {
+                    const { draw } = await import(document.querySelector('link[href$="plots.js"]').href);
+                    written["trajectory-quantile_0.5"] = {};
+                    const lines = [[3, 7], ...bands];
+                    draw("trajectory-quantile_0.5", { kind: "trajectory", lines, label: "", words: () => "" });
+                    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+                    return Object.keys(written["trajectory-quantile_0.5"]);
+                }""",
+                bands,
+            )
+        )
+
+    orders = ticks([1, 2], [5, 95], [10, 100], [20, 110], [5000, 1000])
+    assert {"1", "10", "100", "1,000"} <= orders
+    assert not {"0", "2,000", "4,000"} & orders
+    for lowest in (0, -2):
+        assert {"0", "1,000", "4,000"} <= ticks([lowest, 2], [5, 95], [10, 100], [20, 110], [5000, 1000])
+    assert {"50", "100"} <= ticks([30, 90], [40, 95], [50, 100], [60, 110], [150, 120])
+    assert ticks([1, 2], [5, 95], [10, 100], [20, 110], [5000, 1000]) == orders
+
+
+@pytest.mark.parametrize("width", [360, 1200])
+def test_charts_are_read_with_keys_and_pointer(survey: Survey, answered: str, open_page: OpenPage, width: int) -> None:
+    page = open_page(viewport={"width": width, "height": 800})
+    page.goto(f"{survey.url}/collections/{answered}")
+    history = survey.call("GET", f"/collections/{answered}/posterior/history")["history"]
+    newest = survey.call("GET", f"/collections/{answered}/posterior")
+    open_parameters(page)
+    chart = page.get_by_role("slider", name="mu after")
+    expect(chart).to_have_attribute("aria-valuetext", re.compile(f"^After {newest['answers']:,} answers: mean "))
+    chart.focus()
+    chart.press("Home")
+    row = history[0]
+    numbers = [row["posterior"]["mu"][part] for part in ("mean", "q50", "q25", "q75", "q05", "q95")]
+    mean, median, *band = (f"{float(f'{x:.4g}'):g}" for x in numbers)
+    assert told(page, "trajectory-mu") == (
+        f"After {row['answers']:,} answers: mean {mean}, median {median}, "
+        f"50% {band[0]} to {band[1]}, 90% {band[2]} to {band[3]}."
+    )
+    chart.press("ArrowRight")
+    assert told(page, "trajectory-mu").startswith(f"After {history[1]['answers']:,} answers: ")
+    for key, at in (("End", chart.get_attribute("aria-valuemax")), ("Home", "0"), ("ArrowLeft", "0")):
+        chart.press(key)
+        assert chart.get_attribute("aria-valuenow") == at
+    page.keyboard.press("Tab")
+    expect(chart).to_have_attribute("aria-valuetext", re.compile(f"^After {newest['answers']:,} answers: "))
+    for name, along, words in (
+        ("questions", 0.3, r"After \d+ answers: a question with thresholds at [\d., -]+\."),
+        ("pace", 0.02, r"Until [\d-]+ [\d:]+ UTC: [\d.,]+ answers per minute\."),
+        ("distribution", 0.8, r"[\d.]+% have [\d.,]+ or less, 50% [\d.]+% to [\d.]+%, 90% [\d.]+% to [\d.]+%\."),
+        (
+            "population",
+            0.8,
+            r"At [\d.,]+: (share per doubling|density) [\d.e-]+, 50% [\d.e-]+ to [\d.e-]+, 90% [\d.e-]+ to [\d.e-]+\.",
+        ),
+        ("density-sigma", 0.9, r"sigma = [\d.]+: \d+% of the highest density\."),
+    ):
+        before = told(page, name)
+        area = page.locator(f"#{name} .u-over")
+        area.scroll_into_view_if_needed()
+        size = area.bounding_box()
+        assert size
+        area.hover(position={"x": size["width"] * along, "y": size["height"] / 2})
+        assert told(page, name) != before
+        assert re.fullmatch(words, told(page, name)), told(page, name)
+        assert page.locator(f"#{name} .u-cursor-x").is_visible()
+        page.mouse.move(1, 1)
+        assert re.sub(_TIME, "", told(page, name)) == re.sub(_TIME, "", before)
+    assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_what_is_read_stays_while_answers_come(survey: Survey, open_page: OpenPage) -> None:
+    collection, page = survey.create(visibility="public"), open_page()
+    survey.arrive(collection, 200)
+    page.goto(f"{survey.url}/collections/{collection}")
+    wait_learnt(page, 200)
+    open_parameters(page)
+    page.locator("#trajectory-mu").focus()
+    page.keyboard.press("ArrowLeft")
+    here = told(page, "trajectory-mu")
+    survey.arrive(collection, 200)
+    wait_learnt(page, 400)
+    assert told(page, "trajectory-mu") == here
+    assert told(page, "trajectory-sigma").startswith("After 400 answers: ")
+
+
+def test_an_axis_leaves_out_what_is_before_the_place_was_found(
+    survey: Survey, answered: str, open_page: OpenPage
+) -> None:
+    page = open_page()
+    page.goto(f"{survey.url}/collections/{answered}")
+    settled = """
+    async (widths) => {
+      const { settled } = await import(document.querySelector("link[href*=plots]").href);
+      const high = widths.map((width) => 500 + width / 2);
+      return settled([widths.map((_, i) => 10 * i + 10), high.map((y) => 1000 - y), high, high, high, high]);
+    }
+    """
+    for widths, first in (
+        ([4e6, 1e4, 90, 30, 10], 2),
+        ([4e6, 90, 1e4, 30, 10], 3),
+        ([30] * 60, 1),
+        ([50, 30, 10], 0),
+        ([5, 3, 0], 0),
+        ([7], 0),
+    ):
+        assert page.evaluate(settled, widths) == first
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(360, "dark"), (1280, "light")])
+def test_the_population_over_time_is_a_fan(tmp_path: Path, open_page: OpenPage, width: int, scheme: str) -> None:
+    """With one period, whose bands are bars, and with a second, without reloading."""
+    clock, troubles = FakeClock(), list[str]()
+    with serving(f"sqlite:///{tmp_path / 'test.sqlite'}", clock=clock) as (url, _):
+        survey = Survey(url)
+        weekly = {"period": "week", "drift": True, "unit": "€", "visibility": "public"}
+        collection = survey.create(**weekly)
+        page = open_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+        page.on("console", lambda message: troubles.append(message.text))
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.add_init_script(WRITING)
+        page.goto(f"{url}/collections/{collection}")
+        expect(page.get_by_role("heading", name="No answers yet: share this link")).to_be_visible()
+        expect(page.get_by_role("heading", name="By week")).to_be_hidden()
+        survey.arrive(collection, 100)
+        fan = page.get_by_role("slider", name="How the values are distributed, by week, 2027-W02")
+        expect(fan).to_have_attribute("aria-valuetext", re.compile(r"^2027-W02, from 2027-01-11, 100 answers: median "))
+        expect(page.get_by_text("So far all answers belong to one week")).to_be_visible()
+        one = picture(page, "fan")
+        clock.now += 14 * 86_400
+        survey.arrive(collection, 200)
+        both = page.get_by_role("slider", name="The median, by week, 2027-W02 to 2027-W04")
+        expect(both).to_have_attribute("aria-valuetext", re.compile(r"^2027-W04, from 2027-01-25, 200 answers: "))
+        assert picture(page, "fan") != one
+        both.press("ArrowLeft")
+        assert told(page, "fan-middle").startswith("2027-W03, from 2027-01-18, 0 answers: ")
+        page.get_by_text("The numbers, by week").click()
+        posterior = survey.call("GET", f"/collections/{collection}/posterior")
+        assert page.locator("[data-period]").count() == len(posterior["periods"]) == 3
+        written = page.evaluate("written")
+        for chart in ("fan", "fan-middle"):
+            assert all(each["fits"] for each in written[chart].values())
+            assert {"2027-01-11", "week from (UTC)", "€"} <= written[chart].keys()
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert violations(page) == []
+        assert troubles == []
+        page.close()  # so that the server need not wait for the end of the stream

@@ -1,0 +1,100 @@
+"""What readers of the dashboard ask themselves: the share above a value, a quantile, how many more answers."""
+
+import re
+from typing import Any
+
+import httpx2
+import pytest
+from playwright.sync_api import Locator, expect
+
+from dither_client import Analyst
+from testing.browser.axe import violations
+from testing.browser.dashboard import open_parameters, wait_learnt
+from testing.browser.survey import Survey
+from testing.patience import PATIENCE
+from tests.browser.conftest import OpenPage
+
+
+def test_two_questions_are_answered_as_python_does(survey: Survey, open_page: OpenPage) -> None:
+    """By sliders, with the keyboard, and by fields, of values with an atom, without a family and of whole numbers."""
+    shapes: list[dict[str, Any]] = [
+        {"decimals": 2, "unit": "€"},
+        {"family": None, "transform": None, "range": None, "minimum": 0, "atoms": [450.5], "epsilon": 5},
+        {"family": "poisson", "transform": None, "range": [0, 1000]},
+    ]
+    for fields in shapes:
+        collection, page = (
+            survey.create(visibility="public", particles=1_000, **fields),
+            open_page(viewport={"width": 360, "height": 800}),
+        )
+        survey.arrive(collection, 300)
+        page.goto(f"{survey.url}/collections/{collection}")
+        expect(page.locator(f'[data-answers="{300}"]')).to_be_visible()
+        expect(page.locator("#ask")).to_be_visible()
+        with Analyst(survey.url) as analyst:
+            posterior = analyst.posterior(collection)
+        for value in (250.0, 450.5, 900.0):
+            page.get_by_label("More than").fill(f"{value:,}")
+            known = posterior.share_above(value)
+            shown = numbers(page.locator("#above-said"))
+            assert shown == pytest.approx(
+                [100 * known.q50, value, 90, 100 * known.q05, 100 * known.q95], abs=0.06, rel=1e-4
+            )
+        for level in (10.0, 50.0, 87.5):
+            page.get_by_label("At or below it").fill(str(level))
+            found = posterior.quantile(level / 100)
+            shown = numbers(page.locator("#level-said"))
+            tolerance = 0.1 * (found.q95 - found.q05) + 0.5  # bands are read the other way round
+            assert shown == pytest.approx([level, found.q50, 90, found.q05, found.q95], abs=tolerance)
+        slider = page.get_by_role("slider", name="Value, share above")
+        slider.press("Home")
+        most = numbers(page.locator("#above-said"))
+        slider.press("End")
+        least = numbers(page.locator("#above-said"))
+        charts = page.request.get(f"{survey.url}/collections/{collection}/charts.json").json()
+        along = (charts["population"] or charts["distribution"])["x"]
+        assert [most[1], least[1]] == pytest.approx([along[0], along[-1]], rel=0.01, abs=1)
+        for end in (most, least):  # exactly what is known there, however little 300 answers say of it
+            known = posterior.share_above(end[1])
+            assert end == pytest.approx([100 * known.q50, end[1], 90, 100 * known.q05, 100 * known.q95], abs=0.06)
+        assert most[1] < posterior.quantile(0.5).q50 < least[1]
+        assert (slider.get_attribute("aria-valuetext") or "").startswith(page.get_by_label("More than").input_value())
+        page.get_by_role("slider", name="Share of the people in %").press("Home")
+        expect(page.get_by_label("At or below it")).to_have_value("1")
+        page.get_by_label("More than").fill("a lot")
+        expect(page.locator("#above-said")).to_have_text("Write a number, such as 600.")
+        assert violations(page) == []
+
+
+def numbers(place: Locator) -> list[float]:
+    return [float(number.replace(",", "")) for number in re.findall(r"-?\d[\d,]*\.?\d*", place.inner_text())]
+
+
+def test_a_question_stays_while_answers_come(survey: Survey, open_page: OpenPage) -> None:
+    collection, page = survey.create(visibility="public"), open_page()
+    survey.arrive(collection, 200)
+    page.goto(f"{survey.url}/collections/{collection}")
+    page.get_by_label("More than").fill("777")
+    survey.arrive(collection, 200)
+    wait_learnt(page, 400)
+    expect(page.get_by_label("More than")).to_have_value("777")
+    expect(page.locator("#above-said")).to_contain_text("more than 777 (90% sure")
+
+
+def test_a_slider_says_how_many_more_answers(survey: Survey, answered: str, open_page: OpenPage) -> None:
+    page, sizes = open_page(), list[int]()
+    page.on("response", lambda response: sizes.append(int(response.headers.get("content-length", 0))))
+    page.goto(f"{survey.url}/collections/{answered}")
+    open_parameters(page)
+    needed, slider = page.locator("#needed"), page.get_by_label("Target precision")
+    expect(needed).to_contain_text("more answers")
+    assert 60_000 < sum(sizes) < 300_000  # everything that the page is made of
+    slider.focus()
+    slider.press("End")
+    most = int((re.search(r"about ([\d,]+)", needed.inner_text()) or [""])[1].replace(",", ""))
+    plan = httpx2.get(f"{survey.url}/collections/{answered}/precision.json", timeout=PATIENCE).json()
+    assert most == pytest.approx(plan["mu"]["more"][-1], rel=0.05)
+    slider.press("Home")
+    expect(needed).to_contain_text("is already known")
+    page.get_by_label("Parameter to estimate").select_option("sigma")
+    expect(needed).to_contain_text("sigma to within")

@@ -1,0 +1,199 @@
+"""An admin creates a collection in a browser, with the keyboard and with all that the form offers."""
+
+import pytest
+from playwright.sync_api import expect
+
+from testing.browser.axe import violations
+from testing.browser.dashboard import sign_in
+from testing.browser.survey import Survey
+from testing.servers.defaults import ADMIN_TOKEN
+from tests.browser.conftest import OpenPage
+
+
+def test_an_admin_does_everything_with_the_keyboard(survey: Survey, open_page: OpenPage) -> None:
+    page = open_page()
+    page.goto(f"{survey.url}/new")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
+    page.get_by_label("Token").focus()
+    page.keyboard.type(ADMIN_TOKEN)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/new")
+    page.get_by_label("Title shown to respondents").focus()
+    for text in ("Monthly rent", "Tab", "nor", "Tab", "By", "Tab", "300", "Tab", "3000"):
+        (page.keyboard.press if text == "Tab" else page.keyboard.type)(text)
+    expect(page.get_by_text("1,000 people give")).to_be_visible()
+    expect(page.locator("#advice table")).to_contain_text("median")
+    page.get_by_label("Who may answer").select_option("invite")
+    assert violations(page) == []
+    page.get_by_label("Title shown to respondents").press("Enter")
+    page.wait_for_url("**/collections/*")
+    expect(page.get_by_role("heading", name="Monthly rent", level=1)).to_be_visible()
+    page.get_by_label("Number of new invitations").fill("2")
+    page.get_by_label("Number of new invitations").press("Enter")
+    codes = page.get_by_label("Codes, one per line").input_value().split()
+    assert len({*codes}) == 2
+    page.get_by_text("QR codes of the links").press("Enter")
+    expect(page.get_by_role("img", name=f"QR code of the link with the code {codes[1]}")).to_be_visible()
+    assert violations(page) == []
+    collection = page.url.split("/")[-2]
+    for name, state in (("Pause", "paused"), ("Open", "open")):
+        page.get_by_role("button", name=name).press("Enter")
+        expect(page.get_by_text(f"The collection is {state}.", exact=True)).to_be_visible()
+        assert survey.call("GET", f"/collections/{collection}")["state"] == state
+    page.get_by_text("Close permanently").press("Enter")
+    page.get_by_role("button", name="Close Monthly rent").press("Enter")
+    expect(page.get_by_text("The collection is permanently closed.")).to_be_visible()
+    page.get_by_role("button", name="Sign out").press("Enter")
+    expect(page.get_by_role("banner").get_by_role("link", name="Sign in")).to_be_visible()
+    page.goto(f"{survey.url}/collections/{collection}")
+    expect(page.get_by_text("Only analysts can read the posterior")).to_be_visible()
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 360), ("dark", 1200)])
+def test_the_whole_form_fits_and_takes_a_family_to_compare(
+    survey: Survey, open_page: OpenPage, scheme: str, width: int
+) -> None:
+    page = open_page(color_scheme=scheme, viewport={"width": width, "height": 800})
+    sign_in(page, survey, "/new")
+    for group in page.locator("summary").all():
+        group.press("Enter")
+    page.get_by_label("Shape of the distribution").select_option("gamma")
+    expect(page.locator("#prior_shape")).to_be_visible()
+    expect(page.get_by_label("sigma of")).to_be_hidden()
+    page.get_by_label("Title shown to respondents").fill("Rent")
+    page.locator("#prior_shape").fill("lognorm, s=1, loc=-1")
+    page.get_by_label("scale of").fill("lognorm, s=1")
+    with page.expect_request("**/new/advice?*") as asked:
+        page.get_by_label("Weibull", exact=True).check()
+    assert "Rent" not in asked.value.url  # a name may be as long as an address
+    expect(page.locator("#advice")).to_contain_text("Prior of shape: the distribution must not reach below 0.")
+    page.get_by_role("button", name="Create the collection").click()
+    expect(page.locator("#prior-wrong")).to_contain_text("must not reach below 0")
+    assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.locator("#prior_shape").fill("lognorm, s=1")
+    expect(page.locator("#advice")).to_contain_text("30% of the questions are there to tell the 2 families apart.")
+    assert violations(page) == []
+    page.get_by_role("button", name="Create the collection").click()
+    page.wait_for_url("**/collections/*")
+    expect(page.locator("#trust table")).to_contain_text("Weibull")
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 360), ("dark", 1200)])
+def test_the_form_takes_several_numbers(survey: Survey, open_page: OpenPage, scheme: str, width: int) -> None:
+    page = open_page(color_scheme=scheme, viewport={"width": width, "height": 800})
+    sign_in(page, survey, "/new")
+    page.get_by_label("Title shown to respondents").fill("Wages, ages and hours")
+    page.get_by_text("Several numbers of each person").press("Enter")
+    page.get_by_role("button", name="Add a number").click()
+    expect(page.locator("#family")).to_be_hidden()
+    page.get_by_role("button", name="Add a number").click()
+    numbers = [page.get_by_role("group", name=f"Number {number}") for number in (1, 2, 3)]
+    for number, name in zip(numbers, ("wage", "dropped", "age"), strict=True):
+        number.get_by_label("Name").fill(name)
+    numbers[1].get_by_role("button", name="Remove").click()
+    expect(page.get_by_role("group", name="Number 3")).to_have_count(0)
+    wage, age = numbers[:2]
+    expect(age.get_by_label("Name")).to_have_value("age")
+    wage.get_by_label("Unit").fill("€")
+    wage.get_by_label("Shape of the distribution").select_option("normal")
+    wage.get_by_label("How values compare").select_option("log")
+    wage.get_by_label("Most values from").fill("2000")
+    wage.get_by_label("to", exact=True).fill("150")
+    expect(page.locator("#advice")).to_contain_text("The component wage: range must be [low, high]")
+    page.get_by_role("button", name="Create the collection").click()
+    expect(page.locator("#component_1_low-wrong")).to_contain_text("low below high")
+    assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    wage.get_by_label("Most values from").fill("150")
+    with page.expect_request("**/new/advice?*") as asked:
+        wage.get_by_label("to", exact=True).fill("2,000")
+    assert "component_1_unit" not in asked.value.url
+    expect(page.locator("#advice")).to_contain_text("each correlation: ± 0.3")
+    assert violations(page) == []
+    page.get_by_role("button", name="Create the collection").click()
+    page.wait_for_url("**/collections/*")
+    terms = survey.call("GET", page.url.removeprefix(survey.url))
+    told = [(each["name"], each["transform"], each["unit"]) for each in terms["components"]]
+    assert told == [("wage", "log", "€"), ("age", "identity", None)]
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 360), ("dark", 1200)])
+def test_each_of_several_numbers_has_a_prior_a_goal_and_exact_values(
+    survey: Survey, open_page: OpenPage, scheme: str, width: int
+) -> None:
+    """They are folded away, with the priors of the number's own family alone; those of the form itself are gone."""
+    page = open_page(color_scheme=scheme, viewport={"width": width, "height": 800})
+    sign_in(page, survey, "/new")
+    page.get_by_label("Title shown to respondents").fill("Wages and ages")
+    page.get_by_label("Shape of the distribution").select_option("normal")
+    for group in ("Goal, model checks and prior", "Which values there can be", "Several numbers of each person"):
+        page.get_by_text(group).press("Enter")
+    page.locator("#prior_mu").fill("norm, loc=1")
+    page.get_by_role("button", name="Add a number").click()
+    for alone in ("#prior", "#goal", "#values", "#range"):
+        expect(page.locator(alone)).to_be_hidden()
+    wage, age = (page.get_by_role("group", name=f"Number {number}") for number in (1, 2))
+    for number, name in ((wage, "wage"), (age, "age")):
+        number.get_by_label("Name").fill(name)
+        number.get_by_text("Exact values, goal and prior").press("Enter")
+        expect(number.get_by_label("Goal")).to_be_visible()
+        expect(number.get_by_role("group", name="Prior")).to_be_hidden()
+    wage.get_by_label("Shape of the distribution").select_option("gamma")
+    expect(page.locator("#component_1_prior_shape")).to_be_visible()
+    expect(page.locator("#component_1_prior_mu")).to_be_hidden()
+    expect(age.get_by_role("group", name="Prior")).to_be_hidden()
+    page.locator("#component_1_prior_shape").fill("lognorm, s=1, loc=-1")
+    page.locator("#component_1_prior_scale").fill("lognorm, s=1")
+    age.get_by_label("Values that many people have exactly").fill("0, 100")
+    age.get_by_label("Goal").fill("quantiles=0.5")
+    expect(page.locator("#advice")).to_contain_text("The component wage: prior of shape: the distribution must not")
+    page.get_by_role("button", name="Create the collection").click()
+    expect(page.locator("#component_1_prior-wrong")).to_contain_text("must not reach below 0")
+    expect(age.get_by_label("Values that many people have exactly")).to_have_value("0, 100")
+    assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.locator("#component_1_prior_shape").fill("lognorm, s=1")
+    expect(page.locator("#advice")).to_contain_text("each correlation: ±")
+    assert violations(page) == []
+    page.get_by_role("button", name="Create the collection").click()
+    page.wait_for_url("**/collections/*")
+    terms = survey.call("GET", page.url.removeprefix(survey.url))
+    told = [(each["family"], each.get("atoms")) for each in terms["components"]]
+    assert told == [("gamma", None), ("nonparametric", [0, 100])]
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 360), ("dark", 1200)])
+def test_the_form_offers_a_panel_once_a_period_is_chosen(
+    survey: Survey, open_page: OpenPage, scheme: str, width: int
+) -> None:
+    """What was typed into it is neither advised on nor sent while no period is chosen."""
+    page = open_page(color_scheme=scheme, viewport={"width": width, "height": 800})
+    sign_in(page, survey, "/new")
+    page.get_by_label("Title shown to respondents").fill("Rent by week")
+    page.get_by_label("Shape of the distribution").select_option("normal")
+    page.get_by_label("From", exact=True).fill("300")
+    page.get_by_label("to", exact=True).fill("3000")
+    page.get_by_text("Results over time").press("Enter")
+    panel = page.get_by_role("group", name="The same people several times")
+    expect(panel).to_be_hidden()
+    page.get_by_label("Tell answers apart by time").select_option("week")
+    expect(panel).to_be_visible()
+    panel.get_by_label("Times that each person answers").fill("31")
+    panel.get_by_label("within how many").fill("30")
+    expect(page.locator("#advice")).to_contain_text("and answers one from 1 to periods")
+    page.get_by_label("Tell answers apart by time").select_option("")
+    expect(page.locator("#advice")).to_contain_text("people give these 90% intervals")
+    expect(panel).to_be_hidden()
+    page.get_by_label("Tell answers apart by time").select_option("week")
+    page.get_by_role("button", name="Create the collection").click()
+    expect(page.locator("#panel-wrong")).to_contain_text("and answers one from 1 to periods")
+    assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    panel.get_by_label("Times that each person answers").fill("2")
+    expect(page.locator("#advice")).to_contain_text("Each person answers 2 times within 30 weeks")
+    page.get_by_role("button", name="Create the collection").click()
+    page.wait_for_url("**/collections/*")
+    terms = survey.call("GET", page.url.removeprefix(survey.url))
+    assert (terms["period"], terms["panel"]) == ("week", {"answers": 2, "periods": 30})
