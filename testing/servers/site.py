@@ -96,6 +96,11 @@ class Site:
             path, json={"responses": list(responses)}, headers=ADMIN
         )  # as a gateway, for any number
 
+    def answer_in_turns(self, collection: str, count: int) -> None:
+        """Gives `count` answers, 0 and 1 in turns."""
+        pairs = [(ticket, i % 2) for i, ticket in enumerate(self.tickets(collection, count))]
+        assert {item["status"] for item in self.batch(collection, *pairs).json()["responses"]} == {201}
+
     def answer(self, collection: str, values: Sequence[Any]) -> None:
         """People with these values, or numbers of categories, answer in groups, each learnt before the next."""
         random = Random(8)

@@ -19,12 +19,12 @@ from dither_client.conformance.run import run_scenarios
 from testing.browser.site import WebSite, open_web_site
 from testing.npm import NPM, Packed, install, install_from_registry, npm_package, sqlite_node
 from testing.patience import PATIENCE
+from testing.project import project
 from testing.reader import blocks
 from testing.repository import ROOT, TESTS
 from testing.servers.listening import serving_folder
 from testing.tools import find_tool
 from tests.browser.conftest import OpenPage, browser, open_page
-from tests.test_packaging import project
 
 __all__ = ["browser", "open_page"]
 

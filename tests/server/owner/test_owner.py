@@ -1,17 +1,14 @@
-import json
+"""A collection's owner learns what is stored, whatever fails in between."""
+
 import logging
 import math
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, delete, select, update
 from sqlalchemy.exc import OperationalError
 
 from dither_client import parse_query
@@ -20,11 +17,7 @@ from dither_estimator.hierarchy.pooling import PooledDraws, pool_groups
 from dither_estimator.learning import pooled_groups, separate_groups
 from dither_estimator.learning.learner import Learner
 from dither_server.api.messages.examples import POSTERIOR
-from dither_server.clock import milliseconds
-from dither_server.database.engine import make_engine, writing
-from dither_server.database.reads import replace_snapshot
-from dither_server.database.schema import answers, counts, snapshots
-from dither_server.owner import persistence, thread
+from dither_server.owner import thread
 from dither_server.owner.collection_learner import CollectionLearner, Published, Question
 from dither_server.owner.persistence import PersistedLearner
 from dither_server.owner.unhurried import Unhurried
@@ -32,34 +25,14 @@ from dither_server.replicas.leases import Lease
 from dither_server.service import poller
 from testing.patience import PATIENCE, until
 from testing.servers.defaults import ADMIN
-from testing.servers.site import FakeClock, Site, open_site
-
-
-def edit(url: str, change: Callable[[Connection], object]) -> Any:
-    """Changes a database that no server uses."""
-    engine = make_engine(url)
-    with writing(engine).begin() as connection:
-        result = change(connection)
-    engine.dispose()
-    return result
-
-
-def snapshot_sizes(url: str) -> list[int]:
-    """Answers in each stored snapshot."""
-    return list(edit(url, lambda connection: connection.execute(select(snapshots.c.answers)).scalars().all()))
-
-
-def answer_all(site: Site, collection: str, count: int) -> None:
-    """Half of the answers 0, half 1."""
-    pairs = [(ticket, i % 2) for i, ticket in enumerate(site.tickets(collection, count))]
-    assert {item["status"] for item in site.batch(collection, *pairs).json()["responses"]} == {201}
+from testing.servers.site import Site
 
 
 def test_what_is_stored_is_learnt(any_site: Site) -> None:
     collection = any_site.create()
     for count in (1, 10, 100):
         before = any_site.stored(collection)
-        answer_all(any_site, collection, count)
+        any_site.answer_in_turns(collection, count)
         posterior = any_site.learnt(collection, before + count)
     assert posterior["posterior"].keys() == {"mu", "sigma"}
     assert posterior["updated_at"] == "2027-01-15T08:00:00.000Z"
@@ -68,7 +41,7 @@ def test_what_is_stored_is_learnt(any_site: Site) -> None:
 
 def test_the_posterior_is_that_of_the_counts(site: Site) -> None:
     collection = site.create(particles=10_000)
-    answer_all(site, collection, 2_000)
+    site.answer_in_turns(collection, 2_000)
     site.learnt(collection, 2_000)
     queries = site.client.get(f"/v1/collections/{collection}/queries", headers=ADMIN).json()["queries"]
     table = {parse_query(item["query"]): item["counts"] for item in queries}
@@ -89,120 +62,19 @@ def test_questions_are_drawn_with_equal_probability(site: Site) -> None:
     assert all(abs(drawn[question.json] - 4_000) < 6 * (20_000 * 0.2 * 0.8) ** 0.5 for question in pool)
 
 
-def test_a_restart_resumes_from_the_snapshot(database_url: str, clock: FakeClock) -> None:
-    with open_site(database_url, clock) as site:
-        collection = site.create()
-        answer_all(site, collection, 500)
-        before = site.learnt(collection, 500)
-    assert snapshot_sizes(database_url) == [500]
-    with open_site(database_url, clock) as site:
-        assert site.learnt(collection, 500) == before  # to the last digit: a rebuild would draw other particles
-        answer_all(site, collection, 10)
-        site.learnt(collection, 510)
-    assert snapshot_sizes(database_url) == [510]
-
-
-def test_a_restart_applies_what_the_snapshot_lacks(sqlite_url: str, clock: FakeClock) -> None:
-    with open_site(sqlite_url, clock) as site:
-        collection = site.create()
-        answer_all(site, collection, 100)
-    old = edit(sqlite_url, lambda connection: connection.execute(select(snapshots.c.content)).scalar_one())
-    with open_site(sqlite_url, clock) as site:
-        answer_all(site, collection, 100)
-        site.learnt(collection, 200)
-    edit(sqlite_url, lambda connection: connection.execute(update(snapshots).values(content=old, answers=100)))
-    with open_site(sqlite_url, clock) as site:
-        site.learnt(collection, 200)
-
-
-@pytest.mark.parametrize("content", [b"", b"nonsense", None])
-def test_without_a_readable_snapshot_the_counts_are_learnt_again(
-    sqlite_url: str, clock: FakeClock, content: bytes | None, caplog: pytest.LogCaptureFixture
-) -> None:
-    with open_site(sqlite_url, clock) as site:
-        collection = site.create(particles=1_000)
-        answer_all(site, collection, 500)
-        before = site.learnt(collection, 500)["posterior"]
-    change = delete(snapshots) if content is None else update(snapshots).values(content=content)
-    edit(sqlite_url, lambda connection: connection.execute(change))
-    with open_site(sqlite_url, clock) as site:
-        after = site.learnt(collection, 500)["posterior"]
-    for name in before:
-        assert abs(after[name]["q50"] - before[name]["q50"]) < 0.5 * before[name]["sd"]
-    assert ("snapshot refused" in caplog.text) == (content is not None)
-
-
-@pytest.mark.parametrize("left", [0, 49])
-def test_counts_that_went_back_are_learnt_afresh(
-    sqlite_url: str, clock: FakeClock, caplog: pytest.LogCaptureFixture, left: int
-) -> None:
-    def go_back(connection: Connection) -> None:  # as from an older backup, the snapshot being newer
-        if left == 0:
-            connection.execute(delete(answers))
-            connection.execute(delete(counts))
-            return
-        most = connection.execute(select(counts).order_by(counts.c.count.desc()).limit(1)).one()  # none stays at 0
-        of_them = (answers.c.query == most.query, answers.c.answer == most.answer)
-        one = connection.execute(select(answers).where(*of_them).limit(1)).one()
-        connection.execute(delete(answers).where(answers.c.ticket == one.ticket))
-        its_count = update(counts).where(counts.c.query == one.query, counts.c.answer == one.answer)
-        connection.execute(its_count.values(count=counts.c.count - 1))
-
-    with open_site(sqlite_url, clock) as site:
-        collection = site.create()
-        answer_all(site, collection, 50)
-        site.learnt(collection, 50)
-    edit(sqlite_url, go_back)
-    with open_site(sqlite_url, clock) as site:
-        site.learnt(collection, left)
-        answer_all(site, collection, 10)
-        site.learnt(collection, left + 10)
-    assert "counts went back" in caplog.text
-
-
-def test_snapshots_are_stored_while_running(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(persistence, "SNAPSHOT_SECONDS", 0.05)
-    with open_site(sqlite_url) as site:
-        collection = site.create()
-        answer_all(site, collection, 20)
-        site.learnt(collection, 20)
-        number = site.service.collections.get(collection).number
-        until(lambda: site.service.store.snapshot(number) is not None)
-
-
-def test_a_snapshot_that_could_not_be_stored_is_stored_later(
-    sqlite_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(persistence, "SNAPSHOT_SECONDS", 0.05)
-    failures = iter([OperationalError("", None, Exception())] * 2)
-
-    def store(*arguments: Any) -> None:
-        for failure in failures:
-            raise failure
-        replace_snapshot(*arguments)
-
-    monkeypatch.setattr(persistence, "replace_snapshot", store)
-    with open_site(sqlite_url) as site:
-        collection = site.create()
-        answer_all(site, collection, 20)
-        site.learnt(collection, 20)
-        until(lambda: snapshot_sizes(sqlite_url) == [20])  # nobody answers any more
-    assert caplog.text.count("what was learnt is not stored yet") >= 2  # more if other jobs share a transaction
-
-
 def test_a_failure_to_learn_leaves_the_old_posterior_and_is_made_good(
     site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     collection = site.create()
-    answer_all(site, collection, 10)
+    site.answer_in_turns(collection, 10)
     site.learnt(collection, 10)
     with monkeypatch.context() as patch:
         patch.setattr(Learner, "learn_counts", lambda *_: 1 / 0)
-        answer_all(site, collection, 10)
+        site.answer_in_turns(collection, 10)
         until(lambda: "learning failed" in caplog.text)
         site.ticket(collection)
         site.learnt(collection, 10)
-    answer_all(site, collection, 1)
+    site.answer_in_turns(collection, 1)
     site.learnt(collection, 21)
 
 
@@ -210,7 +82,7 @@ def test_a_lease_that_was_away_for_a_moment_leaves_nothing_unlearnt(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     collection = site.create()
-    answer_all(site, collection, 10)
+    site.answer_in_turns(collection, 10)
     site.learnt(collection, 10)
     attend, publish = thread.Learners._attend, CollectionLearner.publish
 
@@ -228,7 +100,7 @@ def test_a_lease_that_was_away_for_a_moment_leaves_nothing_unlearnt(
         patch.setattr(thread.Learners, "_attend", attend_and_return)
         with monkeypatch.context() as once:
             once.setattr(CollectionLearner, "publish", publish_without)
-            answer_all(site, collection, 10)
+            site.answer_in_turns(collection, 10)
             until(lambda: site.service.learners._known.get(site.service.collections.get(collection).number) != 10)
         site.learnt(collection, 20)
 
@@ -247,7 +119,7 @@ def test_a_database_that_is_away_is_told_of_once(
     with monkeypatch.context() as patch:
         patch.setattr(thread, "_LONGEST_REST", 0.05)
         patch.setattr(CollectionLearner, "catch_up", fail)
-        answer_all(site, collection, 1)
+        site.answer_in_turns(collection, 1)
         for _ in range(3):
             assert attempts.acquire(timeout=PATIENCE)
     site.learnt(collection, 1)
@@ -263,66 +135,6 @@ def test_a_learner_that_cannot_be_made_asks_to_try_later(site: Site, monkeypatch
         assert (reply.status_code, reply.json()["type"]) == (503, "urn:dither:unavailable")
         assert int(reply.headers["retry-after"]) > 0
     assert site.client.post(f"/v1/collections/{collection}/tickets").status_code == 201
-
-
-def test_the_history_follows_the_posterior(sqlite_url: str, clock: FakeClock) -> None:
-    def rows(site: Site, count: int) -> list[dict[str, Any]]:
-        path = f"/v1/collections/{collection}/posterior/history"
-
-        def found() -> list[dict[str, Any]]:
-            return list(site.client.get(path, headers=ADMIN).json()["history"])
-
-        until(lambda: len(found()) >= count)  # a row is written just after the posterior is published
-        return found()
-
-    with open_site(sqlite_url, clock) as site:
-        collection = site.create()
-        for answers_so_far in range(1, 6):
-            clock.now += 1
-            answer_all(site, collection, 1)
-            site.learnt(collection, answers_so_far)
-        posterior = site.client.get(f"/v1/collections/{collection}/posterior", headers=ADMIN).json()
-        before = rows(site, 5)
-        assert [row["answers"] for row in before] == [1, 2, 3, 4, 5]
-        assert before[-1]["posterior"] == posterior["posterior"]
-        assert before[-1]["ess"] == posterior["ess"]
-        assert before[-1]["at"] == "2027-01-15T08:00:05.000Z"
-        for row in before:
-            parse_query(row["query"])
-    with open_site(sqlite_url, clock) as site:
-        answer_all(site, collection, 1)
-        site.learnt(collection, 6)
-        assert [row["answers"] for row in rows(site, 6)] == [1, 2, 3, 4, 5, 6]
-
-
-@pytest.fixture
-def learner(site: Site) -> CollectionLearner:
-    """A learner of an empty collection."""
-    collection = site.service.collections.get(site.create())
-    return CollectionLearner(collection, site.service.store, site.service.institutions, site.clock)
-
-
-def test_the_history_of_a_hundred_thousand_answers_has_a_few_hundred_rows(learner: CollectionLearner) -> None:
-    published = learner.publish()
-    kept = [n for n in range(100_001) if learner.history(replace(published, answers=n), True) is not None]
-    assert 400 < len(kept) <= 600
-    assert kept[:50] == list(range(1, 51))
-    assert all(later <= 1.02 * earlier + 1 for earlier, later in pairwise(kept[49:]))
-
-
-@pytest.mark.parametrize("family", ["normal", "nonparametric"])
-def test_a_row_of_the_history_that_must_be_estimated_waits_until_it_is_calm(site: Site, family: str) -> None:
-    collection = site.service.collections.get(site.create(family=family, range=None))
-    learner = CollectionLearner(collection, site.service.store, site.service.institutions, site.clock)
-    published = replace(learner.publish(), answers=7)
-    busy = learner.history(published, False)
-    assert (busy is not None) == (family == "normal")
-    compute = busy or learner.history(published, True)
-    assert compute is not None
-    row = compute()
-    assert row.answers == 7
-    assert json.loads(row.posterior)
-    assert learner.history(published, True) is None
 
 
 @pytest.mark.parametrize("family", ["normal", "nonparametric"])
@@ -401,30 +213,6 @@ def test_what_nobody_waits_for_comes_once_no_question_is_urgent(site: Site, monk
     assert not unhurried.calm
     now += 0.31
     assert unhurried.calm
-
-
-@pytest.mark.parametrize("family", ["normal", "nonparametric"])
-def test_what_changed_in_a_burst_is_in_the_history_afterwards(site: Site, family: str) -> None:
-    collection = site.service.collections.get(site.create(family=family, range=None))
-    learner = CollectionLearner(collection, site.service.store, site.service.institutions, site.clock)
-    published = learner.publish()
-    times, rows = [], []
-    for so_far in range(100, 10_100, 100):
-        site.clock.now += 1
-        times.append(milliseconds(site.clock()))
-        rows.append(learner.history(replace(published, answers=so_far), False))
-    assert learner.owes_history == (family == "nonparametric")
-    if family == "nonparametric":
-        assert rows == [None] * len(rows)
-        rows = []
-        while learner.owes_history:
-            rows.append(learner.history(replace(published, answers=10_000), True))
-    found = [compute() for compute in rows if compute is not None]
-    if family == "nonparametric":
-        assert all(later.answers >= 1.25 * earlier.answers for earlier, later in pairwise(found[:-1]))
-    assert 15 <= len(found) <= 100
-    assert found[-1].answers >= 9_800
-    assert [row.at for row in found] == [times[row.answers // 100 - 1] for row in found]
 
 
 def test_no_log_line_of_learning_says_what_went_wrong_inside(
