@@ -13,6 +13,7 @@ from dither_client.commands._shared import Json, print_json, print_table, workin
 from dither_client.mechanisms.epsilon import epsilon_text, wire_epsilon
 from dither_client.mechanisms.query import check_epsilon
 from dither_client.posterior.digits import rounded
+from dither_estimator.commands import _options as options
 from dither_estimator.commands import _without_family as without_family
 from dither_estimator.commands._parameters import parse_theta
 from dither_estimator.commands._several import design_several, print_joint
@@ -38,19 +39,14 @@ def design(
     epsilon: Annotated[
         str | None, typer.Option(help="The privacy of each answer, at most six decimals.", show_default=False)
     ] = None,
-    family: Annotated[str, typer.Option(help="The family of distributions, or nonparametric: none.")] = "normal",
+    family: options.Family = "normal",
     goal: Annotated[
         str,
         typer.Option(
             help="all, a parameter's name, weights such as mu=1,sigma=2, distribution, quantiles=0.5,0.9 or above=1000."
         ),
     ] = "all",
-    mechanism: Annotated[
-        Mechanism | None,
-        typer.Option(
-            help="How answers are made private.", show_default="laplace; without a family randomized_response"
-        ),
-    ] = None,
+    mechanism: options.Mechanism = None,
     rho: Annotated[
         str | None,
         typer.Option(

@@ -13,9 +13,10 @@ from dither_client.commands._shared import Json, fail, print_json, print_table, 
 from dither_client.mechanisms.epsilon import epsilon_text
 from dither_client.posterior.digits import rounded
 from dither_estimator.commands import _by_group as by_group
+from dither_estimator.commands import _options as options
 from dither_estimator.commands import _without_family as without_family
 from dither_estimator.commands._parameters import parse_numbers, parse_theta
-from dither_estimator.design.design import DesignError, Mechanism
+from dither_estimator.design.design import DesignError
 from dither_estimator.design.goal import Goal
 from dither_estimator.planning.goal import cheapest_goal
 from dither_estimator.planning.precision import (
@@ -63,7 +64,7 @@ def plan(
         float | None,
         typer.Option(help="The probability of reaching it, 0.5 to 0.9999.", show_default="on average"),
     ] = None,
-    family: Annotated[str, typer.Option(help="The family of distributions, or nonparametric: none.")] = "normal",
+    family: options.Family = "normal",
     theta: Annotated[
         str | None,
         typer.Option(help="A guess of the population, such as mu=50,sigma=3.", show_default="the standard member"),
@@ -94,12 +95,7 @@ def plan(
             show_default="all; without a family distribution",
         ),
     ] = None,
-    mechanism: Annotated[
-        Mechanism | None,
-        typer.Option(
-            help="How answers are made private.", show_default="laplace; without a family randomized_response"
-        ),
-    ] = None,
+    mechanism: options.Mechanism = None,
     data: without_family.Data = None,
     column: without_family.Column = None,
     population: without_family.Population = None,
@@ -132,9 +128,7 @@ def plan(
         fields["range"] = value_range.split(",")
     choices = [{**fields, "epsilon": text.strip()} for text in epsilon.split(",")]
     if family == NONPARAMETRIC.name:
-        with threadpool_limits(1, user_api="blas"), working("Simulating collections"):
-            planned = [_row_without_family(people, theta, asked, sd, respondents) for asked in choices]
-        _show([row for row, _ in planned], [of for _, of in planned], confidence, as_json)
+        _plan_without_family(people, theta, choices, sd, respondents, as_json)
         return
     replace(people, transform=None).refuse()
     family_fields: dict[str, object] = {"family": family, "transform": transform or "identity"}
@@ -144,13 +138,8 @@ def plan(
     targets = None if sd is None else _parse_targets(sd, precise_names(specs[0]))
     if specs[0].groups is not None:
         _plan_groups(specs, specs[0].groups, theta, targets, respondents, as_json)
-        return
-    member = parse_theta(theta, specs[0].family)
-    with threadpool_limits(1, user_api="blas"), working("Finding how many it takes"):
-        if goal == _BEST and targets is not None:
-            specs = [replace(spec, goal=cheapest_goal(spec, member, targets, confidence)) for spec in specs]
-        rows = [_row(spec, member, targets, respondents, confidence) for spec in specs]
-    _show(rows, [spec.goal for spec in specs], confidence, as_json)
+    else:
+        _plan_family(specs, theta, targets, respondents, confidence, goal == _BEST, as_json)
 
 
 def _check_options(
@@ -169,6 +158,36 @@ def _check_options(
         fail(_NOT_WITH_GROUPS, 2)
     if family == NONPARAMETRIC.name and (confidence is not None or goal == _BEST):
         fail("--confidence and the goal best are for a family: without one, precision is foreseen on average", 2)
+
+
+def _plan_without_family(
+    people: without_family.PeopleOptions,
+    theta: str | None,
+    choices: Sequence[Mapping[str, Any]],
+    sd: str | None,
+    respondents: int | None,
+    as_json: bool,
+) -> None:
+    with threadpool_limits(1, user_api="blas"), working("Simulating collections"):
+        planned = [_row_without_family(people, theta, asked, sd, respondents) for asked in choices]
+    _show([row for row, _ in planned], [goal for _, goal in planned], None, as_json)
+
+
+def _plan_family(
+    specs: Sequence[Specification],
+    theta: str | None,
+    targets: Mapping[str, float] | None,
+    respondents: int | None,
+    confidence: float | None,
+    best: bool,
+    as_json: bool,
+) -> None:
+    member = parse_theta(theta, specs[0].family)
+    with threadpool_limits(1, user_api="blas"), working("Finding how many it takes"):
+        if best and targets is not None:
+            specs = [replace(spec, goal=cheapest_goal(spec, member, targets, confidence)) for spec in specs]
+        rows = [_row(spec, member, targets, respondents, confidence) for spec in specs]
+    _show(rows, [spec.goal for spec in specs], confidence, as_json)
 
 
 def _plan_groups(

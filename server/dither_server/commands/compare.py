@@ -84,13 +84,7 @@ def compare_(
     For example: dither compare --truth mu=50,sigma=10 --mechanisms laplace,randomized_response --epsilon 0.5,1,2 --seed
     1 --plot compared.png
     """
-    if plot is not None:
-        require_extra("plot", "matplotlib")
-        from dither_client.posterior.plots import check_picture
-
-        check_picture(plot)
-    if csv is not None:
-        is_parquet(csv)
+    _check_files(plot, csv)
     if jobs == 0:
         fail("jobs must be 1 or more, or -1 for one a core", 2)
     given = {} if spec is None else plain_object(spec)
@@ -106,15 +100,30 @@ def compare_(
     if csv is not None:
         write_table(csv, rows, _COLUMNS)
     if plot is not None:
-        from dither_server.simulate.comparison_plot import plot_comparison
-
         where = data.name if data is not None else f"{drawn.name} {truth}"
-        plot_comparison(plot, f"Errors over {repeats:,} repetitions, {where}", found)
-        console.print(f"The picture is in {plot}.")
+        _save_picture(plot, f"Errors over {repeats:,} repetitions, {where}", found)
     if as_json:
         print_json({"repeats": repeats, "truth": dict(people.truth), "settings": [_object(each) for each in found]})
     else:
         _print(found, repeats)
+
+
+def _check_files(plot: Path | None, csv: Path | None) -> None:
+    """Ends the command before anything is simulated if a file's name has the wrong ending."""
+    if plot is not None:
+        require_extra("plot", "matplotlib")
+        from dither_client.posterior.plots import check_picture
+
+        check_picture(plot)
+    if csv is not None:
+        is_parquet(csv)
+
+
+def _save_picture(file: Path, title: str, found: Sequence[Compared]) -> None:
+    from dither_server.simulate.comparison_plot import plot_comparison
+
+    plot_comparison(file, title, found)
+    console.print(f"The picture is in {file}.")
 
 
 def _settings(fields: Mapping[str, Any], varied: Mapping[str, Sequence[str]], sizes: Sequence[int]) -> list[Setting]:

@@ -11,20 +11,22 @@ import typer
 from rich.console import Console
 from threadpoolctl import threadpool_limits
 
-from dither_client import Admin, Transform
-from dither_client.addresses import collection_path
 from dither_client.commands._shared import Json, Token, console, fail, print_json
-from dither_client.mechanisms.bounds import Bounds
-from dither_client.protocol.messages import parse_terms
-from dither_client.transport.json_api import Api
 from dither_estimator.learning.any_learner import any_learner
 from dither_estimator.learning.checked_learner import CheckedLearner
 from dither_estimator.specification.caution import caution
-from dither_estimator.specification.fields import CATEGORICAL, NONPARAMETRIC
+from dither_estimator.specification.fields import NONPARAMETRIC
 from dither_estimator.specification.specification import Specification
 from dither_server.commands import _simulate_options as options
 from dither_server.commands._progress import progress_of
-from dither_server.commands._simulated_people import Asked, Drawing, People, draw_people
+from dither_server.commands._simulated_collection import (
+    NO_PANEL_OVER_HTTP,
+    create_collection,
+    existing_collection,
+    new_collection,
+    texts_of,
+)
+from dither_server.commands._simulated_people import Drawing, People, draw_people
 from dither_server.simulate.behaviours import Behaviours, Roles, draw_roles
 from dither_server.simulate.choices import ChooseBy, check_choosing
 from dither_server.simulate.in_process import simulate_in_process
@@ -32,7 +34,6 @@ from dither_server.simulate.outcome import Outcome
 from dither_server.simulate.over_http import simulate_over_http
 from dither_server.simulate.report import report_json, report_table
 from dither_server.simulate.respondents import Respondents
-from dither_server.simulate.scenario import read_prior, read_spec, spec_from_options
 
 __all__ = ["app"]
 
@@ -41,10 +42,6 @@ EXTRA = "loadgen"
 app = typer.Typer(add_completion=False)
 
 _CONCURRENCY = 64
-_NO_PANEL_OVER_HTTP = (
-    "a panel is simulated with --in-process and --periods: nobody can tell a server what time it is, so that over HTTP "
-    "no other period than this one would come"
-)
 
 
 @app.command()
@@ -114,11 +111,11 @@ def simulate(
     behaviours = Behaviours(drop_out, drop_out_by, retry, late, poison)
     usual = "normal" if data is None else NONPARAMETRIC.name
     asked = (
-        _new(spec, family, usual, fields)
+        new_collection(spec, family, usual, fields)
         if collection is None or url is None
-        else _existing(url, token, collection, truth)
+        else existing_collection(url, token, collection, truth)
     )
-    if categories and collection and set(_texts(categories)) != set(asked.categories):
+    if categories and collection and set(texts_of(categories)) != set(asked.categories):
         fail("--categories must be those of --collection, or be left out", 2)
     check_choosing(choose_by, asked.epsilon_choices)
     if asked.specification is not None:
@@ -133,10 +130,10 @@ def simulate(
     else:
         seeded = None if seed is None else int(seeds[2].generate_state(1)[0])
         held = Respondents(people.values, roles, seeded, people.chosen, people.labels)
-        asked_at = collection or _create(url, token, asked.fields)
+        identifier = collection or create_collection(url, token, asked.fields)
         with progress_of(len(held)) as progress:
             outcome = simulate_over_http(
-                url, token, asked_at, held, concurrency or _CONCURRENCY, progress, scheduler=scheduler
+                url, token, identifier, held, concurrency or _CONCURRENCY, progress, scheduler=scheduler
             )
     _report(people, outcome, choose_by, asked.fields, as_json)
 
@@ -166,7 +163,7 @@ def _check_specification(specification: Specification, in_process: bool, periods
     if warning := caution(specification):
         console.print(f"Warning: {warning}.")
     if not in_process and specification.panel is not None:
-        fail(_NO_PANEL_OVER_HTTP, 2)
+        fail(NO_PANEL_OVER_HTTP, 2)
     if in_process and periods is None and specification.period is not None:
         fail("the collection has periods: say with --periods in how many the respondents are asked", 2)
 
@@ -191,65 +188,6 @@ def _simulate_in_process(
             labels=people.labels,
             outstanding=outstanding,
         )
-
-
-def _new(spec: str | None, family: str | None, usual: str, options: Mapping[str, Any]) -> Asked:
-    """The collection that a file or options describe, of the `usual` family unless they name one."""
-    if spec is not None:
-        fields, specification = read_spec(spec)
-    else:
-        given = dict(options)
-        prior, choices = given.pop("prior"), given.pop("epsilon-choices")
-        listed, labels = given.pop("categories"), given.pop("groups")
-        if given.pop("periods") is not None:
-            given |= {"period": "week", "drift": True}
-        given["groups"] = {"name": "group", "labels": _texts(labels)} if labels else None
-        given["categories"] = _texts(listed) if listed else None
-        given["family"] = family or (CATEGORICAL.name if listed else usual)
-        given["prior"] = read_prior(prior) if prior else None
-        given["epsilon_choices"] = [choice.strip() for choice in choices.split(",")] if choices else None
-        default = (given["epsilon_choices"] or ["1"])[0]
-        given["epsilon"] = options["epsilon"] or (None if options["rho"] and not choices else default)
-        fields, specification = spec_from_options(given)
-    name, choices = specification.family.name, specification.epsilon_choices
-    bounds = Bounds(specification.support.minimum, specification.support.maximum)
-    return Asked(name, specification.transform, choices, fields, specification, specification.categories, bounds)
-
-
-def _texts(listed: str) -> list[str]:
-    return [text.strip() for text in listed.split(",")]
-
-
-def _existing(url: str, token: str | None, collection: str, truth: str | None) -> Asked:
-    with Api(url, token) as api:
-        told = api.get(collection_path(collection), exact=True)
-    terms = parse_terms(told)
-    if terms.panel is not None:
-        fail(_NO_PANEL_OVER_HTTP, 2)
-    transform: Transform = "log" if terms.transform == "log" else "identity"
-    people = _of_several(told, truth or "")
-    return Asked(terms.family, transform, terms.epsilon_choices, told, people, terms.categories, terms.price.bounds)
-
-
-def _of_several(terms: Mapping[str, Any], truth: str) -> Specification | None:
-    """What there is to know of people who have several numbers, or a `truth` in each group; None of any others.
-
-    It follows from the terms that everybody is told.
-    """
-    kind: tuple[str, ...] = ()
-    if terms.get("components") is not None:
-        kind = ("components",)
-    elif terms.get("groups") is not None and ";" in truth:
-        kind = ("family", "transform", "groups")
-    fields = {"name": terms["name"], "epsilon": 1, **{name: terms[name] for name in kind}}
-    return Specification.from_json(fields) if kind else None
-
-
-def _create(url: str, token: str | None, fields: Mapping[str, Any]) -> str:
-    if token is None:
-        fail("a new collection needs an admin's token: give it with --token or DITHER_TOKEN", 2)
-    with Admin(url, token) as admin:
-        return str(admin.create_collection(fields)["id"])
 
 
 def _refuse_together(name: str, given: object, others: Mapping[str, object]) -> None:
