@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dither_client import GroupedRandomizedResponse, Query
-from dither_estimator.categorical.posterior import CONCENTRATION, estimate_shares
+from dither_estimator.categorical.posterior import estimate_shares
 from dither_estimator.families import FloatArray
 from dither_estimator.mechanisms.channels import channel_of
 
@@ -97,7 +97,7 @@ def information_of(chances: FloatArray, shares: FloatArray) -> FloatArray:
     return np.asarray((chances.T / (chances @ shares)) @ chances)
 
 
-def expected_error(information: FloatArray, shares: FloatArray, prior: float = CONCENTRATION) -> float:
+def expected_error(information: FloatArray, shares: FloatArray, prior: float = 0.5) -> float:
     """The expected sum of variances, given the information of all answers and a Dirichlet prior of such a strength.
 
     The prior counts as a normal distribution with the same means as the truth, which knows rare categories beforehand.

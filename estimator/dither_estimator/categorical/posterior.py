@@ -1,24 +1,23 @@
-"""Draws from the posterior of shares, by Hamiltonian Monte Carlo in square roots of shares.
+"""Draws from the posterior of shares: Hamiltonian Monte Carlo in logarithms of weights, and moves of their spread.
 
-The prior of the shares is Dirichlet with every parameter 1/2: Jeffreys' for values that are told without noise. It
-expects four fifths of the people in 4 of 10 categories and 21 of 64. Shares with that prior are the squares of a point
-that is uniform on a sphere. So points are coordinates in which the prior is flat and shares near 0 are nothing special;
-how far a point is from the origin says nothing, and is kept near the sphere. The likelihood is exact, and so are the
-draws but for Monte Carlo error and the end of a burn-in that begins at the posterior's mode.
+The prior is that of `prior`. A chain alternates between a trajectory of the log weights, given their spread; moves of
+the spread, given the log weights, which mix well where answers tell these; and a move of both in proportion, which
+mixes well where they do not (Yu & Meng 2011). Where the likelihood's curvature is diagonal, a trajectory takes steps of
+the posterior's own size in every direction, whatever the chain's spread is. The likelihood is exact, and so are the
+draws but for Monte Carlo error and the end of a burn-in that begins near the modes, one for each spread.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
+from dither_estimator.categorical import prior
 from dither_estimator.categorical.likelihood import SharesLikelihood
 from dither_estimator.families import FloatArray
 from dither_estimator.likelihood.counts import Counts
 
-__all__ = ["CONCENTRATION", "draw_shares", "estimate_shares"]
-
-CONCENTRATION = 0.5
-"""The prior's Dirichlet parameter of each category. The coordinates belong to this prior."""
+__all__ = ["draw_shares", "estimate_shares"]
 
 _CHAINS = 100
 _BURN_IN = 24
@@ -31,108 +30,199 @@ _START = 0.3
 _ACCEPTED = 0.8
 """The share of proposals to accept, towards which the step goes during the burn-in."""
 _NEWTON_STEPS = 60
-_SMALLEST_SHARE = 1e-300
+_SPREADS = np.geomspace(0.05, 20.0, 12)
+"""Where chains may begin."""
+_EXCHANGES = 5
+"""How often two categories try to exchange their places, in each turn."""
+_SPREAD_MOVES = 5
+_SPREAD_STEP = 0.4
+"""The sd of a proposal's logarithm; twice as much where log weights move in proportion."""
 
 
 def estimate_shares(rng: np.random.Generator, counts: Counts, categories: int, draws: int) -> FloatArray:
     """`draws` equally likely shares of so many categories, shape (draws, categories); each row sums to 1."""
     if not counts:
-        return np.maximum(rng.dirichlet(np.full(categories, CONCENTRATION), draws), _SMALLEST_SHARE)
+        return prior.prior_draws(rng, categories, draws)
     return draw_shares(rng, SharesLikelihood.of(counts, categories), draws)
 
 
 def draw_shares(rng: np.random.Generator, likelihood: SharesLikelihood, draws: int) -> FloatArray:
     """The same, given the likelihood of some answers."""
-    target, categories = _Target(likelihood), likelihood.chances.shape[1]
-    mode = _mode(target, categories)
+    target = _Target(likelihood)
     chains = min(_CHAINS, draws)
-    rounds = -(-draws // chains)
-    # Where the curvature is the identity, one step suits all directions.
-    whitening = np.linalg.inv(np.linalg.cholesky(target.curvature(mode))).T
-    points = mode + _START * rng.standard_normal((chains, categories)) @ whitening.T
+    state, directions = _start(rng, target, chains)
     step, kept = _FIRST_STEP, []
-    state = target.at(points)
-    for turn in range(_BURN_IN + rounds):
-        state, accepted = _trajectory(rng, target, state, whitening, step)
+    for turn in range(_BURN_IN + -(-draws // chains)):
+        state, accepted = _trajectory(rng, target, state, directions, step)
+        state = _spreads_in_proportion(rng, target, _spreads_alone(rng, _exchanged(rng, target, state)))
         if turn < _BURN_IN:
             step *= float(np.exp(accepted - _ACCEPTED))
         else:
-            kept.append(_shares(state.points))
+            kept.append(prior.shares_of(state.log_weights))
     return np.concatenate(kept)[:draws]
 
 
 @dataclass(frozen=True)
 class _State:
-    points: FloatArray
+    """Chains."""
+
+    log_weights: FloatArray
     """Shape (chains, categories)."""
-    height: FloatArray
-    """The log density, shape (chains,)."""
+    spreads: FloatArray
+    """Shape (chains,)."""
+    likelihood: FloatArray
+    """Its log, shape (chains,)."""
     slopes: FloatArray
-    """Shape (chains, categories)."""
+    """Its derivative by each log weight, shape (chains, categories)."""
+
+    @property
+    def height(self) -> FloatArray:
+        """The log density of the log weights given the spreads, shape (chains,)."""
+        return np.asarray(self.likelihood + prior.log_density(self.log_weights, self.spreads))
+
+    @property
+    def slopes_of_height(self) -> FloatArray:
+        """The derivative of `height` by each log weight, shape (chains, categories)."""
+        return np.asarray(self.slopes + prior.slopes(self.log_weights, self.spreads))
+
+    def where(self, chosen: npt.NDArray[np.bool_], other: "_State") -> "_State":
+        """The chains that are chosen, and the other state's elsewhere."""
+        mask = chosen[:, np.newaxis]
+        return _State(
+            np.where(mask, self.log_weights, other.log_weights),
+            np.where(chosen, self.spreads, other.spreads),
+            np.where(chosen, self.likelihood, other.likelihood),
+            np.where(mask, self.slopes, other.slopes),
+        )
 
 
 @dataclass(frozen=True)
 class _Target:
-    """The posterior density of points, whose squares are in proportion to shares."""
+    """The posterior, but for the prior."""
 
     likelihood: SharesLikelihood
 
-    def at(self, points: FloatArray) -> _State:
-        size, squares = points.shape[1], (points**2).sum(axis=1, keepdims=True)
-        beyond = squares / size - 1  # the sphere's radius is the root of the number of categories
-        chances = _shares(points) @ self.likelihood.chances.T
-        height = np.log(chances) @ self.likelihood.times - size / 2 * beyond[:, 0] ** 2
+    def at(self, log_weights: FloatArray, spreads: FloatArray) -> _State:
+        shares = prior.shares_of(log_weights)
+        chances = shares @ self.likelihood.chances.T
         by_share = (self.likelihood.times / chances) @ self.likelihood.chances
-        pull = 2 / squares * (by_share - self.likelihood.times.sum())
-        return _State(points, height, points * (pull - 2 * beyond))
+        return _State(
+            log_weights,
+            spreads,
+            np.log(chances) @ self.likelihood.times,
+            shares * (by_share - self.likelihood.times.sum()),
+        )
 
-    def curvature(self, point: FloatArray) -> FloatArray:
-        """About minus the second derivative at a point (categories,); positive definite."""
-        [shares] = _shares(point[np.newaxis])
-        turn = 2 / (point @ point) * (np.diag(point) - np.outer(shares, point))
-        by_share = (self.likelihood.times / (self.likelihood.chances @ shares)) @ self.likelihood.chances
-        pull = 2 / (point @ point) * (by_share - self.likelihood.times.sum())
-        likely = turn.T @ self.likelihood.information(shares) @ turn
-        return np.asarray(likely + np.diag(1 + np.maximum(-pull, 0.0)))
-
-
-def _shares(points: FloatArray) -> FloatArray:
-    squares = np.maximum(points**2, _SMALLEST_SHARE)
-    return np.asarray(squares / squares.sum(axis=1, keepdims=True))
+    def information(self, log_weights: FloatArray) -> FloatArray:
+        """The likelihood's about log weights (categories,), shape (categories, categories)."""
+        [shares] = prior.shares_of(log_weights[np.newaxis])
+        turn = np.diag(shares) - np.outer(shares, shares)
+        return np.asarray(turn @ self.likelihood.information(shares) @ turn)
 
 
-def _mode(target: _Target, categories: int) -> FloatArray:
-    """About where the density is highest: damped Newton steps from equal shares."""
-    state = target.at(np.ones((1, categories)))
+@dataclass(frozen=True)
+class _Directions:
+    """The likelihood's information about log weights, in the directions that it tells of one by one."""
+
+    axes: FloatArray
+    information: FloatArray
+
+    def scales(self, spreads: FloatArray) -> FloatArray:
+        """About the posterior's sd in each direction, for each spread, shape (chains, categories)."""
+        return np.asarray((self.information + prior.curvature(np.zeros(1), spreads)) ** -0.5)
+
+
+def _start(rng: np.random.Generator, target: _Target, chains: int) -> tuple[_State, _Directions]:
+    """Chains near the modes for some spreads, as often as these are likely, if log weights are about normal there."""
+    modes = [_mode(target, spread) for spread in _SPREADS]
+    likely = np.array([mode.height[0] - _half_log_curvature(target, mode) for mode in modes])
+    likely += prior.log_density_of_spread(_SPREADS)
+    axes = np.linalg.eigh(target.information(modes[int(likely.argmax())].log_weights[0]))
+    directions = _Directions(axes.eigenvectors, np.maximum(axes.eigenvalues, 0.0))
+    chances = np.exp(likely - likely.max())
+    chosen = rng.choice(len(modes), chains, p=chances / chances.sum())
+    scales = directions.scales(_SPREADS[chosen])
+    beside = _START * (scales * rng.standard_normal(scales.shape)) @ directions.axes.T
+    return target.at(np.concatenate([modes[k].log_weights for k in chosen]) + beside, _SPREADS[chosen]), directions
+
+
+def _mode(target: _Target, spread: float) -> _State:
+    """About where the density is highest, given the spread: damped Newton steps from equal shares."""
+    spreads = np.array([spread])
+    state = target.at(np.zeros((1, target.likelihood.chances.shape[1])), spreads)
     for _ in range(_NEWTON_STEPS):
-        step = np.linalg.solve(target.curvature(state.points[0]), state.slopes[0])
-        tried = target.at(state.points + step * 0.5 ** np.arange(8)[:, np.newaxis])
+        step = np.linalg.solve(_curvature(target, state), state.slopes_of_height[0])
+        tried = target.at(state.log_weights + step * 0.5 ** np.arange(8)[:, np.newaxis], np.full(8, spread))
         best = int(np.argmax(tried.height))
         if tried.height[best] - state.height[0] < 1e-6:
             break
-        state = _State(tried.points[[best]], tried.height[[best]], tried.slopes[[best]])
-    return state.points[0]
+        state = _State(tried.log_weights[[best]], spreads, tried.likelihood[[best]], tried.slopes[[best]])
+    return state
+
+
+def _curvature(target: _Target, state: _State) -> FloatArray:
+    """About minus the second derivative of the only chain's height."""
+    return target.information(state.log_weights[0]) + np.diag(prior.curvature(state.log_weights[0], state.spreads)[0])
+
+
+def _half_log_curvature(target: _Target, state: _State) -> float:
+    return 0.5 * float(np.linalg.slogdet(_curvature(target, state)).logabsdet)
 
 
 def _trajectory(
-    rng: np.random.Generator, target: _Target, state: _State, whitening: FloatArray, step: float
+    rng: np.random.Generator, target: _Target, state: _State, directions: _Directions, step: float
 ) -> tuple[_State, float]:
     """One Hamiltonian trajectory of each chain, and the share of proposals that were accepted."""
-    momentum = rng.standard_normal(state.points.shape)
+    axes, scales = directions.axes, directions.scales(state.spreads)
+    momentum = rng.standard_normal(scales.shape)
     energy = state.height - 0.5 * (momentum**2).sum(axis=1)
-    size = step * rng.uniform(*_STEPS, (len(state.points), 1))
+    size = step * rng.uniform(*_STEPS, (len(scales), 1)) * scales
     now = state
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        momentum = momentum + 0.5 * size * now.slopes @ whitening
+        momentum = momentum + 0.5 * size * (now.slopes_of_height @ axes)
         for leap in range(_LEAPS):
-            now = target.at(now.points + size * momentum @ whitening.T)
-            momentum = momentum + (0.5 if leap == _LEAPS - 1 else 1.0) * size * now.slopes @ whitening
+            now = target.at(now.log_weights + (size * momentum) @ axes.T, state.spreads)
+            momentum = momentum + (0.5 if leap == _LEAPS - 1 else 1.0) * size * (now.slopes_of_height @ axes)
         change = now.height - 0.5 * (momentum**2).sum(axis=1) - energy
     chance = np.exp(np.minimum(np.nan_to_num(change, nan=-np.inf), 0.0))
-    moved = rng.random(len(chance)) < chance
-    chosen = _State(
-        np.where(moved[:, np.newaxis], now.points, state.points),
-        np.where(moved, now.height, state.height),
-        np.where(moved[:, np.newaxis], now.slopes, state.slopes),
-    )
-    return chosen, float(chance.mean())
+    return now.where(rng.random(len(chance)) < chance, state), float(chance.mean())
+
+
+def _exchanged(rng: np.random.Generator, target: _Target, state: _State) -> _State:
+    """Two categories exchange their log weights: one that people have rather than one of few, and any other.
+
+    So it is proposed as often as the way back, and the prior is the same.
+    """
+    chains = np.arange(len(state.spreads))
+    for _ in range(_EXCHANGES):
+        up_to = prior.shares_of(state.log_weights).cumsum(axis=1)
+        one = np.minimum((up_to < rng.random((len(chains), 1))).sum(axis=1), up_to.shape[1] - 1)
+        other = rng.integers(up_to.shape[1], size=len(chains))
+        log_weights = state.log_weights.copy()
+        log_weights[chains, one], log_weights[chains, other] = (
+            state.log_weights[chains, other],
+            state.log_weights[chains, one],
+        )
+        tried = target.at(log_weights, state.spreads)
+        state = tried.where(np.log(rng.random(len(chains))) < tried.likelihood - state.likelihood, state)
+    return state
+
+
+def _spreads_alone(rng: np.random.Generator, state: _State) -> _State:
+    """The spreads move, and log weights stay."""
+    spreads = state.spreads
+    for _ in range(_SPREAD_MOVES):
+        tried = spreads * np.exp(_SPREAD_STEP * rng.standard_normal(len(spreads)))
+        change = prior.log_density(state.log_weights, tried) + prior.log_density_of_spread(tried)
+        change -= prior.log_density(state.log_weights, spreads) + prior.log_density_of_spread(spreads)
+        spreads = np.where(np.log(rng.random(len(spreads))) < change, tried, spreads)
+    return replace(state, spreads=spreads)
+
+
+def _spreads_in_proportion(rng: np.random.Generator, target: _Target, state: _State) -> _State:
+    """Log weights move in proportion to the spreads: the density of their ratio does not change."""
+    factors = np.exp(2 * _SPREAD_STEP * rng.standard_normal(len(state.spreads)))
+    tried = target.at(state.log_weights * factors[:, np.newaxis], state.spreads * factors)
+    change = tried.likelihood + prior.log_density_of_spread(tried.spreads)
+    change -= state.likelihood + prior.log_density_of_spread(state.spreads)
+    return tried.where(np.log(rng.random(len(change))) < change, state)

@@ -3,7 +3,8 @@
 import numpy as np
 
 from dither_estimator.categorical.likelihood import SharesLikelihood
-from dither_estimator.categorical.posterior import CONCENTRATION, draw_shares
+from dither_estimator.categorical.posterior import draw_shares
+from dither_estimator.categorical.prior import prior_draws
 from dither_estimator.families import FloatArray
 from dither_papers.restricted_response.channel import channels_of_sizes
 from dither_papers.restricted_response.utilities import variances
@@ -23,7 +24,7 @@ def restricted_response(rng: np.random.Generator, truth: FloatArray, epsilon: fl
     categories, answers = len(truth), 0
     channels = channels_of_sizes(categories, epsilon)
     chances, times = np.empty((0, categories)), np.empty(0)
-    draws = rng.dirichlet(np.full(categories, CONCENTRATION), _CHANNELS_A_BATCH)
+    draws = prior_draws(rng, categories, _CHANNELS_A_BATCH)
     while answers < respondents:
         people = min(max(_MIN_BATCH, answers), respondents - answers)
         for shares in rng.choice(draws, _CHANNELS_A_BATCH, replace=False):

@@ -1,18 +1,20 @@
-"""The posterior of shares: by brute force for two and three categories, by another sampler for six."""
+"""The posterior of shares, by brute force for two, three and six categories."""
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.special import softmax
+from scipy.stats import norm, qmc, t
 
 from dither_client import GroupedRandomizedResponse, RandomizedResponse
 from dither_estimator.categorical.likelihood import SharesLikelihood
-from dither_estimator.categorical.posterior import CONCENTRATION, estimate_shares
+from dither_estimator.categorical.posterior import estimate_shares
 from dither_estimator.families import FloatArray
 from dither_estimator.likelihood.counts import Counts
+from dither_estimator.mechanisms.channels import channel_of
 
 ALARM = norm.isf(1e-6 / 2)
 """Standard errors that one of a million seeds exceeds; the seeds are fixed."""
-MEMORY = 2.0
+MEMORY = 3.0
 """The most that a chain's standard errors exceed those of independent draws, as a factor: chains have a memory."""
 DRAWS = 20_000
 
@@ -24,10 +26,10 @@ def asked(*questions: tuple[list[list[int]], str, list[int]]) -> Counts:
 TWO = asked(([[0], [1]], "1", [40, 25]))
 FEW = asked(([[0, 1], [2]], "1", [30, 10]), ([[0], [1, 2]], "2", [3, 20]), ([[0], [1], [2]], "4", [1, 2, 0]))
 MANY = asked(
-    ([[0, 1, 2], [3, 4, 5]], "2", [80, 30]),
-    ([[0, 3], [1, 4], [2, 5]], "2", [60, 25, 25]),
-    ([[0], [1], [2], [3, 4, 5]], "3", [70, 20, 12, 20]),
-    ([[0, 1, 2, 3], [4], [5]], "3", [50, 5, 3]),
+    ([[0, 1, 2], [3, 4, 5]], "2", [16, 6]),
+    ([[0, 3], [1, 4], [2, 5]], "2", [12, 5, 5]),
+    ([[0], [1], [2], [3, 4, 5]], "3", [14, 4, 2, 4]),
+    ([[0, 1, 2, 3], [4], [5]], "3", [10, 1, 1]),
 )
 
 
@@ -38,37 +40,15 @@ def moments(shares: FloatArray, weights: FloatArray) -> FloatArray:
     return np.array([mean, np.sqrt(weights @ (shares - mean) ** 2)])
 
 
-def by_quadrature(counts: Counts, categories: int, points: int = 600) -> FloatArray:
-    """The moments of two or three shares, on a grid of equal prior probability.
-
-    The first of three shares of Dirichlet(1/2, 1/2, 1/2) is Beta(1/2, 1), the square of a uniform, and what is left is
-    split by the arcsine distribution.
-    """
-    middles = (np.arange(points) + 0.5) / points
-    split = np.sin(middles * np.pi / 2) ** 2
-    first = np.zeros(1) if categories == 2 else middles**2
-    one, two = (axis.ravel() for axis in np.meshgrid(first, split))
-    shares = np.column_stack([one, (1 - one) * two, (1 - one) * (1 - two)])[:, 3 - categories :]
+def by_quadrature(counts: Counts, categories: int) -> FloatArray:
+    """The moments of the shares on 2^20 points of equal prior probability, which fill the prior evenly."""
+    points = np.clip(qmc.Sobol(categories + 1, rng=0).random_base2(20), 1e-12, 1 - 1e-12)
+    spreads = 1.5 * np.exp(norm.ppf(points[:, :1]))
+    log_weights = spreads * t(4).ppf(points[:, 1:])
+    shares = softmax(log_weights, axis=1)
     likelihood = SharesLikelihood.of(counts, categories)
     log = np.log(shares @ likelihood.chances.T) @ likelihood.times
     return moments(shares, np.exp(log - log.max()))
-
-
-def by_augmentation(counts: Counts, categories: int) -> FloatArray:
-    """The moments by Gibbs sampling: which category each answer came from, and shares given that."""
-    rng, chains = np.random.default_rng(3), 100
-    likelihood = SharesLikelihood.of(counts, categories)
-    shares, kept = np.full((chains, categories), 1 / categories), []
-    for turn in range(400):
-        odds = likelihood.chances * shares[:, np.newaxis]
-        odds /= odds.sum(axis=2, keepdims=True)
-        told = rng.multinomial(likelihood.times.astype(int), odds).sum(axis=1)
-        gammas = rng.standard_gamma(CONCENTRATION + told)
-        shares = gammas / gammas.sum(axis=1, keepdims=True)
-        if turn >= 100:
-            kept.append(shares)
-    found = np.concatenate(kept)
-    return moments(found, np.ones(len(found)))
 
 
 def errors(found: FloatArray, exact: FloatArray) -> FloatArray:
@@ -79,16 +59,11 @@ def errors(found: FloatArray, exact: FloatArray) -> FloatArray:
     return np.asarray(np.abs(got - exact) / standard / MEMORY)
 
 
-@pytest.mark.parametrize(("counts", "categories"), [(TWO, 2), (FEW, 3)])
+@pytest.mark.parametrize(("counts", "categories"), [(TWO, 2), (FEW, 3), (MANY, 6)])
 def test_brute_force(counts: Counts, categories: int) -> None:
     found = estimate_shares(np.random.default_rng(1), counts, categories, DRAWS)
     assert found.sum(axis=1) == pytest.approx(1)
     assert errors(found, by_quadrature(counts, categories)).max() < ALARM
-
-
-def test_another_sampler() -> None:
-    found = estimate_shares(np.random.default_rng(2), MANY, 6, DRAWS)
-    assert errors(found, by_augmentation(MANY, 6)).max() < ALARM
 
 
 def test_answers_that_count_twice_are_noticed() -> None:
@@ -99,9 +74,28 @@ def test_answers_that_count_twice_are_noticed() -> None:
 
 
 def test_before_any_answer_it_is_the_prior() -> None:
-    found = estimate_shares(np.random.default_rng(4), {}, 5, DRAWS)
-    assert found.mean(axis=0) == pytest.approx(0.2, abs=0.02)
-    assert found.var(axis=0) == pytest.approx(0.2 * 0.8 / (5 * CONCENTRATION + 1), rel=0.1)
+    """As the text of `prior` says how unequal it expects shares to be."""
+    for categories, number in ((10, 4), (32, 8), (64, 14)):
+        found = estimate_shares(np.random.default_rng(4), {}, categories, DRAWS)
+        assert found.mean(axis=0) == pytest.approx(1 / categories, abs=0.02)
+        largest_first = np.sort(found, axis=1)[:, ::-1].cumsum(axis=1)
+        assert round(float((largest_first < 0.8).sum(axis=1).mean()) + 1) == number
+
+
+def test_two_dominant_of_many_are_found_and_equal_ones_too() -> None:
+    """Whose spreads differ by a factor of a hundred. A prior that expects one spread has both outside its intervals."""
+    rng, categories = np.random.default_rng(6), 64
+    questions = [
+        GroupedRandomizedResponse.of_labels(rng.permutation(np.arange(categories) % 4).tolist(), "2") for _ in range(40)
+    ]
+    dominant, equal = np.zeros(categories), np.full(categories, 1 / categories)
+    dominant[[3, 5]] = 0.6, 0.4
+    for truth in (dominant, equal):
+        counts: Counts = {query: rng.multinomial(75, truth @ channel_of(query).matrix) for query in questions}
+        found = estimate_shares(rng, counts, categories, 1_000)
+        expected, sds = found.mean(axis=0), found.std(axis=0)
+        assert (np.abs(expected - truth)[[3, 5]] < 3 * sds[[3, 5]]).all()
+        assert sds.max() < 0.05
 
 
 @pytest.mark.parametrize("times", [10**3, 10**9])

@@ -1,0 +1,52 @@
+"""The prior of the shares of categories: how much they differ is learnt, too.
+
+Shares are in proportion to `exp(spread · t)` with an independent t of each category, which has Student's distribution
+with 4 degrees of freedom, and the logarithm of the spread is normal with mean log 1.5 and sd 1. So shares may be about
+equal or span many orders of magnitude, and a few categories may stand apart from all the others. It expects four fifths
+of the people in 4 of 10 categories, 8 of 32 and 14 of 64.
+"""
+
+import numpy as np
+
+from dither_estimator.families import FloatArray
+
+__all__ = ["curvature", "log_density", "log_density_of_spread", "prior_draws", "shares_of", "slopes"]
+
+_DEGREES = 4.0
+_MEDIAN_SPREAD, _SD_OF_LOG_SPREAD = 1.5, 1.0
+_LEAST_LOG = -690.0
+"""The log of the smallest share, beside the largest: its exponential is no longer a normal double below."""
+
+
+def shares_of(log_weights: FloatArray) -> FloatArray:
+    """Shares in proportion to the exponentials, shape (n, categories); each row sums to 1."""
+    weights = np.exp(np.maximum(log_weights - log_weights.max(axis=1, keepdims=True), _LEAST_LOG))
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+def prior_draws(rng: np.random.Generator, categories: int, draws: int) -> FloatArray:
+    """Shares from the prior, shape (draws, categories)."""
+    spreads = _MEDIAN_SPREAD * np.exp(_SD_OF_LOG_SPREAD * rng.standard_normal((draws, 1)))
+    return shares_of(spreads * rng.standard_t(_DEGREES, (draws, categories)))
+
+
+def log_density(log_weights: FloatArray, spreads: FloatArray) -> FloatArray:
+    """That of log weights (n, categories), each row given its spread (n,), but for a constant; shape (n,)."""
+    inner = np.log1p((log_weights / spreads[:, np.newaxis]) ** 2 / _DEGREES).sum(axis=1)
+    return np.asarray(-(_DEGREES + 1) / 2 * inner - log_weights.shape[1] * np.log(spreads))
+
+
+def log_density_of_spread(spreads: FloatArray) -> FloatArray:
+    """That of the logarithms of spreads, but for a constant."""
+    return np.asarray(-0.5 * (np.log(spreads / _MEDIAN_SPREAD) / _SD_OF_LOG_SPREAD) ** 2)
+
+
+def slopes(log_weights: FloatArray, spreads: FloatArray) -> FloatArray:
+    """The derivative of `log_density` by each log weight, shape (n, categories)."""
+    scaled = log_weights / spreads[:, np.newaxis]
+    return np.asarray(-(_DEGREES + 1) * scaled / (_DEGREES + scaled**2) / spreads[:, np.newaxis])
+
+
+def curvature(log_weights: FloatArray, spreads: FloatArray) -> FloatArray:
+    """About minus its second derivative, and positive: `slopes` over the log weights; greatest at 0."""
+    return np.asarray((_DEGREES + 1) / (_DEGREES * spreads[..., np.newaxis] ** 2 + log_weights**2))
