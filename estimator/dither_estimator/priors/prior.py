@@ -40,6 +40,11 @@ class ParameterPrior:
         draws = self.distribution.sample(rng, size)
         return np.sqrt(draws) if self.of_variance else draws
 
+    def quantiles(self, probabilities: FloatArray) -> FloatArray:
+        """The parameter's quantiles at `probabilities` inside (0, 1)."""
+        found = self.distribution.quantiles(probabilities)
+        return np.sqrt(found) if self.of_variance else found
+
     def log_density(self, coordinate: FloatArray) -> FloatArray:
         """The log density of the parameter's unconstrained coordinate, including the change of variable."""
         value = self.parameter.constrain(coordinate)

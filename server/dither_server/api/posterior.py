@@ -245,10 +245,15 @@ def list_answers(
     }
 
 
-def show_quality(request: Request, collection: CollectionOf, service: ServiceOf) -> dict[str, Any]:
+async def show_quality(request: Request, collection: CollectionOf, service: ServiceOf) -> dict[str, Any]:
     """Shows refused answers by cause, completion by question, each gateway's share, and warnings."""
-    check_analyst(request, collection)
-    return quality(service.store, collection, service.clock())
+    await run_in_threadpool(check_analyst, request, collection)
+    published = await service.learners.published(collection)
+
+    def report() -> dict[str, Any]:
+        return quality(service.store, collection, published.described, service.clock())
+
+    return await run_in_threadpool(report)
 
 
 def _parts(collection: Collection, group: int, period: int) -> dict[str, str]:

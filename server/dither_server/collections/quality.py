@@ -2,11 +2,15 @@
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+
 from dither_client import parse_query
+from dither_client.posterior.wire import ParameterSummary, PosteriorReply
 from dither_estimator.checks.completion import ALPHA, Slice, completion_looks
+from dither_estimator.checks.prior_conflict import prior_conflicts
+from dither_estimator.specification.specification import Specification
 from dither_server.answers.tally import PERIOD, PROMPT
 from dither_server.clock import iso_time, milliseconds
 from dither_server.collections.collection import Collection
@@ -21,8 +25,8 @@ _MIN_ANSWERS = 100
 """The number of answers below which shares say little."""
 
 
-def quality(store: Store, collection: Collection, now: float) -> dict[str, Any]:
-    """The quality report at `now` (seconds), ready for JSON."""
+def quality(store: Store, collection: Collection, posterior: PosteriorReply, now: float) -> dict[str, Any]:
+    """The quality report at `now` (seconds), ready for JSON; `posterior` is the collection's present one."""
     counted = store.conduct(collection.number)
     completion = _completion(counted.tallies, now)
     gateways = _gateways(counted.tallies, counted.gateways)
@@ -30,7 +34,11 @@ def quality(store: Store, collection: Collection, now: float) -> dict[str, Any]:
         "refused": counted.refusals,
         "completion": completion,
         "gateways": gateways,
-        "warnings": [*_completion_warnings(completion), *_gateway_warnings(gateways)],
+        "warnings": [
+            *_prior_warnings(collection.specification, posterior),
+            *_completion_warnings(completion),
+            *_gateway_warnings(gateways),
+        ],
         "updated_at": iso_time(milliseconds(now)),
     }
 
@@ -82,6 +90,27 @@ def _gateways(rows: Sequence[TallyRow], known: dict[int, tuple[str, str]]) -> li
         }
         for number in sorted(tickets, key=lambda number: (-answers[number], number))
     ]
+
+
+def _prior_warnings(specification: Specification, posterior: PosteriorReply) -> list[str]:
+    alone = {part.name: part.specification for part in specification.components}
+    several = {name: found.posterior for name, found in (posterior.components or {}).items()}
+    conflicts = _conflicts(specification, posterior.posterior) + [
+        f"{parameter} of {name}" for name, found in several.items() for parameter in _conflicts(alone[name], found)
+    ]
+    if not conflicts:
+        return []
+    return [
+        f"The answers lead far from what the collection's range or prior expects of {' and '.join(conflicts)}: fewer "
+        "than one population in a thousand would lie as far out. Intervals may be too narrow and their middle too near "
+        "to the range; a new collection with a wider one, or with none, finds such values."
+    ]
+
+
+def _conflicts(specification: Specification, found: Mapping[str, ParameterSummary]) -> list[str]:
+    if not found:  # no family, or no posterior yet
+        return []
+    return prior_conflicts(specification.prior, {name: summary.q50 for name, summary in found.items()})
 
 
 def _completion_warnings(completion: dict[str, Any]) -> list[str]:

@@ -182,7 +182,7 @@ async def _findings(views: Views, collection: Collection, service: Service, term
             "unit": unit_text(terms),
             "units": component_units(terms.get("components") or ()),
             "rate": rate(rows, posterior.answers, collection.created_at, milliseconds(now)),
-            "warnings": quality(service.store, collection, now)["warnings"],
+            "warnings": quality(service.store, collection, posterior, now)["warnings"],
             "citation": citation(terms, posterior),
             "groups": groups_view(posterior, terms),
             "correlations": correlation_rows(posterior),

@@ -73,7 +73,7 @@ def _report(collection: Collection, service: Service, terms: dict[str, Any], vie
         together=regression_pictures(posterior, terms.get("components") or ()),
         periods=periods_view(posterior, terms),
         over_time=_over_time(view, terms),
-        warnings=quality(service.store, collection, now)["warnings"],
+        warnings=quality(service.store, collection, posterior, now)["warnings"],
         citation=citation(terms, posterior),
         address=address,
         version=version("dither"),

@@ -70,7 +70,7 @@ def _parts(service: Service, collection: Collection, posterior: PosteriorReply) 
     yield "institutions.json", [_json([asdict(share) for share in service.institutions.shares(number)])]
     made, redeemed = service.invitations.tally(number)
     yield "invitations.json", [_json({"made": made, "redeemed": redeemed})]
-    yield "quality.json", [_json(quality(store, collection, service.clock()))]
+    yield "quality.json", [_json(quality(store, collection, posterior, service.clock()))]
     yield "audit.jsonl", _audit(service, collection.id)
 
 
