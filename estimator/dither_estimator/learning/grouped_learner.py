@@ -9,16 +9,17 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from dither_client import Query, parse_query
+from dither_client import Query
 from dither_client.posterior.wire import PoisonBound
 from dither_estimator.families import FloatArray
+from dither_estimator.learning.count_tables import flat_counts, read_tables, tables_header
 from dither_estimator.learning.deferred import Deferred
 from dither_estimator.learning.description import QUANTILE_LEVELS, CategoryShares
 from dither_estimator.learning.group_posterior import GroupPosterior, GroupPosteriors
 from dither_estimator.learning.pooled_groups import PooledGroups
 from dither_estimator.learning.population import Population
 from dither_estimator.learning.separate_groups import SeparateGroups
-from dither_estimator.learning.snapshot import InvalidSnapshot
+from dither_estimator.learning.snapshot import InvalidSnapshot, reading
 from dither_estimator.learning.stratified_population import stratified
 from dither_estimator.learning.summary import Posterior
 from dither_estimator.likelihood.counts import Counts, answers_by_epsilon, check_counts, merge_counts
@@ -163,47 +164,30 @@ class GroupedLearner:
 
     def snapshot(self) -> bytes:
         """The whole state as bytes, for `restore`."""
-        tables = self.group_counts
-        queries = list({query: None for counts in tables.values() for query in counts})
-        places = {query: place for place, query in enumerate(queries)}
+        tables = self.group_counts.values()
         header = {
             "version": _VERSION,
             "labels": list(self.groups.labels),
-            "queries": [query.to_json() for query in queries],
-            "asked": [[places[query] for query in counts] for counts in tables.values()],
+            **tables_header(tables),
             "generator": self._model.generator.bit_generator.state,
         }
-        rows = [row for counts in tables.values() for row in counts.values()]
         buffer = io.BytesIO()
-        np.savez(
-            buffer,
-            groups=np.array(json.dumps(header)),
-            counts=np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64),
-        )
+        np.savez(buffer, groups=np.array(json.dumps(header)), counts=flat_counts(tables))
         return buffer.getvalue()
 
     @classmethod
     def restore(cls, specification: Specification, snapshot: bytes) -> "GroupedLearner":
         """The learner that wrote the snapshot. Raises `InvalidSnapshot`."""
         learner = cls(specification, 0)
-        try:
-            with np.load(io.BytesIO(snapshot), allow_pickle=False) as archive:
-                header, rows = json.loads(str(archive["groups"])), archive["counts"]
+        with reading(snapshot) as archive:
+            header = json.loads(str(archive["groups"]))
             if header["version"] != _VERSION:
                 raise InvalidSnapshot("the snapshot has another version")
             if header["labels"] != list(learner.groups.labels):
                 raise InvalidSnapshot("the snapshot belongs to another specification")
-            queries = [parse_query(query) for query in header["queries"]]
-            asked = [[queries[place] for place in places] for places in header["asked"]]
-            ends = np.cumsum([query.n_answers for some in asked for query in some]).astype(int)
-            parts = iter(np.split(rows, ends[:-1]))
-            tables = [{query: next(parts) for query in some} for some in asked]
+            tables = read_tables(header, archive["counts"])
             learner.learn_group_counts(dict(zip(header["labels"], tables, strict=True)))
             learner._model.generator.bit_generator.state = header["generator"]
-        except InvalidSnapshot:
-            raise
-        except Exception as error:
-            raise InvalidSnapshot(f"the snapshot cannot be read: {type(error).__name__}") from error
         return learner
 
     def _known(self, group: str) -> str:

@@ -13,14 +13,15 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from dither_client import Query, parse_query
+from dither_client import Query
 from dither_estimator.families import FloatArray
 from dither_estimator.learning.count_learner import CountLearner
+from dither_estimator.learning.count_tables import flat_counts, read_tables, tables_header
 from dither_estimator.learning.deferred import Deferred
 from dither_estimator.learning.drifting_learner import DriftingLearner
 from dither_estimator.learning.learner import Learner
 from dither_estimator.learning.over_time import OverTime, PeriodTables, drift_test, follow
-from dither_estimator.learning.snapshot import InvalidSnapshot
+from dither_estimator.learning.snapshot import InvalidSnapshot, reading
 from dither_estimator.learning.summary import Posterior
 from dither_estimator.likelihood.counts import Counts, check_counts, merge_counts
 from dither_estimator.likelihood.institutions import Members
@@ -126,20 +127,12 @@ class PeriodLearner:
     def snapshot(self) -> bytes:
         """The whole state as bytes, for `restore`."""
         tables = self.period_counts
-        queries = list({query: None for counts in tables.values() for query in counts})
-        places = {query: place for place, query in enumerate(queries)}
-        header = {
-            "version": _VERSION,
-            "labels": list(tables),
-            "queries": [query.to_json() for query in queries],
-            "asked": [[places[query] for query in counts] for counts in tables.values()],
-        }
-        rows = [row for counts in tables.values() for row in counts.values()]
+        header = {"version": _VERSION, "labels": list(tables), **tables_header(tables.values())}
         buffer = io.BytesIO()
         np.savez(
             buffer,
             periods=np.array(json.dumps(header)),
-            counts=np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64),
+            counts=flat_counts(tables.values()),
             model=np.frombuffer(self._current().snapshot(), dtype=np.uint8),
         )
         return buffer.getvalue()
@@ -148,23 +141,15 @@ class PeriodLearner:
     def restore(cls, specification: Specification, snapshot: bytes) -> "PeriodLearner":
         """The learner that wrote the snapshot. Raises `InvalidSnapshot`."""
         learner = cls(specification, 0)
-        try:
-            with np.load(io.BytesIO(snapshot), allow_pickle=False) as archive:
-                header, rows, model = json.loads(str(archive["periods"])), archive["counts"], archive["model"]
+        with reading(snapshot) as archive:
+            header = json.loads(str(archive["periods"]))
             if header["version"] != _VERSION:
                 raise InvalidSnapshot("the snapshot has another version")
-            queries = [parse_query(query) for query in header["queries"]]
-            asked = [[queries[place] for place in places] for places in header["asked"]]
-            ends = np.cumsum([query.n_answers for some in asked for query in some]).astype(int)
-            parts = iter(np.split(rows, ends[:-1]))
-            for label, some in zip(header["labels"], asked, strict=True):
-                learner._counts[label] = check_counts({query: next(parts) for query in some})
+            tables = read_tables(header, archive["counts"])
+            for label, table in zip(header["labels"], tables, strict=True):
+                learner._counts[label] = check_counts(table)
                 learner._reached(learner.period.number_of(label))
-            learner._model = _kind(specification).restore(specification, model.tobytes())
-        except InvalidSnapshot:
-            raise
-        except Exception as error:
-            raise InvalidSnapshot(f"the snapshot cannot be read: {type(error).__name__}") from error
+            learner._model = _kind(specification).restore(specification, archive["model"].tobytes())
         return learner
 
     def _current(self) -> CountLearner:

@@ -19,7 +19,7 @@ from dither_estimator.learning.count_learner import CountLearner
 from dither_estimator.learning.deferred import Deferred
 from dither_estimator.learning.description import Unscaled
 from dither_estimator.learning.population import Population
-from dither_estimator.learning.snapshot import InvalidSnapshot
+from dither_estimator.learning.snapshot import InvalidSnapshot, reading
 from dither_estimator.learning.summary import Posterior
 from dither_estimator.likelihood.counts import Counts, answers_by_epsilon, check_counts, merge_counts, total_answers
 from dither_estimator.likelihood.institutions import Members
@@ -134,9 +134,8 @@ class RecomputedLearner(CountLearner, Generic[_Estimate]):
     def restore(cls, specification: Specification, snapshot: bytes) -> Self:
         """The learner that wrote the snapshot. Raises `InvalidSnapshot`."""
         learner = cls(specification, 0)
-        try:
-            with np.load(io.BytesIO(snapshot), allow_pickle=False) as archive:
-                header, rows = json.loads(str(archive["distribution"])), archive["counts"]
+        with reading(snapshot) as archive:
+            header, rows = json.loads(str(archive["distribution"])), archive["counts"]
             if header["version"] != _VERSION:
                 raise InvalidSnapshot("the snapshot has another version")
             queries = [parse_query(query) for query in header["queries"]]
@@ -146,9 +145,5 @@ class RecomputedLearner(CountLearner, Generic[_Estimate]):
             )
             learner._rng.bit_generator.state = header["generator"]
             learner._updates = int(header["estimates"])
-        except InvalidSnapshot:
-            raise
-        except Exception as error:
-            raise InvalidSnapshot(f"the snapshot cannot be read: {type(error).__name__}") from error
         learner._answers = total_answers(learner._counts)
         return learner

@@ -2,7 +2,8 @@
 
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from fractions import Fraction
 from typing import Any
@@ -20,7 +21,7 @@ from dither_estimator.particles.system import ParticleSystem
 from dither_estimator.priors.prior import Prior
 from dither_estimator.specification.specification import Specification
 
-__all__ = ["InvalidSnapshot", "State", "read_snapshot", "write_snapshot"]
+__all__ = ["InvalidSnapshot", "State", "read_snapshot", "reading", "write_snapshot"]
 
 _VERSION = 3
 _WITHOUT_STEERING = 2
@@ -79,11 +80,17 @@ def write_snapshot(state: State) -> bytes:
 
 def read_snapshot(specification: Specification, content: bytes) -> State:
     """Decode a state. Raises `InvalidSnapshot`."""
+    with reading(content) as archive:
+        return _read(specification, json.loads(str(archive["header"])), archive)
+
+
+@contextmanager
+def reading(content: bytes) -> Iterator[Mapping[str, npt.NDArray[Any]]]:
+    """The arrays of a snapshot. Whatever goes wrong with them in the block raises `InvalidSnapshot`."""
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-            return _read(
-                specification, json.loads(str(archive["header"])), {name: archive[name] for name in archive.files}
-            )
+            arrays = {name: archive[name] for name in archive.files}
+        yield arrays
     except InvalidSnapshot:
         raise
     except Exception as error:
