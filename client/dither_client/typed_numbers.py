@@ -70,7 +70,7 @@ def written(value: float) -> str:
 
 
 def _unsigned(text: str) -> tuple[str, str]:
-    """What is left without a sign and without one currency sign before or after the number, and the sign."""
+    """The number without its sign and without one currency sign before or after it, and the sign."""
     core = "".join(_CURRENCY if unicodedata.category(letter) == "Sc" else letter for letter in text.strip(" \t\r\n"))
     currency = _CURRENCY if core.count(_CURRENCY) == 1 else ""
     core = core.removesuffix(currency).rstrip(" ").removeprefix(currency).lstrip(" ")

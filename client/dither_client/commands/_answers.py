@@ -14,7 +14,7 @@ from dither_client.tables.days import Manifest, answer_columns, read_manifest, w
 __all__ = ["answer_rows", "save_days"]
 
 _PASSING = ("id", "state", "answers", "created_at", "advice", "notice")
-"""What the terms say beside the specification."""
+"""The fields of the terms that are not in the specification."""
 _CLOCKS_DIFFER = timedelta(minutes=1)
 
 

@@ -12,7 +12,7 @@ _WORDS: dict[type, str] = {str: "TEXT", int: "NUMBER", float: "NUMBER"}
 
 
 def readable(command: Any) -> Any:
-    """The same command, or group with all its commands, with a help for people."""
+    """The command, or the group with all its commands, with a help for people."""
     for parameter in command.get_params(typer.Context(command)):
         if isinstance(parameter, TyperOption) and parameter.metavar is None:
             parameter.metavar = _taken(parameter)

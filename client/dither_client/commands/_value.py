@@ -1,4 +1,4 @@
-"""The value of whoever answers at a terminal or by a program: asked for, and read from a text.
+"""Reads a respondent's value: typed at a prompt, or written by a program.
 
     introduce(terms)         says who asks for which value
     ask_group(terms, given)  asks for the public group, where the collection has groups and none was given
@@ -45,7 +45,7 @@ def introduce(terms: Terms) -> None:
 
 
 def ask_group(terms: Terms, given: str | None) -> str | None:
-    """The public group, asked for again and again if none was given; None where the collection has no groups.
+    """The public group, asked for until it is valid if none was given; None where the collection has no groups.
 
     Raises `InvalidGroup` if what was given is not one of the groups.
     """
@@ -62,7 +62,7 @@ def ask_group(terms: Terms, given: str | None) -> str | None:
 
 
 def ask_value(terms: Terms) -> Value:
-    """The value that is typed at the prompt, which comes again until the text in it can be one.
+    """The value that is typed at the prompt, which is shown again until the text is a value.
 
     Where there are components, the number of each is asked for.
     """
@@ -98,7 +98,7 @@ def _ask_one(terms: Terms) -> float | str:
 
 
 def read_value(terms: Terms, text: str) -> float | str:
-    """The text itself where it has to be that of a category, and otherwise the number that it writes.
+    """The text itself where values are categories, and otherwise the number that it writes.
 
     Raises `InvalidValue` for what the collection does not take.
     """
@@ -142,7 +142,7 @@ def _number(text: str, decimals: int | None) -> float:
 
 
 def _separates_thousands() -> bool:
-    """What the person means by the one mark in the number, of which neither reading is shown."""
+    """Asks what the person means by the one mark in the number, without showing either reading."""
     while True:
         meant = console.input("Does the point or comma in it separate thousands (t) or begin the decimals (d)? ")
         if meant.strip().lower() in ("t", "d"):

@@ -38,7 +38,7 @@ app = typer.Typer(add_completion=False)
 
 _USAGE = "answer ID [VALUE]"
 _MISPLACED_VALUE = re.compile(r"[+-]?[0-9.,]{1,9}")
-"""A text that is more likely a value than the collection's id in whose place it stands."""
+"""A text that is more likely a value than a collection's id, though it stands in the place of an id."""
 
 
 @app.command(cls=discreet(_USAGE), context_settings={"ignore_unknown_options": True})
@@ -184,7 +184,7 @@ def _report_no_turn(client: Client, collection: str, error: NotYourTurn, as_json
 
 
 def _in_words(query: Query, answer: int) -> str:
-    """An answer to a question of yes or no in words, and any other by its place among all."""
+    """The answer in words where it is yes or no, and otherwise as its number among all answers."""
     if query.n_answers > 2 or query.n_cells > 2 or query.of_categories:
         return f"{answer} of 0 to {query.n_answers - 1}"
     below, above = (row[answer] for row in query.channel())
@@ -196,7 +196,7 @@ def _in_words(query: Query, answer: int) -> str:
 
 
 def _side(query: Query) -> str:
-    """Which values a question with one cut calls those above it: a cut just below a point leaves that above."""
+    """The values above the one cut of a question, in words: a cut just below a point counts the point as above."""
     [edge] = query.edges
     if query.transform == "log":
         return f"above {rounded(math.exp(edge), 5)}"

@@ -184,7 +184,7 @@ def _points(found: DistributionSummary) -> Iterator[dict[str, Any]]:
 
 
 def _parts(found: Posterior) -> list[tuple[dict[str, str], Posterior]]:
-    """The posterior of each component beside the column with its name; without any, that of the one number."""
+    """The posterior of each component, with a column for its name; without components, the posterior itself."""
     if not found.components:
         return [({}, found)]
     return [({"component": name}, found.component(name)) for name in found.components]

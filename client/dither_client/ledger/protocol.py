@@ -81,7 +81,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """What one answer to a collection has cost, and its state; `reserved`, of a panel, before its period has come.
+    """What one answer to a collection has cost, and its state: in a panel `reserved` until its period has come.
 
     `epsilon` counts against the caps. `rho` is the ρ of zero-concentrated differential privacy of the same answer, if
     its mechanism states one.
@@ -94,7 +94,7 @@ class Charge:
     receipt: str | None
     rho: Fraction | None = None
     period: int = NO_PERIOD
-    """The number of its period, of an answer of a panel."""
+    """The number of the answer's period, in a panel."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ _PATTERNS: Mapping[str, str] = {"day": r"\d{4}-\d\d-\d\d", "week": r"\d{4}-W\d\d
 
 @dataclass(frozen=True)
 class CalendarPeriod:
-    """How time is divided."""
+    """A kind of calendar period: `day`, `week` or `month`."""
 
     name: PeriodName
 

@@ -19,7 +19,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """One of the numbers, as the terms describe it. Equal to another whose questions would be held to the same."""
+    """One of the numbers, as the terms describe it. Two are equal if they limit questions and values alike."""
 
     name: str
     transform: Transform
@@ -68,7 +68,7 @@ def check_components(components: object) -> tuple[int, ...]:
 
 @forgetful
 def numbers_of(components: Sequence[Component], value: object) -> tuple[float, ...]:
-    """The numbers in the order of the components, of a mapping that has one within its bounds for each name.
+    """The numbers of a mapping by name, in the order of the components; each has to be within its bounds.
 
     Raises `InvalidValue`, with a text that names a component and repeats no value.
     """

@@ -95,7 +95,7 @@ class GroupedRandomizedResponse(Query):
 
     @forgetful
     def cell(self, value: Held) -> int:
-        """The category's number, which the value is. Raises `InvalidValue`."""
+        """The value itself, which is the number of a category. Raises `InvalidValue`."""
         number = check_value(value)
         if not (number.is_integer() and 0 <= number < self.n_cells):
             raise InvalidValue(f"the value must be the number of a category, from 0 to {self.n_cells - 1}")

@@ -36,12 +36,12 @@ _TRANSFORMS: tuple[Transform, ...] = get_args(Transform)
 
 
 class _Kind(NamedTuple):
-    """How many numbers a question is about; how many states there are, given the cells of each number; the state."""
+    """A kind of question: how many numbers it is about, how many states there are, and which one a respondent is in."""
 
     components: int
     n_states: Callable[[Sequence[int]], int]
     state: Callable[[Sequence[int], Sequence[int]], int]
-    """It is given the cells that the numbers lie in, and how many cells each has."""
+    """The state, given the cells that the numbers lie in and how many cells each has."""
 
 
 def _same_side(cells: Sequence[int], _: Sequence[int]) -> int:
@@ -183,7 +183,7 @@ class JointQuery(Query):
 
     @property
     def edges(self) -> tuple[float, ...]:
-        """Those of the channel, whose cells are the states."""
+        """The edges of the channel, whose cells are the states."""
         return self.answered_by.edges
 
     @property

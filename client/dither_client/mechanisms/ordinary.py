@@ -17,7 +17,7 @@ __all__ = ["ORDINARY", "pack_number_query", "parse_among", "parse_number_query",
 ORDINARY: Mapping[str, type[Query]] = MappingProxyType(
     {kind.mechanism: kind for kind in (Laplace, RandomizedResponse, Staircase, Gaussian, GroupedRandomizedResponse)}
 )
-"""Each by its name on the wire."""
+"""The ordinary mechanisms by their names on the wire."""
 
 _OF_NUMBERS = MappingProxyType({name: kind for name, kind in ORDINARY.items() if not kind.of_categories})
 

@@ -70,13 +70,13 @@ class Panel:
         return f"{start:%B %Y}" if self.period.name == "month" else f"the week of {_written_day(start)}"
 
     def cost(self, epsilon: Fraction) -> str:
-        """What all answers cost who each cost ε, in a sentence."""
+        """A sentence on what all answers of one person cost, at ε each."""
         total = epsilon_text(self.answers * epsilon)
         return f"That costs ε = {total} in all, once and for good, also if you miss a turn."
 
     @property
     def sentence(self) -> str:
-        """What somebody agrees to who joins, but for the cost."""
+        """What a person agrees to by joining, apart from the cost."""
         name = self.period.name
         times = "once" if self.answers == 1 else f"{self.answers} times"
         return (

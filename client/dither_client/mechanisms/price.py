@@ -42,13 +42,13 @@ class Price:
     categories: tuple[str, ...] = ()
     """The texts of the categories, one of which is the value; empty where the value is a number."""
     bounds: Bounds = ANYTHING
-    """What a value that is a number is held to."""
+    """The bounds of a value that is a number."""
     groups: Groups | None = None
     """The public groups, one of which the respondent names; None where there are none."""
     components: tuple[Component, ...] = ()
     """The numbers that each respondent holds, where there are several; questions are about one of them or more."""
     panel: Panel | None = None
-    """In which periods a respondent answers who answers in several; None if everybody answers once."""
+    """The panel, where each respondent answers in several periods; None if everybody answers once."""
 
     @staticmethod
     def from_json(data: Mapping[str, object]) -> "Price":
@@ -91,7 +91,7 @@ class Price:
 
     @forgetful
     def held(self, value: Value) -> Held:
-        """The value as questions are about it: a number, that of its category, or the numbers of all components.
+        """The value in the form that questions take: a number, its category's number, or the numbers of all components.
 
         Raises `InvalidValue`, with a text that never repeats the value.
         """

@@ -21,7 +21,7 @@ __all__ = [
 MOST_DIGITS = 12
 """The most decimals of a quantile."""
 _ORDERS = 6
-"""What is smaller than the largest quantile by more orders of magnitude is 0 beside it."""
+"""A number that is smaller than the largest quantile by more orders of magnitude than this is shown as 0."""
 
 
 def population_rows(
@@ -78,7 +78,7 @@ def correlation_numbers(correlation: ParameterSummary) -> tuple[str, ...]:
 
 
 def finest_decimals(quantiles: Iterable[float]) -> int:
-    """How many decimals the smallest difference has that is told of a population with these quantiles."""
+    """The decimals of the smallest difference that is told of a population with these quantiles."""
     largest = max(map(abs, quantiles), default=0.0)
     if not 0 < largest < math.inf:
         return MOST_DIGITS
@@ -86,7 +86,7 @@ def finest_decimals(quantiles: Iterable[float]) -> int:
 
 
 def _whole(summary: ParameterSummary) -> bool:
-    """Whether it is of a whole number."""
+    """Whether all quantiles are whole numbers."""
     return all(float(getattr(summary, part)).is_integer() for part in QUANTILES)
 
 

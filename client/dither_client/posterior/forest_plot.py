@@ -12,11 +12,11 @@ from dither_client.posterior.wire import GroupReply, ParameterSummary
 __all__ = ["MOST_GROUPS", "forest_height", "show_forest", "show_shares_by_group"]
 
 MOST_GROUPS = 60
-"""More have no room; those with the most answers are shown."""
+"""The most groups that have room; of more, those with the most answers are shown."""
 _TYPICAL = 10.0
-"""Intervals wider than so many times the median one do not stretch the axis, and leave it at an end."""
+"""An interval wider than this many times the median one does not stretch the axis, and is cut off at its end."""
 _ROW, _FRAME = 0.24, 1.6
-"""Inches."""
+"""The heights of a group and of everything else, in inches."""
 
 
 def forest_height(groups: int) -> float:

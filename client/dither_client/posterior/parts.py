@@ -18,7 +18,7 @@ from dither_client.posterior.wire import (
 __all__ = ["component_lines", "drift_sentence", "group_lines", "period_lines"]
 
 _MOST_NATS = 14.0
-"""Evidence above a million to one is said to be that."""
+"""The most evidence that is told, in nats: about a million to one."""
 _MOST_GROUPS = 12
 """The most groups that are listed."""
 _MOST_PERIODS = 12

@@ -55,7 +55,7 @@ def _summary(mean: float, read: Callable[[str], float]) -> ParameterSummary:
 
 
 def _starts_with_a_step(x: Sequence[float], atoms: Iterable[float]) -> bool:
-    """Whether people have exactly the first point, and nobody less."""
+    """Whether some people have exactly the first point, and nobody has less."""
     return _are_integers(x) or any(math.isclose(x[0], atom, rel_tol=_ROUNDED, abs_tol=_ROUNDED) for atom in atoms)
 
 

@@ -41,7 +41,7 @@ __all__ = ["Posterior", "no_group_particles", "population_fields"]
 
 
 def no_group_particles(label: str) -> Particles:
-    """What fetches particles of a group where there are none. Raises `ValueError`."""
+    """Takes the place of fetching a group's particles where there are none. Raises `ValueError`."""
     raise ValueError("this posterior has no particles of single groups")
 
 
@@ -138,7 +138,7 @@ class Posterior:
 
     @property
     def title(self) -> str:
-        """What this is, in a line."""
+        """A line that says whose posterior this is, and after how many answers."""
         members = f" and counts of {self.members:,} members" if self.members else ""
         return (
             f"Posterior of {self.collection} after {self.answers:,} answer{'' if self.answers == 1 else 's'}{members}"

@@ -1,4 +1,4 @@
-"""A posterior as a server sends it, read."""
+"""Reads a posterior as a server sends it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -15,7 +15,7 @@ from dither_client.posterior.wire import PoisonBound, PosteriorReply, from_json,
 __all__ = ["parse_posterior"]
 
 _OLDER: dict[str, Any] = {"answers_by_epsilon": {}, "institutions": 0, "misfit": None, "poison": None}
-"""What a server says that is too old to say it."""
+"""What is assumed where a server is too old to say it."""
 _NO_BOUND = PoisonBound(0.0, {})
 
 

@@ -10,17 +10,17 @@ BLUE = "#2b6cb0"
 ORANGE = "#dd6b20"
 GREY = "#8795a5"
 COLOURS = (BLUE, ORANGE, "#2f855a", "#805ad5", "#b83280", "#4a5568")
-"""For one line each."""
+"""The colours of lines, one for each."""
 _RULE = "#e6ebf0"
 
 
 def plain(text: str) -> str:
-    """The text without the dollar signs' meaning of formulae."""
+    """The text with dollar signs escaped, which would otherwise begin formulae."""
     return text.replace("$", r"\$")
 
 
 def styled(axes: Axes) -> None:
-    """Leaves of the frame what carries numbers, and draws light lines behind the data."""
+    """Leaves only the sides of the frame that carry numbers, and draws light lines behind the data."""
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     for side in ("left", "bottom"):
@@ -33,5 +33,5 @@ def styled(axes: Axes) -> None:
 
 
 def titled(figure: Figure, title: str) -> None:
-    """Writes the title at the upper left; a dollar sign in it is one."""
+    """Writes the title at the upper left; dollar signs in it are shown as they are."""
     figure.suptitle(plain(title), fontsize=13, color=INK, x=0.012, ha="left", fontweight="bold")

@@ -75,7 +75,7 @@ class Terms:
     """The words that ask for the value. The question that a ticket has is another one, about the value."""
     unit: str | None = None
     period_of_value: str | None = None
-    """What the value is of, such as `per week`."""
+    """The time that the value refers to, such as `per week`."""
     minimum: float | None = None
     """The least value that there can be, in the values' own units; None for no bound."""
     maximum: float | None = None
@@ -92,7 +92,7 @@ class Terms:
     components: tuple[Component, ...] = ()
     """The numbers that a respondent gives, where there are several; empty where there is one value."""
     panel: Panel | None = None
-    """In which periods a respondent answers who answers in several; None if everybody answers once."""
+    """The panel, where each respondent answers in several periods; None if everybody answers once."""
 
     @property
     def price(self) -> Price:

@@ -31,7 +31,7 @@ _NAME = "manifest.json"
 _ROWS_AT_ONCE = 100_000
 """Rows of a row group, and the most that are in memory."""
 _DIFFERENT = ("ticket", "received_at")
-"""Columns of many different cells; those of the others are written once for each row group."""
+"""Columns whose cells mostly differ; the cells of others are written once for each row group."""
 
 
 def answer_columns(terms: Mapping[str, Any]) -> tuple[str, ...]:
@@ -152,7 +152,7 @@ def _write(path: Path, rows: Iterator[Mapping[str, Any]], columns: Sequence[str]
 
 
 def _put_in_place(part: Path, path: Path) -> None:
-    """Renames a file, and has the disk know it."""
+    """Renames a file, and syncs that to the disk."""
     os.replace(part, path)
     if os.name != "nt":
         folder = os.open(path.parent, os.O_RDONLY)

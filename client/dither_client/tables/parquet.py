@@ -28,7 +28,7 @@ def is_parquet(path: Path) -> bool:
 
 
 def read_parquet(path: Path, columns: Sequence[str] | None = None) -> "pyarrow.Table":
-    """All columns, or some. Raises `InvalidTable` and `OSError`."""
+    """Reads all columns of a file, or some. Raises `InvalidTable` and `OSError`."""
     import pyarrow
     from pyarrow import parquet
 

@@ -21,7 +21,7 @@ _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+([eE][+-]?[0-9]+)?")
 """A number whose decimals begin with a comma."""
 _EITHER = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")
-"""Its comma may as well separate thousands."""
+"""A number whose comma may separate thousands as well."""
 _TABLES = (".csv", ".parquet")
 _MOST_NAMES, _LONGEST_NAME = 20, 40
 """The most names of columns that an error lists, and the most characters of one."""

@@ -240,7 +240,7 @@ def _quiet(engine: Any) -> Any:
 
 
 def _first_line(error: Exception, uri: str) -> str:
-    """What an engine says, without the password of the URI, should it repeat it."""
+    """An engine's message, from which the password of the URI is removed."""
     line = (str(error).strip() or type(error).__name__).splitlines()[0]
     password = urlsplit(uri).password
     return line.replace(password, "***") if password else line

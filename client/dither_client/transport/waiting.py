@@ -16,7 +16,7 @@ from dither_client.protocol.respondent import ConnectionFailed, Response, Sleep
 __all__ = ["CONNECT", "GIVE_UP", "Wait", "told_of_waiting"]
 
 GIVE_UP = 60.0
-"""Attempts to connect have ended so many seconds after the first began."""
+"""The most seconds that all attempts to connect take together."""
 CONNECT = 10.0
 """The most seconds that making a connection may take."""
 _QUIET = 1.0
@@ -60,7 +60,7 @@ class Wait:
         self._failed = False
 
     def begin(self) -> None:
-        """An attempt begins, the first or another."""
+        """Notes that an attempt begins, the first or another."""
         if self._began is not None:
             return
         self._began = time.monotonic()
@@ -70,13 +70,13 @@ class Wait:
             self._timer.start()
 
     def note(self, reply: Response | ConnectionFailed) -> None:
-        """An attempt has ended; with a response that is not to be tried again, so has the wait."""
+        """Notes how an attempt ended; the wait is over if its response is not to be tried again."""
         self._failed = isinstance(reply, ConnectionFailed)
         if isinstance(reply, Response) and not reply.to_be_repeated:
             self.end()
 
     def end(self) -> None:
-        """Nobody waits any longer: there is nothing to tell."""
+        """Ends the wait, and tells nobody of it any more."""
         self._began = None
         if self._timer:
             self._timer.cancel()

@@ -41,7 +41,7 @@ class Slice:
     tickets: int
     completed: int
     group: int = 0
-    """The number of the public group that was asked; of no meaning where there are none."""
+    """The number of the public group that was asked; meaningless where there are none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,14 +42,14 @@ _SUPPORTS = {
     **dict.fromkeys(("exponential", "gamma", "weibull"), Support(minimum=0.0)),
     "beta": Support(minimum=0.0, maximum=1.0),
 }
-"""Where the values of families lie that are not of the whole line."""
+"""The supports of the families whose values do not cover the whole line."""
 _NARROWEST = 1e-9, 1e-98
 """The least distance between the ends of most values, relative to them and in all.
 
 With less in all, priors of a scale would be narrower than a number can tell (`InvalidPrior`).
 """
 _FARTHEST = 1e98
-"""Values beyond count as this, for the same reason."""
+"""Larger values count as this, for the same reason."""
 _MIN_POSITIVE = 1e-300
 """Smaller numbers are raised to this one before their logarithm is taken."""
 

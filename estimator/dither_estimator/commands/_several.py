@@ -32,7 +32,7 @@ def design_several(components: int, epsilon: str | None, rho: str | None, others
 
 
 def print_joint(found: JointDesign) -> None:
-    """Prints it for people."""
+    """Prints the design for people."""
     rows = [
         (f"{weight:.1%}", kind.name, kind.about, "" if kind.question is None else kind.question.n_answers)
         for kind, weight in zip(found.kinds, found.weights, strict=True)

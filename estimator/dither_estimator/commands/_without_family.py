@@ -39,7 +39,7 @@ _PANEL = "Without a family"
 _RESPONDENTS = 20_000
 _MIN_RESPONDENTS, _MAX_RESPONDENTS = 1_000, 10_000_000
 _LARGEST_EPSILON = 5
-"""Beyond, questions have so many cells that the limit would take minutes, and nearly all of it is reached."""
+"""Above this ε, questions have so many cells that the limit would take minutes, and nearly all of it is reached."""
 
 Data = Annotated[
     Path | None,
@@ -159,7 +159,7 @@ def certify(people: PeopleOptions, theta: str | None, asked: Mapping[str, Any], 
 
 
 def print_certificate(found: Certificate) -> None:
-    """Prints it for people."""
+    """Prints the certificate for people."""
     print_table(
         ["weight", "answers", "cut at"],
         [

@@ -219,7 +219,7 @@ def _print_json(rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _shown(sds: Mapping[str, Any]) -> list[str]:
-    """The names for which a table has room: without a family not all quantiles, which JSON has."""
+    """The names for which a table has room: without a family it leaves out some quantiles, which JSON has."""
     names = list(sds)
     return names if len(names) <= _MOST_COLUMNS else [name for name in names if name not in _LEFT_OUT]
 
@@ -231,7 +231,7 @@ def _row_without_family(
     sd: str | None,
     respondents: int | None,
 ) -> tuple[dict[str, Any], Goal]:
-    """A row, and the goal that it is for."""
+    """A row of the plan, and its goal."""
     spec = without_family.specified(people, asked)
     population, wanted = people.known(theta, spec), Wanted.of(spec.goal)
     targets = {} if sd is None else _parse_targets(sd, wanted.names)

@@ -31,7 +31,7 @@ from dither_estimator.families import FloatArray, Normal
 __all__ = ["MOST_COMPONENTS", "JointDesign", "Kind", "Split", "joint_design"]
 
 MOST_COMPONENTS = 4
-"""The limit for more numbers would take minutes."""
+"""The most numbers of a design: the limit for more would take minutes."""
 _TRIPLES_FROM = 3
 _MIN_WEIGHT = 1e-3
 """Kinds of questions with a smaller weight are left out."""

@@ -21,7 +21,7 @@ Corners = dict[tuple[int, ...], FloatArray]
 """Values (n, c) of the joint distribution functions of one or two components at some corners, by these components."""
 
 _FAR = 38.0
-"""Scores of probabilities that floating point holds lie within."""
+"""The scores of all probabilities that floating point holds lie within this range."""
 _LEAST = 1e-300
 
 

@@ -30,7 +30,7 @@ class Margin(Protocol):
         """States (size, s) of equally likely draws, given the answers about this number alone."""
 
     def log_density(self, states: FloatArray) -> FloatArray:
-        """Their log density (n,) given those answers, up to a constant."""
+        """The log density (n,) of these states given those answers, up to a constant."""
 
     def proposals(self, states: FloatArray) -> Propose:
         """Proposals that suit the spread of these states (n, s)."""

@@ -24,7 +24,7 @@ _RULES = tuple((limit, *np.polynomial.legendre.leggauss(nodes)) for limit, nodes
 below 1e-12 where the next ones take over."""
 _QUADRATURE_LIMIT = _RULES[-1][0]
 _FAR = 38.0
-"""Beyond, the normal distribution function is 0 or 1 in floating point."""
+"""Beyond this, the normal distribution function is 0 or 1 in floating point."""
 _NEXT_TO_ZERO = 1e-280
 
 

@@ -20,9 +20,9 @@ from dither_estimator.design.optimum import DesignError
 __all__ = ["cells_near", "question_shares"]
 
 _FEW_ALONE, _MANY_ALONE = 0.05, 0.5
-"""The share of the people who are asked about one number: where all have families and are known well, and before."""
+"""The share of people who are asked about one number: once all numbers have families and are known well, and before."""
 _CORRELATIONS = (-0.6, -0.3, 0.0, 0.3, 0.6)
-"""Those for which questions about cells are made; that for 0.3 is nearly as good at 0.8 as its own."""
+"""The correlations for which questions about cells are made: at 0.8, the question for 0.3 is nearly the best."""
 
 
 def cells_near(correlation: float, epsilon: Fraction) -> PairCells:

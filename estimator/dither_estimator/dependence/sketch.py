@@ -1,4 +1,4 @@
-"""About what answers about several numbers say, for choosing questions: quicker than a posterior, and coarser."""
+"""A sketch of what answers about several numbers say, for choosing questions: quicker than a posterior, and coarser."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Sketch:
     weights: Sequence[FloatArray]
     """How likely each draw of a number's margin is, normalised, shape (n,)."""
     correlations: Mapping[tuple[int, ...], float]
-    """About the correlation of each two numbers about which there are answers."""
+    """The approximate correlation of each two numbers about which there are answers."""
 
 
 def sketch_dependence(counts: JointCounts, margins: Sequence[Callable[[FloatArray], FloatArray]]) -> Sketch:

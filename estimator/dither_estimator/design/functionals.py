@@ -17,7 +17,7 @@ from dither_estimator.families import Family, FloatArray
 __all__ = ["SCORE_STEP", "Functional", "functionals", "goal_at"]
 
 SCORE_STEP = 0.125
-"""Normal scores of shares are rounded to multiples of it: designs for values that nearly coincide are hard to find."""
+"""The step of shares' normal scores, which are rounded: designs for values that nearly coincide are hard to find."""
 
 _LEVELS, _LEVEL_WEIGHTS = np.polynomial.legendre.leggauss(48)
 """The Gauss-Legendre rule that averages over a population, in its quantiles' levels scaled to -1 to 1."""
@@ -41,7 +41,7 @@ class Functional:
     slopes: FloatArray
     """`W`, shape (d, d), in the coordinates of θ itself."""
     place: float | None = None
-    """Where a quantile lies, on the scale on which the family holds; None of what is a share."""
+    """Where a quantile lies, on the scale on which the family holds; None for a share."""
 
     def unit(self, transform: Transform) -> float:
         """What the values change by when it changes by one: of a quantile of logarithms, the value there.

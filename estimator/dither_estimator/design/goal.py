@@ -59,12 +59,12 @@ class Goal:
 
     @property
     def of_parameters(self) -> bool:
-        """Whether it names parameters, not functions of the distribution."""
+        """Whether the goal names parameters, not functions of the distribution."""
         return bool(self.weights)
 
     @property
     def of_shares(self) -> bool:
-        """Whether its variances are of shares of the people, which have no unit.
+        """Whether the goal is about shares of the people, whose variances have no unit.
 
         A goal of quantiles alone weights their variances, on the scale on which the family holds. Beside shares, which
         have another unit, a quantile counts as the share of the people below it: its variance times the squared density

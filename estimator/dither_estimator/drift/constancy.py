@@ -36,7 +36,7 @@ THRESHOLD = 16.0
 """Evidence that constant parameters reach in 52 looks with a probability of at most 2.5%."""
 _LOOKS = 52
 _ALPHA = 0.025
-"""The probability that the scores of constant parameters ever are an alarm in so many looks, at most."""
+"""The largest probability of a false alarm over all looks, while parameters are constant."""
 _WINDOWS = (1, 2)
 """How many of the last periods are compared with all before."""
 _FLAT = 1e-6
@@ -58,7 +58,7 @@ class Constancy:
     evidence: FloatArray
     """The log evidence of drift, shape (periods,)."""
     changes: FloatArray
-    """As `changes_of`, shape (periods,)."""
+    """What `changes_of` returns, shape (periods,)."""
     change_threshold: float
 
 

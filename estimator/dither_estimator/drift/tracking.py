@@ -41,7 +41,7 @@ SWEEPS = 3
 _TURNS = (1.0, 0.6, 0.3)
 """How far noise is turned towards new noise: all of it in the first sweep, and less in the others."""
 _HIGHEST = 8.0
-"""No site rises by more nats above its value where it was scored: few answers tell little."""
+"""The most nats by which a site rises above its value where it was scored: few answers tell little."""
 _DIFFERENCE = 1e-3
 _PRIOR_DRAWS = 4_000
 _BLOCK_SIZE = 1 << 17
@@ -152,13 +152,13 @@ class _Target:
     """The log of the prior of the first period (k, d), divided by its Gaussian approximation, shape (k,)."""
 
     def log_density(self, log_scales: FloatArray) -> FloatArray:
-        """That of `log τ` (k, d), the paths integrated out as sites have it, shape (k,)."""
+        """The log density of `log τ` (k, d), with the paths integrated out under the sites, shape (k,)."""
         scales = _scales(log_scales)
         steps = np.broadcast_to(scales, (self.sites.linear.shape[1] - 1, *scales.shape))
         return _with_prior(log_scales, log_densities(self.sites, self.start, steps)[-1])
 
     def filtered(self, log_scales: FloatArray) -> tuple[FloatArray, Backward]:
-        """The same, and what draws paths."""
+        """The log density, and what draws paths."""
         total, backward = filter_sites(self.sites, self.start, _scales(log_scales))
         return _with_prior(log_scales, total), backward
 
@@ -251,7 +251,7 @@ class _Chains:
 def _run(
     rng: np.random.Generator, target: _Target, log_scales: FloatArray, proposals: Proposals | None, sweeps: int
 ) -> _Chains:
-    """Chains after so many sweeps, each from one of the `log_scales` (k, d), which stay without proposals."""
+    """Chains after `sweeps` sweeps, each from one of the `log_scales` (k, d), which stay fixed without proposals."""
     d, periods = target.sites.linear.shape
     log_density, backward = target.filtered(log_scales)
     noise = rng.standard_normal((periods, d, len(log_scales)))
@@ -276,7 +276,7 @@ def _rescaled(rng: np.random.Generator, target: _Target, state: _Chains, proposa
 
 
 def _turned(rng: np.random.Generator, target: _Target, state: _Chains, share: float) -> _Chains:
-    """The same scales, and noise of which a share is new."""
+    """Chains with the same scales, and with noise of which a share is new."""
     fresh = rng.standard_normal(state.noise.shape)
     noise = np.sqrt(1 - share**2) * state.noise + share * fresh
     path = state.backward.path(noise)

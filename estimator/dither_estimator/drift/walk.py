@@ -44,7 +44,7 @@ class Backward:
     gain: FloatArray
     """How far a period is drawn from the next one's place to its own, shape (periods - 1, d, d, k)."""
     means: FloatArray
-    """That of each other period given the answers so far, shape (periods - 1, d, k)."""
+    """The mean of each other period given the answers so far, shape (periods - 1, d, k)."""
     roots: FloatArray
     """H, shape (periods - 1, d, d, k)."""
 

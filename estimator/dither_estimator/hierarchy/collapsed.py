@@ -24,7 +24,7 @@ __all__ = ["LARGEST", "Collapsed", "Rates", "Sites", "collapse", "regression"]
 
 
 LARGEST = 7.0
-"""No free coordinate of T is larger: scales lie between a thousandth and a thousand units of the pooled fit."""
+"""The largest free coordinate of T: scales lie between a thousandth and a thousand units of the pooled fit."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Collapsed:
     """What follows from free coordinates of T (k, f) and weights λ (k, groups)."""
 
     log_density: FloatArray
-    """That of the free coordinates given λ, up to a constant, all else integrated out; shape (k,)."""
+    """The log density of the free coordinates given λ, up to a constant, all else integrated out; shape (k,)."""
     factor: FloatArray
     """F, shape (d, d, k, groups)."""
     inverse_factor: FloatArray

@@ -16,7 +16,7 @@ from dither_estimator.hierarchy.small_matrices import apply, lower_inverse, prod
 __all__ = ["DEGREES", "LogPriorRatio", "log_density_given", "means_given", "possible", "scales_given"]
 
 DEGREES = 4.0
-"""Those of the groups' Student t distribution, ν."""
+"""The degrees of freedom of the groups' Student t distribution, ν."""
 
 LogPriorRatio = Callable[[FloatArray], FloatArray]
 """The log of the prior of the means (k, d), divided by its Gaussian approximation, shape (k,)."""
@@ -70,7 +70,7 @@ def means_given(
 
 
 def log_density_given(free: FloatArray, scatter: FloatArray, groups: int) -> FloatArray:
-    """That of free coordinates (k, f) given S (d, d, k), up to a constant; shape (k,)."""
+    """The log density of free coordinates (k, f) given S (d, d, k), up to a constant; shape (k,)."""
     d = len(scatter)
     inverse = lower_inverse(root(np.clip(free, -LARGEST, LARGEST), d))
     spread = product(inverse, scatter)

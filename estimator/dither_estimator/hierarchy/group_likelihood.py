@@ -15,7 +15,7 @@ __all__ = ["GroupLikelihood"]
 _BLOCK_SIZE = 1 << 17
 """Probabilities computed at once: blocks of 1 MiB stay in the cache."""
 _FEW = 32
-"""Up to so many edges times answers, sums are faster than a product of matrices."""
+"""Up to this many edges times answers, sums are faster than a product of matrices."""
 
 
 @dataclass(frozen=True)

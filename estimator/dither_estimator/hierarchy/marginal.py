@@ -39,7 +39,7 @@ class _Laid:
     """Groups' distributions for k values of T and β, on the grids."""
 
     inverse: FloatArray
-    """That of a root of T, with what is added to it, shape (d, d, k, groups)."""
+    """The inverse of a root of T, with what is added to it, shape (d, d, k, groups)."""
     apart: FloatArray
     """The middles of the grids less the groups' means, shape (d, k, groups)."""
     terms: FloatArray
@@ -59,7 +59,7 @@ class Marginal:
     factor: FloatArray
     """The axes of each group's grid, shape (d, d, groups)."""
     inverse: FloatArray
-    """That of `factor`."""
+    """The inverse of `factor`."""
     nodes: FloatArray
     """On these axes, shape (nodes, d)."""
     shares: FloatArray

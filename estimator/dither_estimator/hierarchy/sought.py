@@ -35,7 +35,7 @@ def near(rng: np.random.Generator, fit: ParticleSystem, size: int) -> FloatArray
 
 
 def groups_around(rng: np.random.Generator, family: Family, middles: FloatArray, groups: int) -> FloatArray:
-    """So many groups around each of the middles (n, d), with a T from its prior; shape (n, groups, d)."""
+    """Draws `groups` groups around each of the middles (n, d), with a T from its prior; shape (n, groups, d)."""
     size, d = middles.shape
     factor = root(draw(rng, size, d), d)
     apart = np.einsum("ijn,ngj->ngi", factor, rng.standard_normal((size, groups, d)))

@@ -105,7 +105,7 @@ def population_fields(
 
 
 def number_fields(population: Population, levels: Sequence[float] = (), above: Sequence[float] = ()) -> dict[str, Any]:
-    """Those of the same fields that are single numbers: quantiles, shares above, and the mean."""
+    """The fields of a description that are single numbers: quantiles, shares above, and the mean."""
     shares = 1 - population.cdf(np.array(above)).values if above else np.empty((0, 0))
     mean = population.mean_value
     return {

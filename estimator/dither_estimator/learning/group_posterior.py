@@ -12,9 +12,9 @@ from dither_estimator.learning.population import Population
 __all__ = ["GroupPosterior", "GroupPosteriors"]
 
 _POINTS = 33
-"""About how many points the distribution of a group has: there may be hundreds of groups."""
+"""The approximate number of points of a group's distribution: there may be hundreds of groups."""
 _MANY, _PICTURED = 100, 24
-"""Where there are more groups, only so many have a distribution: as many as a collection's page draws."""
+"""If there are more than 100 groups, only 24 have a distribution: as many as a collection's page draws."""
 _DIGITS = 7
 """The significant digits of a group's numbers where there are very many."""
 

@@ -32,11 +32,11 @@ _VERSION = 1
 _MOST_DRAWS = 1_000
 _LEAST_DRAWS = 200
 _ALL_DRAWS = 100_000
-"""The whole population is described by so many draws of all groups together, within the limits above for each."""
+"""How many draws of all groups together describe the whole population, within the limits above for each group."""
 
 
 Together = Callable[[Mapping[str, GroupPosterior], int], list[Population | CategoryShares]]
-"""So many draws of each group, of which equally numbered ones belong together."""
+"""Draws of each group, as many as it is asked for; equally numbered ones belong together."""
 
 
 class UnknownGroup(ValueError):

@@ -45,13 +45,13 @@ _KNOWN, _WELL_KNOWN = 0.4, 0.2
 """Several numbers are asked about once each median is known to so many standard deviations of the population, and half
 of the people about one alone until all medians are known well: where a number is cut decides what an answer tells."""
 _WHOLE, _LEAST_PARTICLES = 3, 100
-"""Up to so many numbers the posterior has the specification's particles, and for more so many at least."""
+"""For up to 3 numbers the posterior has the specification's particles, and for more numbers at least 100."""
 _OFF_CENTRE = 0.15
 """Cuts stay where they are while they are so near, in standard deviations, to where they would be now."""
 _GROWTH, _WELL_KNOWN_GROWTH = 1.25, 2.0
 """Cuts move only when the answers have grown by this factor, so that there are not too many different questions."""
 _STEPS_PER_SD = 4
-"""Cuts are multiples of a power of two, of which there are at least so many in a standard deviation."""
+"""Cuts are multiples of a power of two that is at most a standard deviation divided by this."""
 _SCORES = np.array([-0.9, 0.0, 0.9])
 """The normal scores of the cuts of `PairCells`, the middle one of which is that of questions about sides."""
 
@@ -84,7 +84,7 @@ class JointLearner(RecomputedLearner[SeveralNumbers]):
         self._transforms = [each.specification.transform for each in specification.components]
         self._cuts: list[_Cuts | None] = [None] * len(self._margins)
         self._correlations: dict[tuple[int, ...], float] = {}
-        """About the correlation of each two numbers, for questions about them."""
+        """The approximate correlation of each two numbers, for questions about them."""
         self._cut_at = 0
         """The number of answers when cuts and correlations were last looked at."""
 

@@ -157,7 +157,7 @@ class Learner(CountLearner):
         )
 
     def sketch(self) -> FamilyPopulation:
-        """About what the posterior says about the population, for questions."""
+        """A sketch of what the posterior says about the population, for questions."""
         spec, system = self.specification, self._current()
         return FamilyPopulation.of(spec.family, spec.transform, system.theta, system.weights, _SKETCHED)
 

@@ -24,7 +24,7 @@ _RENEWAL_DIVISOR = 6
 """A pool serves one answer per this many learnt."""
 _LATE = 4_000
 _LATE_RENEWAL_DIVISOR = 3
-"""The same from so many answers on: then it changes slowly where cells are best."""
+"""The divisor from `_LATE` answers on: by then the best places of cells change slowly."""
 
 
 class NonparametricLearner(RecomputedLearner[DistributionPopulation]):
@@ -83,12 +83,12 @@ class NonparametricLearner(RecomputedLearner[DistributionPopulation]):
         return self._population().distribution
 
     def sketch(self) -> DistributionPopulation:
-        """About what the posterior says about the population, for questions."""
+        """A sketch of what the posterior says about the population, for questions."""
         return DistributionPopulation(self._sketch, self.counts)
 
     @property
     def _sketch(self) -> Distribution:
-        """About the posterior given every answer learnt, for questions."""
+        """A sketch of the posterior given every answer learnt, for questions."""
         counts = self.counts
         if self._sketched is None:
             spec, rng = self.specification, np.random.default_rng(SEED)

@@ -24,7 +24,7 @@ _SEED = 1
 _MOST_DRAWS = 1_000
 _LEAST_DRAWS = 200
 _ALL_DRAWS = 50_000
-"""So many draws of all periods together, within the limits above for each."""
+"""How many draws there are of all periods together, within the limits above for each period."""
 
 PeriodTables = Mapping[str, Counts]
 """The count table of each period by its label."""

@@ -42,7 +42,7 @@ class Population(Protocol):
         """The density at each of `x` (k,), atoms excepted; of integers, the probability of each."""
 
     def points(self, levels: FloatArray) -> FloatArray:
-        """About where the population's quantiles lie at `levels` (k,)."""
+        """The approximate quantiles of the population at `levels` (k,)."""
 
     def mean_quantiles(self, levels: FloatArray) -> FloatArray:
         """The quantiles of the mean distribution at many increasing `levels` (k,); those between about."""

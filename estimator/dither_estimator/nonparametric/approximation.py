@@ -40,7 +40,7 @@ class Approximation:
     mode: FloatArray
     """The coefficients around which masses were taken to be linear, in their own units."""
     origin: FloatArray
-    """Their masses."""
+    """The masses at these coefficients."""
     jacobian: FloatArray
     """The derivatives of the masses there, shape (masses, size)."""
     sensitivity: FloatArray

@@ -24,7 +24,7 @@ from dither_estimator.nonparametric.unknowns import Unknowns
 __all__ = ["DISTINCT", "cell_questions", "cells_at"]
 
 DISTINCT = 16
-"""At most so many questions complement each other."""
+"""The most questions that complement each other."""
 _TRIED = (0.75, 1.0, 1.25, 1.6, 2.0)
 """Multiples of the number of cells between quantiles: those that complement each other are often more."""
 _MIN_CELLS = 4

@@ -156,7 +156,7 @@ def _scores(base: ShapedBase) -> FloatArray:
 
 
 def _bends(base: ShapedBase) -> FloatArray:
-    """Their second derivatives, shape (`BINS`, 5, 5), as differences over steps as wide as a posterior often is."""
+    """The second derivatives of masses, shape (`BINS`, 5, 5): differences over steps as wide as a posterior is."""
     edges = base.quantile(np.arange(1, BINS) / BINS)
     units = np.concatenate([[PLACE_SD * base.scale, PLACE_SD], SHAPE_SD])
 

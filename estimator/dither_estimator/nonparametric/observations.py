@@ -20,7 +20,7 @@ class Observations:
     cuts: FloatArray
     """The edges of the queries' cells in units of values, shape (edges, q)."""
     edges: FloatArray
-    """The same as coordinates, shape (edges, q)."""
+    """The edges as coordinates, shape (edges, q)."""
     points_below: FloatArray
     """1 where a point is at or below an edge, else 0; shape (edges, q, points)."""
     answers: FloatArray

@@ -26,7 +26,7 @@ __all__ = ["Place", "find_place", "known_by"]
 _MAX_EDGES = 80
 _MAX_ROUNDS = 10
 _ROUGH_ROUNDS = 1
-"""So many are enough to see the atoms' shares."""
+"""How many rounds of halving are enough to see the atoms' shares."""
 _HEAVY = 1 / 300
 """Tiles with a larger share of the posterior are halved."""
 _LIGHT = 1e-7
@@ -34,7 +34,7 @@ _LIGHT = 1e-7
 _FINE = 0.25
 """Tiles are not halved below this width, in units of the scale, or in its logarithm."""
 _BLOCK = 1 << 15
-"""So many numbers at once stay in the processor's cache."""
+"""How many numbers are computed at once: so many stay in the processor's cache."""
 _FAR = 1e100
 _LEAST = 1e-300
 """Two cuts may be so close that a tile between them has no width."""
@@ -102,7 +102,7 @@ class Place:
     shares: FloatArray
     """The shares of the support's points and of all else, shape (points + 1,)."""
     precision: FloatArray
-    """That of the logarithms of the points' shares relative to that of all else, which are nearly normal."""
+    """The precision of the logarithms of the points' shares relative to that of all else, which are nearly normal."""
 
     @property
     def found(self) -> bool:
@@ -265,7 +265,7 @@ class _PointAnswers:
         return shares
 
     def information(self, shares: FloatArray) -> FloatArray:
-        """About the logarithms of the points' shares relative to that of all else, shape (points, points)."""
+        """The information about the logarithms of the points' shares relative to all else, shape (points, points)."""
         moved = self.chances @ _by_log_ratio(shares) / (self.chances @ shares)[:, np.newaxis]
         return np.asarray((moved.T * self.counts) @ moved)
 
@@ -283,7 +283,7 @@ def _t_cdf(y: FloatArray, locations: FloatArray, scales: FloatArray) -> FloatArr
 
 
 def _t_quantiles(z: FloatArray) -> FloatArray:
-    """Its quantiles at normal quantiles."""
+    """The quantiles of the Student t distribution at normal quantiles."""
     outer = ndtr(-np.abs(z))
     return np.sign(z) * (1 - 2 * outer) / np.sqrt(2 * outer * (1 - outer))
 

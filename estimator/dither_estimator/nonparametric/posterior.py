@@ -18,12 +18,12 @@ from dither_estimator.nonparametric.support import ANYWHERE, Support
 __all__ = ["estimate_around", "estimate_distribution", "estimate_mean", "sketch_distribution"]
 
 _ENOUGH, _ENOUGH_WITHIN = 400.0, 40.0
-"""With so much information in all, and so much about both halves of the base, the place is no longer looked for."""
+"""The information in all, and about each half of the base, from which on the place is no longer searched for."""
 _CHECKED = 100
-"""So many draws show whether the expansion is exact enough."""
+"""How many draws show whether the expansion is exact enough."""
 _EXACT_SHARE = 0.98
 _SKETCHED = 500
-"""So many draws choose cells within 0.5% of the criterion that those of many draws from the posterior reach."""
+"""How many draws a sketch has: the cells that they choose come within 0.5% of the criterion that many draws reach."""
 _PARTS = ((0.1, 0.45), (0.55, 0.9))
 
 

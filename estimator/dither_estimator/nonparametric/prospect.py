@@ -42,12 +42,12 @@ from dither_estimator.nonparametric.unknowns import Unknowns
 __all__ = ["Certificate", "Prospect", "expect"]
 
 _DIRECTIONS = 16
-"""So many combinations of coefficients are learnt, those of which values tell most; of the others, hardly anything."""
+"""How many combinations of coefficients are learnt: values tell most about these, hardly anything about others."""
 _MOST_POINTS = 500
 _MANY = 1_000_000
-"""So many people's values say where to ask."""
+"""How many people's values say where to ask."""
 _PARTS = 32
-"""Beside the queries' own cuts, the population is cut into so many equal parts."""
+"""How many equal parts the population is cut into, in addition to the queries' own cuts."""
 _COARSE_STRIDE = 4
 _MIN_CELL_PROBABILITY = 1e-7
 """Cells with less are left out."""
@@ -63,9 +63,9 @@ class Certificate:
     respondents: int
     criterion: float
     limit: Limit
-    """That of any mechanism at the queries' ε."""
+    """The limit of any mechanism at the queries' ε."""
     enough: float
-    """So many respondents would leave as little variance with the limit's own channel."""
+    """The number of respondents that would leave as little variance with the limit's own channel."""
 
     @property
     def efficiency(self) -> float:
@@ -96,13 +96,13 @@ class Certificate:
 
 @dataclass(frozen=True, eq=False)
 class Prospect:
-    """What so many respondents of a population will tell."""
+    """What a number of respondents will tell about a population."""
 
     unknowns: Unknowns
     """What can be learnt."""
     respondents: int
     rest: float
-    """What the criterion has from what cannot be learnt."""
+    """The part of the criterion that comes from what cannot be learnt."""
 
     @property
     def distribution(self) -> Distribution:
@@ -110,7 +110,7 @@ class Prospect:
         return self.unknowns.mean
 
     def questions(self, templates: Templates, cells: int | None = None) -> list[Query]:
-        """About what a collection asks, all in all; `cells` as for `quantile_questions`."""
+        """Approximately what a collection asks, all in all; `cells` as for `quantile_questions`."""
         if not templates.cells.merges:
             return quantile_questions(self.distribution, templates, cells)
         return cell_questions(self.unknowns, templates.cells, cells, self.respondents)

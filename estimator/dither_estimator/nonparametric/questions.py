@@ -26,7 +26,7 @@ from dither_estimator.nonparametric.unknowns import Unknowns
 __all__ = ["Templates", "quantile_questions", "whole_questions"]
 
 _HORIZON = 3.0
-"""Questions are planned for so many times as many answers as there are."""
+"""Questions are planned for this many times the answers that there are."""
 _MIN_KNOWN = 400.0
 """The least information, in answers without noise, by which cells are chosen.
 
@@ -37,7 +37,7 @@ _SHIFTS = 8
 """The most cells between quantiles that take turns once the place is found: they cut the population finely enough."""
 _MARGIN = 1e-12
 _MIN_ROUNDINGS = 4
-"""The distance between two levels of an interval is at least so many distances between neighbouring numbers."""
+"""The least distance between two levels of an interval, in distances between neighbouring numbers."""
 
 
 @dataclass(frozen=True)

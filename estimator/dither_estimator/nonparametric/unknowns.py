@@ -17,7 +17,7 @@ from dither_estimator.nonparametric.distribution import Distribution
 __all__ = ["Unknowns"]
 
 _DIRECTIONS = 24
-"""So many combinations of masses are looked at, those that F varies most with: of the posterior nearly all."""
+"""How many combinations of masses are looked at: F varies most with these, which hold nearly all of the posterior."""
 _LEAST = 1e-12
 """A share of the largest variance; less is rounding."""
 

@@ -56,7 +56,7 @@ _NOTHING_MORE = Goal()
 _SETTLING_NATS = 2.5
 """Nats needed before the questions lie where the design wants them, however narrow the prior."""
 _SETTLING_NATS_OF_LOCATION, _SETTLING_NATS_OF_SCALE = 1.8, 5.2
-"""The same in location-scale families: while the scale is unknown, questions about it are badly placed."""
+"""The nats in location-scale families: while the scale is unknown, questions about it are badly placed."""
 _WASTE, _WASTE_OF_MANY_CELLS = 3.4, 2.7
 """Answers spent on finding the population, relative to an ideal code; fewer if a mechanism may ask about many cells."""
 _WASTE_REDUCTION_PER_NAT = 0.7

@@ -18,7 +18,7 @@ _RENEWAL_DIVISOR = 8
 """Later a pool serves one answer per this many learnt."""
 _LATE_FROM_NATS = 100.0
 _LATE_RENEWAL_DIVISOR = 4
-"""The same once the answers may have conveyed `_LATE_FROM_NATS` nats."""
+"""The divisor once the answers may have conveyed `_LATE_FROM_NATS` nats."""
 _MAX_FIRST_POOL = 64
 """The largest pool before the first answer: hundreds may be asked by then, and few questions would leave gaps."""
 _MAX_POOL = 16

@@ -37,7 +37,7 @@ class AuditTrail:
             _log.error("the audit log in the database lacks this action", extra={"what": what, "by": by})
 
     def note(self, connection: Connection, what: str, by: str, **facts: Any) -> None:
-        """Does the same within the transaction of what was done."""
+        """Logs and stores the action within the transaction that performs it."""
         audit(what, by, **facts)
         append_audit(connection, milliseconds(self._clock()), what, by, **facts)
 

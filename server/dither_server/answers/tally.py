@@ -128,7 +128,7 @@ class Tally:
         late: Mapping[_Slice, int],
         refused: Mapping[tuple[int, str], int],
     ) -> dict[bytes, int]:
-        """Adds to the tables, and returns the row numbers of new queries. What is of no collection any more is lost."""
+        """Adds to the tables, and returns the row numbers of new queries. Counts of removed collections are dropped."""
         there = set(connection.execute(select(collections.c.number)).scalars())
         slices = {of for of in tickets.keys() | answers.keys() if of[0] in there}
         if history_of(connection) != self._history:

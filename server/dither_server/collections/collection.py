@@ -118,7 +118,7 @@ class Collection:
         return "closed" if full or self._closed(now) else self.stored_state
 
     def full(self, answers: int) -> bool:
-        """Whether it accepts no more answers than these."""
+        """Whether the collection accepts no more answers than these."""
         return is_full(self.max_answers, answers)
 
     def check_issues(self, now: int, answers: int) -> None:

@@ -17,7 +17,7 @@ CLOSED_AFTER_SECONDS = 600
 
 _DAY_SECONDS = 24 * 3600
 _LAST_SECOND = 2**32 - 1
-"""The last one that a ticket's time of issue can be."""
+"""The latest second that a ticket's time of issue can be."""
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,12 @@ class Day:
 
     @property
     def received(self) -> range:
-        """When they were received, in milliseconds."""
+        """The times at which the answers were received, in milliseconds."""
         return range(self._start * 1000, (self._start + _DAY_SECONDS) * 1000)
 
     @property
     def tickets(self) -> tuple[bytes, bytes]:
-        """The keys of their tickets are from the first up to the second."""
+        """The keys of the answers' tickets lie from the first of these up to the second."""
         first = self._start - TICKET_LIFE - 2 * SKEW
         last = self._start + _DAY_SECONDS + 2 * SKEW
         return _key(first), _key(last)
@@ -48,5 +48,5 @@ class Day:
 
 
 def _key(second: int) -> bytes:
-    """What the keys of tickets that were issued at this second or later are not below."""
+    """A lower bound on the keys of tickets that were issued at this second or later."""
     return min(max(second, 0), _LAST_SECOND).to_bytes(4, "big")

@@ -49,7 +49,7 @@ class Deleted:
 
 
 class Deletions:
-    """What is done to collections as a whole. Every method waits for the database: not on the event loop."""
+    """Deletes, restores and removes collections. Every method waits for the database: not for the event loop."""
 
     def __init__(
         self,

@@ -10,12 +10,12 @@ from dither_server.clock import iso_time
 __all__ = ["DAY", "MAX_DAYS", "MIN_ANSWER_DAYS", "retention_sentence"]
 
 DAY = 24 * 3600 * 1000
-"""Milliseconds."""
+"""A day in milliseconds."""
 MIN_ANSWER_DAYS = 2
-"""No answer is dropped while its ticket could still be used, whatever the clocks of several machines say."""
+"""The least days: no answer is dropped while its ticket could still be used, however much machines' clocks differ."""
 
 MAX_DAYS = 36_500
-"""A hundred years."""
+"""The most days, about a hundred years."""
 
 
 def retention_sentence(keep_answers: bool, answer_days: int | None, ends_at: int | None) -> str | None:

@@ -56,7 +56,7 @@ def _line(value: object, most: int) -> str:
 
 
 def _spoken(most: int) -> PlainValidator:
-    """Lets a text of at most so many characters pass, or one for each of some languages."""
+    """Accepts a text of at most `most` characters, or one for each of some languages."""
 
     def check(value: object) -> str | dict[str, str]:
         if not isinstance(value, dict):
@@ -69,7 +69,7 @@ def _spoken(most: int) -> PlainValidator:
 
 
 def _schema(most: int) -> WithJsonSchema:
-    """The schema of what `_spoken` lets pass."""
+    """The schema of what `_spoken` accepts."""
     text = {"type": "string", "minLength": 1, "maxLength": most}
     languages = {
         "type": "object",
@@ -88,13 +88,13 @@ _Contact = Annotated[str, Field(max_length=_MAX_SENTENCES), AfterValidator(_prin
 
 
 def in_languages(words: Mapping[str, Any], preferred: Sequence[str]) -> dict[str, Any]:
-    """The words in the first of these languages that there are in it; those in one language alone as they are."""
+    """The words in the first of these languages in which they exist; those in a single language as they are."""
     chosen = languages_of(words, preferred)
     return {name: given[chosen[name]] if name in chosen else given for name, given in words.items()}
 
 
 def languages_of(words: Mapping[str, Any], preferred: Sequence[str]) -> dict[str, str]:
-    """The language in which `in_languages` gives each of the words that there are in several."""
+    """The language in which `in_languages` gives each of the words that exist in several."""
     several = {name: list(given) for name, given in words.items() if isinstance(given, dict)}
     return {name: best_language(preferred, offered) for name, offered in several.items()}
 
@@ -138,7 +138,7 @@ class _Titled(BaseModel):
 
 
 class ValueWords(BaseModel):
-    """The words about one value. Every one may be left out."""
+    """The words about one value, all of them optional."""
 
     question: _Sentences | None = Field(
         default=None,
@@ -161,7 +161,7 @@ class ValueWords(BaseModel):
 
 
 class Survey(ValueWords, _Titled):
-    """The words about a collection. Every one but its name may be left out."""
+    """The words about a collection, all of them optional but its name."""
 
     organisation: _Sentences | None = Field(
         default=None, description="Who asks.", examples=["The statistical office of Exampleland"]

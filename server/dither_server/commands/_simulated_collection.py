@@ -65,7 +65,7 @@ def existing_collection(url: str, token: str | None, collection: str, truth: str
 
 
 def _of_several(terms: Mapping[str, Any], truth: str) -> Specification | None:
-    """What there is to know of people who have several numbers, or a `truth` in each group; None of any others.
+    """The specification of people with several numbers, or with a `truth` in each group; None for any others.
 
     It follows from the terms that everybody is told.
     """

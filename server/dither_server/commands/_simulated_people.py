@@ -70,9 +70,9 @@ class People:
     """People in the order in which they are asked."""
 
     values: FloatArray = field(repr=False)
-    """What each one's device holds, which is a row for several numbers."""
+    """The value that each one's device holds, or a row of several numbers."""
     truth: Mapping[str, Any]
-    """As the report has it."""
+    """The truth as the report has it."""
     in_table: Mapping[str, float] = field(default_factory=dict)
     """The part of the truth that the report's table sets beside the posterior."""
     labels: Sequence[str] | None = field(default=None, repr=False)

@@ -69,7 +69,7 @@ PATIENCE_SECONDS = 4
 _FIRST_VERSION = "0001"
 
 _TIMELINE = "timeline"
-"""The key of what `history_of` tells, in a connection's `info`."""
+"""The key in a connection's `info` of what `history_of` returns."""
 _READ_TIMELINE = (
     "SELECT CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END"
 )
@@ -177,7 +177,7 @@ def not_to_the_disk(connection: Connection) -> None:
 
 
 def history_of(connection: Connection) -> str | None:
-    """What names the history that the database's rows are of; None if that cannot change.
+    """Identifies the history that the database's rows belong to; None if that cannot change.
 
     A standby that takes over, or a backup with its log, may lack the latest rows, and give their numbers to others. On
     PostgreSQL it begins a new timeline, so whatever a process remembers of rows is good for one timeline only.

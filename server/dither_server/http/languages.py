@@ -1,4 +1,4 @@
-"""The languages that a reader asks for, and which of those that there are is nearest."""
+"""The languages that a reader asks for, and the best of those that are offered."""
 
 import re
 from collections.abc import Iterable, Sequence

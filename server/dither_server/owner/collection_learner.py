@@ -45,7 +45,7 @@ _GROUP_POOL = 8
 _HISTORY_GROWTH = 1.02
 """The history gets a row when the answers have grown by this factor."""
 _BURST_GROWTH = 1.25
-"""The same for rows that take long to compute, while people wait for questions."""
+"""The factor for rows that take long to compute, while people wait for questions."""
 
 _log = logging.getLogger(__name__)
 
@@ -98,7 +98,7 @@ class Published:
     """The published state that requests read: immutable, and replaced as a whole."""
 
     pools: Pools
-    """Where there are groups, those for groups without answers."""
+    """The pools; where there are groups, those for groups without answers."""
     answers: int
     posterior: PosteriorReply
     particles: Particles | None
@@ -128,7 +128,7 @@ class Published:
 
     @property
     def questions(self) -> set[bytes]:
-        """All questions, packed; none where there are groups or periods, in each of which they are others."""
+        """All questions, packed; none where there are groups or periods, each of which has questions of its own."""
         if self.posterior.groups is not None or self.posterior.periods is not None:
             return set()
         pools = chain(self.pools.values(), self.check_pools.values())

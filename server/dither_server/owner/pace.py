@@ -129,7 +129,7 @@ class Pace:
                     await better.wait()
 
     def _better(self, course: _Course, wanted: int) -> asyncio.Event | None:
-        """What tells of the next questions; None if the present ones nearly take `wanted` answers into account."""
+        """The event that tells of new questions; None if the present ones nearly take `wanted` answers into account."""
         with self._lock:
             if not course.behind(min(wanted, course.stored)):
                 return None

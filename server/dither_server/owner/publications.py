@@ -64,7 +64,7 @@ def replace_publication(connection: Connection, collection: int, edition: Editio
 
 
 def population_json(published: Published) -> dict[str, Any]:
-    """What the posterior says besides, once it describes the population."""
+    """What the posterior says in addition once it describes the population."""
     plain, described = to_json(published.posterior), to_json(published.described)
     return {name: value for name, value in described.items() if value != plain.get(name)}
 

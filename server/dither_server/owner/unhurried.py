@@ -1,4 +1,4 @@
-"""What the owner computes and stores that nobody waits for: snapshots, descriptions of the population, the history.
+"""The owner's work that nobody waits for: snapshots, descriptions of the population, the history.
 
 It comes after questions that people wait for: once no collection's questions have been urgent for a moment, or in the
 midst of it if there has always been one for long. What takes long is computed in a thread of its own, one thing at a
@@ -24,11 +24,11 @@ from dither_server.replicas.leases import Lease, held
 __all__ = ["Unhurried"]
 
 _CALM = 0.3
-"""Seconds without urgent questions after which it is calm."""
+"""Seconds without urgent questions after which such work begins."""
 _LONGEST_DELAY = 30.0
-"""Seconds of urgent questions after which it counts as calm all the same."""
+"""Seconds of urgent questions after which such work begins all the same."""
 _LOOK_SECONDS = 0.02
-"""Seconds between looks whether the next thing can be computed."""
+"""Seconds between checks of whether the next computation can begin."""
 _NEVER = float("inf")
 
 _log = logging.getLogger(__name__)
@@ -42,11 +42,11 @@ class Unhurried:
         self._clock = clock
         self._notifications = notifications
         self._busy_since = self._busy_until = 0.0
-        """When the collections are calm whose questions were urgent, on the clock `time.monotonic`."""
+        """Since when and until when some questions are urgent, on the clock `time.monotonic`."""
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="dither-describer")
         self._computing: Future[None] | None = None
         self._last = 0
-        """The number of the collection that something was computed of last."""
+        """The number of the collection for which something was computed last."""
 
     def close(self) -> None:
         """Ends the thread."""
@@ -100,7 +100,7 @@ class Unhurried:
         self._store_row(persisted.lease, _next_row(persisted, calm=False))
 
     def _compute_next(self, learners: Mapping[int, PersistedLearner], alone: bool) -> None:
-        """Begins with a row of the history that waited until nobody waits for questions, or with a description.
+        """Begins to compute a row of the history that was put off, or a description.
 
         Collections take turns, so that none waits for as long as others get answers.
         """

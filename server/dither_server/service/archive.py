@@ -153,7 +153,7 @@ def _line(value: Any) -> bytes:
 
 
 class _Sink(io.RawIOBase):
-    """Takes what is written until somebody takes it away. A ZIP file is written from its beginning to its end."""
+    """A buffer that is filled and emptied in turns: a ZIP file is written from its beginning to its end."""
 
     def __init__(self) -> None:
         super().__init__()

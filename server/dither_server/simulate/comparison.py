@@ -30,7 +30,7 @@ __all__ = ["DISTRIBUTION", "Compared", "People", "Setting", "Summary", "compare"
 DISTRIBUTION = "distribution"
 """The name of the largest distance between the posterior mean of the distribution function and the truth."""
 QUANTILES = ("0.1", "0.5", "0.9")
-"""What is compared where there is no family."""
+"""The quantiles that are compared where there is no family."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class People:
     member: tuple[float, ...] = ()
     transform: Transform = "identity"
     values: FloatArray | None = field(default=None, repr=False)
-    """In increasing order; None for a member."""
+    """The values of a file in increasing order; None for a member."""
 
     def draw(self, rng: np.random.Generator, size: int) -> FloatArray:
         """Values of `size` people, each of a file's at most once, in their own units, shape (size,)."""
@@ -79,7 +79,7 @@ class Setting:
 
     @property
     def key(self) -> str:
-        """What its seeds are made from."""
+        """The text that the setting's seeds are made from."""
         return f"{self.mechanism} {self.policy} {self.epsilon} {self.respondents}"
 
 
@@ -102,7 +102,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class Compared:
-    """A setting and what came of it."""
+    """A setting and its results."""
 
     setting: Setting
     numbers: Mapping[str, Summary]

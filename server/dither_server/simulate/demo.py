@@ -42,7 +42,7 @@ __all__ = ["demo"]
 
 SPEC: Mapping[str, Any] = {"name": "Weekly wages, CPS 1988", "minimum": 0, "epsilon": "1", "visibility": "public"}
 FAMILY: Mapping[str, Any] = {"family": "normal", "transform": "log", "range": [100, 2000], "epsilon": "1"}
-"""What the same answers are read with afterwards, for comparison."""
+"""The family that is fitted to the same answers afterwards, for comparison."""
 
 _CONCURRENCY = 64
 _ONE_BY_ONE = 200
@@ -191,7 +191,7 @@ def _ask(server: ServerProcess, wages: FloatArray) -> _Findings:
 
 
 def _of_logarithms(counts: Counts) -> Counts:
-    """The same table, of logarithms.
+    """The same counts, as a table about logarithms.
 
     Left out are questions with a cut at 0, and those of the first whose cuts differ in their last digit only.
     """
