@@ -22,7 +22,7 @@ from dither_estimator.learning.summary import Posterior
 from dither_estimator.likelihood.counts import Counts, answers_by_epsilon, total_answers
 from dither_estimator.likelihood.institutions import Members, merge_members, total_members
 from dither_estimator.particles.evidence import Evidence, estimate_evidence
-from dither_estimator.particles.system import ParticleSystem, effective_sample_size, init, update
+from dither_estimator.particles.system import ParticleSystem, effective_sample_size, init, learnt_at_once, update
 from dither_estimator.policies.discrimination import most_discriminating, number_discriminating
 from dither_estimator.policies.policy import Fixed, QuestionPolicy, question_policy
 from dither_estimator.policies.pool_size import answers_until_renewal
@@ -32,6 +32,8 @@ __all__ = ["InvalidSnapshot", "Learner"]
 
 _RECOMPUTE_RATIO = 11, 10
 """The bound on contamination is recomputed when the answers have grown by this ratio, 11 to 10."""
+_REVIEW_DIVISOR = 4
+"""Where all questions are the same, the answers are learnt anew after one more per this many."""
 _SKETCHED = 200
 """The draws of a sketch."""
 
@@ -196,7 +198,15 @@ class Learner(CountLearner):
             self._rivals = tuple(update(self._rng, rival, new, members) for rival in self._rivals)
             self._steering = self._steering.learnt(self._rng, new, members)
             self._pending_members, self._evidences = {}, None
+            if isinstance(self._policy, Fixed) and self._answers >= self._review_at:
+                self._learn_at_once()
         return self._system
+
+    def _learn_at_once(self) -> None:
+        """Looks for a part of the posterior that was missed, which no question would lead to as each is the same."""
+        self._system = learnt_at_once(self._rng, self._system)
+        self._rivals = tuple(learnt_at_once(self._rng, rival) for rival in self._rivals)
+        self._review_at = self._answers + max(1, self._answers // _REVIEW_DIVISOR)
 
     def _comparison(self) -> Comparison | None:
         spec, system = self.specification, self._current()

@@ -26,6 +26,7 @@ __all__ = [
     "ParticleSystem",
     "effective_sample_size",
     "init",
+    "learnt_at_once",
     "log_sum_exp",
     "systematic_resample",
     "update",
@@ -109,6 +110,19 @@ def update(
     return replace(state, counts=counts, members=shared)
 
 
+def learnt_at_once(rng: np.random.Generator, state: ParticleSystem) -> ParticleSystem:
+    """The same posterior, learnt anew from all counts at once where the prior is too wide to start from.
+
+    Answers that come one by one give no reason to begin elsewhere than at the prior, and lead its particles where
+    nobody is if the questions do not follow. Of a few that lie near the truth by chance, one may have all the weight.
+    """
+    fresh = init(rng, state.prior, len(state.log_weights))
+    near = questions_place(state.prior, state.counts, state.members)
+    if near is None or _overlap(near, fresh) >= _MIN_OVERLAP:
+        return state
+    return replace(update(rng, fresh, state.counts, state.members), moves=state.moves)
+
+
 def _begun(
     rng: np.random.Generator, state: ParticleSystem, likelihood: CountLikelihood, new: Counts, members: Members
 ) -> tuple[ParticleSystem, InitialMixture | None]:
@@ -116,15 +130,16 @@ def _begun(
     if state.counts or state.members:
         return state, None
     size = len(state.log_weights)
-    unexplained = -likelihood.log_likelihood(state.theta).max()
-    if unexplained <= np.log(size):  # no other θ can explain the few answers much better
+    told = np.sort(likelihood.log_likelihood(state.theta))
+    if -told[-1] <= np.log(size):  # no other θ can explain the few answers much better
         return state, None
     near = questions_place(state.prior, new, members)
     if near is None or _overlap(near, state) >= _MIN_OVERLAP:
         return state, None
     # A generator of its own: if the particles stay as they are, `rng` must not have advanced.
     others = state.prior.family.constrain(near.sample(np.random.default_rng(0), size))
-    if unexplained + likelihood.log_likelihood(others).max() <= np.log(size):
+    # A few particles of the prior may lie there by chance, but would have to stand for all that do.
+    if likelihood.log_likelihood(others).max() - told[-min(_MIN_OVERLAP, size)] <= np.log(size):
         return state, None
     mixture = InitialMixture((state.prior, near))
     return replace(state, coordinates=mixture.sample(rng, size)), mixture

@@ -6,6 +6,7 @@ from populations import answer, interview, specification
 
 from dither_client import Laplace, Query
 from dither_estimator.learning.learner import InvalidSnapshot, Learner
+from dither_estimator.specification.specification import Specification
 
 
 def _interviewed(policy: str = "adaptive", answers: int = 200, **fields: object) -> Learner:
@@ -56,6 +57,17 @@ def test_a_table_is_learnt_like_its_answers() -> None:
             single.learn(query, said)
     assert whole.answers == single.answers == 6
     assert whole.posterior().to_json() == single.posterior().to_json()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_same_question_for_everyone_finds_values_far_narrower_than_the_default_prior(seed: int) -> None:
+    fields = {"family": "normal", "policy": "fixed:-5:5", "mechanism": "randomized_response", "levels": 8, "epsilon": 1}
+    learner, rng = Learner(Specification.from_json(fields), seed), np.random.default_rng(seed)
+    for value in rng.normal(0, 1, 1_500).tolist():
+        learner.learn(query := learner.ask(), answer(rng, query, value))
+        learner.update()
+    sigma = learner.posterior().parameters["sigma"]
+    assert 0.5 < sigma.q05 < sigma.q95 < 2  # by quadrature about 0.8 and 1.3
 
 
 def test_snapshot_resumes_exactly() -> None:

@@ -8,7 +8,7 @@ from scipy import stats
 from scipy_families import ORACLES
 
 from dither_client import Laplace, Query
-from dither_estimator.families import FloatArray, Normal, families
+from dither_estimator.families import FloatArray, Normal, families, find_family
 from dither_estimator.learning.learner import Learner
 from dither_estimator.likelihood.counts import check_counts
 from dither_estimator.likelihood.table import CountLikelihood
@@ -128,6 +128,19 @@ def test_moves_find_their_way_in_a_narrow_core_with_far_tails(broken: bool) -> N
     distance = np.sum(moved.coordinates**2, axis=1)
     law = lambda x: 0.9 * stats.chi2.cdf(x, 2) + 0.1 * stats.chi2.cdf(x / 1e8, 2)  # noqa: E731
     assert stats.kstest(distance, law).pvalue > 1e-4
+
+
+def test_a_particle_of_a_wide_prior_that_is_near_by_chance_does_not_stand_for_all() -> None:
+    family = find_family("student_t:3")
+    prior = parse_prior(family, family.default_prior("identity"))
+    wide = []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        state = init(rng, prior, 1_000)
+        state.coordinates[0] = 0.0  # mu 0 and sigma 1, which explain the answers best
+        found = update(rng, state, {Laplace(-5, 5, 8, 1): np.array([100, 6, 14, 13, 20, 19, 12, 11, 98])})
+        wide.append(found.weights @ (found.theta[:, 1] > 50))
+    assert np.mean(wide) > 0.8  # by quadrature 0.958
 
 
 def test_no_particle_takes_the_place_of_all() -> None:
