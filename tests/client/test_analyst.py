@@ -123,6 +123,9 @@ def test_each_component_has_its_own_scale(analyst: Analyst) -> None:
     whole = parse_posterior("x", data, lambda: parse_particles({}), terms={"components": told})
     assert "mu" in repr(whole.component("age"))
     assert "mu" not in repr(whole.component("wage"))
+    for read in (whole.quantile, whole.share_above):
+        with pytest.raises(ValueError, match="each of several numbers has a distribution of its own: see `component`"):
+            read(0.5)
 
 
 def test_a_server_that_says_nothing_of_contamination() -> None:

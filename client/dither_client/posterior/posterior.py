@@ -307,10 +307,12 @@ class Posterior:
     def _known_distribution(self) -> DistributionSummary:
         if self.categories:
             raise ValueError("the answers are categories, which have shares and no distribution: see `categories`")
+        if self.components:
+            raise ValueError("each of several numbers has a distribution of its own: see `component`")
         if self.distribution is None:
             raise ValueError(
-                "the posterior is still too wide for a distribution, or the server gives none: of more than 100 groups "
-                "only the 24 with the most answers have one, and all have particles"
+                "there is no distribution to tell this from: single periods have none, of more than 100 groups only "
+                "the 24 with the most answers have one, and others while the posterior is not too wide; see `quantiles`"
             )
         return self.distribution
 

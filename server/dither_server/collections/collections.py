@@ -10,10 +10,10 @@ from sqlalchemy import Engine, select
 from dither_server.answers.writer import Writer
 from dither_server.clock import Clock, milliseconds
 from dither_server.collections.collection import Collection, State
-from dither_server.collections.retention import DAY
 from dither_server.collections.rows import Standing, in_state, insert_collection, is_stored, load, set_stored_state
 from dither_server.collections.specification import parse_spec
 from dither_server.collections.survey import AnswerPage
+from dither_server.collections.timetable import check_times
 from dither_server.database.reads import Store
 from dither_server.database.refreshed import Refreshed
 from dither_server.database.schema import collections
@@ -149,19 +149,17 @@ class Collections:
     async def create(self, body: bytes) -> Collection:
         """Creates the collection that the JSON in `body` describes. Raises what `parse_json` and `parse_spec` raise."""
         # In a thread, since the designs for each ε that may be chosen take a moment.
-        service, _ = await asyncio.to_thread(parse_spec, parse_json(body))
+        service, specification = await asyncio.to_thread(parse_spec, parse_json(body))
         for page in service.pages or ():
             await self._check_page(page)
         now = milliseconds(self._clock())
-        closes_at = milliseconds(service.closes_at.timestamp()) if service.closes_at else None
-        if closes_at is not None and service.keep_days is not None and closes_at > now + service.keep_days * DAY:
-            raise InvalidBody("keep_days: Input should reach to closes_at, counted from now.")
+        check_times(service, specification.panel, now)
         row = {
             "id": "".join(secrets.choice(_ID_LETTERS) for _ in range(_ID_LENGTH)),
             "specification": body.decode(),
             "state": "open",
             "created_at": now,
-            "closes_at": closes_at,
+            "closes_at": milliseconds(service.closes_at.timestamp()) if service.closes_at else None,
             "max_answers": service.max_answers,
             "keep_answers": service.keep_answers,
         }

@@ -53,6 +53,13 @@ def test_the_text_lists_the_newest_periods() -> None:
     assert not any("2026-02-16:" in line for line in lines)
 
 
+def test_a_single_period_tells_its_quantiles_and_says_that_there_is_nothing_else() -> None:
+    period = posterior(1).period("2026-02-09")
+    assert period.quantile(0.9).mean == 70
+    with pytest.raises(ValueError, match="single periods have none"):
+        period.quantile(0.8)
+
+
 def test_of_zeros_and_ones_a_period_has_the_share_of_ones() -> None:
     assert "    2026-02-09: 40.0% have 1 (90%: -289.0 to 369.0%), 0 answers" in posterior(1, (0.0, 1.0)).text()
 

@@ -208,6 +208,7 @@ def test_the_terms_say_how_long_answers_are_kept(site: Site) -> None:
         ({"keep_answers_days": 30, "keep_days": 20}, "keep_answers_days"),
         ({"keep_answers_days": 30, "keep_answers": False}, "keep_answers_days"),
         ({"keep_days": 20, "closes_at": "2027-03-01T00:00:00Z"}, "keep_days"),
+        ({"keep_days": 20, "opens_at": "2027-03-01T00:00:00Z"}, "opens_at"),
     ],
 )
 def test_times_that_cannot_be_kept_are_refused(site: Site, fields: dict[str, Any], field: str) -> None:

@@ -95,3 +95,26 @@ def test_what_cannot_be_is_refused_in_a_sentence(site: Site, fields: dict[str, A
     refused = site.client.post("/v1/collections", json=body, headers=ADMIN)
     assert problem(refused)[0] == 422
     assert said in refused.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "taken"),
+    [
+        ({"closes_at": "2026-08-30T00:00:00Z"}, False),
+        ({"closes_at": "2026-08-31T00:00:00Z"}, False),
+        ({"closes_at": "2026-09-01T00:00:00Z"}, True),
+        ({"keep_days": 200}, False),
+        ({"keep_days": 203}, True),
+        ({"panel": None, "closes_at": "2026-03-01T00:00:00Z"}, True),
+    ],
+)
+def test_a_panel_lasts_for_all_turns_of_those_who_join_now(
+    site: Site, clock: FakeClock, fields: dict[str, Any], taken: bool
+) -> None:
+    """The last of thirty weeks from 10 February 2026 begins on 31 August."""
+    clock.now = 1_770_681_600.0  # Tuesday, 10 February 2026
+    body = {"name": "Wages", "family": "normal", "epsilon": 1} | FIELDS | fields
+    reply = site.client.post("/v1/collections", json=body, headers=ADMIN)
+    assert (reply.status_code == 201) == taken
+    if not taken:
+        assert "Input should reach to the week of 31 August 2026" in reply.json()["detail"]
