@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-
 from dither_client import parse_query
 from dither_client.posterior.wire import ParameterSummary, PosteriorReply
 from dither_estimator.checks.completion import ALPHA, Slice, completion_looks
