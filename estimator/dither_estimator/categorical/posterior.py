@@ -109,9 +109,13 @@ class _Target:
         return _State(
             log_weights,
             spreads,
-            np.log(chances) @ self.likelihood.times,
+            self.log_likelihood(chances),
             shares * (by_share - self.likelihood.times.sum()),
         )
+
+    def log_likelihood(self, chances: FloatArray) -> FloatArray:
+        """By the chance of each answer, shape (chains, answers)."""
+        return np.asarray(np.log(chances) @ self.likelihood.times)
 
     def information(self, log_weights: FloatArray) -> FloatArray:
         """The likelihood's about log weights (categories,), shape (categories, categories)."""
@@ -194,18 +198,18 @@ def _exchanged(rng: np.random.Generator, target: _Target, state: _State) -> _Sta
     So it is proposed as often as the way back, and the prior is the same.
     """
     chains = np.arange(len(state.spreads))
+    log_weights, height = state.log_weights, state.likelihood
     for _ in range(_EXCHANGES):
-        up_to = prior.shares_of(state.log_weights).cumsum(axis=1)
+        up_to = prior.shares_of(log_weights).cumsum(axis=1)
         one = np.minimum((up_to < rng.random((len(chains), 1))).sum(axis=1), up_to.shape[1] - 1)
         other = rng.integers(up_to.shape[1], size=len(chains))
-        log_weights = state.log_weights.copy()
-        log_weights[chains, one], log_weights[chains, other] = (
-            state.log_weights[chains, other],
-            state.log_weights[chains, one],
-        )
-        tried = target.at(log_weights, state.spreads)
-        state = tried.where(np.log(rng.random(len(chains))) < tried.likelihood - state.likelihood, state)
-    return state
+        tried = log_weights.copy()
+        tried[chains, one], tried[chains, other] = log_weights[chains, other], log_weights[chains, one]
+        found = target.log_likelihood(prior.shares_of(tried) @ target.likelihood.chances.T)
+        exchanged = np.log(rng.random(len(chains))) < found - height
+        log_weights = np.where(exchanged[:, np.newaxis], tried, log_weights)
+        height = np.where(exchanged, found, height)
+    return target.at(log_weights, state.spreads)
 
 
 def _spreads_alone(rng: np.random.Generator, state: _State) -> _State:

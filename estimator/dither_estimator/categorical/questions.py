@@ -13,13 +13,17 @@ from fractions import Fraction
 import numpy as np
 
 from dither_client import GroupedRandomizedResponse, Query
+from dither_estimator.categorical.likelihood import SharesLikelihood
 from dither_estimator.categorical.reduction import covariance_after, expected_reduction, expected_reductions, members
 from dither_estimator.categorical.search import best_groups, numbers_of_groups
 from dither_estimator.families import FloatArray
 from dither_estimator.likelihood.counts import Counts
 
-__all__ = ["group_questions"]
+__all__ = ["group_questions", "posterior_moments"]
 
+_MIN_VARIANCE = 1e-24
+"""A variance below this is not told from 0."""
+_CONCENTRATION, _MIN_EXCESS = 0.5, 1e-9
 _WORTH_A_NEW_ONE = 1.05
 """A new question is asked if it reduces the variances by more than so many times what any known one does."""
 
@@ -37,7 +41,7 @@ def group_questions(
     Each is about the best one after what the ones before it will tell: of those that `counts` has at this ε, of those
     just chosen, and of what a search finds with the number of groups that was best for the first.
     """
-    mean, covariance = shares.mean(axis=0), np.cov(shares, rowvar=False, bias=True)
+    mean, covariance = posterior_moments(shares, SharesLikelihood.of(counts, shares.shape[1]))
     known = _Known(len(mean), [query for query in counts if query.epsilon == epsilon])
     questions: list[Query] = []
     numbers = numbers_of_groups(len(mean), float(epsilon))
@@ -75,3 +79,19 @@ class _Known:
         found = expected_reductions(mean, covariance, self._members, groups, epsilon)
         best = int(found.argmax())
         return self._questions[best] if found[best] >= reduction else None
+
+
+def posterior_moments(shares: FloatArray, likelihood: SharesLikelihood) -> tuple[FloatArray, FloatArray]:
+    """The mean of the draws, and about the covariance of the shares: that of a normal distribution there.
+
+    Not that of the draws: they vary little where a share is near 0 and where all are about equal, as the prior has it,
+    and then a share that chance has made too small is hardly asked about again. Before the answers, shares have the
+    variances of a Dirichlet distribution with these means that is as unequal as the draws, or as its parameters of 1/2.
+    """
+    mean, categories = shares.mean(axis=0), shares.shape[1]
+    together = float((shares**2).sum(axis=1).mean())  # the chance that two people are of one category
+    total = categories * min((1 - together) / max(categories * together - 1, _MIN_EXCESS), _CONCENTRATION)
+    variances = np.maximum(mean * (1 - mean) / (total + 1), _MIN_VARIANCE)
+    covariance = np.linalg.inv(likelihood.information(mean) + np.diag(1 / variances))
+    beyond = covariance.sum(axis=0)  # shares sum to 1
+    return mean, covariance - np.outer(beyond, beyond) / beyond.sum()
