@@ -6,21 +6,16 @@ import numpy as np
 from scipy.special import gammainc, gammaincinv
 
 from dither_client import Transform
-from dither_estimator.families.base import Family, FloatArray, Parameter, PriorTerms
-from dither_estimator.families.shape_scale import shape_scale_prior
+from dither_estimator.families.base import FloatArray, PriorTerms
+from dither_estimator.families.shape_scale import ShapeScale, shape_scale_prior
 
 __all__ = ["Gamma"]
 
 
-class Gamma(Family):
+class Gamma(ShapeScale):
     """Density proportional to `x^(shape - 1) exp(-x / scale)` for x > 0; the mean is `shape · scale`."""
 
     name: ClassVar[str] = "gamma"
-    parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("shape", "positive"), Parameter("scale", "positive"))
-
-    @property
-    def shapes(self) -> tuple[int, ...]:
-        return (0,)
 
     @property
     def standard(self) -> FloatArray:

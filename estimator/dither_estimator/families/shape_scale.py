@@ -1,8 +1,20 @@
-"""The prior shared by families of positive values with a shape and a scale."""
+"""Families of positive values with a shape and a scale."""
 
-from dither_estimator.families.base import PriorTerms
+from typing import ClassVar
 
-__all__ = ["shape_scale_prior"]
+from dither_estimator.families.base import Family, Parameter, PriorTerms
+
+__all__ = ["ShapeScale", "shape_scale_prior"]
+
+
+class ShapeScale(Family):
+    """A family of positive values that a scale multiplies, and whose distribution has one more parameter, its shape."""
+
+    parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("shape", "positive"), Parameter("scale", "positive"))
+
+    @property
+    def shapes(self) -> tuple[int, ...]:
+        return (0,)
 
 
 def shape_scale_prior(shape: float, log_shape_sd: float, scale: float, log_scale_sd: float) -> PriorTerms:

@@ -6,21 +6,16 @@ import numpy as np
 from scipy.special import gamma
 
 from dither_client import Transform
-from dither_estimator.families.base import Family, FloatArray, Parameter, PriorTerms
-from dither_estimator.families.shape_scale import shape_scale_prior
+from dither_estimator.families.base import FloatArray, PriorTerms
+from dither_estimator.families.shape_scale import ShapeScale, shape_scale_prior
 
 __all__ = ["Weibull"]
 
 
-class Weibull(Family):
+class Weibull(ShapeScale):
     """`F(x) = 1 - exp(-(x / scale)^shape)` for x > 0: lifetimes with a hazard that rises (shape > 1) or falls."""
 
     name: ClassVar[str] = "weibull"
-    parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("shape", "positive"), Parameter("scale", "positive"))
-
-    @property
-    def shapes(self) -> tuple[int, ...]:
-        return (0,)
 
     @property
     def standard(self) -> FloatArray:

@@ -15,6 +15,7 @@ import numpy as np
 
 from dither_client import Query
 from dither_client.mechanisms.query import Held
+from dither_client.posterior.wire import PosteriorReply
 from dither_estimator.families import FloatArray
 from dither_estimator.learning.any_learner import AnyLearner
 from dither_estimator.learning.checked_learner import CheckedLearner
@@ -59,7 +60,7 @@ def simulate_in_process(
     asking = 0.0
     dropped_out = 0
     stopped: list[bool] = []
-    cumulative: dict[Query, list[list[float]]] = {}
+    channels = _Channels()
     out: deque[tuple[_Learn, Query, int]] = deque()
     ask = _asking(learner, choices, labels)
     clock = perf_counter
@@ -78,10 +79,8 @@ def simulate_in_process(
             before_ask = clock()
             query, take = ask(respondent)
             asking += clock() - before_ask
-            if query not in cumulative:
-                cumulative[query] = np.cumsum(channel_of(query).matrix, axis=1)[:, :-1].tolist()
             cell = query.cell(held)
-            answer = bisect_right(cumulative[query][cell], uniform)
+            answer = channels.answer(query, cell, uniform)
             if roles is not None:
                 if roles.poisons[respondent]:
                     answer = poisoned_answer(query)
@@ -94,9 +93,7 @@ def simulate_in_process(
                 progress(respondent)
     asking += learn(1)
     before = clock()
-    posterior = learner.posterior()
-    misfit = learner.report() if isinstance(learner, CheckedLearner) else None
-    reply = posterior.described(posterior.reply(misfit=misfit))
+    reply = _reply(learner)
     asking += clock() - before
     return Outcome(
         answers=learner.answers,
@@ -106,6 +103,27 @@ def simulate_in_process(
         posterior=reply,
         interrupted=bool(stopped),
     )
+
+
+class _Channels:
+    """Answers from the exact channels of queries, each of which is computed once."""
+
+    def __init__(self) -> None:
+        self._cumulative: dict[Query, list[list[float]]] = {}
+
+    def answer(self, query: Query, cell: int, uniform: float) -> int:
+        """The answer that a uniform in [0, 1) stands for."""
+        rows = self._cumulative.get(query)
+        if rows is None:
+            rows = self._cumulative[query] = np.cumsum(channel_of(query).matrix, axis=1)[:, :-1].tolist()
+        return bisect_right(rows[cell], uniform)
+
+
+def _reply(learner: AnyLearner | CheckedLearner) -> PosteriorReply:
+    """The posterior with what it says about the population, and what a check of the fit has found."""
+    posterior = learner.posterior()
+    misfit = learner.report() if isinstance(learner, CheckedLearner) else None
+    return posterior.described(posterior.reply(misfit=misfit))
 
 
 def _respondents(values: FloatArray, rng: np.random.Generator) -> Iterator[tuple[Held, float]]:
