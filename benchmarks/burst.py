@@ -57,7 +57,7 @@ _Case = tuple[str, int, int, int]
 
 @dataclass(frozen=True)
 class _Burst:
-    """What came of one population."""
+    """The results of one population."""
 
     sds: tuple[float, ...]
     seconds: float = 0.0

@@ -34,7 +34,7 @@ class Kind:
 
     fields: Mapping[str, Any]
     draw: Callable[[np.random.Generator, Specification, int], People]
-    """So many people of a collection."""
+    """Draws that many people of a collection."""
     found: str
     """What the sds are of."""
     sds: Callable[[Any], tuple[float, ...]]

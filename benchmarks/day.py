@@ -53,7 +53,7 @@ _SPEC = {
 
 @dataclass
 class _Day:
-    """Where the time went, in seconds, and what came of it."""
+    """Where the time went, in seconds, and the result."""
 
     answers: int = 0
     steps: int = 0

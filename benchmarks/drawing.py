@@ -99,7 +99,7 @@ def _people(spec: Specification, size: int) -> list[float]:
 
 
 def _asking(spec: Specification, answers: int) -> FloatArray:
-    """Seconds that each of so many questions took, asked and answered one by one."""
+    """The seconds that each of a number of questions took, asked and answered one by one."""
     learner, random = Learner(spec, 4), Random(4)
     times = np.empty(answers)
     for i, value in enumerate(_people(spec, answers)):

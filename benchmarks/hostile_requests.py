@@ -49,7 +49,7 @@ def routes(app: Any) -> list[tuple[str, str]]:
 
 
 def attacks(every: list[tuple[str, str]], collection: str) -> Iterator[Attack]:
-    """All of them. `collection` is the id of one that is private, and that anybody may answer."""
+    """Every attack. `collection` is the id of a private collection that anybody may answer."""
     for method, path in every:
         target = _filled(path, collection)
         for what, head in _heads(path, collection):

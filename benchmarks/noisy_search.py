@@ -14,7 +14,7 @@ import numpy.typing as npt
 __all__ = ["binary_search", "screening_search"]
 
 _FEW = 13
-"""So many intervals are left to the plain search."""
+"""How many intervals are left to the plain search."""
 
 Places = npt.NDArray[np.int64]
 
@@ -45,7 +45,7 @@ def screening_search(
 
 
 def binary_search(rng: np.random.Generator, people: Places, points: int, level: float, epsilon: float) -> Places:
-    """The same by a plain noisy binary search alone, which asks equally many people at each of its points."""
+    """Estimates a quantile by a noisy binary search alone, which asks equally many people at each of its points."""
     return np.array([_halved(rng, run, np.arange(points), level, epsilon) for run in people])
 
 

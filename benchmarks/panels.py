@@ -136,7 +136,7 @@ def _asked(rng: np.random.Generator, values: FloatArray) -> Counts:
 
 
 def _memoised(rng: np.random.Generator, sides: npt.NDArray[np.bool_]) -> tuple[FloatArray, float]:
-    """Its estimate of the share above in each wave, and the share of people whose answers changed."""
+    """Memoisation's estimate of the share above in each wave, and the share of people whose answers changed."""
     true = expit(1.0)
     kept = rng.random((len(sides), 2)) < np.array([1 - true, true])  # each one's answers for below and above
     answers = np.where(sides, kept[:, 1:], kept[:, :1])

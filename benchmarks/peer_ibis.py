@@ -38,7 +38,7 @@ class Answers(ssp.StaticModel):
 
 
 class Counts(Answers):
-    """The same with the likelihood of a table."""
+    """The same model with the likelihood of a table."""
 
     def __init__(self, cuts, answers, prior):
         super().__init__(cuts, answers, prior)

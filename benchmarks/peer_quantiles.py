@@ -35,7 +35,7 @@ _WIDER = {"tight": 1.0, "ten times": 10.0}
 _STEPS = (0.125, 0.25, 0.5, 1.0, 2.0)
 _STEP = 0.25
 _STEP_SEEDS = 2
-"""So many seeds show which step is best."""
+"""How many seeds show which step is best."""
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -75,7 +75,7 @@ class _Watch:
 
 @dataclass(frozen=True)
 class _Turn:
-    """What so many replicas took: CPU seconds of them in all, and of PostgreSQL."""
+    """What a number of replicas took: the CPU seconds of all of them, and those of PostgreSQL."""
 
     replicas: int
     answers: int

@@ -60,7 +60,7 @@ RESPONDENTS = {"0.5": 4_000}
 """1,000 at the other ε."""
 OUTSTANDING = 256
 _FIRST_POOL, _POOL = 64, 16
-"""As large as a server's."""
+"""The sizes of the first pool and of later ones, as a server has them."""
 _SEEDS = 400
 _FOLDS = 10
 

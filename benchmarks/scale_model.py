@@ -132,7 +132,7 @@ def _row(machines: Machines, costs: Costs) -> tuple[str, ...]:
 
 
 def _needs(respondents: float, costs: Costs) -> Iterator[tuple[str, str]]:
-    """What so many respondents a second take, each with a ticket and an answer of its own."""
+    """What a number of respondents a second take, each with a ticket and an answer of their own."""
     machines = next(m for m in map(Machines, count(1)) if m.single(costs) >= respondents)
     replicas = machines.servers * machines.cores
     yield "machines of four cores", f"{machines.servers:,}"

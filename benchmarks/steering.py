@@ -50,7 +50,7 @@ def main(arguments: Sequence[str]) -> None:
 
 @contextmanager
 def without_second_opinion() -> Iterator[None]:
-    """Within it no posterior is ever doubted."""
+    """A context in which no posterior is ever doubted."""
     kept, steering.LONG_MOVE = steering.LONG_MOVE, np.inf
     try:
         yield

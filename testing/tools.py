@@ -12,7 +12,7 @@ _PLACES = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin"))
 
 
 def find_tool(*names: str) -> str:
-    """Where the first of these programs is that there is."""
+    """The path of the first of these programs that is installed."""
     found = next((place for name in names if (place := shutil.which(name, path=_PLACES))), None)
     if found is None:
         skip_or_fail(f"no {names[0]}: sh testing/install_tools.sh installs it, as root on Debian")

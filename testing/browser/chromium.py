@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Playwright
 __all__ = ["CHROMIUMS", "TIMEOUT_MS", "find_chromium", "launch"]
 
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
-"""What it may be called."""
+"""The names that the browser's command may have."""
 
 TIMEOUT_MS = 180_000
 """Milliseconds that anything awaited may take: a loaded machine is slow, and only a broken page takes for ever."""
@@ -26,7 +26,7 @@ _ARGUMENTS = [
 
 
 def find_chromium() -> str | None:
-    """Where it is, if it is anywhere."""
+    """The path of the browser; None if there is none."""
     return next(filter(None, map(shutil.which, CHROMIUMS)), None)
 
 

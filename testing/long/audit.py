@@ -58,7 +58,7 @@ _ANSWERS = 4_000
 _EPSILONS = ("0.1", "1", "3")
 _POWER = 0.9
 _CLIENTS = 16
-"""That answer at the same time, since a client mostly waits."""
+"""How many respondents answer at the same time, since a client mostly waits."""
 
 Answering = Callable[[Query, Held, RandBelow], int]
 Sets = Sequence[frozenset[int]]

@@ -63,7 +63,7 @@ class Collection:
 
     @property
     def shown(self) -> str:
-        """What the terms call its state."""
+        """The state as the terms name it."""
         return "closed" if self.full else self.state
 
 
@@ -321,7 +321,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def _told(machine: type[Sequences], name: str) -> type[Sequences]:
-    """The same, and how many of them are over."""
+    """The machine, which also prints how many sequences are over."""
     over = count(1)
 
     def teardown(self: Sequences) -> None:

@@ -28,7 +28,7 @@ class ClusterMissing(RuntimeError):
 
 
 class Cluster:
-    """One cluster in a folder; `stop` and `start` as often as one likes. With a `primary` it is a copy that follows."""
+    """One cluster in a folder, which may stop and start again. With a `primary` it is a copy that follows."""
 
     def __init__(
         self,

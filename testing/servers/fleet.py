@@ -24,7 +24,7 @@ class Fleet:
         self.rng = rng
         self.servers = [ForkedServer(database, lease_seconds) for _ in range(size)]
         self.processes: dict[int, ForkedServer] = {}
-        """Those that run."""
+        """The processes that are running."""
         self.client: httpx2.AsyncClient
         self.collection = ""
         self.acknowledged: dict[str, tuple[int, str]] = {}

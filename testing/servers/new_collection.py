@@ -45,7 +45,7 @@ FOLDED = {
     "component_2_atoms": "18, 65",
     "component_2_goal": "above=65",
 }
-"""What else a number can have, in that form."""
+"""The other fields that a number can have in that form."""
 
 
 def filled_in(form: dict[str, str]) -> dict[str, str]:
@@ -54,7 +54,7 @@ def filled_in(form: dict[str, str]) -> dict[str, str]:
 
 
 def made(site: Site, form: dict[str, Any]) -> Specification:
-    """What the collection that the form makes rests on."""
+    """The specification of the collection that the form makes."""
     reply = send_form(site, "/new", form)
     assert reply.status_code == 303, complaint(reply.text)
     specification = site.service.collections.get(reply.headers["location"].rpartition("/")[2]).specification

@@ -1,4 +1,4 @@
-"""What tests of pages do all the time."""
+"""What many tests of pages do."""
 
 from typing import Any
 
