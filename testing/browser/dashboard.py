@@ -53,7 +53,7 @@ def open_parameters(page: Page) -> None:
 def band(page: Page, parameter: str) -> float:
     """The width of the 90% band that the chart says it shows."""
     label = page.locator(f'[id="trajectory-{parameter}"]').get_attribute("aria-label") or ""
-    found = re.search(r"from (\S+) to (\S+)$", label.replace(",", ""))
+    found = re.search(r"from (\S+) to (\S+)(?: € per week)?$", label.replace(",", ""))
     assert found, label
     return float(found[2]) - float(found[1])
 

@@ -5,9 +5,12 @@ import random
 import re
 from typing import Any
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
+from dither_client.posterior.digits import median_and_band
+from dither_client.posterior.wire import ParameterSummary
 from testing.browser.axe import violations
 from testing.browser.dashboard import picture, told
 from testing.browser.survey import Survey
@@ -18,7 +21,7 @@ COMPONENTS: list[dict[str, Any]] = [
         "name": "wage", "family": "normal", "transform": "log", "range": [150, 2000], "unit": "€",
         "period_of_value": "per week",
     },
-    {"name": "age", "family": "normal", "range": [15, 90], "unit": "years"},
+    {"name": "age", "family": "normal", "range": [15, 90], "unit": "years", "decimals": 0},
     {"name": "hours", "family": "normal", "range": [10, 60]},
 ]  # fmt: skip
 PAIRS = ["wage by age", "wage by hours", "age by wage", "age by hours", "hours by wage", "hours by age"]
@@ -64,13 +67,14 @@ def test_one_number_by_another_is_a_picture_with_a_sentence(
     middle = len(regression["x"]) // 2
     words = told(page, "regression")
     assert re.match(
-        r"With age [\d.]+ years, half of the people have wage [\d.,]+ € per week or less \(90% sure: ", words
+        r"Where “age” is \d+ years, “wage” is [\d.,]+ € per week or less for half of the people \(90% sure: ", words
     )
     numbers = [float(number.replace(",", "")) for number in re.findall(r"[\d,]*\d(?:\.\d+)?", words.replace("90%", ""))]
-    wanted = [regression["x"][middle], *(regression["q50"][part][middle] for part in ("q50", "q05", "q95"))]
-    assert numbers[:4] == pytest.approx(wanted, rel=1e-3)
+    wanted = [regression["q50"][part][middle] for part in ("q50", "q05", "q95")]
+    assert numbers[0] == pytest.approx(regression["x"][middle], abs=0.5)
+    assert numbers[1:4] == pytest.approx(wanted, rel=1e-3)
     assert numbers[4:] == pytest.approx([regression[part]["q50"][middle] for part in ("q05", "q95")], rel=1e-3)
-    expect(page.locator("#together")).to_contain_text("people with a higher age tend to have a higher wage.")
+    expect(page.locator("#together")).to_contain_text("where “age” is higher, “wage” tends to be higher.")
     correlation = posterior["correlations"]["wage,age"]
     expect(page.locator("#together")).to_contain_text(
         f"is {correlation['q50']:.2f} (90% sure: {correlation['q05']:.2f} to"
@@ -78,17 +82,97 @@ def test_one_number_by_another_is_a_picture_with_a_sentence(
     before = picture(page, "regression")
     pair.select_option("age by hours")
     expect(page.locator("#regression-title")).to_have_text("age by hours")
-    expect(page.locator("#together")).to_contain_text("The correlation of age and hours is")
+    expect(page.locator("#together")).to_contain_text("The correlation of “age” and “hours” is")
     assert picture(page, "regression") != before
     pair.select_option("age by wage")
-    expect(page.locator("#together")).to_contain_text("people with a higher wage tend to have a higher age.")
+    expect(page.locator("#together")).to_contain_text("where “wage” is higher, “age” tends to be higher.")
     expect(page.locator("#regression")).to_have_attribute("data-x", "wage, € per week")
     page.locator("#regression").press("End")
-    assert told(page, "regression").startswith(f"With wage {posterior['regressions']['age,wage']['x'][-1]:,.4g}"[:14])
+    last = posterior["regressions"]["age,wage"]["x"][-1]
+    assert told(page, "regression").startswith(f"Where “wage” is {float(f'{last:.4g}'):,g}")
     page.locator("#regression").blur()
     assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert troubles == []
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("dark", 360), ("light", 1280)])
+def test_each_number_has_the_pictures_and_words_of_a_single_one(
+    survey: Survey, collection: str, open_page: OpenPage, scheme: str, width: int
+) -> None:
+    """The chosen one: its distribution, its questions and its median over time, in its unit and with its decimals."""
+    page, troubles = open_page(color_scheme=scheme, viewport={"width": width, "height": 800}), list[str]()
+    page.on("console", lambda message: troubles.append(message.text))
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    show(page, survey, collection)
+    components = survey.call("GET", f"/collections/{collection}/posterior")["components"]
+    choice = page.get_by_label("Show the distribution of")
+    assert choice.locator("option").all_inner_texts() == ["wage", "age", "hours"]
+    expect(page.get_by_label("More than")).not_to_have_value("")
+    pictures, asked = set(), set()
+    for name, title, unit in (
+        ("age", "age, years", " years"),
+        ("hours", "hours", ""),
+        ("wage", "wage, € per week", " € per week"),
+    ):
+        choice.select_option(name)
+        found = components[name]
+        for chart in ("distribution", "population"):
+            expect(page.locator(f"#{chart}")).to_have_attribute("aria-label", re.compile(f", “{name}”,"))
+            assert page.locator(f"#{chart}").get_attribute("data-x") == title
+        words = re.match(rf"([\d.]+)% have ([\d.,]+){unit} or less \(50% sure: ", told(page, "distribution"))
+        assert words
+        share, value = float(words[1]) / 100, float(words[2].replace(",", ""))
+        cdf, x = found["distribution"]["cdf"]["q50"], found["distribution"]["x"]
+        assert share == pytest.approx(
+            np.interp(value, x, cdf), abs=0.03
+        )  # half a year, where ages have no decimals, has 1.7%
+        middle, band = median_and_band(ParameterSummary(**found["quantiles"]["0.5"]), 0 if name == "age" else 12, set())
+        expect(page.locator("#summary")).to_contain_text(
+            f"{name}: Half of the people have {middle}{unit} or less (90% sure: {band})."
+        )
+        page.get_by_label("At or below it").fill("50")
+        expect(page.locator("#level-said")).to_contain_text(f"50% of the people have {middle.split('.')[0]}")
+        expect(page.locator("#above-said")).to_have_text(
+            re.compile(rf"of the people have more than [\d.,]+{unit} \(90% sure: ")
+        )
+        over_time = page.locator("[id='trajectory-quantile_0.5']")
+        expect(over_time).to_have_attribute("aria-label", re.compile(rf"^Half have at most after 2,000 .*{unit}$"))
+        assert over_time.get_attribute("data-y") == title
+        pictures.add(picture(page, "distribution"))
+        asked.add(page.get_by_label("More than").input_value())
+        assert violations(page) == []
+    assert (len(pictures), len(asked)) == (3, 3)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert troubles == []
+
+
+def test_the_number_that_was_chosen_stays_while_answers_come(survey: Survey, open_page: OpenPage) -> None:
+    page = open_page()
+    coming = survey.create(
+        family=None,
+        transform=None,
+        range=None,
+        components=COMPONENTS[:2],
+        epsilon=8,
+        particles=200,
+        visibility="public",
+    )
+    survey.arrive(coming, 400, lambda rng: held(rng)[:2])
+    page.goto(f"{survey.url}/collections/{coming}")
+    page.get_by_label("Show the distribution of").select_option("age")
+    chart = page.locator("#distribution")
+    expect(chart).to_have_attribute("aria-label", re.compile(", “age”,"))
+    page.get_by_label("More than").fill("50")
+    before = picture(page, "distribution")
+    survey.arrive(coming, 400, lambda rng: held(rng)[:2])
+    expect(page.locator('[data-answers="800"]')).to_be_visible()
+    expect(page.locator("[id='trajectory-quantile_0.5']")).to_have_attribute(
+        "aria-label", re.compile("after 800 answers")
+    )
+    assert picture(page, "distribution") != before
+    expect(chart).to_have_attribute("aria-label", re.compile(", “age”,"))
+    expect(page.locator("#above-said")).to_contain_text("more than 50 years")
 
 
 def check_correlations(page: Page, correlations: dict[str, dict[str, float]]) -> None:
@@ -156,4 +240,4 @@ def test_without_answers_there_is_no_picture_and_a_burst_brings_it(survey: Surve
     expect(page.get_by_role("heading", name="How two numbers go together")).to_be_hidden()
     survey.arrive(empty, 400, lambda rng: held(rng)[:2])
     expect(page.locator("#regression canvas")).to_be_visible()
-    expect(page.locator("#together")).to_contain_text("The correlation of wage and age is")
+    expect(page.locator("#together")).to_contain_text("The correlation of “wage” and “age” is")

@@ -15,6 +15,8 @@ from testing.servers.site import FakeClock
 from tests.browser.conftest import OpenPage
 
 _TIME = r"\d+:\d+:\d+"
+_SHARES = r"[\d.]+% to [\d.]+%"
+_RANGE = r"[\d.e-]+ to [\d.e-]+"
 
 
 def distribution_band(page: Page) -> float:
@@ -22,7 +24,7 @@ def distribution_band(page: Page) -> float:
     chart, widths = page.locator("#distribution"), []
     chart.press("Home")
     for _ in range(int(chart.get_attribute("aria-valuemax") or 0) // 10):
-        found = re.search(r"90% ([\d.]+)% to ([\d.]+)%\.$", told(page, "distribution"))
+        found = re.search(r"90% sure: ([\d.]+)% to ([\d.]+)%\)\.$", told(page, "distribution"))
         assert found
         widths.append(float(found[2]) - float(found[1]))
         chart.press("PageUp")
@@ -148,8 +150,8 @@ def test_charts_are_read_with_keys_and_pointer(survey: Survey, answered: str, op
     numbers = [row["posterior"]["mu"][part] for part in ("mean", "q50", "q25", "q75", "q05", "q95")]
     mean, median, *band = (f"{float(f'{x:.4g}'):g}" for x in numbers)
     assert told(page, "trajectory-mu") == (
-        f"After {row['answers']:,} answers: mean {mean}, median {median}, "
-        f"50% {band[0]} to {band[1]}, 90% {band[2]} to {band[3]}."
+        f"After {row['answers']:,} answers: mean {mean}, median {median} "
+        f"(50% sure: {band[0]} to {band[1]}; 90% sure: {band[2]} to {band[3]})."
     )
     chart.press("ArrowRight")
     assert told(page, "trajectory-mu").startswith(f"After {history[1]['answers']:,} answers: ")
@@ -159,13 +161,13 @@ def test_charts_are_read_with_keys_and_pointer(survey: Survey, answered: str, op
     page.keyboard.press("Tab")
     expect(chart).to_have_attribute("aria-valuetext", re.compile(f"^After {newest['answers']:,} answers: "))
     for name, along, words in (
-        ("questions", 0.3, r"After \d+ answers: a question with thresholds at [\d., -]+\."),
+        ("questions", 0.3, r"After \d+ answers: a question about [\d., -]+\."),
         ("pace", 0.02, r"Until [\d-]+ [\d:]+ UTC: [\d.,]+ answers per minute\."),
-        ("distribution", 0.8, r"[\d.]+% have [\d.,]+ or less, 50% [\d.]+% to [\d.]+%, 90% [\d.]+% to [\d.]+%\."),
+        ("distribution", 0.8, rf"[\d.]+% have [\d.,]+ or less \(50% sure: {_SHARES}; 90% sure: {_SHARES}\)\."),
         (
             "population",
             0.8,
-            r"At [\d.,]+: (share per doubling|density) [\d.e-]+, 50% [\d.e-]+ to [\d.e-]+, 90% [\d.e-]+ to [\d.e-]+\.",
+            rf"At [\d.,]+: (share per doubling|density) [\d.e-]+ \(50% sure: {_RANGE}; 90% sure: {_RANGE}\)\.",
         ),
         ("density-sigma", 0.9, r"sigma = [\d.]+: \d+% of the highest density\."),
     ):

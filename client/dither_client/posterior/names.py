@@ -69,6 +69,8 @@ def what_it_rests_on(
         learnt += f" and the counts of {members:,} members of institutions"
     if family == "categorical":
         return learnt, ", and on no assumption about the shares."
+    if family == "bernoulli":
+        return learnt, ", and on no assumption about the share."
     if family == "nonparametric":
         return learnt, ". The distribution may have any shape that is fairly smooth."
     return learnt, f", and holds if the values follow {a_distribution(family, transform)}."

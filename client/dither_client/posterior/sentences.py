@@ -30,6 +30,7 @@ __all__ = [
     "title_with_unit",
     "unit_text",
     "verdict_lines",
+    "whole_numbers",
     "zeros_and_ones",
 ]
 
@@ -167,7 +168,8 @@ def category_lines(categories: Mapping[str, ParameterSummary] | None) -> list[st
     """Which categories are the most frequent, in a sentence; none where values are no categories."""
     found = sorted((categories or {}).items(), key=lambda each: -each[1].q50)[:_MOST_CATEGORIES]
     told = [
-        (name, f"{100 * share.q50:.1f}%", f"{100 * share.q05:.1f} to {100 * share.q95:.1f}%") for name, share in found
+        (f"“{name}”", f"{100 * share.q50:.1f}%", f"{100 * share.q05:.1f} to {100 * share.q95:.1f}%")
+        for name, share in found
     ]
     then = " and ".join(f"{name} with {share} ({between})" for name, share, between in told[1:])
     return [
@@ -187,12 +189,17 @@ def _quantile_lines(
     by_level = {float(level): summary for level, summary in (quantiles or {}).items()}
     if distribution is None or zeros_and_ones(distribution) or not {0.1, 0.5, 0.9} <= by_level.keys():
         return []
-    whole = all(round(x, MOST_DIGITS).is_integer() for x in distribution.x)
-    tenth, half, highest = (median_and_band(by_level[level], 0 if whole else most, atoms) for level in (0.1, 0.5, 0.9))
+    digits = 0 if whole_numbers(distribution) else most
+    tenth, half, highest = (median_and_band(by_level[level], digits, atoms) for level in (0.1, 0.5, 0.9))
     return [
         f"Half of the people have {half[0]}{of} or less (90% sure: {half[1]}).",
         f"One in ten has {tenth[0]}{of} or less ({tenth[1]}), and one in ten {highest[0]}{of} or more ({highest[1]}).",
     ]
+
+
+def whole_numbers(distribution: DistributionSummary | None) -> bool:
+    """Whether people have only whole numbers."""
+    return distribution is not None and all(round(x, MOST_DIGITS).is_integer() for x in distribution.x)
 
 
 def zeros_and_ones(distribution: DistributionSummary | None) -> bool:

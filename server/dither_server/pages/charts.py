@@ -10,9 +10,11 @@ import numpy as np
 
 from dither_client import parse_query
 from dither_client.posterior.names import has_log_median
-from dither_client.posterior.wire import QUANTILES, PosteriorReply, to_json
+from dither_client.posterior.sentences import zeros_and_ones
+from dither_client.posterior.wire import QUANTILES, ComponentReply, PosteriorReply, to_json
 from dither_estimator.learning.curves import parameter_density, population_curve
 from dither_estimator.learning.description import Unscaled
+from dither_estimator.learning.population import Population
 from dither_estimator.learning.several_numbers import SeveralNumbers
 from dither_estimator.specification.specification import Specification
 from dither_server.database.reads import HistoryRow
@@ -20,7 +22,7 @@ from dither_server.owner.collection_learner import Particles
 from dither_server.pages.dependence import regression_charts
 from dither_server.pages.periods import period_charts
 
-__all__ = ["MEDIAN", "charts", "component_ranges", "curves", "has_median", "pace", "parameter_names", "rate"]
+__all__ = ["MEDIAN", "charts", "component_curves", "curves", "has_median", "pace", "parameter_names", "rate"]
 
 MEDIAN = "quantile_0.5"
 
@@ -46,21 +48,28 @@ def has_median(specification: Specification) -> bool:
 
 
 def charts(
-    names: Sequence[str], rows: Sequence[HistoryRow], posterior: PosteriorReply, curves: Mapping[str, Any], now: int
+    names: Sequence[str],
+    rows: Sequence[HistoryRow],
+    posterior: PosteriorReply,
+    curves: Mapping[str, Any],
+    now: int,
+    number: str | None = None,
 ) -> dict[str, Any]:
     """The data of all charts of a collection at `now` (milliseconds).
 
     `names` are those of the numbers that are shown over time, `curves` those of the posterior. `MEDIAN` beside
-    parameters is of a family for which `has_median`.
+    parameters is of a family for which `has_median`. The distribution is that of `number`, if it is one of several
+    that the posterior describes.
     """
+    described = _described(posterior, number)
     return {
         "answers": posterior.answers,
         "updated_at": posterior.updated_at,
-        "parameters": _trajectories(names, rows, posterior),
+        "parameters": _trajectories(names, rows, posterior, number),
         "questions": _questions([] if posterior.categories or posterior.components else rows),
         "pace": pace(rows, posterior.answers, now),
-        "atoms": [{"x": float(atom), "share": share.q50} for atom, share in (posterior.atoms or {}).items()],
-        "distribution": _distribution(posterior),
+        "atoms": [{"x": float(atom), "share": share.q50} for atom, share in (described.atoms or {}).items()],
+        "distribution": _distribution(described),
         "periods": period_charts(posterior),
         "regressions": regression_charts(posterior),
         **curves,
@@ -74,35 +83,33 @@ def curves(specification: Specification, particles: Particles, decimals: int | N
     """
     family = specification.family
     shown = particles.population
-    population = None if isinstance(shown, Unscaled) else population_curve(shown, decimals)
     return {
         "densities": {
             parameter.name: {"x": _plain(curve.x), "density": _plain(curve.density)}
             for j, parameter in enumerate(family.parameters if specification.groups is None else ())
             for curve in [parameter_density(parameter, particles.values[:, j], particles.weights)]
         },
-        "population": population
-        and {"x": _plain(population.x)} | {name: _plain(line) for name, line in population.quantiles.items()},
-        "logarithmic": population is not None and population.logarithmic,
-        "discrete": family.discrete,
+        **_population(None if isinstance(shown, Unscaled) else shown, decimals),
     }
 
 
-def component_ranges(
-    particles: Particles, components: Sequence[Mapping[str, Any]]
-) -> dict[str, tuple[float, float, bool]]:
-    """Between which values each of several numbers is shown, and whether on a logarithmic axis, by its name."""
+def component_curves(particles: Particles, components: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """What `curves` has of the population, of each of several numbers by its name."""
     shown = particles.population
     if not isinstance(shown, SeveralNumbers):
         return {}
-    found = {
-        each["name"]: population_curve(population, each.get("decimals"))
+    return {
+        each["name"]: _population(population, each.get("decimals"))
         for each, population in zip(components, shown.populations, strict=True)
     }
+
+
+def _population(population: Population | None, decimals: int | None) -> dict[str, Any]:
+    found = None if population is None else population_curve(population, decimals)
     return {
-        name: (float(curve.x[0]), float(curve.x[-1]), curve.logarithmic)
-        for name, curve in found.items()
-        if curve is not None
+        "population": found and {"x": _plain(found.x)} | {name: _plain(line) for name, line in found.quantiles.items()},
+        "logarithmic": found is not None and found.logarithmic,
+        "discrete": population is not None and population.discrete,
     }
 
 
@@ -126,18 +133,34 @@ def rate(rows: Sequence[HistoryRow], answers: int, began: int, now: int) -> floa
     return (answers - known) * 60_000 / max(1, now - at)
 
 
-def _distribution(posterior: PosteriorReply) -> dict[str, Any] | None:
+def _described(posterior: PosteriorReply, number: str | None) -> PosteriorReply | ComponentReply:
+    return posterior if number is None else (posterior.components or {}).get(number, posterior)
+
+
+def _distribution(described: PosteriorReply | ComponentReply) -> dict[str, Any] | None:
     """The distribution function with its bands; None where there is none, and of zeros and ones."""
-    found = posterior.distribution
-    if found is None or {round(x, 9) for x in found.x} <= {0.0, 1.0}:
+    found = described.distribution
+    if found is None or zeros_and_ones(found):
         return None
-    return {"x": found.x, **to_json(found.cdf)}
+    return {"x": found.x, **{name: _plain(getattr(found.cdf, name)) for name in QUANTILES}}
 
 
-def _trajectories(names: Sequence[str], rows: Sequence[HistoryRow], posterior: PosteriorReply) -> dict[str, Any]:
-    """Mean and quantiles of each of `names` after each number of answers; the last are the present ones."""
-    quantiles = {f"quantile_{level}": each for level, each in (posterior.quantiles or {}).items()}
+def _trajectories(
+    names: Sequence[str], rows: Sequence[HistoryRow], posterior: PosteriorReply, number: str | None
+) -> dict[str, Any]:
+    """Mean and quantiles of each of `names` after each number of answers; the last are the present ones.
+
+    They are those of `number`, if it is one of several, and none if it is 0 or 1.
+    """
+    described = _described(posterior, number)
+    quantiles = {f"quantile_{level}": each for level, each in (described.quantiles or {}).items()}
     points = [(row.answers, json.loads(row.posterior)) for row in rows if row.answers < posterior.answers]
+    if number is not None:
+        if zeros_and_ones(described.distribution):
+            return {}
+        points = [
+            (answers, {name: summaries.get(f"{number}.{name}", {}) for name in names}) for answers, summaries in points
+        ]
     points.append((posterior.answers, to_json(posterior.posterior or quantiles)))
     if MEDIAN in names and posterior.posterior:
         points = [(answers, summaries | {MEDIAN: _raised(summaries.get("mu", {}))}) for answers, summaries in points]

@@ -8,7 +8,6 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
 from starlette.concurrency import run_in_threadpool
 
-from dither_client.posterior.digits import rounded
 from dither_client.posterior.names import distribution_name
 from dither_client.posterior.sentences import unit_text
 from dither_estimator.design.design import DesignError
@@ -28,6 +27,7 @@ from dither_server.pages.precision import Plans
 from dither_server.pages.qr import qr_svg
 from dither_server.pages.rendering import fragment, page
 from dither_server.pages.sentences import citation, component_units, privacy_sentences, roles, shown_numbers
+from dither_server.pages.shown_number import shown
 from dither_server.pages.views import Views
 from dither_server.service.service import Service
 
@@ -109,11 +109,10 @@ async def collection_page(
         pages=(pages := await page_results(request, service, terms)),
         halves=halves(pages),
         shown=shown_numbers(collection.specification),
+        numbers=shown(collection.specification, terms),
         transform=collection.specification.transform,
-        atoms=[rounded(atom, 12) for atom in collection.specification.support.atoms],
         unit=unit_text(terms),
         value=unit_text(terms) or "value",
-        density=_density_title(collection.specification, terms["unit"]),
         parquet=find_spec("pyarrow") is not None,
         admin=admin,
         invitations=invitations,
@@ -126,12 +125,6 @@ def _planned(specification: Specification) -> tuple[str, ...]:
     return parameter_names(specification) if specification.policy.interval is None else ()
 
 
-def _density_title(specification: Specification, unit: str | None) -> str:
-    if specification.family.discrete:
-        return "share of the people"
-    return f"density per {unit}" if unit else "density"
-
-
 async def show_findings(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:
     """The parts of a collection's page that change as answers come: a JSON object of HTML by name."""
     await run_in_threadpool(check_reader, request, collection)
@@ -139,13 +132,23 @@ async def show_findings(request: Request, collection: CollectionOf, service: Ser
     return JSONResponse(await _findings(request.app.state.views, collection, service, terms))
 
 
-async def show_charts(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:
-    """The numbers behind a collection's charts."""
+async def show_charts(
+    request: Request, collection: CollectionOf, service: ServiceOf, number: str | None = None
+) -> Response:
+    """The numbers behind a collection's charts; of several numbers, those of `number` or of the first.
+
+    Raises `NotFound` if there is no such number.
+    """
     await run_in_threadpool(check_reader, request, collection)
+    several = [part.name for part in collection.specification.components]
+    if number is not None and number not in several:
+        raise NotFound("This collection asks about no number of that name.")
     view = await request.app.state.views.view(collection, service.learners)
     rows = await run_in_threadpool(service.store.history, collection.number)
     names, now = shown_numbers(collection.specification), milliseconds(service.clock())
-    return JSONResponse(await run_in_threadpool(charts, names, rows, view.posterior, view.curves, now))
+    chosen = number or next(iter(several), None)
+    found = view.curves if chosen is None else view.curves | view.numbers.get(chosen, {})
+    return JSONResponse(await run_in_threadpool(charts, names, rows, view.posterior, found, now, chosen))
 
 
 async def show_precision(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:

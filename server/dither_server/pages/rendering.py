@@ -20,6 +20,9 @@ from dither_server.http.problems import Problem
 
 __all__ = ["STATIC", "asset", "content_source", "fragment", "page", "problem_page", "static_version"]
 
+_LARGEST_INTEGER = 1e15
+"""Larger numbers have exponents."""
+
 STATIC = Path(__file__).parent / "static"
 
 _STYLE = "\n".join(
@@ -62,12 +65,22 @@ def _sentence(text: str) -> str:
 
 
 def _term(value: Any) -> str:
-    """One of the terms: a yes or no, a list, or what else it is as JSON has it."""
+    """One of the terms: a yes or no, a number, a list, or what else it is as JSON has it."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | tuple) and all(isinstance(each, str | int | float) for each in value):
-        return ", ".join(map(str, value))
+        return ", ".join(map(_term, value))
+    value = _plain(value)
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list | tuple) else str(value)
+
+
+def _plain(value: Any) -> Any:
+    """The value with whole numbers as people write them: 0, not 0.0."""
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST_INTEGER else value
 
 
 def _moment(written: str) -> str:

@@ -10,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 
 from dither_client.posterior.names import distribution_name
 from dither_client.posterior.sentences import title_with_unit, unit_text
-from dither_client.posterior.wire import PosteriorReply
+from dither_client.posterior.wire import DistributionSummary, PosteriorReply
 from dither_server.api.callers import CollectionOf, ServiceOf, check_reader
 from dither_server.clock import iso_time, milliseconds
 from dither_server.collections.collection import Collection
@@ -84,27 +84,31 @@ def _report(collection: Collection, service: Service, terms: dict[str, Any], vie
 def _picture(view: View, title: str, decimals: int | None) -> str | None:
     """The picture of the population; None without answers, and for categories, zeros and ones, or too wide a range."""
     posterior: PosteriorReply = view.posterior
-    found, population = posterior.distribution, view.curves["population"]
-    if found is None or population is None or not posterior.answers or set(found.x) <= _TWO_VALUES:
-        return None
-    shown = (population["x"][0], population["x"][-1])
-    if shown[0] >= shown[1]:
-        return None
-    return distribution_svg(found, shown, view.curves["logarithmic"], title, decimals)
+    return _drawn(posterior.distribution, view.curves, title, decimals) if posterior.answers else None
 
 
 def _numbers(view: View, components: Sequence[Mapping[str, Any]]) -> list[str]:
     """The picture of each of several numbers; none without answers."""
     posterior: PosteriorReply = view.posterior
     parts = posterior.components if posterior.components and posterior.answers else {}
-    pictures = []
-    for each in components:
-        found, shown = parts.get(each["name"]), view.ranges.get(each["name"])
-        if found is not None and found.distribution is not None and shown is not None:
-            low, high, orders = shown
-            title = title_with_unit(each)
-            pictures.append(distribution_svg(found.distribution, (low, high), orders, title, each.get("decimals")))
-    return pictures
+    drawn = [
+        _drawn(
+            parts[each["name"]].distribution, view.numbers[each["name"]], title_with_unit(each), each.get("decimals")
+        )
+        for each in components
+        if each["name"] in parts and each["name"] in view.numbers
+    ]
+    return [picture for picture in drawn if picture is not None]
+
+
+def _drawn(
+    found: DistributionSummary | None, curves: Mapping[str, Any], title: str, decimals: int | None
+) -> str | None:
+    population = curves["population"]
+    if found is None or population is None or set(found.x) <= _TWO_VALUES:
+        return None
+    shown = (population["x"][0], population["x"][-1])
+    return distribution_svg(found, shown, curves["logarithmic"], title, decimals) if shown[0] < shown[1] else None
 
 
 def _over_time(view: View, terms: dict[str, Any]) -> list[tuple[str, str]]:

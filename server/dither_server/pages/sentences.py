@@ -16,8 +16,10 @@ from dither_client.posterior.sentences import (
     population_lines,
     unit_text,
     verdict_lines,
+    whole_numbers,
+    zeros_and_ones,
 )
-from dither_client.posterior.wire import ComponentReply, PosteriorReply
+from dither_client.posterior.wire import QUANTILES, ComponentReply, PosteriorReply
 from dither_estimator.specification.fields import NONPARAMETRIC
 from dither_estimator.specification.specification import Specification
 from dither_server.pages.charts import MEDIAN, has_median
@@ -77,6 +79,8 @@ class Findings:
 
     population: Sequence[str]
     """Quantiles of the population, in the values' own units."""
+    components: Mapping[str, Sequence[str]]
+    """The same of each of several numbers, by its name."""
     numbers: Mapping[str, Sequence[str]]
     """The mean, the sd and the quantiles of the posterior of each of these quantiles, and of the population's mean."""
     basis: str
@@ -109,6 +113,7 @@ def find(
     misfit = posterior.misfit
     return Findings(
         population=_population(survey, posterior),
+        components=_component_populations(posterior, components),
         numbers={}
         if specification.family.name == "bernoulli"
         else population_numbers(posterior.quantiles, posterior.mean_value, posterior.atoms, survey["decimals"])
@@ -163,16 +168,39 @@ def _parts(posterior: PosteriorReply) -> Mapping[str, ComponentReply]:
     return posterior.components or {}
 
 
+def _component_populations(posterior: PosteriorReply, components: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """What the people have of each of several numbers, in sentences; nothing before the first answer."""
+    asked = {each["name"]: each for each in components}
+    return {
+        name: population_lines(
+            part.quantiles,
+            part.distribution,
+            part.atoms,
+            part.above,
+            unit_text(asked.get(name, {})),
+            asked.get(name, {}).get("decimals"),
+            part.mean_value,
+        )
+        for name, part in (_parts(posterior) if posterior.answers else {}).items()
+    }
+
+
 def _component_numbers(
     posterior: PosteriorReply, components: Sequence[Mapping[str, Any]]
 ) -> dict[str, tuple[str, ...]]:
-    """The median of each of several numbers, as `population_numbers` writes it."""
+    """The median of each of several numbers, as `population_numbers` writes it, or the share who have 1."""
     decimals = {each["name"]: each.get("decimals") for each in components}
-    return {
-        _median_name(name): population_numbers({"0.5": median}, None, part.atoms, decimals.get(name))[MEDIAN]
-        for name, part in _parts(posterior).items()
-        if (median := (part.quantiles or {}).get("0.5")) is not None
-    }
+    found = {}
+    for name, part in _parts(posterior).items():
+        if zeros_and_ones(part.distribution) and (share := part.mean_value) is not None:
+            found[f"{name}: share who have 1"] = tuple(
+                f"{100 * getattr(share, each):.1f}%" for each in ("mean", "sd", *QUANTILES)
+            )
+        elif (median := (part.quantiles or {}).get("0.5")) is not None:
+            most = 0 if whole_numbers(part.distribution) else decimals.get(name)
+            numbers = population_numbers({"0.5": median}, None, part.atoms, most)
+            found[_median_name(name)] = numbers[MEDIAN]
+    return found
 
 
 def _latest(period: str, label: str) -> str:
@@ -196,7 +224,12 @@ def roles(specification: Specification) -> Mapping[str, str]:
 
 
 def shown_numbers(specification: Specification) -> tuple[str, ...]:
-    """The names of the numbers that are shown over time: quantiles where they are known, and the parameters."""
+    """The names of the numbers that are shown over time: quantiles where they are known, and the parameters.
+
+    Of several numbers, the median of the one that is chosen.
+    """
+    if specification.components:
+        return (MEDIAN,)
     if specification.nonparametric or (specification.parametric and specification.groups is not None):
         return _SHOWN_QUANTILES
     return (*((MEDIAN,) if has_median(specification) else ()), *specification.family.names)
@@ -216,7 +249,7 @@ def citation(terms: Mapping[str, Any], posterior: PosteriorReply) -> str:
     )
     if posterior.categories is not None:
         found = ", ".join(
-            f"{name} {100 * share.q50:.1f}% (90% interval {100 * share.q05:.1f} to {100 * share.q95:.1f}%)"
+            f"“{name}” {100 * share.q50:.1f}% (90% interval {100 * share.q05:.1f} to {100 * share.q95:.1f}%)"
             for name, share in posterior.categories.items()
         )
     elif terms["family"] == "bernoulli" and (share := posterior.mean_value) is not None:
@@ -230,8 +263,7 @@ def citation(terms: Mapping[str, Any], posterior: PosteriorReply) -> str:
     if posterior.components is not None:
         units = {name: f" {unit}" for name, unit in component_units(terms["components"]).items()}
         found = ", ".join(
-            f"{name.replace(': half have at most', ' median')} {cells[4]}{units.get(name, '')} "
-            f"(90% interval {cells[2]} to {cells[6]})"
+            f"{_cited(name)} {cells[4]}{units.get(name, '')} (90% interval {cells[2]} to {cells[6]})"
             for name, cells in _component_numbers(posterior, terms["components"]).items()
         )
         found = ", ".join(
@@ -250,6 +282,11 @@ def citation(terms: Mapping[str, Any], posterior: PosteriorReply) -> str:
         f"(ε = {', '.join(posterior.answers_by_epsilon)}, {mechanism_name(terms['mechanism'])} mechanism), "
         f"Dither collection {terms['id']}, {posterior.updated_at[:10]}."
     )
+
+
+def _cited(number: str) -> str:
+    """What one of `_component_numbers` is called in a sentence."""
+    return number.replace(": half have at most", " median").replace(":", ",")
 
 
 def _estimated(terms: Mapping[str, Any], posterior: PosteriorReply) -> str:

@@ -11,7 +11,7 @@ from dither_client.posterior.wire import PosteriorReply
 from dither_server.collections.collection import Collection
 from dither_server.owner.collection_learner import Published
 from dither_server.owner.thread import Learners
-from dither_server.pages.charts import component_ranges, curves
+from dither_server.pages.charts import component_curves, curves
 from dither_server.pages.sentences import Findings, find
 
 __all__ = ["View", "Views"]
@@ -24,9 +24,9 @@ class View:
     published: Published
     posterior: PosteriorReply
     findings: Findings
-    curves: Mapping[str, Any]
-    ranges: Mapping[str, tuple[float, float, bool]]
-    """Where each of several numbers is shown, from `component_ranges`."""
+    curves: dict[str, Any]
+    numbers: Mapping[str, dict[str, Any]]
+    """The curves of each of several numbers, from `component_curves`."""
 
 
 class Views:
@@ -54,7 +54,7 @@ class Views:
                 components = collection.statistics.get("components") or ()
                 findings = find(spec, collection.survey, posterior, components)
                 drawn = curves(spec, particles, collection.survey["decimals"])
-                made = View(published, posterior, findings, drawn, component_ranges(particles, components))
+                made = View(published, posterior, findings, drawn, component_curves(particles, components))
                 self._newest = {number: view for number, view in self._newest.items() if learners.has(number)}
                 self._newest[collection.number] = made
                 return made

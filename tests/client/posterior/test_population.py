@@ -152,11 +152,11 @@ def test_the_most_frequent_categories_are_told_in_a_sentence() -> None:
 
     shares = {"never": share(0.4), "daily": share(0.05), "weekly": share(0.45), "monthly": share(0.1)}
     assert category_lines(shares) == [
-        "Most frequent is weekly, with 45.0% of the people (90% sure: 40.0 to 50.0%), then never with 40.0% "
-        "(35.0 to 45.0%) and monthly with 10.0% (5.0 to 15.0%)."
+        "Most frequent is “weekly”, with 45.0% of the people (90% sure: 40.0 to 50.0%), then “never” with 40.0% "
+        "(35.0 to 45.0%) and “monthly” with 10.0% (5.0 to 15.0%)."
     ]
     assert category_lines({"yes": share(0.4)}) == [
-        "Most frequent is yes, with 40.0% of the people (90% sure: 35.0 to 45.0%)."
+        "Most frequent is “yes”, with 40.0% of the people (90% sure: 35.0 to 45.0%)."
     ]
     assert category_lines(None) == []
 

@@ -86,7 +86,7 @@ def test_before_any_answer_there_is_a_page(site: Site) -> None:
     for fields in ({}, {"range": None}, {"range": None, "transform": "log"}, {"family": "poisson"}):
         collection = site.create(visibility="public", **fields)
         assert fetch(site, collection, "charts.json")["answers"] == 0
-        assert "The prior, before any answer." in site.client.get(f"/collections/{collection}").text
+        assert "The prior, before any answer: the mean" in site.client.get(f"/collections/{collection}").text
 
 
 def test_pace_adds_up_to_the_answers() -> None:

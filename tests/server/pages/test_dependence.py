@@ -1,5 +1,7 @@
 """What the pages say of how two numbers go together."""
 
+from typing import Any
+
 import pytest
 
 from dither_client.posterior.wire import ParameterSummary
@@ -14,22 +16,35 @@ def correlation(low: float, middle: float, high: float) -> ParameterSummary:
 @pytest.mark.parametrize(
     ("found", "said"),
     [
-        ((0.55, 0.62, 0.69), "is 0.62 (90% sure: 0.55 to 0.69): people with a higher age tend to have a higher wage."),
+        ((0.55, 0.62, 0.69), "is 0.62 (90% sure: 0.55 to 0.69): where “age” is higher, “wage” tends to be higher."),
         (
             (-0.4, -0.3, -0.1),
-            "is -0.30 (90% sure: -0.40 to -0.10): people with a higher age tend to have a lower wage, if only a",
+            "is -0.30 (90% sure: -0.40 to -0.10): where “age” is higher, “wage” tends to be lower, if only a",
         ),
-        ((-0.2, -0.001, 0.3), "is 0.00 (90% sure: -0.20 to 0.30): whether wage goes up or down with age is not known"),
+        (
+            (-0.2, -0.001, 0.3),
+            "is 0.00 (90% sure: -0.20 to 0.30): whether “wage” goes up or down with “age” is not known",
+        ),
     ],
 )
 def test_the_sentence_says_which_way_and_how_sure(found: tuple[float, float, float], said: str) -> None:
-    assert f"The correlation of wage and age {said}" in together_sentence("wage,age", correlation(*found))
+    assert f"The correlation of “wage” and “age” {said}" in together_sentence("wage,age", correlation(*found))
 
 
 def test_titles_have_the_units() -> None:
-    components = [{"name": "wage", "unit": "€", "period_of_value": "per week"}, {"name": "age"}]
+    components: list[dict[str, Any]] = [
+        {"name": "wage", "unit": "€", "period_of_value": "per week", "decimals": 2},
+        {"name": "age"},
+    ]
+    wage = {"unit": "€ per week", "decimals": 2}
+    age = {"unit": "", "decimals": None}
     assert pair_titles(components) == {
-        "wage,age": {"title": "wage by age", "x": "age", "y": "wage, € per week", "given": "", "unit": "€ per week"},
-        "age,wage": {"title": "age by wage", "x": "wage, € per week", "y": "age", "given": "€ per week", "unit": ""},
-    }
+        "wage,age": {
+            "title": "wage by age", "x": "age", "y": "wage, € per week", "given": "", "given_decimals": None, **wage
+        },
+        "age,wage": {
+            "title": "age by wage", "x": "wage, € per week", "y": "age", "given": "€ per week", "given_decimals": 2,
+            **age,
+        },
+    }  # fmt: skip
     assert component_units(components) == {"wage: half have at most": "€ per week"}

@@ -65,7 +65,7 @@ def test_what_a_public_posterior_rests_on_is_beside_it(site: Site) -> None:
     assert "Whether a normal distribution fits is first checked at 500 check answers." in page
     assert 'aria-label="Probability of logistic"' in page
     assert "Which family holds: cannot tell yet" in page
-    assert "0 answers, without the 0 of the goodness-of-fit check" in page
+    assert "The prior, before any answer: the mean" in page
 
 
 def test_a_page_of_nothing_is_a_problem(site: Site) -> None:

@@ -110,7 +110,7 @@ def test_several_numbers_have_their_units(site: Site) -> None:
     )
     assert re.search(r">wage, € per week</text>.*>share of the people</text></svg></figure>", text)
     assert re.search(r"<title>wage by age</title>.*>wage, € per week</text></svg>", text)
-    assert "The correlation of wage and age is " in text
+    assert "The correlation of “wage” and “age” is " in text
     assert re.search(r"wage median -?[\d.,]+ € per week \(90% interval [^)]*\), age median -?[\d.,]+ \(90%", text)
 
 

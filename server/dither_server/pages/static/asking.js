@@ -7,6 +7,9 @@ import { shareAbove, valueAt, written } from "./population.js";
 
 /**
  * @typedef {object} Population what is known of the population
+ * @property {string} name of the number, empty if it is the only one
+ * @property {string} unit
+ * @property {number | undefined} decimals
  * @property {Distribution} distribution
  * @property {number[]} atoms
  * @property {boolean} discrete
@@ -30,8 +33,6 @@ const percent = (share) => {
 };
 
 export class Asking {
-  #unit;
-  #decimals;
   /** @type {Population | null} */
   #known = null;
   #above = control("above", HTMLInputElement);
@@ -39,13 +40,7 @@ export class Asking {
   #level = control("level", HTMLInputElement);
   #levelSlider = control("level-slider", HTMLInputElement);
 
-  /**
-   * @param {string} unit
-   * @param {number | undefined} decimals
-   */
-  constructor(unit, decimals) {
-    this.#unit = unit && ` ${unit}`;
-    this.#decimals = decimals;
+  constructor() {
     this.#above.addEventListener("input", () => this.#sayAbove());
     this.#level.addEventListener("input", () => this.#sayLevel());
     this.#aboveSlider.addEventListener("input", () => {
@@ -61,11 +56,12 @@ export class Asking {
   }
 
   /**
-   * Answers both questions from now on by what is known; what somebody has asked stays asked.
+   * Answers both questions from now on by what is known; what somebody has asked of the same number stays asked.
    *
    * @param {Population} known
    */
   show(known) {
+    if (known.name !== this.#known?.name) this.#above.value = "";
     this.#known = known;
     if (!this.#above.value) {
       const median = valueAt(known.distribution, 0.5, known.atoms)?.q50 ?? known.shown[0];
@@ -74,6 +70,10 @@ export class Asking {
     this.#level.value ||= "90";
     this.#sayAbove();
     this.#sayLevel();
+  }
+
+  get #unit() {
+    return this.#known?.unit && ` ${this.#known.unit}`;
   }
 
   /** @type {(step: number) => number} the value at a step of the slider */
@@ -138,6 +138,6 @@ export class Asking {
     const [low = 0, high = 0] = this.#known?.shown ?? [];
     const order = Math.floor(Math.log10(Math.max(Math.abs(low), Math.abs(high))));
     const finest = Math.min(Math.max(ORDERS - order, 0), MOST_DIGITS);
-    return written(found[level], found, this.#known?.discrete ? 0 : (this.#decimals ?? finest));
+    return written(found[level], found, this.#known?.discrete ? 0 : (this.#known?.decimals ?? finest));
   }
 }

@@ -39,11 +39,13 @@ const NORMAL_90 = 1.645;
 /** @type {Record<string, string>} the places of the findings whose names are those of something inside */
 const PLACES = { citation: "cited" };
 
-const { collection: id = "", name: title = "", unit = "", decimals } = part("live").dataset;
+const { collection: id = "", name: title = "" } = part("live").dataset;
 const base = `/collections/${id}`;
 const parametric = document.getElementById("parameters-more") !== null;
-const asking =
-  document.getElementById("ask") && new Asking(unit, decimals === undefined ? undefined : Number(decimals));
+const asking = document.getElementById("ask") && new Asking();
+const several = document.getElementById("number") && control("number", HTMLSelectElement);
+/** @type {() => DOMStringMap} how values of the number are written whose distribution is shown: the only one, or the chosen one */
+const shown = () => (several?.selectedOptions[0] ?? part("live")).dataset;
 /** @param {number} x */
 const count = (x) => Intl.NumberFormat("en").format(x);
 /** @param {number} x */
@@ -70,11 +72,21 @@ async function get(path) {
   return reply;
 }
 
-/** @param {number | null} [x] null where floating point cannot hold it */
+/** @typedef {(x?: number | null, unit?: string) => string} Write writes a number, or what is not known of it */
+/** @type {Write} `x` is null where floating point cannot hold it */
 const told = (x) => (typeof x === "number" ? short(Number(x.toPrecision(4))) : "unknown");
-/** @type {(levels: Record<Level, (number | null)[]>, i: number) => string} */
-const bands = ({ q05, q25, q75, q95 }, i) =>
-  `50% ${told(q25[i])} to ${told(q75[i])}, 90% ${told(q05[i])} to ${told(q95[i])}`;
+/** @type {(decimals?: string) => (x: number) => number} a value with no more decimals than values have */
+const rounded = (decimals) => (x) => (decimals === undefined ? x : Number(x.toFixed(Number(decimals))));
+/** @type {(unit?: string, decimals?: string) => Write} writes values in their unit, unless another is asked for */
+const values =
+  (of = "", decimals) =>
+  (x, unit = of) =>
+    typeof x === "number" ? `${told(rounded(decimals)(x))}${unit && ` ${unit}`}` : told(x);
+/** @type {() => Write} writes values of the number that is shown */
+const value = () => values(shown()["unit"], shown()["decimals"]);
+/** @type {(levels: Record<Level, (number | null)[]>, i: number, write?: Write) => string} */
+const bands = ({ q05, q25, q75, q95 }, i, write = told) =>
+  `(50% sure: ${write(q25[i], "")} to ${write(q75[i])}; 90% sure: ${write(q05[i], "")} to ${write(q95[i])})`;
 
 /** @type {(name: string, answers: number, line: Trajectory) => void} */
 function drawTrajectory(name, newest, line) {
@@ -83,8 +95,11 @@ function drawTrajectory(name, newest, line) {
   /** @type {(each: number[]) => number[]} */
   const since = (each) => each.slice(begun);
   const from = begun + settled([since(line.answers), ...LEVELS.map((level) => since(line[level]))]);
-  const [low, middle, high] = [line.q05, line.q50, line.q95].map((level) => short(level.at(-1)));
+  const ofPeople = name.startsWith("quantile_");
+  const [write, exactly] = ofPeople ? [value(), value()] : [told, short];
+  const [low, middle, high] = [exactly(line.q05.at(-1), ""), exactly(line.q50.at(-1)), exactly(line.q95.at(-1))];
   const what = part(`trajectory-${name}-title`).textContent.replace(" as answers come", "");
+  if (ofPeople) part(`trajectory-${name}`).dataset["y"] = shown()["value"];
   draw(`trajectory-${name}`, {
     kind: "trajectory",
     lines: [line.answers.slice(from), ...LEVELS.map((level) => line[level].slice(from))],
@@ -93,8 +108,8 @@ function drawTrajectory(name, newest, line) {
       const i = from + point;
       return (
         `After ${count(line.answers[i] ?? NaN)} answers: ` +
-        (typeof line.mean[i] === "number" ? `mean ${told(line.mean[i])}, ` : "") +
-        `median ${told(line.q50[i])}, ${bands(line, i)}.`
+        (typeof line.mean[i] === "number" ? `mean ${write(line.mean[i])}, ` : "") +
+        `median ${write(line.q50[i])} ${bands(line, i, write)}.`
       );
     },
   });
@@ -105,16 +120,17 @@ function drawQuestions({ answers, edges }) {
   part("questions").closest("figure")?.toggleAttribute("hidden", !answers.length);
   if (!answers.length) return;
   /** @param {number} i */
-  const asked = (i) =>
-    edges
+  const asked = (i) => {
+    const cuts = edges
       .flatMap((line) => line.at(i) ?? [])
-      .map((x) => (Math.abs(x) < ENORMOUS ? short(x) : `an enormous${x < 0 ? " negative" : ""} number`))
-      .join(", ");
+      .map((x) => (Math.abs(x) < ENORMOUS ? told(x) : `an enormous${x < 0 ? " negative" : ""} number`));
+    return [cuts.join(", "), shown()["unit"]].filter(Boolean).join(" ");
+  };
   draw("questions", {
     kind: "questions",
     lines: [answers, ...edges],
     label: `Thresholds of the questions, the newest at ${asked(-1)}`,
-    words: (i) => `After ${count(answers[i] ?? NaN)} answers: a question with thresholds at ${asked(i)}.`,
+    words: (i) => `After ${count(answers[i] ?? NaN)} answers: a question about ${asked(i)}.`,
   });
 }
 
@@ -135,23 +151,28 @@ function drawDensity(name, { x, density }) {
   });
 }
 
-/** @param {number | null} [share] */
+/** @type {Write} */
 const percents = (share) => `${Number((100 * (share ?? NaN)).toPrecision(3))}%`;
 
-/** @type {(distribution: Distribution, shown: [number, number], kind: Kind) => void} */
+/** @type {() => string} which of several numbers is shown */
+const ofNumber = () => (several ? `, “${several.value}”,` : "");
+/** @type {(x: number[]) => string} */
+const fromTo = (x) => `from ${value()(x[0], "")} to ${value()(x.at(-1))}`;
+
+/** @type {(distribution: Distribution, ends: [number, number], kind: Kind) => void} */
 function drawDistribution(distribution, [low, high], kind) {
   const inside = distribution.x.flatMap((x, i) => (x >= low && x <= high ? [i] : []));
   /** @type {(line: number[]) => number[]} */
   const within = (line) => inside.map((i) => line[i] ?? NaN);
   const [x, ...lines] = [within(distribution.x), ...LEVELS.map((level) => within(distribution[level]))];
   const [q05 = [], q25 = [], q50 = [], q75 = [], q95 = []] = lines;
+  const write = value();
+  part("distribution").dataset["x"] = shown()["value"];
   draw("distribution", {
     kind,
     lines: [x, ...lines],
-    label: `The share of the people at or below each value, with its 50% and 90% bands, from ${short(x[0])} to ${short(x.at(-1))}`,
-    words: (i) =>
-      `${percents(q50[i])} have ${told(x[i])} or less, 50% ${percents(q25[i])} to ${percents(q75[i])}, ` +
-      `90% ${percents(q05[i])} to ${percents(q95[i])}.`,
+    label: `The share of the people at or below each value${ofNumber()}, with its 50% and 90% bands, ${fromTo(x)}`,
+    words: (i) => `${percents(q50[i])} have ${write(x[i])} or less ${bands({ q05, q25, q50, q75, q95 }, i, percents)}.`,
     begin: Math.max(
       0,
       q50.findIndex((share) => share >= 0.5),
@@ -162,8 +183,10 @@ function drawDistribution(distribution, [low, high], kind) {
 /** @type {(charts: Charts & { population: Population }) => void} */
 function drawPopulation({ population, discrete, logarithmic, atoms }) {
   const { x, q50 } = population;
-  const what = discrete ? "share of the people" : logarithmic ? "share per doubling" : "density";
-  if (logarithmic) part("population").dataset["y"] = "share per doubling";
+  const what = logarithmic ? "share per doubling" : "density";
+  const [write, { value: across, density, note }] = [value(), shown()];
+  Object.assign(part("population").dataset, { x: across, y: logarithmic ? "share per doubling" : density });
+  part("population-note").textContent = note ?? "";
   const marks = atoms
     .filter(({ x }) => !logarithmic || x > 0)
     .map(({ x, share }) => ({ x, text: `${percent(share)} have exactly ${short(x)}` }));
@@ -171,11 +194,12 @@ function drawPopulation({ population, discrete, logarithmic, atoms }) {
   draw("population", {
     kind: discrete ? "whole" : logarithmic ? "orders" : "population",
     lines: [x, ...LEVELS.map((level) => population[level])],
-    label: [`The population with its 50% and 90% bands, from ${short(x[0])} to ${short(x.at(-1))}`, ...beside].join(
-      "; ",
-    ),
+    label: [`The population${ofNumber()} with its 50% and 90% bands, ${fromTo(x)}`, ...beside].join("; "),
     marks,
-    words: (i) => `At ${told(x[i])}: ${what} ${told(q50[i])}, ${bands(population, i)}.`,
+    words: (i) =>
+      discrete
+        ? `${percents(q50[i])} have ${write(x[i])} ${bands(population, i, percents)}.`
+        : `At ${write(x[i])}: ${what} ${told(q50[i])} ${bands(population, i)}.`,
     begin: highest(q50),
   });
 }
@@ -192,9 +216,20 @@ function showPopulation(charts) {
   if (!distribution) return;
   /** @type {(x: number[]) => [number, number]} */
   const whole = (x) => [x[0] ?? NaN, x.at(-1) ?? NaN];
-  const shown = whole(population?.x ?? distribution.x);
-  drawDistribution(distribution, shown, discrete ? "shareWhole" : logarithmic ? "shareOrders" : "share");
-  asking.show({ distribution, atoms: atoms.map(({ x }) => x), discrete, logarithmic, shown });
+  const ends = whole(population?.x ?? distribution.x);
+  drawDistribution(distribution, ends, discrete ? "shareWhole" : logarithmic ? "shareOrders" : "share");
+  const { unit = "", decimals } = shown();
+  part("above-unit").textContent = unit;
+  asking.show({
+    name: several?.value ?? "",
+    unit,
+    decimals: decimals === undefined ? undefined : Number(decimals),
+    distribution,
+    atoms: atoms.map(({ x }) => x),
+    discrete,
+    logarithmic,
+    shown: ends,
+  });
 }
 
 /** @param {Periods} periods */
@@ -207,14 +242,15 @@ function drawPeriods({ labels, starts, answers, middle, people }) {
   const span = labels.length === 1 ? labels[0] : `${labels[0]} to ${labels.at(-1)}`;
   /** @type {(line: (number | null)[]) => (number | null)[]} */
   const dots = (line) => line.map((y, i) => (answers[i] ? y : null));
+  const write = value();
   if (people) {
     draw("fan", {
       kind: "periods",
       lines: [time, ...LEVELS.map((level) => people[level]), dots(people.q50)],
       label: `${part("fan-title").textContent}, ${span}`,
       words: (i) =>
-        `${period(i)}: median ${told(people.q50[i])}, half of the people from ${told(people.q25[i])} to ` +
-        `${told(people.q75[i])}, nine in ten from ${told(people.q05[i])} to ${told(people.q95[i])}.`,
+        `${period(i)}: median ${write(people.q50[i])}, half of the people from ${write(people.q25[i], "")} to ` +
+        `${write(people.q75[i])}, nine in ten from ${write(people.q05[i], "")} to ${write(people.q95[i])}.`,
     });
   }
   draw("fan-middle", {
@@ -223,8 +259,8 @@ function drawPeriods({ labels, starts, answers, middle, people }) {
     label: `${part("fan-middle-title").textContent}, ${span}`,
     words: (i) =>
       people
-        ? `${period(i)}: ${told(middle.q50[i])}, ${bands(middle, i)}.`
-        : `${period(i)}: ${percents(middle.q50[i])}, 90% ${percents(middle.q05[i])} to ${percents(middle.q95[i])}.`,
+        ? `${period(i)}: ${write(middle.q50[i])} ${bands(middle, i, write)}.`
+        : `${period(i)}: ${percents(middle.q50[i])} ${bands(middle, i, percents)}.`,
   });
 }
 
@@ -233,21 +269,22 @@ function drawRegression(regressions) {
   const pair = control("pair", HTMLSelectElement);
   const [option] = pair.selectedOptions;
   const found = regressions[pair.value];
-  part("regression").closest("figure")?.toggleAttribute("hidden", !found);
+  part("regression").closest("figure")?.toggleAttribute("hidden", !found?.x.length);
   part("together").textContent = found?.said ?? "Nothing is known yet of these two numbers together.";
-  if (!found || !option) return;
+  if (!found?.x.length || !option) return;
   const { x, low, high } = found;
   part("regression-title").textContent = option.text;
   Object.assign(part("regression").dataset, { x: option.dataset["x"], y: option.dataset["y"] });
   const [target, given] = pair.value.split(",");
-  const [of, at] = [option.dataset["unit"], option.dataset["given"]].map((unit) => unit && ` ${unit}`);
+  const { unit, decimals, given: unitOfGiven, givenDecimals } = option.dataset;
+  const [of, at] = [values(unit, decimals), values(unitOfGiven, givenDecimals)];
   draw("regression", {
     kind: isWide(x) ? "regressionOrders" : "regression",
     lines: [x, ...LEVELS.map((level) => found[level]), low, high],
-    label: `${option.text}: the median and the 50% and 90% bands of the people, for ${given} from ${short(x[0])} to ${short(x.at(-1))}${at}`,
+    label: `${option.text}: the median and the 50% and 90% bands of the people, for “${given}” from ${at(x[0], "")} to ${at(x.at(-1))}`,
     words: (i) =>
-      `With ${given} ${told(x[i])}${at}, half of the people have ${target} ${told(found.q50[i])}${of} or less (90% sure: ` +
-      `${told(low[i])} to ${told(high[i])}); nine in ten from ${told(found.q05[i])} to ${told(found.q95[i])}.`,
+      `Where “${given}” is ${at(x[i])}, “${target}” is ${of(found.q50[i])} or less for half of the people (90% sure: ` +
+      `${of(low[i], "")} to ${of(high[i])}), and from ${of(found.q05[i], "")} to ${of(found.q95[i])} for nine in ten.`,
     begin: x.length >> 1,
   });
 }
@@ -276,6 +313,9 @@ function drawAll(charts) {
   const link = document.querySelector("#share .share-link");
   if (link) part("respond").append(link);
   part("respond").hidden = part("state").textContent !== "open";
+  for (const place of document.querySelectorAll('[id^="trajectory-quantile_"].plot')) {
+    place.closest("figure")?.toggleAttribute("hidden", !(place.id.replace("trajectory-", "") in parameters));
+  }
   for (const [name, line] of Object.entries(parameters)) drawTrajectory(name, answers, line);
   if (document.getElementById("questions")) drawQuestions(questions);
   for (const [name, density] of Object.entries(densities)) drawDensity(name, density);
@@ -323,12 +363,16 @@ async function planMore(answers) {
   sayNeeded();
 }
 
+/** @returns {Promise<Charts>} */
 async function look() {
-  const [words, numbers] = await Promise.all([get(`${base}/findings.json`), get(`${base}/charts.json`)]);
+  const chosen = several?.value;
+  const query = chosen === undefined ? "" : `?${new URLSearchParams({ number: chosen })}`;
+  const [words, numbers] = await Promise.all([get(`${base}/findings.json`), get(`${base}/charts.json${query}`)]);
   /** @type {Record<string, string>} */
   const findings = await words.json();
   /** @type {Charts} */
   const newest = await numbers.json();
+  if (several?.value !== chosen) return look(); // another number was chosen meanwhile
   charts = newest;
   // Rendered by this server, which escapes user input.
   for (const [name, html] of Object.entries(findings)) {
@@ -430,6 +474,8 @@ if (parametric) {
   for (const name of ["target", "target-parameter"]) part(name).addEventListener("input", sayNeeded);
   part("parameters-more").addEventListener("toggle", fit);
 }
+
+several?.addEventListener("input", lookSoon);
 
 document.getElementById("pair")?.addEventListener("input", () => {
   if (charts?.regressions) drawRegression(charts.regressions);

@@ -107,7 +107,7 @@ const steep = ([low, high]) => low > 0 && high > STEEP * low && high < MOST_ORDE
 const around = ([low, high]) => {
   if (steep([low, high])) return [floor(low), high * (high / low) ** 0.06];
   const room = 0.06 * (high - low) || Math.abs(low) || 1;
-  return [low - room, high + room];
+  return [low || high ? low - room : 0, high + room];
 };
 
 /** @type {(line: number[]) => boolean} whether a line that increases is shown on a logarithmic scale */
@@ -120,11 +120,27 @@ const round = (x, [first, last]) => {
   return last / first > 200 ? digit === 1 : [1, 2, 5].includes(digit);
 };
 
+// The labels of ticks along the axis of x, without those that would touch the one before.
+/** @type {(plot: uPlot, ticks: number[], labels: string[]) => string[]} */
+const apart = (plot, ticks, labels) => {
+  let end = -Infinity;
+  return labels.map((label, i) => {
+    const half = 4 * label.length;
+    const middle = plot.valToPos(ticks[i] ?? NaN, "x");
+    if (!label || middle - half < end) return "";
+    end = middle + half;
+    return label;
+  });
+};
+
 /** @type {(range: () => [number, number], more: uPlot.Axis) => uPlot.Axis} */
 const logarithmic = (range, more) =>
   axis({
     filter: (_, ticks) => ticks,
-    values: (_, ticks) => ticks.map((x) => (round(x, range()) ? short(x) : "")),
+    values: (plot, ticks, number) => {
+      const labels = ticks.map((x) => (round(x, range()) ? short(x) : ""));
+      return number === 0 ? apart(plot, ticks, labels) : labels;
+    },
     ...more,
   });
 
@@ -254,7 +270,7 @@ const steps = () => {
 const SHARES = {
   scale: { range: /** @type {[number, number]} */ ([0, 1]) },
   axis: {
-    values: (/** @type {uPlot} */ _, /** @type {number[]} */ ticks) => ticks.map((y) => `${Math.round(100 * y)}%`),
+    values: (/** @type {uPlot} */ _, /** @type {number[]} */ ticks) => ticks.map((y) => `${short(100 * y)}%`),
   },
 };
 
@@ -372,7 +388,7 @@ const kinds = {
         x: { time: false, range: (_, low, high) => [low - 0.5, high + 0.5] },
         y: { range: () => [0, 1.05 * Math.max(...(data()[5] ?? []).map(Number))] },
       },
-      axes: [axis({ size: 32, incrs: [1, 2, 5, 10, 20, 50, 100] }), axis({ size: width })],
+      axes: [axis({ size: 32, incrs: [1, 2, 5, 10, 20, 50, 100] }), axis({ size: width, ...SHARES.axis })],
       series: [{}, hidden, hidden, hidden, hidden, hidden],
       hooks: { draw: [whiskers] },
     }),
