@@ -23,11 +23,11 @@ WRITING = """
         const from = turned ? f + b * x - before : a * x + e - before;
         const fits = from >= -1 && from + long <= 1 + (turned ? this.canvas.height : this.canvas.width);
         const id = this.canvas.closest(".plot")?.id;
-        (globalThis.written[id] ??= {})[text] = { fits, turned };
+        (globalThis.written[id] ??= {})[text] = { fits, turned, from, to: from + long };
         write.call(this, text, x, y);
     };
 """
-"""A script that keeps the texts drawn into each chart: whether each fits, and whether it is turned."""
+"""A script that keeps the texts drawn into each chart: whether each fits, whether it is turned, and where it is."""
 
 
 def sign_in(page: Page, survey: Survey, following: str) -> None:

@@ -1,6 +1,7 @@
 """The dashboard's charts: they follow the answers, their axes fit, and keys and pointer read them."""
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -133,6 +134,31 @@ def test_numbers_of_several_orders_are_on_a_logarithmic_scale(
         assert {"0", "1,000", "4,000"} <= ticks([lowest, 2], [5, 95], [10, 100], [20, 110], [5000, 1000])
     assert {"50", "100"} <= ticks([30, 90], [40, 95], [50, 100], [60, 110], [150, 120])
     assert ticks([1, 2], [5, 95], [10, 100], [20, 110], [5000, 1000]) == orders
+    flat = [0.0, 0.0]
+    assert [text for text in ticks(flat, flat, flat, flat, flat) if text.startswith("-")] == []
+
+
+def test_numbers_along_a_logarithmic_axis_do_not_touch_on_a_phone(
+    survey: Survey, answered: str, open_page: OpenPage
+) -> None:
+    page = open_page(viewport={"width": 360, "height": 800})
+    page.add_init_script(WRITING)
+    page.goto(f"{survey.url}/collections/{answered}")
+    expect(page.locator("#distribution canvas")).to_be_visible()
+    written = page.evaluate(
+        """async () => {
+            const { draw } = await import(document.querySelector('link[href$="plots.js"]').href);
+            written["distribution"] = {};
+            const x = Array.from({ length: 50 }, (_, i) => 0.5 * 400000 ** (i / 49));
+            const lines = [x, ...[0.1, 0.3, 0.5, 0.7, 0.9].map((share) => x.map(() => share))];
+            draw("distribution", { kind: "shareOrders", lines, label: "", words: () => "" });
+            await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+            return written["distribution"];
+        }"""
+    )
+    labels = sorted((each["from"], each["to"]) for text, each in written.items() if re.fullmatch(r"[\d,.]+", text))
+    assert len(labels) >= 4
+    assert all(end <= start for (_, end), (start, _) in pairwise(labels))
 
 
 @pytest.mark.parametrize("width", [360, 1200])

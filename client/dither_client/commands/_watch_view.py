@@ -1,7 +1,7 @@
 """The display of `dither watch`: the population as a picture in text, and how fast answers come."""
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import NamedTuple
 
@@ -9,9 +9,9 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from dither_client.posterior.digits import population_numbers, summary_numbers
+from dither_client.posterior.digits import correlation_numbers, population_numbers, summary_numbers
 from dither_client.posterior.posterior import Posterior
-from dither_client.posterior.sentences import zeros_and_ones
+from dither_client.posterior.sentences import title_with_unit, whole_numbers, zeros_and_ones
 from dither_client.posterior.wire import ParameterSummary
 from dither_client.protocol.messages import printable
 
@@ -104,7 +104,12 @@ def band(summary: Mapping[str, float], scale: tuple[float, float]) -> str:
 
 
 def rows(posterior: Posterior, decimals: int | None = None) -> dict[str, Row]:
-    """The population's quantiles and mean, in its own unit; or the shares of categories, or the parameters."""
+    """The population's quantiles and mean, in its own unit; or the shares of categories, or the parameters.
+
+    Of several numbers, their medians and correlations.
+    """
+    if posterior.components:
+        return _several(posterior)
     yes_or_no = zeros_and_ones(posterior.distribution)
     quantiles = {level: posterior.quantiles[level] for level in _LEVELS if level in posterior.quantiles}
     if not (quantiles and posterior.answers) or posterior.categories:
@@ -121,18 +126,36 @@ def rows(posterior: Posterior, decimals: int | None = None) -> dict[str, Row]:
     }
     if posterior.mean_value is not None:
         known["mean_value"] = "share who have 1" if yes_or_no else "average", posterior.mean_value
-    return {
-        name: Row(asdict(summary), written[key][4], written[key][1], written[key][2], written[key][6])
-        for key, (name, summary) in known.items()
-    }
+    return {name: _row(summary, written[key]) for key, (name, summary) in known.items()}
+
+
+def _several(posterior: Posterior) -> dict[str, Row]:
+    """The median of each number in its unit, or the share who have 1, and the correlation of each two."""
+    terms = {each["name"]: each for each in posterior.terms.get("components") or ()}
+    found = {}
+    for name, part in posterior.components.items():
+        asked = terms.get(name, {"name": name})
+        if zeros_and_ones(part.distribution) and (share := part.mean_value) is not None:
+            found[f"{name}: share who have 1"] = _row(share, summary_numbers(share))
+        elif (median := (part.quantiles or {}).get("0.5")) is not None:
+            most = 0 if whole_numbers(part.distribution) else asked.get("decimals")
+            written = population_numbers({"0.5": median}, None, part.atoms, most)["quantile_0.5"]
+            found[f"{title_with_unit(asked)}: {_LEVELS[0.5]}"] = _row(median, written)
+    for pair, each in posterior.correlations.items():
+        found[f"correlation of {' and '.join(pair.split(','))}"] = _row(each, correlation_numbers(each))
+    return found
+
+
+def _row(summary: ParameterSummary, written: Sequence[str]) -> Row:
+    return Row(asdict(summary), written[4], written[1], written[2], written[6])
 
 
 def line(posterior: Posterior, state: str, unit: str = "", decimals: int | None = None) -> str:
-    """The population in one line, for logs and pipes, in its unit; or the shares of categories, or the parameters."""
+    """The population in one line, for logs and pipes, as in `rows`."""
     of = f" {printable(unit)}" if unit else ""
     shown = rows(posterior, decimals)
-    if any(name in shown for name in _LEVELS.values()):
-        told = ", ".join(f"{name} {row.middle}{of} ({row.low} to {row.high})" for name, row in shown.items())
+    if posterior.components or any(name in shown for name in _LEVELS.values()):
+        told = ", ".join(f"{printable(name)} {row.middle}{of} ({row.low} to {row.high})" for name, row in shown.items())
     else:
         told = ", ".join(f"{printable(name)} {row.middle} ± {row.sd}" for name, row in shown.items())
     return f"{printable(posterior.updated_at)}  {printable(state)}  {posterior.answers:,} answers  {told}"

@@ -176,6 +176,36 @@ def test_the_population_is_watched_in_its_unit() -> None:
     assert "  mu 50.0 ± 2, sigma 10.0 ± 1" in line(posterior({**told, "answers": 0}), "open", "$ per week")
 
 
+def test_several_numbers_are_watched_each_in_its_unit() -> None:
+    """Their medians, of a yes or no the share who have 1, and the correlations; there is no other population."""
+    bands = {"mean": [0.6, 1.0], **{f"q{level}": [0.6, 1.0] for level in ("05", "25", "50", "75", "95")}}
+    alone = {"answers": 9, "posterior": {}, "covariance": []}
+    told = {
+        **POSTERIOR,
+        "posterior": {},
+        "covariance": [],
+        "components": {
+            "wage": {**alone, "quantiles": {"0.5": summary(476.0, 10.0)}},
+            "smokes": {
+                **alone,
+                "mean_value": summary(0.4, 0.01),
+                "distribution": {"x": [0, 1], "cdf": bands, "density": bands},
+                "quantiles": {"0.5": summary(0.0, 0.1)},
+            },
+        },
+        "correlations": {"wage,smokes": summary(-0.2, 0.05)},
+    }
+    terms = {"components": [{"name": "wage", "unit": "€", "decimals": 0}, {"name": "smokes"}]}
+    found = parse_posterior("several", told, lambda: parse_particles({}), terms=terms)
+    assert line(found, "open").partition("answers  ")[2] == (
+        "wage, €: half have at most 476 (460 to 492), smokes: share who have 1 0.400 (0.384 to 0.416), "
+        "correlation of wage and smokes -0.20 (-0.28 to -0.12)"
+    )
+    console = Console(width=120, record=True, file=io.StringIO())
+    console.print(View("Wages").picture(found, "open", None))
+    assert re.search(r"wage, €: half have at most +476 +10 +460 to 492 ", console.export_text())
+
+
 def summary(middle: float, sd: float) -> dict[str, float]:
     parts = {"q05": -1.645, "q25": -0.674, "q50": 0.0, "q75": 0.674, "q95": 1.645}
     return {"mean": middle, "sd": sd, **{name: middle + z * sd for name, z in parts.items()}}
