@@ -60,6 +60,9 @@ _TEMPLATES = Environment(
 
 _LIMITS = ("minimum", "maximum", "decimals")
 """What is said of what may be typed."""
+_WHOLE = {"minimum": 0.0, "decimals": 0}
+_COUNTED = {"bernoulli": {**_WHOLE, "maximum": 1.0}, "poisson": _WHOLE, "negative_binomial": _WHOLE}
+"""What may be typed of the numbers of these families, where the collection does not say."""
 
 
 def add_routes(app: FastAPI) -> None:
@@ -79,7 +82,7 @@ async def show_answer(request: Request, collection: CollectionOf, service: Servi
     preferred = preferred_languages(request.headers.get("accept-language"))
     language = best_language(preferred, LANGUAGES)
     preferred.append(language)
-    terms = await run_in_threadpool(service.collections.terms, collection, preferred)
+    terms = _limited(await run_in_threadpool(service.collections.terms, collection, preferred))
     given = "choice" if terms["categories"] else "numbers" if terms.get("components") else "number"
     texts = catalogue(language, given)
     check = collection.specification.misfit_check
@@ -188,21 +191,30 @@ def _fields(
         {
             **{name: component.get(name) for name in ("name", "question", *_LIMITS)},
             "unit": unit_text(component),
-            "hint": _hint({name: component.get(name) for name in _LIMITS}, texts),
+            "hint": _hint(component, texts),
             "foreign": _foreign(spoken, texts.language),
         }
-        for component, spoken in zip(terms.get("components") or (), languages, strict=True)
+        for component, spoken in zip(map(_limited, terms.get("components") or ()), languages, strict=True)
     ]
+
+
+def _limited(described: Mapping[str, Any]) -> dict[str, Any]:
+    """Terms or a component, with what may be typed where its family alone says that."""
+    usual = _COUNTED.get(described["family"], {})
+    return {**described, **{name: limit for name, limit in usual.items() if described.get(name) is None}}
 
 
 def _hint(terms: Mapping[str, Any], texts: Catalogue) -> str:
     """What may be typed, as a sentence."""
-    hint = ", ".join(_bounds(terms, texts) + _decimals(terms["decimals"], texts)) or str(texts.say("for_example"))
+    if terms["family"] == "bernoulli":
+        return str(texts.say("zero_or_one"))
+    hint = ", ".join(_bounds(terms, texts) + _decimals(terms.get("decimals"), texts)) or str(texts.say("for_example"))
     return f"{hint[:1].upper()}{hint[1:]}."
 
 
 def _bounds(terms: Mapping[str, Any], texts: Catalogue) -> list[str]:
-    given = {name: texts.number(written(terms[name])) for name in ("minimum", "maximum") if terms[name] is not None}
+    bounds = {name: bound for name in ("minimum", "maximum") if (bound := terms.get(name)) is not None}
+    given = {name: texts.number(written(bound)) for name, bound in bounds.items()}
     names = {("minimum",): "at_least", ("maximum",): "at_most", ("minimum", "maximum"): "from_to"}
     return [str(texts.say(names[tuple(given)], **given))] if given else []
 

@@ -76,6 +76,9 @@ def test_the_page_shows_who_asks_for_what(site: Site) -> None:
         ({"maximum": 1e6, "decimals": 0}, "At most 1,000,000, a whole number."),
         ({"decimals": 1}, "With up to one decimal."),
         ({"decimals": 0}, "A whole number."),
+        ({"family": "bernoulli", "range": None}, "1 for yes, 0 for no."),
+        ({"family": "poisson"}, "At least 0, a whole number."),
+        ({"family": "poisson", "maximum": 9}, "From 0 to 9, a whole number."),
     ],
 )
 def test_the_page_says_what_may_be_typed(site: Site, fields: dict[str, Any], hint: str) -> None:
