@@ -60,6 +60,8 @@ _TEMPLATES = Environment(
 
 _LIMITS = ("minimum", "maximum", "decimals")
 """What is said of what may be typed."""
+_MOST_EPSILON = 2
+"""What the ledger of a browser allows for one answer: `PER_ANSWER` in `entries.js`."""
 _WHOLE = {"minimum": 0.0, "decimals": 0}
 _COUNTED = {"bernoulli": {**_WHOLE, "maximum": 1.0}, "poisson": _WHOLE, "negative_binomial": _WHOLE}
 """What may be typed of the numbers of these families, where the collection does not say."""
@@ -87,6 +89,8 @@ async def show_answer(request: Request, collection: CollectionOf, service: Servi
     texts = catalogue(language, given)
     check = collection.specification.misfit_check
     several, shown = _shown(terms["pages"], request.query_params.get("page"))
+    epsilon, choices = _decimal(terms["epsilon"]), [_decimal(choice) for choice in terms["epsilon_choices"] or ()]
+    allowed = [choice for choice in choices or [epsilon] if float(choice) <= _MOST_EPSILON]
     page = _TEMPLATES.get_template("answer.html").render(
         page=shown.get("page") if several else None,
         labelled=shown.get("page") == "label",
@@ -97,9 +101,12 @@ async def show_answer(request: Request, collection: CollectionOf, service: Servi
         terms=terms,
         foreign=_foreign(languages_of(collection.words, preferred), language),
         full=collection.full(terms["answers"]),
-        epsilon=_decimal(terms["epsilon"]),
+        epsilon=epsilon,
+        most=str(_MOST_EPSILON),
+        allowed=allowed,
+        chosen=epsilon if epsilon in allowed else max(allowed, key=float, default=None),
         guess=best_guess(float(terms["epsilon"])),
-        choices=[(_decimal(choice), best_guess(float(choice))) for choice in terms["epsilon_choices"] or ()],
+        choices=[(choice, best_guess(float(choice))) for choice in choices],
         total=_total(collection),
         check=None if check is None else rounded(check.share, 3),
         ratio=_times(float(terms["epsilon"])),

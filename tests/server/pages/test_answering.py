@@ -69,6 +69,24 @@ def test_the_page_shows_who_asks_for_what(site: Site) -> None:
     assert "For example 417.5 or 1,250." in plain
 
 
+def test_what_the_page_would_refuse_to_pay_it_does_not_ask(site: Site) -> None:
+    """A browser's ledger allows ε = 2 for one answer; of several, the largest of those that it allows is chosen."""
+
+    def page(**fields: Any) -> str:
+        return site.client.get(f"/collections/{site.create(**fields)}/answer").text
+
+    costly = page(epsilon=2.5)
+    assert 'id="closed">One answer to this collection costs ε = 2.5, and this page spends at most 2' in costly
+    assert "--max-epsilon 2.5</code>" in costly
+    assert 'id="form"' not in costly
+    assert 'id="form"' in page(epsilon=2)
+    chosen = page(epsilon=4, epsilon_choices=[0.5, 1, 4])
+    assert re.findall(r'<option value="([\d.]+)"( selected| disabled|)>', chosen) == [
+        ("0.5", ""), ("1", " selected"), ("4", " disabled")
+    ]  # fmt: skip
+    assert 'id="form"' not in page(epsilon=4, epsilon_choices=[3, 4])
+
+
 @pytest.mark.parametrize(
     ("fields", "hint"),
     [
