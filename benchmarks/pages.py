@@ -85,7 +85,14 @@ def pages(survey: Survey) -> Mapping[str, str]:
     collection = survey.create(visibility="public", misfit_check=True, misfit_looks=[100])
     survey.arrive(collection, 1_000)
     path = f"/collections/{collection}"
-    return {"collections": "/", "collection": path, "answer": f"{path}/answer", "new": "/new", "sign in": "/sign-in"}
+    return {
+        "collections": "/",
+        "collection": path,
+        "answer": f"{path}/answer",
+        "new": "/new",
+        "sign in": "/sign-in",
+        "interface": "/docs",
+    }
 
 
 @contextmanager

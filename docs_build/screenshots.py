@@ -14,7 +14,7 @@ from testing.servers.defaults import ADMIN_TOKEN
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
 
 _WIDE = {"viewport": {"width": 1100, "height": 1900}, "device_scale_factor": 0.75}
-_LOW = {"viewport": {"width": 1100, "height": 1500}, "device_scale_factor": 0.75}
+_LOW = {"viewport": {"width": 1100, "height": 1000}, "device_scale_factor": 0.75}
 _NARROW = {"color_scheme": "dark", "viewport": {"width": 360, "height": 1050}}
 
 
@@ -40,7 +40,7 @@ def main() -> None:
         raise SystemExit("no Chromium here: make chromium installs it")
     with tempfile.TemporaryDirectory() as folder, open_survey(Path(folder)) as survey, sync_playwright() as playwright:
         browser = launch(playwright, chromium)
-        collection = survey.create(visibility="public", particles=2_000)
+        collection = survey.create(visibility="public", particles=2_000, **_WORDS)
         path = f"/collections/{collection}"
         page = _open(browser, survey, path, _WIDE)
         for _ in range(40):

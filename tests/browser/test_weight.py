@@ -12,6 +12,7 @@ def test_every_page_weighs_less_than_150_kb(survey: Survey, browser: Browser) ->
         "collection": "Weekly wages",
         "new": "New collection",
         "sign in": "Sign in",
+        "interface": "HTTP interface",
     }
     for name, path in benchmarks.pages.pages(survey).items():
         with benchmarks.pages.load(browser, survey.url, path) as (page, sizes):

@@ -19,6 +19,7 @@ from dither_server.collections.collection import Collection
 from dither_server.collections.quality import quality
 from dither_server.errors import NotFound
 from dither_server.pages.charts import charts, parameter_names, rate
+from dither_server.pages.compressed import static_response
 from dither_server.pages.dependence import correlation_rows, pair_titles
 from dither_server.pages.groups import groups_view
 from dither_server.pages.page_results import halves, page_results
@@ -163,12 +164,12 @@ async def show_precision(request: Request, collection: CollectionOf, service: Se
 
 def show_docs(request: Request) -> Response:
     """Shows every call of the HTTP interface."""
-    state = request.app.state
-    if signed_in(request) is not None:
-        return page(request, "docs.html", document=request.app.openapi())
-    if state.docs is None:  # the same for everyone who is not signed in, and slow to render
-        state.docs = page(request, "docs.html", document=request.app.openapi())
-    return Response(state.docs.body, headers=dict(state.docs.headers))
+    state, known = request.app.state, signed_in(request) is not None
+    shown = page(request, "docs.html", document=request.app.openapi()) if known or state.docs is None else state.docs
+    if not known:  # the same for everyone who is not signed in, and slow to render
+        state.docs = shown
+    headers = {name: text for name, text in shown.headers.items() if name not in ("content-length", "content-type")}
+    return static_response(request, bytes(shown.body), "text/html", headers)
 
 
 async def _findings(views: Views, collection: Collection, service: Service, terms: Mapping[str, Any]) -> dict[str, str]:

@@ -12,7 +12,7 @@ __all__ = ["static_response"]
 def static_response(
     request: Request, content: bytes, media_type: str, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """A reply with this content, which must be the same for everybody."""
+    """A reply with this content, in which nothing may be secret or come from the request."""
     given = headers or {}
     sent = {**given, "vary": ", ".join(filter(None, (given.get("vary"), "Accept-Encoding")))}
     if "gzip" in request.headers.get("accept-encoding", ""):

@@ -6,8 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import pairwise
 
 from dither_client.posterior.digits import rounded
+from dither_client.posterior.sentences import whole_numbers
 from dither_client.posterior.wire import QUANTILES, Bands, DistributionSummary, Regression
 
 __all__ = ["distribution_svg", "periods_svg", "regression_svg"]
@@ -59,14 +61,17 @@ def distribution_svg(
     values have `decimals`.
     """
     inside = [i for i, x in enumerate(distribution.x) if shown[0] <= x <= shown[1]]
+    points = [(distribution.x[i], i) for i in inside]
+    if whole_numbers(distribution):  # shares rise at each number, not between
+        points = [(distribution.x[i], j) for before, i in pairwise([*inside[:1], *inside]) for j in (before, i)]
     low, high = (distribution.x[inside[0]], distribution.x[inside[-1]]) if len(inside) > 1 else shown
     cdf = distribution.cdf
     return _svg(
         "The share of the people at or below each value, with its 50% and 90% bands",
         _axis(title, (low, high), logarithmic, decimals),
         _Axis("share of the people", 0.0, 1.0, False, [(share / 100, f"{share}%") for share in range(0, 101, 20)]),
-        [distribution.x[i] for i in inside],
-        [[getattr(cdf, name)[i] for i in inside] for name in QUANTILES],
+        [x for x, _ in points],
+        [[getattr(cdf, name)[i] for _, i in points] for name in QUANTILES],
     )
 
 

@@ -88,6 +88,16 @@ def test_the_picture_is_the_distribution() -> None:
         assert ("10" in texts) == logarithmic
 
 
+def test_shares_of_whole_numbers_rise_in_steps() -> None:
+    line = (0.2, 0.7, 1.0)
+    found = DistributionSummary((0.0, 1.0, 2.0), *[Bands(line, line, line, line, line, line)] * 2)
+    svg = ElementTree.fromstring(distribution_svg(found, (0.0, 2.0), False, "children"))
+    [median] = [each for each in svg if each.tag.endswith("polyline")]
+    x, y = zip(*(point.split(",") for point in median.attrib["points"].split()), strict=True)
+    assert x[0] == x[1] != x[2] == x[3] != x[4] == x[5]
+    assert y[1] == y[2] != y[3] == y[4] != y[5]
+
+
 def test_the_picture_ends_where_the_distribution_is_known() -> None:
     """With an atom at 0, points are above it: the rest of a logarithmic axis would be empty."""
     x = (0.0, 0.001, *np.geomspace(0.01, 1000, 59).tolist())

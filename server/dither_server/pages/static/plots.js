@@ -401,7 +401,7 @@ const kinds = {
     frame({
       tzDate: (second) => uPlot.tzDate(new Date(1000 * second), "Etc/UTC"),
       scales: { y: { range: (_, __, high) => [0, 1.1 * high || 1] } },
-      axes: [axis({ size: 32, space: 70, values: times }), axis({ size: width })],
+      axes: [axis({ size: 32, space: DATE_WIDTH, values: times }), axis({ size: width })],
       series: [
         {},
         {
