@@ -104,7 +104,7 @@ def _advice(form: dict[str, str]) -> str:
             advice = advise_on_components(form) if numbers_in(form) else advise(form)
             return fragment("advice.html", advice=advice, wrong=None)
     except (SpecificationError, DesignError, InvalidQuery, InvalidEpsilon) as error:
-        return fragment("advice.html", advice=None, wrong=str(error))
+        return fragment("advice.html", advice=None, wrong=in_words(str(error)))
 
 
 async def set_state(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:

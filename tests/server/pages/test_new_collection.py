@@ -35,6 +35,13 @@ def test_an_admin_creates_a_collection_and_runs_it(site: Site) -> None:
     assert problem(send_form(site, f"{path}/state", {"state": "ajar"})) == (422, "invalid-body")
 
 
+def test_advice_calls_fields_as_the_form_does(site: Site) -> None:
+    sign_in(site)
+    assert (
+        "“ε of one answer” must be at most 50." in site.client.get("/new/advice", params={**FORM, "epsilon": "99"}).text
+    )
+
+
 def test_every_field_of_a_specification_can_be_filled_in(site: Site) -> None:
     sign_in(site)
     many = FORM | {
