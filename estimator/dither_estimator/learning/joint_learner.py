@@ -5,7 +5,6 @@ others about two or three, at the present medians. The posterior of the numbers 
 the counts when somebody looks at it (`several_numbers`).
 """
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -42,30 +41,38 @@ _POOL = 60
 _OF_ONE = 8
 """The most different questions about one number in a pool."""
 _KNOWN, _WELL_KNOWN = 0.4, 0.2
-"""Several numbers are asked about once each median is known to so many standard deviations of the population, and half
-of the people about one alone until all medians are known well: where a number is cut decides what an answer tells."""
+"""Several numbers are asked about once each median is known to so many standard deviations of a normal population, and
+half of the people about one alone until all medians are known well: where a number is cut decides what an answer tells.
+"""
 _WHOLE, _LEAST_PARTICLES = 3, 100
 """For up to 3 numbers the posterior has the specification's particles, and for more numbers at least 100."""
 _OFF_CENTRE = 0.15
-"""Cuts stay where they are while they are so near, in standard deviations, to where they would be now."""
+"""A cut stays where it is while its distance from where it would be now is at most this times its scale."""
 _GROWTH, _WELL_KNOWN_GROWTH = 1.25, 2.0
 """Cuts move only when the answers have grown by this factor, so that there are not too many different questions."""
 _STEPS_PER_SD = 4
-"""Cuts are multiples of a power of two that is at most a standard deviation divided by this."""
-_SCORES = np.array([-0.9, 0.0, 0.9])
+"""Each cut is a multiple of a power of two that is at most its scale divided by this."""
+_APART = 0.9
+_SCORES = _APART * np.array([-1.0, 0.0, 1.0])
 """The normal scores of the cuts of `PairCells`, the middle one of which is that of questions about sides."""
+_HEAP = 0.01
+"""A value that a larger share of the people has may be cut on either side; so many are more than nobody."""
+_DENSITY = float(np.exp(-0.5 * _SCORES[1] ** 2) / np.sqrt(2 * np.pi))
+"""How much the share below the middle cut changes with its normal score."""
 
 
 class _Cuts(NamedTuple):
-    """Where a number is cut, on its transformed scale, and the standard deviation that this rests on."""
+    """Where a number is cut, on its transformed scale, and what that rests on."""
 
     at: tuple[float, float, float]
-    scale: float
+    scales: tuple[float, float, float]
+    """About the standard deviation of a normal population with as many people around each cut."""
     error: float
-    """The posterior sd of the median when the cuts were last looked at, in standard deviations of the population."""
+    """What was not known of the share below the median when the cuts were last looked at, as an sd of its score."""
 
     def near(self, others: "_Cuts") -> bool:
-        return max(abs(a - b) for a, b in zip(self.at, others.at, strict=True)) <= _OFF_CENTRE * others.scale
+        pairs = zip(self.at, others.at, others.scales, strict=True)
+        return all(abs(one - other) <= _OFF_CENTRE * scale for one, other, scale in pairs)
 
 
 class JointLearner(RecomputedLearner[SeveralNumbers]):
@@ -256,18 +263,53 @@ def _shares(sketch: Population, log: bool, cuts: FloatArray) -> FloatArray:
 
 
 def _best_cuts(sketch: Population, weights: FloatArray, log: bool) -> _Cuts | None:
-    """Cuts at the present quantiles; None while these are beyond floating point."""
-    levels = ndtr(np.concatenate([[-1.0, 1.0], _SCORES]))
+    """Cuts at the present quantiles; None while nobody can say where these are.
+
+    As long as the place of a number without a family is sought, its sketch is a single draw, which knows no error.
+    """
+    if len(weights) < 2:
+        return None
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        draws = sketch.quantile(levels).values
+        draws = sketch.quantile(ndtr(_SCORES)).values
         draws = np.log(draws) if log else draws
         if not np.isfinite(draws).all():
             return None
-        low, high, *at = [float(weighted_quantiles(column, weights, [0.5])[0]) for column in draws.T]
-        scale = (high - low) / 2
-        if scale <= 0:
+        found = np.array([weighted_quantiles(column, weights, [0.5])[0] for column in draws.T])
+        scales, at = _steps(found)
+        if not np.isfinite(at).all():
             return None
-    unit = 2.0 ** math.floor(math.log2(scale / _STEPS_PER_SD))
-    rounded = [round(cut / unit) * unit for cut in at]
-    error = float(Moments.of(draws[:, 3:4], weights).sd[0] / scale)
-    return _Cuts((rounded[0], rounded[1], rounded[2]), scale, error)
+        known = Moments.of(_shares(sketch, log, found[1:2]), weights).sd[0] / _DENSITY
+        low, middle, high = _on_the_right_side(at, partial(_shares, sketch, log), weights).tolist()
+    return _Cuts((low, middle, high), (float(scales[0]), float(scales[1]), float(scales[2])), float(known))
+
+
+def _steps(quantiles: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The scale around each of three quantiles, and each rounded in steps that suit it."""
+    gaps = np.diff(quantiles)
+    if gaps.max() <= 0:  # most people have the same number
+        return np.ones(3), quantiles
+    gaps = np.where(gaps > 0, gaps, gaps.max())
+    scales = np.array([gaps[0], gaps.min(), gaps[1]]) / _APART
+    units = 2.0 ** np.floor(np.log2(scales / _STEPS_PER_SD))
+    return scales, np.round(quantiles / units) * units + 0.0  # no -0.0
+
+
+def _on_the_right_side(at: FloatArray, shares: Callable[[FloatArray], FloatArray], weights: FloatArray) -> FloatArray:
+    """Different cuts (3,), where many people have a value on the side of it that is nearer to the share wanted.
+
+    Whoever has 1, of 0 and 1, is not above 1. A cut with nobody on one side tells nothing.
+    """
+
+    def wrong(cuts: FloatArray) -> FloatArray:
+        below = weights @ shares(cuts)
+        return np.asarray(np.abs(below - ndtr(_SCORES)) + (np.minimum(below, 1 - below) < _HEAP))
+
+    before = np.nextafter(at, -np.inf)
+    low, middle, high = np.where(wrong(before) < wrong(at) - _HEAP, before, at)
+    return np.array(
+        [
+            min(low, np.nextafter(middle, -np.inf)),
+            middle,
+            max(high, np.nextafter(middle, np.inf)),
+        ]
+    )

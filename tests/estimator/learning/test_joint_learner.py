@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dither_client import ComponentQuery, Query
+from dither_client import ComponentQuery, JointQuery, Query
 from dither_estimator.dependence.sketch import Sketch, sketch_dependence
 from dither_estimator.learning import joint_learner
 from dither_estimator.learning.joint_learner import JointLearner
@@ -60,6 +60,41 @@ def test_people_are_asked_in_the_shares_of_the_design() -> None:
         summary = found["correlations"][pair]
         assert abs(summary["mean"] - RHO) < 5 * summary["sd"] < 0.7
     assert set(found["regressions"]) == {f"n{i},n{j}" for i in range(3) for j in range(3) if i != j}
+
+
+def test_nothing_is_asked_about_several_numbers_while_the_place_of_one_is_sought() -> None:
+    """Of numbers without a family, too, whose sketch is one distribution then, and seems to be known exactly."""
+    numbers = [{"name": "wage", "minimum": 0}, {"name": "age"}]
+    learner = new_learner(Specification.from_json({"epsilon": 1, "components": numbers}), 1)
+    assert {kind(query) for query in answered(learner, people(2, 60))} == {"one"}
+
+
+def near(value: float) -> dict[str, Any]:
+    """A prior of a parameter that is known to a hundredth."""
+    return {"dist": "lognorm", "s": 0.01, "scale": value}
+
+
+def known_cuts(**fields: Any) -> list[tuple[float, ...]]:
+    """Where a number whose prior knows it well is cut, with another one, before any answer."""
+    other = {"name": "other", "family": "exponential", "prior": {"scale": near(50)}}
+    spec = Specification.from_json({"epsilon": 2, "components": [{"name": "own", **fields}, other]})
+    asked = new_learner(spec, 1).pool()
+    return [query.cuts[0] for query in asked if isinstance(query, JointQuery)]
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.5, 0.7, 0.9])
+def test_zeros_and_ones_are_told_apart(share: float) -> None:
+    cuts = known_cuts(family="bernoulli", prior={"p": {"dist": "beta", "a": 900 * share, "b": 900 * (1 - share)}})
+    assert cuts
+    assert all(any(0 <= cut < 1 for cut in each) for each in cuts)
+
+
+def test_a_skewed_number_is_cut_on_either_side_of_its_median() -> None:
+    """Steps of the size of its standard deviation would put the lower cut at 0, where nobody lies below."""
+    prior = {"shape": near(0.5), "scale": near(100)}
+    low, middle, high = np.array([each for each in known_cuts(family="weibull", prior=prior) if len(each) == 3]).T
+    shares = [float(1 - np.exp(-((cuts.mean() / 100) ** 0.5))) for cuts in (low, middle, high)]
+    assert shares == pytest.approx([0.184, 0.5, 0.816], abs=0.08)
 
 
 def test_few_people_tell_of_the_correlation() -> None:
