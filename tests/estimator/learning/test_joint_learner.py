@@ -63,7 +63,7 @@ def test_people_are_asked_in_the_shares_of_the_design() -> None:
 
 
 def test_nothing_is_asked_about_several_numbers_while_the_place_of_one_is_sought() -> None:
-    """Of numbers without a family, too, whose sketch is one distribution then, and seems to be known exactly."""
+    """Numbers without a family, too, have a sketch that is one distribution then, and seems to be known exactly."""
     numbers = [{"name": "wage", "minimum": 0}, {"name": "age"}]
     learner = new_learner(Specification.from_json({"epsilon": 1, "components": numbers}), 1)
     assert {kind(query) for query in answered(learner, people(2, 60))} == {"one"}
