@@ -146,12 +146,13 @@ class Place:
 def find_place(counts: Counts, support: Support, around: tuple[float, float] | None = None) -> Place:
     """The posterior given `counts`, which may be empty. `around` has most values, as far as one knows."""
     observations, prior = Observations.of(counts, support), _Prior.of(support, around)
-    shares, known = softmax(np.append(support.log_odds, 0.0)), sum(known_by(counts).values())
+    expected = softmax(np.append(support.log_odds, 0.0))
+    shares, known = expected, sum(known_by(counts).values())
     precision = known * _by_log_ratio(shares)[:-1]
     for _ in range(2 if known > 0 and (support.atoms or known >= _TELL_OF_BOUNDS) else 0):
         tiles, weights = _tiles(prior, observations, shares, _ROUGH_ROUNDS)
         answers = _PointAnswers.of(prior, observations, tiles, weights)
-        shares = answers.shares(shares)
+        shares = answers.shares(shares, expected[:-1])
         precision = answers.information(shares)
     tiles, weights = _tiles(prior, observations, shares, _MAX_ROUNDS)
     return Place(prior, tiles, weights, shares, precision + np.eye(len(precision)) / ATOM_SD**2)
@@ -254,11 +255,16 @@ class _PointAnswers:
             rows.append((found + part.channel.matrix[-1][:, np.newaxis, np.newaxis]).reshape(-1, below.shape[2]))
         return cls(np.concatenate(rows).clip(_LEAST), np.concatenate([part.answers.ravel() for part in observations]))
 
-    def shares(self, first: FloatArray) -> FloatArray:
-        """The shares that fit best, from `first` on (expectation maximisation, a uniform prior)."""
+    def shares(self, first: FloatArray, expected: FloatArray) -> FloatArray:
+        """The shares that fit best, from `first` on (expectation maximisation), if a person more was at the points.
+
+        That person was at each point as is `expected` (points,). Without it, points of which the answers tell little
+        would have nobody, and what is known of them lies around that.
+        """
+        seen = np.append(expected, 0.0)
         shares = first
         for _ in range(_EXPECTATION_STEPS):
-            moved = shares * (self.counts / (self.chances @ shares) @ self.chances) + shares
+            moved = shares * (self.counts / (self.chances @ shares) @ self.chances) + seen
             before, shares = shares, moved / moved.sum()
             if np.abs(shares - before).max() < _SHARE_TOLERANCE:
                 break

@@ -12,6 +12,7 @@ import pytest
 from dither_client import Laplace, Query, RandomizedResponse
 from dither_estimator.likelihood.counts import Counts
 from dither_estimator.mechanisms.channels import channel_of
+from dither_estimator.nonparametric.deviations import ATOM_SD
 from dither_estimator.nonparametric.distribution import Distribution
 from dither_estimator.nonparametric.posterior import estimate_distribution
 from dither_estimator.nonparametric.questions import Templates, whole_questions
@@ -168,6 +169,26 @@ def test_where_all_people_are_at_two_points_their_shares_are_those_of_the_answer
 def test_an_atom_that_nobody_has_has_nobody() -> None:
     counts, support = CASES["atoms that nobody has"]
     assert estimate_distribution(np.random.default_rng(5), counts, support).atom_shares.mean[0] < 0.03
+
+
+@pytest.mark.parametrize("told", [(26, 8, 26), (26, 2, 32), (20, 13, 27)])
+def test_of_few_answers_an_atom_may_have_what_its_prior_and_they_leave_open(told: tuple[int, ...]) -> None:
+    """By noise alone 13 of 60 people say that they are at the atom: fewer do not show that nobody is.
+
+    Held against draws from the prior that are weighted by the answers, with all else evenly on either side.
+    """
+    support = Support(0.0, 1000.0, (500.0,))
+    query = RandomizedResponse((math.nextafter(500, 0), 500.0), 1)
+    shares = estimate_distribution(np.random.default_rng(6), {query: row(*told)}, support, 2_000).masses[:, -2]
+    rng = np.random.default_rng(7)
+    odds = np.exp(support.log_odds + ATOM_SD * rng.standard_normal((200_000, 3)))
+    first, atom, last = (odds / (1 + odds.sum(axis=1, keepdims=True))).T
+    below = first + (1 - first - atom - last) * rng.random(len(atom))
+    chances = np.stack([below, atom, 1 - below - atom], axis=1) @ channel_of(query).matrix
+    weights = np.exp(np.log(chances) @ np.array(told) - np.log(chances).dot(told).max())
+    low, middle = np.quantile(atom, [0.05, 0.5], weights=weights, method="inverted_cdf")
+    assert low / 8 < np.quantile(shares, 0.05) < middle
+    assert middle / 2 < np.quantile(shares, 0.5) < 2 * middle
 
 
 @pytest.mark.parametrize("counts", [{RandomizedResponse((0.0,), 1, "log"): row(1, 2)}])
