@@ -51,6 +51,27 @@ def test_the_report_of_groups_fits_a_phone(survey: Survey, open_page: OpenPage) 
     assert violations(page) == []
 
 
+def test_the_table_of_periods_fits_a_phone(survey: Survey, open_page: OpenPage) -> None:
+    """Without scrolling, and with dates in one line."""
+    collection = survey.create(visibility="public", period="week", unit="€", decimals=0)
+    survey.arrive(collection, 200)
+    page = open_page(viewport={"width": 360, "height": 800})
+    page.goto(f"{survey.url}/collections/{collection}")
+    expect(page.locator('[data-answers="200"]')).to_be_visible()
+    page.goto(f"{survey.url}/collections/{collection}/report")
+    table = page.get_by_role("region", name="Estimates by week")
+    assert table.evaluate("each => each.scrollWidth <= each.clientWidth")
+    for cell in table.locator("tbody tr").locator("th, td:not(.number)").all():
+        lines = cell.evaluate(
+            """(each) => {
+                const text = document.createRange();
+                text.selectNodeContents(each);
+                return text.getClientRects().length;
+            }"""
+        )
+        assert lines == 1
+
+
 def test_the_command_line_saves_the_report(survey: Survey, answered: str, tmp_path: Path) -> None:
     file, private = tmp_path / "wages.html", survey.create()
     assert run(["export", answered, "--report", str(file), "--url", survey.url]) == 0
