@@ -20,7 +20,7 @@ _NARROW = {"color_scheme": "dark", "viewport": {"width": 360, "height": 1050}}
 
 _WORDS = {
     "question": "How much did you earn last week, before tax?",
-    "unit": "$",
+    "unit": "€",
     "period_of_value": "per week",
     "minimum": 0,
     "maximum": 100_000,
@@ -76,7 +76,7 @@ def _answered(browser: Browser, survey: Survey, options: Mapping[str, Any]) -> P
     """The page of a respondent who has answered."""
     path = f"/collections/{survey.create(**_WORDS)}/answer"
     page = _open(browser, survey, path, options)
-    page.get_by_label("Your number").fill("512.50 $")
+    page.get_by_label("Your number").fill("512.50 €")
     page.get_by_label("I agree").check()
     page.get_by_role("button", name="Send one answer").click()
     expect(page.locator("#result")).to_be_visible()
