@@ -17,6 +17,7 @@ from dither_client.commands import _deletion
 from dither_client.commands._shared import Json, Token, Url, console, fail, print_json, print_table, read_input
 from dither_client.errors import Problem
 from dither_client.mechanisms.epsilon import epsilon_text
+from dither_client.posterior.names import term_text
 from dither_client.protocol.messages import parse_terms
 from dither_client.tables.file_errors import json_object, unknown_field
 from dither_client.transport.json_api import Api
@@ -200,4 +201,4 @@ def _print_terms(terms: Mapping[str, Any], as_json: bool) -> None:
     if as_json:
         print_json(terms)
     else:
-        print_table(("TERM", "VALUE"), [term for term in terms.items() if term[1] is not None])
+        print_table(("TERM", "VALUE"), [(name, term_text(term)) for name, term in terms.items() if term is not None])

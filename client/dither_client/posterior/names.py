@@ -1,10 +1,22 @@
 """What distributions, mechanisms and numbers of a population are called, for people."""
 
+import json
 from collections.abc import Iterable
+from typing import Any
 
-__all__ = ["a_distribution", "distribution_name", "has_log_median", "mechanism_name", "number_name", "what_it_rests_on"]
+__all__ = [
+    "a_distribution",
+    "distribution_name",
+    "has_log_median",
+    "mechanism_name",
+    "number_name",
+    "term_text",
+    "what_it_rests_on",
+]
 
 _MEDIAN = "quantile_0.5"
+_LARGEST_INTEGER = 1e15
+"""Larger numbers among the terms have exponents."""
 _SYMMETRIC = ("normal", "laplace", "logistic", "student_t")
 """The families whose `mu` is the median on the scale on which they hold."""
 _NAMES = {
@@ -74,3 +86,22 @@ def what_it_rests_on(
     if family == "nonparametric":
         return learnt, ". The distribution may have any shape that is fairly smooth."
     return learnt, f", and holds if the values follow {a_distribution(family, transform)}."
+
+
+def term_text(value: Any) -> str:
+    """One of a collection's terms: a yes or no, a number, a list, or what else it is as JSON has it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple) and all(isinstance(each, str | int | float) for each in value):
+        return ", ".join(map(term_text, value))
+    value = _plain(value)
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else str(value)
+
+
+def _plain(value: Any) -> Any:
+    """The value with whole numbers as people write them: 0, not 0.0."""
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST_INTEGER else value

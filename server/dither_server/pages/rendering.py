@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import json
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,15 +12,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from dither_client.posterior.digits import rounded, summary_numbers
-from dither_client.posterior.names import distribution_name, mechanism_name, number_name
+from dither_client.posterior.names import distribution_name, mechanism_name, number_name, term_text
 from dither_client.posterior.sentences import family_name
 from dither_server.api.callers import signed_in
 from dither_server.http.problems import Problem
 
 __all__ = ["STATIC", "asset", "content_source", "fragment", "page", "problem_page", "static_version"]
-
-_LARGEST_INTEGER = 1e15
-"""Larger numbers have exponents."""
 
 STATIC = Path(__file__).parent / "static"
 
@@ -64,25 +60,6 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:].removesuffix('.')}."
 
 
-def _term(value: Any) -> str:
-    """One of the terms: a yes or no, a number, a list, or what else it is as JSON has it."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list | tuple) and all(isinstance(each, str | int | float) for each in value):
-        return ", ".join(map(_term, value))
-    value = _plain(value)
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list | tuple) else str(value)
-
-
-def _plain(value: Any) -> Any:
-    """The value with whole numbers as people write them: 0, not 0.0."""
-    if isinstance(value, dict):
-        return {name: _plain(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST_INTEGER else value
-
-
 def _moment(written: str) -> str:
     """An RFC 3339 time in UTC to the minute, as all pages write it: `2026-01-31 12:00 UTC`."""
     return f"{written[:10]} {written[11:16]} UTC"
@@ -106,7 +83,7 @@ def _templates() -> Environment:
     environment.filters["distribution_name"] = distribution_name
     environment.filters["mechanism_name"] = mechanism_name
     environment.filters["moment"] = _moment
-    environment.filters["term"] = _term
+    environment.filters["term"] = term_text
     environment.filters["number_name"] = number_name
     return environment
 
