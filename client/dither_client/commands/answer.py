@@ -186,7 +186,7 @@ def _report_no_turn(client: Client, collection: str, error: NotYourTurn, as_json
 def _in_words(query: Query, answer: int) -> str:
     """The answer in words where it is yes or no, and otherwise as its number among all answers."""
     if query.n_answers > 2 or query.n_cells > 2 or query.of_categories:
-        return f"{answer} of 0 to {query.n_answers - 1}"
+        return f"{answer} (one of 0 to {query.n_answers - 1})"
     below, above = (row[answer] for row in query.channel())
     said = "yes" if above > below else "no"
     if len(query.about) > 1:

@@ -103,7 +103,7 @@ def test_other_answers_are_confirmed_by_their_place(server: FakeServer, answer: 
     server.questions["cycling"] = GROUPED
     out = answer("cycling", "never")[1]
     last = parse_query(GROUPED).n_answers - 1
-    assert out.splitlines()[0] == f"Your answer was sent: {server.answers['cycling-1']} of 0 to {last}."
+    assert out.splitlines()[0] == f"Your answer was sent: {server.answers['cycling-1']} (one of 0 to {last})."
 
 
 def test_a_category(server: FakeServer, answer: Answer) -> None:
