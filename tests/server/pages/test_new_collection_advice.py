@@ -26,7 +26,7 @@ def test_the_advice_is_the_plan_and_the_design(site: Site) -> None:
     assert "too few" in few
     wrong = site.client.get("/new/advice", params=FORM | {"epsilon": "<b>"}).text
     assert "<b>" not in wrong
-    assert "epsilon" in wrong.lower()
+    assert "“ε of one answer” must be" in wrong
     alone = site.client.get("/new/advice", params=FORM | {"policy": "fixed:1:2"}).text
     assert "A collection that always asks the same question cannot be planned." in alone
     assert (
