@@ -3,9 +3,10 @@
 The prior is that of `prior`. A chain alternates between a trajectory of the log weights, given their spread; moves of
 the spread, given the log weights, which mix well where answers tell these; and a move of both in proportion, which
 mixes well where they do not (Yu & Meng 2011). Categories exchange their places, since answers may leave open which of
-several has people, and no trajectory leads from one to another. Where the likelihood's curvature is diagonal, a trajectory takes steps of
-the posterior's own size in every direction, whatever the chain's spread is. The likelihood is exact, and so are the
-draws but for Monte Carlo error and the end of a burn-in that begins near the modes, one for each spread.
+several has people, and no trajectory leads from one to another. Where the likelihood's curvature is diagonal, a
+trajectory takes steps of the posterior's own size in every direction, whatever the chain's spread is. The likelihood is
+exact, and so are the draws but for Monte Carlo error and the end of a burn-in that begins near the modes, one for each
+spread.
 """
 
 from dataclasses import dataclass, replace
