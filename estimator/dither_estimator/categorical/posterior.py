@@ -34,9 +34,9 @@ _ACCEPTED = 0.8
 _NEWTON_STEPS = 60
 _SPREADS = np.geomspace(0.05, 20.0, 12)
 """Where chains may begin."""
-_EXCHANGES = 5
-"""How often two categories try to exchange their places, in each turn."""
-_SPREAD_MOVES = 5
+_AN_EXCHANGE = 16
+"""Two categories try to exchange their places once in each turn for every so many of them."""
+_SPREAD_MOVES = 4
 _SPREAD_STEP = 0.4
 """The sd of a proposal's logarithm; twice as much where log weights move in proportion."""
 
@@ -201,7 +201,7 @@ def _exchanged(rng: np.random.Generator, target: _Target, state: _State) -> _Sta
     """
     chains = np.arange(len(state.spreads))
     log_weights, height = state.log_weights, state.likelihood
-    for _ in range(_EXCHANGES):
+    for _ in range(-(-log_weights.shape[1] // _AN_EXCHANGE)):
         up_to = prior.shares_of(log_weights).cumsum(axis=1)
         one = np.minimum((up_to < rng.random((len(chains), 1))).sum(axis=1), up_to.shape[1] - 1)
         other = rng.integers(up_to.shape[1], size=len(chains))
@@ -216,12 +216,16 @@ def _exchanged(rng: np.random.Generator, target: _Target, state: _State) -> _Sta
 
 def _spreads_alone(rng: np.random.Generator, state: _State) -> _State:
     """The spreads move, and log weights stay."""
-    spreads = state.spreads
+
+    def density(spreads: FloatArray) -> FloatArray:
+        return prior.log_density(state.log_weights, spreads) + prior.log_density_of_spread(spreads)
+
+    spreads, height = state.spreads, density(state.spreads)
     for _ in range(_SPREAD_MOVES):
         tried = spreads * np.exp(_SPREAD_STEP * rng.standard_normal(len(spreads)))
-        change = prior.log_density(state.log_weights, tried) + prior.log_density_of_spread(tried)
-        change -= prior.log_density(state.log_weights, spreads) + prior.log_density_of_spread(spreads)
-        spreads = np.where(np.log(rng.random(len(spreads))) < change, tried, spreads)
+        found = density(tried)
+        moved = np.log(rng.random(len(spreads))) < found - height
+        spreads, height = np.where(moved, tried, spreads), np.where(moved, found, height)
     return replace(state, spreads=spreads)
 
 
