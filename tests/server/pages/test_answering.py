@@ -1,10 +1,14 @@
 import base64
 import hashlib
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import dither_client
+from dither_client.ledger import protocol
+from dither_server.pages import answer as answer_page
 from testing.servers.site import Site, open_site, problem
 
 
@@ -134,3 +138,10 @@ def test_files_are_compressed_for_whoever_takes_it(site: Site) -> None:
         assert small.headers["content-encoding"] == "gzip"
         assert plain.headers["vary"] == small.headers["vary"] == "Accept-Encoding"
         assert small.content == plain.content
+
+
+def test_the_page_says_the_cap_of_the_ledgers() -> None:
+    """The browser's, and that of Python."""
+    entries = (Path(dither_client.__file__).parent / "web" / "entries.js").read_text(encoding="utf-8")
+    [per_answer] = re.findall(r'PER_ANSWER\] = \["\d+", "\d+", "(\d+)"\]', entries)
+    assert per_answer == protocol._PER_ANSWER == str(answer_page._MOST_EPSILON)
