@@ -15,11 +15,12 @@ from statistics import median
 
 import psycopg
 
-from benchmarks.load import Round, batches, measure, send, spread
-from benchmarks.machine import postgres_database
-from benchmarks.servers import Target, dither_server, new_collection
+from benchmarks.loads.load import Round, batches, measure, send, spread
+from benchmarks.loads.machine import postgres_database
+from benchmarks.loads.servers import Target, dither_server, new_collection
 from dither_client.addresses import collection_path
-from dither_client.protocol.respondent import JSON_HEADERS, Send
+from dither_client.protocol.flow import Send
+from dither_client.protocol.respondent import JSON_HEADERS
 from testing.tables import print_table
 
 __all__ = ["main"]

@@ -3,11 +3,11 @@
     python -m benchmarks.burst [RUNS [CONNECTIONS,… [RESPONDENTS,… [COLLECTION,… [DATABASE,… [PROCESSES,…]]]]]]
 
 N(120, 15) at ε = 2 and 1 under the default prior, everybody at once on loopback: one process and two, each on its own
-core with the database, on SQLite and on PostgreSQL. Collections are of the family `normal`; of `nonparametric`; of
-`categorical` with eight categories, whose shares are in proportion to 1, 1/2, 1/3, …; with four equal `groups`, of the
-family and without; with weeks and `drift`; and of two independent normal numbers, `components`. The posterior's
-standard deviations are medians of so many runs. They are to be near those of as many runs in process (`dither simulate
---in-process --outstanding CONNECTIONS`).
+core with the database, on SQLite and on PostgreSQL. Collections are of the family `normal`, without and with a `range`
+from 0 to 300; of `nonparametric`; of `categorical` with eight categories, whose shares are in proportion to 1, 1/2,
+1/3, …; with four equal `groups`, of the family, without one and of the categories; with weeks and `drift`; and of two
+independent normal numbers, `components`. The posterior's standard deviations are medians of so many runs. They are to
+be near those of as many runs in process (`dither simulate --in-process --outstanding CONNECTIONS`).
 """
 
 import sys
@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.burst_kinds import KINDS, People
-from benchmarks.machine import LOAD_CORE, cpu_seconds, on_core, postgres_database
-from benchmarks.servers import TOKEN, Target, dither_server, new_collection
+from benchmarks.loads.burst_kinds import KINDS, People
+from benchmarks.loads.machine import LOAD_CORE, cpu_seconds, on_core, postgres_database
+from benchmarks.loads.servers import TOKEN, Target, dither_server, new_collection
 from dither_client.addresses import collection_path
 from dither_client.posterior.wire import to_json
 from dither_client.transport.json_api import Api

@@ -4,7 +4,7 @@
 
 A collection of `categorical` asks everyone once, and chooses its questions anew whenever its learner does. Its error is
 the sum over categories of squared errors of the posterior mean, averaged over the seeds. Ratios are others' errors over
-Dither's (`benchmarks.category_peers`; AdOBEst-LDP is `dither_papers.restricted_response`); the one of information
+Dither's (`benchmarks.peers.category_peers`; AdOBEst-LDP is `dither_papers.restricted_response`); the one of information
 compares no estimates, but the expected errors by the information that was asked for, at the true shares, and by that
 of equal groups at random, which is subset selection's.
 Shares are equal, in proportion to 1, 1/2, 1/3, …, or each half of the one before.
@@ -18,7 +18,7 @@ from itertools import product
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.category_peers import (
+from benchmarks.peers.category_peers import (
     equal_groups,
     expected_error,
     groups_at_random,

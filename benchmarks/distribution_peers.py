@@ -18,8 +18,8 @@ from functools import partial
 import numpy as np
 
 from benchmarks.any_distribution import Population, populations
-from benchmarks.square_wave import SquareWave, fit_shares
-from benchmarks.unary_histograms import flat_shares, tree_shares
+from benchmarks.peers.square_wave import SquareWave, fit_shares
+from benchmarks.peers.unary_histograms import flat_shares, tree_shares
 from dither_estimator.families import FloatArray
 from testing.tables import print_table
 

@@ -18,9 +18,12 @@ from pathlib import Path
 from statistics import median
 from urllib.parse import urlsplit
 
-from benchmarks.hostile_requests import Attack, attacks, routes
-from benchmarks.load import batches
-from benchmarks.servers import Target, dither_server, new_collection
+import httpx2
+
+from benchmarks.loads.hostile_requests import Attack, attacks, encapsulated_attacks, routes
+from benchmarks.loads.load import batches
+from benchmarks.loads.servers import Target, dither_server, new_collection
+from dither_client.oblivious.encapsulation import read_configurations
 from dither_server.app import create_app
 from dither_server.settings import Settings
 from testing.tables import print_table
@@ -60,6 +63,10 @@ def main(arguments: Sequence[str]) -> None:
         time.sleep(1)
         idle = _idle(target)
         found = [_cost(target, [attack] * _TIMES, idle) for attack in attacks(every, collection)]
+        if ("POST", "/ohttp") in every:
+            key = read_configurations(httpx2.get(f"{target.url}/ohttp-keys").content)
+            sealed = encapsulated_attacks(key, collection)
+            found += [_cost(target, [attack] * _TIMES, idle) for attack in sealed]
         found.sort(key=lambda cost: -cost.cpu)
         title = f"{len(found):,} hostile requests: the dearest, medians of {_TIMES}"
         print_table(title, _COLUMNS, (_row(target, cost, [cost.attack]) for cost in found[:rows]))

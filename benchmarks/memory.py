@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from benchmarks.load import batches, measure, send
-from benchmarks.machine import resident_bytes
-from benchmarks.servers import dither_server, new_collection
+from benchmarks.loads.load import batches, measure, send
+from benchmarks.loads.machine import resident_bytes
+from benchmarks.loads.servers import dither_server, new_collection
 from testing.tables import print_table
 
 __all__ = ["main"]

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy import optimize, stats
 from threadpoolctl import threadpool_limits
 
-from benchmarks.peers import peer_python
+from benchmarks.peers.environments import peer_python
 from dither_estimator.learning.learners import new_learner
 from dither_estimator.learning.population import DistributionPopulation, Population
 from dither_estimator.specification.specification import Specification
@@ -125,7 +125,7 @@ def _histograms(values: Sequence[Floats], limits: tuple[float, float]) -> list[F
         archive = Path(folder) / "bins.npz"
         np.savez(archive, bins=bins, count=BINS, epsilon=1.0)
         python = peer_python("pure-ldp", "pure-ldp==1.2.0", *_UNDECLARED)
-        command = [str(python), str(HERE / "peer_oue.py"), str(archive)]
+        command = [str(python), str(HERE / "peers" / "peer_oue.py"), str(archive)]
         shares = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
     return [_histogram(np.array(run), edges) for run in shares]
 

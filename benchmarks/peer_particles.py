@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.peers import peer_python
+from benchmarks.peers.environments import peer_python
 from dither_client import Query
 from dither_estimator.families import FloatArray
 from dither_estimator.learning.learner import Learner
@@ -183,7 +183,7 @@ def _theirs(archive: Path, given: str, moves: str, runs: int) -> tuple[float, Fl
     """The least time, and the figures of each run, (runs, 2 d)."""
     environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     python = peer_python("particles", "numpy<2", "particles==0.4")
-    command = [str(python), str(HERE / "peer_ibis.py"), str(archive), given, moves, str(runs)]
+    command = [str(python), str(HERE / "peers" / "peer_ibis.py"), str(archive), given, moves, str(runs)]
     printed = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
     results = [json.loads(line) for line in printed.splitlines()]
     return min(result["seconds"] for result in results), np.array([r["figures"] for r in results])

@@ -1,4 +1,4 @@
-"""One quantile by noisy binary search (`benchmarks.noisy_search`) and by Dither, from the same people at the same ε.
+"""One quantile by noisy binary search (`peers.noisy_search`) and by Dither, from the same people at the same ε.
 
     python -m benchmarks.peer_quantiles [SEEDS [RESPONDENTS,… [EPSILON,…]]]
 
@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.any_distribution import Population, answers, learner_on, populations
 from benchmarks.distribution_peers import range_of
-from benchmarks.noisy_search import binary_search, screening_search
+from benchmarks.peers.noisy_search import binary_search, screening_search
 from dither_estimator.families import FloatArray
 from testing.tables import print_table
 

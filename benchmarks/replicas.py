@@ -4,8 +4,9 @@
 
 Four replicas share the server's core: what is compared is processor time, not how many cores there are. In each round
 one of them is loaded, then two, then all. Each has as many connections and gets as many answers as one alone, from a
-process of its own on the load's core. As many processes of the bare route (`bare.py`) take the same turns: what rises
-there, too, is what sharing a core costs. Turns are short and many: a machine's speed changes from second to second.
+process of its own on the load's core. As many processes of the bare route (`loads.bare`) take the same turns: what
+rises there, too, is what sharing a core costs. Turns are short and many: a machine's speed changes from second to
+second.
 While they store answers, a connection looks every few milliseconds for backends that wait for another's lock.
 """
 
@@ -29,10 +30,11 @@ from numpy.typing import NDArray
 from prometheus_client.parser import text_string_to_metric_families
 from scipy.stats import bootstrap
 
-from benchmarks.load import CONNECTIONS, answers, send
-from benchmarks.machine import LOAD_CORE, cpu_seconds, on_core, postgres_database
-from benchmarks.servers import TOKEN, Target, bare_server, dither_server, new_collection
-from dither_client.protocol.respondent import JSON_HEADERS, Send
+from benchmarks.loads.load import CONNECTIONS, answers, send
+from benchmarks.loads.machine import LOAD_CORE, cpu_seconds, on_core, postgres_database
+from benchmarks.loads.servers import TOKEN, Target, bare_server, dither_server, new_collection
+from dither_client.protocol.flow import Send
+from dither_client.protocol.respondent import JSON_HEADERS
 from testing.tables import print_table
 
 __all__ = ["main"]

@@ -18,7 +18,7 @@ from pathlib import Path
 import psycopg
 from sqlalchemy import insert
 
-from benchmarks.machine import postgres_database
+from benchmarks.loads.machine import postgres_database
 from dither_client import Laplace
 from dither_server.answers.rules import Arrival, Ingest
 from dither_server.database.engine import make_engine, upgrade, writing

@@ -17,11 +17,12 @@ from statistics import median
 
 import numpy as np
 
-from benchmarks.load import Round, answers, measure, send, spread
-from benchmarks.machine import postgres_database
-from benchmarks.servers import TOKEN, Target, bare_server, dither_server, new_collection
+from benchmarks.loads.load import Round, answers, measure, send, spread
+from benchmarks.loads.machine import postgres_database
+from benchmarks.loads.servers import TOKEN, Target, bare_server, dither_server, new_collection
 from dither_client.addresses import collection_path
-from dither_client.protocol.respondent import JSON_HEADERS, Send
+from dither_client.protocol.flow import Send
+from dither_client.protocol.respondent import JSON_HEADERS
 from dither_server.simulate.behaviours import Behaviours, draw_roles
 from dither_server.simulate.over_http import simulate_over_http
 from dither_server.simulate.respondents import Respondents

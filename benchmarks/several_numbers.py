@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.pairs_of_peers import CELLS, estimates_of_peers
+from benchmarks.peers.pairs_of_peers import CELLS, estimates_of_peers
 from dither_estimator.dependence.design import joint_design
 from dither_estimator.families import Normal
 from dither_estimator.learning.learners import new_learner

@@ -8,11 +8,12 @@ from statistics import median
 
 from starlette.requests import HTTPConnection
 
-from benchmarks.load import send
-from benchmarks.machine import cpu_seconds
-from benchmarks.servers import Target, dither_server, new_collection
+from benchmarks.loads.load import send
+from benchmarks.loads.machine import cpu_seconds
+from benchmarks.loads.servers import Target, dither_server, new_collection
 from dither_client.addresses import collection_path
-from dither_client.protocol.respondent import JSON_HEADERS, Send
+from dither_client.protocol.flow import Send
+from dither_client.protocol.respondent import JSON_HEADERS
 from dither_server.access.limits import TicketLimits
 from dither_server.settings import Settings
 from testing.tables import print_table

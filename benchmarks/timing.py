@@ -23,8 +23,9 @@ import numpy.typing as npt
 
 from dither_client import Client, MemoryLedger, Query
 from dither_client.client import _SETTLE
+from dither_client.protocol.flow import Response, Send, Sleep, advance
 from dither_client.protocol.messages import parse_terms
-from dither_client.protocol.respondent import Response, Send, Sleep, advance, answer_flow
+from dither_client.protocol.respondent import answer_flow
 from testing.long.audit import QUESTIONS
 from testing.servers.question_server import asking, terms_of
 from testing.tables import print_table

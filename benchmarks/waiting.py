@@ -15,11 +15,12 @@ from pathlib import Path
 import numpy as np
 import uvloop
 
-from benchmarks.load import batches
-from benchmarks.machine import LOAD_CORE, on_core
-from benchmarks.servers import Target, dither_server, new_collection
+from benchmarks.loads.load import batches
+from benchmarks.loads.machine import LOAD_CORE, on_core
+from benchmarks.loads.servers import Target, dither_server, new_collection
 from dither_client.addresses import collection_path, parse_address
-from dither_client.protocol.respondent import JSON_HEADERS, Response, Send
+from dither_client.protocol.flow import Response, Send
+from dither_client.protocol.respondent import JSON_HEADERS
 from dither_server.simulate.connections import Connections
 from testing.tables import print_table
 

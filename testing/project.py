@@ -28,6 +28,7 @@ COMMANDS = (
     "serve",
     "simulate",
     "token",
+    "verify",
     "watch",
 )
 

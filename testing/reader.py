@@ -7,14 +7,14 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from testing.patience import PATIENCE
 from testing.repository import ROOT
 from testing.servers.defaults import ADMIN_TOKEN
-from testing.servers.process import running
+from testing.servers.process import RunningServer, forked, running
 
 __all__ = ["ROOT", "Shell", "blocks", "fenced", "reading"]
 
@@ -80,10 +80,19 @@ class Shell:
 
 
 @contextmanager
-def reading(folder: Path) -> Iterator[Shell]:
-    """A shell in `folder`, beside a server whose admin's token it has."""
+def reading(folder: Path, started_anew: bool = False) -> Iterator[Shell]:
+    """A shell in `folder`, beside a server whose admin's token it has.
+
+    The server is forked, unless it is to be `started_anew` to know what was changed for it.
+    """
     (folder / "server").mkdir()
-    with running(f"sqlite:///{folder / 'server' / 'dither.sqlite'}") as server:
+    database = f"sqlite:///{folder / 'server' / 'dither.sqlite'}"
+    with ExitStack() as stack:
+        server: RunningServer
+        if started_anew:
+            server = stack.enter_context(running(database))
+        else:
+            [server] = stack.enter_context(forked(database))
         environment = {name: value for name, value in os.environ.items() if not name.startswith("DITHER_")}
         path = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
         own = {

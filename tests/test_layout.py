@@ -5,12 +5,15 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Set
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 from dither_client.mechanisms.registry import QUERY_TYPES
+from dither_estimator.families import families
+from dither_estimator.specification.fields import CATEGORICAL, NONPARAMETRIC
 from testing.patience import PATIENCE
 from testing.repository import ROOT
 
@@ -24,6 +27,7 @@ MAY_IMPORT = {
 MOST_AT_A_ROOT = 12
 OF_MECHANISMS = ("dither_client.mechanisms", "dither_estimator.mechanisms", "dither_estimator.design")
 """The folders in which code may depend on which mechanism a query is of."""
+FAMILY_NAMES = {*families, NONPARAMETRIC.name, CATEGORICAL.name}
 APART = ("dither_client.conformance", "dither_papers")
 """A server that knows nothing of the client, and studies with mechanisms of their own."""
 
@@ -82,7 +86,8 @@ def run_ever(node: ast.AST) -> Iterator[ast.AST]:
             yield from run_ever(child)
 
 
-def used_by(name: str) -> set[str]:
+@cache
+def used_by(name: str) -> Set[str]:
     """Our modules that a module imports, when it is imported itself or later."""
     used: set[str] = set()
     for node in run_ever(parse(MODULES[name])):
@@ -171,6 +176,20 @@ def test_nobody_else_asks_which_mechanism_a_query_is_of() -> None:
     others = [name for name in MODULES if not name.startswith((*OF_MECHANISMS, *APART))]
     found = {name: [*asking_which_mechanism(parse(MODULES[name]))] for name in others}
     assert {name: tests for name, tests in found.items() if tests} == {}
+
+
+def test_nobody_else_asks_which_family_it_is() -> None:
+    """What depends on the family is an attribute of it. The client, which has none, has words for each."""
+    named: dict[str, object] = {}
+    for name in MODULES.keys() - {"dither_client.posterior.names"}:
+        compared = (node for node in ast.walk(parse(MODULES[name])) if isinstance(node, ast.Compare))
+        parts = {part.value for node in compared for part in ast.walk(node) if isinstance(part, ast.Constant)}
+        if not name.startswith(("dither_estimator.families", *APART)) and parts & FAMILY_NAMES:
+            named[name] = parts & FAMILY_NAMES
+    for template in (ROOT / "server" / "dither_server" / "pages" / "templates").iterdir():
+        if found := FAMILY_NAMES & set(re.findall(r'"(\w+)"', template.read_text(encoding="utf-8"))):
+            named[template.name] = found
+    assert named == {}
 
 
 @pytest.mark.parametrize(

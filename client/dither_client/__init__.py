@@ -40,8 +40,8 @@ from dither_client.mechanisms.registry import parse_query
 from dither_client.mechanisms.staircase import Staircase
 from dither_client.posterior.particles import Particles
 from dither_client.posterior.posterior import Posterior
+from dither_client.protocol.flow import Retry
 from dither_client.protocol.messages import Receipt, Shared, Terms
-from dither_client.protocol.respondent import Retry
 
 __all__ = [
     "Admin",

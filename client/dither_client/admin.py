@@ -8,7 +8,7 @@ import httpx2
 
 from dither_client.addresses import collection_path
 from dither_client.errors import BadResponse, InvalidAddress
-from dither_client.protocol.respondent import Retry
+from dither_client.protocol.flow import Retry
 from dither_client.transport.json_api import Api
 
 __all__ = ["Admin"]
@@ -75,12 +75,9 @@ class Admin:
 
     def audit(self, collection_id: str | None = None) -> Iterator[dict[str, Any]]:
         """What was done with tokens, oldest first; only what was done to one collection if its id is given."""
-        of = "" if collection_id is None else f"&collection={collection_path(collection_id).rpartition('/')[2]}"
-        following: object = 0
-        while isinstance(following, int):
-            page = self._api.get(f"/v1/audit?after={following}{of}")
+        of = {} if collection_id is None else {"collection": collection_path(collection_id).rpartition("/")[2]}
+        for page in self._api.pages("/v1/audit", of):
             yield from page.get("audit", [])
-            following = page.get("next")
 
     def invite(self, collection_id: str, count: int) -> Iterator[str]:
         """Creates `count` invitations to a collection whose `admission` is `invite`, in calls of up to 10,000.

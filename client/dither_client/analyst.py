@@ -1,29 +1,32 @@
 """An analyst's view of a server's collections."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from itertools import chain
-from operator import add
 from typing import Any, Literal
 from urllib.parse import urlencode
 
 import httpx2
 
 from dither_client.addresses import collection_path
-from dither_client.errors import BadResponse, InvalidQuery
-from dither_client.mechanisms.member_counts import MemberCounts
+from dither_client.errors import BadResponse, InvalidQuery, InvalidTable
+from dither_client.mechanisms.member_counts import MemberCounts, MemberTable, member_table
 from dither_client.mechanisms.query import Query
 from dither_client.mechanisms.registry import parse_query
 from dither_client.posterior.particles import Particles, parse_particles
 from dither_client.posterior.posterior import Posterior
 from dither_client.posterior.reading import parse_posterior
+from dither_client.protocol.flow import Retry
 from dither_client.protocol.messages import Terms, parse_terms
-from dither_client.protocol.respondent import Retry
-from dither_client.transport.json_api import Api
+from dither_client.tables.counts import CountTable
+from dither_client.transport.json_api import COLLECTIONS_PER_PAGE, Api
 from dither_client.transport.watching import watch
 
-__all__ = ["Analyst", "AnsweredQuery", "InstitutionCounts", "read_posterior"]
+__all__ = ["Analyst", "AnsweredQuery", "InstitutionCounts", "read_posterior", "specification_of"]
+
+_PASSING = ("id", "state", "answers", "created_at", "advice", "notice", "retention")
+"""The fields of the terms that are not in the specification."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,8 @@ class Analyst:
 
     def collections(self) -> list[Terms]:
         """The terms of every collection."""
-        return [parse_terms(terms) for terms in _items(self._api.get("/v1/collections", exact=True), "collections")]
+        pages = self._api.pages("/v1/collections", {"limit": COLLECTIONS_PER_PAGE}, exact=True)
+        return [parse_terms(terms) for page in pages for terms in _items(page, "collections")]
 
     def posterior(self, collection_id: str) -> Posterior:
         """The current posterior."""
@@ -106,6 +110,17 @@ class Analyst:
         wanted = "" if purpose == "training" else f"?{urlencode({'purpose': purpose})}"
         return _answered(self._api, collection_id, wanted)
 
+    def count_table(self, collection_id: str, purpose: Literal["training", "check"] = "training") -> CountTable:
+        """How often each answer was given to each question, and for what is learnt also what institutions shared.
+
+        Raises `InvalidTable` if the caller may not read the counts by answer.
+        """
+        answered = self.queries(collection_id, purpose)
+        if any(each.counts is None for each in answered):
+            raise InvalidTable("only analysts may read the counts by answer: give an analyst's token with --token")
+        shared = self.member_counts(collection_id) if purpose == "training" else []
+        return _count_table(answered, member_table((one.query, one.counts) for one in shared))
+
     def member_counts(self, collection_id: str) -> list[InstitutionCounts]:
         """The counts of every institution that has shared; empty if the collection does not ask institutions."""
         terms = parse_terms(self._api.get(collection_path(collection_id), exact=True))
@@ -120,24 +135,17 @@ class Analyst:
 
     def answers(self, collection_id: str, page: int = 10_000) -> Iterator[dict[str, Any]]:
         """Every answer with its `ticket`, `query_id` and `received_at`, fetched in pages of `page` answers."""
-        for data in self._answer_pages(collection_id, {"limit": page}):
+        for data in self._api.pages(collection_path(collection_id, "answers"), {"limit": page}):
             yield from _items(data, "answers")
 
     def answers_of_day(self, collection_id: str, day: date, page: int = 10_000) -> Iterator[dict[str, Any]] | None:
         """Every answer received on that day in UTC; None while more of them can come, by the server's clock."""
-        pages = self._answer_pages(collection_id, {"limit": page, "day": day.isoformat()})
+        asked = {"limit": page, "day": day.isoformat()}
+        pages = self._api.pages(collection_path(collection_id, "answers"), asked)
         first = next(pages)
         if first.get("closed") is not True:
             return None
         return (answer for data in chain([first], pages) for answer in _items(data, "answers"))
-
-    def _answer_pages(self, collection_id: str, window: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        while True:
-            data = self._api.get(f"{collection_path(collection_id, 'answers')}?{urlencode(window)}")
-            yield data
-            if data.get("next") is None:
-                return
-            window["after"] = data["next"]
 
     def terms(self, collection_id: str) -> dict[str, Any]:
         """The collection's terms as the server writes them, which include its specification."""
@@ -153,6 +161,11 @@ class Analyst:
         self._api.close()
 
 
+def specification_of(terms: Mapping[str, Any]) -> dict[str, Any]:
+    """The specification in a collection's terms, which say some things besides."""
+    return {name: value for name, value in terms.items() if name not in _PASSING and value is not None}
+
+
 def read_posterior(
     api: Api, collection_id: str, data: dict[str, Any], terms: dict[str, Any] | None = None
 ) -> Posterior:
@@ -161,9 +174,9 @@ def read_posterior(
         collection_id,
         data,
         lambda: _particles(api, collection_id),
-        lambda: _counts(_answered(api, collection_id)),
+        lambda: _count_table(_answered(api, collection_id), {}).queries,
         lambda label: _particles(api, collection_id, f"?{urlencode({'group': label})}"),
-        lambda: _group_counts(_answered(api, collection_id)),
+        lambda: _count_table(_answered(api, collection_id), {}).groups,
         terms,
     )
 
@@ -177,18 +190,12 @@ def _answered(api: Api, collection_id: str, wanted: str = "") -> list[AnsweredQu
     return [_parse_answered(item) for item in items]
 
 
-def _counts(answered: Iterable[AnsweredQuery]) -> dict[Query, tuple[int, ...]]:
-    found: dict[Query, tuple[int, ...]] = {}
-    for each in answered:  # a question that several groups answered comes several times
+def _count_table(answered: Iterable[AnsweredQuery], members: MemberTable) -> CountTable:
+    table = CountTable(members=members)
+    for each in answered:
         if each.counts is not None:
-            before = found.get(each.query, (0,) * len(each.counts))
-            found[each.query] = tuple(map(add, before, each.counts))
-    return found
-
-
-def _group_counts(answered: Sequence[AnsweredQuery]) -> dict[str, dict[Query, tuple[int, ...]]]:
-    labels = dict.fromkeys(each.group for each in answered if each.group is not None)
-    return {label: _counts(each for each in answered if each.group == label) for label in labels}
+            table.add(each.query, enumerate(each.counts), each.group, each.period)
+    return table
 
 
 def _items(data: dict[str, Any], name: str) -> list[dict[str, Any]]:

@@ -8,21 +8,20 @@ from fractions import Fraction
 
 import httpx2
 
-from dither_client.addresses import parse_address
-from dither_client.errors import DitherError, Unreachable
+from dither_client.addresses import Address, parse_address
+from dither_client.errors import DitherError, InvalidAddress, Unreachable
 from dither_client.forgetting import forgetful, forgetful_coroutine
 from dither_client.ledger.protocol import Entry, LedgerProtocol, find_entry
 from dither_client.ledger.sqlite import Ledger
 from dither_client.mechanisms.epsilon import wire_epsilon
 from dither_client.mechanisms.member_counts import MemberCounts
 from dither_client.mechanisms.price import Value
+from dither_client.protocol.flow import Flow, Retry
 from dither_client.protocol.institution import send_share_flow, share_flow
 from dither_client.protocol.messages import Receipt, Shared, Terms
 from dither_client.protocol.respondent import (
     Admission,
     Clock,
-    Flow,
-    Retry,
     answer_flow,
     check_secret,
     join_flow,
@@ -30,6 +29,7 @@ from dither_client.protocol.respondent import (
     send_flow,
 )
 from dither_client.transport.drivers import AsyncDriver, Driver
+from dither_client.transport.relay import AsyncRelay, Relay
 
 __all__ = ["AsyncClient", "Client"]
 
@@ -44,10 +44,17 @@ class _Respondent:
     """What both clients share: a server, a ledger, and the flows between them."""
 
     def __init__(
-        self, url: str, ledger: LedgerProtocol | None, retry: Retry | None, token: str | None, clock: Clock
+        self,
+        url: str,
+        ledger: LedgerProtocol | None,
+        retry: Retry | None,
+        token: str | None,
+        clock: Clock,
+        relay: str | None,
     ) -> None:
         self._token = check_secret("a token", token)
         self._address = parse_address(url)
+        self._relay = None if relay is None else _parse_relay(relay, self._address, token)
         self.server = self._address.base
         self._own_ledger: Ledger | None = None
         if ledger is None:
@@ -129,8 +136,11 @@ class Client(_Respondent):
     - `token`: a gateway's token, for collections that require one, or an institution's. It is sent only with requests
       for tickets and with members' counts.
     - `clock`: the seconds since 1970, which say in which period it is, where a collection has a panel.
+    - `relay`: the URL of an Oblivious HTTP relay, which somebody else than the server has to run. Everything goes
+      through it, encrypted for the server: the server sees the relay's network address, and the relay sees no content.
+      A token would say who asks, so there is none then. Needs the extra `relay`.
 
-    Raises `InvalidAddress` and `LedgerError`.
+    Raises `InvalidAddress`, `LedgerError` and `MissingExtra`.
     """
 
     def __init__(
@@ -142,9 +152,14 @@ class Client(_Respondent):
         transport: httpx2.BaseTransport | None = None,
         token: str | None = None,
         clock: Clock = time.time,
+        relay: str | None = None,
     ) -> None:
-        super().__init__(url, ledger, retry, token, clock)
-        self._driver = Driver(self._address, timeout, transport)
+        super().__init__(url, ledger, retry, token, clock, relay)
+        if self._relay is None:
+            self._driver = Driver(self._address, timeout, transport)
+        else:
+            through = Relay(self._relay, timeout, transport)
+            self._driver = Driver(self._address, timeout, through, contacted=self._relay.base)
 
     def __enter__(self) -> "Client":
         return self
@@ -242,9 +257,11 @@ class AsyncClient(_Respondent):
         transport: httpx2.AsyncBaseTransport | None = None,
         token: str | None = None,
         clock: Clock = time.time,
+        relay: str | None = None,
     ) -> None:
-        super().__init__(url, ledger, retry, token, clock)
-        self._driver = AsyncDriver(self._address, timeout, transport)
+        super().__init__(url, ledger, retry, token, clock, relay)
+        through = transport if self._relay is None else AsyncRelay(self._relay, timeout, transport)
+        self._driver = AsyncDriver(self._address, timeout, through)
 
     async def __aenter__(self) -> "AsyncClient":
         return self
@@ -290,3 +307,16 @@ class AsyncClient(_Respondent):
     async def close(self) -> None:
         await self._driver.close()
         await asyncio.to_thread(self._close_ledger)
+
+
+def _parse_relay(url: str, server: Address, token: str | None) -> Address:
+    """The relay's address. Raises `InvalidAddress` for one that would hide nothing."""
+    try:
+        relay = parse_address(url)
+    except InvalidAddress as error:
+        raise InvalidAddress(str(error).replace("the server's URL", "the relay's URL")) from None
+    if relay.origin == server.origin:
+        raise InvalidAddress("the relay is the server itself, which would see your network address all the same")
+    if token is not None:
+        raise InvalidAddress("a token tells the server who asks, so no request with one goes through a relay")
+    return relay

@@ -4,6 +4,6 @@ from dither_client.extras import require_extra
 
 require_extra("server", "alembic", "sqlalchemy")
 
-from dither_migrations.upgrade import Migration, SchemaRefused, newest_revision, upgrade_database  # noqa: E402
+from dither_migrations.upgrade import Migration, SchemaRefused, newest_revision, upgrade_database  # noqa: E402  # needs what is required above
 
 __all__ = ["Migration", "SchemaRefused", "newest_revision", "upgrade_database"]

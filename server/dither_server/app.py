@@ -2,14 +2,15 @@
 
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
+from functools import cache, partial
 from typing import Any, cast
 
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware.cors import CORSMiddleware
+from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
@@ -22,6 +23,7 @@ from dither_server.api import (
     invitations,
     keys,
     member_counts,
+    oblivious,
     posterior,
     responses,
     tickets,
@@ -51,6 +53,7 @@ _ROUTES = (
     keys,
     audit,
     health,
+    oblivious,
     collection,
     answer,
     sign_in,
@@ -102,16 +105,24 @@ def create_app(settings: Settings, clock: Clock = time.time) -> FastAPI:
         redirect_slashes=False,
         # FastAPI's telemetry looks for tracers at every request, and would pass error texts on to them.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
-        generate_unique_id_function=lambda route: route.name,
     )
     app.state.stopping = stopping
+    collection.add_state(app)
     add_problem_handlers(app, problem_page)
-    for routes in _ROUTES:
-        routes.add_routes(app)
+    app.router.routes.extend(_routes())
     models = (*collections.MODELS, *invitations.MODELS, *member_counts.MODELS, *tokens.MODELS)
     add_openapi(app, _BUSY_CALLS, models)
     app.front = _front(partial(FastAPI.__call__, app), settings, metrics)
     return app
+
+
+@cache
+def _routes() -> Sequence[BaseRoute]:
+    """The routes, which all applications of a process share: making their models takes longer than all the rest."""
+    app = FastAPI(docs_url=None, openapi_url=None, redoc_url=None, generate_unique_id_function=lambda route: route.name)
+    for routes in _ROUTES:
+        routes.add_routes(app)
+    return tuple(app.router.routes)
 
 
 def _front(app: ASGIApp, settings: Settings, metrics: Metrics) -> ASGIApp:

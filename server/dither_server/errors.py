@@ -14,6 +14,8 @@
     ├── InvitationRefused
     │   ├── InvitationInvalid the invitation is missing, or its code was never created
     │   └── InvitationUsed    the code was used with another retry key
+    ├── NotRelayed            the request inside is none that goes through a relay
+    ├── RelayKeyUnknown       no key of the server opens the encapsulated request
     ├── NotFound              no such collection, token or page
     ├── MethodNotAllowed      the path exists, the method does not
     ├── TicketRefused
@@ -32,7 +34,7 @@
     │   ├── NoMemberCounts    it has no `member_cuts`
     │   └── NotByInvitation   its admission is not `invite`
     └── TryLater
-        ├── Overloaded        too many answers wait to be written, or too many connections are open
+        ├── Overloaded        too many answers wait to be written, connections are open, or long reads are under way
         ├── TooManyTickets    the address or the token has reached its limit of tickets
         ├── TooManyStreams    the address, or all addresses together, have reached the limit of event streams
         └── Unavailable       the database cannot be used now, or the server is stopping
@@ -69,8 +71,10 @@ __all__ = [
     "NotByInvitation",
     "NotDeleted",
     "NotFound",
+    "NotRelayed",
     "Overloaded",
     "Refusal",
+    "RelayKeyUnknown",
     "StartRefused",
     "TicketExpired",
     "TicketForeign",
@@ -164,6 +168,20 @@ class InvitationUsed(InvitationRefused):
     """The code was used with another retry key."""
 
     default = "The invitation has been used: only the retry key that it was used with gets its ticket again."
+
+
+class NotRelayed(Refusal):
+    """The request inside an encapsulated one is not a respondent's, or says who asks."""
+
+    default = (
+        "Through a relay there are the terms of a collection, tickets, and answers one by one: send others directly."
+    )
+
+
+class RelayKeyUnknown(Refusal):
+    """No key of the server opens the encapsulated request: it is damaged, or for a key that is not in use."""
+
+    default = "Fetch the key configurations again."
 
 
 class NotFound(Refusal):
@@ -272,7 +290,7 @@ class TryLater(Refusal):
 
 
 class Overloaded(TryLater):
-    """Too many answers wait to be written, or too many connections are open."""
+    """Too many answers wait to be written, too many connections are open, or too many long reads are under way."""
 
     default = "The server is busy and stored nothing: send the same bytes again later."
 

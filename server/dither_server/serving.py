@@ -139,8 +139,8 @@ def _end_after_thread_death(died: threading.ExceptHookArgs) -> None:
 
 
 def _give_up() -> None:
-    """Ends the process although the database does not answer; every acknowledged answer is committed."""
-    _log.error("ended without a last snapshot, since the database did not answer")
+    """Ends the process although something takes too long; every acknowledged answer is committed."""
+    _log.error("ended before all was done, since the database or a computation took too long")
     sys.stderr.flush()
     os._exit(0)
 

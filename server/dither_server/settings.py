@@ -110,6 +110,17 @@ class Settings(BaseSettings):
         description="Tickets that a gateway's token may request in a minute, and at once, from any address; 0 for no "
         "limit.",
     )
+    relays: _Networks = Field(
+        default=(),
+        description="Addresses or networks of Oblivious HTTP relays, run by others, separated by commas. What comes "
+        "through one of them counts towards relay_tickets_per_minute; through any other, as of any one address.",
+    )
+    relay_tickets_per_minute: int = Field(
+        default=6000,
+        ge=0,
+        description="Tickets that all people of one of the relays together may request in a minute, and at once; 0 for "
+        "no limit.",
+    )
     restore_days: int = Field(
         default=30,
         ge=0,

@@ -1,4 +1,4 @@
-"""A real `dither serve` for the tests of pages, and what they ask of it all the time."""
+"""A server process for the tests of pages, and what they ask of it all the time."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from testing.servers.calls import call
-from testing.servers.process import running
+from testing.servers.process import forked
 
 __all__ = ["WebSite", "open_web_site"]
 
@@ -49,5 +49,5 @@ class WebSite:
 def open_web_site(folder: Path, cors_origins: str = "", embed_origins: str = "") -> Iterator[WebSite]:
     """A server process on a database in `folder`."""
     url = f"sqlite:///{folder / 'test.sqlite'}"
-    with running(url, DITHER_CORS_ORIGINS=cors_origins, DITHER_EMBED_ORIGINS=embed_origins) as server:
+    with forked(url, cors_origins=cors_origins, embed_origins=embed_origins) as [server]:
         yield WebSite(server.url)

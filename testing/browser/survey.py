@@ -1,4 +1,4 @@
-"""A real `dither serve`, and a simulated population that answers it, for what is to be seen while answers come."""
+"""A server process, and a simulated population that answers it, for what is to be seen while answers come."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -8,7 +8,7 @@ from typing import Any
 
 from dither_client import parse_query
 from testing.servers.calls import call
-from testing.servers.process import running
+from testing.servers.process import forked
 
 __all__ = ["Survey", "open_survey"]
 
@@ -43,5 +43,5 @@ class Survey:
 @contextmanager
 def open_survey(folder: Path) -> Iterator[Survey]:
     """A server process on a database in `folder`."""
-    with running(f"sqlite:///{folder / 'test.sqlite'}") as server:
+    with forked(f"sqlite:///{folder / 'test.sqlite'}") as [server]:
         yield Survey(server.url)

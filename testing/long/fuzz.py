@@ -26,7 +26,8 @@ from sqlalchemy import create_engine, text
 
 from dither_client import Admin, Client, MemoryLedger
 from dither_client.addresses import parse_address
-from dither_client.protocol.respondent import JSON_HEADERS, ConnectionFailed, Send
+from dither_client.protocol.flow import ConnectionFailed, Send
+from dither_client.protocol.respondent import JSON_HEADERS
 from dither_client.transport.json_api import Api
 from dither_server.simulate.connections import Connections
 from testing.long.mutations import mutated
@@ -205,13 +206,17 @@ def check_alive(url: str, token: str) -> None:
 
 
 def check_schema(url: str, token: str | None, admin: str, examples: int, seed: int, folder: Path) -> str:
-    """Schemathesis over every operation, with real ids; its summary. Raises `AssertionError` with what it found."""
+    """Schemathesis over every operation, with real ids; its summary. Raises `AssertionError` with what it found.
+
+    It cannot make what is encrypted, which `forward` takes.
+    """
     document = folder / "openapi.json"
     document.write_text(json.dumps(_with_ids(url, admin)))
     checks = ",".join((*_DOCUMENTED, *_SHAPES))
     command = [sys.executable, "-m", "schemathesis.cli", "--no-color", "run", str(document), "--url", url]
     options = ["--checks", checks, "--max-examples", str(examples), "--seed", str(seed), "--request-timeout", "60"]
     phases = ["--phases", "examples,coverage,fuzzing", "--suppress-health-check", "all"]
+    phases += ["--exclude-operation-id", "forward"]
     headers = [] if token is None else ["-H", f"Authorization: Bearer {token}"]
     done = subprocess.run(
         [*command, *options, *phases, *headers], capture_output=True, text=True, cwd=folder, timeout=7200

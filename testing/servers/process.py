@@ -13,10 +13,9 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
-
-import httpx2
 
 from dither_server.replicas import membership
 from dither_server.serving import serve
@@ -74,10 +73,15 @@ class RunningServer(ABC):
     def is_ready(self) -> bool:
         """Whether the server says so. Raises `AssertionError` if its process has ended."""
         assert self.status() is None, f"ended with {self.status()}: {self.said()}"
+        # Asked again and again while the server starts: httpx2 would read all certificates each time, 20 ms of work.
+        connection = HTTPConnection(self.host, self.port, timeout=PATIENCE)
         try:
-            return httpx2.get(f"{self.url}/readyz", timeout=PATIENCE).status_code == 200
-        except httpx2.TransportError:
+            connection.request("GET", "/readyz")
+            return connection.getresponse().status == 200
+        except (OSError, HTTPException):
             return False
+        finally:
+            connection.close()
 
     def wait_refused(self) -> None:
         """Returns when there are no new connections, which is what whoever balances load sees."""
@@ -176,12 +180,16 @@ class ForkedServer(RunningServer):
     """A server that is forked from a process with everything imported, which takes a fraction of a second."""
 
     def __init__(
-        self, database: str, lease_seconds: float = membership.LEASE_SECONDS, machine: Machine | None = None
+        self,
+        database: str,
+        lease_seconds: float = membership.LEASE_SECONDS,
+        machine: Machine | None = None,
+        **settings: Any,
     ) -> None:
         super().__init__(host="127.0.0.1" if machine is None else machine.address)
         # Elsewhere than on this machine a load has an address like any other's, which would be limited.
-        settings = server_settings(database, host=self.host, port=self.port, log_level="error", tickets_per_minute=0)
-        self._arguments = (settings, lease_seconds, machine)
+        own = {"host": self.host, "port": self.port, "log_level": "error", "tickets_per_minute": 0}
+        self._arguments = (server_settings(database, **own | settings), lease_seconds, machine)
         self._process: Any = None
 
     @property
@@ -229,14 +237,14 @@ def running(
 
 @contextmanager
 def forked(
-    database: str, count: int = 1, machines: Sequence[Machine] | None = None
+    database: str, count: int = 1, machines: Sequence[Machine] | None = None, **settings: Any
 ) -> Iterator[Sequence[ForkedServer]]:
     """Starts `count` servers on one database, waits until they are ready, and at the end kills those that still run.
 
     With `machines` there is one on each of them.
     """
     places: Sequence[Machine | None] = machines or [None] * count
-    servers = [ForkedServer(database, machine=machine) for machine in places]
+    servers = [ForkedServer(database, machine=machine, **settings) for machine in places]
     with ExitStack() as stack:
         for server in servers:
             stack.callback(server.kill)

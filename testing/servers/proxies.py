@@ -1,6 +1,7 @@
-"""nginx as Docker Compose runs it, and a second one with a certificate before it."""
+"""nginx as Docker Compose runs it, a second one with a certificate before it, and one as somebody else's relay."""
 
 import contextlib
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,12 +13,16 @@ from testing.repository import ROOT
 from testing.servers.process import free_port
 from testing.tools import find_tool
 
-__all__ = ["CLIENT", "inner_proxy", "outer_proxy"]
+__all__ = ["CLIENT", "RELAY_ADDRESS", "inner_proxy", "outer_proxy", "relay"]
 
 CLIENT = "X-Test-Client"
 """The header that says to the outer proxy at which address its client is to be."""
 
+RELAY_ADDRESS = "127.0.0.7"
+"""The address from which the relay comes to the server."""
+
 _MAIN = """
+{user}
 daemon off;
 worker_processes 1;
 pid {folder}/nginx.pid;
@@ -33,6 +38,8 @@ http {{
   include {folder}/site.conf;
 }}
 """
+_USER = "" if os.geteuid() else "user root;"
+"""Whoever runs the tests: the folders of a test are for nobody else, and a cache is in one of them."""
 _OUTER = """
 server {{
   listen 127.0.0.1:{port} ssl;
@@ -69,6 +76,31 @@ def inner_proxy(folder: Path, *servers: int) -> Iterator[int]:
 
 
 @contextlib.contextmanager
+def relay(folder: Path, server: int, without: str = "") -> Iterator[str]:
+    """The URL of a relay: nginx with the file that operators of relays are given, before a server on this port.
+
+    A line that is named by `without` is left out.
+    """
+    port = free_port()
+    site = (ROOT / "deploy" / "relay.conf").read_text()
+    # Nothing but where things are, and that there are no certificates, is another here.
+    for place, ours in (
+        ("/var/cache/nginx/ohttp", f"{folder}/cache"),
+        ("listen 443 ssl;", f"listen 127.0.0.1:{port};"),
+        ("  ssl_certificate /etc/nginx/relay.pem;\n", ""),
+        ("  ssl_certificate_key /etc/nginx/relay.key;\n", ""),
+        ("    proxy_pass https://survey.example.org/ohttp;", f"    proxy_pass http://127.0.0.1:{server}/ohttp;"),
+        ("    proxy_ssl_server_name on;", f"    proxy_bind {RELAY_ADDRESS};"),
+    ):
+        assert site.count(place) == 1, place
+        site = site.replace(place, ours)
+    assert without in site
+    site = site.replace(without, "")
+    with _nginx(folder, site, port, "http", "/ohttp"):
+        yield f"http://127.0.0.1:{port}/ohttp"
+
+
+@contextlib.contextmanager
 def outer_proxy(folder: Path, inner: int) -> Iterator[str]:
     """The URL of nginx with a certificate before the inner one, as an operator would set it up."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -84,15 +116,15 @@ def outer_proxy(folder: Path, inner: int) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def _nginx(folder: Path, site: str, port: int, scheme: str = "http") -> Iterator[None]:
+def _nginx(folder: Path, site: str, port: int, scheme: str = "http", path: str = "/healthz") -> Iterator[None]:
     nginx = find_tool("nginx")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "site.conf").write_text(site)
-    (folder / "nginx.conf").write_text(_MAIN.format(folder=folder))
+    (folder / "nginx.conf").write_text(_MAIN.format(folder=folder, user=_USER))
     command = [nginx, "-p", str(folder), "-c", str(folder / "nginx.conf"), "-e", str(folder / "error.log")]
     process = subprocess.Popen(command, stderr=subprocess.PIPE)
     try:
-        _wait(process, f"{scheme}://127.0.0.1:{port}/healthz", folder)
+        _wait(process, f"{scheme}://127.0.0.1:{port}{path}", folder)
         yield
     finally:
         process.terminate()

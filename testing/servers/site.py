@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from dither_client import parse_query
 from dither_server.app import create_app
 from dither_server.database.engine import make_engine
-from dither_server.owner.collection_learner import Published
+from dither_server.owner.published import Published
 from testing.databases import check_counts
 from testing.patience import PATIENCE, until
 from testing.servers.defaults import ADMIN, RETRY_KEY, SPEC, server_settings

@@ -2,7 +2,7 @@
 
 import json
 
-from playwright.sync_api import Route, expect
+from playwright.sync_api import Page, Route, expect
 
 from testing.browser.answering import (
     STORED,
@@ -22,6 +22,16 @@ async (collection) => {
   await new Ledger().charge(location.origin, collection, ticket, query);
 }
 """
+
+
+def page_with_a_waiting_answer(open_page: OpenPage, site: WebSite, collection: str) -> Page:
+    """A page from which no answer comes through, with one that waits."""
+    page = open_page()
+    page.route("**/responses", lambda route: route.abort())
+    visit(page, site, collection)
+    agree_and_send(page)
+    expect(page.get_by_role("heading", name="Your answer is waiting to be sent")).to_be_visible()
+    return page
 
 
 def test_offline_then_online_sends_the_same_bytes_once(open_page: OpenPage, site: WebSite) -> None:
@@ -52,11 +62,7 @@ def test_offline_then_online_sends_the_same_bytes_once(open_page: OpenPage, site
 
 def test_an_answer_that_waits_is_sent_at_the_next_visit(open_page: OpenPage, site: WebSite) -> None:
     collection = site.create()
-    page = open_page()
-    page.route("**/responses", lambda route: route.abort())
-    visit(page, site, collection)
-    agree_and_send(page)
-    expect(page.get_by_role("heading", name="Your answer is waiting to be sent")).to_be_visible()
+    page = page_with_a_waiting_answer(open_page, site, collection)
     assert violations(page) == []
     page.unroute("**/responses")
     page.reload()
@@ -136,11 +142,7 @@ def test_what_was_begun_is_finished_without_another_charge(open_page: OpenPage, 
 
 def test_an_answer_that_came_too_late_is_not_drawn_again(open_page: OpenPage, site: WebSite) -> None:
     collection = site.create()
-    page = open_page()
-    page.route("**/responses", lambda route: route.abort())
-    visit(page, site, collection)
-    agree_and_send(page)
-    expect(page.get_by_role("heading", name="Your answer is waiting to be sent")).to_be_visible()
+    page = page_with_a_waiting_answer(open_page, site, collection)
     page.unroute("**/responses")
     site.set_state(collection, "closed")
     page.reload()

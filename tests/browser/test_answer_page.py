@@ -65,7 +65,7 @@ def test_a_survey_has_its_words_where_they_belong(open_page: OpenPage, site: Web
     expect(page.locator("#thanks")).to_have_text("Thank you! The results are published in May.")
     for told in ("#question", "#odds"):
         words = page.locator(told).inner_text()
-        assert re.search(r"(?:above|up to|between|exactly) [0-9][0-9,.]* €", words), words
+        assert re.search(r"(?:above|up to|between|exactly) \N{MINUS SIGN}?[0-9][0-9,.]* €", words), words
     numbers = re.findall(r"[0-9][0-9,.]*", page.locator("#question").inner_text())
     assert numbers
     assert all(re.fullmatch(r"[0-9,]+(\.[0-9]{1,2})?", number.rstrip(".,")) for number in numbers), numbers

@@ -27,6 +27,19 @@ COMPONENTS: list[dict[str, Any]] = [
 PAIRS = ["wage by age", "wage by hours", "age by wage", "age by hours", "hours by wage", "hours by age"]
 
 
+def of_two_numbers(survey: Survey) -> str:
+    """A collection without answers."""
+    return survey.create(
+        family=None,
+        transform=None,
+        range=None,
+        components=COMPONENTS[:2],
+        epsilon=8,
+        particles=200,
+        visibility="public",
+    )
+
+
 def held(rng: random.Random) -> tuple[float, float, float]:
     """Wages that rise with age (correlation 0.8), and hours that go with neither."""
     first, second, third = (rng.gauss(0, 1) for _ in range(3))
@@ -149,15 +162,7 @@ def test_each_number_has_the_pictures_and_words_of_a_single_one(
 
 def test_the_number_that_was_chosen_stays_while_answers_come(survey: Survey, open_page: OpenPage) -> None:
     page = open_page()
-    coming = survey.create(
-        family=None,
-        transform=None,
-        range=None,
-        components=COMPONENTS[:2],
-        epsilon=8,
-        particles=200,
-        visibility="public",
-    )
+    coming = of_two_numbers(survey)
     survey.arrive(coming, 400, lambda rng: held(rng)[:2])
     page.goto(f"{survey.url}/collections/{coming}")
     page.get_by_label("Show the distribution of").select_option("age")
@@ -180,7 +185,7 @@ def check_correlations(page: Page, correlations: dict[str, dict[str, float]]) ->
     rows = page.locator("tr[data-pair]")
     assert rows.locator("th").all_inner_texts() == [pair.replace(",", " and ") for pair in correlations]
     for row, found in zip(rows.all(), correlations.values(), strict=True):
-        written = [f"{found[part]:.2f}" for part in ("q50", "q05", "q95")]
+        written = [f"{round(found[part], 2) + 0.0:.2f}" for part in ("q50", "q05", "q95")]  # 0.00, not -0.00
         assert row.locator("td.number").all_inner_texts() == [written[0], f"{written[1]} to {written[2]}"]
         dot = float(row.locator("circle").get_attribute("cx") or "nan")
         assert dot / 100 - 1 == pytest.approx(found["q50"], abs=1e-3)
@@ -226,15 +231,7 @@ def test_a_page_of_several_numbers_is_light(survey: Survey, collection: str, ope
 
 def test_without_answers_there_is_no_picture_and_a_burst_brings_it(survey: Survey, open_page: OpenPage) -> None:
     page = open_page()
-    empty = survey.create(
-        family=None,
-        transform=None,
-        range=None,
-        components=COMPONENTS[:2],
-        epsilon=8,
-        particles=200,
-        visibility="public",
-    )
+    empty = of_two_numbers(survey)
     page.goto(f"{survey.url}/collections/{empty}")
     expect(page.get_by_role("heading", name="No answers yet: share this link")).to_be_visible()
     expect(page.get_by_role("heading", name="How two numbers go together")).to_be_hidden()

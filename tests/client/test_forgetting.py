@@ -18,7 +18,7 @@ import pytest
 import dither_client.forgetting
 from dither_client import AsyncClient, Client, Gaussian, InvalidValue, Laplace, MemoryLedger, RandomizedResponse, Retry
 from dither_client.commands import run
-from dither_client.protocol.respondent import Response
+from dither_client.protocol.flow import Response
 from testing.servers.fake_server import FakeServer, problem
 from tests.client.protocol.test_flow import FAILED, RECEIPT, answer, play, ticket
 

@@ -19,6 +19,7 @@ from dither_client.posterior.wire import PosteriorReply, from_json
 from dither_estimator.design.design import Mechanism, optimal_design
 from dither_estimator.design.goal import parse_goal
 from dither_estimator.families import families
+from dither_estimator.specification.specification import Specification
 from dither_server.api.messages.examples import POSTERIOR, TERMS
 from dither_server.app import create_app
 from dither_server.collections.specification import CollectionSpec
@@ -90,8 +91,9 @@ def test_what_an_epsilon_means_and_costs() -> None:
 
 def test_the_sentence_to_cite_is_the_dashboards() -> None:
     """The first of the quotations; the second is a paragraph for a section on methods."""
+    assumed = Specification.from_json({name: TERMS[name] for name in ("family", "transform", "epsilon")})
     first, _ = re.findall(r"(?:^> .*\n)+", (DOCS / "analysts.md").read_text(), flags=re.MULTILINE)
-    assert " ".join(first.replace("> ", "").split()) == citation(TERMS, from_json(PosteriorReply, POSTERIOR))
+    assert " ".join(first.replace("> ", "").split()) == citation(assumed, TERMS, from_json(PosteriorReply, POSTERIOR))
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from scipy_families import ORACLES, Oracle
 from dither_client import Query
 from dither_estimator.design.registry import MECHANISMS
 
-__all__ = ["Quadrature", "answer_probabilities", "answer_probability", "laws", "quadrature", "random_table"]
+__all__ = ["Quadrature", "answer_probabilities", "laws", "quadrature", "random_table"]
 
 Array = npt.NDArray[np.float64]
 
@@ -32,17 +32,12 @@ _RIM = 1e-9
 
 def answer_probabilities(query: Query, law: Any) -> Array:
     """`P(answer | θ)`, shape (answers, ...), cell by cell, for SciPy's `law` with parameters of shape (...)."""
+    shape = np.broadcast_shapes(*(np.shape(parameter) for parameter in (*law.args, *law.kwds.values())))
     with np.errstate(over="ignore"):  # SciPy's Gumbel, far to the left
-        cdf = [np.asarray(law.cdf(edge)) for edge in query.edges]
-    below = np.stack([np.zeros_like(cdf[0]), *cdf, np.ones_like(cdf[0])])
+        cdf = np.asarray(law.cdf(np.array(query.edges).reshape(-1, *(1 for _ in shape))))
+    below = np.concatenate([np.zeros((1, *shape)), cdf, np.ones((1, *shape))])
     probabilities: Array = np.tensordot(_channel(query).T, np.diff(below, axis=0), 1)
     return probabilities
-
-
-def answer_probability(query: Query, answer: int, mu: Array, sigma: Array) -> Array:
-    """`P(answer | μ, σ)` of the normal family."""
-    probability: Array = answer_probabilities(query, stats.norm(mu, sigma))[answer]
-    return probability
 
 
 @lru_cache(maxsize=1024)

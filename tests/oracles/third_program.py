@@ -164,13 +164,7 @@ def answer(
         terms, said = ledger.get(collection, "terms"), {}
         if terms is None or (group is not None and not terms.get("groups")):
             said = read_terms(expect(again(exchange, "GET", path, b"", first), 200))
-            kept = {name: said.get(name) for name in ("mechanism", "transform", "levels", "categories")}
-            kept |= {name: said.get(name) and str(said[name]) for name in ("epsilon", "rho")}
-            kept |= {name: said.get(name) for name in ("minimum", "maximum")}
-            kept["epsilon_choices"] = said.get("epsilon_choices") and list(map(str, said["epsilon_choices"]))
-            kept["groups"] = said.get("groups")
-            kept["components"] = said.get("components")
-            kept |= {name: said.get(name) for name in ("panel", "period")}
+            kept = to_keep(said)
             if terms is not None:
                 check_raised(terms, said)
             terms = ledger.put(collection, "terms", kept)
@@ -214,6 +208,15 @@ def answer(
         ledger.put(collection, f"expired{turn}", True)
         raise Refused("AlreadyAnswered" if name == "already-answered" else "AnswerExpired")
     raise Refused("Problem")
+
+
+def to_keep(said: dict[str, Any]) -> dict[str, Any]:
+    """The terms that a question is held to later."""
+    names = ("mechanism", "transform", "levels", "categories", "minimum", "maximum", "groups", "components", "panel")
+    kept = {name: said.get(name) for name in (*names, "period")}
+    kept |= {name: said.get(name) and str(said[name]) for name in ("epsilon", "rho")}
+    kept["epsilon_choices"] = said.get("epsilon_choices") and list(map(str, said["epsilon_choices"]))
+    return kept
 
 
 def take_turn(

@@ -50,7 +50,7 @@ def imports(package: Path) -> set[str]:
 @pytest.mark.parametrize(
     ("package", "extras"),
     [
-        ("client/dither_client", ["cli", "receipts", "tables", "warehouse", "plot", "arviz"]),
+        ("client/dither_client", ["cli", "receipts", "relay", "tables", "warehouse", "plot", "arviz"]),
         ("estimator/dither_estimator", ["estimator", "tables", "dask"]),
         ("estimator/dither_papers", ["papers", "dask", "demo"]),
         ("server/dither_server", ["server", "postgres", "loadgen", "demo", "papers", "plot"]),

@@ -10,7 +10,6 @@ import benchmarks.on_dask
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")  # of Dask's own
 def test_the_workers_of_a_scheduler_find_the_same(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

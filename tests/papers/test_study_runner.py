@@ -72,7 +72,6 @@ def test_the_number_of_jobs_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")  # of Dask's own
 def test_the_workers_of_a_scheduler_find_the_same() -> None:
     """Two of them, in processes of their own; and this process computes nothing."""
     real = find_study("ubapp-figure-7")
@@ -92,7 +91,6 @@ def test_a_scheduler_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFix
     assert "no Dask scheduler answers" in capsys.readouterr().err
 
 
-@pytest.mark.filterwarnings("ignore")
 def test_a_scheduler_without_workers() -> None:
     with (
         LocalCluster(n_workers=0, dashboard_address=None) as cluster,

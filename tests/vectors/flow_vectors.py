@@ -11,7 +11,8 @@ from dither_client.mechanisms.calendar_period import CalendarPeriod
 from dither_client.mechanisms.panel import NO_PERIOD
 from dither_client.mechanisms.price import Value
 from dither_client.mechanisms.sampling import uniform
-from dither_client.protocol.respondent import ConnectionFailed, Finished, Response, Retry, Send, advance, answer_flow
+from dither_client.protocol.flow import ConnectionFailed, Finished, Response, Retry, Send, advance
+from dither_client.protocol.respondent import answer_flow
 
 __all__ = ["COLLECTION", "SERVER", "flows"]
 

@@ -5,7 +5,7 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from dither_client.analyst import Analyst
+from dither_client.analyst import Analyst, specification_of
 from dither_client.errors import BadResponse, InvalidTable
 from dither_client.extras import require_extra
 from dither_client.tables.counts import GROUP_COLUMN, PERIOD_COLUMN
@@ -13,8 +13,6 @@ from dither_client.tables.days import Manifest, answer_columns, read_manifest, w
 
 __all__ = ["answer_rows", "save_days"]
 
-_PASSING = ("id", "state", "answers", "created_at", "advice", "notice")
-"""The fields of the terms that are not in the specification."""
 _CLOCKS_DIFFER = timedelta(minutes=1)
 
 
@@ -48,7 +46,7 @@ def save_days(analyst: Analyst, collection: str, folder: Path) -> int:
     require_extra("tables", "pyarrow")
     terms = analyst.terms(collection)
     folder.mkdir(exist_ok=True)
-    manifest = read_manifest(folder) or Manifest(folder, collection, _specification(terms))
+    manifest = read_manifest(folder) or Manifest(folder, collection, specification_of(terms))
     if manifest.collection != collection:
         raise InvalidTable(f"{folder} has the answers of another collection: name another folder")
     before, columns = manifest.rows, answer_columns(terms)
@@ -58,10 +56,6 @@ def save_days(analyst: Analyst, collection: str, folder: Path) -> int:
         manifest = manifest.with_day(write_day(folder, collection, day, rows, columns))
         day += timedelta(1)
     return manifest.rows - before
-
-
-def _specification(terms: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in terms.items() if name not in _PASSING and value is not None}
 
 
 def _first_day(terms: Mapping[str, Any]) -> date:

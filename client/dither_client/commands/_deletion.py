@@ -6,13 +6,21 @@ import typer
 
 from dither_client.addresses import collection_path
 from dither_client.admin import Admin
-from dither_client.commands._shared import Json, Token, Url, console, fail, print_json, print_table, read_object
+from dither_client.commands._shared import (
+    CollectionId,
+    Json,
+    Token,
+    Url,
+    console,
+    fail,
+    print_json,
+    print_table,
+    read_object,
+)
 from dither_client.protocol.deletion import check_receipt
 from dither_client.transport.json_api import Api
 
 __all__ = ["add_commands"]
-
-_Id = Annotated[str, typer.Argument(metavar="ID", help="The collection.", show_default=False)]
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -22,7 +30,7 @@ def add_commands(app: typer.Typer) -> None:
 
 
 def delete(
-    collection: _Id,
+    collection: CollectionId,
     url: Url,
     for_good: Annotated[
         bool, typer.Option("--for-good", help="Remove it at once with all its answers, and print the signed receipt.")
@@ -46,7 +54,7 @@ def delete(
     console.print(f"{found.get('restorable_until')}.")
 
 
-def restore(collection: _Id, url: Url, token: Token = None, as_json: Json = False) -> None:
+def restore(collection: CollectionId, url: Url, token: Token = None, as_json: Json = False) -> None:
     """Restore a deleted collection, with everything in it.
 
     For example: dither collection restore wages

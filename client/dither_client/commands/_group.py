@@ -26,8 +26,12 @@ class _Stub(TyperCommand):
     """A command that is listed in the help but not loaded yet."""
 
     def __init__(self, entry_point: EntryPoint) -> None:
-        super().__init__(entry_point.name, help=summary_of(entry_point))
+        super().__init__(entry_point.name)
         self._entry_point = entry_point
+
+    def summarise(self) -> None:
+        """Looks up its line in the list of commands, for which its module is read."""
+        self.help = summary_of(self._entry_point)
 
     def load(self) -> Any:
         """Loads the command. Raises `MissingExtra`, which names all that the command needs."""
@@ -54,6 +58,12 @@ class _Group(TyperGroup):
         super().__init__(**settings)
         for entry_point in listed_commands().values():
             self.add_command(_Stub(entry_point))
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        for command in self.commands.values():  # only here, since to read every module takes longer than most commands
+            if isinstance(command, _Stub):
+                command.summarise()
+        return super().list_commands(ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         typed = args[:1]  # kept because the parser empties `args`

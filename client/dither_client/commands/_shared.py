@@ -1,5 +1,6 @@
 """Helpers that every command of `dither` uses, also those of other packages.
 
+    CollectionId            annotated type of the argument ID of a collection
     Url, Token, Json        annotated types of the options --url (DITHER_URL), --token (DITHER_TOKEN) and --json
     console                 a rich Console on standard error, for people: progress, remarks, tables beside --json
     print_json(object)      prints the one JSON object of --json on standard output
@@ -36,6 +37,7 @@ from dither_client.protocol.messages import printable
 from dither_client.tables.file_errors import json_object
 
 __all__ = [
+    "CollectionId",
     "Json",
     "Token",
     "Url",
@@ -49,6 +51,8 @@ __all__ = [
     "status_of",
     "working",
 ]
+
+CollectionId = Annotated[str, typer.Argument(metavar="ID", help="The collection.", show_default=False)]
 
 Url = Annotated[str, typer.Option("--url", envvar="DITHER_URL", help="The server, https or on this machine.")]
 

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from dither_client.client import Client
-from dither_client.commands._shared import Json, Url, console, fail, print_json, read_input
+from dither_client.commands._shared import CollectionId, Json, Url, console, fail, print_json, read_input
 from dither_client.commands._spending import (
     LedgerFile,
     MaxEpsilon,
@@ -40,54 +40,74 @@ _USAGE = "answer ID [VALUE]"
 _MISPLACED_VALUE = re.compile(r"[+-]?[0-9.,]{1,9}")
 """A text that is more likely a value than a collection's id, though it stands in the place of an id."""
 
+_Value = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="VALUE",
+        help="Your value; it stays in the shell's history. - reads standard input. If left out, you are asked.",
+        show_default=False,
+    ),
+]
+
+_Values = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--value",
+        metavar="NAME=NUMBER",
+        help="One of your numbers, where the collection asks for several, once for each; they stay in the shell's "
+        "history. VALUE - reads lines NAME=NUMBER from standard input.",
+        show_default=False,
+    ),
+]
+
+_Epsilon = Annotated[
+    str | None,
+    typer.Option(
+        help="The ε to be asked at, where the collection offers a choice; never let it depend on your value.",
+        show_default="the collection's",
+    ),
+]
+
+_Invitation = Annotated[
+    str | None,
+    typer.Option(
+        envvar="DITHER_INVITATION",
+        help="The code of your invitation, if the collection needs one; it stays in the shell's history. If left "
+        "out together with VALUE, you are asked.",
+        show_default=False,
+    ),
+]
+
+_Group = Annotated[
+    str | None,
+    typer.Option(
+        help="Your group, where the collection has groups; it is sent as it is, without noise.",
+        show_default=False,
+    ),
+]
+
+_Relay = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="An Oblivious HTTP relay, so that the server does not see your network address.",
+        show_default=False,
+    ),
+]
+
 
 @app.command(cls=discreet(_USAGE), context_settings={"ignore_unknown_options": True})
 def answer(
-    collection: Annotated[str, typer.Argument(metavar="ID", help="The collection.", show_default=False)],
+    collection: CollectionId,
     url: Url,
-    value: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="VALUE",
-            help="Your value; it stays in the shell's history. - reads standard input. If left out, you are asked.",
-            show_default=False,
-        ),
-    ] = None,
-    values: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--value",
-            metavar="NAME=NUMBER",
-            help="One of your numbers, where the collection asks for several, once for each; they stay in the shell's "
-            "history. VALUE - reads lines NAME=NUMBER from standard input.",
-            show_default=False,
-        ),
-    ] = None,
+    value: _Value = None,
+    values: _Values = None,
     ledger: LedgerFile = None,
     max_epsilon: MaxEpsilon = None,
-    epsilon: Annotated[
-        str | None,
-        typer.Option(
-            help="The ε to be asked at, where the collection offers a choice; never let it depend on your value.",
-            show_default="the collection's",
-        ),
-    ] = None,
-    invitation: Annotated[
-        str | None,
-        typer.Option(
-            envvar="DITHER_INVITATION",
-            help="The code of your invitation, if the collection needs one; it stays in the shell's history. If left "
-            "out together with VALUE, you are asked.",
-            show_default=False,
-        ),
-    ] = None,
-    group: Annotated[
-        str | None,
-        typer.Option(
-            help="Your group, where the collection has groups; it is sent as it is, without noise.",
-            show_default=False,
-        ),
-    ] = None,
+    epsilon: _Epsilon = None,
+    invitation: _Invitation = None,
+    group: _Group = None,
+    relay: _Relay = None,
     as_json: Json = False,
 ) -> None:
     """Answer a collection once, privately.
@@ -107,7 +127,7 @@ def answer(
     if value == "-":
         given = read_input("-").decode(errors="replace").strip()
     chosen = None if epsilon is None else wire_epsilon(epsilon)
-    with Ledger(ledger, max_epsilon) as account, Client(url, account) as client:
+    with Ledger(ledger, max_epsilon) as account, Client(url, account, relay=relay) as client:
         try:
             receipt, thanks = client.send_stored(collection), None
             if receipt is None:

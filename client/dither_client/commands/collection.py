@@ -14,19 +14,27 @@ import typer
 from dither_client.addresses import collection_path
 from dither_client.admin import Admin
 from dither_client.commands import _deletion
-from dither_client.commands._shared import Json, Token, Url, console, fail, print_json, print_table, read_input
+from dither_client.commands._shared import (
+    CollectionId,
+    Json,
+    Token,
+    Url,
+    console,
+    fail,
+    print_json,
+    print_table,
+    read_input,
+)
 from dither_client.errors import Problem
 from dither_client.mechanisms.epsilon import epsilon_text
 from dither_client.posterior.names import term_text
 from dither_client.protocol.messages import parse_terms
 from dither_client.tables.file_errors import json_object, unknown_field
-from dither_client.transport.json_api import Api
+from dither_client.transport.json_api import COLLECTIONS_PER_PAGE, Api
 
 __all__ = ["app"]
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
-
-_Id = Annotated[str, typer.Argument(metavar="ID", help="The collection.", show_default=False)]
 
 
 @app.command()
@@ -62,11 +70,11 @@ def list_(url: Url, token: Token = None, as_json: Json = False) -> None:
     For example: dither collection list --url https://example.org
     """
     with Api(url, token) as api:
-        data = api.get("/v1/collections")
+        pages = api.pages("/v1/collections", {"limit": COLLECTIONS_PER_PAGE})
+        listed = [terms for page in pages for terms in page.get("collections", [])]
     if as_json:
-        print_json(data)
+        print_json({"collections": listed})
         return
-    collections = [parse_terms(terms) for terms in data.get("collections", [])]
     rows = [
         (
             c.id,
@@ -78,13 +86,13 @@ def list_(url: Url, token: Token = None, as_json: Json = False) -> None:
             c.rho and epsilon_text(c.rho),
             "" if c.answers is None else c.answers,
         )
-        for c in collections
+        for c in map(parse_terms, listed)
     ]
     print_table(("ID", "NAME", "STATE", "FAMILY", "TRANSFORM", "ε", "ρ", "ANSWERS"), rows)
 
 
 @app.command()
-def show(collection: _Id, url: Url, token: Token = None, as_json: Json = False) -> None:
+def show(collection: CollectionId, url: Url, token: Token = None, as_json: Json = False) -> None:
     """Show a collection's terms.
 
     For example: dither collection show wages --json
@@ -94,7 +102,7 @@ def show(collection: _Id, url: Url, token: Token = None, as_json: Json = False) 
 
 
 @app.command("open")
-def open_(collection: _Id, url: Url, token: Token = None, as_json: Json = False) -> None:
+def open_(collection: CollectionId, url: Url, token: Token = None, as_json: Json = False) -> None:
     """Open a collection: tickets are issued and answers are accepted.
 
     For example: dither collection open wages
@@ -103,7 +111,7 @@ def open_(collection: _Id, url: Url, token: Token = None, as_json: Json = False)
 
 
 @app.command()
-def pause(collection: _Id, url: Url, token: Token = None, as_json: Json = False) -> None:
+def pause(collection: CollectionId, url: Url, token: Token = None, as_json: Json = False) -> None:
     """Pause a collection: no tickets are issued; answers to earlier tickets are still accepted.
 
     For example: dither collection pause wages
@@ -112,7 +120,7 @@ def pause(collection: _Id, url: Url, token: Token = None, as_json: Json = False)
 
 
 @app.command()
-def close(collection: _Id, url: Url, token: Token = None, as_json: Json = False) -> None:
+def close(collection: CollectionId, url: Url, token: Token = None, as_json: Json = False) -> None:
     """Close a collection permanently.
 
     For example: dither collection close wages
@@ -122,7 +130,7 @@ def close(collection: _Id, url: Url, token: Token = None, as_json: Json = False)
 
 @app.command()
 def invite(
-    collection: _Id,
+    collection: CollectionId,
     count: Annotated[int, typer.Option(min=1, help="The number of invitations to create.")],
     url: Url,
     out: Annotated[
@@ -160,7 +168,7 @@ def invite(
 
 
 @app.command()
-def invitations(collection: _Id, url: Url, token: Token = None, as_json: Json = False) -> None:
+def invitations(collection: CollectionId, url: Url, token: Token = None, as_json: Json = False) -> None:
     """Count the invitations that were created, and those that were redeemed.
 
     For example: dither collection invitations wages

@@ -1,21 +1,19 @@
 """Save a collection's counts, answers or particles, or what they say of the population, as CSV or Parquet."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from dither_client.admin import Admin
-from dither_client.analyst import Analyst, AnsweredQuery
+from dither_client.analyst import Analyst
 from dither_client.commands._answers import answer_rows, save_days
 from dither_client.commands._archive import save_archive
-from dither_client.commands._shared import Json, Token, Url, console, fail, print_json, working
-from dither_client.mechanisms.member_counts import MemberTable, member_table
-from dither_client.mechanisms.query import Query
+from dither_client.commands._shared import CollectionId, Json, Token, Url, console, fail, print_json, working
 from dither_client.posterior.posterior import Posterior
 from dither_client.posterior.wire import QUANTILES, DistributionSummary, ParameterSummary, to_json
-from dither_client.tables.counts import counts_rows, group_counts_rows, period_counts_rows, write_table
+from dither_client.tables.counts import table_rows, write_table
 from dither_client.tables.days import answer_columns
 from dither_client.tables.parquet import is_parquet
 
@@ -28,40 +26,58 @@ _PAGES = (".html", ".htm")
 _Table = tuple[str, Path | None, Callable[[Analyst, str, Path], int]]
 """The name of a table, the file it goes to, and what saves it and returns its number of rows."""
 
+_Counts = Annotated[
+    Path | None,
+    typer.Option(help="A file for how often each answer was given to each question, and what institutions shared."),
+]
+
+_Check = Annotated[
+    Path | None, typer.Option(help="A file for the answers of the goodness-of-fit check, which are never learnt.")
+]
+
+_Answers = Annotated[Path | None, typer.Option(help="A file for every answer.")]
+
+_ParquetByDay = Annotated[
+    Path | None,
+    typer.Option(
+        help="A folder for every answer: a .parquet file for each day (UTC) that is over, and manifest.json. "
+        "Another run adds the days since."
+    ),
+]
+
+_Particles = Annotated[Path | None, typer.Option(help="A file for the weighted particles of the posterior.")]
+
+_Distribution = Annotated[
+    Path | None, typer.Option(help="A file for the population's distribution: a row for each point.")
+]
+
+_Quantiles = Annotated[
+    Path | None,
+    typer.Option(help="A file for the population's quantiles, its mean, and the shares that the posterior gives."),
+]
+
+_Report = Annotated[
+    Path | None, typer.Option(help="A file for the report: one page to print, as the dashboard has it, in .html.")
+]
+
+_Everything = Annotated[
+    Path | None, typer.Option(help="A new ZIP file for everything about the collection; for admins.")
+]
+
 
 @app.command()
 def export(
-    collection: Annotated[str, typer.Argument(metavar="ID", help="The collection.", show_default=False)],
+    collection: CollectionId,
     url: Url,
-    counts: Annotated[
-        Path | None,
-        typer.Option(help="A file for how often each answer was given to each question, and what institutions shared."),
-    ] = None,
-    check: Annotated[
-        Path | None, typer.Option(help="A file for the answers of the goodness-of-fit check, which are never learnt.")
-    ] = None,
-    answers: Annotated[Path | None, typer.Option(help="A file for every answer.")] = None,
-    parquet_by_day: Annotated[
-        Path | None,
-        typer.Option(
-            help="A folder for every answer: a .parquet file for each day (UTC) that is over, and manifest.json. "
-            "Another run adds the days since."
-        ),
-    ] = None,
-    particles: Annotated[Path | None, typer.Option(help="A file for the weighted particles of the posterior.")] = None,
-    distribution: Annotated[
-        Path | None, typer.Option(help="A file for the population's distribution: a row for each point.")
-    ] = None,
-    quantiles: Annotated[
-        Path | None,
-        typer.Option(help="A file for the population's quantiles, its mean, and the shares that the posterior gives."),
-    ] = None,
-    report: Annotated[
-        Path | None, typer.Option(help="A file for the report: one page to print, as the dashboard has it, in .html.")
-    ] = None,
-    everything: Annotated[
-        Path | None, typer.Option(help="A new ZIP file for everything about the collection; for admins.")
-    ] = None,
+    counts: _Counts = None,
+    check: _Check = None,
+    answers: _Answers = None,
+    parquet_by_day: _ParquetByDay = None,
+    particles: _Particles = None,
+    distribution: _Distribution = None,
+    quantiles: _Quantiles = None,
+    report: _Report = None,
+    everything: _Everything = None,
     token: Token = None,
     as_json: Json = False,
 ) -> None:
@@ -126,31 +142,11 @@ def _said(name: str, file: str, rows: int = 0, files: int = 0) -> str:
 
 
 def _export_counts(analyst: Analyst, collection: str, file: Path) -> int:
-    shared = member_table((one.query, one.counts) for one in analyst.member_counts(collection))
-    return _write_counts(analyst.queries(collection), file, shared)
+    return write_table(file, table_rows(analyst.count_table(collection)))
 
 
 def _export_check(analyst: Analyst, collection: str, file: Path) -> int:
-    return _write_counts(analyst.queries(collection, "check"), file)
-
-
-def _write_counts(queries: list[AnsweredQuery], file: Path, members: MemberTable | None = None) -> int:
-    hidden = [query for query in queries if query.counts is None]
-    if hidden:
-        fail("only analysts may read the counts by answer: give an analyst's token with --token", 2)
-    periods = sorted({query.period for query in queries if query.period is not None})
-    if periods:
-        tables = {label: _counts(query for query in queries if query.period == label) for label in periods}
-        return write_table(file, period_counts_rows(tables))
-    labels = [query.group for query in queries if query.group is not None]
-    if labels:
-        groups = {label: _counts(query for query in queries if query.group == label) for label in dict.fromkeys(labels)}
-        return write_table(file, group_counts_rows(groups))
-    return write_table(file, counts_rows(_counts(queries), members))
-
-
-def _counts(queries: Iterable[AnsweredQuery]) -> dict[Query, tuple[int, ...]]:
-    return {query.query: query.counts for query in queries if query.counts}
+    return write_table(file, table_rows(analyst.count_table(collection, "check")))
 
 
 def _export_answers(analyst: Analyst, collection: str, file: Path) -> int:

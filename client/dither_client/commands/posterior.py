@@ -8,7 +8,7 @@ import typer
 
 from dither_client.addresses import collection_path
 from dither_client.analyst import read_posterior
-from dither_client.commands._shared import Json, Token, Url, console, did_you_mean, fail, print_json
+from dither_client.commands._shared import CollectionId, Json, Token, Url, console, did_you_mean, fail, print_json
 from dither_client.errors import Problem
 from dither_client.extras import require_extra
 from dither_client.posterior.posterior import Posterior
@@ -23,7 +23,7 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def posterior(
-    collection: Annotated[str, typer.Argument(metavar="ID", help="The collection.", show_default=False)],
+    collection: CollectionId,
     url: Url,
     token: Token = None,
     group: Annotated[

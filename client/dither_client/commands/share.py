@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dither_client.client import Client
-from dither_client.commands._shared import Json, Url, console, fail, print_json, read_input
+from dither_client.commands._shared import CollectionId, Json, Url, console, fail, print_json, read_input
 from dither_client.commands._spending import (
     LedgerFile,
     MaxEpsilon,
@@ -31,7 +31,7 @@ _USAGE = "share ID FILE"
 
 @app.command(cls=discreet(_USAGE))
 def share(
-    collection: Annotated[str, typer.Argument(metavar="ID", help="The collection.", show_default=False)],
+    collection: CollectionId,
     file: Annotated[
         str,
         typer.Argument(

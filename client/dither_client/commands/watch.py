@@ -12,7 +12,7 @@ from rich.live import Live
 
 from dither_client.addresses import collection_path
 from dither_client.analyst import read_posterior
-from dither_client.commands._shared import Token, Url, print_json
+from dither_client.commands._shared import CollectionId, Token, Url, print_json
 from dither_client.commands._watch_view import Pace, View, line
 from dither_client.posterior.posterior import Posterior
 from dither_client.posterior.sentences import unit_text
@@ -27,7 +27,7 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def watch(
-    collection: Annotated[str, typer.Argument(metavar="ID", help="The collection.", show_default=False)],
+    collection: CollectionId,
     url: Url,
     token: Token = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line on standard output.")] = False,

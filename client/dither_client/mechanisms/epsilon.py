@@ -68,7 +68,7 @@ def _fraction(number: Decimal, name: str) -> Fraction:
 
 
 def wire_epsilon(value: str | int | float | Decimal | Fraction, name: str = "epsilon") -> Fraction:
-    """`parse_epsilon`, and at most six decimals: what a query or a collection may carry."""
+    """Reads ε as `parse_epsilon` does, and refuses more than the six decimals that a query or a collection may have."""
     epsilon = parse_epsilon(value, name)
     if MICRO % epsilon.denominator:
         raise InvalidEpsilon(f"{name} must have at most six decimals")

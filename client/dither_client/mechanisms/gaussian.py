@@ -29,6 +29,7 @@ class Gaussian(IntervalQuery):
     """
 
     mechanism: ClassVar[str] = "gaussian"
+    in_words: ClassVar[str] = "Gaussian"
     number: ClassVar[int] = 2
     asks: ClassVar[str] = "On which point of an interval, with discrete Gaussian noise. Answers are `0..levels`."
     fields: ClassVar[Mapping[str, Schema]] = MappingProxyType(

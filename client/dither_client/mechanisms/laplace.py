@@ -22,6 +22,7 @@ class Laplace(IntervalQuery):
     """
 
     mechanism: ClassVar[str] = "laplace"
+    in_words: ClassVar[str] = "Laplace"
     number: ClassVar[int] = 0
     asks: ClassVar[str] = "On which point of an interval, with discrete Laplace noise. Answers are `0..levels`."
     fields: ClassVar[Mapping[str, Schema]] = INTERVAL

@@ -6,7 +6,7 @@ own. So a member is in one count alone, which changing its value moves by at mos
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -103,13 +103,13 @@ class MemberCounts:
         }
 
 
-MemberTable = Mapping[MemberCounts, Mapping[int, int]]
+MemberTable = dict[MemberCounts, Counter[int]]
 """How often each noisy count was the answer to a question with one cut: all that a posterior needs of institutions."""
 
 
-def member_table(shared: Iterable[tuple[MemberCounts, Sequence[int]]]) -> dict[MemberCounts, Counter[int]]:
+def member_table(shared: Iterable[tuple[MemberCounts, Sequence[int]]]) -> MemberTable:
     """The table of institutions' questions and noisy counts."""
-    table: dict[MemberCounts, Counter[int]] = {}
+    table: MemberTable = {}
     for question, counts in shared:
         for group, count in zip(question.apart(), counts, strict=True):
             table.setdefault(group, Counter())[count] += 1

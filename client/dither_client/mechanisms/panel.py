@@ -1,7 +1,9 @@
-"""Panels: the same people in several periods of a collection, each in a few that their device draws when they join.
+"""Panels: the same people answer in several periods of a collection.
 
-The device draws them by its own randomness, before any question and without regard to the value, and spends the ε of
-all of them at once. So how often somebody answers, when, and what it costs depend on no value, changed or not.
+Each answers in a few periods, which the device draws when its owner joins.
+
+It draws them with its own randomness, before any question and without regard to the value, and spends the ε of all of
+them at once. So how often somebody answers, when, and what it costs depend on no value, whether it changes or not.
 """
 
 from collections.abc import Mapping

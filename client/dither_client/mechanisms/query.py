@@ -59,6 +59,8 @@ class Query(ABC):
 
     mechanism: ClassVar[str]
     """Its name on the wire and in tables."""
+    in_words: ClassVar[str] = ""
+    """What people call it, where that is not its name with blanks."""
     number: ClassVar[int]
     """What it is called in packed queries: one byte, which no other mechanism has ever had."""
     asks: ClassVar[str]
@@ -221,9 +223,10 @@ def check_epsilon(epsilon: Any) -> Fraction:
 
 def check_transform(transform: Any) -> Transform:
     """`transform` if it is one. Raises `InvalidQuery`."""
-    if transform not in ("identity", "log"):
+    checked: Transform = transform
+    if checked not in ("identity", "log"):
         raise InvalidQuery('transform must be "identity" or "log"')
-    return transform  # type: ignore[no-any-return]
+    return checked
 
 
 def check_coordinate(name: str, value: Any) -> float:

@@ -35,10 +35,10 @@ _CELL, _GROUP = "cell", "group"
 
 
 class ArvizModel(Protocol):
-    """What the estimator knows of a model, and the client does not: `dither_estimator.learning.arviz_model`."""
+    """What the estimator knows about a model and the client does not; see `dither_estimator.learning.arviz_model`."""
 
     def prior(self, size: int) -> Mapping[str, Sequence[Any]]:
-        """Draws of the parameters before any answer: each a number, or where there are groups one for each."""
+        """Draws of the parameters before any answer: a number, or one for each group where there are groups."""
 
     def log_probabilities(self, draws: Draws, query: Query) -> Sequence[Sequence[float]]:
         """The log probability of each answer to the query, for each draw."""

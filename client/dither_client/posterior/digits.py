@@ -119,5 +119,5 @@ def shortened(number: float, decimals: int) -> float:
 
 
 def rounded(number: float, digits: int) -> str:
-    """The number to so many digits, as all numbers are written for people: with an exponent only far from 1."""
+    """Writes a number with so many significant digits, as people read it: with an exponent only far from 1."""
     return written(float(f"{number:.{digits}g}"))

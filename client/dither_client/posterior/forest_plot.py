@@ -84,7 +84,7 @@ def _axes(figure: Figure | SubFigure, shown: Mapping[str, GroupReply], groups: M
 def _show_intervals(
     axes: Axes, found: Sequence[tuple[float, ParameterSummary]], colour: str, names: tuple[str, str] = ("_", "_")
 ) -> None:
-    """The 90% and 50% intervals of each row, under these names in the legend: none that begin with an underscore."""
+    """Draws the 90% and 50% intervals of each row. Names that begin with an underscore stay out of the legend."""
     rows = [row for row, _ in found]
     for ends, width, name in ((("q05", "q95"), 1.5, names[0]), (("q25", "q75"), 4.5, names[1])):
         left, right = ([getattr(each, end) for _, each in found] for end in ends)

@@ -1,8 +1,14 @@
-"""What distributions, mechanisms and numbers of a population are called, for people."""
+"""What distributions, mechanisms and numbers of a population are called, for people.
+
+Families are named here, and not by their own classes, because the client reads posteriors where no estimator is
+installed. A family that is not named here is called as in a specification.
+"""
 
 import json
 from collections.abc import Iterable
 from typing import Any
+
+from dither_client.mechanisms.registry import QUERY_TYPES
 
 __all__ = [
     "a_distribution",
@@ -31,7 +37,6 @@ _NAMES = {
     ("weibull", "identity"): "Weibull",
     ("bernoulli", "identity"): "Bernoulli",
     ("poisson", "identity"): "Poisson",
-    ("negative_binomial", "identity"): "negative binomial",
 }
 """What families are called on each scale, where that is not the name that they have in a specification."""
 
@@ -39,7 +44,7 @@ _NAMES = {
 def distribution_name(family: str, transform: str) -> str:
     """A family on its scale as its distribution is called in words: `lognormal`, `log-logistic`, `Poisson`."""
     name, _, degrees = family.partition(":")
-    called = _NAMES.get((name, transform), name)
+    called = _NAMES.get((name, transform), name.replace("_", " "))
     return f"{called} with {degrees} degrees of freedom" if degrees else called
 
 
@@ -51,7 +56,8 @@ def a_distribution(family: str, transform: str) -> str:
 
 def mechanism_name(mechanism: str) -> str:
     """A mechanism in words: `Laplace`, `randomized response`."""
-    return {"laplace": "Laplace", "gaussian": "Gaussian"}.get(mechanism, mechanism.replace("_", " "))
+    kind = QUERY_TYPES.get(mechanism)
+    return (kind and kind.in_words) or mechanism.replace("_", " ")
 
 
 def has_log_median(family: str, transform: str) -> bool:

@@ -24,8 +24,8 @@ _MOST_GROUPS = 12
 _MOST_PERIODS = 12
 """The most periods that are listed."""
 _ALONE = (
-    "each group rests on its own answers alone: groups borrow from each other through the parameters of a family, and "
-    "here there is none"
+    "each group rests on its own answers alone: groups borrow from each other through a family's parameters or through "
+    "shares of categories, and here there are neither"
 )
 
 

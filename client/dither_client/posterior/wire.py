@@ -186,7 +186,8 @@ class GroupReply:
     covariance: tuple[tuple[float, ...], ...]
     borrowed: dict[str, float] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
     """How much of each coordinate's estimate comes from the other groups: 0 for none, 1 for all. Left out where every
-    group is estimated alone, as groups without a family are: they have no parameters through which to borrow."""
+    group is estimated alone, as groups without a family are: they have no parameters through which to borrow. That of
+    categories is one number, of the logarithms of their shares, averaged over the group's people."""
     quantiles: dict[str, ParameterSummary] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
     """Quantiles of the group, as those of the population."""
     above: dict[str, ParameterSummary] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)

@@ -11,8 +11,9 @@ from dither_client.forgetting import forgetful_flow
 from dither_client.ledger.protocol import Entry, LedgerProtocol, find_entry
 from dither_client.mechanisms.member_counts import MemberCounts
 from dither_client.mechanisms.query import check_value
+from dither_client.protocol.flow import Flow, Retry, Send, Sleep, exchange
 from dither_client.protocol.messages import Shared, parse_problem, parse_receipt
-from dither_client.protocol.respondent import JSON_HEADERS, Flow, Retry, Send, Sleep, check_told, exchange, price_flow
+from dither_client.protocol.respondent import JSON_HEADERS, check_told, price_flow
 from dither_client.strict_json import decode_json
 
 __all__ = ["send_share_flow", "share_flow"]

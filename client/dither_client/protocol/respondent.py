@@ -1,23 +1,15 @@
-"""The protocol between a respondent and a server, without I/O.
+"""The protocol between a respondent and a server, as flows.
 
-A flow is a generator:
-
-- It yields `Send`, and is sent the `Response` or has `ConnectionFailed` thrown in.
-- It yields `Sleep`, and is resumed after that many seconds.
-- It returns its result.
-
-`advance` makes one such step. The respondent's value enters `answer_flow` and never leaves it: a flow yields only
-answers drawn from the query's channel.
+The respondent's value enters `answer_flow` and never leaves it: a flow yields only answers drawn from the query's
+channel.
 """
 
 import json
-import random
 import re
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Generic, NamedTuple, TypeVar
 
 from dither_client.addresses import collection_path
 from dither_client.errors import (
@@ -28,7 +20,6 @@ from dither_client.errors import (
     NotYourTurn,
     OverCap,
     Problem,
-    Unreachable,
 )
 from dither_client.forgetting import forgetful_flow
 from dither_client.ledger.protocol import Entry, LedgerProtocol, find_entry
@@ -39,6 +30,7 @@ from dither_client.mechanisms.panel import NO_PERIOD, Panel
 from dither_client.mechanisms.price import Price, Value
 from dither_client.mechanisms.query import check_value
 from dither_client.mechanisms.sampling import RandBelow, system_randbelow
+from dither_client.protocol.flow import USUAL_RETRY, Flow, Retry, Send, Sleep, exchange
 from dither_client.protocol.messages import (
     Receipt,
     Terms,
@@ -54,19 +46,10 @@ __all__ = [
     "JSON_HEADERS",
     "Admission",
     "Clock",
-    "ConnectionFailed",
-    "Finished",
-    "Flow",
-    "Response",
-    "Retry",
-    "Send",
-    "Sleep",
-    "advance",
     "answer_flow",
     "check_secret",
     "check_told",
     "check_turn",
-    "exchange",
     "join_flow",
     "price_flow",
     "send_flow",
@@ -85,36 +68,6 @@ A question with more cells waits in proportion longer, because drawing by reject
 _SECRET = re.compile(r"[!-~]{1,128}")
 
 JSON_HEADERS: Mapping[str, str] = {"content-type": "application/json", "accept": "application/json"}
-
-
-class Send(NamedTuple):
-    """A request to make; `path` is below the server's URL."""
-
-    method: str
-    path: str
-    body: bytes
-    headers: Mapping[str, str]
-
-
-class Sleep(NamedTuple):
-    """A request to wait before the next step."""
-
-    seconds: float
-    ends: float = 0.0
-    """The most seconds for which attempts then go on, this wait included, if each fails at once; 0 for none."""
-
-
-class Response(NamedTuple):
-    """The server's response; the names of `headers` are in lower case, or the mapping ignores case."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-    @property
-    def to_be_repeated(self) -> bool:
-        """Whether the same request may fare better later."""
-        return self.status >= 500 or self.status == 429
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,82 +89,21 @@ def check_secret(name: str, secret: str | None) -> str | None:
     return secret
 
 
-class ConnectionFailed(Exception):
-    """Thrown into a flow in place of a response that never came."""
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """What a respondent says to get a ticket, and the ε that they were told."""
+
+    epsilon: Fraction | None
+    group: str | None
+    admission: Admission
+    max_epsilon: Fraction | None
 
 
 Clock = Callable[[], float]
 """Returns the seconds since 1970."""
 
-_T = TypeVar("_T")
 
-Flow = Generator[Send | Sleep, Response | None, _T]
-
-
-@dataclass(frozen=True, slots=True)
-class Finished(Generic[_T]):
-    """The result of a flow that has ended."""
-
-    value: _T
-
-
-@dataclass(frozen=True, slots=True)
-class Retry:
-    """When to try again after a failed connection, a status of 500 or above, or 429.
-
-    The wait before attempt n + 1 is uniform on `[1/2, 1] first 2^(n-1)` seconds. The server's Retry-After may lengthen
-    it, and it never exceeds `longest`.
-    """
-
-    attempts: int = 6
-    first: float = 0.5
-    longest: float = 30.0
-
-    def wait(self, attempt: int, response: Response | None) -> float:
-        """Seconds to wait after the failed `attempt`, counted from 1."""
-        backoff = self.first * 2.0 ** (attempt - 1) * (1 + random.random()) / 2
-        asked = response.headers.get("retry-after", "") if response else ""
-        # The header may also hold a date, which is ignored because the client never reads the clock.
-        seconds = float(asked) if asked.isascii() and asked.isdigit() else 0.0
-        return min(max(backoff, seconds), self.longest)
-
-    def ends(self, attempt: int) -> float:
-        """The most seconds from the failed `attempt` to the last one, if each fails at once."""
-        return sum(min(self.first * 2.0 ** (n - 1), self.longest) for n in range(attempt, min(self.attempts, 100)))
-
-
-_RETRY = Retry()
-
-
-def advance(flow: Flow[_T], reply: Response | ConnectionFailed | None) -> Send | Sleep | Finished[_T]:
-    """Makes one step of a flow. `reply` is the outcome of its last `Send`, or None at the start and after a `Sleep`."""
-    try:
-        if isinstance(reply, ConnectionFailed):
-            return flow.throw(reply)
-        return flow.send(reply)
-    except StopIteration as stop:
-        return Finished(stop.value)
-
-
-def exchange(request: Send, retry: Retry = _RETRY) -> Flow[Response]:
-    """Makes a request, which may be repeated, and returns the response. Raises `Unreachable`."""
-    response: Response | None = None
-    for attempt in range(1, retry.attempts + 1):
-        try:
-            response = yield request
-        except ConnectionFailed:
-            response = None
-        if response is not None and not response.to_be_repeated:
-            return response
-        if attempt < retry.attempts:
-            yield Sleep(retry.wait(attempt, response), retry.ends(attempt))
-    if response is None:
-        attempts = "one attempt" if retry.attempts == 1 else f"{retry.attempts} attempts"
-        raise Unreachable(f"no response from the server in {attempts}: check its address, or try later")
-    return response
-
-
-def terms_flow(collection: str, retry: Retry = _RETRY) -> Flow[Terms]:
+def terms_flow(collection: str, retry: Retry = USUAL_RETRY) -> Flow[Terms]:
     """Fetches a collection's terms. Raises `InvalidAddress` and `ServerError`."""
     response = yield from exchange(Send("GET", collection_path(collection), b"", JSON_HEADERS), retry)
     if response.status != 200:
@@ -220,7 +112,7 @@ def terms_flow(collection: str, retry: Retry = _RETRY) -> Flow[Terms]:
 
 
 def price_flow(
-    server: str, collection: str, ledger: LedgerProtocol, retry: Retry = _RETRY, terms: Terms | None = None
+    server: str, collection: str, ledger: LedgerProtocol, retry: Retry = USUAL_RETRY, terms: Terms | None = None
 ) -> Flow[tuple[Price, Terms]]:
     """Returns the price that the ledger keeps from the first terms it saw, and the terms, fetched unless given.
 
@@ -245,7 +137,7 @@ def join_flow(
     server: str,
     collection: str,
     ledger: LedgerProtocol,
-    retry: Retry = _RETRY,
+    retry: Retry = USUAL_RETRY,
     randbelow: RandBelow = system_randbelow,
     max_epsilon: Fraction | None = None,
     clock: Clock = time.time,
@@ -288,7 +180,7 @@ def answer_flow(
     collection: str,
     value: Value,
     ledger: LedgerProtocol,
-    retry: Retry = _RETRY,
+    retry: Retry = USUAL_RETRY,
     randbelow: RandBelow = system_randbelow,
     max_epsilon: Fraction | None = None,
     epsilon: Fraction | None = None,
@@ -327,27 +219,10 @@ def answer_flow(
     """
     if not isinstance(value, str | Mapping):
         check_value(value)
-    path = collection_path(collection, "tickets")
-    entry, period = find_entry(ledger, server, collection), NO_PERIOD
+    entry = find_entry(ledger, server, collection)
     if entry is None:
-        price = ledger.price(server, collection)
-        if price is None or terms is not None or (group is not None and price.groups is None):
-            price, terms = yield from price_flow(server, collection, ledger, retry, terms)
-        check_told(price.in_all(epsilon), max_epsilon)
-        price.held(value)
-        Groups.check(price.groups or (None if terms is None else terms.groups), group)
-        if price.panel is not None:
-            turns = yield from join_flow(server, collection, ledger, retry, randbelow, max_epsilon, clock, terms)
-            period = check_turn(price.panel, turns, clock)
-            entry = ledger.find(server, collection, period)
-        if entry is None:
-            asked: dict[str, object] = {} if epsilon is None else {"epsilon": json_epsilon(epsilon)}
-            asked |= {} if group is None else {"group": group}
-            if admission.invitation is not None:
-                asked |= {"invitation": admission.invitation, "retry_key": ledger.retry_key(server, collection)}
-            ticket = yield from _ticket_flow(path, json.dumps(asked).encode(), admission.token, retry)
-            price.check(ticket.query, epsilon)
-            entry = ledger.charge(server, collection, ticket.ticket, ticket.query, period)
+        asking = _Asking(epsilon, group, admission, max_epsilon)
+        entry = yield from _charge_flow(server, collection, value, ledger, asking, retry, randbelow, terms, clock)
     if isinstance(entry.query, MemberCounts):
         raise LedgerError("the ledger has an institution's counts for this collection: use another ledger")
     if entry.state == "charged":
@@ -358,11 +233,11 @@ def answer_flow(
         if settle > 0:
             floor = settle * max(1.0, entry.query.n_cells / SETTLE_CELLS)
             yield Sleep(max(0.0, floor - (time.perf_counter() - began)))
-        entry = ledger.draw(entry.server, collection, answer, period)
+        entry = ledger.draw(entry.server, collection, answer, entry.period)
     return (yield from send_flow(entry, ledger, retry))
 
 
-def send_flow(entry: Entry, ledger: LedgerProtocol, retry: Retry = _RETRY) -> Flow[Receipt]:
+def send_flow(entry: Entry, ledger: LedgerProtocol, retry: Retry = USUAL_RETRY) -> Flow[Receipt]:
     """Sends the stored answer of a drawn entry, always as the same bytes. Raises `LedgerError` and `ServerError`."""
     answer = entry.answer
     if entry.state == "sent":
@@ -390,9 +265,45 @@ def send_flow(entry: Entry, ledger: LedgerProtocol, retry: Retry = _RETRY) -> Fl
     raise problem
 
 
-def _ticket_flow(path: str, body: bytes, token: str | None, retry: Retry) -> Flow[Ticket]:
+def _charge_flow(
+    server: str,
+    collection: str,
+    value: Value,
+    ledger: LedgerProtocol,
+    asking: _Asking,
+    retry: Retry,
+    randbelow: RandBelow,
+    terms: Terms | None,
+    clock: Clock,
+) -> Flow[Entry]:
+    """Asks for a ticket and charges its question, unless the ledger has an entry for this turn of a panel."""
+    path, period = collection_path(collection, "tickets"), NO_PERIOD
+    price = ledger.price(server, collection)
+    if price is None or terms is not None or (asking.group is not None and price.groups is None):
+        price, terms = yield from price_flow(server, collection, ledger, retry, terms)
+    check_told(price.in_all(asking.epsilon), asking.max_epsilon)
+    price.held(value)
+    Groups.check(price.groups or (None if terms is None else terms.groups), asking.group)
+    if price.panel is not None:
+        turns = yield from join_flow(server, collection, ledger, retry, randbelow, asking.max_epsilon, clock, terms)
+        period = check_turn(price.panel, turns, clock)
+        if (entry := ledger.find(server, collection, period)) is not None:
+            return entry
+    key = None if asking.admission.invitation is None else ledger.retry_key(server, collection)
+    ticket = yield from _ticket_flow(path, asking, key, retry)
+    price.check(ticket.query, asking.epsilon)
+    return ledger.charge(server, collection, ticket.ticket, ticket.query, period)
+
+
+def _ticket_flow(path: str, asking: _Asking, key: str | None, retry: Retry) -> Flow[Ticket]:
+    """Asks for a ticket; `key` is the retry key of an invitation. Raises `ServerError`."""
+    asked: dict[str, object] = {} if asking.epsilon is None else {"epsilon": json_epsilon(asking.epsilon)}
+    asked |= {} if asking.group is None else {"group": asking.group}
+    if asking.admission.invitation is not None:
+        asked |= {"invitation": asking.admission.invitation, "retry_key": key}
+    token = asking.admission.token
     headers = JSON_HEADERS if token is None else {**JSON_HEADERS, "authorization": f"Bearer {token}"}
-    response = yield from exchange(Send("POST", path, body, headers), retry)
+    response = yield from exchange(Send("POST", path, json.dumps(asked).encode(), headers), retry)
     if response.status != 201:
         raise parse_problem(response.status, response.body)
     return parse_ticket(decode_json(response.body))

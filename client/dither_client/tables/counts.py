@@ -18,6 +18,7 @@ ignored. Parquet needs the extra `tables`.
 import csv
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -32,7 +33,7 @@ from dither_client.mechanisms.member_counts import Asked, MemberCounts, MemberTa
 from dither_client.mechanisms.query import EXACT, Query, Schema
 from dither_client.mechanisms.registry import QUERY_TYPES, parse_query
 from dither_client.strict_json import decode
-from dither_client.tables.csv_file import separator_of
+from dither_client.tables.csv_file import separator_of, unwritten_cell, written_cell
 from dither_client.tables.parquet import is_parquet, read_parquet
 
 __all__ = [
@@ -41,10 +42,9 @@ __all__ = [
     "PERIOD_COLUMN",
     "CountTable",
     "counts_rows",
-    "group_counts_rows",
-    "period_counts_rows",
     "read_integer",
     "read_table",
+    "table_rows",
     "write_table",
 ]
 
@@ -80,11 +80,28 @@ class CountTable:
     """The content of a count table: how often each answer was given to each query, and what institutions shared."""
 
     queries: dict[Query, list[int]] = field(default_factory=dict)
-    members: dict[MemberCounts, dict[int, int]] = field(default_factory=dict)
+    members: MemberTable = field(default_factory=dict)
     groups: dict[str, dict[Query, list[int]]] = field(default_factory=dict)
     """The part of `queries` that each public group answered, by its label, where rows have one."""
     periods: dict[str, dict[Query, list[int]]] = field(default_factory=dict)
     """The part of `queries` that was asked in each period, by its label, where rows have one."""
+
+    @property
+    def answers(self) -> int:
+        """The number of respondents' answers."""
+        return sum(map(sum, self.queries.values()))
+
+    def add(
+        self, query: Query, by_answer: Iterable[tuple[int, int]], group: str | None = None, period: str | None = None
+    ) -> None:
+        """Adds pairs of an answer to the query and how often it was given, by this group or in this period if any."""
+        parts = [self.queries]
+        parts += [] if group is None else [self.groups.setdefault(group, {})]
+        parts += [] if period is None else [self.periods.setdefault(period, {})]
+        rows = [part.setdefault(query, [0] * query.n_answers) for part in parts]
+        for answer, count in by_answer:
+            for row in rows:
+                row[answer] += count
 
     @property
     def in_order(self) -> dict[Query, list[int]]:
@@ -111,20 +128,21 @@ def write_table(
 ) -> int:
     """Writes `rows` and returns their number. Each row maps every one of `columns` to a value or None (an empty cell).
 
+    In a CSV file no text is a formula (`csv_file.written_cell`).
+
     `columns` default to those of the first row, or of a count table if there are no rows. Raises `InvalidTable` for an
     ending other than .csv and .parquet, `MissingExtra` and `OSError`.
     """
     path, rows = Path(path), list(rows)
     columns = columns or tuple(rows[0] if rows else COUNT_COLUMNS)
-    table = [{column: row[column] for column in columns} for row in rows]
     if is_parquet(path):
-        _write_parquet(path, table, columns)
+        _write_parquet(path, [{column: row[column] for column in columns} for row in rows], columns)
     else:
         with path.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, columns)
-            writer.writeheader()
-            writer.writerows(table)
-    return len(table)
+            writer = csv.writer(file)
+            writer.writerow(map(written_cell, columns))
+            writer.writerows([written_cell(row[column]) for column in columns] for row in rows)
+    return len(rows)
 
 
 def read_table(path: str | PathLike[str]) -> CountTable:
@@ -145,17 +163,22 @@ def read_table(path: str | PathLike[str]) -> CountTable:
             if answer > largest:
                 raise InvalidTable(f"answer must be 0 to {largest}, not {answer}")
             if isinstance(asked, MemberCounts):
-                by_answer = table.members.setdefault(asked, {})
-                by_answer[answer] = by_answer.get(answer, 0) + count
+                table.members.setdefault(asked, Counter())[answer] += count
             else:
-                table.queries.setdefault(asked, [0] * asked.n_answers)[answer] += count
-                for column, parts in ((GROUP_COLUMN, table.groups), (PERIOD_COLUMN, table.periods)):
-                    if (label := _cell(row, column)) is not None:
-                        part = parts.setdefault(str(label), {})
-                        part.setdefault(asked, [0] * asked.n_answers)[answer] += count
+                group, period = _cell(row, GROUP_COLUMN), _cell(row, PERIOD_COLUMN)
+                table.add(
+                    asked, [(answer, count)], *(None if label is None else str(label) for label in (group, period))
+                )
         except (InvalidTable, InvalidQuery) as error:
             raise InvalidTable(f"row {number} of {path.name}: {error}") from None
     return table
+
+
+def table_rows(table: CountTable) -> list[dict[str, Any]]:
+    """The rows of a count table, with the column `group` or `period` where the answers are told apart so."""
+    if table.periods:
+        return _labelled_rows(PERIOD_COLUMN, dict(sorted(table.periods.items())))
+    return _labelled_rows(GROUP_COLUMN, table.groups) if table.groups else counts_rows(table.queries, table.members)
 
 
 def counts_rows(counts: Mapping[Query, Sequence[int]], members: MemberTable | None = None) -> list[dict[str, Any]]:
@@ -174,16 +197,6 @@ def counts_rows(counts: Mapping[Query, Sequence[int]], members: MemberTable | No
         shared = {column: fields.get(column) for column in columns}
         rows += [{**shared, "answer": answer, "count": int(count)} for answer, count in by_answer]
     return rows
-
-
-def group_counts_rows(groups: Mapping[str, Mapping[Query, Sequence[int]]]) -> list[dict[str, Any]]:
-    """The rows of a count table with the column `group`: those of each public group by its label."""
-    return _labelled_rows(GROUP_COLUMN, groups)
-
-
-def period_counts_rows(periods: Mapping[str, Mapping[Query, Sequence[int]]]) -> list[dict[str, Any]]:
-    """The rows of a count table with the column `period`: those of each period by its label."""
-    return _labelled_rows(PERIOD_COLUMN, periods)
 
 
 def _labelled_rows(name: str, parts: Mapping[str, Mapping[Query, Sequence[int]]]) -> list[dict[str, Any]]:
@@ -235,7 +248,8 @@ def _read_rows(path: Path) -> Iterator[Mapping[str, Any]]:
             separator = separator_of(path, lambda names: set(COUNT_COLUMNS) <= set(names))
             reader = csv.DictReader(file, restkey=_EXTRA_CELLS, delimiter=separator, strict=True)
             _check_columns(path, reader.fieldnames or ())
-            yield from reader
+            for row in reader:
+                yield {name: unwritten_cell(cell) if isinstance(cell, str) else cell for name, cell in row.items()}
         except UnicodeDecodeError:
             raise InvalidTable(f"{path.name} is not UTF-8 text") from None
         except csv.Error as error:

@@ -25,6 +25,7 @@ from dither_client.mechanisms.query import Query
 from dither_client.mechanisms.registry import parse_query
 from dither_client.strict_json import decode_json
 from dither_client.tables.counts import GROUP_COLUMN, PERIOD_COLUMN, CountTable, read_integer
+from dither_client.tables.csv_file import unwritten_cell
 from dither_client.tables.days import Manifest, part_columns, read_manifest
 
 if TYPE_CHECKING:
@@ -86,9 +87,14 @@ def _count_source(uri: str) -> list[dict[str, Any]]:
 
     with closing(_Source(uri)) as source:
         try:
-            return count_answers(source.table())
+            rows = count_answers(source.table())
+            return [_unwritten(row) for row in rows] if source.is_csv else rows
         except TableNotFound as error:
             raise InvalidTable(f"there is no table {error}") from None
+
+
+def _unwritten(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: unwritten_cell(cell) if name in _PARTS else cell for name, cell in row.items()}
 
 
 def _count_days(manifest: Manifest) -> list[dict[str, Any]]:
@@ -155,16 +161,13 @@ def _check_complete(rows: Iterable[Mapping[str, Any]], manifest: Manifest) -> No
 def _count_table(rows: Iterable[Mapping[str, Any]]) -> CountTable:
     """The counts by question, and by group and period where rows have one. Raises `InvalidTable`."""
     found = CountTable()
-    parts = {GROUP_COLUMN: found.groups, PERIOD_COLUMN: found.periods}
     for row in rows:
         if row.get("purpose", "training") != "training":
             continue
         query, answer = _parse_query(row["query"]), read_integer(row, "answer")
         if answer >= query.n_answers:
             raise InvalidTable(f"a question with the answers 0 to {query.n_answers - 1} has the answer {answer}")
-        of_labels = [by_label.setdefault(label, {}) for column, by_label in parts.items() if (label := row.get(column))]
-        for counts in (found.queries, *of_labels):
-            counts.setdefault(query, [0] * query.n_answers)[answer] += row["count"]
+        found.add(query, [(answer, row["count"])], row.get(GROUP_COLUMN) or None, row.get(PERIOD_COLUMN) or None)
     return found
 
 
@@ -190,12 +193,17 @@ class _Source:
         else:
             self._engine, self._name = _connect(uri)
 
+    @property
+    def is_csv(self) -> bool:
+        """Whether the table is one of CSV files."""
+        return not self._name and self._files.lower().endswith(".csv")
+
     def table(self) -> "ibis.Table":
         """The table, of which nothing is read yet."""
         if self._name:
             schema, _, table = self._name.rpartition(".")
             return self._engine.table(table, database=schema or None)
-        if self._files.lower().endswith(".csv"):
+        if self.is_csv:
             return self._engine.read_csv(self._files, all_varchar=True)
         return self._engine.read_parquet(self._files)
 

@@ -1,4 +1,4 @@
-"""How a flow reaches a server: HTTP without cookies, deadlines that cut a hanging connection, server-sent events.
+"""How a flow reaches a server: HTTP without cookies, through a relay too, deadlines, server-sent events.
 
-May import: `addresses`, `errors`, `protocol`, `strict_json`.
+May import: `addresses`, `errors`, `extras`, `oblivious`, `protocol`, `strict_json`.
 """

@@ -1,36 +1,36 @@
 """Drive a flow over HTTP with httpx2: make its requests, wait when it says so, return its result.
 
-The size and the time of a response are bounded, so a hostile server cannot exhaust memory or hold the client. A
-compressed response is refused, since a few bytes could expand to very many.
+The size and the time of a response are bounded, so a hostile server cannot exhaust memory or hold the client.
 """
 
 import asyncio
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import httpx2
 
 from dither_client.addresses import Address
-from dither_client.errors import BadResponse, Unreachable
-from dither_client.protocol.respondent import ConnectionFailed, Finished, Flow, Response, Send, Sleep, advance
+from dither_client.errors import Unreachable
+from dither_client.protocol.flow import ConnectionFailed, Finished, Flow, Response, Send, Sleep, advance
+from dither_client.transport.connecting import MAX_BODY, Body, options
 from dither_client.transport.deadline import Cutter
-from dither_client.transport.waiting import CONNECT, Wait
+from dither_client.transport.waiting import Wait
 
 __all__ = ["AsyncDriver", "Driver"]
 
 _T = TypeVar("_T")
 
-_MAX_BODY = 1 << 20
-"""The largest number of bytes in a response to a respondent."""
 _READS_PER_RESPONSE = 4
 """A whole response may take this many times the timeout of a single read."""
 
 
 class Driver:
-    """A connection pool to one server, whose address is `server`; `headers` are sent with every request."""
+    """A connection pool to one server, whose address is `server`; `headers` are sent with every request.
+
+    `contacted` is the address that whoever waits is told, where `transport` goes through another host than the server.
+    """
 
     def __init__(
         self,
@@ -38,17 +38,19 @@ class Driver:
         timeout: float,
         transport: httpx2.BaseTransport | None = None,
         headers: Mapping[str, str] | None = None,
-        max_body: int = _MAX_BODY,
+        max_body: int = MAX_BODY,
+        contacted: str | None = None,
     ) -> None:
         self.server = address.base
+        self._contacted = contacted or self.server
         self._seconds = _READS_PER_RESPONSE * timeout
         self._max_body = max_body
         self._cutter = Cutter()
-        self._http = httpx2.Client(transport=transport, **_options(address, timeout, headers))
+        self._http = httpx2.Client(transport=transport, **options(address, timeout, headers))
 
     def run(self, flow: Flow[_T]) -> _T:
-        """The flow's result, or whatever it raises; `Unreachable` names the server."""
-        wait = Wait(self.server)
+        """The flow's result, or whatever it raises; `Unreachable` names the server, or the relay before it."""
+        wait = Wait(self._contacted)
         try:
             step = advance(flow, None)
             while not isinstance(step, Finished):
@@ -63,7 +65,7 @@ class Driver:
                 step = advance(flow, reply)
             return step.value
         except Unreachable as error:
-            error.args = (f"{self.server}: {error}",)
+            error.args = (f"{self._contacted}: {error}",)
             raise
         finally:
             wait.end()
@@ -78,7 +80,7 @@ class Driver:
                     send.method, self.server + send.path, content=content, headers=headers, extensions=trace
                 ) as response,
             ):
-                body = _Body(response, self._max_body)
+                body = Body(response, self._max_body)
                 for part in response.iter_bytes():
                     body.add(part)
         except httpx2.RequestError as error:
@@ -109,7 +111,7 @@ class AsyncDriver:
     ) -> None:
         self._base = address.base
         self._seconds = _READS_PER_RESPONSE * timeout
-        self._http = httpx2.AsyncClient(transport=transport, **_options(address, timeout))
+        self._http = httpx2.AsyncClient(transport=transport, **options(address, timeout))
 
     async def run(self, flow: Flow[_T]) -> _T:
         """The flow's result, or whatever it raises."""
@@ -134,7 +136,7 @@ class AsyncDriver:
                 asyncio.timeout(self._seconds),
                 self._http.stream(send.method, self._base + send.path, content=content, headers=headers) as response,
             ):
-                body = _Body(response, _MAX_BODY)
+                body = Body(response, MAX_BODY)
                 async for part in response.aiter_bytes():
                     body.add(part)
         except (httpx2.RequestError, TimeoutError) as error:
@@ -143,34 +145,3 @@ class AsyncDriver:
 
     async def close(self) -> None:
         await self._http.aclose()
-
-
-class _Body:
-    """Collects a response's body. Raises `BadResponse` if it is compressed or grows too long."""
-
-    def __init__(self, response: httpx2.Response, limit: int) -> None:
-        if response.headers.get("content-encoding", "identity") != "identity":
-            raise BadResponse("the server's response is compressed, which the client did not ask for")
-        self._parts: list[bytes] = []
-        self._room = limit
-
-    def add(self, part: bytes) -> None:
-        self._room -= len(part)
-        if self._room < 0:
-            raise BadResponse("the server's response is too long")
-        self._parts.append(part)
-
-    def whole(self) -> bytes:
-        return b"".join(self._parts)
-
-
-def _options(address: Address, timeout: float, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """The arguments for httpx2's clients. A server on this machine is not behind the environment's proxy."""
-    return {
-        "timeout": httpx2.Timeout(timeout, connect=min(timeout, CONNECT)),
-        "headers": {**(headers or {}), "accept-encoding": "identity"},
-        "trust_env": not address.loopback,
-        "follow_redirects": False,
-        # No cookie is kept, so none is sent: a cookie would link a person's answers to several collections.
-        "cookies": CookieJar(DefaultCookiePolicy(allowed_domains=())),
-    }

@@ -3,18 +3,23 @@
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx2
 
 from dither_client.addresses import parse_address
 from dither_client.errors import BadResponse, InvalidAddress, Unreachable
+from dither_client.protocol.flow import ConnectionFailed, Retry, Send, exchange
 from dither_client.protocol.messages import parse_problem
-from dither_client.protocol.respondent import JSON_HEADERS, ConnectionFailed, Retry, Send, exchange
+from dither_client.protocol.respondent import JSON_HEADERS
 from dither_client.strict_json import decode_json
 from dither_client.transport.drivers import Driver
 from dither_client.transport.server_sent_events import follow
 
-__all__ = ["Api"]
+__all__ = ["COLLECTIONS_PER_PAGE", "Api"]
+
+COLLECTIONS_PER_PAGE = 1_000
+"""The most that a server sends."""
 
 _TIMEOUT = 60.0
 _MAX_PROBLEM = 1 << 16
@@ -45,6 +50,17 @@ class Api:
     def get(self, path: str, exact: bool = False) -> dict[str, Any]:
         """Fetches the JSON object at `path`; its numbers are `Decimal`s if `exact`, otherwise floats."""
         return _object(self._call("GET", path, b"", self._retry), exact)
+
+    def pages(self, path: str, asked: Mapping[str, Any], exact: bool = False) -> Iterator[dict[str, Any]]:
+        """The JSON object of each page of a list at `path`, up to the one without a `next`; `asked` are parameters."""
+        following = None
+        while True:
+            window = urlencode({**asked, **({} if following is None else {"after": following})})
+            data = self.get(f"{path}?{window}" if window else path, exact)
+            yield data
+            following = data.get("next")
+            if following is None:
+                return
 
     def page(self, path: str) -> bytes:
         """Fetches the page at `path`."""

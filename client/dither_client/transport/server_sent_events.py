@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from dither_client.errors import BadResponse, Unreachable
+from dither_client.protocol.flow import ConnectionFailed, Response, Retry, Send, Sleep
 from dither_client.protocol.messages import parse_problem
-from dither_client.protocol.respondent import ConnectionFailed, Response, Retry, Send, Sleep
 from dither_client.transport.drivers import Driver
 from dither_client.transport.waiting import Wait
 

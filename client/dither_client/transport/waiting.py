@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from dither_client.errors import Unreachable
-from dither_client.protocol.respondent import ConnectionFailed, Response, Sleep
+from dither_client.protocol.flow import ConnectionFailed, Response, Sleep
 
 __all__ = ["CONNECT", "GIVE_UP", "Wait", "told_of_waiting"]
 
@@ -19,7 +19,7 @@ GIVE_UP = 60.0
 """The most seconds that all attempts to connect take together."""
 CONNECT = 10.0
 """The most seconds that making a connection may take."""
-_QUIET = 1.0
+_QUIET = 3.0
 """Seconds after which whoever waits is told, if a connection has not failed before."""
 
 Tell = Callable[[str, float], None]
@@ -31,7 +31,7 @@ _tell: ContextVar[Tell | None] = ContextVar("tell", default=None)
 def told_of_waiting(tell: Tell) -> Iterator[None]:
     """While the context lasts, `tell` gets the address of each server that cannot be reached, once, and at once.
 
-    Of one that has not answered for a second, too; then it is called on another thread, while the present one waits.
+    Of one that has not answered for three seconds, too; then it is called on another thread, while this one waits.
     It also gets the most seconds for which a connection is tried.
     """
     addresses, lock = set[str](), threading.Lock()

@@ -33,9 +33,9 @@ class SharesLikelihood:
         return cls(np.concatenate(chances), np.concatenate(times))
 
     def information(self, shares: FloatArray) -> FloatArray:
-        """Minus its second derivative at shares (categories,), shape (categories, categories)."""
-        weights = self.times / (self.chances @ shares) ** 2
-        return np.asarray((self.chances.T * weights) @ self.chances)
+        """Minus its second derivative at shares (…, categories), shape (…, categories, categories)."""
+        weights = self.times / (shares @ self.chances.T) ** 2
+        return np.asarray((self.chances.T * weights[..., np.newaxis, :]) @ self.chances)
 
 
 def answer_chances(query: Query) -> FloatArray:

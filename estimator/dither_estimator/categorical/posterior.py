@@ -10,12 +10,14 @@ spread.
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from dither_estimator.categorical import prior
 from dither_estimator.categorical.likelihood import SharesLikelihood
+from dither_estimator.categorical.moves import PROPORTIONAL_STEP, spreads_moved, trajectory
 from dither_estimator.families import FloatArray
 from dither_estimator.likelihood.counts import Counts
 
@@ -23,22 +25,18 @@ __all__ = ["draw_shares", "estimate_shares"]
 
 _CHAINS = 100
 _BURN_IN = 24
-_LEAPS = 10
 _FIRST_STEP = 0.4
-_STEPS = 0.25, 1.25
-"""Each trajectory's own step, as a multiple: between these, since what is steep takes small ones."""
 _START = 0.3
 """How far from the mode chains begin, in standard deviations: farther off, where it is steep, they would be stuck."""
 _ACCEPTED = 0.8
 """The share of proposals to accept, towards which the step goes during the burn-in."""
 _NEWTON_STEPS = 60
+_CONVERGED = 1e-6
+"""A step that gains less is the last."""
 _SPREADS = np.geomspace(0.05, 20.0, 12)
 """Where chains may begin."""
 _AN_EXCHANGE = 16
 """Two categories try to exchange their places once in each turn for every so many of them."""
-_SPREAD_MOVES = 4
-_SPREAD_STEP = 0.4
-"""The sd of a proposal's logarithm; twice as much where log weights move in proportion."""
 
 
 def estimate_shares(rng: np.random.Generator, counts: Counts, categories: int, draws: int) -> FloatArray:
@@ -55,10 +53,11 @@ def draw_shares(rng: np.random.Generator, likelihood: SharesLikelihood, draws: i
     state, directions = _start(rng, target, chains)
     step, kept = _FIRST_STEP, []
     for turn in range(_BURN_IN + -(-draws // chains)):
-        state, accepted = _trajectory(rng, target, state, directions, step)
+        at, scales = partial(target.at, spreads=state.spreads), directions.scales(state.spreads)
+        state, accepted = trajectory(rng, at, state, directions.axes, scales, step)
         state = _spreads_in_proportion(rng, target, _spreads_alone(rng, _exchanged(rng, target, state)))
         if turn < _BURN_IN:
-            step *= float(np.exp(accepted - _ACCEPTED))
+            step *= float(np.exp(accepted.mean() - _ACCEPTED))
         else:
             kept.append(prior.shares_of(state.log_weights))
     return np.concatenate(kept)[:draws]
@@ -74,7 +73,7 @@ class _State:
     """Shape (chains,)."""
     likelihood: FloatArray
     """Its log, shape (chains,)."""
-    slopes: FloatArray
+    likelihood_slopes: FloatArray
     """Its derivative by each log weight, shape (chains, categories)."""
 
     @property
@@ -83,9 +82,19 @@ class _State:
         return np.asarray(self.likelihood + prior.log_density(self.log_weights, self.spreads))
 
     @property
-    def slopes_of_height(self) -> FloatArray:
+    def slopes(self) -> FloatArray:
         """The derivative of `height` by each log weight, shape (chains, categories)."""
-        return np.asarray(self.slopes + prior.slopes(self.log_weights, self.spreads))
+        return np.asarray(self.likelihood_slopes + prior.slopes(self.log_weights, self.spreads))
+
+    @property
+    def place(self) -> FloatArray:
+        return self.log_weights
+
+    def taking(self, chains: npt.NDArray[np.intp]) -> "_State":
+        """These chains alone."""
+        return _State(
+            self.log_weights[chains], self.spreads[chains], self.likelihood[chains], self.likelihood_slopes[chains]
+        )
 
     def where(self, chosen: npt.NDArray[np.bool_], other: "_State") -> "_State":
         """The chains that are chosen, and the other state's elsewhere."""
@@ -94,7 +103,7 @@ class _State:
             np.where(mask, self.log_weights, other.log_weights),
             np.where(chosen, self.spreads, other.spreads),
             np.where(chosen, self.likelihood, other.likelihood),
-            np.where(mask, self.slopes, other.slopes),
+            np.where(mask, self.likelihood_slopes, other.likelihood_slopes),
         )
 
 
@@ -120,9 +129,10 @@ class _Target:
         return np.asarray(np.log(chances) @ self.likelihood.times)
 
     def information(self, log_weights: FloatArray) -> FloatArray:
-        """The likelihood's about log weights (categories,), shape (categories, categories)."""
-        [shares] = prior.shares_of(log_weights[np.newaxis])
-        turn = np.diag(shares) - np.outer(shares, shares)
+        """The likelihood's about log weights (chains, categories), shape (chains, categories, categories)."""
+        shares = prior.shares_of(log_weights)
+        across = shares[:, np.newaxis]
+        turn = across * np.eye(shares.shape[1]) - np.swapaxes(across, 1, 2) * across
         return np.asarray(turn @ self.likelihood.information(shares) @ turn)
 
 
@@ -140,58 +150,39 @@ class _Directions:
 
 def _start(rng: np.random.Generator, target: _Target, chains: int) -> tuple[_State, _Directions]:
     """Chains near the modes for some spreads, as often as these are likely, if log weights are about normal there."""
-    modes = [_mode(target, spread) for spread in _SPREADS]
-    likely = np.array([mode.height[0] - _half_log_curvature(target, mode) for mode in modes])
-    likely += prior.log_density_of_spread(_SPREADS)
-    axes = np.linalg.eigh(target.information(modes[int(likely.argmax())].log_weights[0]))
+    modes = _modes(target)
+    curvatures = _curvatures(target, modes)
+    likely = modes.height - 0.5 * np.linalg.slogdet(curvatures).logabsdet + prior.log_density_of_spread(_SPREADS)
+    axes = np.linalg.eigh(target.information(modes.log_weights)[int(likely.argmax())])
     directions = _Directions(axes.eigenvectors, np.maximum(axes.eigenvalues, 0.0))
     chances = np.exp(likely - likely.max())
-    chosen = rng.choice(len(modes), chains, p=chances / chances.sum())
+    chosen = rng.choice(len(_SPREADS), chains, p=chances / chances.sum())
     scales = directions.scales(_SPREADS[chosen])
     beside = _START * (scales * rng.standard_normal(scales.shape)) @ directions.axes.T
-    return target.at(np.concatenate([modes[k].log_weights for k in chosen]) + beside, _SPREADS[chosen]), directions
+    return target.at(modes.log_weights[chosen] + beside, _SPREADS[chosen]), directions
 
 
-def _mode(target: _Target, spread: float) -> _State:
-    """About where the density is highest, given the spread: damped Newton steps from equal shares."""
-    spreads = np.array([spread])
-    state = target.at(np.zeros((1, target.likelihood.chances.shape[1])), spreads)
+def _modes(target: _Target) -> _State:
+    """About where the density is highest for each of `_SPREADS`: damped Newton steps from equal shares, all at once."""
+    state = target.at(np.zeros((len(_SPREADS), target.likelihood.chances.shape[1])), _SPREADS)
+    halvings, rows = 0.5 ** np.arange(8), np.arange(len(_SPREADS))
     for _ in range(_NEWTON_STEPS):
-        step = np.linalg.solve(_curvature(target, state), state.slopes_of_height[0])
-        tried = target.at(state.log_weights + step * 0.5 ** np.arange(8)[:, np.newaxis], np.full(8, spread))
-        best = int(np.argmax(tried.height))
-        if tried.height[best] - state.height[0] < 1e-6:
+        step = np.linalg.solve(_curvatures(target, state), state.slopes[..., np.newaxis])[..., 0]
+        places = state.log_weights + step * halvings[:, np.newaxis, np.newaxis]
+        tried = target.at(places.reshape(-1, step.shape[1]), np.tile(_SPREADS, len(halvings)))
+        heights = tried.height.reshape(len(halvings), -1)
+        best = heights.argmax(axis=0)
+        better = heights[best, rows] - state.height >= _CONVERGED
+        if not better.any():
             break
-        state = _State(tried.log_weights[[best]], spreads, tried.likelihood[[best]], tried.slopes[[best]])
+        state = tried.taking(best * len(rows) + rows).where(better, state)
     return state
 
 
-def _curvature(target: _Target, state: _State) -> FloatArray:
-    """About minus the second derivative of the only chain's height."""
-    return target.information(state.log_weights[0]) + np.diag(prior.curvature(state.log_weights[0], state.spreads)[0])
-
-
-def _half_log_curvature(target: _Target, state: _State) -> float:
-    return 0.5 * float(np.linalg.slogdet(_curvature(target, state)).logabsdet)
-
-
-def _trajectory(
-    rng: np.random.Generator, target: _Target, state: _State, directions: _Directions, step: float
-) -> tuple[_State, float]:
-    """One Hamiltonian trajectory of each chain, and the share of proposals that were accepted."""
-    axes, scales = directions.axes, directions.scales(state.spreads)
-    momentum = rng.standard_normal(scales.shape)
-    energy = state.height - 0.5 * (momentum**2).sum(axis=1)
-    size = step * rng.uniform(*_STEPS, (len(scales), 1)) * scales
-    now = state
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        momentum = momentum + 0.5 * size * (now.slopes_of_height @ axes)
-        for leap in range(_LEAPS):
-            now = target.at(now.log_weights + (size * momentum) @ axes.T, state.spreads)
-            momentum = momentum + (0.5 if leap == _LEAPS - 1 else 1.0) * size * (now.slopes_of_height @ axes)
-        change = now.height - 0.5 * (momentum**2).sum(axis=1) - energy
-    chance = np.exp(np.minimum(np.nan_to_num(change, nan=-np.inf), 0.0))
-    return now.where(rng.random(len(chance)) < chance, state), float(chance.mean())
+def _curvatures(target: _Target, state: _State) -> FloatArray:
+    """About minus the second derivative of each chain's height, shape (chains, categories, categories)."""
+    curvature = prior.curvature(state.log_weights, state.spreads)
+    return target.information(state.log_weights) + curvature[..., np.newaxis] * np.eye(curvature.shape[1])
 
 
 def _exchanged(rng: np.random.Generator, target: _Target, state: _State) -> _State:
@@ -220,18 +211,12 @@ def _spreads_alone(rng: np.random.Generator, state: _State) -> _State:
     def density(spreads: FloatArray) -> FloatArray:
         return prior.log_density(state.log_weights, spreads) + prior.log_density_of_spread(spreads)
 
-    spreads, height = state.spreads, density(state.spreads)
-    for _ in range(_SPREAD_MOVES):
-        tried = spreads * np.exp(_SPREAD_STEP * rng.standard_normal(len(spreads)))
-        found = density(tried)
-        moved = np.log(rng.random(len(spreads))) < found - height
-        spreads, height = np.where(moved, tried, spreads), np.where(moved, found, height)
-    return replace(state, spreads=spreads)
+    return replace(state, spreads=spreads_moved(rng, state.spreads, density))
 
 
 def _spreads_in_proportion(rng: np.random.Generator, target: _Target, state: _State) -> _State:
     """Log weights move in proportion to the spreads: the density of their ratio does not change."""
-    factors = np.exp(2 * _SPREAD_STEP * rng.standard_normal(len(state.spreads)))
+    factors = np.exp(PROPORTIONAL_STEP * rng.standard_normal(len(state.spreads)))
     tried = target.at(state.log_weights * factors[:, np.newaxis], state.spreads * factors)
     change = tried.likelihood + prior.log_density_of_spread(tried.spreads)
     change -= state.likelihood + prior.log_density_of_spread(state.spreads)

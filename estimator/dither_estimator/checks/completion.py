@@ -5,7 +5,8 @@ If people above a threshold drop out more often, questions with a high threshold
 with a low one. Questions follow the posterior and completion varies with the hour, so tickets are compared only within
 a period (Mantel & Haenszel 1959; for several groups Mantel 1963, Birch 1965): given how many of a period's tickets were
 completed, chance alone determines each question's share of them. Public groups have questions and rates of response of
-their own, so tickets are compared only within a group, too, and questions are low or high among those of their group.
+their own, and so have those who choose one ε, so tickets are compared only within a group and at one ε, too, and
+questions are low or high among those of their group at that ε.
 
 Answers that may still arrive do not matter here: a ticket counts as completed if it was answered within a time limit
 that has passed for all tickets.
@@ -33,7 +34,7 @@ _MIN_PER_GROUP = 10
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Tickets of one period for questions with one place."""
+    """The tickets that were issued in one period for questions about one place."""
 
     period: int
     place: float
@@ -41,7 +42,7 @@ class Slice:
     tickets: int
     completed: int
     group: int = 0
-    """The number of the public group that was asked; meaningless where there are none."""
+    """A number for the public group that was asked and the ε that was chosen; any where there are neither."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,34 +15,24 @@ from dither_client import Transform
 from dither_client.posterior.sentences import REFUSED_LOG_ODDS
 from dither_client.posterior.wire import NO_FAMILY
 from dither_estimator.checks.competing_families import CANNOT_TELL, Comparison, compare
-from dither_estimator.families import Family, FloatArray, find_family
+from dither_estimator.families import Family, FloatArray, Normal, families, find_family
 from dither_estimator.likelihood.counts import Counts, total_answers
 from dither_estimator.mechanisms.channels import Channel, group_queries
 from dither_estimator.nonparametric.base import ShapedBase
 from dither_estimator.nonparametric.distribution import Distribution
 from dither_estimator.nonparametric.evidence import log_evidence
 from dither_estimator.nonparametric.fitting import fit_base
-from dither_estimator.nonparametric.support import ANYWHERE, Support
+from dither_estimator.nonparametric.support import Support
 from dither_estimator.particles.evidence import Evidence
 from dither_estimator.priors.prior import parse_prior
 
 __all__ = ["Description", "compare_with_families", "families_on", "family_log_evidence", "refusal"]
 
-_ANYWHERE = ("normal", "laplace", "logistic", "student_t", "gumbel")
-_POSITIVE: Sequence[tuple[str, Transform]] = (
-    ("normal", "log"),
-    *((name, "identity") for name in ("exponential", "gamma", "weibull")),
-)
 _MOST = np.array([0.1, 0.9])
 """The levels between which most values lie."""
 _STARTS = 200
 _MIN_ANSWERS = 500
 """Fewer answers than this are not held against the one family that is named."""
-_SUPPORTS = {
-    **dict.fromkeys(("exponential", "gamma", "weibull"), Support(minimum=0.0)),
-    "beta": Support(minimum=0.0, maximum=1.0),
-}
-"""The supports of the families whose values do not cover the whole line."""
 _NARROWEST = 1e-9, 1e-98
 """The least distance between the ends of most values, relative to them and in all.
 
@@ -129,12 +119,13 @@ def refusal(family: Family, transform: Transform, counts: Counts) -> Comparison 
     asked = {query.with_edges(query.edges, "identity"): row for query, row in counts.items() if row.any()}
     if len({edge for query in asked for edge in query.edges}) <= len(family.parameters):
         return None  # any shares below so few cuts are those of some member
-    support = _SUPPORTS.get(family.name, ANYWHERE)
+    low, high = (None if math.isinf(end) else end for end in find_family(family.name).support)
+    support = Support(minimum=low, maximum=high)
     try:
         base = fit_base(asked, support)
         none = log_evidence(asked, base, support)
-        low, high = support.value(base.quantile(_MOST)).tolist()
-        named = family_log_evidence(Description(family.name), asked, low, high)
+        least, most = support.value(base.quantile(_MOST)).tolist()
+        named = family_log_evidence(Description(family.name), asked, least, most)
     except np.linalg.LinAlgError:  # so few different questions that they do not tell location from scale
         return None
     if not none - named >= REFUSED_LOG_ODDS:
@@ -150,17 +141,26 @@ def families_on(support: Support) -> Sequence[Description]:
     does the lognormal where they are positive: a bound may lie far from all of them.
     """
     low, high = support.minimum, support.maximum
-    normal = Description("normal")
     if low is None and high is None:
-        return tuple(map(Description, _ANYWHERE))
+        return tuple(map(Description, _measured(-math.inf, math.inf)))
+    normal = Description(Normal.name)
+    positive: Sequence[tuple[str, Transform]] = [
+        (Normal.name, "log"),
+        *((name, "identity") for name in _measured(0.0, math.inf)),
+    ]
     if low is None:
-        return (*(Description(*each, below=high) for each in _POSITIVE), normal)
-    found = [Description(*each, above=low or None) for each in _POSITIVE]
+        return (*(Description(*each, below=high) for each in positive), normal)
+    found = [Description(*each, above=low or None) for each in positive]
     if low > 0:
-        found.append(Description("normal", "log"))
+        found.append(Description(Normal.name, "log"))
     if high is not None:
-        found.insert(0, Description("beta", above=low, below=high))
+        found = [*(Description(name, above=low, below=high) for name in _measured(0.0, 1.0)), *found]
     return (*found, normal)
+
+
+def _measured(low: float, high: float) -> list[str]:
+    """The families of continuous values between `low` and `high`, in the order of the table of families."""
+    return [name for name, family in families.items() if not family.discrete and family.support == (low, high)]
 
 
 def family_log_evidence(description: Description, counts: Counts, low: float, high: float) -> float:
@@ -179,8 +179,13 @@ def family_log_evidence(description: Description, counts: Counts, low: float, hi
     likelihood = _Likelihood(family, description, counts)
     starts = prior.sample(np.random.default_rng(0), _STARTS)
     with np.errstate(all="ignore"):  # a scale may be tiny beside the distance to a cut
-        start = starts[np.argmax(likelihood(starts))]
-        found = minimize(likelihood.negative_with_gradient, start, jac=True, method="L-BFGS-B")
+        start, units = starts[np.argmax(likelihood(starts))], starts.std(axis=0)
+
+        def negative(steps: FloatArray) -> tuple[float, FloatArray]:
+            height, gradient = likelihood.negative_with_gradient(start + units * steps)
+            return height, units * gradient
+
+        found = minimize(negative, np.zeros(len(start)), jac=True, method="L-BFGS-B")
     return -float(found.fun) - 0.5 * len(family.parameters) * math.log1p(answers)
 
 

@@ -1,7 +1,8 @@
 """Whether answers lead far from what the prior expects: then it was wrong, and intervals may be too narrow.
 
-A range that is off by several times its width is such a prior. Half of a narrow prior's pull remains after hundreds of
-answers, though they have long left it; nothing in the width of the posterior shows that.
+A range that is off by several times its width is such a prior, and so is one in another unit than the values. If the
+prior has short tails, half of its pull remains after hundreds of answers, though they have long left it; nothing in the
+width of the posterior shows that.
 """
 
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ from dither_estimator.priors.prior import Prior
 
 __all__ = ["RARE", "prior_conflicts"]
 
-RARE = 0.001
+RARE = 0.005
 """How rarely, if populations are as the prior expects, a parameter lies as far out as is told."""
 
 

@@ -88,13 +88,13 @@ Respondents = Annotated[
 class PeopleOptions:
     """The options that say which population is asked; None where they are left out."""
 
-    data: Path | None
-    column: str | None
-    population: str | None
-    transform: Transform | None
-    minimum: float | None
-    maximum: float | None
-    atoms: str | None
+    data: Data = None
+    column: Column = None
+    population: Population = None
+    transform: Scale = None
+    minimum: Minimum = None
+    maximum: Maximum = None
+    atoms: Atoms = None
 
     def refuse(self) -> None:
         """Raises `DesignError` if one is given: for a family they have no meaning."""

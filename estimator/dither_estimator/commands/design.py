@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
-from typing import Annotated, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import typer
 from threadpoolctl import threadpool_limits
 
 from dither_client import Query
+from dither_client.commands._grouped import grouped_options
 from dither_client.commands._shared import Json, print_json, print_table, working
 from dither_client.mechanisms.epsilon import epsilon_text, wire_epsilon
 from dither_client.mechanisms.query import check_epsilon
@@ -20,7 +21,7 @@ from dither_estimator.commands._several import design_several, print_joint
 from dither_estimator.design.advice import advice
 from dither_estimator.design.design import Design, DesignError, Mechanism, optimal_design
 from dither_estimator.design.goal import parse_goal
-from dither_estimator.design.registry import MECHANISMS, STATING_RHO
+from dither_estimator.design.registry import MECHANISMS, STATING_RHO, WITH_FAMILY
 from dither_estimator.families import find_family
 from dither_estimator.mechanisms.lattice import on_interval
 from dither_estimator.specification.fields import NONPARAMETRIC
@@ -35,51 +36,26 @@ _EITHER = "give either --epsilon or --rho"
 
 
 @app.command()
+@grouped_options
 def design(
-    epsilon: Annotated[
-        str | None, typer.Option(help="The privacy of each answer, at most six decimals.", show_default=False)
-    ] = None,
+    people: without_family.PeopleOptions,
+    epsilon: options.Epsilon = None,
     family: options.Family = "normal",
-    goal: Annotated[
-        str,
-        typer.Option(
-            help="all, a parameter's name, weights such as mu=1,sigma=2, distribution, quantiles=0.5,0.9 or above=1000."
-        ),
-    ] = "all",
+    goal: options.Goal = "all",
     mechanism: options.Mechanism = None,
-    rho: Annotated[
-        str | None,
-        typer.Option(
-            help="For gaussian, instead of --epsilon: ρ of zero-concentrated privacy. With --components: correlation.",
-            show_default=False,
-        ),
-    ] = None,
-    levels: Annotated[
-        int | None,
-        typer.Option(help="Levels of laplace or gaussian, cuts of randomized_response; the design chooses by default."),
-    ] = None,
-    theta: Annotated[
-        str | None,
-        typer.Option(help="The member to design for, such as mu=50,sigma=3; the standard member by default."),
-    ] = None,
-    components: Annotated[
-        int | None, typer.Option(help="Several numbers of each person: how many, 2 to 4.", show_default=False)
-    ] = None,
-    data: without_family.Data = None,
-    column: without_family.Column = None,
-    population: without_family.Population = None,
-    transform: without_family.Scale = None,
-    minimum: without_family.Minimum = None,
-    maximum: without_family.Maximum = None,
-    atoms: without_family.Atoms = None,
+    rho: options.Rho = None,
+    levels: options.Levels = None,
+    theta: options.Theta = None,
+    components: options.Components = None,
     respondents: without_family.Respondents = None,
     as_json: Json = False,
 ) -> None:
     """Find the mixture of questions that needs the fewest respondents, with its certificate.
 
     The criterion weights the variances of the parameters themselves in location-scale families (normal, laplace,
-    logistic, gumbel, student_t:DF), and in all others those of their logarithms, or of the logit of a probability; the
-    field criterion_of says which. The variances shown are always those of the parameters themselves.
+    logistic, gumbel, student_t:DF), and in all others those of their logarithms, of the logit of a probability, or of
+    mu in units of sigma; the field criterion_of says which. The variances shown are always those of the parameters
+    themselves.
 
     A goal may also be about the population's distribution: its quantiles, the shares above some values, or all of it.
 
@@ -96,7 +72,6 @@ def design(
 
     For example: dither design --components 2 --rho 0.6 --epsilon 1
     """
-    people = without_family.PeopleOptions(data, column, population, transform, minimum, maximum, atoms)
     if components is not None:
         people.refuse()
         others = {"mechanism": mechanism, "levels": levels, "theta": theta, "respondents": respondents}
@@ -113,7 +88,7 @@ def design(
         if respondents is not None:
             raise DesignError(f"--respondents is for --family {NONPARAMETRIC.name} only")
         _show(
-            lambda: _design_family(family, theta, goal, mechanism or "laplace", epsilon, rho, levels), _print, as_json
+            lambda: _design_family(family, theta, goal, mechanism or WITH_FAMILY, epsilon, rho, levels), _print, as_json
         )
 
 

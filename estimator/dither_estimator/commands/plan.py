@@ -3,12 +3,11 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from threadpoolctl import threadpool_limits
 
-from dither_client import Transform
 from dither_client.commands._shared import Json, fail, print_json, print_table, working
 from dither_client.mechanisms.epsilon import epsilon_text
 from dither_client.posterior.digits import rounded
@@ -19,12 +18,7 @@ from dither_estimator.commands._parameters import parse_numbers, parse_theta
 from dither_estimator.design.design import DesignError
 from dither_estimator.design.goal import Goal
 from dither_estimator.planning.goal import cheapest_goal
-from dither_estimator.planning.precision import (
-    MAX_RESPONDENTS,
-    precise_names,
-    precision_of_answers,
-    precision_of_values,
-)
+from dither_estimator.planning.precision import precise_names, precision_of_answers, precision_of_values
 from dither_estimator.planning.without_family import Wanted, foresee, foresee_precision, sds_of_values
 from dither_estimator.specification.fields import CATEGORICAL, NONPARAMETRIC
 from dither_estimator.specification.groups import Groups
@@ -52,55 +46,22 @@ _NOT_WITH_GROUPS = (
 
 @app.command()
 def plan(
-    epsilon: Annotated[str, typer.Option(help="ε of one answer, or several such as 0.5,1,2,5: a row for each.")],
-    sd: Annotated[
-        str | None,
-        typer.Option(help="The posterior standard deviations to reach, such as mu=0.5,sigma=0.3 or quantile_0.5=0.4."),
-    ] = None,
-    respondents: Annotated[
-        int | None, typer.Option(min=1, max=MAX_RESPONDENTS, help="The number of respondents, instead of --sd.")
-    ] = None,
-    confidence: Annotated[
-        float | None,
-        typer.Option(help="The probability of reaching it, 0.5 to 0.9999.", show_default="on average"),
-    ] = None,
+    epsilon: options.PlannedEpsilon,
+    sd: options.Sd = None,
+    respondents: options.PlannedRespondents = None,
+    confidence: options.Confidence = None,
     family: options.Family = "normal",
-    theta: Annotated[
-        str | None,
-        typer.Option(help="A guess of the population, such as mu=50,sigma=3.", show_default="the standard member"),
-    ] = None,
-    transform: Annotated[
-        Transform | None,
-        typer.Option(help="The scale on which the family, or that of --population, holds.", show_default="identity"),
-    ] = None,
-    groups: Annotated[
-        str | None,
-        typer.Option(
-            help="Labels of public groups, such as north,south, with equally many people in each; --theta then has "
-            "the parameters of each, separated by semicolons, or one set for all.",
-            show_default=False,
-        ),
-    ] = None,
-    value_range: Annotated[
-        str | None,
-        typer.Option(
-            "--range", help="The collection's range, such as 40,60, where most values lie.", show_default="not known"
-        ),
-    ] = None,
-    goal: Annotated[
-        str | None,
-        typer.Option(
-            help="The collection's goal: all, weights such as mu=1,sigma=0.1, distribution, quantiles=0.5, above=1000, "
-            "or best: the cheapest for --sd.",
-            show_default="all; without a family distribution",
-        ),
-    ] = None,
+    theta: options.GuessedTheta = None,
+    transform: options.PlannedTransform = None,
+    groups: options.Groups = None,
+    value_range: options.ValueRange = None,
+    minimum: options.PlannedMinimum = None,
+    maximum: options.PlannedMaximum = None,
+    goal: options.PlannedGoal = None,
     mechanism: options.Mechanism = None,
     data: without_family.Data = None,
     column: without_family.Column = None,
     population: without_family.Population = None,
-    minimum: without_family.Minimum = None,
-    maximum: without_family.Maximum = None,
     atoms: without_family.Atoms = None,
     as_json: Json = False,
 ) -> None:
@@ -109,7 +70,8 @@ def plan(
     Beside the parameters, --sd may name what --goal asks for: quantile_0.5, above_1000, distribution. Parameters are on
     the scale of --transform, quantiles in the values' own units.
 
-    The figures are those of a collection with this family, --range, --goal and --mechanism, and the policy adaptive.
+    The figures are those of a collection with this family, --range or --minimum and --maximum, --goal and --mechanism,
+    and the policy adaptive.
 
     For example: dither plan --theta mu=50,sigma=3 --epsilon 0.5,1,2,5 --sd mu=0.5 --confidence 0.9
 
@@ -130,8 +92,9 @@ def plan(
     if family == NONPARAMETRIC.name:
         _plan_without_family(people, theta, choices, sd, respondents, as_json)
         return
-    replace(people, transform=None).refuse()
+    replace(people, transform=None, minimum=None, maximum=None).refuse()
     family_fields: dict[str, object] = {"family": family, "transform": transform or "identity"}
+    family_fields |= {"minimum": minimum, "maximum": maximum}
     if groups is not None:
         family_fields["groups"] = by_group.parse_groups(groups)
     specs = [Specification.from_json({**asked, **family_fields}) for asked in choices]

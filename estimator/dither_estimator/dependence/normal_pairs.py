@@ -14,7 +14,7 @@ from scipy.special import ndtr, owens_t
 
 from dither_estimator.families import FloatArray
 
-__all__ = ["LARGEST_CORRELATION", "cell_probabilities", "normal_cdf", "normal_cdf_slopes"]
+__all__ = ["LARGEST_CORRELATION", "normal_cdf", "normal_cdf_slopes"]
 
 LARGEST_CORRELATION = 1 - 1e-12
 """Correlations are at most so large: beyond, the two numbers are the same number to floating point."""
@@ -94,16 +94,3 @@ def normal_cdf_slopes(h: FloatArray, k: FloatArray, rho: float) -> tuple[FloatAr
 
 def _density(x: FloatArray) -> FloatArray:
     return np.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi)
-
-
-def cell_probabilities(first: FloatArray, second: FloatArray, rho: FloatArray) -> FloatArray:
-    """The probabilities of the cells of two cut numbers, shape (n, I + 1, J + 1), not below 0.
-
-    `first` (n, I) and `second` (n, J) are the increasing normal scores of the cuts, `rho` has shape (n,).
-    """
-    corners = normal_cdf(first[:, :, np.newaxis], second[:, np.newaxis, :], rho[:, np.newaxis, np.newaxis])
-    n, rows, columns = corners.shape
-    below = np.zeros((n, rows + 2, columns + 2))
-    below[:, 1:-1, 1:-1] = corners
-    below[:, 1:-1, -1], below[:, -1, 1:-1], below[:, -1, -1] = ndtr(first), ndtr(second), 1.0
-    return np.maximum(np.diff(np.diff(below, axis=1), axis=2), 0.0)

@@ -4,8 +4,9 @@ A design minimises the weighted sum of the parameters' asymptotic variances per 
 `M = Σ_i w_i F_i`, over all queries of one mechanism at one ε; or, for a goal about the distribution, the
 variances of its functions (`functionals`). For a location-scale family it is found once, at the
 standard member, and carried over: `F(m, c) = F(0, 1) / c²` for queries moved by the same map (Theorem 3 of Yıldırım
-2024). In other families the variances are those of unconstrained coordinates (logarithms of positive parameters, logits
-of probabilities), because the parameters have no common unit. Solutions are cached.
+2024); for Student's t it is found once for each number of degrees of freedom. In other families the variances are those
+of unconstrained coordinates (logarithms of positive parameters, logits of probabilities, locations in units of the
+scale), because the parameters have no common unit. Solutions are cached.
 """
 
 import math
@@ -79,7 +80,7 @@ class Design:
     """The requested ρ of `gaussian` queries; None if it follows from ε."""
 
     def at(self, theta: npt.ArrayLike) -> "Design":
-        """The optimal design for another member: moved in a location-scale family, computed afresh in others."""
+        """The optimal design for another member: moved where only location and scale differ."""
         return optimal_design(
             self.family,
             theta,
@@ -119,13 +120,14 @@ class Design:
         """Which variances the criterion weights, with their weights.
 
         They are those of the parameters themselves in location-scale families and of their unconstrained coordinates,
-        such as `log shape`, in others; `variances` are always those of the parameters themselves. Of a goal about the
-        distribution they are those of `quantile_0.5`, on the scale on which the family holds, of the share
-        `above_1000`, and the mean variance `distribution` of the distribution function.
+        such as `log shape` or `mu / sigma`, in others; `variances` are always those of the parameters themselves. Of a
+        goal about the distribution they are those of `quantile_0.5`, on the scale on which the family holds, of the
+        share `above_1000`, and the mean variance `distribution` of the distribution function.
         """
         if not self.goal.of_parameters:
             return {each.name: each.weight for each in functionals(self.goal, self.family, self.theta)}
         names = {p.name: p.name if self.family.location_scale else p.coordinate for p in self.family.parameters}
+        names |= {name: f"{name} / {unit}" for name, unit in self.family.measured_in.items()}
         return {names[name]: weight for name, weight in self.goal.weights}
 
     def to_json(self) -> dict[str, Any]:
@@ -190,8 +192,10 @@ def optimal_design(
         transform=transform,
         queries=queries,
         weights=found.weights,
-        information=found.information / base.scale**2,
-        variances=tuple(None if v is None else v * base.scale**2 for v in found.variances),
+        information=found.information / np.outer(base.units, base.units),
+        variances=tuple(
+            None if v is None else v * unit**2 for v, unit in zip(found.variances, base.units.tolist(), strict=True)
+        ),
         criterion=found.criterion * base.factor,
         gap=found.gap * base.factor,
         rho=rho,

@@ -34,6 +34,7 @@ class GaussianDesign(LaplaceDesign):
     """Designs of `gaussian`, at a given ε or ρ."""
 
     name: ClassVar[str] = Gaussian.mechanism
+    label: ClassVar[str] = "A place between two thresholds, with Gaussian noise"
     most_levels: ClassVar[int | None] = 128
     rho_bounds: ClassVar[RhoBounds | None] = RhoBounds(_largest_epsilon, _largest_rho)
 

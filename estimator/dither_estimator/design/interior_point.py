@@ -17,6 +17,8 @@ from dither_estimator.families import FloatArray
 __all__ = ["Factorised", "centre", "longest_step"]
 
 _JITTER = 1e-14
+_NEAR = 0.99
+"""Less than 1 by more than rounding errors."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +41,12 @@ class Factorised:
 
 
 def longest_step(position: FloatArray, step: FloatArray, share: float) -> float:
-    """The longest step, at most 1, that goes no further than `share` of the way to where `position` is not positive."""
-    falling = step < 0
-    return min(1.0, share * float((-position[falling] / step[falling]).min())) if falling.any() else 1.0
+    """The longest step, at most 1, that goes no further than `share` of the way to where `position` is not positive.
+
+    `position` is positive.
+    """
+    near = step < -_NEAR * share * position  # others allow a step of 1: most, so that quotients of few are taken
+    return min(1.0, share * float((-position[near] / step[near]).min())) if near.any() else 1.0
 
 
 def centre(mean: float, left: float) -> float:

@@ -160,6 +160,7 @@ class LaplaceDesign(MixtureDesign):
     """Designs of `laplace`; other mechanisms on intervals inherit from it."""
 
     name: ClassVar[str] = Laplace.mechanism
+    label: ClassVar[str] = "A place between two thresholds, with Laplace noise"
     most_levels: ClassVar[int | None] = 1_023
     on_intervals: ClassVar[bool] = True
 

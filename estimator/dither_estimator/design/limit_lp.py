@@ -7,6 +7,7 @@ subject to `max_S Σ_x S_x (V_kx - λ_x) ≤ 0` for each `k`, over all `S` in `{
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -73,7 +74,7 @@ class _Point:
         level = np.full((k, n), 1.0 / n)
         return cls(values, fold, low, np.full(fold.shape[1], 1.0 / n), q, r, level, level)
 
-    @property
+    @cached_property
     def s(self) -> FloatArray:
         """`q - r`."""
         return self.q[:, np.newaxis] - self.r
@@ -83,7 +84,7 @@ class _Point:
         """The complementarity: how far the objectives of both programmes can still be apart."""
         return float(np.vdot(self.u, self.r) + np.vdot(self.v, self.s))
 
-    @property
+    @cached_property
     def surplus(self) -> FloatArray:
         """`V - λ`."""
         return self.values - self.fold @ self.prices
@@ -117,6 +118,10 @@ class _Equations:
     """Newton's equations at a point, reduced to the prices and factorised."""
 
     point: _Point
+    lower: FloatArray
+    """`u / r`, shape (K, n)."""
+    upper: FloatArray
+    """`v / s`, shape (K, n)."""
     curb: FloatArray
     """`u / r + v / s`, shape (K, n)."""
     share: FloatArray
@@ -137,7 +142,7 @@ class _Equations:
         supply = (point.low + high * share) @ point.fold
         system = (supply / weight[:, np.newaxis]).T @ supply
         system += np.diag(high**2 * ((1.0 / curb).sum(axis=0) @ point.fold))
-        return cls(point, curb, share, weight, supply, Factorised.of(system))
+        return cls(point, lower, upper, curb, share, weight, supply, Factorised.of(system))
 
     def step(self, lower: FloatArray | float, upper: FloatArray | float) -> _Step:
         """The step after which, to first order, `u r = lower` and `v s = upper`."""
@@ -151,7 +156,7 @@ class _Equations:
         q = (push - self.supply @ prices) / self.weight
         r = self.share * q[:, np.newaxis] + (pull - high * (p.fold @ prices)) / self.curb
         s = q[:, np.newaxis] - r
-        return _Step(prices, q, r, s, lower_pull - p.u / p.r * r, upper_pull - p.v / p.s * s)
+        return _Step(prices, q, r, s, lower_pull - self.lower * r, upper_pull - self.upper * s)
 
 
 def _longest(position: FloatArray, step: FloatArray) -> float:

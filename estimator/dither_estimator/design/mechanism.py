@@ -31,6 +31,8 @@ class MechanismDesign(ABC):
     """A mechanism from the point of view of choosing questions. `levels` is a number of levels or of cuts."""
 
     name: ClassVar[str]
+    label: ClassVar[str] = ""
+    """What a device answers, for lists of mechanisms to choose from."""
     most_levels: ClassVar[int | None] = None
     """The most levels that can be requested of a design; None if the design always chooses."""
     on_intervals: ClassVar[bool] = False

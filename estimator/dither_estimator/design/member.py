@@ -85,12 +85,15 @@ class Member:
 
     def standardised(self, goal: Goal) -> "Standardised":
         """The member to design for, with the goal there, and how both map to this member's."""
-        if not self.family.location_scale:
-            return Standardised(self.suiting(goal), goal, 0.0, 1.0, 1.0)
-        location, scale = self.theta
-        base = Member(self.family, tuple(self.family.standard.tolist()))
+        family = self.family
+        if not (family.location_scale or family.measured_in):
+            return Standardised(self.suiting(goal), goal, 0.0, 1.0, 1.0, np.ones(len(self.theta)))
+        location, scale, *shapes = self.theta
+        base = Member(family, (0.0, 1.0, *shapes))
         moved = goal.with_cuts([(cut - location) / scale for cut in goal.cuts])
-        return Standardised(base.suiting(moved), moved, location, scale, 1.0 if goal.of_shares else scale**2)
+        without_unit = goal.of_shares or (goal.of_parameters and not family.location_scale)
+        units = np.array([scale, scale, *(1.0 for _ in shapes)])
+        return Standardised(base.suiting(moved), moved, location, scale, 1.0 if without_unit else scale**2, units)
 
     def suiting(self, goal: Goal) -> "Member":
         """This member, without its symmetry if the goal does not share it."""
@@ -121,7 +124,8 @@ class Member:
         """`G` of the criterion `tr(G V)` of estimates with covariance `V`, shape (d, d).
 
         In location-scale families the goal's weights apply to the variances of the parameters; in others to those of
-        the unconstrained coordinates (the logarithm of a positive parameter), converted by the delta method.
+        the unconstrained coordinates (the logarithm of a positive parameter) in their units, converted by the delta
+        method.
         Raises `LinAlgError` if a share is so near to 0 or 1 that floating point cannot tell how it changes.
         """
         if not goal.of_parameters:
@@ -139,7 +143,7 @@ class Member:
             return vector
         coordinates = self.family.unconstrain(self._row)[0]
         jacobians = [p.log_jacobian(coordinates[[j]])[0] for j, p in enumerate(self.family.parameters)]
-        return vector * np.exp(-2.0 * np.array(jacobians))
+        return vector * np.exp(-2.0 * np.array(jacobians)) / self.family.units(self._row)[0] ** 2
 
     @property
     def _row(self) -> FloatArray:
@@ -161,3 +165,5 @@ class Standardised:
     """A point `x` of `member` lies at `location + scale x`."""
     factor: float
     """A criterion there, times this, is the original one."""
+    units: FloatArray
+    """Standard deviations of the parameters there, times these, are the original ones, shape (d,)."""

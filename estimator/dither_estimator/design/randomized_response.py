@@ -162,6 +162,7 @@ class RandomizedResponseDesign(MixtureDesign):
     """Designs of `randomized_response`."""
 
     name: ClassVar[str] = RandomizedResponse.mechanism
+    label: ClassVar[str] = "One of several cells"
     most_levels: ClassVar[int | None] = 63
     many_cells: ClassVar[bool] = True
 

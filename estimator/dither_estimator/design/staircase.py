@@ -116,6 +116,7 @@ class StaircaseDesign(MechanismDesign):
     """Designs of `staircase`: one query, whose cells and answers the design chooses."""
 
     name: ClassVar[str] = Staircase.mechanism
+    label: ClassVar[str] = "One of several sets of cells, with noise: staircase"
     many_cells: ClassVar[bool] = True
     one_query: ClassVar[bool] = True
 

@@ -216,7 +216,7 @@ class Scheme:
         return self.member.spread * gaps * np.cumsum(slopes[::-1])[::-1]
 
     def _value_and_slopes(self, cuts: FloatArray) -> tuple[float, FloatArray]:
-        """The criterion at other cuts (n - 1,), and its derivatives by them."""
+        """The criterion at other cuts (n - 1,), and its derivatives with respect to them."""
         family, member, h = self.member.family, np.array([self.member.theta]), _DIFFERENCE_STEP * self.member.spread
         points = np.concatenate([cuts - h, cuts, cuts + h])
         below, at, above = family.cdf(member, points)[0].reshape(3, -1)

@@ -30,7 +30,7 @@ from dither_estimator.hierarchy.pooled_fit import pooled_fit, units_of, unknown
 from dither_estimator.likelihood.counts import Counts
 from dither_estimator.priors.prior import Prior
 
-__all__ = ["THRESHOLD", "Constancy", "change_threshold", "changes_of", "constancy", "drift_evidence", "evidence_of"]
+__all__ = ["THRESHOLD", "Constancy", "change_threshold", "changes_of", "constancy", "evidence_of"]
 
 THRESHOLD = 16.0
 """Evidence that constant parameters reach in 52 looks with a probability of at most 2.5%."""
@@ -70,12 +70,6 @@ def constancy(rng: np.random.Generator, prior: Prior, tables: Sequence[Counts]) 
         return None
     sites = _constant_sites(PeriodLikelihood.of(prior, tables, units))
     return Constancy(evidence_of(sites), changes_of(sites), change_threshold(len(units.unit)))
-
-
-def drift_evidence(rng: np.random.Generator, prior: Prior, tables: Sequence[Counts]) -> FloatArray | None:
-    """The log evidence after each of consecutive periods, shape (periods,); None while nobody knows where they lie."""
-    found = constancy(rng, prior, tables)
-    return None if found is None else found.evidence
 
 
 def change_threshold(dimensions: int) -> float:

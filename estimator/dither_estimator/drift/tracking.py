@@ -15,9 +15,9 @@ import numpy.typing as npt
 from dither_estimator.drift.walk import Backward, Start, filter_sites, log_densities
 from dither_estimator.families import FloatArray
 from dither_estimator.hierarchy.collapsed import Sites
-from dither_estimator.hierarchy.group_likelihood import GroupLikelihood
 from dither_estimator.hierarchy.pooled_fit import Units, pooled_fit, units_of, unknown
 from dither_estimator.hierarchy.proposals import Proposals
+from dither_estimator.hierarchy.scaled_likelihood import ScaledLikelihood
 from dither_estimator.hierarchy.sites import scored_sites
 from dither_estimator.likelihood.counts import Counts
 from dither_estimator.particles.system import ParticleSystem, systematic_resample
@@ -42,7 +42,6 @@ _TURNS = (1.0, 0.6, 0.3)
 """How far noise is turned towards new noise: all of it in the first sweep, and less in the others."""
 _HIGHEST = 8.0
 """The most nats by which a site rises above its value where it was scored: few answers tell little."""
-_DIFFERENCE = 1e-3
 _PRIOR_DRAWS = 4_000
 _BLOCK_SIZE = 1 << 17
 """Chains times periods that are run together."""
@@ -61,26 +60,8 @@ class TrackedDraws:
 
 
 @dataclass(frozen=True)
-class PeriodLikelihood:
+class PeriodLikelihood(ScaledLikelihood):
     """The exact likelihood of each period's counts, in units of the pooled fit."""
-
-    likelihood: GroupLikelihood
-    units: Units
-
-    @classmethod
-    def of(cls, prior: Prior, tables: Sequence[Counts], units: Units) -> "PeriodLikelihood":
-        return cls(GroupLikelihood.of(prior.family, tables), units)
-
-    def log_likelihood(self, v: FloatArray) -> FloatArray:
-        """Shape (k, periods), at v (d, k, periods)."""
-        return self.likelihood.log_likelihood(self.outer(v))
-
-    def score_and_information(self, v: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Slope (periods, d) and expected information (periods, d, d) at v (d, periods)."""
-        unit = self.units.unit
-        at = self.units.centre[:, None] + unit[:, None] * v
-        score, information = self.likelihood.score_and_information(at, _DIFFERENCE * unit)
-        return score * unit, information * np.outer(unit, unit)
 
     def sites_at(self, v: FloatArray) -> Sites:
         """Sites with the score and the expected information at v (d, periods)."""
@@ -92,10 +73,6 @@ class PeriodLikelihood:
         precision = information + np.where(too_high[:, None, None], outer, 0.0)
         linear = score + np.einsum("tij,jt->ti", precision, v)
         return Sites(np.moveaxis(precision, 0, -1).copy(), linear.T.copy())
-
-    def outer(self, v: FloatArray) -> FloatArray:
-        """Unconstrained coordinates of v (d, k, periods)."""
-        return np.asarray(self.units.centre[:, None, None] + self.units.unit[:, None, None] * v)
 
 
 def log_prior(log_scales: FloatArray) -> FloatArray:
@@ -143,7 +120,7 @@ def track(
 
 @dataclass(frozen=True)
 class _Target:
-    """What the posterior is made of."""
+    """The parts of the posterior density."""
 
     likelihood: PeriodLikelihood
     sites: Sites

@@ -7,6 +7,7 @@ supports of its parameters.
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -15,13 +16,16 @@ from scipy.special import expit, logit, ndtr
 
 from dither_client import Transform
 
-__all__ = ["Family", "FloatArray", "Parameter", "PriorTerms"]
+__all__ = ["Family", "FloatArray", "Parameter", "PriorTerms", "Values"]
 
 FloatArray = npt.NDArray[np.float64]
 
 
 PriorTerms = Mapping[str, Mapping[str, Any]]
 """A prior as written in a specification: for each parameter, a named distribution and its numbers."""
+
+Values = Literal["measured", "counted", "yes-no"]
+"""What kind of number a value is: any number of the support, an integer from 0, or 0 for no and 1 for yes."""
 
 _DIFFERENCE_STEP = 1e-5
 """Finite-difference step in an unconstrained coordinate; it balances the errors of rounding and of curvature."""
@@ -85,10 +89,25 @@ class Family(ABC):
     name: ClassVar[str]
     parameters: ClassVar[tuple[Parameter, ...]]
     location_scale: ClassVar[bool] = False
-    discrete: ClassVar[bool] = False
-    """Whether values are integers; cuts then lie halfway between them."""
+    values: ClassVar[Values] = "measured"
     transforms: ClassVar[tuple[Transform, ...]] = ("identity",)
     """Scales on which the family can be used; `"log"` needs a family on the whole line."""
+    support: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
+    """The ends of where values lie, on the family's scale."""
+    label: ClassVar[str] = ""
+    """What lists of families to choose from say instead of the distribution's name."""
+    shape: ClassVar[str] = ""
+    """What tables say where the distribution has no name."""
+    measured_in: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """The scale in whose units the variance of a location is weighed beside those of coordinates that have no unit.
+
+    The family's first two parameters are then a location and a scale, and its others shapes.
+    """
+
+    @property
+    def discrete(self) -> bool:
+        """Whether values are integers; cuts then lie halfway between them."""
+        return self.values != "measured"
 
     @property
     def shapes(self) -> tuple[int, ...]:
@@ -99,6 +118,14 @@ class Family(ABC):
     def names(self) -> tuple[str, ...]:
         """The parameters' names, in the order of the columns of `theta`."""
         return tuple(parameter.name for parameter in self.parameters)
+
+    def units(self, theta: FloatArray) -> FloatArray:
+        """What each coordinate is measured in, shape (n, d): 1, but for parameters that are `measured_in` others."""
+        columns = [
+            theta[:, self.names.index(self.measured_in[name])] if name in self.measured_in else np.ones(len(theta))
+            for name in self.names
+        ]
+        return np.stack(columns, axis=1)
 
     @property
     @abstractmethod
@@ -126,9 +153,20 @@ class Family(ABC):
     def default_prior(self, transform: Transform) -> PriorTerms:
         """A wide prior for use without prior knowledge; all its moments exist."""
 
+    def bounded_prior(self, transform: Transform, low: float, high: float) -> PriorTerms:
+        """The default prior where no value lies below `low` or above `high`, on the transformed scale, maybe infinite.
+
+        The default is for families whose own support says as much.
+        """
+        return self.default_prior(transform)
+
     @abstractmethod
-    def range_prior(self, low: float, high: float) -> PriorTerms:
-        """A prior from a rough guess of where most values lie, on the transformed scale."""
+    def range_prior(self, low: float, high: float, guessed: bool = False) -> PriorTerms:
+        """A prior from where most values lie, on the transformed scale.
+
+        If that is `guessed`, it may be off by many times its width: then tails are long where they were short. With
+        short ones, a guess that is off would leave narrow and wrong intervals after thousands of answers.
+        """
 
     def cdf_gradient(self, theta: FloatArray, edges: FloatArray) -> FloatArray:
         """`∂F_θ(e) / ∂θ`, shape (n, k, d). The default uses central differences, accurate to about 1e-10."""
@@ -145,6 +183,10 @@ class Family(ABC):
     @abstractmethod
     def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:
         """`size` independent draws from the member `theta` of shape (d,)."""
+
+    def fitted(self, values: FloatArray) -> FloatArray | None:
+        """The member of the greatest likelihood for `values`, shape (d,); None where there is no formula for it."""
+        return None
 
     def constrain(self, coordinates: FloatArray) -> FloatArray:
         """`theta`, shape (n, d), from unconstrained coordinates of the same shape."""

@@ -5,7 +5,7 @@ from typing import ClassVar
 import numpy as np
 
 from dither_client import Transform
-from dither_estimator.families.base import Family, FloatArray, Parameter, PriorTerms
+from dither_estimator.families.base import Family, FloatArray, Parameter, PriorTerms, Values
 
 __all__ = ["Bernoulli"]
 
@@ -15,7 +15,9 @@ class Bernoulli(Family):
 
     name: ClassVar[str] = "bernoulli"
     parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("p", "unit"),)
-    discrete: ClassVar[bool] = True
+    values: ClassVar[Values] = "yes-no"
+    support: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    label: ClassVar[str] = "Yes or no: Bernoulli, values 0 and 1"
 
     @property
     def standard(self) -> FloatArray:
@@ -39,7 +41,7 @@ class Bernoulli(Family):
     def default_prior(self, transform: Transform) -> PriorTerms:
         return {"p": {"dist": "beta", "a": 1.0, "b": 1.0}}
 
-    def range_prior(self, low: float, high: float) -> PriorTerms:
+    def range_prior(self, low: float, high: float, guessed: bool = False) -> PriorTerms:
         return self.default_prior("identity")
 
     def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:

@@ -16,6 +16,8 @@ class Beta(Family):
 
     name: ClassVar[str] = "beta"
     parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("a", "positive"), Parameter("b", "positive"))
+    support: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    label: ClassVar[str] = "Shares between 0 and 1: beta"
 
     @property
     def standard(self) -> FloatArray:
@@ -34,7 +36,7 @@ class Beta(Family):
         shape = {"dist": "lognorm", "s": 1.2, "scale": 2.0}
         return {"a": shape, "b": shape}
 
-    def range_prior(self, low: float, high: float) -> PriorTerms:
+    def range_prior(self, low: float, high: float, guessed: bool = False) -> PriorTerms:
         """Reads the centre of the range as the mean and its width as four standard deviations."""
         mean = min(max((low + high) / 2, 0.02), 0.98)
         spread = min(max((high - low) / 4, 0.01), 0.45 * (mean * (1 - mean)) ** 0.5)

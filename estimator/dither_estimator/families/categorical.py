@@ -13,3 +13,5 @@ class Categorical(Nonparametric):
 
     name: ClassVar[str] = "categorical"
     transforms: ClassVar[tuple[Transform, ...]] = ("identity",)
+    label: ClassVar[str] = "Categories instead of numbers"
+    shape: ClassVar[str] = "categories"

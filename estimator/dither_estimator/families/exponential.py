@@ -15,6 +15,7 @@ class Exponential(Family):
 
     name: ClassVar[str] = "exponential"
     parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("scale", "positive"),)
+    support: ClassVar[tuple[float, float]] = (0.0, np.inf)
 
     @property
     def shapes(self) -> tuple[int, ...]:
@@ -36,8 +37,8 @@ class Exponential(Family):
     def default_prior(self, transform: Transform) -> PriorTerms:
         return {"scale": {"dist": "lognorm", "s": 4.0, "scale": 10.0}}
 
-    def range_prior(self, low: float, high: float) -> PriorTerms:
-        return {"scale": {"dist": "lognorm", "s": 1.0, "scale": max(abs(low), abs(high)) / 2}}
+    def range_prior(self, low: float, high: float, guessed: bool = False) -> PriorTerms:
+        return {"scale": {"dist": "lognorm", "s": 1.5 if guessed else 1.0, "scale": max(abs(low), abs(high)) / 2}}
 
     def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:
         return rng.exponential(theta[0], size)

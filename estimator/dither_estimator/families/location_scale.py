@@ -57,13 +57,26 @@ class LocationScale(Family):
         than there are until the posterior were there, and meanwhile it would be narrow and wrong.
         """
         if transform == "identity":
-            wide = _prior(location=0.0, location_sd=1e5, scale=1.0, log_scale_sd=5.0)
-            return {**wide, "mu": {"dist": "t", "df": 3, "loc": 0.0, "scale": 1e5}}
+            return _long_tailed(location=0.0, spread=1e5, scale=1.0, log_scale_sd=5.0)
         return _prior(location=0.0, location_sd=30.0, scale=1.0, log_scale_sd=1.5)
 
-    def range_prior(self, low: float, high: float) -> PriorTerms:
+    def bounded_prior(self, transform: Transform, low: float, high: float) -> PriorTerms:
+        """Between two bounds, the default moved and narrowed to where values can lie; one bound changes nothing."""
+        width = high - low
+        if width == np.inf:
+            return self.default_prior(transform)
+        mu, sigma = (dict(self.default_prior(transform)[name]) for name in self.names)
+        reach = min(mu["scale"], width / 2)
+        mu["loc"] = min(max(mu["loc"], low + reach), high - reach)
+        mu["scale"] = min(mu["scale"], width / 4)
+        sigma["scale"] = min(sigma["scale"], width / 8)
+        return {"mu": mu, "sigma": sigma}
+
+    def range_prior(self, low: float, high: float, guessed: bool = False) -> PriorTerms:
         """Reads the range as about two scales on either side of the centre."""
         width = high - low
+        if guessed:  # the middle half of mu's is that of the other, nearly
+            return _long_tailed(low + width / 2, 0.4 * width, scale=width / 4, log_scale_sd=1.25)
         return _prior(location=low + width / 2, location_sd=width / 2, scale=width / 4, log_scale_sd=1.0)
 
     @property
@@ -83,9 +96,16 @@ class LocationScale(Family):
         return np.stack([by_location, np.where(by_location == 0, 0.0, z) * by_location], axis=-1)
 
 
+# Both priors have variances, so posteriors do too, whatever the answers: the likelihood of clipped answers does not
+# vanish as the scale grows.
+def _long_tailed(location: float, spread: float, scale: float, log_scale_sd: float) -> PriorTerms:
+    return {
+        "mu": {"dist": "t", "df": 3, "loc": location, "scale": spread},
+        "sigma": {"dist": "lognorm", "s": log_scale_sd, "scale": scale},
+    }
+
+
 def _prior(location: float, location_sd: float, scale: float, log_scale_sd: float) -> PriorTerms:
-    # The prior has variances, so the posterior does too, whatever the answers: the likelihood of clipped answers does
-    # not vanish as the scale grows.
     return {
         "mu": {"dist": "norm", "loc": location, "scale": location_sd},
         "sigma": {"dist": "lognorm", "s": log_scale_sd, "scale": scale},

@@ -6,7 +6,8 @@ import numpy as np
 from scipy.special import betainc, nbdtrik
 
 from dither_client import Transform
-from dither_estimator.families.base import Family, FloatArray, Parameter, PriorTerms
+from dither_estimator.families.base import Family, FloatArray, Parameter, PriorTerms, Values
+from dither_estimator.families.shape_scale import relative_middle
 
 __all__ = ["NegativeBinomial"]
 
@@ -16,7 +17,9 @@ class NegativeBinomial(Family):
 
     name: ClassVar[str] = "negative_binomial"
     parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("mean", "positive"), Parameter("size", "positive"))
-    discrete: ClassVar[bool] = True
+    values: ClassVar[Values] = "counted"
+    support: ClassVar[tuple[float, float]] = (0.0, np.inf)
+    label: ClassVar[str] = "Counts that vary more: negative binomial"
 
     @property
     def standard(self) -> FloatArray:
@@ -43,10 +46,12 @@ class NegativeBinomial(Family):
             "size": {"dist": "lognorm", "s": 1.2, "scale": 2.0},
         }
 
-    def range_prior(self, low: float, high: float) -> PriorTerms:
+    def range_prior(self, low: float, high: float, guessed: bool = False) -> PriorTerms:
+        """Has the mean in the middle of the range, and a size that grows as the range gets narrower beside it."""
+        narrow = relative_middle(low, high)
         return {
-            "mean": {"dist": "lognorm", "s": 0.8, "scale": max(abs(low + high) / 2, 0.1)},
-            "size": {"dist": "lognorm", "s": 1.2, "scale": 2.0},
+            "mean": {"dist": "lognorm", "s": 1.5 if guessed else 0.8, "scale": max(abs(low + high) / 2, 0.1)},
+            "size": {"dist": "lognorm", "s": 2 - 0.8 / narrow, "scale": 4 * narrow**2 - 2},
         }
 
     def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:

@@ -16,6 +16,8 @@ class Nonparametric(Family):
     name: ClassVar[str] = "nonparametric"
     parameters: ClassVar[tuple[Parameter, ...]] = ()
     transforms: ClassVar[tuple[Transform, ...]] = ("identity", "log")
+    label: ClassVar[str] = "Any shape (recommended)"
+    shape: ClassVar[str] = "any shape"
 
     @property
     def standard(self) -> FloatArray:
@@ -33,5 +35,5 @@ class Nonparametric(Family):
     def default_prior(self, transform: Transform) -> PriorTerms:
         return {}
 
-    def range_prior(self, low: float, high: float) -> PriorTerms:
+    def range_prior(self, low: float, high: float, guessed: bool = False) -> PriorTerms:
         return {}

@@ -35,5 +35,8 @@ class Normal(LocationScale):
     def standard_mgf(self, t: FloatArray) -> FloatArray:
         return np.exp(0.5 * t**2)
 
+    def fitted(self, values: FloatArray) -> FloatArray:
+        return np.array([values.mean(), values.std()])
+
     def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:
         return rng.normal(theta[0], theta[1], size)

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import pdtr, pdtrik
 
 from dither_client import Transform
-from dither_estimator.families.base import Family, FloatArray, Parameter, PriorTerms
+from dither_estimator.families.base import Family, FloatArray, Parameter, PriorTerms, Values
 
 __all__ = ["Poisson"]
 
@@ -16,7 +16,9 @@ class Poisson(Family):
 
     name: ClassVar[str] = "poisson"
     parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("rate", "positive"),)
-    discrete: ClassVar[bool] = True
+    values: ClassVar[Values] = "counted"
+    support: ClassVar[tuple[float, float]] = (0.0, np.inf)
+    label: ClassVar[str] = "Counts: Poisson"
 
     @property
     def standard(self) -> FloatArray:
@@ -36,8 +38,8 @@ class Poisson(Family):
     def default_prior(self, transform: Transform) -> PriorTerms:
         return {"rate": {"dist": "lognorm", "s": 3.0, "scale": 5.0}}
 
-    def range_prior(self, low: float, high: float) -> PriorTerms:
-        return {"rate": {"dist": "lognorm", "s": 0.8, "scale": max(abs(low + high) / 2, 0.1)}}
+    def range_prior(self, low: float, high: float, guessed: bool = False) -> PriorTerms:
+        return {"rate": {"dist": "lognorm", "s": 1.5 if guessed else 0.8, "scale": max(abs(low + high) / 2, 0.1)}}
 
     def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:
         return rng.poisson(theta[0], size).astype(float)

@@ -18,8 +18,8 @@ class Rescaled(Family):
     def __init__(self, inner: Family, own: Transform) -> None:
         self.inner, self.own = inner, own
         self.asked: Transform = "log" if own == "identity" else "identity"
-        self.name = inner.name  # type: ignore[misc]
-        self.parameters = inner.parameters  # type: ignore[misc]
+        self.name = inner.name  # type: ignore[misc]  # its own, not of the class
+        self.parameters = inner.parameters  # type: ignore[misc]  # its own, not of the class
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Rescaled) and (self.inner, self.own) == (other.inner, other.own)
@@ -49,10 +49,10 @@ class Rescaled(Family):
     def default_prior(self, transform: Transform) -> PriorTerms:
         return self.inner.default_prior(self.own)
 
-    def range_prior(self, low: float, high: float) -> PriorTerms:
+    def range_prior(self, low: float, high: float, guessed: bool = False) -> PriorTerms:
         """`low` and `high` are on the scale of the questions, `asked`."""
-        ends = _mapped(np.array([low, high]), self.own)
-        return self.inner.range_prior(*ends.tolist())
+        low, high = _mapped(np.array([low, high]), self.own).tolist()
+        return self.inner.range_prior(low, high, guessed)
 
     def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:
         return _mapped(self.inner.sample(rng, theta, size), self.asked)

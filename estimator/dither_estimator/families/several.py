@@ -13,3 +13,4 @@ class Several(Nonparametric):
 
     name: ClassVar[str] = "components"
     transforms: ClassVar[tuple[Transform, ...]] = ("identity",)
+    shape: ClassVar[str] = "components"

@@ -7,7 +7,7 @@ from scipy.special import gamma
 
 from dither_client import Transform
 from dither_estimator.families.base import FloatArray, PriorTerms
-from dither_estimator.families.shape_scale import ShapeScale, shape_scale_prior
+from dither_estimator.families.shape_scale import ShapeScale, relative_middle, shape_scale_prior
 
 __all__ = ["Weibull"]
 
@@ -37,8 +37,11 @@ class Weibull(ShapeScale):
     def default_prior(self, transform: Transform) -> PriorTerms:
         return shape_scale_prior(shape=1.5, log_shape_sd=1.0, scale=10.0, log_scale_sd=4.0)
 
-    def range_prior(self, low: float, high: float) -> PriorTerms:
-        return shape_scale_prior(shape=1.5, log_shape_sd=0.8, scale=max(abs(low), abs(high)) / 2, log_scale_sd=1.0)
+    def range_prior(self, low: float, high: float, guessed: bool = False) -> PriorTerms:
+        """Has the scale in the middle of the range, and a shape that grows as the range gets narrower beside it."""
+        narrow = relative_middle(low, high)
+        middle = (max(low, 0.0) + max(abs(low), abs(high))) / 2
+        return shape_scale_prior(2.5 * narrow - 1, 1 - 0.2 / narrow, middle, 1.5 if guessed else 1.0)
 
     def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:
         return np.asarray(theta[1] * rng.weibull(theta[0], size), dtype=float)

@@ -72,7 +72,7 @@ class Chains:
 
 
 def start(rng: np.random.Generator, target: Target, free: FloatArray, beta: FloatArray, v: FloatArray) -> Chains:
-    """Chains that start at free coordinates (k, f), β (k, p d) and the groups' coordinates (d, k, groups)."""
+    """Starts chains at free coordinates (k, f), β (k, p d) and the groups' coordinates (d, k, groups)."""
     _d, k, groups = v.shape
     collapsed = collapse(free, np.ones((k, groups)), target.sites, target.rates)
     state = Chains(free, beta, np.ones((k, groups)), v, _correction(target, v), collapsed)

@@ -10,10 +10,10 @@ from dither_estimator.families import FloatArray
 from dither_estimator.hierarchy.chains import Chains, Target, start, sweep
 from dither_estimator.hierarchy.collapsed import Rates, Sites, collapse
 from dither_estimator.hierarchy.given_groups import DEGREES, LogPriorRatio
-from dither_estimator.hierarchy.group_likelihood import GroupLikelihood
 from dither_estimator.hierarchy.marginal import Marginal
 from dither_estimator.hierarchy.pooled_fit import Units, pooled_fit, units_of, unknown
 from dither_estimator.hierarchy.proposals import Proposals, climbed, weighed_around
+from dither_estimator.hierarchy.scaled_likelihood import ScaledLikelihood
 from dither_estimator.hierarchy.scales import free_coordinates, root
 from dither_estimator.hierarchy.sites import LogLikelihood, matched_sites, scored_sites
 from dither_estimator.hierarchy.small_matrices import apply, apply_transposed, lower_inverse, product
@@ -40,7 +40,6 @@ _GROUPS_TOGETHER = 64
 """With more groups the step with every group carried along moves T little, and is taken in fewer sweeps."""
 _SLOPE_SD = 0.5
 """The prior sd of a slope, in units of the pooled fit."""
-_DIFFERENCE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -84,19 +83,11 @@ def pool_groups(
         if unknown(whole, units):
             found = _around(rng, fit, size, draws) if fit else sought_groups(rng, prior, tables, draws)
             return PooledDraws(*found, found[0].std(axis=1, ddof=1), 1.0, 1.0)
-    likelihood = GroupLikelihood.of(prior.family, tables)
-
-    def log_likelihood(v: FloatArray) -> FloatArray:
-        return likelihood.log_likelihood(_outer(units, v))
-
-    def told(v: FloatArray) -> tuple[FloatArray, FloatArray]:
-        at = units.centre[:, None] + units.unit[:, None] * v
-        score, information = likelihood.score_and_information(at, _DIFFERENCE * units.unit)
-        return score * units.unit, information * np.outer(units.unit, units.unit)
-
+    likelihood = ScaledLikelihood.of(prior, tables, units)
+    log_likelihood, sites = likelihood.log_likelihood, scored_sites(likelihood.score_and_information, d, size)
     rates = _rates(rng, prior, units, z, size)
     log_prior_ratio = _prior_ratio(prior, units, rates)
-    sites, mode, axes, marginal = _fitted(log_likelihood, scored_sites(told, d, size), rates, log_prior_ratio)
+    sites, mode, axes, marginal = _fitted(log_likelihood, sites, rates, log_prior_ratio)
     chains = min(draws, int(np.clip(_CHAINS_OF_ONE // size, *_CHAINS)))
     at, shares = weighed_around(rng, marginal.log_density, mode, axes, _TRIED * chains)
     f = free_coordinates(d)
@@ -106,7 +97,7 @@ def pool_groups(
     states = _states(rng, target, start(rng, target, at[:, :f], at[:, f:], marginal.places(rng, at)))
     if sweeps is None:
         sweeps = _SETTLING + _SETTLING_OF_ALL // size
-    return _read(list(islice(states, sweeps, sweeps - (-draws // chains))), draws, units, sites)
+    return _read(list(islice(states, sweeps, sweeps - (-draws // chains))), draws, likelihood, sites)
 
 
 def _states(rng: np.random.Generator, target: Target, state: Chains) -> Iterator[Chains]:
@@ -120,10 +111,6 @@ def _around(rng: np.random.Generator, fit: ParticleSystem, size: int, draws: int
     """Groups around a pooled fit, as `sought_groups` has them: where to ask, not what is known of a group."""
     found = near(rng, fit, draws * size).reshape(draws, size, -1)
     return found, np.ones(found.shape[1:])
-
-
-def _outer(units: Units, v: FloatArray) -> FloatArray:
-    return np.asarray(units.centre[:, None, None] + units.unit[:, None, None] * v)
 
 
 def _rates(rng: np.random.Generator, prior: Prior, units: Units, z: FloatArray | None, size: int) -> Rates:
@@ -176,12 +163,12 @@ def _weights(at: FloatArray, weights: FloatArray, sites: Sites, rates: Rates) ->
     return np.asarray((DEGREES + d) / (DEGREES + (apart**2).sum(axis=0) + (spread**2).sum(axis=(0, 1)))[0])
 
 
-def _read(kept: Sequence[Chains], draws: int, units: Units, sites: Sites) -> PooledDraws:
+def _read(kept: Sequence[Chains], draws: int, likelihood: ScaledLikelihood, sites: Sites) -> PooledDraws:
     own = [
-        [_dot_rows(state.collapsed.factor, sites.precision, i).mean(axis=0) for i in range(len(units.unit))]
+        [_dot_rows(state.collapsed.factor, sites.precision, i).mean(axis=0) for i in range(len(sites.linear))]
         for state in kept
     ]
-    coordinates = np.concatenate([np.moveaxis(_outer(units, state.v), 0, -1) for state in kept])[:draws]
+    coordinates = np.concatenate([np.moveaxis(likelihood.outer(state.v), 0, -1) for state in kept])[:draws]
     return PooledDraws(
         coordinates,
         (1 - np.mean(own, axis=0).T).clip(0, 1),

@@ -49,7 +49,7 @@ class Proposals:
         )
 
     def log_density(self, free: FloatArray) -> FloatArray:
-        """Up to a constant, shape (n,) for (n, f)."""
+        """The log density up to a constant, shape (n,), at points (n, f)."""
         z = np.linalg.solve(self.root, (free - self.mean).T)
         return np.asarray(-0.5 * (_DEGREES + len(self.mean)) * np.log1p((z**2).sum(axis=0) / _DEGREES))
 

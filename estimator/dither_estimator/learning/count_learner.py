@@ -130,7 +130,7 @@ class CountLearner(ABC):
 
     @abstractmethod
     def update(self) -> None:
-        """Take in what was learnt now, rather than when somebody looks."""
+        """Update the posterior with what was learnt now, rather than when somebody reads it."""
 
     @abstractmethod
     def learn_members(self, members: Members) -> None:
@@ -167,7 +167,7 @@ class CountLearner(ABC):
         """`size` questions at ε in the order in which to ask them, each of about `repeats` respondents."""
 
     def _taken(self) -> Counts:
-        """The answers that no model has learnt yet, which are then learnt."""
+        """Returns the answers that no model has learnt yet, and counts them as learnt from now on."""
         new = {query: np.array(row, dtype=np.int64) for query, row in self._pending.items() if any(row)}
         self._pending = {}
         return new

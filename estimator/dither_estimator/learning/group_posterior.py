@@ -4,12 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from dither_client.posterior.wire import GroupReply, ParameterSummary
 from dither_estimator.families import FloatArray
 from dither_estimator.learning.description import CategoryShares, population_fields
 from dither_estimator.learning.population import Population
 
-__all__ = ["GroupPosterior", "GroupPosteriors"]
+__all__ = ["GroupPosterior", "GroupPosteriors", "spaced"]
 
 _POINTS = 33
 """The approximate number of points of a group's distribution: there may be hundreds of groups."""
@@ -86,3 +89,8 @@ def _shortened(value: Any) -> Any:
     if not isinstance(value, ParameterSummary):
         return value
     return ParameterSummary(*(float(f"{getattr(value, each.name):.{_DIGITS}g}") for each in fields(value)))
+
+
+def spaced(draws: int, size: int) -> npt.NDArray[np.intp]:
+    """The numbers of at most `size` draws, evenly spaced: the same of every group, whose draws belong together."""
+    return np.linspace(0, draws - 1, min(size, draws)).astype(np.intp)

@@ -16,10 +16,11 @@ from dither_estimator.learning.count_tables import flat_counts, read_tables, tab
 from dither_estimator.learning.deferred import Deferred
 from dither_estimator.learning.description import QUANTILE_LEVELS, CategoryShares
 from dither_estimator.learning.group_posterior import GroupPosterior, GroupPosteriors
+from dither_estimator.learning.pooled_categories import PooledCategories
 from dither_estimator.learning.pooled_groups import PooledGroups
 from dither_estimator.learning.population import Population
 from dither_estimator.learning.separate_groups import SeparateGroups
-from dither_estimator.learning.snapshot import InvalidSnapshot, reading
+from dither_estimator.learning.snapshot import InvalidSnapshot, check_version, reading
 from dither_estimator.learning.stratified_population import stratified
 from dither_estimator.learning.summary import Posterior
 from dither_estimator.likelihood.counts import Counts, answers_by_epsilon, check_counts, merge_counts
@@ -57,8 +58,7 @@ class GroupedLearner:
         self.specification = specification
         self.groups: Groups = specification.groups
         seeds = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
-        kind = PooledGroups if specification.parametric else SeparateGroups
-        self._model: PooledGroups | SeparateGroups = kind(specification, seeds, outstanding)
+        self._model: PooledGroups | SeparateGroups = _kind(specification)(specification, seeds, outstanding)
 
     @property
     def answers(self) -> int:
@@ -181,8 +181,7 @@ class GroupedLearner:
         learner = cls(specification, 0)
         with reading(snapshot) as archive:
             header = json.loads(str(archive["groups"]))
-            if header["version"] != _VERSION:
-                raise InvalidSnapshot("the snapshot has another version")
+            check_version(header, _VERSION)
             if header["labels"] != list(learner.groups.labels):
                 raise InvalidSnapshot("the snapshot belongs to another specification")
             tables = read_tables(header, archive["counts"])
@@ -198,6 +197,12 @@ class GroupedLearner:
     @property
     def _levels(self) -> list[float]:
         return sorted({*QUANTILE_LEVELS, *self.specification.goal.levels})
+
+
+def _kind(specification: Specification) -> type[PooledGroups | SeparateGroups]:
+    if specification.parametric:
+        return PooledGroups
+    return PooledCategories if specification.categories else SeparateGroups
 
 
 def _whole(

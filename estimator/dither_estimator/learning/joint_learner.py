@@ -31,7 +31,7 @@ from dither_estimator.learning.summary import Posterior
 from dither_estimator.likelihood.counts import Counts
 from dither_estimator.mechanisms.several_numbers import about_one, about_several
 from dither_estimator.particles.moments import Moments
-from dither_estimator.policies.pool_size import answers_until_renewal
+from dither_estimator.policies.pool_size import answers_until_renewal, pool_size
 from dither_estimator.specification.specification import Specification
 
 __all__ = ["JointLearner"]
@@ -39,7 +39,7 @@ __all__ = ["JointLearner"]
 _POOL = 60
 """A pool has at least this many questions, so that each kind has its share; many of them are the same."""
 _OF_ONE = 8
-"""The most different questions about one number in a pool."""
+"""The most different questions about one number in a pool, but where many people are asked at a time."""
 _KNOWN, _WELL_KNOWN = 0.4, 0.2
 """Several numbers are asked about once each median is known to so many standard deviations of a normal population, and
 half of the people about one alone until all medians are known well: where a number is cut decides what an answer tells.
@@ -159,9 +159,10 @@ class JointLearner(RecomputedLearner[SeveralNumbers]):
         }
         found: list[Query] = [question.query(self._transforms) for question in chain.from_iterable(several.values())]
         alone = size - len(found)  # whose medians are not known yet
+        of_one = max(_OF_ONE, pool_size(self._answers, self._outstanding))
         for component, margin in enumerate(self._margins):
             number = (alone + component) // len(self._margins)
-            own = margin.pool(min(number, _OF_ONE), epsilon) if number else ()
+            own = margin.pool(min(number, of_one), epsilon) if number else ()
             found += [ComponentQuery(component, query) for query in islice(cycle(own), number)]
         return tuple(found[place] for place in self._rng.permutation(len(found)))
 

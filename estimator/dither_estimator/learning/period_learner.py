@@ -21,7 +21,7 @@ from dither_estimator.learning.deferred import Deferred
 from dither_estimator.learning.drifting_learner import DriftingLearner
 from dither_estimator.learning.learner import Learner
 from dither_estimator.learning.over_time import OverTime, PeriodTables, drift_test, follow
-from dither_estimator.learning.snapshot import InvalidSnapshot, reading
+from dither_estimator.learning.snapshot import check_version, reading
 from dither_estimator.learning.summary import Posterior
 from dither_estimator.likelihood.counts import Counts, check_counts, merge_counts
 from dither_estimator.likelihood.institutions import Members
@@ -143,8 +143,7 @@ class PeriodLearner:
         learner = cls(specification, 0)
         with reading(snapshot) as archive:
             header = json.loads(str(archive["periods"]))
-            if header["version"] != _VERSION:
-                raise InvalidSnapshot("the snapshot has another version")
+            check_version(header, _VERSION)
             tables = read_tables(header, archive["counts"])
             for label, table in zip(header["labels"], tables, strict=True):
                 learner._counts[label] = check_counts(table)

@@ -1,7 +1,7 @@
 """Groups of a family that borrow from each other: one hierarchy for all, computed afresh from the counts alone."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -15,11 +15,11 @@ from dither_estimator.hierarchy.pooled_fit import pooled_fit
 from dither_estimator.hierarchy.pooling import PooledDraws, pool_groups
 from dither_estimator.learning.deferred import Deferred
 from dither_estimator.learning.description import CategoryShares
-from dither_estimator.learning.group_posterior import GroupPosterior, GroupPosteriors
+from dither_estimator.learning.group_posterior import GroupPosterior, GroupPosteriors, spaced
 from dither_estimator.learning.population import FamilyPopulation, Population
 from dither_estimator.learning.recomputed_learner import SEED
 from dither_estimator.learning.summarise import summarise
-from dither_estimator.likelihood.counts import Counts, merge_counts, total_answers
+from dither_estimator.likelihood.counts import Counts, in_order, merge_counts, total_answers
 from dither_estimator.particles.system import ParticleSystem
 from dither_estimator.policies.policy import question_policy
 from dither_estimator.policies.pool_size import answers_until_renewal, pool_size
@@ -141,9 +141,7 @@ class PooledGroups:
         for group in groups.values():
             population = group.population
             assert isinstance(population, FamilyPopulation)
-            draws = len(population.theta)
-            chosen = np.linspace(0, draws - 1, min(size, draws)).astype(int)
-            found.append(replace(population, theta=population.theta[chosen]))
+            found.append(replace(population, theta=population.theta[spaced(len(population.theta), size)]))
         return found
 
     def particles(self, group: str) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
@@ -159,7 +157,7 @@ class PooledGroups:
                 self._total,
                 Deferred(
                     lambda: pool_groups(
-                        np.random.default_rng(SEED), spec.prior, _in_order(counts), spec.particles, rates
+                        np.random.default_rng(SEED), spec.prior, in_order(counts), spec.particles, rates
                     )
                 ),
             )
@@ -176,7 +174,7 @@ class PooledGroups:
     def _for_questions(self) -> PooledDraws:
         """The last estimate for questions, or a new one if the answers have grown by enough."""
         if self._asking is None or (self._total >= self._estimate_at and not self._fixed):
-            tables, prior = _in_order(self.counts.values()), self._specification.prior
+            tables, prior = in_order(self.counts.values()), self._specification.prior
             rng = np.random.default_rng(SEED)
             self._fit = pooled_fit(rng, prior, tables, self._fit)
             self._asking = pool_groups(rng, prior, tables, _ASKING_DRAWS, self._rates(), sweeps=0, fit=self._fit)
@@ -200,11 +198,6 @@ class PooledGroups:
         pool = _Pool(queries, self.moves, cycle(queries), self._answers[group] + due, renewal)
         self._pools[group, epsilon] = pool
         return pool
-
-
-def _in_order(tables: Iterable[Counts]) -> list[Counts]:
-    """The tables with their questions in an order that does not depend on when they were asked."""
-    return [dict(sorted(table.items(), key=lambda item: item[0].id)) for table in tables]
 
 
 def _posteriors(spec: Specification, draws: Callable[[], PooledDraws], answers: Mapping[str, int]) -> GroupPosteriors:

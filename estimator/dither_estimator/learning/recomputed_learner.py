@@ -19,7 +19,7 @@ from dither_estimator.learning.count_learner import CountLearner
 from dither_estimator.learning.deferred import Deferred
 from dither_estimator.learning.description import Unscaled
 from dither_estimator.learning.population import Population
-from dither_estimator.learning.snapshot import InvalidSnapshot, reading
+from dither_estimator.learning.snapshot import check_version, reading
 from dither_estimator.learning.summary import Posterior
 from dither_estimator.likelihood.counts import Counts, answers_by_epsilon, check_counts, merge_counts, total_answers
 from dither_estimator.likelihood.institutions import Members
@@ -136,8 +136,7 @@ class RecomputedLearner(CountLearner, Generic[_Estimate]):
         learner = cls(specification, 0)
         with reading(snapshot) as archive:
             header, rows = json.loads(str(archive["distribution"])), archive["counts"]
-            if header["version"] != _VERSION:
-                raise InvalidSnapshot("the snapshot has another version")
+            check_version(header, _VERSION)
             queries = [parse_query(query) for query in header["queries"]]
             ends = np.cumsum([query.n_answers for query in queries])
             learner._counts = check_counts(

@@ -28,6 +28,7 @@ class SeparateGroups:
 
     def __init__(self, specification: Specification, seeds: np.random.SeedSequence, outstanding: int) -> None:
         assert specification.groups is not None
+        self._specification = specification
         alone, labels = replace(specification, groups=None), specification.groups.labels
         each = -(-outstanding // len(labels))
         self.generator = np.random.default_rng(seeds)

@@ -21,7 +21,7 @@ from dither_estimator.particles.system import ParticleSystem
 from dither_estimator.priors.prior import Prior
 from dither_estimator.specification.specification import Specification
 
-__all__ = ["InvalidSnapshot", "State", "read_snapshot", "reading", "write_snapshot"]
+__all__ = ["InvalidSnapshot", "State", "check_version", "read_snapshot", "reading", "write_snapshot"]
 
 _VERSION = 3
 _WITHOUT_STEERING = 2
@@ -97,10 +97,15 @@ def reading(content: bytes) -> Iterator[Mapping[str, npt.NDArray[Any]]]:
         raise InvalidSnapshot(f"the snapshot cannot be read: {type(error).__name__}") from error
 
 
+def check_version(header: Mapping[str, Any], *known: int) -> None:
+    """Raises `InvalidSnapshot` unless the snapshot has one of the `known` versions."""
+    if header["version"] not in known:
+        raise InvalidSnapshot("the snapshot has another version")
+
+
 def _read(specification: Specification, header: Mapping[str, Any], arrays: _Arrays) -> State:
     priors = [specification.prior, *(rival.prior for rival in specification.rivals)]
-    if header["version"] not in (_VERSION, _WITHOUT_STEERING):
-        raise InvalidSnapshot("the snapshot has another version")
+    check_version(header, _VERSION, _WITHOUT_STEERING)
     if header["parameters"] != [list(prior.family.names) for prior in priors] or any(
         arrays[f"coordinates{i}"].shape != (specification.particles, len(prior.parts)) for i, prior in enumerate(priors)
     ):

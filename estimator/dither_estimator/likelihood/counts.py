@@ -1,7 +1,7 @@
 """Count tables: how often each query got each answer, which is all that the posterior needs."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from dither_client import Query
 
-__all__ = ["Counts", "answers_by_epsilon", "check_counts", "counts_beyond", "merge_counts", "total_answers"]
+__all__ = ["Counts", "answers_by_epsilon", "check_counts", "counts_beyond", "in_order", "merge_counts", "total_answers"]
 
 Counts = Mapping[Query, npt.NDArray[np.int64]]
 """`counts[query][answer]`: an array of `query.n_answers` counts for each query. Treated as immutable."""
@@ -62,3 +62,8 @@ def answers_by_epsilon(counts: Counts) -> Counter[Fraction]:
 def total_answers(counts: Counts) -> int:
     """The number of answers in a table."""
     return sum(int(row.sum()) for row in counts.values())
+
+
+def in_order(tables: Iterable[Counts]) -> list[Counts]:
+    """The tables with their questions in an order that does not depend on when they were asked."""
+    return [dict(sorted(table.items(), key=lambda item: item[0].id)) for table in tables]

@@ -147,7 +147,7 @@ class _Divisions:
         return own.T @ own
 
     def best(self, slope: FloatArray, least: float) -> Query | None:
-        """The one with the largest `tr(slope · information)`, if that is at least so much."""
+        """The candidate with the largest `tr(slope · information)`; None if that is less than asked for."""
         if not self._questions:
             return None
         by_cell = np.einsum("ci,ci->c", self._gradients @ slope, self._gradients)

@@ -26,13 +26,15 @@ def log_evidence(counts: Counts, base: ShapedBase, support: Support) -> float:
     x, precisions = _modes(likelihood, deviations)
     heights = likelihood(deviations.masses(x * deviations.scales)) - 0.5 * np.square(x).sum(axis=1)
 
-    # The prior of location and scale around the fit is taken out, which is quadratic, and another volume put in.
+    # The prior of location and scale around the fit is taken out, which is quadratic, and another put in. It counts
+    # beside the answers, so that these may tell next to nothing of the scale without any gain in evidence.
     heights += 0.5 * np.square(x[:, place]).sum(axis=1)
     slopes = np.zeros(x.shape)
     slopes[:, place] = x[:, place]
-    precisions[:, place, place] -= np.eye(2)
+    known = _known(likelihood, deviations, place)
+    precisions[:, place, place] += known - np.eye(2)
     steps = np.linalg.solve(precisions, slopes[..., np.newaxis])[..., 0]
-    volumes = _log_volume(likelihood, deviations, place) - 0.5 * np.linalg.slogdet(precisions)[1]
+    volumes = 0.5 * float(np.linalg.slogdet(known)[1]) - 0.5 * np.linalg.slogdet(precisions)[1]
     return float(np.logaddexp.reduce(heights + 0.5 * (slopes * steps).sum(axis=1) + volumes + LOG_PRIOR))
 
 
@@ -47,9 +49,8 @@ def _modes(likelihood: MassLikelihood, deviations: Deviations) -> tuple[FloatArr
     return modes, np.array(precisions)
 
 
-def _log_volume(likelihood: MassLikelihood, deviations: Deviations, place: slice) -> float:
-    """Half the log determinant of what one answer says about location and scale, on average."""
+def _known(likelihood: MassLikelihood, deviations: Deviations, place: slice) -> FloatArray:
+    """What one answer says about location and scale, on average, shape (2, 2)."""
     at_base = deviations.masses(deviations.fitted)
     jacobian = deviations.jacobian(deviations.fitted)[:, place]
-    known = jacobian.T @ likelihood.expand(at_base).curvature @ jacobian / likelihood.counts.sum()
-    return 0.5 * float(np.linalg.slogdet(known)[1])
+    return np.asarray(jacobian.T @ likelihood.expand(at_base).curvature @ jacobian / likelihood.counts.sum())

@@ -19,6 +19,8 @@ _MAX_STEPS = 60
 _MAX_STEP = 1.0
 """No parameter moves further in one step; the location in units of the scale."""
 _MAX_DAMPING = 1e6
+_ROUNDING = 1e-9
+"""The least scale to begin with, as a share of the location."""
 _TOLERANCE = 1e-3
 """A step that gains less in the log posterior is the last."""
 
@@ -101,10 +103,10 @@ class _Posterior:
             return [self.start(0.0, 0.0)]
         order = np.argsort(edges)
         levels = np.cumsum(weights[order]) / weights.sum()
-        least = 1e-9 * max(1.0, float(np.abs(edges).max()))
         starts = []
         for half in (0.05, 0.2, 0.4):  # the first questions were asked far away
             places = np.interp([0.5 - half, 0.5, 0.5 + half], levels, edges[order])
+            least = _ROUNDING * float(np.abs(places).max()) or _ROUNDING
             log_scales = np.log(max(float(places[2] - places[0]), least) * np.array([0.1, 0.4, 1.6]))
             starts += [self.start(place, scale) for place in places.tolist() for scale in log_scales.tolist()]
         return starts

@@ -7,7 +7,7 @@ likelihood of a narrow population is flat; tiles with much of the posterior are 
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +17,10 @@ from dither_client import Query
 from dither_estimator.families import FloatArray
 from dither_estimator.likelihood.counts import Counts
 from dither_estimator.nonparametric.base import Base, Z
+from dither_estimator.nonparametric.chains import evolved
 from dither_estimator.nonparametric.deviations import ATOM_SD, softmax
 from dither_estimator.nonparametric.observations import Observations
+from dither_estimator.nonparametric.sampler import resampled
 from dither_estimator.nonparametric.support import LARGEST, Support
 
 __all__ = ["Place", "find_place", "known_by"]
@@ -45,6 +47,11 @@ _SHARE_TOLERANCE = 1e-5
 """The search for shares ends when none moves by more than this."""
 _TELL_OF_BOUNDS = 400.0
 """Answers that know less do not tell of bounds that are no atoms: there hardly anybody is expected."""
+_CHAINS, _CANDIDATES, _SWEEPS, _KEPT = 200, 4, 15, 5
+"""Chains of what is drawn together, candidates for the first of each, sweeps, and after how many draws are kept."""
+_WIDER = 1.7
+"""Shares that are not known apart from the place are less known than if it were."""
+_LARGEST_LOG = 690.0
 _CERTAIN = 1.1
 """The place is found when 90% intervals of location, in units of the scale, and of its logarithm are narrower."""
 
@@ -102,7 +109,9 @@ class Place:
     shares: FloatArray
     """The shares of the support's points and of all else, shape (points + 1,)."""
     precision: FloatArray
-    """The precision of the logarithms of the points' shares relative to that of all else, which are nearly normal."""
+    """The precision of the logarithms of the points' shares relative to that of all else, given these tiles."""
+    support: Support
+    observations: Sequence[Observations] = field(repr=False)
 
     @property
     def found(self) -> bool:
@@ -133,29 +142,63 @@ class Place:
 
     def masses(self, rng: np.random.Generator, base: Base, bins: int, size: int) -> FloatArray:
         """Draws of the masses of bins that are equally likely under a base, and of the atoms, shape (size, …)."""
-        drawn = self.tiles[rng.choice(len(self.weights), size, p=self.weights)]
-        place, log_scale = (drawn[:, :2] + drawn[:, 2:] * rng.uniform(-1, 1, (size, 2))).T
-        below = _t_cdf(base.quantile(np.arange(1, bins) / bins), self.prior.locations(place), np.exp(log_scale))
+        together = self.support.atoms and self.observations
+        drawn = self._together(rng, size) if together else self._given(rng, size)[0]
+        below = _t_cdf(base.quantile(np.arange(1, bins) / bins), self.prior.locations(drawn[:, 0]), np.exp(drawn[:, 1]))
         masses = np.diff(below, prepend=0.0, append=1.0, axis=1)
-        spread = np.linalg.inv(np.linalg.cholesky(self.precision))
-        logits = np.log(self.shares[:-1] / self.shares[-1]) + rng.standard_normal((size, len(spread))) @ spread
-        shares = softmax(np.concatenate([logits, np.zeros((size, 1))], axis=1))
+        shares = _with_logits(drawn[:, 2:])
         return np.concatenate([masses * shares[:, -1:], shares[:, :-1]], axis=1)
+
+    def _given(self, rng: np.random.Generator, size: int, spread: float = 1.0) -> tuple[FloatArray, FloatArray]:
+        """Draws of place, log scale and the points' logits, as if these were known apart, and their log densities.
+
+        The logits' sds are `spread` times what they are.
+        """
+        which = rng.choice(len(self.weights), size, p=self.weights)
+        tiles = self.tiles[which]
+        xi = rng.standard_normal((size, len(self.precision)))
+        root = np.linalg.inv(np.linalg.cholesky(self.precision))
+        logits = np.log(self.shares[:-1] / self.shares[-1]) + spread * xi @ root
+        density = np.log(self.weights[which] / np.maximum(tiles[:, 2:], _LEAST).prod(axis=1))
+        drawn = np.concatenate([tiles[:, :2] + tiles[:, 2:] * rng.uniform(-1, 1, (size, 2)), logits], axis=1)
+        return drawn, density - 0.5 * np.square(xi).sum(axis=1)
+
+    def _together(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """Draws of place, log scale and the points' logits, shape (size, 2 + points).
+
+        Few answers do not tell whether many people are at an atom or all others close to it. So these are not known
+        apart, and draws as if they were are where Markov chains begin.
+        """
+        chains = max(_CHAINS, -(-size // _KEPT))
+        drawn, density = self._given(rng, _CANDIDATES * chains, _WIDER)
+        start = drawn[resampled(rng, self._log_posterior(drawn) - density, chains)]
+        found = evolved(rng, start, self._log_posterior, _SWEEPS, _KEPT)
+        return found[rng.permutation(len(found))[:size]]
+
+    def _log_posterior(self, drawn: FloatArray) -> FloatArray:
+        """The log posterior density of place, log scale and the points' logits, shape (n,)."""
+        shares = _with_logits(drawn[:, 2:])
+        found = self.prior.log_density(drawn)
+        found = found - 0.5 * np.square((drawn[:, 2:] - self.support.log_odds) / ATOM_SD).sum(axis=1)
+        locations, scales = self.prior.locations(drawn[:, 0]), np.exp(drawn[:, 1].clip(-_LARGEST_LOG, _LARGEST_LOG))
+        for part in self.observations:
+            found += _log_likelihood(part, shares, locations, scales)
+        return found
 
 
 def find_place(counts: Counts, support: Support, around: tuple[float, float] | None = None) -> Place:
     """The posterior given `counts`, which may be empty. `around` has most values, as far as one knows."""
     observations, prior = Observations.of(counts, support), _Prior.of(support, around)
-    expected = softmax(np.append(support.log_odds, 0.0))
-    shares, known = expected, sum(known_by(counts).values())
+    shares = expected = _with_logits(support.log_odds)
+    known = sum(known_by(counts).values())
     precision = known * _by_log_ratio(shares)[:-1]
     for _ in range(2 if known > 0 and (support.atoms or known >= _TELL_OF_BOUNDS) else 0):
         tiles, weights = _tiles(prior, observations, shares, _ROUGH_ROUNDS)
         answers = _PointAnswers.of(prior, observations, tiles, weights)
-        shares = answers.shares(shares, expected[:-1])
+        shares = answers.shares(shares, expected)
         precision = answers.information(shares)
     tiles, weights = _tiles(prior, observations, shares, _MAX_ROUNDS)
-    return Place(prior, tiles, weights, shares, precision + np.eye(len(precision)) / ATOM_SD**2)
+    return Place(prior, tiles, weights, shares, precision + np.eye(len(precision)) / ATOM_SD**2, support, observations)
 
 
 def known_by(counts: Counts) -> dict[Query, float]:
@@ -224,13 +267,21 @@ def _log_posterior(
     found = prior.log_density(tiles) + np.log(np.maximum(tiles[:, 2:], _LEAST)).sum(axis=1)
     locations, scales = prior.locations(tiles[:, 0]), np.exp(tiles[:, 1])
     for part in observations:
-        at_atoms = part.points_below @ shares[:-1]
-        block = max(1, _BLOCK // max(part.edges.size, part.answers.size))
-        for first in range(0, len(tiles), block):
-            some = slice(first, first + block)
-            cdf = _t_cdf(part.edges.ravel(), locations[some], scales[some]).reshape(-1, *part.edges.shape)
-            p = part.channel.probabilities(at_atoms + shares[-1] * cdf)
-            found[some] += np.tensordot(np.log(p), part.answers, axes=2)
+        found += _log_likelihood(part, shares[np.newaxis], locations, scales)
+    return found
+
+
+def _log_likelihood(part: Observations, shares: FloatArray, locations: FloatArray, scales: FloatArray) -> FloatArray:
+    """The log-likelihood of tiles (n,), of which all have the same `shares` (1, points + 1) or each its own, (n,)."""
+    found = np.empty(len(locations))
+    block = max(1, _BLOCK // max(part.edges.size, part.answers.size))
+    for first in range(0, len(locations), block):
+        some = slice(first, first + block)
+        own = shares if len(shares) == 1 else shares[some]
+        at_points = np.moveaxis(part.points_below @ own[:, :-1].T, -1, 0)
+        cdf = _t_cdf(part.edges.ravel(), locations[some], scales[some]).reshape(-1, *part.edges.shape)
+        p = part.channel.probabilities(at_points + own[:, -1, np.newaxis, np.newaxis] * cdf)
+        found[some] = np.tensordot(np.log(p), part.answers, axes=2)
     return found
 
 
@@ -256,15 +307,14 @@ class _PointAnswers:
         return cls(np.concatenate(rows).clip(_LEAST), np.concatenate([part.answers.ravel() for part in observations]))
 
     def shares(self, first: FloatArray, expected: FloatArray) -> FloatArray:
-        """The shares that fit best, from `first` on (expectation maximisation), if a person more was at the points.
+        """The shares that fit best, from `first` on (expectation maximisation), if there was one person more.
 
-        That person was at each point as is `expected` (points,). Without it, points of which the answers tell little
-        would have nobody, and what is known of them lies around that.
+        That person was at each point, or elsewhere, as is `expected` (points + 1,). Without it, points of which the
+        answers tell little, or all else, would have nobody, and what is known of them lies around that.
         """
-        seen = np.append(expected, 0.0)
         shares = first
         for _ in range(_EXPECTATION_STEPS):
-            moved = shares * (self.counts / (self.chances @ shares) @ self.chances) + seen
+            moved = shares * (self.counts / (self.chances @ shares) @ self.chances) + expected
             before, shares = shares, moved / moved.sum()
             if np.abs(shares - before).max() < _SHARE_TOLERANCE:
                 break
@@ -274,6 +324,11 @@ class _PointAnswers:
         """The information about the logarithms of the points' shares relative to all else, shape (points, points)."""
         moved = self.chances @ _by_log_ratio(shares) / (self.chances @ shares)[:, np.newaxis]
         return np.asarray((moved.T * self.counts) @ moved)
+
+
+def _with_logits(logits: FloatArray) -> FloatArray:
+    """The shares whose logarithms relative to the last are these, along the last axis."""
+    return softmax(np.concatenate([logits, np.zeros((*logits.shape[:-1], 1))], axis=-1))
 
 
 def _by_log_ratio(shares: FloatArray) -> FloatArray:

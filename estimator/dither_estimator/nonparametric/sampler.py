@@ -102,9 +102,9 @@ class _Chains:
     def _onto_ridge(self, nodes: Nodes, x: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
         """Coefficients nearer and nearer to the ridge on which the posterior lies, if it is bent, and their masses.
 
-        There masses are what those of `x` would be were they linear in the coefficients, and the coefficients are those
-        of `x`, as nearly as both can be, in units of the posterior's sd (randomise, then optimise: Bardsley et al.
-        2014).
+        On the ridge, masses are what those of `x` would be if they were linear in the coefficients, and the
+        coefficients are those of `x`. Both hold as nearly as they can together, in units of the posterior's sd
+        (randomise, then optimise: Bardsley et al. 2014).
         """
         found, scales = self._approximation, self._scales(nodes)
         aimed, wanted = x, found.linear_masses(x * scales)

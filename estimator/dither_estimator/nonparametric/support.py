@@ -11,6 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from dither_client import Transform
 from dither_estimator.families import FloatArray
 
 __all__ = ["ANYWHERE", "LARGEST", "Support"]
@@ -113,6 +114,14 @@ class Support:
         """The cuts that separate an atom from all other values: one at a bound, else two."""
         before = math.nextafter(atom, -math.inf)
         return (*((before,) if atom > self._lowest else ()), *((atom,) if atom < self._highest else ()))
+
+    def bounds(self, transform: Transform) -> tuple[float, float]:
+        """Minimum and maximum on the transformed scale; infinite where there is none, or it has no logarithm."""
+        low = -math.inf if self.minimum is None else self.minimum
+        high = math.inf if self.maximum is None else self.maximum
+        if transform == "identity":
+            return low, high
+        return math.log(low) if low > 0 else -math.inf, math.log(high) if 0 < high < math.inf else math.inf
 
     def inside(self, x: FloatArray) -> FloatArray:
         """The nearest values strictly between the bounds."""

@@ -19,7 +19,7 @@ from dither_estimator.likelihood.institutions import Members, merge_members
 from dither_estimator.likelihood.table import CountLikelihood
 from dither_estimator.particles.metropolis import LogDensity, Proposal, move
 from dither_estimator.particles.quasi_monte_carlo import efficiency, redraw
-from dither_estimator.particles.start import InitialMixture, questions_place
+from dither_estimator.particles.start import InitialMixture, questions_places
 from dither_estimator.priors.prior import Prior
 
 __all__ = [
@@ -117,8 +117,8 @@ def learnt_at_once(rng: np.random.Generator, state: ParticleSystem) -> ParticleS
     nobody is if the questions do not follow. Of a few that lie near the truth by chance, one may have all the weight.
     """
     fresh = init(rng, state.prior, len(state.log_weights))
-    near = questions_place(state.prior, state.counts, state.members)
-    if near is None or _overlap(near, fresh) >= _MIN_OVERLAP:
+    places = questions_places(state.prior, state.counts, state.members)
+    if not places or _overlap(places[0], fresh) >= _MIN_OVERLAP:
         return state
     return replace(update(rng, fresh, state.counts, state.members), moves=state.moves)
 
@@ -133,15 +133,15 @@ def _begun(
     told = np.sort(likelihood.log_likelihood(state.theta))
     if -told[-1] <= np.log(size):  # no other θ can explain the few answers much better
         return state, None
-    near = questions_place(state.prior, new, members)
-    if near is None or _overlap(near, state) >= _MIN_OVERLAP:
+    places = questions_places(state.prior, new, members)
+    if all(_overlap(place, state) >= _MIN_OVERLAP for place in places):
         return state, None
     # A generator of its own: if the particles stay as they are, `rng` must not have advanced.
-    others = state.prior.family.constrain(near.sample(np.random.default_rng(0), size))
+    others = state.prior.family.constrain(InitialMixture(places).sample(np.random.default_rng(0), size))
     # A few particles of the prior may lie there by chance, but would have to stand for all that do.
     if likelihood.log_likelihood(others).max() - told[-min(_MIN_OVERLAP, size)] <= np.log(size):
         return state, None
-    mixture = InitialMixture((state.prior, near))
+    mixture = InitialMixture((state.prior, *places))
     return replace(state, coordinates=mixture.sample(rng, size)), mixture
 
 

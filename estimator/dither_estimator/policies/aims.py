@@ -20,10 +20,12 @@ def aims(goal: Goal, family: Family, theta: FloatArray, coordinates: FloatArray)
     """The values (n, m) of equally weighted particles `theta` (n, d) whose variances count, and their weights (m,).
 
     The variances of parameters are those of the parameters in location-scale families and of their unconstrained
-    `coordinates` (n, d) in others.
+    `coordinates` (n, d), in the units of the median member, in others.
     """
     if goal.of_parameters:
-        return with_normal_scores(theta if family.location_scale else coordinates, goal.vector(family))
+        typical = np.median(theta, axis=0)[np.newaxis]
+        own = theta if family.location_scale else coordinates / family.units(typical)
+        return with_normal_scores(own, goal.vector(family))
     parts = []
     if goal.quantiles:
         parts.append(_quantiles(goal, family, theta))
@@ -33,11 +35,11 @@ def aims(goal: Goal, family: Family, theta: FloatArray, coordinates: FloatArray)
     if goal.distribution:
         parts.append((whole, np.full(len(_POINTS), goal.distribution / len(_POINTS))))
     values, weights = zip(*parts, strict=True)
-    found, own = with_normal_scores(np.concatenate(values, axis=1), np.concatenate(weights))
+    found, their = with_normal_scores(np.concatenate(values, axis=1), np.concatenate(weights))
     if goal.distribution:
-        return found, own
+        return found, their
     rest, other = with_normal_scores(whole, np.full(len(_POINTS), 1 / len(_POINTS)))
-    return np.concatenate([found, rest], axis=1), np.concatenate([own, WHOLE_SHARE * other])
+    return np.concatenate([found, rest], axis=1), np.concatenate([their, WHOLE_SHARE * other])
 
 
 def _quantiles(goal: Goal, family: Family, theta: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -20,6 +20,7 @@ from dither_estimator.families import Family, FloatArray
 from dither_estimator.mechanisms.lattice import threshold, with_fewer_levels
 from dither_estimator.particles.system import ParticleSystem, systematic_resample
 from dither_estimator.policies.aims import WHOLE_SHARE, aims
+from dither_estimator.policies.bounds import between_bounds
 from dither_estimator.policies.transport import Offers, anchor, offers
 from dither_estimator.policies.variance_reduction import Predictions, choose_batch
 from dither_estimator.specification.specification import Specification
@@ -77,7 +78,8 @@ class Thompson:
         picks = rng.choice(len(queries), size, p=weights)
         drawn = zip(picks, members, strict=True)
         asked = [offers(spec.family, home, [queries[i]], one[None], spec.transform) for i, one in drawn]
-        pool = tuple(offer.query(0) for some in asked for offer in some)
+        offered = between_bounds(spec, particles, [offer for some in asked for offer in some])
+        pool = tuple(offer.query(0) for offer in offered)
         return pool or _single_cuts(spec, members, epsilon)
 
 
@@ -115,7 +117,8 @@ class Adaptive:
         questions = (*queries, *_probes(spec, home, epsilon))
         n_edges = sum(len(with_fewer_levels(query).edges) for query in questions)
         n_draws = max(_MIN_DRAWS, min(-(-max(_MIN_CANDIDATES, 2 * size) // len(questions)), _MAX_EDGES // n_edges))
-        return offers(spec.family, home, questions, members[:n_draws], spec.transform)
+        offered = offers(spec.family, home, questions, members[:n_draws], spec.transform)
+        return between_bounds(spec, particles, offered)
 
 
 def question_policy(specification: Specification) -> QuestionPolicy:

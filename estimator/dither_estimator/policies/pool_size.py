@@ -21,7 +21,14 @@ _LATE_RENEWAL_DIVISOR = 4
 """The divisor once the answers may have conveyed `_LATE_FROM_NATS` nats."""
 _MAX_FIRST_POOL = 64
 """The largest pool before the first answer: hundreds may be asked by then, and few questions would leave gaps."""
-_MAX_POOL = 16
+_MAX_EARLY_POOL, _MAX_POOL = 32, 16
+_FEW_ROUNDS = 6
+"""With fewer answers than these from each of those who are asked at a time, pools are early.
+
+Each time that all have answered, questions come nearer to the people by about as many times as there are different
+ones: with 16, 1,000 answers to 256 at a time end far from a population of 1 under a prior of 100,000. With 64 it is
+found no better than with 32, for half as much time again.
+"""
 
 
 def answers_until_renewal(answers: int, epsilon: Fraction) -> int:
@@ -33,7 +40,8 @@ def answers_until_renewal(answers: int, epsilon: Fraction) -> int:
 
 def pool_size(answers: int, outstanding: int) -> int:
     """How many questions a pool has if it is made after `answers` and `outstanding` people are asked at a time."""
-    return max(1, min(outstanding, _MAX_POOL if answers else _MAX_FIRST_POOL))
+    early = _MAX_EARLY_POOL if answers < _FEW_ROUNDS * outstanding else _MAX_POOL
+    return max(1, min(outstanding, early if answers else _MAX_FIRST_POOL))
 
 
 @lru_cache(maxsize=1024)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from dither_client import IntervalQuery, Query, Transform
 from dither_estimator.families import Family, FloatArray
@@ -58,6 +59,10 @@ class Offers(Cells):
 
     query: Callable[[int], Query]
     """Returns the query for a column of `edges`. Raises `InvalidQuery` if floating point cannot represent it."""
+
+    def taking(self, columns: npt.NDArray[np.intp]) -> "Offers":
+        """These columns alone."""
+        return Offers(self.channel, self.edges[:, columns], lambda i: self.query(int(columns[i])))
 
 
 def anchor(family: Family, coordinates: FloatArray, weights: FloatArray) -> FloatArray:

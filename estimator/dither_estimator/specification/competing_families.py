@@ -98,4 +98,5 @@ def _prior_terms(
         return agreeing_prior(prior, transform, family, own)
     if limits is None:
         return family.default_prior(own)
-    return family.range_prior(*(float(end) for end in limits))
+    low, high = (float(end) for end in limits)
+    return family.range_prior(low, high, guessed=True)

@@ -5,7 +5,8 @@ from typing import Any
 
 from dither_client.mechanisms.components import check_component_names
 from dither_client.tables.file_errors import unknown_field
-from dither_estimator.specification.fields import SpecificationError
+from dither_estimator.design.registry import WITH_FAMILY, WITHOUT_FAMILY
+from dither_estimator.specification.fields import SEVERAL, SpecificationError
 
 __all__ = ["COMPONENT_TEXTS", "component_fields", "refuse_fields_beside_components"]
 
@@ -18,12 +19,17 @@ _NOT_BESIDE_COMPONENTS = (
     *_STATISTICS, "epsilon_choices", "rho", "levels", "misfit_check", "misfit_looks", "families", "discriminate",
     "member_cuts", "categories", "groups", "period", "drift", "panel", "unit", "period_of_value", "decimals",
 )  # fmt: skip
+_TOLD = {"family": SEVERAL.name, "transform": "identity", "goal": SEVERAL.name}
+"""What the terms of such a collection say in place of a single number's fields."""
 
 
 def refuse_fields_beside_components(data: Mapping[str, Any]) -> None:
-    """Raises `SpecificationError` if a field is given that a collection with components cannot have."""
+    """Raises `SpecificationError` if a field is given that a collection with components cannot have.
+
+    Its own terms are no such case.
+    """
     for name in _NOT_BESIDE_COMPONENTS:
-        if data.get(name) not in (None, False):
+        if data.get(name) not in (None, False, _TOLD.get(name)):
             each = " or give it for each component" if name in (*_STATISTICS, *COMPONENT_TEXTS) else ""
             raise SpecificationError(f"{name} cannot go with components: leave {name} out{each}")
 
@@ -46,5 +52,5 @@ def component_fields(data: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     shared = {name: data[name] for name in _SHARED if name in data}
     if shared.get("mechanism") is None:
         every = all(each.get("family") is not None for each in components)
-        shared["mechanism"] = "laplace" if every else "randomized_response"
+        shared["mechanism"] = WITH_FAMILY if every else WITHOUT_FAMILY
     return {each["name"]: {**each, **shared} for each in components}

@@ -172,9 +172,10 @@ def read_around(support: Support, data: Mapping[str, Any]) -> tuple[float, float
     low, high = read_range("identity", data["range"])
     if data.get("minimum") is None and support.minimum is not None and low < support.minimum:
         raise SpecificationError("range must not begin below 0 when transform is log")
-    if low < (-math.inf if support.minimum is None else support.minimum):
+    least, most = support.bounds("identity")
+    if low < least:
         raise SpecificationError("range must not begin below minimum")
-    if high > (math.inf if support.maximum is None else support.maximum):
+    if high > most:
         raise SpecificationError("range must not end above maximum")
     return low, high
 
@@ -196,8 +197,7 @@ def _is_given(data: Mapping[str, Any], name: str) -> bool:
 def read_goal(support: Support, goal: Any) -> Goal:
     """The goal of a collection without a family. Raises `InvalidGoal` too."""
     found = parse_goal("distribution" if goal is None else goal, NONPARAMETRIC)
-    low = -math.inf if support.minimum is None else support.minimum
-    high = math.inf if support.maximum is None else support.maximum
+    low, high = support.bounds("identity")
     if not all(low <= value < high for value in found.values):
         raise SpecificationError("the goal must ask for shares above values from minimum on, below maximum")
     return found

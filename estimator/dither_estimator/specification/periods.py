@@ -57,9 +57,10 @@ def read_period(value: Any) -> Period | None:
     """The period that a specification's field names; None for None. Raises `SpecificationError`."""
     if value is None:
         return None
-    if not isinstance(value, str) or value not in get_args(PeriodName):
+    name = next((name for name in get_args(PeriodName) if name == value), None)
+    if name is None:
         raise SpecificationError("period must be day, week or month")
-    return Period(value)  # type: ignore[arg-type]
+    return Period(name)
 
 
 def read_drift(value: Any, period: Period | None) -> bool:

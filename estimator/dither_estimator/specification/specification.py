@@ -16,7 +16,7 @@ from dither_estimator.checks.goodness_of_fit import MisfitCheck
 from dither_estimator.design.design import DesignError, optimal_design
 from dither_estimator.design.functionals import SCORE_STEP, goal_at
 from dither_estimator.design.goal import Goal, InvalidGoal
-from dither_estimator.design.registry import MECHANISMS, Mechanism
+from dither_estimator.design.registry import MECHANISMS, WITH_FAMILY, WITHOUT_FAMILY, Mechanism
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.nonparametric.questions import Templates
 from dither_estimator.nonparametric.support import ANYWHERE, Support
@@ -60,7 +60,7 @@ from dither_estimator.specification.periods import (
     read_period,
     refuse_fields_beside_periods,
 )
-from dither_estimator.specification.with_family import fields_of_family
+from dither_estimator.specification.with_family import default_prior, fields_of_family
 
 __all__ = ["ComponentSpecification", "Policy", "Specification", "SpecificationError"]
 
@@ -144,6 +144,11 @@ class Specification:
         return self.family is NONPARAMETRIC
 
     @property
+    def has_default_prior(self) -> bool:
+        """Whether neither a prior nor a range says where to expect parameters."""
+        return self.prior == default_prior(self.family, self.transform, self.support)
+
+    @property
     def shares_below(self) -> FloatArray:
         """The share that the prior expects below each value of which the goal asks for the share above, shape (k,)."""
         if not self.goal.above:
@@ -157,7 +162,7 @@ class Specification:
         return goal_at(self.goal, self.family, self.family.standard, self.shares_below, SCORE_STEP)
 
     def templates(self, epsilon: Fraction) -> Templates:
-        """Queries at ε of the mechanism and with the levels, if any were given, for questions about a distribution."""
+        """Templates for questions about a distribution: of the mechanism, at this ε, with the given levels if any."""
         kind = MECHANISMS[self.mechanism]
         cells = kind.question(self.levels or _DEFAULT_LEVELS, epsilon, self.rho)
         return Templates(cells, kind.question(1, epsilon, self.rho))
@@ -264,7 +269,7 @@ class Specification:
         if data.get("categories") is not None:
             raise SpecificationError(f"categories need the family {CATEGORICAL.name}")
         try:
-            usual = "laplace" if family is not NONPARAMETRIC else "randomized_response"
+            usual = WITH_FAMILY if family is not NONPARAMETRIC else WITHOUT_FAMILY
             mechanism = read_choice("mechanism", given(data, "mechanism", usual), tuple(MECHANISMS))
             policy = read_policy(given(data, "policy", "adaptive"))
             if family is NONPARAMETRIC:

@@ -13,6 +13,7 @@ from dither_client.mechanisms.member_counts import MAX_CUTS
 from dither_estimator.checks.goodness_of_fit import MisfitCheck
 from dither_estimator.design.goal import parse_goal
 from dither_estimator.families import Family
+from dither_estimator.nonparametric.support import Support
 from dither_estimator.priors.prior import Prior, parse_prior
 from dither_estimator.specification.competing_families import parse_competing
 from dither_estimator.specification.fields import (
@@ -26,7 +27,7 @@ from dither_estimator.specification.fields import (
     read_range,
 )
 
-__all__ = ["fields_of_family"]
+__all__ = ["default_prior", "fields_of_family"]
 
 _MAX_PARTICLES = 1_000_000
 _DEFAULT_CHECK_SHARE = 0.2
@@ -43,7 +44,8 @@ def fields_of_family(data: Mapping[str, Any], family: Family, policy: Policy, rh
     Raises `SpecificationError`, `InvalidPrior`, `InvalidGoal` and `InvalidFamilies`.
     """
     transform = read_choice(f"transform of {family.name}", given(data, "transform", "identity"), family.transforms)
-    prior = _prior(family, transform, data)
+    support = read_bounds(data)
+    prior = _prior(family, transform, support, data)
     return {
         "transform": transform,
         "prior": prior,
@@ -53,7 +55,7 @@ def fields_of_family(data: Mapping[str, Any], family: Family, policy: Policy, rh
         "rivals": parse_competing(data, prior, transform),
         "discriminate": _discriminate(data, policy),
         "member_cuts": _member_cuts(transform, rho, data.get("member_cuts")),
-        "support": read_bounds(data),
+        "support": support,
     }
 
 
@@ -63,9 +65,9 @@ def _misfit_check(family: Family, share: Any, looks: Any) -> MisfitCheck | None:
         if looks is not None:
             raise SpecificationError("misfit_looks needs misfit_check")
         return None
-    if family.name == "bernoulli":
+    if family.values == "yes-no":
         raise SpecificationError(
-            "misfit_check must be left out for bernoulli, which fits every population of zeros and ones"
+            f"misfit_check must be left out for {family.name}, which fits every population of zeros and ones"
         )
     if share is True:
         share = _DEFAULT_CHECK_SHARE
@@ -127,13 +129,18 @@ def _discriminate(data: Mapping[str, Any], policy: Policy) -> float:
     return float(value)
 
 
-def _prior(family: Family, transform: Transform, data: Mapping[str, Any]) -> Prior:
-    """The given prior, the prior for the given `range`, or the family's default. Raises `InvalidPrior` too."""
+def default_prior(family: Family, transform: Transform, support: Support) -> Prior:
+    """The family's prior where nothing is said but between which bounds values lie."""
+    return parse_prior(family, family.bounded_prior(transform, *support.bounds(transform)))
+
+
+def _prior(family: Family, transform: Transform, support: Support, data: Mapping[str, Any]) -> Prior:
+    """The given prior, the prior for the given `range`, or the default. Raises `InvalidPrior` too."""
     prior, limits = data.get("prior"), data.get("range")
     if prior is not None and limits is not None:
         raise SpecificationError("give either prior or range, not both")
     if prior is not None:
         return parse_prior(family, prior)
     if limits is None:
-        return parse_prior(family, family.default_prior(transform))
-    return parse_prior(family, family.range_prior(*read_range(transform, limits)))
+        return default_prior(family, transform, support)
+    return parse_prior(family, family.range_prior(*read_range(transform, limits), guessed=transform == "identity"))

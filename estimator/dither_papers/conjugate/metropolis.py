@@ -13,7 +13,6 @@ import numpy as np
 from scipy.special import logsumexp
 
 from dither_estimator.families import FloatArray
-from dither_papers.conjugate.composition import Cost
 
 __all__ = [
     "acceptance",
@@ -21,18 +20,12 @@ __all__ = [
     "annealing_cost",
     "annealing_powers",
     "normalised_weights",
-    "update_cost",
 ]
 
 
 def acceptance(log_ratio: FloatArray, epsilon: float, sensitivity: float) -> FloatArray:
     """(42): `min(1, ratio^(1/T))` for the log ratio of the posterior densities of a proposal and the present value."""
     return np.exp(np.minimum(0.0, log_ratio * epsilon / (2.0 * sensitivity)))
-
-
-def update_cost(epsilon: float, rejection: float) -> Cost:
-    """Theorem C.1 for an update whose proposals are rejected with probability `rejection` at most, for all data."""
-    return Cost(epsilon, rejection)
 
 
 def annealing_powers(epsilons: Sequence[float], sensitivity: float) -> FloatArray:

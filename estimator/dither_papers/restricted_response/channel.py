@@ -1,4 +1,4 @@
-"""Randomly restricted randomised response: the likely categories answer among themselves and one of the rest.
+"""Randomly restricted randomised response: an answer is one of the likely categories, or one of the rest.
 
 Whoever has one of the rest first names it or one of the likely ones, by randomised response at `ε₁`, and replaces it
 by randomised response among the rest at `ε₂`, the largest with which the whole is ε-private:

@@ -28,7 +28,7 @@ class Noise:
         `scale` lacks that axis.
         """
         z = (y - location) / scale[..., None]
-        if self.law == "laplace":
+        if self.law == "laplace":  # noqa: SIM108  # one nested in another is harder to read
             logs = -np.abs(z)
         else:
             logs = -0.5 * z**2 if self.law == "normal" else -np.log1p(z**2)

@@ -18,7 +18,6 @@ __all__ = [
     "VectorLatents",
     "VectorMoments",
     "average_latents",
-    "averaged_information",
     "best_statistic",
     "information_matrix",
     "value_latents",
@@ -106,11 +105,6 @@ def value_latents(
         return VectorLatents(*released(x), score(x).sum(axis=1))
 
     return draw
-
-
-def averaged_information(information: Callable[[FloatArray], FloatArray], theta: FloatArray) -> FloatArray:
-    """`∫ F(θ) η(θ) dθ` of section 3, shape (p, p), from draws `theta` (R, p) of the prior."""
-    return np.mean([information(at) for at in theta], axis=0)
 
 
 def best_statistic(

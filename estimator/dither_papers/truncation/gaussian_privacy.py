@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import log_ndtr
 
-__all__ = ["classical_noise", "composed", "gaussian_delta", "gaussian_epsilon", "gaussian_parameter"]
+__all__ = ["composed", "gaussian_delta", "gaussian_epsilon", "gaussian_parameter"]
 
 _MAX_PARAMETER = 1e3
 _TOLERANCE = 1e-13
@@ -46,8 +46,3 @@ def gaussian_parameter(epsilon: float, delta: float) -> float:
 def composed(parameters: Iterable[float]) -> float:
     """The m of several answers by the same person: `(Σ m²)^½`, exact for Gaussian mechanisms."""
     return math.hypot(*parameters)
-
-
-def classical_noise(epsilon: float, delta: float) -> float:
-    """`√(2 log(1.25/δ)) / ε`, the noise for Δ = 1 of Dwork & Roth, which suffices for ε < 1 and is never the least."""
-    return math.sqrt(2.0 * math.log(1.25 / delta)) / epsilon

@@ -130,7 +130,7 @@ class _Walk:
         return cls(np.diag([np.exp(at[1]), 1.0]) / np.sqrt(n), 1.0)
 
     def refitted(self, states: FloatArray, rate: float, iterations: int) -> "_Walk":
-        """The covariance of `states`, and a scale that moves `rate` towards its target, in ever smaller steps."""
+        """The covariance of `states`, and a scale that moves `rate` towards its target in steps that become smaller."""
         scale = self.scale * float(
             np.exp((rate - _TARGET_ACCEPTANCE) * min(1.0, 10.0 * _REFIT_EVERY / iterations) * 2.0)
         )

@@ -1,4 +1,4 @@
-"""Limits on tickets and event streams for each address or token, counted in this process's memory."""
+"""Limits on tickets, long reads and event streams for each address or token, counted in this process's memory."""
 
 import logging
 import math
@@ -11,16 +11,32 @@ from ipaddress import IPv6Address, ip_address, ip_network
 from starlette.requests import HTTPConnection
 
 from dither_server.access.tokens import Token
-from dither_server.errors import InvalidBody, TooManyStreams, TooManyTickets
+from dither_server.errors import InvalidBody, TooManyTickets, TryLater
 from dither_server.settings import Settings
 
-__all__ = ["MAX_KEYS", "STREAMS_OF_ADDRESS", "Buckets", "Streams", "TicketLimits", "address_key", "limited_as"]
+__all__ = [
+    "MAX_KEYS",
+    "READS_OF_ADDRESS",
+    "RELAYED",
+    "STREAMS_OF_ADDRESS",
+    "AtOnce",
+    "Buckets",
+    "TicketLimits",
+    "address_key",
+    "limited_as",
+]
 
 MAX_KEYS = 65_536
 """The largest number of buckets kept; beyond it, the one unused for longest is dropped and starts full again."""
 
 STREAMS_OF_ADDRESS = 32
 """Event streams that one address may have open; several people behind it may each follow a collection."""
+
+READS_OF_ADDRESS = 16
+"""Long reads that one address may have under way, from the request to the last byte of the reply."""
+
+RELAYED = "dither.relayed"
+"""The key of a request's scope that says that it came encapsulated; its address is then the relay's."""
 
 _MINUTE = 60.0
 _ROUNDING = 1e-6
@@ -58,14 +74,18 @@ class Buckets:
         if wait > _ROUNDING:
             raise TooManyTickets(seconds=math.ceil(wait))
 
-    def give_back(self, key: str, count: int) -> None:
-        """Returns `count` to the key's bucket."""
+    def give_back(self, key: str) -> None:
+        """Returns one to the key's bucket."""
         if key in self._full_at:
-            self._full_at[key] -= count * self._seconds_each
+            self._full_at[key] -= self._seconds_each
 
 
 class TicketLimits:
-    """The limits on tickets that the settings name.
+    """The limits on tickets that the settings name: for each address, each relay and each token.
+
+    All people of a relay share its address. Only what comes encapsulated from a relay that the settings name counts
+    towards its limit: whoever encapsulates requests without a relay has the limit of any address, no more, and cannot
+    use up a relay's.
 
     A request costs one ticket before its body is read, so that requests with invalid bodies are limited as well. The
     rest is taken once the body has said how many tickets it asks for.
@@ -75,6 +95,8 @@ class TicketLimits:
         self._per_address = settings.tickets_per_minute
         self._addresses = Buckets(settings.tickets_per_minute)
         self._tokens = Buckets(settings.token_tickets_per_minute)
+        self._relays = Buckets(settings.relay_tickets_per_minute)
+        self._relay_networks = [ip_network(network) for network in settings.relays]
         self._warn_of_proxy = not settings.trusted_proxies
 
     def admit(self, request: HTTPConnection, token: Token | None) -> None:
@@ -91,7 +113,7 @@ class TicketLimits:
         buckets, key = self._bucket(request, token)
         if key is None:
             return
-        buckets.give_back(key, 1)
+        buckets.give_back(key)
         if token is None and 0 < self._per_address < count:
             raise InvalidBody(f"count: Without a gateway's token, at most {self._per_address:,} tickets are allowed.")
         self._take(request, count, token)
@@ -109,27 +131,44 @@ class TicketLimits:
             raise
 
     def _bucket(self, request: HTTPConnection, token: Token | None) -> tuple[Buckets, str | None]:
-        """The buckets and the key that a request counts for; no key for requests from this machine."""
+        """The buckets that a request counts towards, and its key there; requests from this machine have no key."""
         key = address_key(request)
         if key is not None and token is not None:
             return self._tokens, token.id
+        if RELAYED in request.scope and self._is_relay(request):
+            return self._relays, key or "this machine"
         return self._addresses, key
 
+    def _is_relay(self, request: HTTPConnection) -> bool:
+        """Whether the settings name the address as that of a relay."""
+        client = request.scope.get("client")
+        try:
+            address = ip_address(client[0]) if client else None
+        except ValueError:
+            return False
+        if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+            address = address.ipv4_mapped
+        return address is not None and any(address in network for network in self._relay_networks)
 
-class Streams:
-    """Limits open event streams, in total and for each address, so that connections remain for other requests."""
 
-    def __init__(self, total: int, per_address: int = STREAMS_OF_ADDRESS) -> None:
+class AtOnce:
+    """Limits how many requests of a kind are under way, in total and for each address, so that others find room.
+
+    `refusal` makes the refusal of one too many.
+    """
+
+    def __init__(self, total: int, per_address: int, refusal: Callable[[], TryLater]) -> None:
         self._total = total
         self._per_address = per_address
+        self._refusal = refusal
         self._open: Counter[str] = Counter()
 
     def open(self, request: HTTPConnection) -> Callable[[], None]:
-        """Counts one more stream until the returned function is called. Raises `TooManyStreams`."""
-        # Streams from this machine count as well, since they use connections like any other.
+        """Counts one more request until the returned function is called. Raises the refusal."""
+        # Requests from this machine count as well, since they use connections like any other.
         key = address_key(request) or "this machine"
         if self._open[key] >= self._per_address or self._open.total() >= self._total:
-            raise TooManyStreams
+            raise self._refusal()
         self._open[key] += 1
         return partial(self._close, key)
 

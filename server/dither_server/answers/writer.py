@@ -173,7 +173,7 @@ class Writer:
                 return
 
     def _gather(self, first: _Answers) -> tuple[list[_Answers], _Answers | _Job | _Stop | None]:
-        """`first` and the answers that wait behind it, up to the next job, and that job."""
+        """Returns `first` with the answers that wait behind it, up to the next job, and that job."""
         batch = [first]
         rows = len(first.arrivals)
         while rows < MAX_ROWS:

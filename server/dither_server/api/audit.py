@@ -35,7 +35,9 @@ def add_routes(app: FastAPI) -> None:
 
 def list_audit(
     service: ServiceOf,
-    collection: Annotated[str | None, Query(description="Only what was done to this one.", max_length=128)] = None,
+    collection: Annotated[
+        str | None, Query(description="Only what was done to this one.", max_length=128, pattern=r"^[^\x00]*$")
+    ] = None,
     after: Annotated[int, Query(description="`next` of the previous page.", ge=0, le=_MAX_NUMBER)] = 0,
     limit: Annotated[int, Query(description="Actions per page.", ge=1, le=1_000)] = 1_000,
 ) -> dict[str, Any]:

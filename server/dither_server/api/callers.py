@@ -4,6 +4,7 @@ A token comes in the header `Authorization`. Reads also accept the session of a 
 (`sessions.py`); calls that change something never do, so no other site can trigger them.
 """
 
+from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
@@ -15,6 +16,7 @@ from dither_server.errors import Unauthorized
 from dither_server.service.service import Service, service_of
 
 __all__ = [
+    "LONG_READ",
     "OPTIONAL_TOKEN",
     "TOKEN",
     "CollectionOf",
@@ -43,6 +45,18 @@ def _collection(collection_id: str, service: ServiceOf) -> Collection:
 
 
 CollectionOf = Annotated[Collection, Depends(_collection)]
+
+
+async def _under_way(request: Request) -> AsyncIterator[None]:
+    over = service_of(request).reads.open(request)
+    try:
+        yield
+    finally:
+        over()
+
+
+LONG_READ = Depends(_under_way, scope="request")
+"""For calls whose work grows with what a collection holds: an address may have some under way, until all is sent."""
 
 
 def authorization(request: Request) -> str | None:

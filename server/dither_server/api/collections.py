@@ -1,15 +1,25 @@
 """`/v1/collections`: create, list and show collections, and change their state."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from dither_server.api.callers import OPTIONAL_TOKEN, TOKEN, CollectionOf, ServiceOf, caller, done, knows, needs
+from dither_server.api.callers import (
+    LONG_READ,
+    OPTIONAL_TOKEN,
+    TOKEN,
+    CollectionOf,
+    ServiceOf,
+    caller,
+    done,
+    knows,
+    needs,
+)
 from dither_server.api.messages.collections import StateBody, TermsList, TermsReply
 from dither_server.api.messages.examples import TERMS
 from dither_server.collections.specification import CollectionSpec
-from dither_server.errors import CollectionClosed, CollectionDeleted, Forbidden, NotFound, Unauthorized
+from dither_server.errors import CollectionClosed, CollectionDeleted, Forbidden, InvalidBody, NotFound, Unauthorized
 from dither_server.http.bodies import BODY_REFUSALS, read_body, validate_body
 from dither_server.http.languages import preferred_languages
 from dither_server.http.openapi import json_body, reply
@@ -44,6 +54,7 @@ def add_routes(app: FastAPI) -> None:
         _PATH,
         list_collections,
         methods=["GET"],
+        dependencies=[LONG_READ],
         response_model=TermsList,
         tags=["collections"],
         responses={
@@ -51,7 +62,7 @@ def add_routes(app: FastAPI) -> None:
                 "The terms of every collection that is public or that the caller may read; there may be none.",
                 one={"collections": [TERMS]},
             ),
-            **problems(),
+            **problems(InvalidBody),
         },
         openapi_extra=OPTIONAL_TOKEN,
     )
@@ -93,10 +104,23 @@ async def create_collection(request: Request, response: Response, service: Servi
     return await run_in_threadpool(service.collections.terms, collection)
 
 
-def list_collections(request: Request, service: ServiceOf) -> dict[str, Any]:
-    """Lists the collections whose posterior the caller may read, newest first."""
-    token = caller(request)
-    return {"collections": service.collections.all_terms(lambda one: knows(request, token, one))}
+async def list_collections(
+    request: Request,
+    service: ServiceOf,
+    after: Annotated[str | None, Query(description="`next` of the previous page.", max_length=64)] = None,
+    limit: Annotated[int | None, Query(description="Collections per page; without it, all.", ge=1, le=1_000)] = None,
+) -> Response:
+    """Lists the collections whose posterior the caller may read, newest first; with `limit`, page by page."""
+
+    def write() -> Response:
+        token = caller(request)
+        some, following = service.collections.listed(lambda one: knows(request, token, one), after, limit)
+        terms = service.collections.all_terms(some)
+        page = TermsList.model_validate({"collections": terms, "next": following})
+        text = page.model_dump_json(exclude={"next"} if limit is None else None)
+        return Response(text, media_type="application/json")
+
+    return await service.compute(write)
 
 
 def show_collection(

@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import json
 from base64 import b64decode, urlsafe_b64encode
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from datetime import date
 from functools import partial
 from typing import Annotated, Any
@@ -17,8 +17,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.types import Receive, Scope, Send
 
 from dither_client import parse_query
-from dither_client.posterior.wire import PosteriorReply, to_json
+from dither_client.posterior.wire import PosteriorReply
 from dither_server.api.callers import (
+    LONG_READ,
     OPTIONAL_TOKEN,
     TOKEN,
     CollectionOf,
@@ -44,7 +45,7 @@ from dither_server.errors import (
 )
 from dither_server.http.openapi import reply
 from dither_server.http.problems import problems
-from dither_server.owner.collection_learner import Published
+from dither_server.owner.published import Published
 from dither_server.service.service import Service
 from dither_server.tickets.packing import Purpose
 
@@ -56,6 +57,8 @@ _AS_GIVEN: dict[str, Any] = {"response_model_exclude_unset": True}
 """A field that is not given is not sent as null."""
 _PARTICLES_PER_PIECE = 4096
 """Particles that are serialised at once."""
+_PIECE = 64 * 1024
+"""Bytes of an event that are sent at once: what a reader does not take is not kept for each."""
 _COMMENT_SECONDS = 15
 """Seconds without an event after which a stream sends a comment, to show that it is alive."""
 
@@ -73,7 +76,8 @@ def add_routes(app: FastAPI) -> None:
     read("posterior/history", show_history, rows, response_model=HistoryReply)
     particles = reply("Every particle with its weight.", two=examples.PARTICLES)
     read("posterior/particles", show_particles, particles, InvalidGroup, response_model=ParticlesReply)
-    read("posterior/stream", stream_posterior, _events_reply(), TooManyStreams, response_class=StreamingResponse)
+    stream: dict[str, Any] = {"response_class": StreamingResponse, "dependencies": []}  # which has limits of its own
+    read("posterior/stream", stream_posterior, _events_reply(), TooManyStreams, **stream)
     asked = reply("Every question answered so far, with its answers.", one=examples.QUERIES)
     read("queries", list_queries, asked, InvalidBody, response_model=QueriesReply, response_model_exclude_none=True)
     page = reply("A page of answers; `next` is null on the last one.", last=examples.ANSWERS)
@@ -89,6 +93,7 @@ def _add_read(
     found: dict[str, Any],
     *refusals: type[Exception],
     openapi_extra: dict[str, Any] = OPTIONAL_TOKEN,
+    dependencies: Sequence[Any] = (LONG_READ,),
     **settings: Any,
 ) -> None:
     """Adds a `GET` below a collection's address: `found` describes its reply, `refusals` go beyond those of all."""
@@ -99,6 +104,7 @@ def _add_read(
         tags=["analysts"],
         responses={200: found, **problems(NotFound, CollectionDeleted, Unauthorized, Forbidden, *refusals)},
         openapi_extra=openapi_extra,
+        dependencies=dependencies,
         **settings,
     )
 
@@ -114,13 +120,16 @@ def _events_reply() -> dict[str, Any]:
 async def show_posterior(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:
     """Shows the posterior of all answers learnt so far, which may lag milliseconds behind the answers stored."""
     await run_in_threadpool(check_reader, request, collection)
-    published = await service.learners.published(collection)
-    return JSONResponse(to_json(await run_in_threadpool(_described, published)))
+    return Response((await service.described(collection)).reply, media_type="application/json")
 
 
-def show_history(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:
+async def show_history(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:
     """Shows the posterior over time: one row whenever the answers have grown by about 2%."""
-    check_reader(request, collection)
+    await run_in_threadpool(check_reader, request, collection)
+    return await service.compute(_history, collection, service)
+
+
+def _history(collection: Collection, service: Service) -> Response:
     rows = service.store.history(collection.number)
     history = [
         {
@@ -145,9 +154,9 @@ async def show_particles(
     await run_in_threadpool(check_reader, request, collection)
     if group is not None:
         collection.group_number(group)
-        return await run_in_threadpool(lambda: _particles(*service.learners.snapshots.of_group(collection, group)))
+        return await service.compute(lambda: _particles(*service.learners.snapshots.of_group(collection, group)))
     found = await service.learners.particles(collection)
-    return await run_in_threadpool(_particles, found.names, found.values, found.weights)
+    return await service.compute(lambda: _particles(found.names, found.values, found.weights))
 
 
 async def stream_posterior(request: Request, collection: CollectionOf, service: ServiceOf) -> StreamingResponse:
@@ -165,7 +174,7 @@ async def stream_posterior(request: Request, collection: CollectionOf, service: 
 class _Stream(StreamingResponse):
     """An event stream that calls `closed` when it is over, however it ends."""
 
-    def __init__(self, events: AsyncIterator[str], closed: Callable[[], None]) -> None:
+    def __init__(self, events: AsyncIterator[bytes], closed: Callable[[], None]) -> None:
         super().__init__(events, media_type="text/event-stream")
         self._closed = closed
 
@@ -176,28 +185,35 @@ class _Stream(StreamingResponse):
             self._closed()
 
 
-def list_queries(
+async def list_queries(
     request: Request,
     collection: CollectionOf,
     service: ServiceOf,
     purpose: Annotated[
         Purpose, Query(description="`check` lists the questions of the goodness-of-fit check.")
     ] = "training",
-) -> dict[str, Any]:
+) -> Response:
     """Lists every question answered so far with its counts, which tell how many have answered; by group or period."""
-    check_reader(request, collection)
+    await run_in_threadpool(check_reader, request, collection)
+    return await service.compute(lambda: JSONResponse(_queries(collection, service, purpose)))
+
+
+def _queries(collection: Collection, service: Service, purpose: Purpose) -> dict[str, Any]:
+    asked: dict[str, tuple[dict[str, Any], int]] = {}
     found: dict[tuple[str, int, int], dict[str, Any]] = {}
     for row in service.store.counts(collection.number, purpose):
         item = found.get((row.query_id, row.group, row.period))
         if item is None:
-            query = json.loads(row.query)
-            empty = [0] * parse_query(query).n_answers
+            if row.query_id not in asked:  # by many groups: reading a query takes longer than anything else here
+                query = json.loads(row.query)
+                asked[row.query_id] = query, parse_query(query).n_answers
+            query, answers = asked[row.query_id]
             item = {
                 "id": row.query_id,
                 "query": query,
                 **_parts(collection, row.group, row.period),
                 "answers": 0,
-                "counts": empty,
+                "counts": [0] * answers,
             }
             found[row.query_id, row.group, row.period] = item
         item["answers"] += row.count
@@ -205,19 +221,25 @@ def list_queries(
     return {"queries": list(found.values())}
 
 
-def list_answers(
+async def list_answers(
     request: Request,
     collection: CollectionOf,
     service: ServiceOf,
     after: Annotated[str | None, Query(description="`next` of the previous page.", max_length=64)] = None,
     limit: Annotated[int, Query(description="Answers per page.", ge=1, le=10_000)] = 10_000,
     day: Annotated[date | None, Query(description="Only answers received on this day, in UTC.")] = None,
-) -> dict[str, Any]:
+) -> Response:
     """Lists the stored answers page by page; each one stored before the first page was read is listed once.
 
     With `day`, `closed` says whether no more answers of that day can come.
     """
-    check_analyst(request, collection)
+    await run_in_threadpool(check_analyst, request, collection)
+    return await service.compute(lambda: JSONResponse(_answers(collection, service, after, limit, day)))
+
+
+def _answers(
+    collection: Collection, service: Service, after: str | None, limit: int, day: date | None
+) -> dict[str, Any]:
     if not collection.keep_answers:
         raise NotFound("The collection keeps no answers (keep_answers is false): export its counts instead.")
     cursor, received, before, closed = _cursor(after), None, None, None
@@ -245,15 +267,11 @@ def list_answers(
     }
 
 
-async def show_quality(request: Request, collection: CollectionOf, service: ServiceOf) -> dict[str, Any]:
+async def show_quality(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:
     """Shows refused answers by cause, completion by question, each gateway's share, and warnings."""
     await run_in_threadpool(check_analyst, request, collection)
-    published = await service.learners.published(collection)
-
-    def report() -> dict[str, Any]:
-        return quality(service.store, collection, published.described, service.clock())
-
-    return await run_in_threadpool(report)
+    posterior = (await service.described(collection)).described
+    return await service.compute(lambda: JSONResponse(quality(service.store, collection, posterior, service.clock())))
 
 
 def _parts(collection: Collection, group: int, period: int) -> dict[str, str]:
@@ -282,32 +300,33 @@ def _cursor(after: str | None) -> bytes:
         raise InvalidBody("after: Input should be `next` from an earlier page.") from None
 
 
-async def _events(request: Request, collection: Collection, service: Service) -> AsyncIterator[str]:
+async def _events(request: Request, collection: Collection, service: Service) -> AsyncIterator[bytes]:
     sent, said = None, None
     silent = 0.0
     while said != "closed" and not service.stopping.is_set() and not service.collections.deleted(collection):
         published = await service.learners.published(collection)
         state = service.collections.state(collection)
         if published is not sent:
-            sent, silent = published, 0.0
-            described = await run_in_threadpool(_described, published)
-            yield _event("posterior", to_json(described))
+            sent, silent = await service.described(collection), 0.0
+            for piece in _event("posterior", sent.reply):
+                yield piece
         elif state != said and (state != "closed" or await run_in_threadpool(_learnt, service, published, collection)):
             said, silent = state, 0.0
-            yield _event("state", {"state": state})
+            for piece in _event("state", json.dumps({"state": state}, separators=(",", ":")).encode()):
+                yield piece
         elif silent >= _COMMENT_SECONDS:
             silent = 0.0
-            yield ": nothing new\n\n"
+            yield b": nothing new\n\n"
         await asyncio.sleep(_POLL_SECONDS)
         silent += _POLL_SECONDS
 
 
-def _described(published: Published) -> PosteriorReply:
-    return published.described
-
-
-def _event(name: str, data: Mapping[str, Any]) -> str:
-    return f"event: {name}\ndata: {json.dumps(data, separators=(',', ':'))}\n\n"
+def _event(name: str, data: bytes) -> Iterator[bytes]:
+    """An event in pieces; `data` is JSON, which has no line breaks."""
+    yield f"event: {name}\ndata: ".encode()
+    for start in range(0, len(data), _PIECE):
+        yield data[start : start + _PIECE]
+    yield b"\n\n"
 
 
 def _learnt(service: Service, published: Published, collection: Collection) -> bool:

@@ -43,7 +43,7 @@ from dither_server.http.front_door import BusyCall
 from dither_server.http.openapi import COLLECTION_ID, json_body
 from dither_server.http.problems import problems
 from dither_server.http.replies import Reply, json_reply
-from dither_server.owner.collection_learner import Published
+from dither_server.owner.published import Published
 from dither_server.service.service import Service, service_of
 from dither_server.tickets.office import TICKET_LIFE, Ticket
 from dither_server.tickets.packing import unpack_query

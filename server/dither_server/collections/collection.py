@@ -72,9 +72,9 @@ class Collection:
         return design_advice(self.specification)
 
     def group_number(self, label: str | None) -> int:
-        """The number of the group with this label, which tickets and counts have; `NO_GROUP` without groups.
+        """The number that tickets and counts carry for the group with this label; `NO_GROUP` if there are no groups.
 
-        Raises `InvalidGroup`, which lists the labels, unless there is such a group, or no groups and no label.
+        Raises `InvalidGroup`, which lists the labels, if there is no such group, or if a label is given without groups.
         """
         groups = self.specification.groups
         if groups is None and label is None:
@@ -136,7 +136,7 @@ class Collection:
 
     @property
     def ends_at(self) -> int | None:
-        """When all of it is removed, if it was created with `keep_days`; None if it is kept."""
+        """When the collection is removed with all that is in it, if it has `keep_days`; None if it is kept."""
         return None if self.keep_days is None else self.created_at + self.keep_days * DAY
 
     def _closed(self, now: int) -> bool:

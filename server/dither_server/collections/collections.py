@@ -3,6 +3,7 @@
 import asyncio
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from sqlalchemy import Engine, select
@@ -25,6 +26,8 @@ __all__ = ["Collections"]
 _ID_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 """Letters and digits that are not easily confused."""
 _ID_LENGTH = 10
+_TOTALS_BY_NUMBER = 1_000
+"""The most collections whose answers are counted by number; where there are more, those of all are."""
 _RIGHT_REPLIES = 4
 """How many numbers of right replies there can be, to the three questions of a check."""
 
@@ -132,10 +135,29 @@ class Collections:
         """The collection's terms now, with its number of answers from the database."""
         return collection.terms(milliseconds(self._clock()), self._store.total(collection.number), languages)
 
-    def all_terms(self, shown: Callable[[Collection], bool]) -> list[dict[str, Any]]:
-        """The terms of every collection for which `shown` holds, newest first."""
-        some = [collection for collection in self.all() if shown(collection)]
-        totals, now = self._store.totals() if some else {}, milliseconds(self._clock())
+    def listed(
+        self, shown: Callable[[Collection], bool], after: str | None = None, limit: int | None = None
+    ) -> tuple[list[Collection], str | None]:
+        """The collections for which `shown` holds, newest first: up to `limit` that are older than the one `after`.
+
+        Beside them stands the last one's id if there are more. Raises `InvalidBody` if there is no collection `after`.
+        """
+        found = iter(self.all())
+        if after is not None:
+            try:
+                newest = self.stored(after).number
+            except (NotFound, CollectionDeleted):
+                raise InvalidBody("after: Input should be `next` from an earlier page.") from None
+            found = (one for one in found if one.number < newest)
+        found = filter(shown, found)
+        some = list(islice(found, limit))
+        return some, some[-1].id if some and next(found, None) is not None else None
+
+    def all_terms(self, some: Sequence[Collection]) -> list[dict[str, Any]]:
+        """The terms of these collections."""
+        numbers = [one.number for one in some]
+        totals = self._store.totals(numbers if len(numbers) <= _TOTALS_BY_NUMBER else None) if some else {}
+        now = milliseconds(self._clock())
         return [collection.terms(now, totals.get(collection.number, 0)) for collection in some]
 
     def all(self) -> Iterable[Collection]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from dither_client import Query, parse_query
 from dither_client.mechanisms.member_counts import MemberTable
-from dither_client.tables.counts import counts_rows, group_counts_rows, period_counts_rows
+from dither_client.tables.counts import CountTable, table_rows
 from dither_server.collections.collection import Collection
 from dither_server.database.reads import CountRow
 
@@ -17,14 +17,12 @@ def counted_rows(
     collection: Collection, counted: Iterable[CountRow], members: MemberTable | None = None
 ) -> list[dict[str, Any]]:
     """The rows of what was counted, with the columns that `dither estimate` reads."""
-    tables: dict[str | None, dict[Query, list[int]]] = {}
+    table = CountTable(members=members or {})
+    queries: dict[str, Query] = {}
     for row in counted:
-        query = parse_query(json.loads(row.query))
-        table = tables.setdefault(collection.part_label(row), {})
-        table.setdefault(query, [0] * query.n_answers)[row.answer] = row.count
-    labelled = {label: table for label, table in tables.items() if label is not None}
-    if collection.specification.groups is not None:
-        return group_counts_rows(labelled)
-    if collection.specification.period is not None:
-        return period_counts_rows(dict(sorted(labelled.items())))
-    return counts_rows(tables.get(None, {}), members)
+        query = queries.get(row.query_id)
+        if query is None:  # a row is an answer: reading a query of a thousand cells takes longer than all else
+            query = queries[row.query_id] = parse_query(json.loads(row.query))
+        group, period = collection.group_label(row.group), collection.period_label(row.period)
+        table.add(query, [(row.answer, row.count)], group, period)
+    return table_rows(table)

@@ -89,7 +89,7 @@ class Deletions:
         return self._collections.get(collection_id)
 
     def purge(self, collection_id: str, by: str) -> dict[str, Any]:
-        """Removes a deleted collection for good, and returns the receipt; the same again if it was removed before.
+        """Removes a deleted collection for good, and returns the receipt. A second call returns the same receipt.
 
         Raises `NotFound`, and `NotDeleted` unless it was deleted.
         """

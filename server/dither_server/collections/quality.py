@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 from dither_client import parse_query
@@ -22,12 +23,14 @@ LARGEST_SHARE = 0.5
 """A gateway with more than this share of the answers through gateways causes a warning, if there are several."""
 _MIN_ANSWERS = 100
 """The number of answers below which shares say little."""
+_NO_CHOICE = Fraction(0)
+"""Stands for the ε of all questions where nobody chooses it: that of `gaussian` may differ with the same ρ."""
 
 
 def quality(store: Store, collection: Collection, posterior: PosteriorReply, now: float) -> dict[str, Any]:
     """The quality report at `now` (seconds), ready for JSON; `posterior` is the collection's present one."""
     counted = store.conduct(collection.number)
-    completion = _completion(counted.tallies, now)
+    completion = _completion(counted.tallies, len(collection.specification.epsilon_choices) > 1, now)
     gateways = _gateways(counted.tallies, counted.gateways)
     return {
         "refused": counted.refusals,
@@ -42,22 +45,32 @@ def quality(store: Store, collection: Collection, posterior: PosteriorReply, now
     }
 
 
-def _completion(rows: Sequence[TallyRow], now: float) -> dict[str, Any]:
+def _completion(rows: Sequence[TallyRow], chosen: bool, now: float) -> dict[str, Any]:
+    """Completion by question, and the test of it; with `chosen` each respondent has chosen an ε."""
     by_query: dict[str, dict[str, Any]] = {}
     places: dict[str, float] = {}
+    epsilons: dict[str, Fraction] = {}
     for row in rows:
         item = by_query.get(row.query_id)
         if item is None:
             query = json.loads(row.query)
-            edges = parse_query(query).edges
-            places[row.query_id] = sum(edges) / len(edges)
+            parsed = parse_query(query)
+            places[row.query_id] = sum(parsed.edges) / len(parsed.edges)
+            epsilons[row.query_id] = parsed.epsilon if chosen else _NO_CHOICE
             item = by_query[row.query_id] = {"id": row.query_id, "query": query, "tickets": 0, "answers": 0}
         item["tickets"] += row.tickets
         item["answers"] += row.answers
     # A period counts once no further answer to its tickets can be prompt, and all prompt ones have been written.
     closed = (int(now) - PROMPT - SKEW) // PERIOD
+    asked: dict[tuple[int, Fraction], int] = {}
     slices = [
-        Slice(row.period, places[row.query_id], row.tickets, min(row.prompt, row.tickets), row.group)
+        Slice(
+            row.period,
+            places[row.query_id],
+            row.tickets,
+            min(row.prompt, row.tickets),
+            asked.setdefault((row.group, epsilons[row.query_id]), len(asked)),
+        )
         for row in rows
         if row.period < closed and row.tickets
     ]
@@ -101,13 +114,13 @@ def _prior_warnings(specification: Specification, posterior: PosteriorReply) -> 
         return []
     return [
         f"The answers lead far from what the collection's range or prior expects of {' and '.join(conflicts)}: fewer "
-        "than one population in a thousand would lie as far out. Intervals may be too narrow and their middle too near "
+        "than one population in 200 would lie as far out. Intervals may be too narrow and their middle too near "
         "to the range; a new collection with a wider one, or with none, finds such values."
     ]
 
 
 def _conflicts(specification: Specification, found: Mapping[str, ParameterSummary]) -> list[str]:
-    if not found:  # no family, or no posterior yet
+    if not found or specification.has_default_prior:  # no family, no posterior yet, or nothing expected
         return []
     return prior_conflicts(specification.prior, {name: summary.q50 for name, summary in found.items()})
 

@@ -1,8 +1,8 @@
 """How long answers and collections are kept, and the sentence that says so.
 
 A single answer is dropped `keep_answers_days` after it came; its count stays, so the posterior is the same to the last
-digit. Its ticket cannot be used again: a ticket is valid for a day, and answers are kept for two at least. Who sends it
-again hears that it has expired.
+digit. Its ticket cannot be used again: a ticket is valid for a day, and answers are kept for two at least. Whoever
+sends it again is told that it has expired.
 """
 
 from dither_server.clock import iso_time

@@ -29,6 +29,8 @@ class Standing(NamedTuple):
 
 def is_stored(engine: Engine, collection_id: str) -> bool:
     """Whether there is a collection with this id. Raises `CollectionDeleted` if it was removed for good."""
+    if "\0" in collection_id:  # which PostgreSQL refuses in any text
+        return False
     with engine.connect() as connection:
         found = select(collections.c.number).where(collections.c.id == collection_id)
         if connection.execute(found).first() is not None:

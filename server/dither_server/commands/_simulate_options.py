@@ -7,6 +7,7 @@ import typer
 
 from dither_client import Transform as TransformName
 from dither_estimator.design.design import Mechanism as MechanismName
+from dither_estimator.design.registry import USUAL
 from dither_server.simulate.behaviours import DropOutBy as DropOutKind
 from dither_server.simulate.choices import ChooseBy as ChoiceKind
 
@@ -80,7 +81,7 @@ Groups = Annotated[
     str | None,
     typer.Option(
         help="Labels of public groups, such as north,south, each of them as likely as the others; --truth "
-        "then has the parameters of each, separated by semicolons, or one set for all.",
+        "then has the parameters or shares of each, separated by semicolons, or one set for all.",
         show_default=False,
     ),
 ]
@@ -147,7 +148,7 @@ Policy = Annotated[str | None, typer.Option(help="adaptive, thompson or fixed:LO
 
 Mechanism = Annotated[
     MechanismName | None,
-    typer.Option(help="How answers are made private.", show_default="laplace; without a family randomized_response"),
+    typer.Option(help="How answers are made private.", show_default=USUAL),
 ]
 
 Rho = Annotated[

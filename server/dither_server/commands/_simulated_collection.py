@@ -1,6 +1,7 @@
 """The collection that `dither simulate` asks people for: a new one, from a file or options, or one of a server."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from dither_client import Admin, Transform
@@ -9,12 +10,20 @@ from dither_client.commands._shared import fail
 from dither_client.mechanisms.bounds import Bounds
 from dither_client.protocol.messages import parse_terms
 from dither_client.transport.json_api import Api
-from dither_estimator.specification.fields import CATEGORICAL
+from dither_estimator.specification.fields import CATEGORICAL, NONPARAMETRIC
 from dither_estimator.specification.specification import Specification
-from dither_server.commands._simulated_people import Asked
+from dither_server.commands import _simulate_options as options
+from dither_server.commands._simulated_people import Asked, Drawing
 from dither_server.simulate.scenario import read_prior, read_spec, spec_from_options
 
-__all__ = ["NO_PANEL_OVER_HTTP", "create_collection", "existing_collection", "new_collection", "texts_of"]
+__all__ = [
+    "NO_PANEL_OVER_HTTP",
+    "CollectionOptions",
+    "create_collection",
+    "existing_collection",
+    "new_collection",
+    "texts_of",
+]
 
 NO_PANEL_OVER_HTTP = (
     "a panel is simulated with --in-process and --periods: nobody can tell a server what time it is, so that over HTTP "
@@ -22,17 +31,49 @@ NO_PANEL_OVER_HTTP = (
 )
 
 
-def new_collection(spec: str | None, family: str | None, usual: str, options: Mapping[str, Any]) -> Asked:
-    """The collection that the file `spec` or `options` describe, of the `usual` family unless they name one."""
-    fields, specification = read_spec(spec) if spec is not None else spec_from_options(_fields(family, usual, options))
+@dataclass(frozen=True)
+class CollectionOptions:
+    """The options that say what is asked of the people, each as it was given."""
+
+    epsilon: options.Epsilon = None
+    epsilon_choices: options.EpsilonChoices = None
+    choose_by: options.ChooseBy = "chance"
+    goal: options.Goal = None
+    policy: options.Policy = None
+    mechanism: options.Mechanism = None
+    rho: options.Rho = None
+    levels: options.Levels = None
+    particles: options.Particles = None
+    prior: options.Prior = None
+    spec: options.Spec = None
+
+    def given(self, drawing: Drawing) -> dict[str, Any]:
+        """Every option that describes a new collection, by its name on the command line."""
+        own = ("epsilon", "epsilon_choices", "goal", "policy", "mechanism", "levels", "particles", "prior", "rho")
+        peoples = ("categories", "transform", "groups", "periods")
+        values = {name: getattr(self, name) for name in own} | {name: getattr(drawing, name) for name in peoples}
+        return {name.replace("_", "-"): value for name, value in values.items()}
+
+
+def new_collection(asked: CollectionOptions, drawing: Drawing) -> Asked:
+    """The collection that the file of `--spec` describes, or the options.
+
+    Without `--family` it is of the normal family, or of none where values come from a file.
+    """
+    usual = "normal" if drawing.data is None else NONPARAMETRIC.name
+    fields, specification = (
+        spec_from_options(_fields(drawing.family, usual, asked.given(drawing)))
+        if asked.spec is None
+        else read_spec(asked.spec)
+    )
     name, choices = specification.family.name, specification.epsilon_choices
     bounds = Bounds(specification.support.minimum, specification.support.maximum)
     return Asked(name, specification.transform, choices, fields, specification, specification.categories, bounds)
 
 
-def _fields(family: str | None, usual: str, options: Mapping[str, Any]) -> dict[str, Any]:
+def _fields(family: str | None, usual: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a specification that the options give."""
-    fields = dict(options)
+    fields = dict(given)
     prior, choices = fields.pop("prior"), fields.pop("epsilon-choices")
     listed, labels = fields.pop("categories"), fields.pop("groups")
     if fields.pop("periods") is not None:
@@ -43,7 +84,7 @@ def _fields(family: str | None, usual: str, options: Mapping[str, Any]) -> dict[
     fields["prior"] = read_prior(prior) if prior else None
     fields["epsilon_choices"] = texts_of(choices) if choices else None
     default = (fields["epsilon_choices"] or ["1"])[0]
-    fields["epsilon"] = options["epsilon"] or (None if options["rho"] and not choices else default)
+    fields["epsilon"] = given["epsilon"] or (None if given["rho"] and not choices else default)
     return fields
 
 
@@ -73,7 +114,7 @@ def _of_several(terms: Mapping[str, Any], truth: str) -> Specification | None:
     if terms.get("components") is not None:
         kind = ("components",)
     elif terms.get("groups") is not None and ";" in truth:
-        kind = ("family", "transform", "groups")
+        kind = ("family", "transform", "categories", "groups")
     fields = {"name": terms["name"], "epsilon": 1, **{name: terms[name] for name in kind}}
     return Specification.from_json(fields) if kind else None
 

@@ -14,8 +14,9 @@ from dither_client.mechanisms.bounds import ANYTHING, Bounds
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.specification.fields import NONPARAMETRIC, read_family
 from dither_estimator.specification.specification import Specification
+from dither_server.commands import _simulate_options as options
 from dither_server.simulate.by_component import draw_people_of_components
-from dither_server.simulate.by_group import draw_groups
+from dither_server.simulate.by_group import categories_by_group, draw_groups, members_by_group
 from dither_server.simulate.by_period import draw_periods, parse_walk
 from dither_server.simulate.choices import ChooseBy, draw_choices
 from dither_server.simulate.population import (
@@ -54,15 +55,18 @@ class Asked:
 class Drawing:
     """The options that say who the people are, each as it was given."""
 
-    family: str | None
-    truth: str | None
-    data: Path | None
-    column: str | None
-    respondents: int | None
-    periods: int | None
-    walk: str | None
-    correlation: float | None
-    choose_by: ChooseBy
+    family: options.Family = None
+    transform: options.Transform = None
+    categories: options.Categories = None
+    groups: options.Groups = None
+    truth: options.Truth = None
+    periods: options.Periods = None
+    walk: options.Walk = None
+    correlation: options.Correlation = None
+    data: options.Data = None
+    column: options.Column = None
+    respondents: options.Respondents = None
+    seed: options.Seed = None
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,9 @@ class People:
     """The ε that each has chosen."""
 
 
-def draw_people(asked: Asked, drawing: Drawing, seeds: tuple[np.random.SeedSequence, ...]) -> People:
+def draw_people(
+    asked: Asked, drawing: Drawing, choose_by: ChooseBy, seeds: tuple[np.random.SeedSequence, ...]
+) -> People:
     """The people of a collection, drawn with the first of `seeds`, and what they choose with the second.
 
     Raises `InvalidPopulation`, and ends the command where an option is missing.
@@ -89,7 +95,7 @@ def draw_people(asked: Asked, drawing: Drawing, seeds: tuple[np.random.SeedSeque
     people = _drawn(np.random.default_rng(seeds[0]), asked, drawing)
     check_bounds(people.values, asked.bounds)
     by = people.values if people.values.ndim == 1 else people.values[:, 0]
-    chosen = draw_choices(np.random.default_rng(seeds[1]), by, asked.epsilon_choices, drawing.choose_by)
+    chosen = draw_choices(np.random.default_rng(seeds[1]), by, asked.epsilon_choices, choose_by)
     return replace(people, chosen=chosen)
 
 
@@ -129,12 +135,16 @@ def _of_periods(rng: np.random.Generator, specification: Specification, drawing:
 
 
 def _of_groups(rng: np.random.Generator, specification: Specification, drawing: Drawing) -> People:
-    if specification.categories:
-        fail("categories with groups cannot be simulated: leave groups out, and simulate one group alone", 2)
-    needs = "groups need a family, --truth and --respondents"
-    family, truth, respondents = _family_and_truth(drawing, specification.family.name, needs)
     assert specification.groups is not None
-    people = draw_groups(rng, family, truth, specification.groups.labels, specification.transform, respondents)
+    labels = specification.groups.labels
+    if specification.categories:
+        respondents = _number_of_categorical(drawing.data, drawing.respondents)
+        draws = categories_by_group(rng, specification.categories, drawing.truth, labels)
+    else:
+        needs = "groups need a family, --truth and --respondents"
+        family, truth, respondents = _family_and_truth(drawing, specification.family.name, needs)
+        draws = members_by_group(rng, family, truth, labels, specification.transform)
+    people = draw_groups(rng, draws, respondents)
     return People(people.values, people.truth, labels=people.labels)
 
 
@@ -149,7 +159,8 @@ def _family_and_truth(drawing: Drawing, usual: str, needs: str) -> tuple[Family,
 def _population(rng: np.random.Generator, asked: Asked, drawing: Drawing) -> Population:
     truth, data, respondents = drawing.truth, drawing.data, drawing.respondents
     if asked.categories:
-        return _people_of_categories(rng, asked.categories, truth, data, respondents)
+        size = _number_of_categorical(data, respondents)
+        return draw_categories(rng, asked.categories, parse_shares(truth, asked.categories), size)
     found = read_family(drawing.family or asked.family)
     if (truth is None) == (data is None):
         fail("give the population with either --truth or --data", 2)
@@ -163,11 +174,9 @@ def _population(rng: np.random.Generator, asked: Asked, drawing: Drawing) -> Pop
     return replace(people, truth=quantiles_of(people.values)) if asked.family == NONPARAMETRIC.name else people
 
 
-def _people_of_categories(
-    rng: np.random.Generator, categories: tuple[str, ...], truth: str | None, data: Path | None, respondents: int | None
-) -> Population:
+def _number_of_categorical(data: Path | None, respondents: int | None) -> int:
     if data is not None:
         fail("give the shares of the categories with --truth: a file of texts is not read", 2)
     if respondents is None:
         fail("give the number of respondents with --respondents", 2)
-    return draw_categories(rng, categories, parse_shares(truth, categories), respondents)
+    return respondents

@@ -14,7 +14,7 @@ from dither_client.extras import require_extra
 from dither_client.posterior.digits import rounded
 from dither_client.tables.counts import write_table
 from dither_client.tables.parquet import is_parquet
-from dither_estimator.design.registry import MECHANISMS
+from dither_estimator.design.registry import MECHANISMS, USUAL, WITH_FAMILY, WITHOUT_FAMILY
 from dither_estimator.families import Family
 from dither_estimator.specification.caution import caution
 from dither_estimator.specification.fields import CATEGORICAL, NONPARAMETRIC, read_family
@@ -36,6 +36,40 @@ _COLUMNS = (
     "limit", "distance",
 )  # fmt: skip
 
+_Mechanisms = Annotated[
+    str | None,
+    typer.Option(help=f"Some of {', '.join(MECHANISMS)}.", show_default=USUAL),
+]
+
+_Policies = Annotated[
+    str | None,
+    typer.Option(help="Some of adaptive, thompson and fixed:LOW:HIGH.", show_default="adaptive"),
+]
+
+_Epsilons = Annotated[str | None, typer.Option(help="ε of one answer, such as 0.5,1,2.", show_default="1")]
+
+_Sizes = Annotated[str, typer.Option(help="How many answer, such as 1000,10000.")]
+
+_Repeats = Annotated[int, typer.Option(min=1, max=100_000, help="How often each is simulated.")]
+
+_Spec = Annotated[
+    str | None,
+    typer.Option(
+        help="A JSON file with a specification, such as its range, prior or goal; the lists here go before it.",
+        show_default=False,
+    ),
+]
+
+_Jobs = Annotated[
+    int, typer.Option(min=-1, help="The number of processes, -1 for one a core. Results do not depend on it.")
+]
+
+_Plot = Annotated[
+    Path | None, typer.Option(help="Save a picture; the file's ending chooses the format.", show_default=False)
+]
+
+_Csv = Annotated[Path | None, typer.Option(help="Save the table, as .csv or .parquet.", show_default=False)]
+
 
 @app.command("compare")
 def compare_(
@@ -44,35 +78,17 @@ def compare_(
     truth: options.Truth = None,
     data: options.Data = None,
     column: options.Column = None,
-    mechanisms: Annotated[
-        str | None,
-        typer.Option(
-            help=f"Some of {', '.join(MECHANISMS)}.", show_default="laplace; without a family randomized_response"
-        ),
-    ] = None,
-    policies: Annotated[
-        str | None,
-        typer.Option(help="Some of adaptive, thompson and fixed:LOW:HIGH.", show_default="adaptive"),
-    ] = None,
-    epsilon: Annotated[str | None, typer.Option(help="ε of one answer, such as 0.5,1,2.", show_default="1")] = None,
-    respondents: Annotated[str, typer.Option(help="How many answer, such as 1000,10000.")] = "1000",
-    repeats: Annotated[int, typer.Option(min=1, max=100_000, help="How often each is simulated.")] = 20,
-    spec: Annotated[
-        str | None,
-        typer.Option(
-            help="A JSON file with a specification, such as its range, prior or goal; the lists here go before it.",
-            show_default=False,
-        ),
-    ] = None,
+    mechanisms: _Mechanisms = None,
+    policies: _Policies = None,
+    epsilon: _Epsilons = None,
+    respondents: _Sizes = "1000",
+    repeats: _Repeats = 20,
+    spec: _Spec = None,
     seed: options.Seed = None,
-    jobs: Annotated[
-        int, typer.Option(min=-1, help="The number of processes, -1 for one a core. Results do not depend on it.")
-    ] = 1,
+    jobs: _Jobs = 1,
     scheduler: options.Scheduler = None,
-    plot: Annotated[
-        Path | None, typer.Option(help="Save a picture; the file's ending chooses the format.", show_default=False)
-    ] = None,
-    csv: Annotated[Path | None, typer.Option(help="Save the table, as .csv or .parquet.", show_default=False)] = None,
+    plot: _Plot = None,
+    csv: _Csv = None,
     as_json: Json = False,
 ) -> None:
     """Compare mechanisms, policies, ε and numbers of respondents on one simulated population.
@@ -129,7 +145,7 @@ def _save_picture(file: Path, title: str, found: Sequence[Compared]) -> None:
 def _settings(fields: Mapping[str, Any], varied: Mapping[str, Sequence[str]], sizes: Sequence[int]) -> list[Setting]:
     """Every combination, validated before any is simulated. Raises `SpecificationError`, which names it."""
     usual = {
-        "mechanism": "randomized_response" if fields["family"] == NONPARAMETRIC.name else "laplace",
+        "mechanism": WITHOUT_FAMILY if fields["family"] == NONPARAMETRIC.name else WITH_FAMILY,
         "policy": "adaptive",
         "epsilon": "1",
     }

@@ -29,6 +29,7 @@ from sqlalchemy import (
     text,
 )
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine.interfaces import DBAPIModule
 from sqlalchemy.exc import (
     ArgumentError,
     DBAPIError,
@@ -202,17 +203,15 @@ def driver_rows(connection: Connection, statement: str, parameters: Sequence[Any
     try:
         cursor.execute(statement, parameters)
         return cursor.fetchall() if cursor.description else ()
-    except Exception as error:
+    except connection.dialect.loaded_dbapi.Error as error:
         raise _as_sqlalchemy(connection, error) from None
     finally:
         cursor.close()
 
 
-def _as_sqlalchemy(connection: Connection, error: Exception) -> Exception:
+def _as_sqlalchemy(connection: Connection, error: DBAPIModule.Error) -> Exception:
     """The driver's `error` as SQLAlchemy would raise it; a connection that it ended is invalidated."""
-    kind, dialect = connection.dialect.loaded_dbapi.Error, connection.dialect
-    if not isinstance(error, kind):
-        return error
+    dialect, kind = connection.dialect, connection.dialect.loaded_dbapi.Error
     gone = dialect.is_disconnect(error, connection.connection.dbapi_connection, None)
     if gone:
         connection.invalidate(error)

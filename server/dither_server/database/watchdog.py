@@ -60,6 +60,9 @@ class _Watchdog:
 
 
 def _cut(connection: Any) -> None:
-    """Shuts down the TCP connection of a psycopg connection that another thread is waiting for."""
+    """Shuts down the TCP connection of a psycopg connection that another thread is waiting for.
+
+    The connection may end meanwhile, in any state. Whatever that raises must not end the watchdog's thread.
+    """
     with contextlib.suppress(Exception), socket.socket(fileno=os.dup(connection.pgconn.socket)) as one:
         one.shutdown(socket.SHUT_RDWR)

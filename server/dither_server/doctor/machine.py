@@ -53,7 +53,7 @@ def examine_packages() -> Iterator[Finding]:
 
 
 def _requirements() -> tuple[list[str], dict[str, tuple[str, str]]]:
-    """The extras that are fully installed, and the packages that are too old, with their own and the needed version."""
+    """The extras that are fully installed, and the packages that are too old, with their version and the one needed."""
     metadata = distribution("dither")
     missing: set[str] = set()
     within: dict[str, set[str]] = {}

@@ -113,7 +113,7 @@ class BoundedConnection(HttpToolsProtocol):
     _too_much: Refusal | None = None
     """The reason for not parsing the head any further."""
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         """Accepts the connection, only for health checks if there are too many already."""
         super().connection_made(transport)
         spare = self.gate.spare

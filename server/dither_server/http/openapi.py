@@ -70,7 +70,7 @@ def add_openapi(app: FastAPI, busy: Sequence[BusyCall], models: tuple[type[BaseM
             app.openapi_schema = document
         return app.openapi_schema
 
-    app.openapi = openapi  # type: ignore[method-assign]
+    app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's own way to extend the document
 
     @cache
     def written() -> bytes:

@@ -20,6 +20,7 @@ from dither_server import errors
 from dither_server.database.engine import DATABASE_TROUBLE
 
 __all__ = [
+    "MEDIA_TYPE",
     "Problem",
     "ProblemDocument",
     "add_problem_handlers",
@@ -51,11 +52,13 @@ class Problem:
     status: int
     name: str
     title: str
+    uri: str = ""
+    """Its type, where another document than ours defines it."""
 
     @property
     def type(self) -> str:
-        """The URN by which programs recognise it."""
-        return f"urn:dither:{self.name}"
+        """The URI by which programs recognise it."""
+        return self.uri or f"urn:dither:{self.name}"
 
     def document(self, detail: str, fields: Sequence[str] = ()) -> dict[str, Any]:
         """The problem document; `fields` are those that there are, where one is unknown."""
@@ -83,6 +86,13 @@ _PROBLEMS: dict[type[Exception], Problem] = {
     errors.BodyTooSlow: Problem(408, "body-too-slow", "The body took too long"),
     errors.Unauthorized: Problem(401, "unauthorized", "A token is needed"),
     errors.Forbidden: Problem(403, "forbidden", "The token's role may not do this"),
+    errors.NotRelayed: Problem(403, "not-relayed", "Not a request that goes through a relay"),
+    errors.RelayKeyUnknown: Problem(
+        400,
+        "ohttp-key",
+        "The key of the encapsulated request is unknown",
+        uri="https://iana.org/assignments/http-problem-types#ohttp-key",
+    ),
     errors.InvitationInvalid: Problem(403, "invitation-invalid", "An invitation is needed"),
     errors.InvitationUsed: Problem(409, "invitation-used", "The invitation has been used"),
     errors.NotFound: Problem(404, "not-found", "Not found"),

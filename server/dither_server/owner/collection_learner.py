@@ -4,28 +4,24 @@ import json
 import logging
 import math
 import time
-import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, partial
-from itertools import chain
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dither_client import Query, parse_query
-from dither_client.posterior.wire import Misfit, ParameterSummary, PosteriorReply, to_json
+from dither_client.posterior.wire import Misfit, ParameterSummary, to_json
 from dither_estimator.checks.goodness_of_fit import Look, check_questions, misfit_p_value, misfit_report
 from dither_estimator.learning.any_learner import AnyLearner, any_learner, restore_any_learner
 from dither_estimator.learning.count_learner import CountLearner
-from dither_estimator.learning.description import Unscaled, number_summaries
+from dither_estimator.learning.description import number_summaries
 from dither_estimator.learning.grouped_learner import GroupedLearner
-from dither_estimator.learning.population import Population
 from dither_estimator.learning.snapshot import InvalidSnapshot
-from dither_estimator.learning.summary import Posterior
 from dither_estimator.likelihood.counts import total_answers
 from dither_estimator.likelihood.institutions import Members, members_of, without_members
 from dither_estimator.policies.pool_size import pool_size
@@ -34,105 +30,23 @@ from dither_server.collections.collection import Collection
 from dither_server.collections.institutions import Institutions, table_of
 from dither_server.database.reads import HistoryRow, Store
 from dither_server.owner.learning import Tables, learn, learnt, missing_from
-from dither_server.tickets.packing import NO_GROUP, Purpose, in_group, pack_query
+from dither_server.owner.published import Particles, Pools, Published, Question
+from dither_server.tickets.packing import NO_GROUP, Purpose, pack_query
 
-__all__ = ["CollectionLearner", "Particles", "Pools", "Published", "Question", "Update", "stored_learner"]
+__all__ = ["CollectionLearner", "Update", "stored_learner"]
 
 _MANY = 1_000
 """The number of people assumed to hold a question at one time, until answers show how many do."""
 _GROUP_POOL = 8
 """The most questions in the pool of a group."""
+_GROUP_SECONDS = 0.2
+"""For how long groups get new questions before something is published, and other collections have their turn."""
 _HISTORY_GROWTH = 1.02
 """The history gets a row when the answers have grown by this factor."""
 _BURST_GROWTH = 1.25
 """The factor for rows that take long to compute, while people wait for questions."""
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Particles:
-    """A weighted sample of a posterior. It may be drawn when somebody first looks at it, which takes a while."""
-
-    names: tuple[str, ...]
-    posterior: Posterior = field(repr=False)
-
-    @property
-    def values(self) -> npt.NDArray[np.float64]:
-        """Shape (n, d), a column for each of `names`."""
-        return self._drawn[0]
-
-    @property
-    def weights(self) -> npt.NDArray[np.float64]:
-        """Normalised, shape (n,)."""
-        return self._drawn[1]
-
-    @property
-    def population(self) -> Population | Unscaled:
-        """What the posterior says about the population."""
-        return self.posterior.population
-
-    @cached_property
-    def _drawn(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        return self.posterior.draws()
-
-
-@dataclass(frozen=True)
-class Question:
-    """A query in the forms that tickets and their JSON need."""
-
-    packed: bytes
-    json: str
-
-    def asked_of(self, group: int) -> "Question":
-        """The question, asked of somebody of the group with this number."""
-        return self if group == NO_GROUP else Question(in_group(self.packed, group), self.json)
-
-
-Pools = Mapping[Fraction, tuple[Question, ...]]
-"""The questions at each ε, to be drawn with equal probability."""
-
-
-@dataclass(frozen=True)
-class Published:
-    """The published state that requests read: immutable, and replaced as a whole."""
-
-    pools: Pools
-    """The pools; where there are groups, those for groups without answers."""
-    answers: int
-    posterior: PosteriorReply
-    particles: Particles | None
-    """None if another process runs the particle system."""
-    describe: Callable[[PosteriorReply], PosteriorReply] = field(default=lambda posterior: posterior, repr=False)
-    """Adds to the posterior what it says about the population, which takes some tenths of a second."""
-    check_pools: Mapping[Fraction, tuple[Question, ...]] = field(default_factory=dict)
-    """The check questions at each ε, also drawn with equal probability; empty without a check."""
-    renew_at: float = math.inf
-    """The number of answers at which much better questions can be asked."""
-    check_share: float = 0.0
-    """The probability that a ticket is a check ticket."""
-    width: float = 0.0
-    """Distance between the outermost cell edges of the pools' questions, on the transformed scale."""
-    group_pools: Mapping[int, Pools] = field(default_factory=dict)
-    """The pools of each group that has answers, by the group's number."""
-
-    @cached_property
-    def described(self) -> PosteriorReply:
-        """The posterior with what it says about the population; without, if that fails, which is logged."""
-        try:
-            return self.describe(self.posterior)
-        except Exception as error:
-            where = "".join(traceback.format_tb(error.__traceback__))
-            _log.error("describing the population failed", extra={"error": type(error).__name__, "where": where})
-            return self.posterior
-
-    @property
-    def questions(self) -> set[bytes]:
-        """All questions, packed; none where there are groups or periods, each of which has questions of its own."""
-        if self.posterior.groups is not None or self.posterior.periods is not None:
-            return set()
-        pools = chain(self.pools.values(), self.check_pools.values())
-        return {question.packed for pool in pools for question in pool}
 
 
 @dataclass(frozen=True)
@@ -160,6 +74,7 @@ class CollectionLearner:
         """How many people of each group, or of all, are taken to hold a question at one time."""
         self._pooled: dict[tuple[str | None, Fraction], tuple[tuple[Query, ...], tuple[Question, ...]]] = {}
         """The pools of the last publication, as queries and as what is published of them."""
+        self._next_group: str | None = None
         self._shares = 0
         self._check = collection.specification.misfit_check
         self._check_counts: dict[Query, npt.NDArray[np.int64]] = {}
@@ -180,6 +95,11 @@ class CollectionLearner:
     def learnt(self) -> int:
         """The number of answers and institutions learnt."""
         return self._learner.answers + self._shares
+
+    @property
+    def owes_questions(self) -> bool:
+        """Whether some groups wait for their turn at new questions: publish again soon."""
+        return self._next_group is not None
 
     def catch_up(self) -> Update | None:
         """Learns the difference between the count table and what the learner knows, whatever its history.
@@ -266,11 +186,36 @@ class CollectionLearner:
         answered = {label: answers for label in labels if (answers := learner.answers_of(label))}
         # All groups without answers are alike, and there may be hundreds.
         first = next((label for label in labels if label not in answered), labels[0])
-        own = {
-            number(label): self._pools_of(label, min(_GROUP_POOL, pool_size(answers, self._outstanding.get(label, 1))))
-            for label, answers in answered.items()
-        }
+        own = {number(label): pools for label, pools in self._own_pools(answered).items()}
         return {**own, NO_GROUP: self._pools_of(first, _GROUP_POOL if answered else pool_size(0, _MANY))}
+
+    def _own_pools(self, answered: Mapping[str, int]) -> dict[str, Pools]:
+        """The pools of these groups, by their numbers of answers; those whose turn is still to come have old ones.
+
+        A group without old ones is left out. New questions of hundreds of groups may take minutes.
+        """
+        labels, until = list(answered), time.monotonic() + _GROUP_SECONDS
+        known = self._next_group is not None and self._next_group in answered
+        start = labels.index(str(self._next_group)) if known else 0
+        self._next_group = None
+        pools: dict[str, Pools] = {}
+        for label in labels[start:] + labels[:start]:
+            if not pools or time.monotonic() < until:
+                size = min(_GROUP_POOL, pool_size(answered[label], self._outstanding.get(label, 1)))
+                pools[label] = self._pools_of(label, size)
+                continue
+            self._next_group = self._next_group or label
+            if old := self._old_pools(label):
+                pools[label] = old
+        return pools
+
+    def _old_pools(self, group: str) -> Pools | None:
+        """The pools that a group had in the last publication; None if it had none."""
+        choices = self.collection.specification.epsilon_choices
+        known = {epsilon: self._pooled.get((group, epsilon)) for epsilon in choices}
+        return (
+            {epsilon: pool[1] for epsilon, pool in known.items() if pool is not None} if all(known.values()) else None
+        )
 
     def _pools_of(self, group: str | None, size: int) -> Pools:
         """The pools of one group; what is published of a pool is made once, as long as it is the same pool."""

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from dither_server.owner.collection_learner import Published
+from dither_server.owner.published import Published
 
 __all__ = ["LONGEST_STALL", "LONGEST_WAIT", "Pace"]
 

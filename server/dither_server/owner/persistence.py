@@ -1,4 +1,4 @@
-"""A learner under a lease: what is stored of it, for restarts and other processes, and when."""
+"""What is stored of a learner under a lease, and when: for restarts, and for other processes."""
 
 import logging
 import time
@@ -12,8 +12,9 @@ from sqlalchemy import Connection
 from dither_server.answers.sql import number_queries
 from dither_server.database.engine import not_to_the_disk
 from dither_server.database.reads import replace_snapshot
-from dither_server.owner.collection_learner import CollectionLearner, Published
+from dither_server.owner.collection_learner import CollectionLearner
 from dither_server.owner.publications import Edition, population_json, published_text, replace_publication
+from dither_server.owner.published import Published
 from dither_server.replicas.leases import Lease, LeaseLost
 
 __all__ = ["PersistedLearner"]
@@ -82,8 +83,8 @@ class PersistedLearner:
         if self._failed:
             self._failed, self._snapshot_learnt, self._in_edition = False, -1, None
             self._numbered = set()
-        undescribed = self._description.published is None and not alone
-        if undescribed or (last and self.description_due(alone) < _NEVER):
+        undescribed = self._description.published is None
+        if not alone and (undescribed or (last and self.description_due(alone) < _NEVER)):
             self.describe()  # now, or else other processes had nothing to show
         now = time.monotonic()
         with_snapshot = self._snapshot_new() and (last or self._snapshot_due() <= now)

@@ -17,7 +17,7 @@ from dither_client.posterior.wire import PosteriorReply, from_json, to_json
 from dither_estimator.learning.description import POPULATION_FIELDS
 from dither_server.database.engine import database_time, replace_row
 from dither_server.database.schema import publications
-from dither_server.owner.collection_learner import Pools, Published, Question
+from dither_server.owner.published import Pools, Published, Question
 from dither_server.tickets.packing import Purpose, pack_query
 
 __all__ = ["Edition", "population_json", "published_text", "read_editions", "read_publication", "replace_publication"]

@@ -7,7 +7,8 @@ from dither_estimator.learning.grouped_learner import GroupedLearner
 from dither_server.collections.collection import Collection
 from dither_server.database.reads import Store
 from dither_server.errors import InvalidGroup
-from dither_server.owner.collection_learner import Particles, stored_learner
+from dither_server.owner.collection_learner import stored_learner
+from dither_server.owner.published import Particles
 
 __all__ = ["SnapshotParticles"]
 

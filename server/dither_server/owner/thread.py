@@ -30,10 +30,11 @@ from dither_server.database.notifications import Notifications
 from dither_server.database.reads import Store, add_look
 from dither_server.errors import CollectionDeleted, Unavailable
 from dither_server.metrics import Metrics
-from dither_server.owner.collection_learner import CollectionLearner, Particles, Published, Question
+from dither_server.owner.collection_learner import CollectionLearner
 from dither_server.owner.pace import Pace
 from dither_server.owner.persistence import PersistedLearner
 from dither_server.owner.publications import Edition, read_editions, read_publication
+from dither_server.owner.published import Particles, Published, Question
 from dither_server.owner.snapshot_particles import SnapshotParticles
 from dither_server.owner.unhurried import Unhurried
 from dither_server.replicas.leases import Lease, LeaseLost, free_leases, held
@@ -292,6 +293,9 @@ class Learners:
         if not isinstance(outcome, Published):
             self.notify([number])
             return _LONGEST_REST
+        persisted = self._learners.get(number)
+        if persisted is not None and persisted.learner.owes_questions:
+            self.notify([number])
         # Answering respondents comes first; but while answers are few, each changes what to ask next. The time that has
         # passed, not that which was worked: where much else runs, it is longer, and so is the rest.
         effort = min(max(outcome.answers / 100, 1), 100)
@@ -317,7 +321,7 @@ class Learners:
         learner = persisted.learner
         began = self._metrics.learning(number)
         update = learner.catch_up()
-        if update is None and persisted.published is not None:
+        if update is None and persisted.published is not None and not learner.owes_questions:
             self._note(learner, began, persisted.published)
             return persisted.published
         if update is not None:

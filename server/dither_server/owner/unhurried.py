@@ -9,7 +9,7 @@ import logging
 import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
 
 from sqlalchemy import Connection
@@ -27,6 +27,8 @@ _CALM = 0.3
 """Seconds without urgent questions after which such work begins."""
 _LONGEST_DELAY = 30.0
 """Seconds of urgent questions after which such work begins all the same."""
+_LAST_SECONDS = 1.0
+"""Seconds for which what is being computed holds up a lease that is given up; its result is not needed."""
 _LOOK_SECONDS = 0.02
 """Seconds between checks of whether the next computation can begin."""
 _NEVER = float("inf")
@@ -49,8 +51,8 @@ class Unhurried:
         """The number of the collection for which something was computed last."""
 
     def close(self) -> None:
-        """Ends the thread."""
-        self._thread.shutdown()
+        """Ends the thread, after what it is computing."""
+        self._thread.shutdown(wait=False)
 
     def note_urgent(self, now: float) -> None:
         """Records that some collection's questions were urgent until `now`."""
@@ -80,7 +82,7 @@ class Unhurried:
     def store(self, learners: Mapping[int, PersistedLearner], leaving: frozenset[int], alone: bool) -> None:
         """Stores what is due, and everything of collections that are given up, which are `leaving`."""
         if self._computing is not None and (leaving or self._computing.done()):
-            self._computing.exception()  # when it is there
+            wait([self._computing], _LAST_SECONDS)
             self._computing = None
         at = milliseconds(self._clock())
         for number, persisted in learners.items():

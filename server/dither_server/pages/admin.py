@@ -23,6 +23,7 @@ from dither_server.pages.component_form import COMPONENT_FIELDS, numbers_in
 from dither_server.pages.forms import form_admin, read_form
 from dither_server.pages.new_collection import (
     COMPETING,
+    COMPONENT_FAMILIES,
     LABELS,
     TITLES,
     field_of,
@@ -81,6 +82,7 @@ def _form(request: Request, form: Mapping[str, str], status: int = 200, refused:
         status,
         form=form,
         labels=LABELS,
+        component_families=COMPONENT_FAMILIES,
         parameters=PARAMETERS,
         competing=COMPETING,
         titles=TITLES,

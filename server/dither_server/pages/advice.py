@@ -27,8 +27,6 @@ from dither_server.pages.typed_fields import whole_number
 
 __all__ = ["Advice", "advise", "respondents_of"]
 
-_ANYWHERE = ("bernoulli", "beta")
-"""Families whose values lie between 0 and 1, so that no range is needed."""
 _MEANINGS = {"mu": "middle (mu)", "sigma": "spread (sigma)"}
 _MEDIANS = {"mu": "median", "sigma": "spread"}
 """What the parameters of a logarithm are in the values' own units, where their precision is a share."""
@@ -84,7 +82,8 @@ def advise(form: Mapping[str, str]) -> Advice:
     if spec.nonparametric:
         raise DesignError(_NO_FAMILY)
     first = asked["families"][0] if "families" in asked else asked
-    if spec.family.name not in _ANYWHERE and not {"range", "goal"} & asked.keys() and "prior" not in first:
+    bounded = bool(np.isfinite(spec.family.support).all())
+    if not bounded and not {"range", "goal"} & asked.keys() and "prior" not in first:
         raise DesignError("give the rough range of most values: the advice is about a population in its middle")
     try:
         return _advice(spec, respondents)
@@ -133,7 +132,7 @@ def _advice(spec: Specification, respondents: int) -> Advice:
 
 def _population(spec: Specification, theta: FloatArray) -> str:
     """The middle and the tenths of a member; of a yes or no, the share who say yes."""
-    if spec.family.name == "bernoulli":
+    if spec.family.values == "yes-no":
         return f"{rounded(100 * theta[0], 3)}% of the people have 1"
     found = spec.family.quantiles(theta[np.newaxis], np.array([0.1, 0.5, 0.9]))[0]
     low, middle, high = (rounded(x, 3) for x in (np.exp(found) if spec.transform == "log" else found))

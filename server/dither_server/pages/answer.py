@@ -22,6 +22,7 @@ from dither_client.mechanisms.epsilon import epsilon_text, wire_epsilon
 from dither_client.posterior.digits import rounded
 from dither_client.posterior.sentences import unit_text
 from dither_client.typed_numbers import written
+from dither_estimator.families.base import Values
 from dither_server.api.callers import CollectionOf, ServiceOf
 from dither_server.collections.collection import Collection
 from dither_server.collections.survey import component_words, languages_of
@@ -62,9 +63,12 @@ _LIMITS = ("minimum", "maximum", "decimals")
 """What is said of what may be typed."""
 _MOST_EPSILON = 2
 """What the ledger of a browser allows for one answer: `PER_ANSWER` in `entries.js`."""
-_WHOLE = {"minimum": 0.0, "decimals": 0}
-_COUNTED = {"bernoulli": {**_WHOLE, "maximum": 1.0}, "poisson": _WHOLE, "negative_binomial": _WHOLE}
-"""What may be typed of the numbers of these families, where the collection does not say."""
+_TYPED: Mapping[Values, Mapping[str, float]] = {
+    "measured": {},
+    "counted": {"minimum": 0.0, "decimals": 0},
+    "yes-no": {"minimum": 0.0, "maximum": 1.0, "decimals": 0},
+}
+"""What may be typed of each kind of number, where the collection does not say."""
 
 
 def add_routes(app: FastAPI) -> None:
@@ -84,7 +88,8 @@ async def show_answer(request: Request, collection: CollectionOf, service: Servi
     preferred = preferred_languages(request.headers.get("accept-language"))
     language = best_language(preferred, LANGUAGES)
     preferred.append(language)
-    terms = _limited(await run_in_threadpool(service.collections.terms, collection, preferred))
+    kind = collection.specification.family.values
+    terms = _limited(await run_in_threadpool(service.collections.terms, collection, preferred), kind)
     given = "choice" if terms["categories"] else "numbers" if terms.get("components") else "number"
     texts = catalogue(language, given)
     check = collection.specification.misfit_check
@@ -111,7 +116,7 @@ async def show_answer(request: Request, collection: CollectionOf, service: Servi
         check=None if check is None else rounded(check.share, 3),
         ratio=_times(float(terms["epsilon"])),
         unit=unit_text(terms),
-        hint=_hint(terms, texts),
+        hint=_hint(terms, kind, texts),
         components=(fields := _fields(collection, terms, texts, preferred)),
         described=[{name: field[name] for name in ("name", *_LIMITS)} for field in fields],
         exposures=exposures(terms, encrypted=request.url.scheme == "https"),
@@ -194,26 +199,27 @@ def _fields(
     """What the page and its script have to know of each of several numbers; none where there is one."""
     given = collection.statistics.get("components") or ()
     languages = [languages_of(component_words(own), preferred) for own in given]
+    kinds = [each.specification.family.values for each in collection.specification.components]
+    limited = [_limited(*each) for each in zip(terms.get("components") or (), kinds, strict=True)]
     return [
         {
             **{name: component.get(name) for name in ("name", "question", *_LIMITS)},
             "unit": unit_text(component),
-            "hint": _hint(component, texts),
+            "hint": _hint(component, kind, texts),
             "foreign": _foreign(spoken, texts.language),
         }
-        for component, spoken in zip(map(_limited, terms.get("components") or ()), languages, strict=True)
+        for component, kind, spoken in zip(limited, kinds, languages, strict=True)
     ]
 
 
-def _limited(described: Mapping[str, Any]) -> dict[str, Any]:
-    """Terms or a component, with what may be typed where its family alone says that."""
-    usual = _COUNTED.get(described["family"], {})
-    return {**described, **{name: limit for name, limit in usual.items() if described.get(name) is None}}
+def _limited(described: Mapping[str, Any], kind: Values) -> dict[str, Any]:
+    """Terms or a component, with what may be typed where the kind of number alone says that."""
+    return {**described, **{name: limit for name, limit in _TYPED[kind].items() if described.get(name) is None}}
 
 
-def _hint(terms: Mapping[str, Any], texts: Catalogue) -> str:
+def _hint(terms: Mapping[str, Any], kind: Values, texts: Catalogue) -> str:
     """What may be typed, as a sentence."""
-    if terms["family"] == "bernoulli":
+    if kind == "yes-no":
         return str(texts.say("zero_or_one"))
     hint = ", ".join(_bounds(terms, texts) + _decimals(terms.get("decimals"), texts)) or str(texts.say("for_example"))
     return f"{hint[:1].upper()}{hint[1:]}."

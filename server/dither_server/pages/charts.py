@@ -18,7 +18,7 @@ from dither_estimator.learning.population import Population
 from dither_estimator.learning.several_numbers import SeveralNumbers
 from dither_estimator.specification.specification import Specification
 from dither_server.database.reads import HistoryRow
-from dither_server.owner.collection_learner import Particles
+from dither_server.owner.published import Particles
 from dither_server.pages.dependence import regression_charts
 from dither_server.pages.periods import period_charts
 

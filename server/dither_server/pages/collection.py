@@ -13,7 +13,7 @@ from dither_client.posterior.sentences import unit_text
 from dither_estimator.design.design import DesignError
 from dither_estimator.specification.specification import Specification
 from dither_server.answers.tally import PERIOD
-from dither_server.api.callers import CollectionOf, ServiceOf, check_reader, knows, may_read, signed_in
+from dither_server.api.callers import LONG_READ, CollectionOf, ServiceOf, check_reader, knows, may_read, signed_in
 from dither_server.clock import milliseconds
 from dither_server.collections.collection import Collection
 from dither_server.collections.quality import quality
@@ -27,14 +27,16 @@ from dither_server.pages.periods import periods_view
 from dither_server.pages.precision import Plans
 from dither_server.pages.qr import qr_svg
 from dither_server.pages.rendering import fragment, page
-from dither_server.pages.sentences import citation, component_units, privacy_sentences, roles, shown_numbers
+from dither_server.pages.sentences import citation, component_units, privacy_sentences, roles, shape_of, shown_numbers
 from dither_server.pages.shown_number import shown
 from dither_server.pages.views import Views
 from dither_server.service.service import Service
 
-__all__ = ["add_routes", "collection_page"]
+__all__ = ["add_routes", "add_state", "collection_page"]
 
 _HOUR = 3600
+_PER_PAGE = 100
+"""The number of collections on a page of the overview."""
 _PARTS = (
     "summary", "numbers", "groups", "periods", "period_table", "correlations", "parameters", "course", "trust",
     "citation",
@@ -42,28 +44,40 @@ _PARTS = (
 """The templates of what changes as answers come, in the order in which the page has them."""
 
 
+def add_state(app: FastAPI) -> None:
+    """Gives an application what its pages keep between requests."""
+    app.state.plans, app.state.views, app.state.docs = Plans(), Views(), None
+
+
 def add_routes(app: FastAPI) -> None:
     """Adds the pages, and what their scripts fetch."""
-    app.state.plans, app.state.views, app.state.docs = Plans(), Views(), None
-    shown: dict[str, Any] = {"methods": ["GET"], "response_class": HTMLResponse, "include_in_schema": False}
     fetched: dict[str, Any] = {"methods": ["GET"], "include_in_schema": False}
+    shown: dict[str, Any] = fetched | {"response_class": HTMLResponse}
+    long: dict[str, Any] = {"dependencies": [LONG_READ]}
     path = "/collections/{collection_id}"
-    app.add_api_route("/", show_index, **shown)
-    app.add_api_route(path, show_page, **shown)
+    app.add_api_route("/", show_index, **shown, **long)
+    app.add_api_route(path, show_page, **shown, **long)
     app.add_api_route("/docs", show_docs, **shown)
-    app.add_api_route(f"{path}/findings.json", show_findings, **fetched)
-    app.add_api_route(f"{path}/charts.json", show_charts, **fetched)
-    app.add_api_route(f"{path}/precision.json", show_precision, **fetched)
+    app.add_api_route(f"{path}/findings.json", show_findings, **fetched, **long)
+    app.add_api_route(f"{path}/charts.json", show_charts, **fetched, **long)
+    app.add_api_route(f"{path}/precision.json", show_precision, **fetched, **long)
 
 
-def show_index(request: Request, service: ServiceOf) -> Response:
+async def show_index(request: Request, service: ServiceOf) -> Response:
     """Shows the collections whose posterior the visitor may read."""
+    return await service.compute(_index, request, service)
+
+
+def _index(request: Request, service: Service) -> Response:
     token = signed_in(request)
     recent = service.store.recent_answers((int(service.clock()) - _HOUR) // PERIOD)
-    numbers = {collection.id: collection.number for collection in service.collections.all()}
-    shown = service.collections.all_terms(lambda one: knows(request, token, one))
-    rows = [(terms, recent.get(numbers[terms["id"]], 0)) for terms in shown]
-    return page(request, "index.html", collections=rows)
+    after = request.query_params.get("after")
+    listed, following = service.collections.listed(lambda one: knows(request, token, one), after, _PER_PAGE)
+    rows = [
+        (terms, shape_of(one.specification), recent.get(one.number, 0))
+        for one, terms in zip(listed, service.collections.all_terms(listed), strict=True)
+    ]
+    return page(request, "index.html", collections=rows, after=after, following=following)
 
 
 async def show_page(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:
@@ -91,7 +105,8 @@ async def collection_page(
         invitations = await run_in_threadpool(service.invitations.tally, collection.number)
     link = str(request.base_url.replace(path=f"/collections/{collection.id}/answer"))
     given = {"codes": None, "refused": None} | values
-    return page(
+    return await service.compute(
+        page,
         request,
         "collection.html",
         status,
@@ -105,6 +120,7 @@ async def collection_page(
         roles=roles(collection.specification),
         parameters=parameter_names(collection.specification),
         family=distribution_name(collection.specification.family.name, collection.specification.transform),
+        yes_or_no=collection.specification.family.values == "yes-no",
         pairs=pair_titles(terms.get("components") or ()),
         planned=_planned(collection.specification),
         pages=(pages := await page_results(request, service, terms)),
@@ -130,7 +146,8 @@ async def show_findings(request: Request, collection: CollectionOf, service: Ser
     """The parts of a collection's page that change as answers come: a JSON object of HTML by name."""
     await run_in_threadpool(check_reader, request, collection)
     terms = await run_in_threadpool(service.collections.terms, collection)
-    return JSONResponse(await _findings(request.app.state.views, collection, service, terms))
+    found = await _findings(request.app.state.views, collection, service, terms)
+    return await service.compute(JSONResponse, found)
 
 
 async def show_charts(
@@ -144,12 +161,12 @@ async def show_charts(
     several = [part.name for part in collection.specification.components]
     if number is not None and number not in several:
         raise NotFound("This collection asks about no number of that name.")
-    view = await request.app.state.views.view(collection, service.learners)
-    rows = await run_in_threadpool(service.store.history, collection.number)
+    view = await request.app.state.views.view(collection, service)
+    rows = await service.compute(service.store.history, collection.number)
     names, now = shown_numbers(collection.specification), milliseconds(service.clock())
     chosen = number or next(iter(several), None)
     found = view.curves if chosen is None else view.curves | view.numbers.get(chosen, {})
-    return JSONResponse(await run_in_threadpool(charts, names, rows, view.posterior, found, now, chosen))
+    return await service.compute(lambda: JSONResponse(charts(names, rows, view.posterior, found, now, chosen)))
 
 
 async def show_precision(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:
@@ -157,7 +174,7 @@ async def show_precision(request: Request, collection: CollectionOf, service: Se
     await run_in_threadpool(check_reader, request, collection)
     posterior = (await service.learners.published(collection)).posterior
     try:
-        return JSONResponse(await run_in_threadpool(request.app.state.plans.more_answers, collection, posterior))
+        return JSONResponse(await service.compute(request.app.state.plans.more_answers, collection, posterior))
     except DesignError as error:
         raise NotFound(f"There is no plan for this collection: {error}.") from None
 
@@ -173,7 +190,7 @@ def show_docs(request: Request) -> Response:
 
 
 async def _findings(views: Views, collection: Collection, service: Service, terms: Mapping[str, Any]) -> dict[str, str]:
-    view = await views.view(collection, service.learners)
+    view = await views.view(collection, service)
     posterior = view.posterior
 
     def write() -> dict[str, str]:
@@ -187,11 +204,11 @@ async def _findings(views: Views, collection: Collection, service: Service, term
             "units": component_units(terms.get("components") or ()),
             "rate": rate(rows, posterior.answers, collection.created_at, milliseconds(now)),
             "warnings": quality(service.store, collection, posterior, now)["warnings"],
-            "citation": citation(terms, posterior),
+            "citation": citation(collection.specification, terms, posterior),
             "groups": groups_view(posterior, terms),
             "correlations": correlation_rows(posterior),
             "periods": periods_view(posterior, terms),
         }
         return {name: fragment(f"{name}.html", **values) for name in _PARTS}
 
-    return await run_in_threadpool(write)
+    return await service.compute(write)

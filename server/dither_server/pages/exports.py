@@ -7,11 +7,12 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from fastapi import FastAPI, Request, Response
+from starlette.concurrency import run_in_threadpool
 
 from dither_client import MissingExtra
 from dither_client.posterior.wire import QUANTILES
 from dither_client.tables.counts import write_table
-from dither_server.api.callers import CollectionOf, ServiceOf, check_reader
+from dither_server.api.callers import LONG_READ, CollectionOf, ServiceOf, check_reader
 from dither_server.clock import iso_time
 from dither_server.collections.collection import Collection
 from dither_server.collections.count_table import counted_rows
@@ -30,26 +31,34 @@ _TYPES = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.p
 def add_routes(app: FastAPI) -> None:
     """Adds the downloads."""
     app.add_api_route(
-        "/collections/{collection_id}/export/{table}.{format}", export_table, methods=["GET"], include_in_schema=False
+        "/collections/{collection_id}/export/{table}.{format}",
+        export_table,
+        methods=["GET"],
+        dependencies=[LONG_READ],
+        include_in_schema=False,
     )
 
 
-def export_table(
+async def export_table(
     request: Request, collection: CollectionOf, service: ServiceOf, table: Table, format: Format
 ) -> Response:
     """A table of a collection as a file. Raises `NotFound` for Parquet if the server lacks the extra for it."""
-    check_reader(request, collection)
+    await run_in_threadpool(check_reader, request, collection)
+    content = await service.compute(_written, collection, service, table, format)
+    name = f"{collection.id}-{table}.{format}"
+    return Response(
+        content, headers={"Content-Disposition": f'attachment; filename="{name}"'}, media_type=_TYPES[format]
+    )
+
+
+def _written(collection: Collection, service: Service, table: Table, format: Format) -> bytes:
     with TemporaryDirectory() as folder:
         file = Path(folder) / f"{table}.{format}"
         try:
             _WRITERS[table](collection, service, file)
         except MissingExtra:
             raise NotFound("This server cannot write Parquet: its operator can install the extra tables.") from None
-        content = file.read_bytes()
-    name = f"{collection.id}-{table}.{format}"
-    return Response(
-        content, headers={"Content-Disposition": f'attachment; filename="{name}"'}, media_type=_TYPES[format]
-    )
+        return file.read_bytes()
 
 
 def _write_counts(collection: Collection, service: Service, file: Path) -> None:

@@ -11,8 +11,8 @@ from typing import Any, get_args
 
 from dither_client import Transform
 from dither_client.mechanisms.calendar_period import PeriodName
-from dither_client.posterior.names import distribution_name
-from dither_estimator.design.registry import MECHANISMS
+from dither_client.posterior.names import distribution_name, mechanism_name
+from dither_estimator.design.registry import MECHANISMS, WITHOUT_FAMILY
 from dither_estimator.families import families
 from dither_estimator.specification.fields import CATEGORICAL, NONPARAMETRIC
 from dither_estimator.specification.specification import SpecificationError
@@ -24,6 +24,7 @@ from dither_server.pages.typed_fields import lines_in, number_in, parts_in, shar
 __all__ = [
     "CHOICES",
     "COMPETING",
+    "COMPONENT_FAMILIES",
     "LABELS",
     "TITLES",
     "field_of",
@@ -46,26 +47,19 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 }
 """The options of the form's lists; an empty one leaves the choice to the server."""
 
-_SHAPES = {
-    NONPARAMETRIC.name: "Any shape (recommended)",
-    CATEGORICAL.name: "Categories instead of numbers",
-    "bernoulli": "Yes or no: Bernoulli, values 0 and 1",
-    "poisson": "Counts: Poisson",
-    "negative_binomial": "Counts that vary more: negative binomial",
-    "beta": "Shares between 0 and 1: beta",
-}
 LABELS: Mapping[str, Mapping[str, str]] = {
-    "family": {name: _SHAPES.get(name, _capital(distribution_name(name, "identity"))) for name in CHOICES["family"]},
+    "family": {
+        family.name: family.label or _capital(distribution_name(family.name, "identity"))
+        for family in (NONPARAMETRIC, CATEGORICAL, *families.values())
+    },
     "transform": {
         "identity": "By differences, such as temperatures",
         "log": "By ratios: above 0, such as wages",
     },
     "mechanism": {
-        "randomized_response": "One of several cells (recommended)",
+        WITHOUT_FAMILY: f"{MECHANISMS[WITHOUT_FAMILY].label} (recommended)",
         "": "The default of the programming interface",
-        "laplace": "A place between two thresholds, with Laplace noise",
-        "staircase": "One of several sets of cells, with noise: staircase",
-        "gaussian": "A place between two thresholds, with Gaussian noise",
+        **{name: kind.label or _capital(mechanism_name(name)) for name, kind in MECHANISMS.items()},
     },
     "admission": {
         "public": "Anybody with the link",
@@ -76,6 +70,9 @@ LABELS: Mapping[str, Mapping[str, str]] = {
     "period": {"": "No: all answers count as one", "day": "By day", "week": "By week", "month": "By month"},
 }
 """What the options are called; the first of each list is the default of the form."""
+
+COMPONENT_FAMILIES = {name: label for name, label in LABELS["family"].items() if name != CATEGORICAL.name}
+"""What the families are called that one of several numbers may have."""
 
 TITLES: Mapping[str, str] = {
     "name": "Title shown to respondents",

@@ -38,7 +38,7 @@ async def page_results(request: Request, service: Service, terms: Mapping[str, A
         except (NotFound, CollectionDeleted):
             continue
         if may_read(request, check):
-            known = (await request.app.state.views.view(check, service.learners)).posterior
+            known = (await request.app.state.views.view(check, service)).posterior
             shares = list((known.categories or {}).values()) if known.answers else []
             found.append(PageResult(page["page"], check.id, known.answers, shares[-1] if shares else None))
     return found

@@ -1,5 +1,6 @@
-"""The population's distribution, and what there is of it by period or by another number, as SVG pictures for a report
-without scripts.
+"""SVG pictures for a report without scripts.
+
+They show the population's distribution, by period where there are several, and how two numbers go together.
 """
 
 import math

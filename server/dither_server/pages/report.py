@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from dither_client.posterior.names import distribution_name
 from dither_client.posterior.sentences import title_with_unit, unit_text
 from dither_client.posterior.wire import DistributionSummary, PosteriorReply
-from dither_server.api.callers import CollectionOf, ServiceOf, check_reader
+from dither_server.api.callers import LONG_READ, CollectionOf, ServiceOf, check_reader
 from dither_server.clock import iso_time, milliseconds
 from dither_server.collections.collection import Collection
 from dither_server.collections.quality import quality
@@ -39,6 +39,7 @@ def add_routes(app: FastAPI) -> None:
         "/collections/{collection_id}/report",
         show_report,
         methods=["GET"],
+        dependencies=[LONG_READ],
         response_class=HTMLResponse,
         include_in_schema=False,
     )
@@ -48,9 +49,9 @@ async def show_report(request: Request, collection: CollectionOf, service: Servi
     """Shows what is known of the population now, how, and how far to trust it."""
     await run_in_threadpool(check_reader, request, collection)
     terms = await run_in_threadpool(service.collections.terms, collection)
-    view = await request.app.state.views.view(collection, service.learners)
+    view = await request.app.state.views.view(collection, service)
     address = str(request.base_url.replace(path=f"/collections/{collection.id}"))
-    text = await run_in_threadpool(_report, collection, service, terms, view, address)
+    text = await service.compute(_report, collection, service, terms, view, address)
     return HTMLResponse(text, headers={"Content-Security-Policy": _POLICY})
 
 
@@ -74,7 +75,7 @@ def _report(collection: Collection, service: Service, terms: dict[str, Any], vie
         periods=periods_view(posterior, terms),
         over_time=_over_time(view, terms),
         warnings=quality(service.store, collection, posterior, now)["warnings"],
-        citation=citation(terms, posterior),
+        citation=citation(specification, terms, posterior),
         address=address,
         version=version("dither"),
         written=iso_time(milliseconds(now)),

@@ -7,7 +7,7 @@ from typing import Any
 
 from dither_client.mechanisms.epsilon import epsilon_text
 from dither_client.posterior.digits import correlation_numbers, population_numbers, rounded, summary_numbers
-from dither_client.posterior.names import a_distribution, mechanism_name, what_it_rests_on
+from dither_client.posterior.names import a_distribution, distribution_name, mechanism_name, what_it_rests_on
 from dither_client.posterior.sentences import (
     LEAVE_OUT,
     category_lines,
@@ -19,8 +19,7 @@ from dither_client.posterior.sentences import (
     whole_numbers,
     zeros_and_ones,
 )
-from dither_client.posterior.wire import QUANTILES, ComponentReply, PosteriorReply
-from dither_estimator.specification.fields import NONPARAMETRIC
+from dither_client.posterior.wire import QUANTILES, ComponentReply, ParameterSummary, PosteriorReply
 from dither_estimator.specification.specification import Specification
 from dither_server.pages.charts import MEDIAN, has_median
 
@@ -32,6 +31,7 @@ __all__ = [
     "find",
     "privacy_sentences",
     "roles",
+    "shape_of",
     "shown_numbers",
 ]
 
@@ -115,7 +115,7 @@ def find(
         population=_population(survey, posterior),
         components=_component_populations(posterior, components),
         numbers={}
-        if specification.family.name == "bernoulli"
+        if specification.family.values == "yes-no"
         else population_numbers(posterior.quantiles, posterior.mean_value, posterior.atoms, survey["decimals"])
         or _component_numbers(posterior, components),
         basis=basis(specification, posterior),
@@ -188,7 +188,7 @@ def _component_populations(posterior: PosteriorReply, components: Sequence[Mappi
 def _component_numbers(
     posterior: PosteriorReply, components: Sequence[Mapping[str, Any]]
 ) -> dict[str, tuple[str, ...]]:
-    """The median of each of several numbers, as `population_numbers` writes it, or the share who have 1."""
+    """The median of each of several numbers as `population_numbers` writes it; of a yes or no, the share who have 1."""
     decimals = {each["name"]: each.get("decimals") for each in components}
     found = {}
     for name, part in _parts(posterior).items():
@@ -235,53 +235,54 @@ def shown_numbers(specification: Specification) -> tuple[str, ...]:
     return (*((MEDIAN,) if has_median(specification) else ()), *specification.family.names)
 
 
-def citation(terms: Mapping[str, Any], posterior: PosteriorReply) -> str:
+def citation(specification: Specification, terms: Mapping[str, Any], posterior: PosteriorReply) -> str:
     """A sentence to cite: the estimates, the number of answers, the privacy, the collection and the date.
 
     Numbers are those of the population, in the values' own units; of a yes or no, the share who have 1.
     """
-    unit = f" {written}" if (written := unit_text(terms)) else ""
-    known = population_numbers(posterior.quantiles, None, posterior.atoms, terms["decimals"])
-    found = ", ".join(
-        f"{what} {known[name][4]}{unit} (90% interval {known[name][2]} to {known[name][6]})"
-        for name, what in _CITED.items()
-        if name in known
-    )
-    if posterior.categories is not None:
-        found = ", ".join(
-            f"“{name}” {100 * share.q50:.1f}% (90% interval {100 * share.q05:.1f} to {100 * share.q95:.1f}%)"
-            for name, share in posterior.categories.items()
-        )
-    elif terms["family"] == "bernoulli" and (share := posterior.mean_value) is not None:
-        found = f"{100 * share.q50:.1f}% have 1 (90% interval {100 * share.q05:.1f} to {100 * share.q95:.1f}%)"
-    elif not found:
-        found = ", ".join(
-            f"{name} {median} (90% interval {low} to {high})"
-            for name, summary in posterior.posterior.items()
-            for _, _, low, _, median, _, high in [summary_numbers(summary)]
-        )
-    if posterior.components is not None:
-        units = {name: f" {unit}" for name, unit in component_units(terms["components"]).items()}
-        found = ", ".join(
-            f"{_cited(name)} {cells[4]}{units.get(name, '')} (90% interval {cells[2]} to {cells[6]})"
-            for name, cells in _component_numbers(posterior, terms["components"]).items()
-        )
-        found = ", ".join(
-            [
-                *([found] if found else []),
-                *(
-                    f"correlation of {' and '.join(pair.split(','))} {cells[4]} (90% interval {cells[2]} to {cells[6]})"
-                    for pair, each in (posterior.correlations or {}).items()
-                    for cells in [correlation_numbers(each)]
-                ),
-            ]
-        )
+    found = ", ".join(_estimates(specification, terms, posterior))
     return (
-        f"{terms['name']}: {found}; posterior medians of {_estimated(terms, posterior)}, "
+        f"{terms['name']}: {found}; posterior medians of {_estimated(specification, posterior)}, "
         f"from {posterior.answers:,} answers under ε-local differential privacy "
         f"(ε = {', '.join(posterior.answers_by_epsilon)}, {mechanism_name(terms['mechanism'])} mechanism), "
         f"Dither collection {terms['id']}, {posterior.updated_at[:10]}."
     )
+
+
+def _estimates(specification: Specification, terms: Mapping[str, Any], posterior: PosteriorReply) -> Sequence[str]:
+    """The estimates to cite: of shares, of several numbers, of a yes or no, of quantiles, or else of parameters."""
+    if posterior.categories is not None:
+        return [f"“{name}” {_cited_share(share)}" for name, share in posterior.categories.items()]
+    if posterior.components is not None:
+        units = component_units(terms["components"])
+        numbers = _component_numbers(posterior, terms["components"])
+        correlations = (posterior.correlations or {}).items()
+        return [
+            *(f"{_cited(name)} {_cited_cells(cells, units.get(name, ''))}" for name, cells in numbers.items()),
+            *(
+                f"correlation of {' and '.join(pair.split(','))} {_cited_cells(correlation_numbers(each))}"
+                for pair, each in correlations
+            ),
+        ]
+    if specification.family.values == "yes-no" and (share := posterior.mean_value) is not None:
+        return [_cited_share(share, " have 1")]
+    known = population_numbers(posterior.quantiles, None, posterior.atoms, terms["decimals"])
+    quantiles = [
+        f"{what} {_cited_cells(known[name], unit_text(terms))}" for name, what in _CITED.items() if name in known
+    ]
+    return quantiles or [
+        f"{name} {_cited_cells(summary_numbers(summary))}" for name, summary in posterior.posterior.items()
+    ]
+
+
+def _cited_cells(cells: Sequence[str], unit: str = "") -> str:
+    """The median and the 90% interval of a number whose mean, sd and quantiles are written."""
+    _, _, low, _, median, _, high = cells
+    return f"{median}{unit and f' {unit}'} (90% interval {low} to {high})"
+
+
+def _cited_share(share: ParameterSummary, who: str = "") -> str:
+    return f"{100 * share.q50:.1f}%{who} (90% interval {100 * share.q05:.1f} to {100 * share.q95:.1f}%)"
 
 
 def _cited(number: str) -> str:
@@ -289,15 +290,21 @@ def _cited(number: str) -> str:
     return number.replace(": half have at most", " median").replace(":", ",")
 
 
-def _estimated(terms: Mapping[str, Any], posterior: PosteriorReply) -> str:
+def _estimated(specification: Specification, posterior: PosteriorReply) -> str:
     """What the posterior is of: the family that is assumed of the values, or of those of each group, if any is."""
     if posterior.categories is not None:
         return "shares"
     if posterior.components is not None:
         return "several numbers under a Gaussian copula"
-    if terms["family"] == NONPARAMETRIC.name:
+    if specification.nonparametric:
         return "a distribution of any shape"
-    return a_distribution(terms["family"], terms["transform"]) + (" in each group" if terms.get("groups") else "")
+    assumed = a_distribution(specification.family.name, specification.transform)
+    return f"{assumed} in each group" if specification.groups is not None else assumed
+
+
+def shape_of(specification: Specification) -> str:
+    """What is known of a collection's distribution beforehand, for tables: `any shape`, `lognormal`."""
+    return specification.family.shape or distribution_name(specification.family.name, specification.transform)
 
 
 def privacy_sentences(specification: Specification, terms: Mapping[str, Any]) -> list[str]:
@@ -359,7 +366,7 @@ def _accuracy(ess: float, particles: int) -> str:
 
 def _fit(specification: Specification, posterior: PosteriorReply) -> str:
     misfit = posterior.misfit
-    if misfit is None and specification.family.name == "bernoulli":
+    if misfit is None and specification.family.values == "yes-no":
         return "Every population of zeros and ones has a Bernoulli distribution: nothing is assumed of it."
     if misfit is None:
         return (

@@ -19,6 +19,7 @@ from typing import Any
 
 from dither_client.posterior.wire import PosteriorReply, to_json
 from dither_client.tables.counts import write_table
+from dither_client.tables.csv_file import written_cell
 from dither_server.clock import iso_time, milliseconds
 from dither_server.collections.collection import Collection
 from dither_server.collections.count_table import counted_rows
@@ -111,7 +112,7 @@ def _answers(service: Service, collection: Collection) -> Iterator[bytes]:
     for rows in _pages(service, collection.number):
         for row in rows:
             labels = {"group": collection.group_label(row.group), "period": collection.period_label(row.period)}
-            of = [labels[part] for part in parts]
+            of = [written_cell(labels[part]) for part in parts]
             writer.writerow([row.query_id, row.purpose, row.answer, iso_time(row.received_at), *of])
         yield text.getvalue().encode()
         text.seek(0)

@@ -3,9 +3,12 @@
 import asyncio
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
+import anyio.to_thread
+from anyio import CapacityLimiter
 from fastapi import Request
 from sqlalchemy import Connection, Engine
 from threadpoolctl import threadpool_limits
@@ -14,7 +17,7 @@ from dither_server.access.audit_trail import AuditTrail
 from dither_server.access.first_admin import make_first_admin
 from dither_server.access.gateways import Gateways
 from dither_server.access.invitations import Invitations
-from dither_server.access.limits import Streams, TicketLimits
+from dither_server.access.limits import READS_OF_ADDRESS, STREAMS_OF_ADDRESS, AtOnce, TicketLimits
 from dither_server.access.sessions import Sessions
 from dither_server.access.ticket_keys import TicketKeys
 from dither_server.access.tokens import Access
@@ -32,18 +35,30 @@ from dither_server.database.notifications import notifications_of
 from dither_server.database.pulse import Pulse
 from dither_server.database.reads import Store
 from dither_server.database.watchdog import watch
-from dither_server.errors import StartRefused, Unavailable
+from dither_server.errors import Overloaded, StartRefused, TooManyStreams, Unavailable
 from dither_server.http.connections import room
 from dither_server.metrics import Metrics
+from dither_server.owner.published import Published
 from dither_server.owner.thread import Learners
 from dither_server.replicas.membership import Membership, have_secret
 from dither_server.service.housekeeper import Housekeeper
 from dither_server.service.poller import Poller
+from dither_server.service.turns import Turns
 from dither_server.settings import Settings
+from dither_server.tickets.oblivious_keys import ObliviousKeys
 from dither_server.tickets.office import TicketOffice
 from dither_server.tickets.secret import Keys, load_secret
 
 __all__ = ["Service", "prepare", "service_of"]
+
+_LONG_READS = 256
+"""Long reads that may be under way in all."""
+_LONG_THREADS = 4
+"""Threads that compute them; short calls have others, which long reads cannot fill up."""
+_TOO_MANY_READS = "Your address has too many long reads under way, or all addresses together: ask again later."
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
 class Service:
@@ -64,6 +79,7 @@ class Service:
         self.writer = Writer(self._engine, self._ingest, metrics, self._committed)
         self.membership = Membership(self._transact, self._take_slot, keys.fingerprint)
         self.tickets = TicketOffice(keys, clock)
+        self.oblivious_keys = ObliviousKeys(keys, self.tickets, clock)
         self.keys = TicketKeys(reads, self.writer, self.tickets, clock)
         self.store = Store(reads)
         self._pulse = Pulse(self._ping)
@@ -79,19 +95,17 @@ class Service:
         self.trail = AuditTrail(reads, self.writer, clock)
         self.sessions = Sessions(keys, self.access, self.trail, clock)
         self.institutions = Institutions(reads)
+        receipts = ReceiptSigner(keys.deletion)
         self.deletions = Deletions(
-            reads,
-            self._transact,
-            self.collections,
-            ReceiptSigner(keys.deletion),
-            clock,
-            stopping,
-            settings.restore_days,
+            reads, self._transact, self.collections, receipts, clock, stopping, settings.restore_days
         )
         self.housekeeper = Housekeeper(self.deletions)
         self.invitations = Invitations(reads, self.writer)
         self.limits = TicketLimits(settings)
-        self.streams = Streams(max(1, room() // 2))
+        self.streams = AtOnce(max(1, room() // 2), STREAMS_OF_ADDRESS, TooManyStreams)
+        self.reads = AtOnce(_LONG_READS, READS_OF_ADDRESS, partial(Overloaded, _TOO_MANY_READS))
+        self._long_threads = CapacityLimiter(_LONG_THREADS)
+        self._describing = Turns()
         notifications = notifications_of(self._engine)
         self.learners = Learners(
             reads, self.collections, self.store, self.institutions, self.writer, clock, metrics, notifications
@@ -136,6 +150,20 @@ class Service:
         collection = await self.collections.create(body)
         await asyncio.to_thread(self.poller.share_leases)
         return collection
+
+    async def compute(self, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        """What `function` returns, run in one of the threads for what may take long; others wait without a thread."""
+        return await anyio.to_thread.run_sync(partial(function, *args, **kwargs), limiter=self._long_threads)
+
+    async def described(self, collection: Collection) -> Published:
+        """What is published of a collection, with its population described, which is done once for all who wait.
+
+        Raises `Unavailable`.
+        """
+        async with self._describing.of(collection.number):
+            published = await self.learners.published(collection)
+            await self.compute(lambda: published.reply)
+            return published
 
     async def check_ready(self) -> None:
         """Raises `Unavailable`, or what the database raises, unless answers can be stored and learnt."""

@@ -5,6 +5,7 @@ noise and its questions from seeds of its own, so that results depend neither on
 else is compared; people are the same for all settings with as many of them.
 """
 
+import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -127,7 +128,7 @@ def compare(
     With `scheduler`, the address of a Dask scheduler, its workers do that. `progress` receives the number of
     simulations that are done. Raises `MissingExtra` for several jobs without joblib, and what `workers_of` raises.
     """
-    root = int(np.random.SeedSequence(seed).entropy)  # type: ignore[arg-type]
+    root = secrets.randbits(128) if seed is None else seed
     runs = [(place, repeat) for repeat in range(repeats) for place in range(len(settings))]
     found: dict[tuple[int, int], _Found] = {}
     with workers_of(scheduler):
@@ -154,9 +155,10 @@ def limits_of(people: People, setting: Setting) -> dict[str, float]:
     spec = Specification.from_json(setting.fields)
     if people.family is None or spec.family.name != people.family.name or spec.transform != people.transform:
         return {}
-    coordinates = spec.family.unconstrain(np.array([people.member]))[0]
+    member = np.array([people.member])
+    coordinates, units = spec.family.unconstrain(member)[0], spec.family.units(member)[0].tolist()
     found = {}
-    for parameter, coordinate in zip(spec.family.parameters, coordinates, strict=True):
+    for parameter, coordinate, unit in zip(spec.family.parameters, coordinates, units, strict=True):
         try:
             goal = parse_goal(parameter.name, spec.family)
             limit = optimal_design(spec.family, people.member, "randomized_response", spec.epsilon, goal).limit
@@ -164,7 +166,7 @@ def limits_of(people: People, setting: Setting) -> dict[str, float]:
             continue
         location_scale = spec.family.location_scale
         slope = 1.0 if location_scale else float(np.exp(parameter.log_jacobian(np.array([coordinate]))[0]))
-        found[parameter.name] = slope * float(np.sqrt(limit))
+        found[parameter.name] = unit * slope * float(np.sqrt(limit))
     return found
 
 

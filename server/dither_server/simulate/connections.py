@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import httptools
 
 from dither_client.addresses import Address
-from dither_client.protocol.respondent import ConnectionFailed, Response, Send
+from dither_client.protocol.flow import ConnectionFailed, Response, Send
 
 __all__ = ["Connections"]
 

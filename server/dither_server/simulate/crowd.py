@@ -17,17 +17,9 @@ from dither_client import DitherError, MemoryLedger, Problem, Query, Receipt, Re
 from dither_client.addresses import Address, collection_path
 from dither_client.mechanisms.price import Value
 from dither_client.mechanisms.query import MAX_EPSILON, Held
+from dither_client.protocol.flow import ConnectionFailed, Finished, Flow, Response, Send, Sleep, advance
 from dither_client.protocol.messages import parse_receipt
-from dither_client.protocol.respondent import (
-    ConnectionFailed,
-    Finished,
-    Flow,
-    Response,
-    Send,
-    Sleep,
-    advance,
-    answer_flow,
-)
+from dither_client.protocol.respondent import answer_flow
 from dither_client.strict_json import decode_json
 from dither_server.simulate.behaviours import poisoned_answer
 from dither_server.simulate.connections import Connections

@@ -57,28 +57,15 @@ def simulate_in_process(
     without the design, which is computed once when the learner is made.
     """
     began = perf_counter()
-    asking = 0.0
     dropped_out = 0
     stopped: list[bool] = []
     channels = _Channels()
-    out: deque[tuple[_Learn, Query, int]] = deque()
-    ask = _asking(learner, choices, labels)
-    clock = perf_counter
-
-    def learn(fewer_out_than: int) -> float:
-        before = clock()
-        while len(out) >= fewer_out_than:
-            take, query, answer = out.popleft()
-            take(query, answer)
-        return clock() - before
-
+    estimator = _TimedLearner(learner, choices, labels)
     with on_interrupt(lambda: stopped.append(True)):
         for respondent, (held, uniform) in enumerate(_respondents(values, rng)):
             if stopped:
                 break
-            before_ask = clock()
-            query, take = ask(respondent)
-            asking += clock() - before_ask
+            query, take = estimator.ask(respondent)
             cell = query.cell(held)
             answer = channels.answer(query, cell, uniform)
             if roles is not None:
@@ -87,22 +74,57 @@ def simulate_in_process(
                 if roles.drops_out(respondent, query, cell, answer):
                     dropped_out += 1
                     continue
-            out.append((take, query, answer))
-            asking += learn(outstanding)
+            estimator.hear(take, query, answer, outstanding)
             if respondent % 1_000 == 0:
                 progress(respondent)
-    asking += learn(1)
-    before = clock()
-    reply = _reply(learner)
-    asking += clock() - before
+    reply = estimator.finish()
     return Outcome(
         answers=learner.answers,
         dropped_out=dropped_out,
-        seconds=clock() - began,
-        estimator_seconds=asking,
+        seconds=perf_counter() - began,
+        estimator_seconds=estimator.seconds,
         posterior=reply,
         interrupted=bool(stopped),
     )
+
+
+class _TimedLearner:
+    """A learner, the answers that are still out, and the `seconds` for which it has worked."""
+
+    def __init__(
+        self, learner: AnyLearner | CheckedLearner, choices: Sequence[Fraction] | None, labels: Sequence[str] | None
+    ) -> None:
+        self.seconds = 0.0
+        self._learner = learner
+        self._ask = _asking(learner, choices, labels)
+        self._out: deque[tuple[_Learn, Query, int]] = deque()
+
+    def ask(self, respondent: int) -> tuple[Query, _Learn]:
+        """The question to a respondent, and what learns the answer."""
+        before = perf_counter()
+        asked = self._ask(respondent)
+        self.seconds += perf_counter() - before
+        return asked
+
+    def hear(self, take: _Learn, query: Query, answer: int, outstanding: int) -> None:
+        """Takes an answer, and learns the oldest ones until fewer than `outstanding` are out."""
+        self._out.append((take, query, answer))
+        before = perf_counter()
+        self._learn(outstanding)
+        self.seconds += perf_counter() - before
+
+    def finish(self) -> PosteriorReply:
+        """Learns all answers that are out, and returns the posterior."""
+        before = perf_counter()
+        self._learn(1)
+        reply = _reply(self._learner)
+        self.seconds += perf_counter() - before
+        return reply
+
+    def _learn(self, fewer_out_than: int) -> None:
+        while len(self._out) >= fewer_out_than:
+            take, query, answer = self._out.popleft()
+            take(query, answer)
 
 
 class _Channels:

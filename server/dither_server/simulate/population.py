@@ -95,7 +95,7 @@ def parse_shares(text: str | None, categories: Sequence[str]) -> FloatArray:
 def draw_categories(rng: np.random.Generator, categories: Sequence[str], shares: FloatArray, size: int) -> Population:
     """`size` people whose categories are drawn with these chances (categories,)."""
     values = rng.choice(len(categories), size, p=shares)
-    found = np.bincount(values, minlength=len(categories)) / size
+    found = np.bincount(values, minlength=len(categories)) / max(size, 1)
     return Population(values.astype(float), dict(zip(categories, found.tolist(), strict=True)))
 
 
@@ -159,8 +159,8 @@ def _sample_truth(path: Path, family: Family, values: FloatArray, transform: Tra
         values = np.log(values)
     if not family.parameters:
         return quantiles_of(values)
-    if family.name == "normal":
-        return {"mu": float(values.mean()), "sigma": float(values.std())}
+    if (fitted := family.fitted(values)) is not None:
+        return dict(zip(family.names, fitted.tolist(), strict=True))
     member = nearest_member(family, values)
     if member is None:
         raise InvalidPopulation(f"{path.name} has values that no member of the family {family.name} can have")

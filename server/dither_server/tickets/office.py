@@ -69,7 +69,8 @@ class TicketOffice:
         self._keys = keys
         self._receipts = _keyed(keys.receipt)
         self._clock = clock
-        self._ring = KeyRing([], 0)
+        self.ring = KeyRing([], 0)
+        """The keys as they were read last."""
         self._nonces: list[bytes] = []
         self._signatures: dict[bytes, tuple[int, hmac.HMAC]] = {}
         """The number and HMAC of each key, by its number as tickets spell it."""
@@ -80,13 +81,13 @@ class TicketOffice:
             name = b"%d" % key.number
             if name not in self._signatures:
                 self._signatures[name] = (key.number, _keyed(self._keys.ticket(key.number)))
-        self._ring = ring
+        self.ring = ring
 
     def issue(self, collection: int, query: bytes, gateway: int = 0) -> tuple[str, int]:
         """A new ticket for the packed `query` in the collection with this number, and its expiry (seconds)."""
         now = int(self._clock())
         payload = _PAYLOAD.pack(now.to_bytes(4, "big") + self._nonce(), collection, now + TICKET_LIFE, gateway) + query
-        name = b"%d" % self._ring.signing(now)
+        name = b"%d" % self.ring.signing(now)
         text = name + _SEPARATOR + b2a_base64(payload, newline=False).translate(_FROM_STANDARD).rstrip(b"=")
         return (text + _SEPARATOR + _signature(self._signatures[name][1], text)).decode(), now + TICKET_LIFE
 
@@ -110,7 +111,7 @@ class TicketOffice:
         name, separator, encoded = signed.rpartition(_SEPARATOR)
         known = self._signatures.get(name if separator else b"0")
         if known is None:
-            raise TicketInvalid if self._ring.fresh(self._clock()) else Unavailable
+            raise TicketInvalid if self.ring.fresh(self._clock()) else Unavailable
         number, keyed = known
         # Signatures are compared encoded, since several base64 texts decode to the same bytes.
         if not hmac.compare_digest(_signature(keyed, signed), signature):
@@ -123,7 +124,7 @@ class TicketOffice:
             (key, collection, expires_at), gateway = _FIRST_PAYLOAD.unpack_from(payload), 0
             query = payload[_FIRST_PAYLOAD.size :]
         # A thief of an expired key cannot forge tickets that expire later than the key's own last ticket.
-        last = self._ring.last_expiry(number)
+        last = self.ring.last_expiry(number)
         expires_at = expires_at if last is None else min(expires_at, last)
         return Ticket(key, collection, expires_at, gateway, query)
 

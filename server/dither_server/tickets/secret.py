@@ -33,6 +33,10 @@ class Keys:
         """The key with this number, which signs tickets. The database holds only its number and times."""
         return self._key(f"ticket {number}" if number else "ticket")  # the first key is older than numbers are
 
+    def oblivious(self, number: int) -> bytes:
+        """The key beside the tickets' key with this number, to which requests through a relay are encapsulated."""
+        return self._key(f"oblivious {number}")
+
     def _key(self, label: str) -> bytes:
         return hmac.digest(self._secret, f"dither {label}".encode(), hashlib.sha256)
 

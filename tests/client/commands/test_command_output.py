@@ -15,7 +15,7 @@ def test_print_json(capsys: pytest.CaptureFixture[str]) -> None:
     print_json({"epsilon": Fraction(1, 10), "levels": Decimal(3), "names": ("µ",), "none": None})
     assert capsys.readouterr().out == '{"epsilon": 0.1, "levels": 3, "names": ["\\u00b5"], "none": null}\n'
     for bad in (float("nan"), float("inf")):
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match="not JSON compliant"):
             print_json(bad)
     with pytest.raises(TypeError):
         print_json(object())

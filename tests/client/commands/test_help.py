@@ -23,6 +23,7 @@ def test_help_lists_every_command_and_what_it_does(dither: Dither) -> None:
             "estimate",
             "serve",
             "simulate",
+            "verify",
         ):
             assert f"{command} " in shown.out
         assert "Answer a collection privately: only a noisy answer leaves this machine." in shown.out

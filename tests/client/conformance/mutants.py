@@ -2,15 +2,14 @@
 
 from dataclasses import dataclass
 
-CLIENT = "third_client"
-PROGRAM = "third_program"
+MODULES = ("third_reading", "third_terms", "third_sampling", "third_client", "third_program")
+"""What the sound client is made of; each may import those before it."""
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """`changes` are of a module's text; each of `caught` (vectors, or scenarios of the hostile server) must find it."""
+    """`changes` are of the text; each of `caught` (vectors, or scenarios of the hostile server) must find it."""
 
-    module: str
     changes: tuple[tuple[str, str], ...]
     caught: tuple[str, ...]
 
@@ -21,7 +20,6 @@ STORE = 'drawn = ledger.put(collection, f"drawn{turn}", drawn)'
 KEY = 'drawn["retry_key"] = secrets.token_urlsafe(24)'
 MUTANTS = {
     "charges after sending": Mutant(
-        PROGRAM,
         (
             (CHARGE, UNSTORED),
             (
@@ -33,62 +31,51 @@ MUTANTS = {
         ("flows", "killed-at-answer", "charged-first"),
     ),
     "computes edges in another order": Mutant(
-        CLIENT,
         (("(high - low) * ((2 * k - 1) / (2 * levels))", "(high - low) * (2 * k - 1) / (2 * levels)"),),
         ("cells",),
     ),
     "adds steps up for edges": Mutant(
-        CLIENT,
         (("low + (high - low) * ((2 * k - 1) / (2 * levels))", "low + (high - low) / (2 * levels) * (2 * k - 1)"),),
         ("cells",),
     ),
     "draws with a modulus": Mutant(
-        CLIENT, (("            if drawn < n:\n", "            drawn %= n\n            if True:\n"),), ("draws",)
+        (("            if drawn < n:\n", "            drawn %= n\n            if True:\n"),), ("draws",)
     ),
-    "drops the other end of the bits": Mutant(CLIENT, ((">> (8 * size - bits)", "% (1 << bits)"),), ("draws",)),
-    "reads a name twice": Mutant(
-        CLIENT, (("len({name for name, _ in pairs}) < len(pairs)", "False"),), ("json", "flows")
-    ),
-    "reads half of a surrogate pair": Mutant(
-        CLIENT, (("            value.encode()\n", "            pass\n"),), ("json",)
-    ),
-    "reads 33 levels": Mutant(CLIENT, (("if depth == 32:", "if depth == 33:"),), ("json",)),
-    "reads numbers of any length": Mutant(CLIENT, (("if len(text) <= 64 else None", "if True else None"),), ("json",)),
+    "drops the other end of the bits": Mutant(((">> (8 * size - bits)", "% (1 << bits)"),), ("draws",)),
+    "reads a name twice": Mutant((("len({name for name, _ in pairs}) < len(pairs)", "False"),), ("json", "flows")),
+    "reads half of a surrogate pair": Mutant((("            value.encode()\n", "            pass\n"),), ("json",)),
+    "reads 33 levels": Mutant((("if depth == 32:", "if depth == 33:"),), ("json",)),
+    "reads numbers of any length": Mutant((("if len(text) <= 64 else None", "if True else None"),), ("json",)),
     "reads 1_0 as 10": Mutant(
-        CLIENT, (("_NUMBER.fullmatch(value)", '_NUMBER.fullmatch(value.replace("_", "").strip())'),), ("charges",)
+        (("_NUMBER.fullmatch(value)", '_NUMBER.fullmatch(value.replace("_", "").strip())'),), ("charges",)
     ),
     "never compares ε with the terms": Mutant(
-        CLIENT,
         (('        raise Refused("OverCap")\n    require(chosen is None', "        pass\n    require(chosen is None"),),
         ("prices", "flows", "price: an ε above the terms'"),
     ),
-    "allows more in all by default": Mutant(PROGRAM, (('"10", per_server or', '"11", per_server or'),), ("charges",)),
-    "allows more on a server by default": Mutant(PROGRAM, (('per_server or "5"', "per_server"),), ("charges",)),
-    "allows less for an answer by default": Mutant(PROGRAM, (('per_answer or "2"', '"1"'),), ("charges",)),
+    "allows more in all by default": Mutant((('"10", per_server or', '"11", per_server or'),), ("charges",)),
+    "allows more on a server by default": Mutant((('per_server or "5"', "per_server"),), ("charges",)),
+    "allows less for an answer by default": Mutant((('per_answer or "2"', '"1"'),), ("charges",)),
     "keeps the other defaults beside a total": Mutant(
-        PROGRAM, (("if total is None:", "if True:"), ('"10", per_server', 'total or "10", per_server')), ("charges",)
+        (("if total is None:", "if True:"), ('"10", per_server', 'total or "10", per_server')), ("charges",)
     ),
     "takes any mechanism": Mutant(
-        CLIENT,
         (("        asked == own\n", "        True\n"),),
         ("prices", "flows", "price: another mechanism"),
     ),
-    "has no cap": Mutant(PROGRAM, (("if any(over):", "if False:"),), ("flows", "caps", "charged-first")),
-    "sends before it has stored": Mutant(PROGRAM, ((STORE, "pass"),), ("flows", "killed-at-answer")),
-    "counts a tie upwards": Mutant(CLIENT, (("sum(edge < x for", "sum(edge <= x for"),), ("cells",)),
+    "has no cap": Mutant((("if any(over):", "if False:"),), ("flows", "caps", "charged-first")),
+    "sends before it has stored": Mutant(((STORE, "pass"),), ("flows", "killed-at-answer")),
+    "counts a tie upwards": Mutant((("sum(edge < x for", "sum(edge <= x for"),), ("cells",)),
     "draws with ε not in lowest terms": Mutant(
-        CLIENT,
         (("p, q = epsilon.numerator, epsilon.denominator", 'p, q = query["epsilon"], 1_000_000'),),
         ("samples", "draws", "flows"),
     ),
     "throws no coin for the own cell": Mutant(
-        CLIENT,
         (("if bernoulli_exp(p, q, uniform) or own:", "if own or bernoulli_exp(p, q, uniform):"),),
         ("samples", "draws"),
     ),
-    "counts zero twice": Mutant(CLIENT, (("if not (negative and m == 0):", "if True:"),), ("samples", "draws")),
+    "counts zero twice": Mutant((("if not (negative and m == 0):", "if True:"),), ("samples", "draws")),
     "answers its own category instead of its group": Mutant(
-        CLIENT,
         (
             (
                 'y = uniform(len(query["groups"]))\n            own = k in query["groups"][y]',
@@ -98,38 +85,32 @@ MUTANTS = {
         ("samples", "draws", "flows", "categories"),
     ),
     "numbers the groups in another order": Mutant(
-        CLIENT,
         (('own = k in query["groups"][y]', 'own = k in sorted(query["groups"], key=len)[y]'),),
         ("samples", "draws", "categories"),
     ),
     "takes a question about fewer categories": Mutant(
-        CLIENT,
         (('require(not terms.get("categories") or edges + 1 == len(terms["categories"]))', "pass"),),
         ("prices", "other-categories"),
     ),
     "takes a number for a category": Mutant(
-        PROGRAM,
         (("    if categories:\n        raise", "    if categories and isinstance(value, str):\n        raise"),),
         ("flows", "unknown-categories"),
     ),
     "takes a question that is not private": Mutant(
-        CLIENT,
         ((", len({_coverage(sets, weights, k) for k in range(cells)}) == 1", ""),),
         ("refusals", "components: a matrix whose ratio exceeds e^ε"),
     ),
     "takes a gaussian question that costs more than it says": Mutant(
-        CLIENT, (('query["epsilon"] >= least_epsilon(query["levels"], query["rho"])', "True"),), ("refusals",)
+        (('query["epsilon"] >= least_epsilon(query["levels"], query["rho"])', "True"),), ("refusals",)
     ),
     "draws again when a ticket has expired": Mutant(
-        PROGRAM, (('FINAL = ("ticket-expired", ', "FINAL = ("),), ("flows", "final-ticket-expired")
+        (('FINAL = ("ticket-expired", ', "FINAL = ("),), ("flows", "final-ticket-expired")
     ),
     "answers twice": Mutant(
-        PROGRAM,
         (('(("receipt", "AlreadyAnswered"), ("expired", "AnswerExpired"))', '(("expired", "AnswerExpired"),)'),),
         ("flows", "honest"),
     ),
     "asks for another ticket after a crash": Mutant(
-        PROGRAM,
         (
             (
                 "    if entry is None:\n        terms, said =",
@@ -143,7 +124,6 @@ MUTANTS = {
         ("flows", "killed-at-answer"),
     ),
     "asks before it has read the terms": Mutant(
-        PROGRAM,
         (
             (
                 '        terms, said = ledger.get(collection, "terms"), {}\n',
@@ -154,32 +134,27 @@ MUTANTS = {
         ("flows", "honest"),
     ),
     "draws a new retry_key for each request": Mutant(
-        PROGRAM,
         (('key = ledger.put(collection, "retry_key", secrets.token_urlsafe(24))', "key = secrets.token_urlsafe(24)"),),
         ("killed-with-invitation",),
     ),
-    "sends its answer without a retry_key": Mutant(PROGRAM, ((KEY, "pass"),), ("flows", "honest")),
+    "sends its answer without a retry_key": Mutant(((KEY, "pass"),), ("flows", "honest")),
     "draws a new retry_key whenever it sends its answer": Mutant(
-        PROGRAM,
         ((KEY, "pass"), ("**drawn}).encode()", '**drawn, "retry_key": secrets.token_urlsafe(24)}).encode()')),
         ("flows", "killed-at-answer", "restored"),
     ),
     "makes the retry_key from the ticket": Mutant(
-        PROGRAM, ((KEY, 'drawn["retry_key"] = entry["ticket"].encode().hex().zfill(32)'),), ("flows", "own-retry-key")
+        ((KEY, 'drawn["retry_key"] = entry["ticket"].encode().hex().zfill(32)'),), ("flows", "own-retry-key")
     ),
     "has one retry_key for every answer": Mutant(
-        PROGRAM,
         ((KEY, 'drawn["retry_key"] = ledger.put("all", "retry_key", secrets.token_urlsafe(24))'),),
         ("trackers",),
     ),
     "sends its answer with the retry_key of its invitation": Mutant(
-        PROGRAM,
         ((KEY, 'drawn["retry_key"] = ledger.get(collection, "retry_key") or secrets.token_urlsafe(24)'),),
         ("killed-with-invitation",),
     ),
-    "does not wait for Retry-After": Mutant(PROGRAM, (("asked), 30)", "0), 30)"),), ("retry-after",)),
+    "does not wait for Retry-After": Mutant((("asked), 30)", "0), 30)"),), ("retry-after",)),
     "makes two entries at once": Mutant(
-        PROGRAM,
         (
             ("fcntl.flock(file, fcntl.LOCK_EX)", "pass"),
             ("os.link(path, ", "os.replace(path, "),
@@ -193,7 +168,6 @@ MUTANTS = {
         ("two-at-once",),
     ),
     "sends the value": Mutant(
-        PROGRAM,
         (
             ('headers = {"content-type"', 'headers = {"x-value": str(VALUE_), "content-type"'),
             ("value = given_value(", 'value = globals()["VALUE_"] = given_value('),
@@ -201,10 +175,9 @@ MUTANTS = {
         ("honest",),
     ),
     "gives itself a name": Mutant(
-        PROGRAM, (('headers = {"content-type"', 'headers = {"x-device": "7", "content-type"'),), ("honest",)
+        (('headers = {"content-type"', 'headers = {"x-device": "7", "content-type"'),), ("honest",)
     ),
     "follows redirects": Mutant(
-        PROGRAM,
         (
             (
                 "            return Reply(response.status, content,",
@@ -215,20 +188,16 @@ MUTANTS = {
         ),
         ("redirects",),
     ),
-    "has no bounds": Mutant(PROGRAM, (("high is not None and value > high", "False"),), ("prices", "out-of-bounds")),
+    "has no bounds": Mutant((("high is not None and value > high", "False"),), ("prices", "out-of-bounds")),
     "asks before it looks at the value": Mutant(
-        PROGRAM, (("        number(terms, value)\n", ""),), ("bad-values", "out-of-bounds")
+        (("        number(terms, value)\n", ""),), ("bad-values", "out-of-bounds")
     ),
     "says yes of different sides": Mutant(
-        CLIENT,
         (("return 1 if cells[0] == cells[1] else 0", "return 0 if cells[0] == cells[1] else 1"),),
         ("cells", "components"),
     ),
-    "numbers the odd one out from 0": Mutant(
-        CLIENT, (("enumerate(cells, 1)", "enumerate(cells)"),), ("cells", "components")
-    ),
+    "numbers the odd one out from 0": Mutant((("enumerate(cells, 1)", "enumerate(cells)"),), ("cells", "components")),
     "numbers the cells of the plane by the other number first": Mutant(
-        CLIENT,
         (
             (
                 'cells[0] * (len(query["cuts"][1]) + 1) + cells[1]',
@@ -238,31 +207,26 @@ MUTANTS = {
         ("cells", "components"),
     ),
     "answers about another number": Mutant(
-        CLIENT, (('value[query["component"]])', 'value[query["component"] - 1])'),), ("cells", "flows", "components")
+        (('value[query["component"]])', 'value[query["component"] - 1])'),), ("cells", "flows", "components")
     ),
     "takes a channel that costs more than its question": Mutant(
-        CLIENT,
         ((', query["epsilon"] == channel["epsilon"])', ")"),),
         ("refusals", "components: two numbers at another ε than their channel's"),
     ),
     "takes a channel for other states": Mutant(
-        CLIENT,
         (('require(len(channel["edges"]) + 1 == count, ', "require("),),
         ("refusals", "components: more states than its channel has"),
     ),
     "takes a question about several numbers for one": Mutant(
-        CLIENT,
         (('require(bool(components) == ("about" in query))', 'components = components if "about" in query else []'),),
         ("prices", "components: one value of several"),
     ),
     "takes numbers on another scale": Mutant(
-        CLIENT,
         (('require(query["transforms"] == transforms)', "pass"),),
         ("prices", "components: two numbers on other scales"),
     ),
-    "takes other components than it was told": Mutant(CLIENT, (("if before != after:", "if False:"),), ("prices",)),
+    "takes other components than it was told": Mutant((("if before != after:", "if False:"),), ("prices",)),
     "has bounds for the first number only": Mutant(
-        PROGRAM,
         (
             (
                 'return [one_number(each, value[each["name"]]) for each in components]',
@@ -273,12 +237,10 @@ MUTANTS = {
         ("prices", "flows", "component-values"),
     ),
     "takes a component that nobody named": Mutant(
-        CLIENT,
         (('require(query["about"][-1] < len(components))', "components = components + components[:1] * 8"),),
         ("prices", "components: a component that the terms do not name"),
     ),
     "takes one component twice": Mutant(
-        CLIENT,
         (
             (
                 "require(all(a < b for a, b in pairwise(about)), all(each",
@@ -288,7 +250,6 @@ MUTANTS = {
         ("refusals", "components: the same component twice"),
     ),
     "forgets which components it was told": Mutant(
-        PROGRAM,
         (
             ("if terms is None or (group is not None", "if True or (group is not None"),
             ("                check_raised(terms, said)\n", "                pass\n"),
@@ -298,7 +259,6 @@ MUTANTS = {
         ("changed-components",),
     ),
     "sends the other number": Mutant(
-        PROGRAM,
         (
             ('headers = {"content-type"', 'headers = {"x-value": str(VALUE_), "content-type"'),
             ("value = given_value(", 'value = globals()["VALUE_"] = given_value('),
@@ -306,12 +266,10 @@ MUTANTS = {
         ("components",),
     ),
     "reads a megabyte and more": Mutant(
-        PROGRAM,
         (("response.read((1 << 20) + 1)", "response.read()"), ("if len(content) > 1 << 20:", "if False:")),
         ("json: ticket with two megabytes",),
     ),
     "charges one turn of a panel on joining": Mutant(
-        PROGRAM,
         (
             ("self._check_caps(cost, len(periods) * cost)", "self._check_caps(cost, cost)"),
             ('"epsilon": len(periods) * cost', '"epsilon": cost'),
@@ -319,13 +277,12 @@ MUTANTS = {
         ("flows", "panel"),
     ),
     "charges a turn again when it answers": Mutant(
-        PROGRAM, (('for name in ("entry", "turns")', 'for name in ("entry*", "turns")'),), ("flows", "panel")
+        (('for name in ("entry", "turns")', 'for name in ("entry*", "turns")'),), ("flows", "panel")
     ),
     "answers whether it is its turn or not": Mutant(
-        PROGRAM, (('if period not in turns["periods"]:', "if False:"),), ("flows", "panel-turns")
+        (('if period not in turns["periods"]:', "if False:"),), ("flows", "panel-turns")
     ),
     "charges a panel in its turns only": Mutant(
-        PROGRAM,
         (
             (
                 'turns = ledger.join(collection, draw_turns(terms["panel"], period, draw), micro(terms["epsilon"]))',
@@ -336,14 +293,11 @@ MUTANTS = {
         ),
         ("flows", "panel-turns"),
     ),
-    "joins a panel that is paused": Mutant(
-        PROGRAM, (('if said["state"] != "open":', "if False:"),), ("flows", "raised-panel")
-    ),
+    "joins a panel that is paused": Mutant((('if said["state"] != "open":', "if False:"),), ("flows", "raised-panel")),
     "takes another panel than it was told": Mutant(
-        CLIENT, (("if panels[0] not in (None, panels[1]):", "if False:"),), ("prices", "raised-panel")
+        (("if panels[0] not in (None, panels[1]):", "if False:"),), ("prices", "raised-panel")
     ),
     "joins a panel of which it was not told": Mutant(
-        PROGRAM,
         (
             ("if terms is None or (group is not None", "if True or (group is not None"),
             ('terms = ledger.put(collection, "terms", kept)', "terms = kept"),
@@ -351,7 +305,6 @@ MUTANTS = {
         ("later-panel",),
     ),
     "joins a panel again when it changes": Mutant(
-        PROGRAM,
         (
             ("if terms is None or (group is not None", "if True or (group is not None"),
             (
@@ -370,7 +323,6 @@ MUTANTS = {
         ("raised-panel", "changed-panel"),
     ),
     "takes a panel without a period": Mutant(
-        CLIENT,
         (
             (
                 'if not isinstance(terms.get("period"), str) or terms["period"] not in ("day", "week", "month"):',
@@ -380,7 +332,6 @@ MUTANTS = {
         ("messages", "panel: without a period", "panel: with a period that is none"),
     ),
     "takes a panel with more answers than periods": Mutant(
-        CLIENT,
         (
             ("or not 1 <= counts[0] <= counts[1] or", "or not 1 <= counts[0] or"),
             ('in range(panel["answers"]))', 'in range(min(panel["answers"], len(left))))'),  # or it never ends

@@ -71,7 +71,7 @@ def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
         file = tmp_path / name
         file.write_text(patched(file.read_text(encoding="utf-8"), diff), encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path / 'client'}:{tmp_path / 'estimator'}")
-    with reading(tmp_path) as shell:
+    with reading(tmp_path, started_anew=True) as shell:
         yield shell
 
 

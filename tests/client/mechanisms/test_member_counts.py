@@ -19,8 +19,8 @@ from dither_client import (
     MemoryLedger,
     OverCap,
 )
+from dither_client.protocol.flow import ConnectionFailed, Finished, Response, Retry, Send, Sleep, advance
 from dither_client.protocol.institution import share_flow
-from dither_client.protocol.respondent import ConnectionFailed, Finished, Response, Retry, Send, Sleep, advance
 
 TERMS = (
     b'{"id":"c","name":"n","family":"normal","transform":"identity","epsilon":1,"mechanism":"laplace","state":"open",'

@@ -28,7 +28,7 @@ from dither_client.commands import run
 from dither_client.ledger.protocol import LedgerProtocol
 from dither_client.mechanisms.bounds import Bounds
 from dither_client.mechanisms.price import Price
-from dither_client.protocol.respondent import Response, advance
+from dither_client.protocol.flow import Response, advance
 from testing.servers.fake_server import LAPLACE, FakeServer
 from tests.client.protocol.test_flow import RECEIPT, SERVER, answer, play, problem, ticket, told
 

@@ -29,16 +29,8 @@ from dither_client import (
     Terms,
 )
 from dither_client.mechanisms.price import Price
-from dither_client.protocol.respondent import (
-    ConnectionFailed,
-    Finished,
-    Flow,
-    Response,
-    Send,
-    Sleep,
-    advance,
-    answer_flow,
-)
+from dither_client.protocol.flow import ConnectionFailed, Finished, Flow, Response, Send, Sleep, advance
+from dither_client.protocol.respondent import answer_flow
 from testing.servers.fake_server import GAUSSIAN, LAPLACE, RANDOMIZED, Failure, FakeServer
 from tests.client.protocol.test_flow import told
 

@@ -11,8 +11,9 @@ import pytest
 
 from benchmarks.timing import dependence
 from dither_client import Client, Laplace, MemoryLedger, RandomizedResponse
+from dither_client.protocol.flow import Response, Send, Sleep, advance
 from dither_client.protocol.messages import parse_terms
-from dither_client.protocol.respondent import Response, Send, Sleep, advance, answer_flow
+from dither_client.protocol.respondent import answer_flow
 from testing.servers.question_server import asking, terms_of
 
 QUERY = Laplace(0, 4, 4, 1)

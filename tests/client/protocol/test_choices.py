@@ -21,8 +21,8 @@ from dither_client import (
     Problem,
 )
 from dither_client.posterior.reading import parse_posterior
+from dither_client.protocol.flow import advance
 from dither_client.protocol.messages import parse_terms
-from dither_client.protocol.respondent import advance
 from testing.servers.fake_server import LAPLACE, POSTERIOR, FakeServer
 from tests.client.protocol.test_flow import RECEIPT, SERVER, answer, play, problem, ticket, told
 from tests.client.protocol.test_messages import TERMS

@@ -27,20 +27,9 @@ from dither_client import (
 )
 from dither_client.ledger.protocol import Entry
 from dither_client.mechanisms.member_counts import Asked
+from dither_client.protocol.flow import ConnectionFailed, Finished, Flow, Response, Send, Sleep, advance, exchange
 from dither_client.protocol.messages import parse_terms
-from dither_client.protocol.respondent import (
-    ConnectionFailed,
-    Finished,
-    Flow,
-    Response,
-    Send,
-    Sleep,
-    advance,
-    answer_flow,
-    exchange,
-    send_flow,
-    terms_flow,
-)
+from dither_client.protocol.respondent import answer_flow, send_flow, terms_flow
 
 SERVER = "https://example.org"
 QUERY = {"mechanism": "laplace", "low": 0, "high": 1, "levels": 64, "epsilon": 1, "transform": "identity"}

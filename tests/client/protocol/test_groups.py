@@ -9,8 +9,9 @@ import pytest
 from dither_client import AsyncClient, BadResponse, Client, InvalidGroup, MemoryLedger
 from dither_client.mechanisms.groups import Groups
 from dither_client.mechanisms.price import Price
+from dither_client.protocol.flow import Response
 from dither_client.protocol.messages import parse_terms
-from dither_client.protocol.respondent import Response, answer_flow
+from dither_client.protocol.respondent import answer_flow
 from testing.servers.fake_server import FakeServer
 from tests.client.protocol.test_flow import RECEIPT, SERVER, answer, play, problem, ticket, told
 

@@ -22,8 +22,9 @@ from dither_client import (
 )
 from dither_client.mechanisms.calendar_period import CalendarPeriod
 from dither_client.mechanisms.panel import Panel
+from dither_client.protocol.flow import Flow, Response, Retry, Send
 from dither_client.protocol.messages import parse_terms
-from dither_client.protocol.respondent import Flow, Response, Retry, Send, answer_flow, join_flow
+from dither_client.protocol.respondent import answer_flow, join_flow
 from tests.client.protocol.test_flow import FAILED, RECEIPT, SERVER, play, problem, ticket, told
 
 WEEK = 7 * 86_400

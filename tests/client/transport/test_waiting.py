@@ -9,7 +9,7 @@ import pytest
 from dither_client.addresses import parse_address
 from dither_client.commands import run
 from dither_client.errors import Unreachable
-from dither_client.protocol.respondent import ConnectionFailed, Flow, Response, Retry, Send, Sleep, exchange
+from dither_client.protocol.flow import ConnectionFailed, Flow, Response, Retry, Send, Sleep, exchange
 from dither_client.transport import waiting
 from dither_client.transport.drivers import Driver
 from dither_client.transport.server_sent_events import follow

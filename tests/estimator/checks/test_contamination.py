@@ -1,12 +1,13 @@
 """What a contaminated share can do: the design's figures, brute force over every attack, and simulated adversaries."""
 
 import math
+from collections.abc import Iterable
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
-from oracle import answer_probability
+from oracle import answer_probabilities
 from populations import answer, specification
 from scipy.optimize import minimize
 from scipy.stats import norm
@@ -67,7 +68,7 @@ def test_no_choice_of_answers_does_more(epsilon: float) -> None:
         Laplace(-0.2, 1.8, 1, epsilon): np.array([100, 50]),
         Laplace(-2.0, 1.0, 2, epsilon): np.array([100, 40, 100]),
     }
-    laws = {query: law(query, 0.0, 1.0) for query in table}
+    laws = answer_laws(table, 0.0, 1.0)
     found = []
     for attack in product(*(range(query.n_answers) for query in table)):
         contaminated = {
@@ -80,18 +81,18 @@ def test_no_choice_of_answers_does_more(epsilon: float) -> None:
     assert shifts[0] == pytest.approx(np.min(found, axis=0) - STANDARD, rel=3e-3)
 
 
-def law(query: Query, mu: float, sigma: float) -> Any:
-    return np.array(
-        [float(answer_probability(query, s, np.array(mu), np.array(sigma))) for s in range(query.n_answers)]
-    )
+def answer_laws(queries: Iterable[Query], mu: float, sigma: float) -> dict[Query, Any]:
+    """The probabilities of each question's answers in N(μ, σ²)."""
+    values = norm(mu, sigma)
+    return {query: answer_probabilities(query, values) for query in queries}
 
 
 def best_fit(table: dict[Query, Any]) -> tuple[float, float]:
     """The maximum-likelihood estimate of μ and σ."""
 
     def loss(point: Any) -> float:
-        terms = [row @ np.log(law(query, point[0], math.exp(point[1]))) for query, row in table.items()]
-        return -float(sum(terms))
+        laws = answer_laws(table, point[0], math.exp(point[1]))
+        return -float(sum(row @ np.log(laws[query]) for query, row in table.items()))
 
     found = minimize(loss, [0.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-5, "fatol": 1e-7})
     return float(found.x[0]), math.exp(found.x[1])

@@ -56,9 +56,12 @@ def test_spendings_of_which_a_quarter_are_zeros_refuse_the_lognormal() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MEMBERS)
 def test_a_family_that_holds_is_hardly_ever_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At most 1 of 100 collections of 1,000 answers; at odds of 1 in place of 100 it would be more."""
+    """At most 1 of 60 collections of 1,000 answers; at odds of 1 in place of 100 it would be about ten.
+
+    Seeded: of these and 60 others none is refused, and at odds of 1 it is 7 or more.
+    """
     tables = []
-    for seed in range(100):
+    for seed in range(60):
         spec = Specification.from_json({"family": name, "epsilon": 2, "mechanism": "randomized_response"})
         values = spec.family.sample(np.random.default_rng([seed, 5]), np.array(MEMBERS[name]), 1_000)
         learner = asked(seed, values, family=name, epsilon=2, mechanism="randomized_response")

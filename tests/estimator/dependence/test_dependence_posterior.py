@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from normal_cells import cell_probabilities
 from scipy.stats import beta, chi2, kstest, norm
 
 from dither_client import RandomizedResponse
 from dither_estimator.dependence.correlations import correlation_matrices, lkj_log_density, lkj_sample
 from dither_estimator.dependence.joint_likelihood import JointLikelihood
 from dither_estimator.dependence.margins import DrawnMargin, FamilyMargin, Margin
-from dither_estimator.dependence.normal_pairs import cell_probabilities
 from dither_estimator.dependence.posterior import JointPosterior, _Moves, _State, _Target, estimate_dependence
 from dither_estimator.dependence.questions import JointQuestion, OddOneOut, PairCells, SameSide
 from dither_estimator.families import FloatArray, Normal

@@ -5,12 +5,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from normal_cells import cell_probabilities
 from scipy.integrate import quad
 from scipy.special import ndtr
 from scipy.stats import multivariate_normal, norm
 
 from dither_estimator.dependence.boxes import Boxes
-from dither_estimator.dependence.normal_pairs import cell_probabilities, normal_cdf, normal_cdf_slopes
+from dither_estimator.dependence.normal_pairs import normal_cdf, normal_cdf_slopes
 from dither_estimator.dependence.normals import EqualNormals
 from dither_estimator.families import FloatArray
 

@@ -11,6 +11,7 @@ from dither_estimator.design.design import Design, DesignError, Mechanism, optim
 from dither_estimator.design.goal import parse_goal
 from dither_estimator.families import Family, FloatArray, families, find_family
 from dither_estimator.mechanisms.information import information
+from dither_estimator.policies.aims import aims
 
 NORMAL = families["normal"]
 MECHANISMS: tuple[Mechanism, ...] = ("laplace", "randomized_response")
@@ -256,3 +257,29 @@ def test_json() -> None:
     assert found["information"][1] == [0.0, 0.0]
     assert found["limit"] == pytest.approx(found["criterion"], rel=1e-5)
     assert found["efficiency"] == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.parametrize("unit", [2.0**-20, 500.0, 1e9])
+def test_a_design_does_not_depend_on_the_unit_of_values(unit: float) -> None:
+    """Questions to wages were about `mu` alone where its variance was weighed beside those of logarithms."""
+    family = families["student_t"]
+    goal = parse_goal("all", family)
+    found, moved = (
+        optimal_design(family, [0.0, scale, 5.0], "randomized_response", Fraction(2), goal) for scale in (1.0, unit)
+    )
+    assert moved.criterion == pytest.approx(found.criterion, rel=1e-9)
+    assert moved.limit == pytest.approx(found.limit, rel=1e-9)
+    inverse = np.linalg.inv(mixed(family, np.array([0.0, unit, 5.0]), moved))
+    assert moved.variances == pytest.approx(np.diag(inverse).tolist(), rel=1e-6)
+    assert moved.criterion_of == {"mu / sigma": 1.0, "log sigma": 1.0, "log df": 1.0}
+
+
+def test_what_questions_shall_make_known_does_not_depend_on_the_unit_of_values() -> None:
+    family = families["student_t"]
+    coordinates = np.random.default_rng(1).normal([0.0, 0.0, 1.5], [0.3, 0.2, 0.5], (500, 3))
+    spread = {}
+    for unit in (1.0, 512.0):
+        moved = coordinates * [unit, 1.0, 1.0] + [0.0, np.log(unit), 0.0]
+        values, weights = aims(parse_goal("all", family), family, family.constrain(moved), moved)
+        spread[unit] = values.std(axis=0) * np.sqrt(weights)
+    assert spread[512.0] == pytest.approx(spread[1.0], rel=1e-9)

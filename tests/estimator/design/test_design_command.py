@@ -51,7 +51,7 @@ def test_theta_levels_and_weights(capsys: CaptureFixture) -> None:
     [
         ("normal", {"mu": 5.0, "sigma": 3.0}, ("mu", "sigma"), (1.0, 1.0)),
         ("gamma", {"shape": 3.0, "scale": 7.0}, ("log shape", "log scale"), (3.0, 7.0)),
-        ("student_t", {"mu": 5.0, "sigma": 3.0, "df": 4.0}, ("mu", "log sigma", "log df"), (1.0, 3.0, 4.0)),
+        ("student_t", {"mu": 5.0, "sigma": 3.0, "df": 4.0}, ("mu / sigma", "log sigma", "log df"), (3.0, 3.0, 4.0)),
         ("bernoulli", {"p": 0.2}, ("logit p",), (0.2 * 0.8,)),
     ],
 )

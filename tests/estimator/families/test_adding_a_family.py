@@ -39,6 +39,7 @@ def family() -> Iterator[Family]:
 def test_the_example_passes_the_tests_of_every_family(family: Family) -> None:
     test_families.test_cdf_and_gradient(NAME, family)
     test_families.test_cdf_is_finite_far_away(family)
+    test_families.test_values_lie_in_the_support(NAME, family)
     test_families.test_quantiles(NAME, family)
     test_families.test_draws(NAME, family)
     test_families.test_coordinates_go_there_and_back(NAME, family)

@@ -9,6 +9,7 @@ from scipy import stats
 from scipy_distributions import scipy_distribution
 from scipy_families import ORACLES, Oracle
 
+from dither_client.posterior.names import has_log_median
 from dither_estimator.families import Family, FloatArray, families, find_family
 from dither_estimator.learning.learner import Learner
 from dither_estimator.specification.specification import Specification, SpecificationError
@@ -54,6 +55,19 @@ def test_cdf_is_finite_far_away(family: Family) -> None:
     found = family.cdf(family.constrain(np.array([[-12.0], [0.0], [12.0]]).repeat(len(family.parameters), 1)), far)
     assert np.isfinite(found).all()
     assert (np.diff(found, axis=1) >= 0).all()
+
+
+def test_values_lie_in_the_support(name: str, family: Family) -> None:
+    """All values do, and no narrower support would hold them."""
+    for theta in ORACLES[name].thetas:
+        assert ORACLES[name].law(*theta).support() == family.support
+
+
+def test_the_client_knows_whose_median_is_that_of_a_logarithm(name: str, family: Family) -> None:
+    """It has no family to ask."""
+    medians = family.quantiles(np.array(ORACLES[name].thetas), np.array([0.5]))[:, 0]
+    symmetric = "log" in family.transforms and medians == pytest.approx([theta[0] for theta in ORACLES[name].thetas])
+    assert has_log_median(family.name, "log") == symmetric
 
 
 def test_quantiles(name: str, family: Family) -> None:
@@ -117,6 +131,34 @@ def test_a_rough_range_makes_a_prior_that_covers_it(name: str, family: Family) -
         assert 1e-3 < scipy_distribution(part.distribution).cdf(exact) < 1 - 1e-3, part.parameter.name
 
 
+@pytest.mark.parametrize(
+    ("name", "theta"),
+    [
+        ("gamma", (400.0, 0.4375)),
+        ("weibull", (16.0, 180.0)),
+        ("negative_binomial", (1_000.0, 600.0)),
+        ("beta", (300.0, 200.0)),
+        ("normal", (175.0, 9.0)),
+    ],
+)
+def test_a_range_far_from_0_expects_values_as_alike_as_it_says(name: str, theta: tuple[float, ...]) -> None:
+    """A prior that only knows that heights from 150 to 200 are below 200 expects a much smaller shape."""
+    law = ORACLES[name].law(*theta)
+    limits = law.ppf([0.05, 0.95]).tolist()
+    spec = Specification.from_json({"family": name, "epsilon": 1, "range": limits})
+    for part, exact in zip(spec.prior.parts, theta, strict=True):
+        assert 0.1 < scipy_distribution(part.distribution).cdf(exact) < 0.9, part.parameter.name
+
+
+@pytest.mark.parametrize("name", ["gamma", "weibull", "negative_binomial"])
+@pytest.mark.parametrize("limits", [(-10.0, -5.0), (1e6, 1e6 + 1e-3), (0.0, 1e-12), (1e-300, 1e12)])
+def test_any_range_makes_a_prior_of_positive_values(name: str, limits: tuple[float, float]) -> None:
+    spec = Specification.from_json({"family": name, "epsilon": 1, "range": list(limits)})
+    drawn = spec.family.constrain(spec.prior.sample(np.random.default_rng(1), 1_000))
+    assert (drawn > 0).all()
+    assert np.isfinite(spec.family.cdf(drawn, np.array(limits))).all()
+
+
 @pytest.mark.parametrize("bad", ["student_t:0", "student_t:x", "cauchy", None, 3])
 def test_unknown_families(bad: object) -> None:
     with pytest.raises(ValueError, match=r"family must be|degrees of freedom"):
@@ -140,3 +182,12 @@ def test_edges_far_out_are_computed_without_a_warning(name: str) -> None:
 def test_quantiles_that_no_float_holds_are_infinite_without_a_warning() -> None:
     """A wide prior of a Weibull's shape has draws near 0; warnings are errors here."""
     assert np.isinf(find_family("weibull").quantiles(np.array([[1e-4, 10.0]]), np.array([0.95]))).all()
+
+
+@pytest.mark.parametrize("name", [name for name, family in families.items() if family.parameters[0].support == "real"])
+@pytest.mark.parametrize("unit", [2.0**-30, 2.0**30])
+def test_gradients_do_not_depend_on_the_unit_of_values(name: str, unit: float) -> None:
+    family, member = families[name], np.array([[50.0, 10.0, 5.0][: len(families[name].parameters)]])
+    edges, units = np.array([20.0, 45.0, 70.0]), np.array([unit, unit, 1.0][: member.shape[1]])
+    found = family.cdf_gradient(member * units, edges * unit) * units
+    assert found == pytest.approx(family.cdf_gradient(member, edges), rel=1e-6)

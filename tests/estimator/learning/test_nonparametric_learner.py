@@ -236,7 +236,6 @@ def test_a_fixed_question_is_asked_of_everybody() -> None:
     assert learner.renew_at == np.inf
 
 
-@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(
     "fields",
     [

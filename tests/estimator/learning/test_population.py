@@ -49,7 +49,7 @@ def described(
 
 
 @pytest.mark.parametrize("name", sorted(ORACLES))
-@pytest.mark.filterwarnings("ignore::scipy.integrate.IntegrationWarning")
+@pytest.mark.filterwarnings("ignore::scipy.integrate.IntegrationWarning")  # where SciPy's mean is infinite
 def test_the_mean_of_every_family(name: str) -> None:
     """Against SciPy's, and on the scale of logarithms against quadrature of the quantile function."""
     family, oracle = find_family(name), ORACLES[name]

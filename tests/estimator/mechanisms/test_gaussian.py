@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from oracle import answer_probability, quadrature
+from oracle import answer_probabilities, quadrature
 from populations import interview, specification
+from scipy.stats import norm
 from scipy_distributions import scipy_distribution
 
 from dither_client import Gaussian, IntervalQuery, Query, gaussian_epsilon, gaussian_rho
@@ -52,9 +53,7 @@ def test_the_likelihood_is_the_one_of_the_definition() -> None:
     found = CountLikelihood.of(NORMAL, check_counts(table)).log_likelihood(theta)
     for (mu, sigma), value in zip(theta.tolist(), found.tolist(), strict=True):
         exact = sum(
-            count * math.log(float(answer_probability(query, answer, np.array(mu), np.array(sigma))))
-            for query, counts in table.items()
-            for answer, count in enumerate(counts)
+            float(np.log(answer_probabilities(query, norm(mu, sigma))) @ counts) for query, counts in table.items()
         )
         assert value == pytest.approx(exact, rel=1e-9)
 
@@ -67,9 +66,7 @@ def random_answers(rng: np.random.Generator, answers: int) -> tuple[tuple[float,
         query = question(
             centre - width / 2, centre + width / 2, int(rng.integers(1, 7)), str(rng.choice(["0.5", "2", "8"]))
         )
-        law = np.array(
-            [float(answer_probability(query, s, np.array(mu), np.array(sigma))) for s in range(query.n_answers)]
-        )
+        law = answer_probabilities(query, norm(mu, sigma))
         table[query] = rng.multinomial(share, law / law.sum()).tolist()
     return (mu, sigma), table
 

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from oracle import answer_probability, quadrature
+from oracle import answer_probabilities, quadrature
 from populations import interview, specification
+from scipy.stats import norm
 from scipy_distributions import scipy_distribution
 
 from dither_client import Query, RandomizedResponse, Staircase
@@ -27,7 +28,7 @@ def table(seed: int, answers: int) -> tuple[tuple[float, float], dict[Query, lis
         for epsilon in ("0.5", "1", "4"):
             cuts = np.sort(mu + sigma * rng.uniform(-1.5, 1.5, cells - 1)).tolist()
             query = Staircase(cuts, sets, weights, epsilon)
-            law = [float(answer_probability(query, s, np.array(mu), np.array(sigma))) for s in range(query.n_answers)]
+            law = answer_probabilities(query, norm(mu, sigma))
             counts[query] = rng.multinomial(answers // 9, law).tolist()
     return (mu, sigma), counts
 

@@ -102,6 +102,15 @@ class TestBase:
         y = base.quantile(np.linspace(0.01, 0.99, 99))
         assert np.abs(found.cdf(y) - base.cdf(y)).max() < 0.02
 
+    @pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+    def test_it_is_found_beside_a_first_question_that_was_absurdly_far(self, unit: float) -> None:
+        normal = ShapedBase(np.array([3.0 * unit, np.log(unit), 0.0, 0.0, -2.0]))
+        counts = dict(asked(np.random.default_rng(1), questions_around(normal, Fraction(2)), normal.cdf, 20_000))
+        counts[RandomizedResponse((1e37,), 2)] = np.array([9, 1])
+        found = fit_base(counts, ANYWHERE)
+        y = normal.quantile(np.linspace(0.01, 0.99, 99))
+        assert np.abs(found.cdf(y) - normal.cdf(y)).max() < 0.04
+
     def test_there_must_be_counts(self) -> None:
         with pytest.raises(ValueError, match="at least one answer"):
             fit_base({}, ANYWHERE)

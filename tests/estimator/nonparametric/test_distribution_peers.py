@@ -8,8 +8,8 @@ from scipy import stats
 
 from benchmarks.any_distribution import populations
 from benchmarks.distribution_peers import distribution_function, errors, range_of
-from benchmarks.square_wave import SquareWave, fit_shares
-from benchmarks.unary_histograms import consistent_leaves, tree_shares, unary_estimates
+from benchmarks.peers.square_wave import SquareWave, fit_shares
+from benchmarks.peers.unary_histograms import consistent_leaves, tree_shares, unary_estimates
 from dither_estimator.families import FloatArray
 
 FALSE_ALARMS = 1e-4

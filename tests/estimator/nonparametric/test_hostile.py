@@ -18,8 +18,6 @@ from dither_estimator.nonparametric.posterior import estimate_distribution
 from dither_estimator.nonparametric.questions import Templates, whole_questions
 from dither_estimator.nonparametric.support import ANYWHERE, Support
 
-pytestmark = pytest.mark.filterwarnings("error")
-
 POSITIVE = Support(minimum=0.0)
 SHARES = Support(0.0, 1.0)
 LEVELS = np.array([0.01, 0.25, 0.5, 0.75, 0.99])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks.noisy_search import binary_search, screening_search
+from benchmarks.peers.noisy_search import binary_search, screening_search
 from dither_estimator.families import FloatArray
 
 POINTS = 256

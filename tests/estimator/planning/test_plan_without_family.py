@@ -105,6 +105,16 @@ def test_bad_input_is_one_sentence(arguments: list[str], message: str, capsys: C
     assert len(captured.err.splitlines()) == 1
 
 
-def test_a_family_has_no_bounds(capsys: CaptureFixture) -> None:
-    assert run(["plan", "--epsilon", "1", "--sd", "mu=1", "--minimum", "0"]) == 2
-    assert "--minimum is for --family nonparametric only" in capsys.readouterr().err
+def test_a_family_has_no_atoms(capsys: CaptureFixture) -> None:
+    assert run(["plan", "--epsilon", "1", "--sd", "mu=1", "--atoms", "0"]) == 2
+    assert "--atoms is for --family nonparametric only" in capsys.readouterr().err
+
+
+def test_bounds_of_a_family_save_respondents(capsys: CaptureFixture) -> None:
+    """Values of N(.4, .1²) are found between 0 and 1 sooner than anywhere."""
+    asked = ["plan", "--epsilon", "1", "--theta", "mu=0.4,sigma=0.1", "--sd", "mu=0.01", "--json"]
+    needed = []
+    for bounds in ([], ["--minimum", "0", "--maximum", "1"]):
+        assert run([*asked, *bounds]) == 0
+        needed.append(json.loads(capsys.readouterr().out)["respondents"])
+    assert needed[1] < 0.95 * needed[0]

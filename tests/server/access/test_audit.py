@@ -9,7 +9,7 @@ from dither_server.audit import LOGGER
 from dither_server.logs import log_formatter, set_up_logs
 from dither_server.settings import Settings
 from testing.servers.defaults import ADMIN
-from testing.servers.site import Site, open_site
+from testing.servers.site import Site, open_site, problem
 
 
 @pytest.fixture
@@ -80,6 +80,11 @@ def test_what_is_refused_is_not_done(site: Site, audited: pytest.LogCaptureFixtu
     assert site.client.delete("/v1/tokens/none", headers=ADMIN).status_code == 404
     assert site.client.post("/v1/tokens", json={"role": "king"}, headers=ADMIN).status_code == 422
     assert lines(audited) == []
+
+
+def test_what_no_collection_is_called(any_site: Site) -> None:
+    assert any_site.client.get("/v1/audit?collection=nothing", headers=ADMIN).json() == {"audit": [], "next": None}
+    assert problem(any_site.client.get("/v1/audit?collection=%00", headers=ADMIN)) == (422, "invalid-body")
 
 
 def test_the_first_admins_token_is_told_of(sqlite_url: str, audited: pytest.LogCaptureFixture) -> None:

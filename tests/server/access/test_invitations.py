@@ -34,6 +34,15 @@ def redeem(site: Site, collection: str, code: str, key: str = KEY, **more: Any) 
     return site.client.post(f"/v1/collections/{collection}/tickets", json=body)
 
 
+def redeem_patiently(site: Site, collection: str, code: str, key: str) -> httpx2.Response:
+    """Redeems a code as clients do: a 503, of a database that could not write in its time, is asked again."""
+    for _ in range(5):
+        reply = redeem(site, collection, code, key)
+        if reply.status_code != 503:
+            break
+    return reply
+
+
 def tally(site: Site, collection: str) -> dict[str, int]:
     return dict(site.client.get(f"/v1/collections/{collection}/invitations", headers=ADMIN).json())
 
@@ -138,14 +147,15 @@ def test_requests_at_once_on_two_servers_get_one_ticket_for_a_code(database_url:
             replies = []
             for code in codes:
                 barrier.wait()
-                replies.append(redeem(sites[racer % 2], collection, code, KEY if same_key else f"{KEY}-{racer}"))
+                key = KEY if same_key else f"{KEY}-{racer}"
+                replies.append(redeem_patiently(sites[racer % 2], collection, code, key))
             return replies
 
         with ThreadPoolExecutor(racers) as pool:
             outcomes = list(zip(*pool.map(race, range(racers)), strict=True))
         for replies in outcomes:
             statuses = sorted(reply.status_code for reply in replies)
-            assert statuses == [201] * racers if same_key else statuses == [201, 409, 409, 409]
+            assert statuses == ([201] * racers if same_key else [201, 409, 409, 409])
             assert len({reply.json()["ticket"] for reply in replies if reply.status_code == 201}) == 1
         assert tally(sites[0], collection) == {"made": rounds, "redeemed": rounds}
 

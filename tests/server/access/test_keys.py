@@ -216,7 +216,7 @@ def test_a_stolen_key_that_signs_no_more_makes_no_tickets_that_live_on(site: Sit
     office = site.service.tickets
     site.clock.now += PENDING_SECONDS + TICKET_LIFE + 2 * SKEW + 1
     LateKeys(site)  # a poll would put the real keys back before the thief has forged
-    ring, office._ring = office._ring, KeyRing([TicketKey(0, 0, 0)], time.time())
+    ring, office.ring = office.ring, KeyRing([TicketKey(0, 0, 0)], time.time())
     forged = site.ticket(collection)  # as the thief makes it, now
     office.use(ring)
     assert number_of(forged) == 0

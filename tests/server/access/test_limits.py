@@ -11,7 +11,7 @@ import pytest
 from starlette.requests import HTTPConnection
 from starlette.testclient import TestClient
 
-from dither_server.access.limits import MAX_KEYS, Buckets, Streams, limited_as
+from dither_server.access.limits import MAX_KEYS, AtOnce, Buckets, limited_as
 from dither_server.errors import StartRefused, TooManyStreams, TooManyTickets
 from dither_server.settings import load_settings
 from testing.patience import PATIENCE
@@ -315,7 +315,7 @@ def test_streams_are_counted_by_address_and_in_all() -> None:
     def asking(host: str) -> HTTPConnection:
         return HTTPConnection({"type": "http", "client": (host, 1), "headers": []})
 
-    streams = Streams(5, per_address=2)
+    streams = AtOnce(5, per_address=2, refusal=TooManyStreams)
     first = streams.open(asking("192.0.2.7"))
     streams.open(asking("192.0.2.7"))
     with pytest.raises(TooManyStreams):

@@ -9,7 +9,7 @@ from dither_client import Admin, Analyst, Client, MemoryLedger
 from dither_client.commands import run
 from testing.patience import until
 from testing.servers.defaults import ADMIN, SPEC
-from testing.servers.process import running
+from testing.servers.process import forked
 from testing.servers.site import FakeClock, Site, open_site, problem
 from tests.server.api.test_member_counts import share, token
 from tests.server.replicas.test_replicas import replicas
@@ -80,7 +80,7 @@ def test_streams_end_with_everything_learnt(
     database_url: str, capsys: pytest.CaptureFixture[str], check: dict[str, Any]
 ) -> None:
     fields = {"visibility": "public", "max_answers": 20, **check}
-    with running(database_url) as server, Admin(server.url, "the-admin-token") as admin:
+    with forked(database_url) as [server], Admin(server.url, "the-admin-token") as admin:
         collection = admin.create_collection(SPEC | fields)["id"]
         seen: list[int] = []
         with Analyst(server.url) as analyst:

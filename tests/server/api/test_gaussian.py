@@ -14,15 +14,15 @@ from dither_server.api.messages.answering import TicketReply
 from dither_server.api.messages.collections import TermsReply
 from dither_server.tickets.packing import unpack_query
 from testing.servers.defaults import ADMIN_TOKEN as TOKEN
-from testing.servers.process import ServerProcess, running
+from testing.servers.process import ForkedServer, forked
 from testing.servers.site import Site, problem
 
 BY_RHO = {"name": "Noise", "family": "normal", "mechanism": "gaussian", "rho": 0.5, "range": [0, 100], "particles": 200}
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    with running(f"sqlite:///{tmp_path_factory.mktemp('server') / 'test.sqlite'}") as process:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ForkedServer]:
+    with forked(f"sqlite:///{tmp_path_factory.mktemp('server') / 'test.sqlite'}") as [process]:
         yield process
 
 
@@ -53,7 +53,7 @@ def test_a_ticket_carries_rho(any_site: Site) -> None:
     assert any_site.learnt(collection, 1)["answers"] == 1
 
 
-def test_a_live_answer_keeps_its_rho(server: ServerProcess, tmp_path: Path) -> None:
+def test_a_live_answer_keeps_its_rho(server: ForkedServer, tmp_path: Path) -> None:
     with Admin(server.url, TOKEN) as admin:
         collection = str(admin.create_collection(BY_RHO)["id"])
     with Ledger(tmp_path / "ledger.sqlite") as ledger, Client(server.url, ledger) as client:
@@ -72,7 +72,7 @@ def test_a_live_answer_keeps_its_rho(server: ServerProcess, tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_a_simulation_over_http_and_its_counts(
-    server: ServerProcess, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    server: ForkedServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     where, spec, counts = ["--url", server.url, "--token", TOKEN], tmp_path / "spec.json", tmp_path / "counts.csv"
     spec.write_text(json.dumps(BY_RHO))

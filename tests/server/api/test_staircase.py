@@ -19,7 +19,7 @@ from dither_server.simulate.best_fit import answer_law
 from dither_server.simulate.over_http import simulate_over_http
 from dither_server.simulate.respondents import Respondents
 from testing.servers.defaults import ADMIN_TOKEN as TOKEN
-from testing.servers.process import ServerProcess, running
+from testing.servers.process import ForkedServer, forked
 
 SPEC = {"name": "Test", "family": "normal", "epsilon": "0.5", "mechanism": "staircase", "policy": "thompson"} | {
     "range": [-5, 5],
@@ -30,17 +30,17 @@ OUTSIDE = Staircase([-1, 1], [[0, 2], [1]], [1, 1], 1)
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    with running(f"sqlite:///{tmp_path_factory.mktemp('server') / 'test.sqlite'}") as process:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ForkedServer]:
+    with forked(f"sqlite:///{tmp_path_factory.mktemp('server') / 'test.sqlite'}") as [process]:
         yield process
 
 
-def create(server: ServerProcess, **fields: Any) -> str:
+def create(server: ForkedServer, **fields: Any) -> str:
     with Admin(server.url, TOKEN) as admin:
         return str(admin.create_collection(SPEC | fields)["id"])
 
 
-def test_an_answer_over_http(server: ServerProcess) -> None:
+def test_an_answer_over_http(server: ForkedServer) -> None:
     """The client charges ε, draws an answer to the question of its ticket, and the server counts it."""
     collection = create(server)
     ledger = MemoryLedger()
@@ -61,7 +61,7 @@ def test_an_answer_over_http(server: ServerProcess) -> None:
     assert list(answered.counts or ()) == [int(answer == receipt.answer) for answer in range(7)]
 
 
-def test_an_answer_that_the_question_has_not_is_refused(server: ServerProcess) -> None:
+def test_an_answer_that_the_question_has_not_is_refused(server: ForkedServer) -> None:
     collection = create(server)
     with Api(server.url, None) as api:
         ticket = api.post(f"/v1/collections/{collection}/tickets", b"{}")
@@ -73,7 +73,7 @@ def test_an_answer_that_the_question_has_not_is_refused(server: ServerProcess) -
 
 @pytest.mark.parametrize("policy", ["thompson", "adaptive"])
 def test_a_simulation_and_its_count_table(
-    server: ServerProcess, tmp_path: Path, capsys: pytest.CaptureFixture[str], policy: str
+    server: ForkedServer, tmp_path: Path, capsys: pytest.CaptureFixture[str], policy: str
 ) -> None:
     """Export and estimate give the server's posterior again, within Monte Carlo error (seeded)."""
     collection = create(server, policy=policy, epsilon=2)

@@ -11,7 +11,7 @@ from dither_server.simulate.behaviours import Behaviours, draw_roles
 from dither_server.simulate.over_http import simulate_over_http
 from dither_server.simulate.respondents import Respondents
 from testing.servers.defaults import ADMIN_TOKEN as TOKEN
-from testing.servers.process import ServerProcess, running
+from testing.servers.process import ForkedServer, forked
 
 SPEC = {"name": "Test", "family": "normal", "range": [-5, 5], "particles": 200}
 COMPETING = [{"family": "normal"}, {"family": "student_t"}]
@@ -35,15 +35,15 @@ POLICIES: list[dict[str, Any]] = [
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    with running(f"sqlite:///{tmp_path_factory.mktemp('server') / 'test.sqlite'}") as process:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ForkedServer]:
+    with forked(f"sqlite:///{tmp_path_factory.mktemp('server') / 'test.sqlite'}") as [process]:
         yield process
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=["adaptive", "thompson", "fixed", "families"])
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda one: "-".join(map(str, one.values())))
 def test_nobody_refuses_an_honest_server(
-    server: ServerProcess, mechanism: dict[str, Any], policy: dict[str, Any]
+    server: ForkedServer, mechanism: dict[str, Any], policy: dict[str, Any]
 ) -> None:
     if mechanism["mechanism"] == "staircase" and policy["policy"].startswith("fixed"):
         pytest.skip("staircase asks about no interval")
@@ -61,7 +61,7 @@ def test_nobody_refuses_an_honest_server(
 
 @pytest.mark.parametrize("mechanism", ["laplace", "randomized_response"])
 @pytest.mark.parametrize("policy", ["adaptive", "thompson"])
-def test_nobody_refuses_questions_about_few_whole_numbers(server: ServerProcess, mechanism: str, policy: str) -> None:
+def test_nobody_refuses_questions_about_few_whole_numbers(server: ForkedServer, mechanism: str, policy: str) -> None:
     """Some of five cuts coincide, so the question has fewer."""
     spec = {"name": "Visits", "family": "poisson", "epsilon": 1, "levels": 5, "particles": 200, "misfit_check": 0.3}
     with Admin(server.url, TOKEN) as admin:

@@ -178,6 +178,26 @@ def test_drop_out_at_random_is_no_reason_to_warn(site: Site) -> None:
     assert not any("Completion" in text for text in found["warnings"])
 
 
+def test_people_who_choose_one_epsilon_may_drop_out_more(site: Site) -> None:
+    """A third of those at 0.5 drop out and nobody else: no answer depends on a value, and questions at 4 lie elsewhere.
+
+    A false alarm has a chance of 0.67%, as above: whom chance drops is seeded, the questions are not.
+    """
+    collection = site.create(epsilon=0.5, epsilon_choices=[0.5, 4], mechanism="randomized_response")
+    rng, path = random.Random(5), f"/v1/collections/{collection}/tickets"
+    for _ in range(2):
+        for epsilon, dropping in ((0.5, 67), (4, 0)):
+            got = site.client.post(path, json={"count": 200, "epsilon": epsilon}).json()["tickets"]
+            tickets = [item["ticket"] for item in got]
+            rng.shuffle(tickets)
+            answer_all(site, collection, tickets[dropping:])
+        site.clock.now += PERIOD
+    site.clock.now += PROMPT + SKEW + PERIOD
+    found = once(site, collection, lambda found: found["completion"]["answers"] == 666)
+    assert [look["tickets"] for look in found["completion"]["looks"]] == [400, 800]
+    assert not found["completion"]["alarm"]
+
+
 def test_tickets_that_are_still_out_are_no_drop_outs(site: Site) -> None:
     """Half of the tickets, those for high thresholds, came a moment ago: nothing is said of them."""
     collection = site.create()
@@ -253,14 +273,20 @@ def test_what_could_not_be_written_is_kept(site: Site) -> None:
             "mu",
         ),
         ({"range": None}, None),
+        ({"range": None, "values": 5_000_000}, None),
         ({"family": "nonparametric", "range": [0, 10]}, None),
         ({"range": [0, 10], "period": "month", "drift": True}, "mu: fewer"),
         ({"families": [{"family": "normal"}, {"family": "logistic"}], "range": [0, 10]}, "mu: fewer"),
     ],
 )
 def test_a_range_that_the_answers_leave_is_told(site: Site, fields: dict[str, Any], said: str | None) -> None:
-    """People lie about 50, within a tenth: the range from 0 to 10 expects none of a thousand populations beyond 21."""
-    held = [50 + (k % 7 - 3) for k in range(400)]
+    """People lie about 50: the range from 0 to 10 expects none of two hundred populations beyond 35.
+
+    Without a range no place is unexpected, not even the millions.
+    """
+    middle = fields.get("values", 50)
+    held = [middle * (1 + (k % 7 - 3) / 50) for k in range(400)]
+    fields = {name: value for name, value in fields.items() if name != "values"}
     collection = site.answered(held, **{"epsilon": 5, "family": "normal"} | fields)
     site.learnt(collection, 400)
     told = [text for text in quality(site, collection)["warnings"] if "lead far" in text]

@@ -1,5 +1,7 @@
 """`dither export --everything`: all of a collection in one file, from which its posterior comes again."""
 
+import csv
+import io
 import json
 import zipfile
 from collections.abc import Iterator
@@ -56,6 +58,22 @@ def test_everything_is_in_it_and_is_what_it_says(any_site: Site, tmp_path: Path)
     ]
     for ticket in tickets:
         assert ticket not in "".join(texts.values())
+
+
+def test_no_file_runs_anything_in_a_spreadsheet(site: Site, tmp_path: Path) -> None:
+    collection = site.create(groups={"name": "region", "labels": ["=1+1", "-north"]})
+    for group in ("=1+1", "-north"):
+        asked = site.client.post(f"/v1/collections/{collection}/tickets", json={"group": group}).json()
+        site.respond(collection, asked["ticket"], 0)
+    (tmp_path / "archive.zip").write_bytes(
+        site.client.get(f"/v1/collections/{collection}/archive", headers=ADMIN).content
+    )
+    with zipfile.ZipFile(tmp_path / "archive.zip") as archive:
+        answers, counts = (archive.read(name).decode() for name in ("answers.csv", "counts.csv"))
+    shown = site.client.get(f"/collections/{collection}/export/counts.csv", headers=ADMIN).text
+    for text in (answers, counts, shown):
+        groups = {row["group"] for row in csv.DictReader(io.StringIO(text))}
+        assert groups == {"'=1+1", "'-north"}
 
 
 def test_the_command_saves_it_and_refuses_what_is_not_whole(

@@ -15,7 +15,7 @@ import pytest
 from dither_client import Laplace, Query, RandomizedResponse
 from dither_client.commands import run
 from dither_client.errors import InvalidTable
-from dither_client.tables.counts import CountTable, counts_rows, group_counts_rows, period_counts_rows, write_table
+from dither_client.tables.counts import CountTable, counts_rows, table_rows, write_table
 from dither_client.tables.days import ANSWER_COLUMNS
 from dither_client.tables.warehouse import answer_counts, count_answers
 
@@ -109,14 +109,14 @@ def test_the_posterior_is_that_of_the_counts(put: Maker, tmp_path: Path, capsys:
 
 def test_a_table_with_groups_is_counted_by_group(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """To the last digit as from a count table; people without a group are refused by a collection that has them."""
-    labels = ["north", "south"]
+    labels = ["north", "=1+1"]
     rows = [row | {"group": labels[place % 2]} for place, row in enumerate(ROWS)]
     columns = (*ANSWER_COLUMNS, "group")
     write_table(tmp_path / "answers.parquet", rows + rows[:9], columns)
     counted, _ = answer_counts(str(tmp_path / "answers.parquet"))
     assert counted.queries == COUNTS
     assert sum(sum(row) for row in counted.groups["north"].values()) == (113 + 1) // 2
-    write_table(tmp_path / "counts.csv", group_counts_rows(counted.groups))
+    write_table(tmp_path / "counts.csv", table_rows(counted))
     groups = {"name": "region", "labels": labels}
     spec = {"family": "normal", "epsilon": 1, "epsilon_choices": [0.1, 1], "range": [-5, 5], "groups": groups}
     (tmp_path / "spec.json").write_text(json.dumps(spec | {"particles": 100}))
@@ -126,6 +126,9 @@ def test_a_table_with_groups_is_counted_by_group(tmp_path: Path, capsys: pytest.
     assert run([*estimate, "--table", str(tmp_path / "answers.parquet")]) == 0
     assert capsys.readouterr().out == expected
     assert json.loads(expected)["groups"]["north"]["answers"] == 57
+    write_table(tmp_path / "answers.csv", rows, columns)
+    assert run([*estimate, "--table", str(tmp_path / "answers.csv")]) == 0
+    assert capsys.readouterr().out == expected
     write_table(tmp_path / "answers.parquet", [*rows, ROWS[0] | {"ticket": "ab", "group": None}], columns)
     assert run([*estimate, "--table", str(tmp_path / "answers.parquet")]) == 2
     assert "a column group with a label in every row" in capsys.readouterr().err
@@ -234,7 +237,7 @@ def test_a_table_with_periods_is_counted_by_period(tmp_path: Path, capsys: pytes
     write_table(tmp_path / "answers.parquet", rows, columns)
     counted, _ = answer_counts(str(tmp_path / "answers.parquet"))
     assert counted.periods.keys() == set(labels)
-    write_table(tmp_path / "counts.csv", period_counts_rows(counted.periods))
+    write_table(tmp_path / "counts.csv", table_rows(counted))
     spec = {"family": "normal", "epsilon": 1, "epsilon_choices": [0.1, 1], "range": [-5, 5], "period": "week"}
     (tmp_path / "spec.json").write_text(json.dumps(spec | {"drift": True, "particles": 100}))
     options = ["estimate", "--spec", str(tmp_path / "spec.json"), "--json"]

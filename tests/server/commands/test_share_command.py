@@ -17,6 +17,7 @@ import pytest
 
 from dither_client import Ledger
 from dither_client.commands import run
+from testing.command_line import check_refusal
 from testing.patience import PATIENCE
 from testing.repository import DOCS
 from testing.servers.defaults import ADMIN_TOKEN
@@ -95,14 +96,6 @@ def lines(tmp_path: Path) -> Path:
 def spent(ledger: Path) -> float:
     with Ledger(ledger) as account:
         return float(account.spent())
-
-
-def check_refusal(outcome: tuple[int, str, str], status: int, says: str) -> None:
-    assert outcome[0] == status
-    assert outcome[1] == ""
-    assert outcome[2].startswith("dither: ")
-    assert outcome[2].count("\n") == 1
-    assert says in outcome[2]
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "txt", "-"])

@@ -12,6 +12,7 @@ import pytest
 from testing.patience import until
 from testing.servers.cluster import Cluster
 from testing.servers.defaults import ADMIN, SPEC
+from testing.servers.oblivious import ask, refusal
 from testing.servers.site import Site, open_site, problem
 
 FROM_MEMORY = {
@@ -19,6 +20,8 @@ FROM_MEMORY = {
     ("get", "/metrics"),
     ("get", "/docs"),
     ("get", "/style.css"),
+    ("get", "/ohttp-keys"),
+    ("get", "/ohttp"),
     ("get", "/v1/deletions/key"),
     ("get", "/v1/families"),
     ("get", "/v1/tokens"),
@@ -29,6 +32,7 @@ FROM_MEMORY = {
 }
 """Calls that need no database; every other one does."""
 PAGES = [("get", page) for page in ("/", "/collections/{collection_id}", "/docs", "/style.css")]
+GATEWAY = ("post", "/ohttp")
 STREAM = ("get", "/v1/collections/{collection_id}/posterior/stream")
 
 
@@ -45,6 +49,9 @@ def check_every_call(
     for call in [*calls, *PAGES]:
         if call == STREAM:
             continue  # it ends when the server does, so it is tested with real ones
+        if call == GATEWAY:
+            check_inside_the_gateway(site, collection)
+            continue
         method, path = call
         one = by_invitation if path == INVITATIONS else collection
         address = path.replace("{collection_id}", one).replace("{token_id}", token)
@@ -55,6 +62,13 @@ def check_every_call(
         else:
             assert problem(reply) == (503, "unavailable"), (call, reply.text)
             assert int(reply.headers["retry-after"]) > 0
+
+
+def check_inside_the_gateway(site: Site, collection: str) -> None:
+    """The refusal comes encapsulated, since the relay has to learn nothing of it."""
+    inner = ask(site.client, "GET", f"/v1/collections/{collection}")
+    assert refusal(inner) == (503, "unavailable")
+    assert int(dict(inner.headers)["retry-after"]) > 0
 
 
 @contextmanager

@@ -6,21 +6,27 @@ import pytest
 
 from testing.faults.checker import check
 from testing.faults.disk import Disk
-from testing.faults.load import under_load
+from testing.faults.load import Load, under_load
 from testing.faults.scenarios import fill_disk
 from testing.servers.cluster import Cluster, make_cluster
+
+
+async def goes_on(load: Load, disk: Disk, cluster: Cluster | None = None) -> None:
+    """Fills the disk and makes room; nothing is lost, and answers are taken again."""
+    await load.more()
+    await fill_disk(load, disk, cluster)
+    await load.more()
+    await load.settle()
+    await asyncio.to_thread(check, load)
 
 
 @pytest.mark.slow
 def test_sqlite_goes_on_when_there_is_room_again(disk: Disk) -> None:
     async def test() -> None:
         async with under_load(f"sqlite:///{disk.folder / 'test.sqlite'}") as load:
-            for _ in range(2):
-                await load.more()
-                await fill_disk(load, disk)
             await load.more()
-            await load.settle()
-            await asyncio.to_thread(check, load)
+            await fill_disk(load, disk)
+            await goes_on(load, disk)
 
     asyncio.run(test())
 
@@ -32,11 +38,7 @@ def test_postgresql_goes_on_when_its_data_has_room_again(cluster: Cluster, disk:
         space = disk.folder / "space"
         space.mkdir()
         async with under_load(cluster.create_database(space)) as load:
-            await load.more()
-            await fill_disk(load, disk)
-            await load.more()
-            await load.settle()
-            await asyncio.to_thread(check, load)
+            await goes_on(load, disk)
 
     asyncio.run(test())
 
@@ -48,11 +50,7 @@ def test_postgresql_goes_on_when_its_log_has_room_again(disk: Disk) -> None:
 
     async def test(cluster: Cluster) -> None:
         async with under_load(cluster.create_database()) as load:
-            await load.more()
-            await fill_disk(load, disk, cluster)
-            await load.more()
-            await load.settle()
-            await asyncio.to_thread(check, load)
+            await goes_on(load, disk, cluster)
         assert "PANIC" in (cluster.folder / "log").read_text()
 
     wal = disk.folder / "wal"

@@ -11,13 +11,13 @@ from dither_client import Admin
 from dither_server.http.connections import MAX_ADDRESS, MAX_HEAD, MAX_HEADERS, MAX_SEMICOLONS
 from testing.patience import PATIENCE
 from testing.servers.defaults import ADMIN_TOKEN, SPEC
-from testing.servers.process import ServerProcess, running
+from testing.servers.process import ForkedServer, forked
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ForkedServer]:
     """A real one: heads are bounded where its connections are read."""
-    with running(f"sqlite:///{tmp_path_factory.mktemp('heads') / 'test.sqlite'}") as server:
+    with forked(f"sqlite:///{tmp_path_factory.mktemp('heads') / 'test.sqlite'}") as [server]:
         yield server
 
 
@@ -35,7 +35,7 @@ def many(count: int) -> list[str]:
     return [f"x{i}: a" for i in range(count)]
 
 
-def ask(server: ServerProcess, target: str = "/v1/collections", headers: list[str] | None = None) -> bytes:
+def ask(server: ForkedServer, target: str = "/v1/collections", headers: list[str] | None = None) -> bytes:
     """The whole reply to a request, which closes the connection."""
     lines = [f"GET {target} HTTP/1.1", "host: localhost", "connection: close", *(headers or []), "", ""]
     with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as connection:
@@ -63,7 +63,7 @@ TOO_MUCH: dict[str, tuple[str, list[str]]] = {
 
 
 @pytest.mark.parametrize("what", TOO_MUCH)
-def test_a_head_of_too_much_is_refused_before_the_application_sees_it(server: ServerProcess, what: str) -> None:
+def test_a_head_of_too_much_is_refused_before_the_application_sees_it(server: ForkedServer, what: str) -> None:
     head, _, body = ask(server, *TOO_MUCH[what]).partition(b"\r\n\r\n")
     status, name = (414, "address-too-long") if what in ("path", "query", "path of 15 kB") else (431, "head-too-large")
     assert head.startswith(b"HTTP/1.1 %d " % status)
@@ -74,7 +74,7 @@ def test_a_head_of_too_much_is_refused_before_the_application_sees_it(server: Se
     assert (document["type"], document["status"]) == (f"urn:dither:{name}", status)
 
 
-def test_an_address_too_long_is_refused_before_the_rest_of_it_comes(server: ServerProcess) -> None:
+def test_an_address_too_long_is_refused_before_the_rest_of_it_comes(server: ForkedServer) -> None:
     with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as connection:
         connection.sendall(f"GET {address(MAX_ADDRESS - 10)}".encode())
         connection.sendall(b"a" * 20)
@@ -108,7 +108,7 @@ ORDINARY = {
 
 
 @pytest.mark.parametrize("what", ORDINARY)
-def test_browsers_with_many_cookies_and_chains_of_proxies_are_answered(server: ServerProcess, what: str) -> None:
+def test_browsers_with_many_cookies_and_chains_of_proxies_are_answered(server: ForkedServer, what: str) -> None:
     expected = b"404" if what == "bounds" else b"200"
     assert ask(server, *ORDINARY[what]).startswith(b"HTTP/1.1 " + expected)
 
@@ -125,7 +125,7 @@ ENDLESS = {
 
 
 @pytest.mark.parametrize("what", ENDLESS)
-def test_what_is_around_a_body_is_bounded(server: ServerProcess, what: str) -> None:
+def test_what_is_around_a_body_is_bounded(server: ForkedServer, what: str) -> None:
     begin, piece = ENDLESS[what]
     with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as connection:
         connection.sendall(CHUNKED % b"aaaaaaaaaa" + begin)
@@ -133,7 +133,7 @@ def test_what_is_around_a_body_is_bounded(server: ServerProcess, what: str) -> N
             connection.sendall(512 * piece)
 
 
-def test_a_body_in_many_small_chunks_is_read(server: ServerProcess) -> None:
+def test_a_body_in_many_small_chunks_is_read(server: ForkedServer) -> None:
     with Admin(server.url, ADMIN_TOKEN) as admin:
         collection = admin.create_collection(SPEC)["id"]
     with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as connection:
@@ -144,7 +144,7 @@ def test_a_body_in_many_small_chunks_is_read(server: ServerProcess) -> None:
         assert b"malformed-json" in received(connection)
 
 
-def test_a_body_that_comes_after_its_head_is_read(server: ServerProcess) -> None:
+def test_a_body_that_comes_after_its_head_is_read(server: ForkedServer) -> None:
     with Admin(server.url, ADMIN_TOKEN) as admin:
         collection = admin.create_collection(SPEC)["id"]
     with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as connection:
@@ -154,7 +154,7 @@ def test_a_body_that_comes_after_its_head_is_read(server: ServerProcess) -> None
         assert b"responses: Field required" in received(connection)
 
 
-def test_replies_with_and_without_a_body_keep_their_order(server: ServerProcess) -> None:
+def test_replies_with_and_without_a_body_keep_their_order(server: ForkedServer) -> None:
     asked = ["HEAD /v1/collections", "GET /healthz", "HEAD /healthz", "GET /v1/nothing", "GET /healthz"]
     heads = [f"{line} HTTP/1.1\r\nhost: localhost\r\n" for line in asked]
     with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as connection:

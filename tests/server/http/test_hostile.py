@@ -1,8 +1,10 @@
 """What strangers send costs little, whatever it is: refused before it is read, parsed or built. Work is counted."""
 
 import json
+import threading
 import tracemalloc
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -11,6 +13,8 @@ from sqlalchemy import event
 from starlette.requests import Request
 from starlette.testclient import TestClient
 
+from dither_client.posterior.wire import PosteriorReply, to_json
+from dither_server.access.limits import READS_OF_ADDRESS
 from dither_server.api.messages.answering import BatchBody, ResponseBody, TicketsBody
 from dither_server.errors import InvalidBody
 from dither_server.http import bodies, problems
@@ -22,6 +26,9 @@ from dither_server.http.bodies import (
     Body,
     validate_body,
 )
+from dither_server.owner import published
+from dither_server.pages import exports
+from testing.patience import PATIENCE, until
 from testing.servers.defaults import ADMIN, SPEC
 from testing.servers.site import Site, open_client, open_site, problem
 
@@ -227,7 +234,12 @@ def test_a_guess_reads_one_row_however_many_there_are(any_site: Site, kind: str)
         any_site.client.post("/v1/tokens", json={"role": "analyst"}, headers=ADMIN)
         any_site.create()
     asked: list[str] = []
-    event.listen(any_site.service.access._engine, "before_cursor_execute", lambda *given: asked.append(given[2]))
+
+    def note(*given: Any) -> None:
+        if threading.current_thread().name != "dither-poller":  # which reads all tokens now and then
+            asked.append(given[2])
+
+    event.listen(any_site.service.access._engine, "before_cursor_execute", note)
     if kind == "token":
         collection = any_site.create()
         asked.clear()
@@ -310,3 +322,45 @@ def test_one_setting_opens_the_list(sqlite_url: str) -> None:
         assert site.client.get(f"/v1/collections/{private}").json()["answers"] == 0
         assert "Private wages" in site.client.get("/").text
         assert site.client.get(f"/v1/collections/{private}/queries").status_code == 401
+
+
+def test_long_reads_leave_the_threads_of_short_calls_alone(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many read a large table at once, terms are told, and one address can have only so many under way."""
+    collection = site.create(visibility="public")
+    begun, go_on = threading.Semaphore(0), threading.Event()
+
+    def slow(*_: object) -> bytes:
+        begun.release()
+        assert go_on.wait(PATIENCE)
+        return b""
+
+    monkeypatch.setattr(exports, "_written", slow)
+    path = f"/collections/{collection}/export/counts.csv"
+    with ThreadPoolExecutor(READS_OF_ADDRESS) as readers:
+        reads = [readers.submit(site.client.get, path) for _ in range(READS_OF_ADDRESS)]
+        assert begun.acquire(timeout=PATIENCE)
+        until(lambda: sum(site.service.reads._open.values()) == READS_OF_ADDRESS)
+        assert site.client.get(f"/v1/collections/{collection}").status_code == 200
+        refused = site.client.get(f"/v1/collections/{collection}/queries")
+        assert (problem(refused), refused.headers["retry-after"]) == ((503, "overloaded"), "1")
+        go_on.set()
+        assert {read.result().status_code for read in reads} == {200}
+    assert site.client.get(f"/v1/collections/{collection}/queries").status_code == 200
+
+
+def test_a_posterior_is_written_once_for_all_who_read_it(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of hundreds of groups has megabytes: writing them for each stream would keep everybody else waiting."""
+    written: list[PosteriorReply] = []
+
+    def noted(value: Any) -> Any:
+        written.extend([value] if isinstance(value, PosteriorReply) else [])
+        return to_json(value)
+
+    monkeypatch.setattr(published, "to_json", noted)
+    collection = site.answered([40, 50, 60])
+    written.clear()
+    with ThreadPoolExecutor(8) as readers:
+        path = f"/v1/collections/{collection}/posterior"
+        replies = list(readers.map(lambda _: site.client.get(path).content, range(32)))
+    assert len(set(replies)) == 1
+    assert len(written) <= 1

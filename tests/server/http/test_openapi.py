@@ -33,6 +33,8 @@ CALLS = {
     "/v1/tokens": {"get", "post"},
     "/v1/tokens/{token_id}": {"delete"},
     "/v1/keys": {"get", "post"},
+    "/ohttp-keys": {"get"},
+    "/ohttp": {"get", "post"},
     "/healthz": {"get"},
     "/readyz": {"get"},
     "/metrics": {"get"},

@@ -25,6 +25,8 @@ NAMES = {
     "head-too-large": 431,
     "unauthorized": 401,
     "forbidden": 403,
+    "not-relayed": 403,
+    "ohttp-key": 400,
     "not-found": 404,
     "method-not-allowed": 405,
     "ticket-invalid": 403,

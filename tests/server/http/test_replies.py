@@ -17,7 +17,7 @@ from dither_client import Admin
 from dither_server.http.replies import SAFE_HEADERS, Header, json_reply, send_reply
 from testing.patience import PATIENCE
 from testing.servers.defaults import ADMIN_TOKEN, SPEC
-from testing.servers.process import ServerProcess, running
+from testing.servers.process import ForkedServer, forked
 
 REPLY = json_reply('{"größe":1}', 201)
 MORE: list[Header] = [(b"x-request-id", b"0123")]
@@ -103,12 +103,12 @@ def test_a_reply_waits_for_a_reader_who_is_behind() -> None:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    with running(f"sqlite:///{tmp_path_factory.mktemp('replies') / 'test.sqlite'}") as server:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ForkedServer]:
+    with forked(f"sqlite:///{tmp_path_factory.mktemp('replies') / 'test.sqlite'}") as [server]:
         yield server
 
 
-def test_requests_that_are_sent_together_get_their_replies_in_order(server: ServerProcess) -> None:
+def test_requests_that_are_sent_together_get_their_replies_in_order(server: ForkedServer) -> None:
     with Admin(server.url, ADMIN_TOKEN) as admin:
         collection = admin.create_collection(SPEC)["id"]
     head = "POST /v1/collections/{} HTTP/1.1\r\nhost: a\r\ncontent-length: {}\r\n\r\n{}"

@@ -60,7 +60,7 @@ def test_a_file_that_was_removed_under_the_server_is_away(tmp_path: Path) -> Non
         assert site.client.get("/readyz").status_code == 200
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # which is the thread's death
 @pytest.mark.parametrize(("part", "method"), [(Learners, "_attend"), (Writer, "_perform")])
 def test_a_server_whose_thread_has_died_is_not_ready(
     site: Site, monkeypatch: pytest.MonkeyPatch, part: type, method: str

@@ -17,9 +17,10 @@ from dither_estimator.hierarchy.pooling import PooledDraws, pool_groups
 from dither_estimator.learning import pooled_groups, separate_groups
 from dither_estimator.learning.learner import Learner
 from dither_server.api.messages.examples import POSTERIOR
-from dither_server.owner import thread
-from dither_server.owner.collection_learner import CollectionLearner, Published, Question
+from dither_server.owner import collection_learner, thread
+from dither_server.owner.collection_learner import CollectionLearner
 from dither_server.owner.persistence import PersistedLearner
+from dither_server.owner.published import Published, Question
 from dither_server.owner.unhurried import Unhurried
 from dither_server.replicas.leases import Lease
 from dither_server.service import poller
@@ -173,6 +174,33 @@ def test_the_first_people_of_groups_are_asked_as_many_questions_as_those_without
     assert sizes == [64, 64]
 
 
+def test_groups_take_turns_at_new_questions(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of hundreds may take minutes, in which no other collection would be published, and none get tickets."""
+    labels = ["north", "south", "west"]
+    identifier = site.create(family="nonparametric", range=None, groups={"name": "region", "labels": labels})
+    path = f"/v1/collections/{identifier}/tickets"
+    for label in labels:
+        reply = site.client.post(path, json={"group": label}).json()
+        assert site.respond(identifier, reply["ticket"]).status_code == 201
+    made = collection_learner._questions
+
+    def slowly(*given: Any) -> Any:
+        time.sleep(2 * collection_learner._GROUP_SECONDS)
+        return made(*given)
+
+    monkeypatch.setattr(collection_learner, "_questions", slowly)
+    collection = site.service.collections.get(identifier)
+    learner = CollectionLearner(collection, site.service.store, site.service.institutions, site.clock)
+    assert learner.catch_up() is not None  # which has the turn of the first group
+    known = []
+    while learner.owes_questions:
+        known.append(set(learner.publish().group_pools))
+    assert known == [{1, 2}, {1, 2, 3}, {1, 2, 3}]
+    site.service.learners._drop(collection.number)
+    site.service.learners._published.clear()
+    until(lambda: len(site.published(identifier).group_pools) == len(labels))
+
+
 def test_collections_take_turns_at_being_described(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Though each has new answers all the time; and nothing begins while a lease is given up."""
     service, described = site.service, list[int]()
@@ -195,6 +223,26 @@ def test_collections_take_turns_at_being_described(site: Site, monkeypatch: pyte
         assert unhurried._computing is None
     finally:
         unhurried.close()
+
+
+def test_a_long_description_does_not_keep_a_server_from_its_last_snapshot(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service, go_on = site.service, threading.Event()
+    collection = service.collections.get(site.create())
+    learner = CollectionLearner(collection, service.store, service.institutions, service.clock)
+    persisted = PersistedLearner(Lease(collection.number, "nobody", 1), learner)
+    monkeypatch.setattr(PersistedLearner, "description_due", lambda *_: -math.inf)
+    monkeypatch.setattr(PersistedLearner, "describe", lambda _: go_on.wait(PATIENCE))
+    unhurried = Unhurried(service.writer, service.clock, service.learners._notifications)
+    try:
+        unhurried.store({collection.number: persisted}, frozenset(), True)
+        assert unhurried._computing is not None
+        unhurried.store({collection.number: persisted}, frozenset([collection.number]), True)
+        unhurried.close()
+        assert not go_on.is_set()
+    finally:
+        go_on.set()
 
 
 def test_what_nobody_waits_for_comes_once_no_question_is_urgent(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

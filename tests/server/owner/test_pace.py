@@ -19,8 +19,9 @@ from dither_server.database.engine import make_engine
 from dither_server.database.notifications import FileNotifications, PostgresNotifications, notifications_of
 from dither_server.database.watchdog import watch
 from dither_server.owner import pace, thread
-from dither_server.owner.collection_learner import CollectionLearner, Published
+from dither_server.owner.collection_learner import CollectionLearner
 from dither_server.owner.pace import Pace
+from dither_server.owner.published import Published
 from dither_server.simulate.behaviours import Behaviours, draw_roles
 from dither_server.simulate.in_process import simulate_in_process
 from dither_server.simulate.over_http import simulate_over_http

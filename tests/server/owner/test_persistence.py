@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from dither_server.owner import persistence
-from dither_server.owner.collection_learner import CollectionLearner, Published
+from dither_server.owner.collection_learner import CollectionLearner
 from dither_server.owner.persistence import PUBLICATION_SECONDS, PersistedLearner
+from dither_server.owner.published import Published
 from dither_server.replicas.leases import Lease
 from testing.servers.site import Site
 
@@ -70,15 +71,15 @@ def test_new_questions_are_stored_before_the_population_is_described(
 def test_other_processes_get_a_description_with_the_first_and_the_last_publication(
     persisted: PersistedLearner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They would show none, or an old one; without other processes, nobody shows the first."""
+    """They would show none, or an old one; without other processes, nobody shows them."""
     now, described = [1000.0], described_renewals(monkeypatch)
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     first = published_of(persisted)
-    for alone, expected in ((True, []), (False, [first.renew_at])):
+    for alone, last, expected in ((True, False, []), (True, True, []), (False, False, [first.renew_at])):
         now[0] += 100.0
         persisted.published = replace(first)
         assert persisted.due(alone) <= now[0]
-        assert persisted.job(alone, False, 0) is not None
+        assert persisted.job(alone, last, 0) is not None
         assert described == expected
     persisted.published = replace(first, renew_at=first.renew_at + 1)
     now[0] += 100.0

@@ -15,6 +15,75 @@ from testing.servers.new_collection import FOLDED, FORM, GAUSSIAN, PRIOR, SEVERA
 from testing.servers.pages import send_form, sign_in
 from testing.servers.site import Site, problem
 
+MANY = FORM | {
+    "mechanism": "randomized_response",
+    "epsilon": "1",
+    "epsilon_choices": "0.5, 1,2",
+    "goal": "mu=1,sigma=0.1",
+    "policy": "thompson",
+    "levels": "3",
+    "particles": "200",
+    "misfit_check": "0.25",
+    "misfit_looks": "400, 4000",
+    "competing_logistic_log": "yes",
+    "competing_normal_identity": "yes",
+    "discriminate": "0.4",
+    "member_cuts": "300, 500",
+    "opens_at": "2026-01-01T00:00",
+    "closes_at": "2099-01-01T00:00",
+    "max_answers": "500",
+    "drop_answers": "yes",
+    "admission": "invite",
+    "visibility": "public",
+    "question": "How much did you earn?",
+    "unit": "€",
+    "period_of_value": "per week",
+    "decimals": "2",
+    "organisation": "An <office>",
+    "contact": "a@b.example",
+    "privacy_url": "https://b.example",
+    "thank_you": "Thanks.",
+    "pages": "short, label",
+}
+"""A form in which most fields are filled in."""
+
+OF_MANY = {
+    "name": "Wages & <more>",
+    "question": "How much did you earn?",
+    "unit": "€",
+    "period_of_value": "per week",
+    "decimals": 2,
+    "organisation": "An <office>",
+    "contact": "a@b.example",
+    "privacy_url": "https://b.example",
+    "thank_you": "Thanks.",
+    "pages": [{"page": "short"}, {"page": "label"}],
+    "families": [
+        {"family": "normal", "transform": "log"},
+        {"family": "normal", "transform": "identity"},
+        {"family": "logistic", "transform": "log"},
+    ],
+    "range": [100, 2000],
+    "mechanism": "randomized_response",
+    "epsilon": "1",
+    "epsilon_choices": ["0.5", "1", "2"],
+    "goal": "mu=1,sigma=0.1",
+    "policy": "thompson",
+    "levels": 3,
+    "particles": 200,
+    "misfit_check": 0.25,
+    "misfit_looks": [400, 4000],
+    "discriminate": 0.4,
+    "member_cuts": [300, 500],
+    "opens_at": "2026-01-01T00:00:00Z",
+    "closes_at": "2099-01-01T00:00:00Z",
+    "max_answers": 500,
+    "keep_answers": False,
+    "admission": "invite",
+    "visibility": "public",
+}
+"""The specification of that form."""
+
 
 def test_an_admin_creates_a_collection_and_runs_it(site: Site) -> None:
     assert site.client.get("/new", follow_redirects=False).headers["location"] == "/sign-in?next=/new"
@@ -44,78 +113,34 @@ def test_advice_calls_fields_as_the_form_does(site: Site) -> None:
 
 def test_every_field_of_a_specification_can_be_filled_in(site: Site) -> None:
     sign_in(site)
-    many = FORM | {
-        "mechanism": "randomized_response",
-        "epsilon": "1",
-        "epsilon_choices": "0.5, 1,2",
-        "goal": "mu=1,sigma=0.1",
-        "policy": "thompson",
-        "levels": "3",
-        "particles": "200",
-        "misfit_check": "0.25",
-        "misfit_looks": "400, 4000",
-        "competing_logistic_log": "yes",
-        "competing_normal_identity": "yes",
-        "discriminate": "0.4",
-        "member_cuts": "300, 500",
-        "opens_at": "2026-01-01T00:00",
-        "closes_at": "2099-01-01T00:00",
-        "max_answers": "500",
-        "drop_answers": "yes",
-        "admission": "invite",
-        "visibility": "public",
-        "question": "How much did you earn?",
-        "unit": "€",
-        "period_of_value": "per week",
-        "decimals": "2",
-        "organisation": "An <office>",
-        "contact": "a@b.example",
-        "privacy_url": "https://b.example",
-        "thank_you": "Thanks.",
-        "pages": "short, label",
-    }
-    assert specification_of(many) == {
-        "name": "Wages & <more>",
-        "question": "How much did you earn?",
-        "unit": "€",
-        "period_of_value": "per week",
-        "decimals": 2,
-        "organisation": "An <office>",
-        "contact": "a@b.example",
-        "privacy_url": "https://b.example",
-        "thank_you": "Thanks.",
-        "pages": [{"page": "short"}, {"page": "label"}],
-        "families": [
-            {"family": "normal", "transform": "log"},
-            {"family": "normal", "transform": "identity"},
-            {"family": "logistic", "transform": "log"},
-        ],
-        "range": [100, 2000],
-        "mechanism": "randomized_response",
-        "epsilon": "1",
-        "epsilon_choices": ["0.5", "1", "2"],
-        "goal": "mu=1,sigma=0.1",
-        "policy": "thompson",
-        "levels": 3,
-        "particles": 200,
-        "misfit_check": 0.25,
-        "misfit_looks": [400, 4000],
-        "discriminate": 0.4,
-        "member_cuts": [300, 500],
-        "opens_at": "2026-01-01T00:00:00Z",
-        "closes_at": "2099-01-01T00:00:00Z",
-        "max_answers": 500,
-        "keep_answers": False,
-        "admission": "invite",
-        "visibility": "public",
-    }
-    found = made(site, many)
+    assert specification_of(MANY) == OF_MANY
+    filled = OF_MANY | specification_of(filled_in(FORM | PRIOR | GAUSSIAN))
+    for fill_in in (with_rivals, without_a_family, by_categories, by_groups, over_time, in_a_panel, of_several_numbers):
+        filled |= specification_of(fill_in(site))
+    assert set(filled) == set(CollectionSpec.model_fields)
+    for name, field in CollectionSpec.model_fields.items():
+        assert (
+            name in {"prior", "range", "families", "keep_answers", "components", "panel"}
+            or f'name="{name}"' in site.client.get("/new").text
+        )
+        assert field.description
+
+
+def with_rivals(site: Site) -> dict[str, str]:
+    found = made(site, MANY)
     assert (len(found.rivals), found.discriminate, found.levels, found.particles) == (2, 0.4, 3, 200)
     assert found.goal.weights == (("mu", 1.0), ("sigma", 0.1))
+    return MANY
+
+
+def without_a_family(site: Site) -> dict[str, str]:
     kept = {"keep_answers_days": "30", "keep_days": "365"}
     shapeless = FORM | kept | {"family": "nonparametric", "minimum": "0", "maximum": "1e6", "atoms": "0, 500"}
-    found = made(site, shapeless)
-    assert found.support == Support(0.0, 1e6, (0.0, 500.0))
+    assert made(site, shapeless).support == Support(0.0, 1e6, (0.0, 500.0))
+    return shapeless
+
+
+def by_categories(site: Site) -> dict[str, str]:
     unordered = {
         "name": "How often",
         "family": "categorical",
@@ -123,8 +148,10 @@ def test_every_field_of_a_specification_can_be_filled_in(site: Site) -> None:
         "categories": "never\r\n once, twice \r\n",
     }
     assert made(site, unordered).categories == ("never", "once, twice")
-    filled = specification_of(many) | specification_of(filled_in(FORM | PRIOR | GAUSSIAN)) | specification_of(shapeless)
-    filled |= specification_of(unordered)
+    return unordered
+
+
+def by_groups(site: Site) -> dict[str, str]:
     grouped = {"name": "Wages", "epsilon": "1", "groups": "north = 30%\r\n a=b =70%\r\n", "groups_name": "region"}
     found = made(site, grouped)
     assert found.groups is not None
@@ -136,34 +163,36 @@ def test_every_field_of_a_specification_can_be_filled_in(site: Site) -> None:
     }
     with pytest.raises(SpecificationError, match="or none of them one"):
         specification_of(grouped | {"groups": "north = 30%\nsouth"})
-    filled |= specification_of(grouped)
-    over_time = FORM | {"period": "week", "drift": "yes"}
-    found = made(site, over_time)
+    return grouped
+
+
+def over_time(site: Site) -> dict[str, str]:
+    weekly = FORM | {"period": "week", "drift": "yes"}
+    found = made(site, weekly)
     assert (found.period, found.drift) == (Period("week"), True)
     assert (made(site, FORM | {"period": "day"}).drift, made(site, FORM).period) == (False, None)
-    filled |= specification_of(over_time)
+    return weekly
+
+
+def in_a_panel(site: Site) -> dict[str, str]:
     again = FORM | {"period": "month", "panel_answers": "2", "panel_periods": "1,200"}
     assert made(site, again).panel == Panel(2, 1_200, Period("month"))
-    filled |= specification_of(again)
+    return again
+
+
+def of_several_numbers(site: Site) -> dict[str, str]:
     found = made(site, SEVERAL)
     assert [part.name for part in found.components] == ["wage", "age"]
     wage, age = (part.specification for part in found.components)
     assert (wage.family.name, wage.transform, wage.support.minimum) == ("normal", "log", 0)
     assert (age.nonparametric, age.around, age.support.maximum) == (True, (15, 90), 120)
-    filled |= specification_of(SEVERAL)
-    assert filled["components"][0]["unit"] == "€"
+    assert specification_of(SEVERAL)["components"][0]["unit"] == "€"
     found = made(site, SEVERAL | FOLDED)
     wage, age = (part.specification for part in found.components)
     assert wage.prior == Specification.from_json(specification_of(filled_in(FORM | PRIOR))).prior
     assert (wage.goal.quantiles, age.goal.above) == (((0.5, 1.0), (0.9, 1.0)), ((65.0, 1.0),))
     assert age.support.atoms == (18, 65)
-    assert set(filled) == set(CollectionSpec.model_fields)
-    for name, field in CollectionSpec.model_fields.items():
-        assert (
-            name in {"prior", "range", "families", "keep_answers", "components", "panel"}
-            or f'name="{name}"' in site.client.get("/new").text
-        )
-        assert field.description
+    return SEVERAL
 
 
 def test_a_prior_and_rho_are_filled_in_as_well(site: Site) -> None:

@@ -1,9 +1,8 @@
-"""`dither simulate`: its JSON, its refusals, and both of its ways."""
+"""`dither simulate`: its JSON and its refusals, in process."""
 
 import json
 import re
 import signal
-from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dither_client import Admin
 from dither_client.commands import run
 from dither_estimator.learning.learner import Learner
-from dither_server.simulate.server_process import ServerProcess
 
 TOKEN = "the-admin-token"
 TRUTH = ["--truth", "mu=50,sigma=3.1622776"]
@@ -24,19 +21,6 @@ KEYS = {
     "answers_by_epsilon", "ess", "particles", "moves", "queries", "log_evidence", "poison", "quantiles",
     "mean_value", "distribution",
 }  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    process = ServerProcess(tmp_path_factory.mktemp("server"), TOKEN)
-    yield process
-    process.stop()
-
-
-@pytest.fixture(autouse=True)
-def _no_server_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("DITHER_URL", "DITHER_TOKEN"):
-        monkeypatch.delenv(name, raising=False)
 
 
 def report(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> dict[str, Any]:
@@ -63,14 +47,6 @@ def test_the_report_in_process(capsys: pytest.CaptureFixture[str]) -> None:
     assert 1 <= found["queries"] <= 200
 
 
-@pytest.fixture
-def checked(tmp_path: Path) -> str:
-    """The name of a file with a specification that has a misfit check."""
-    spec = {"family": "normal", "epsilon": 1, "range": [0, 100], "misfit_check": 0.5, "misfit_looks": [50, 60, 9_999]}
-    (tmp_path / "spec.json").write_text(json.dumps(spec))
-    return str(tmp_path / "spec.json")
-
-
 def test_a_simulation_checks_for_misfit(checked: str, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = [*PEOPLE, "--spec", checked, "--in-process", "--seed", "1"]
     found = report(capsys, *arguments)
@@ -85,13 +61,6 @@ def test_a_simulation_checks_for_misfit(checked: str, capsys: pytest.CaptureFixt
     assert "No misfit of a normal distribution was found in 2 looks (the next look" in " ".join(
         capsys.readouterr().out.split()
     )
-
-
-def test_a_server_checks_for_misfit(server: ServerProcess, checked: str, capsys: pytest.CaptureFixture[str]) -> None:
-    found = report(capsys, *PEOPLE, "--spec", checked, "--url", server.url, "--token", TOKEN)
-    assert found["answers"] == 200
-    assert abs(found["misfit"]["check_answers"] - 100) < 5 * 50**0.5
-    assert found["misfit"]["looks"]
 
 
 def test_a_seed_repeats_a_simulation(capsys: pytest.CaptureFixture[str]) -> None:
@@ -288,108 +257,6 @@ def test_a_wrong_spec_file_is_refused(
     (tmp_path / "spec.json").write_text(content)
     assert run(["simulate", *PEOPLE, "--in-process", "--spec", str(tmp_path / "spec.json")]) == 2
     assert says in capsys.readouterr().err
-
-
-def test_values_that_devices_would_refuse_are_refused(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, server: ServerProcess
-) -> None:
-    """In process, and of a collection that is there already; nobody is asked."""
-    bounds = {"name": "Spending", "family": "normal", "epsilon": 1, "minimum": 0, "maximum": 100}
-    (tmp_path / "spec.json").write_text(json.dumps(bounds))
-    (tmp_path / "spending.csv").write_text("spent\n-5\n0\n100\n1000000000\n")
-    data = ["--data", str(tmp_path / "spending.csv"), "--column", "spent"]
-    with Admin(server.url, TOKEN) as admin:
-        collection = str(admin.create_collection(bounds)["id"])
-    there = ["--url", server.url, "--token", TOKEN, "--collection", collection]
-    for where in (["--in-process", "--spec", str(tmp_path / "spec.json")], there):
-        assert run(["simulate", *data, *where]) == 2
-        assert capsys.readouterr().err == (
-            "dither: 2 of the 4 values lie outside the collection's bounds, and devices would refuse them: "
-            "values must be from 0 to 100\n"
-        )
-
-
-def test_categories_may_be_named_for_a_collection_that_has_them(
-    capsys: pytest.CaptureFixture[str], server: ServerProcess
-) -> None:
-    fields = {"name": "Cycling", "family": "categorical", "categories": ["never", "daily"], "epsilon": 1}
-    with Admin(server.url, TOKEN) as admin:
-        collection = str(admin.create_collection(fields)["id"])
-    there = ["--url", server.url, "--token", TOKEN, "--collection", collection, "--respondents", "20"]
-    found = report(capsys, *there, "--categories", "daily, never", "--truth", "never=3,daily=1")
-    assert set(found["truth"]) == {"never", "daily"}
-    assert run(["simulate", *there, "--categories", "never,monthly"]) == 2
-    assert "--categories must be those of --collection, or be left out" in capsys.readouterr().err
-
-
-def test_people_of_a_collection_with_several_numbers_or_groups_that_is_there(
-    capsys: pytest.CaptureFixture[str], server: ServerProcess
-) -> None:
-    """Their names and kinds are those of its terms: no file of its specification is needed."""
-    wage = {"name": "wage", "family": "normal", "transform": "log", "range": [100, 2000]}
-    several = {"name": "Two", "epsilon": 1, "components": [wage, {"name": "age", "minimum": 0, "maximum": 120}]}
-    labels = ["north", "south"]
-    grouped = {"name": "x", "family": "normal", "epsilon": 1, "groups": {"name": "region", "labels": labels}}
-    with Admin(server.url, TOKEN) as admin:
-        two, regions = (str(admin.create_collection(fields)["id"]) for fields in (several, grouped))
-    people = ["--url", server.url, "--token", TOKEN, "--respondents", "30", "--truth", "mu=6,sigma=0.5; mu=40,sigma=5"]
-    found = report(capsys, *people, "--collection", two, "--correlation", "0.5")
-    assert found["answers"] == 30
-    assert found["truth"] == {
-        "wage": {"mu": 6.0, "sigma": 0.5}, "age": {"mu": 40.0, "sigma": 5.0}, "correlation": 0.5
-    }  # fmt: skip
-    assert found["load"]["failures"] == {}
-    found = report(capsys, *people, "--collection", regions)
-    assert set(found["truth"]) == set(labels)
-    assert found["load"]["failures"] == {}
-
-
-def test_a_new_collection_over_http(capsys: pytest.CaptureFixture[str], server: ServerProcess) -> None:
-    found = report(capsys, *PEOPLE, "--url", server.url, "--token", TOKEN, "--retry", "0.2", "--concurrency", "8")
-    load = found.pop("load")
-    assert set(found) == KEYS
-    assert found["answers"] == found["respondents"] == 200
-    assert found["estimator_seconds"] is None
-    counted = {"requests", "late", "poisoned", "retried", "mismatches", "failures"}
-    assert set(load) == {"collection", "ticket_seconds", *counted}
-    assert 0 < load["ticket_seconds"]["median"] <= load["ticket_seconds"]["q99"]
-    assert load["mismatches"] == 0
-    assert load["failures"] == {}
-
-
-def test_a_choice_of_epsilon_over_http(capsys: pytest.CaptureFixture[str], server: ServerProcess) -> None:
-    found = report(capsys, *PEOPLE, "--url", server.url, "--token", TOKEN, "--epsilon-choices", "0.5,2")
-    assert set(found["answers_by_epsilon"]) == {"0.5", "2"}
-    assert min(found["answers_by_epsilon"].values()) > 0
-    assert sum(found["answers_by_epsilon"].values()) == found["answers"] == 200
-    again = ["--url", server.url, "--token", TOKEN, "--collection", found["load"]["collection"]]
-    twice = report(capsys, *PEOPLE, *again, "--choose-by", "value")
-    assert "warning" in twice
-    assert sum(twice["answers_by_epsilon"].values()) == 400
-
-
-def test_an_existing_collection_over_http(
-    capsys: pytest.CaptureFixture[str], server: ServerProcess, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    spec = {"name": "x", "family": "normal", "epsilon": 2, "transform": "log", "visibility": "public"}
-    with Admin(server.url, TOKEN) as admin:
-        collection = str(admin.create_collection(spec)["id"])
-    monkeypatch.setenv("DITHER_URL", server.url)
-    people = ["--truth", "mu=6,sigma=1", "--respondents", "50", "--collection", collection]
-    assert report(capsys, *people)["answers"] == 50
-    found = report(capsys, *people)
-    assert found["answers"] == 50
-    assert found["load"]["collection"] == collection
-    assert run(["simulate", *people[:-1], "no-such"]) == 2
-    assert "no collection with this id" in capsys.readouterr().err.lower()
-
-
-def test_a_closed_collection_is_a_failure(capsys: pytest.CaptureFixture[str], server: ServerProcess) -> None:
-    with Admin(server.url, TOKEN) as admin:
-        collection = str(admin.create_collection({"name": "x", "family": "normal", "epsilon": 1})["id"])
-        admin.set_state(collection, "closed")
-    arguments = [*PEOPLE, "--url", server.url, "--token", TOKEN, "--collection", collection]
-    assert report(capsys, *arguments, status=1)["load"]["failures"] == {"collection-closed": 200}
 
 
 def test_ctrl_c_ends_it_with_what_was_done(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,6 +29,10 @@ SPEC: dict[str, Any] = {
     "name": "Test", "family": "normal", "epsilon": "1", "range": [-5, 5], "particles": 100,
     "groups": {"name": "region", "labels": LABELS, "shares": {"north": 6, "south": 3, "east": 1}},
 }  # fmt: skip
+CATEGORICAL: dict[str, Any] = {
+    "name": "Test", "family": "categorical", "categories": ["yes", "no"], "epsilon": "4", "particles": 100,
+    "groups": {"name": "region", "labels": ["north", "south"]},
+}  # fmt: skip
 SIZE = 60
 
 
@@ -101,8 +105,18 @@ def test_groups_of_unlike_populations_are_sent_over_http(tmp_path: Path, capsys:
         ]
         assert run(["simulate", *groups, *options, "--url", server.url, "--token", TOKEN]) == 0
         found = json.loads(capsys.readouterr().out)
+        spec = tmp_path / "spec.json"
+        spec.write_text(json.dumps(CATEGORICAL))
+        at = ["--url", server.url, "--token", TOKEN]
+        assert run(["collection", "create", str(spec), *at, "--json"]) == 0
+        collection = json.loads(capsys.readouterr().out)["id"]
+        unlike = ["--truth", "yes=1,no=0;yes=0,no=1", "--respondents", "300", "--seed", "1", "--json"]
+        assert run(["simulate", "--collection", collection, *unlike, *at]) == 0
+        shares = {label: group["categories"] for label, group in json.loads(capsys.readouterr().out)["groups"].items()}
     finally:
         server.stop()
+    assert shares["north"]["yes"]["mean"] > 0.9
+    assert shares["south"]["no"]["mean"] > 0.9
     assert found["answers"] == 600
     assert found["truth"]["south"] == {"mu": 60, "sigma": 5}
     assert sum(group["answers"] for group in found["groups"].values()) == 600

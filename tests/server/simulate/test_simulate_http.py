@@ -18,7 +18,7 @@ import pytest
 
 from dither_client import Admin, Analyst, Problem, Retry
 from dither_client.addresses import parse_address
-from dither_client.protocol.respondent import ConnectionFailed, Response, Send
+from dither_client.protocol.flow import ConnectionFailed, Response, Send
 from dither_client.transport.json_api import Api
 from dither_server.simulate import over_http
 from dither_server.simulate.behaviours import Behaviours, Roles, draw_roles

@@ -19,7 +19,7 @@ from dither_server.simulate.over_http import simulate_over_http
 from dither_server.simulate.respondents import Respondents
 from dither_server.simulate.server_process import ServerProcess
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # of Dask's own
+pytestmark = pytest.mark.slow
 
 TOKEN = "the-admin-token"
 SPEC = {"name": "Test", "family": "normal", "epsilon": "1", "range": [-5, 5], "policy": "fixed:-1:1", "levels": 8}

@@ -159,9 +159,10 @@ class TermsReply(BaseModel):
 
 
 class TermsList(BaseModel):
-    """Every collection that the caller may know of, newest first."""
+    """The collections that the caller may know of, newest first."""
 
     collections: list[TermsReply]
+    next: str | None = Field(default=None, description="Only with `limit`: `after` of the next page, if there is one.")
 
 
 class InvitationsBody(Body):

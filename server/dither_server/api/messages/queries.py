@@ -2,6 +2,7 @@
 
 from functools import reduce
 from operator import or_
+from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, Field, create_model
@@ -35,7 +36,7 @@ def _type(schema: Schema) -> Any:
     if "enum" in schema:
         return Literal[tuple(schema["enum"])]
     if schema["type"] == "array":
-        return list[_type(schema["items"])]  # type: ignore[misc]
+        return GenericAlias(list, _type(schema["items"]))
     if schema["type"] == "object":
         return dict[str, Any]
     return {"integer": int, "number": float}.get(str(schema["type"]), int | float)

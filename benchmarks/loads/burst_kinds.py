@@ -9,7 +9,7 @@ import numpy as np
 from dither_estimator.families import FloatArray, Normal
 from dither_estimator.specification.specification import Specification
 from dither_server.simulate.by_component import draw_people_of_components
-from dither_server.simulate.by_group import draw_groups
+from dither_server.simulate.by_group import categories_by_group, draw_groups, members_by_group
 from dither_server.simulate.by_period import draw_periods
 
 __all__ = ["KINDS", "Kind", "People"]
@@ -56,7 +56,12 @@ def _categorical(rng: np.random.Generator, _: Specification, size: int) -> Peopl
 
 
 def _grouped(rng: np.random.Generator, _: Specification, size: int) -> People:
-    people = draw_groups(rng, Normal(), _TRUTH, _GROUPS, "identity", size)
+    people = draw_groups(rng, members_by_group(rng, Normal(), _TRUTH, _GROUPS, "identity"), size)
+    return People(people.values, people.labels)
+
+
+def _grouped_categorical(rng: np.random.Generator, _: Specification, size: int) -> People:
+    people = draw_groups(rng, categories_by_group(rng, _CATEGORIES, None, _GROUPS), size)
     return People(people.values, people.labels)
 
 
@@ -82,6 +87,14 @@ def _of_medians(reply: Any) -> tuple[float, ...]:
     return _root_mean_square(reply["groups"], lambda group: group["quantiles"]["0.5"]["sd"])
 
 
+def _of_shares(reply: Any) -> tuple[float, ...]:
+    return _root_mean_square(reply["categories"], lambda share: float(share["sd"]))
+
+
+def _of_shares_of_groups(reply: Any) -> tuple[float, ...]:
+    return _root_mean_square(reply["groups"], lambda group: _of_shares(group)[0])
+
+
 def _of_two_and_correlation(reply: Any) -> tuple[float, ...]:
     medians = _root_mean_square(reply["components"], lambda component: component["quantiles"]["0.5"]["sd"])
     return (*medians, *(float(each["sd"]) for each in reply["correlations"].values()))
@@ -92,6 +105,7 @@ _REGIONS = {"name": "region", "labels": list(_GROUPS)}
 
 KINDS: Mapping[str, Kind] = {
     "normal": Kind(_A_NUMBER, _normal, "μ, σ", _of_parameters),
+    "range": Kind({"family": "normal", "range": [0, 300]}, _normal, "μ, σ", _of_parameters),
     "nonparametric": Kind(
         {"family": "nonparametric", "range": None},
         _normal,
@@ -102,7 +116,7 @@ KINDS: Mapping[str, Kind] = {
         {"family": "categorical", "range": None, "categories": list(_CATEGORIES)},
         _categorical,
         "a share (root mean square)",
-        lambda reply: _root_mean_square(reply["categories"], lambda share: float(share["sd"])),
+        _of_shares,
     ),
     "groups": Kind(_A_NUMBER | {"groups": _REGIONS}, _grouped, "a group's median (root mean square)", _of_medians),
     "groups-nonparametric": Kind(
@@ -110,6 +124,12 @@ KINDS: Mapping[str, Kind] = {
         _grouped,
         "a group's median (root mean square)",
         _of_medians,
+    ),
+    "groups-categorical": Kind(
+        {"family": "categorical", "range": None, "categories": list(_CATEGORIES), "groups": _REGIONS},
+        _grouped_categorical,
+        "a group's share (root mean square)",
+        _of_shares_of_groups,
     ),
     "drift": Kind(_A_NUMBER | {"period": "week", "drift": True}, _in_one_week, "μ, σ", _of_parameters),
     "components": Kind(

@@ -9,11 +9,12 @@ from statistics import median
 
 import uvloop
 
-from benchmarks.machine import LOAD_CORE, cpu_seconds, on_core
-from benchmarks.servers import TOKEN, Target
+from benchmarks.loads.machine import LOAD_CORE, cpu_seconds, on_core
+from benchmarks.loads.servers import TOKEN, Target
 from dither_client.addresses import collection_path, parse_address
 from dither_client.ledger.protocol import new_retry_key
-from dither_client.protocol.respondent import JSON_HEADERS, Response, Send
+from dither_client.protocol.flow import Response, Send
+from dither_client.protocol.respondent import JSON_HEADERS
 from dither_client.transport.json_api import Api
 from dither_server.simulate.connections import Connections
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy import optimize, stats
 
 from benchmarks.pairs import randomized_response, split_epsilon_channel
-from benchmarks.peers import peer_python
+from benchmarks.peers.environments import peer_python
 from dither_client import RandomizedResponse
 from dither_estimator.dependence.normals import EqualNormals
 from dither_estimator.dependence.questions import PairCells
@@ -51,14 +51,12 @@ def estimates_of_peers(
     }
     found: dict[str, list[Estimate]] = {}
     for name, runs in tables.items():
+        splitting = name == "splitting"
         margins = [[_margin(table.sum(axis=1 - axis), own[name], edges, limits) for axis in (0, 1)] for table in runs]
         found[name] = [
-            (
-                *(mu for mu, _ in each),
-                *(sigma for _, sigma in each),
-                _correlation(table, each, edges, epsilon) if name == "splitting" else math.nan,
-            )  # type: ignore[misc]
+            (mu, other_mu, sigma, other_sigma, _correlation(table, each, edges, epsilon) if splitting else math.nan)
             for table, each in zip(runs, margins, strict=True)
+            for (mu, sigma), (other_mu, other_sigma) in [each]
         ]
     return found
 

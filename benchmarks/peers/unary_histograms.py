@@ -10,7 +10,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.category_peers import on_probabilities
+from benchmarks.peers.category_peers import on_probabilities
 from dither_estimator.families import FloatArray
 
 __all__ = ["consistent_leaves", "flat_shares", "tree_shares", "unary_estimates"]

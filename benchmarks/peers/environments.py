@@ -6,7 +6,7 @@ from pathlib import Path
 
 __all__ = ["peer_python"]
 
-_FOLDER = Path(__file__).parent / ".peer"
+_FOLDER = Path(__file__).parents[1] / ".peer"
 
 
 def peer_python(name: str, *packages: str) -> Path:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.machine import SERVER_CORE, on_core
+from benchmarks.loads.machine import SERVER_CORE, on_core
 from dither_client import Admin
 from testing.databases import driver_url
 from testing.patience import until
@@ -52,7 +52,7 @@ def bare_server(database: str | None) -> Iterator[Target]:
     """The route of `bare.py` on the database at that URL, or without one its echo."""
     port = free_port()
     name, more = ("echo", ["--lifespan", "off"]) if database is None else ("app", [])
-    command = [sys.executable, "-m", "uvicorn", f"benchmarks.bare:{name}", "--port", str(port), *more]
+    command = [sys.executable, "-m", "uvicorn", f"benchmarks.loads.bare:{name}", "--port", str(port), *more]
     options = ["--log-level", "warning", "--no-access-log", "--no-server-header"]
     with on_core(SERVER_CORE):
         process = subprocess.Popen([*command, *options], env={**os.environ, "BARE_DATABASE": database or ""})

@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Attack", "attacks", "routes"]
+from dither_client.oblivious.binary_http import Request, write_request
+from dither_client.oblivious.encapsulation import REQUEST_TYPE, KeyConfiguration, encapsulate
+
+__all__ = ["Attack", "attacks", "encapsulated_attacks", "routes"]
 
 _SIZES = (4_000, 16_000, 64_000)
 _LARGE_SIZES = (256_000, 16 * 1024 * 1024 - 1)
@@ -61,6 +64,37 @@ def attacks(every: list[tuple[str, str]], collection: str) -> Iterator[Attack]:
                 yield Attack(f"{method} {path}", f"chunks of one byte, {size:,}", _crumbs(method, target, size))
             for what, chunks in _around(_PADDING_BYTES):
                 yield Attack(f"{method} {path}", f"{what}, {_PADDING_BYTES:,} bytes", _chunked(method, target, chunks))
+
+
+def encapsulated_attacks(key: KeyConfiguration, collection: str) -> Iterator[Attack]:
+    """Attacks inside requests that the gateway opens, which are as large as it takes, and what it cannot open."""
+    path = f"/v1/collections/{collection}"
+    for end in ("tickets", "responses"):
+        for what, body in _bodies((4_000, 16_000)):
+            yield _encapsulated(key, f"{what}, {len(body):,} bytes", "POST", f"{path}/{end}", body)
+    yield _encapsulated(key, "terms", "GET", path, b"")
+    yield _encapsulated(key, "addresses in an address", "GET", path * (_ADDRESS // len(path)) + "!", b"")
+    yield _encapsulated(key, "a long address", "GET", "/a" * (_HEAD // 2), b"")
+    message = write_request(Request("GET", "https", "", path))[:-3]
+    for what, rest in (
+        ("many headers", b"\x7f\xff" + b"\1a\0" * (_HEAD // 3)),
+        ("padding", b"\0" * _HEAD),
+        ("a long header", b"\x7a\x98" + b"\1a\x7a\x94" + b"b" * _HEAD),
+    ):
+        yield _posted(what, encapsulate(key, message + rest)[0])
+    yield _posted("many chunks", encapsulate(key, b"\2" + message[1:] + b"\0" + b"\1a" * (_HEAD // 2))[0])
+    opened, _ = encapsulate(key, bytes(_HEAD))
+    yield _posted("what no key opens", opened[:-1] + b"\0")
+
+
+def _encapsulated(key: KeyConfiguration, what: str, method: str, path: str, body: bytes) -> Attack:
+    headers = (("content-type", "application/json"),)
+    return _posted(what, encapsulate(key, write_request(Request(method, "https", "", path, headers, body)))[0])
+
+
+def _posted(what: str, content: bytes) -> Attack:
+    head = {"content-type": REQUEST_TYPE}
+    return Attack("POST /ohttp", f"encapsulated: {what}", _request("POST", "/ohttp", content, **head))
 
 
 def _filled(path: str, collection: str) -> str:

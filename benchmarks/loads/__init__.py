@@ -1,0 +1,1 @@
+"""What loads a server and what takes the load, for the measurements of a server."""

@@ -1,0 +1,147 @@
+"""Shares in groups that borrow from each other: by brute force, by calibration over the prior, and what it is worth."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from scipy.special import softmax, stdtrit
+from scipy.stats import kstwo, norm, qmc
+
+from dither_client import GroupedRandomizedResponse
+from dither_estimator.categorical.groups import GroupShares, estimate_group_shares
+from dither_estimator.categorical.likelihood import SharesLikelihood
+from dither_estimator.categorical.posterior import estimate_shares
+from dither_estimator.families import FloatArray
+from dither_estimator.likelihood.counts import Counts
+from dither_estimator.mechanisms.channels import channel_of
+
+ALARM = norm.isf(1e-6 / 2)
+"""Standard errors that one of a million seeds exceeds; the seeds are fixed."""
+MEMORY = 3.0
+"""The most that the chains' standard errors exceed those of independent draws, as a factor."""
+DRAWS = 20_000
+
+
+def asked(*questions: tuple[list[list[int]], str, list[int]]) -> Counts:
+    return {GroupedRandomizedResponse(groups, epsilon): np.array(row) for groups, epsilon, row in questions}
+
+
+GROUPS: Sequence[Counts] = (
+    asked(([[0, 1], [2]], "1", [30, 10]), ([[0], [1, 2]], "2", [3, 20]), ([[0], [1], [2]], "4", [1, 2, 0])),
+    asked(([[0], [1, 2]], "2", [12, 5])),
+    {},
+)
+
+
+def moments(shares: FloatArray, between: FloatArray, weights: FloatArray) -> FloatArray:
+    """Means and sds of each group's shares (groups, draws, categories) and of the log of `between`, shape (2, …)."""
+    numbers = np.concatenate([*np.swapaxes(shares, 1, 2), np.log(between)[np.newaxis]])
+    weights = weights / weights.sum()
+    mean = numbers @ weights
+    return np.array([mean, np.sqrt((numbers - mean[:, np.newaxis]) ** 2 @ weights)])
+
+
+def by_quadrature(tables: Sequence[Counts], categories: int) -> FloatArray:
+    """The moments on 2^20 points of equal prior probability, which fill the prior evenly."""
+    dimensions = 2 + categories * (1 + len(tables))
+    points = np.clip(qmc.Sobol(dimensions, rng=0).random_base2(20), 1e-12, 1 - 1e-12)
+    spreads, between = 1.5 * np.exp(norm.ppf(points[:, :1])), 0.4 * np.exp(norm.ppf(points[:, 1:2]))
+    each = np.split(stdtrit(4, points[:, 2:]), 1 + len(tables), axis=1)
+    shares = np.array([softmax(spreads * each[0] + between * apart, axis=1) for apart in each[1:]])
+    log = np.zeros(len(points))
+    for part, counts in zip(shares, tables, strict=True):
+        likelihood = SharesLikelihood.of(counts, categories)
+        log += np.log(part @ likelihood.chances.T) @ likelihood.times
+    return moments(shares, between[:, 0] * np.sqrt(2), np.exp(log - log.max()))
+
+
+def errors(found: GroupShares, exact: FloatArray) -> FloatArray:
+    """How many standard errors the moments of the draws are off."""
+    got = moments(found.shares, found.between, np.ones(len(found.between)))
+    numbers = np.concatenate([*np.swapaxes(found.shares, 1, 2), np.log(found.between)[np.newaxis]])
+    fourth = ((numbers - got[0][:, np.newaxis]) ** 4).mean(axis=1) / got[1] ** 4
+    standard = np.array([exact[1], exact[1] * np.sqrt((fourth - 1) / 4)]) / np.sqrt(len(found.between))
+    return np.asarray(np.abs(got - exact) / standard / MEMORY)
+
+
+def test_brute_force() -> None:
+    """Three groups, one of them without answers; the broken variant learns one answer of each kind twice."""
+    exact = by_quadrature(GROUPS, 3)
+    found = estimate_group_shares(np.random.default_rng(1), GROUPS, 3, DRAWS)
+    assert found.shares.sum(axis=2) == pytest.approx(1)
+    assert errors(found, exact).max() < ALARM
+    more = [{query: row + 1 for query, row in counts.items()} for counts in GROUPS]
+    assert errors(estimate_group_shares(np.random.default_rng(1), more, 3, DRAWS), exact).max() > ALARM
+
+
+CATEGORIES, ROUNDS = 4, 80
+QUESTIONS = [
+    GroupedRandomizedResponse(groups, "3") for groups in ([[0, 1], [2, 3]], [[0], [1], [2, 3]], [[0, 3], [1], [2]])
+]
+PEOPLE = (90, 30, 3)
+"""How many of each of three groups answer each question."""
+
+
+def from_prior(rng: np.random.Generator) -> tuple[FloatArray, float]:
+    """Shares (groups, categories), and the sd of a log weight between groups."""
+    spread, between = 1.5 * np.exp(rng.standard_normal()), 0.4 * np.exp(rng.standard_normal())
+    common = spread * rng.standard_t(4, CATEGORIES)
+    return softmax(common + between * rng.standard_t(4, (len(PEOPLE), CATEGORIES)), axis=1), between * np.sqrt(2)
+
+
+def answers(rng: np.random.Generator, shares: FloatArray, people: int, times: int = 1) -> Counts:
+    """Those of so many people to each question, each of which counts several times."""
+    return {query: times * rng.multinomial(people, shares @ channel_of(query).matrix) for query in QUESTIONS}
+
+
+def ranks(times: int = 1) -> FloatArray:
+    """The posterior probabilities below truths from the prior, of one category of each group and of `between`."""
+    found = np.empty((ROUNDS, len(PEOPLE) + 1))
+    for turn in range(ROUNDS):
+        rng = np.random.default_rng([turn, 61])
+        truth, between = from_prior(rng)
+        tables = [answers(rng, shares, people, times) for shares, people in zip(truth, PEOPLE, strict=True)]
+        got = estimate_group_shares(rng, tables, CATEGORIES, 400)
+        found[turn, :-1] = (got.shares[:, :, 0] < truth[:, :1]).mean(axis=1)
+        found[turn, -1] = (got.between < between).mean()
+    return found
+
+
+def p_values(found: FloatArray) -> FloatArray:
+    """That ranks are uniform, and that distances from the middle are, by Kolmogorov's test."""
+
+    def tested(column: FloatArray) -> float:
+        steps, ordered = np.arange(len(column) + 1) / len(column), np.sort(column)
+        distance = max(float((steps[1:] - ordered).max()), float((ordered - steps[:-1]).max()))
+        return float(kstwo.sf(distance, len(column)))
+
+    return np.array([tested(part) for column in found.T for part in (column, np.abs(2 * column - 1))])
+
+
+def test_calibrated_over_the_prior() -> None:
+    """Eight tests; a right estimator has a p-value below this once in ten thousand times."""
+    assert p_values(ranks()).min() > 1e-4 / 8
+
+
+def test_answers_that_count_three_times_are_noticed() -> None:
+    """The broken variant."""
+    assert p_values(ranks(times=3)).min() < 1e-4 / 8
+
+
+def test_groups_with_few_answers_borrow() -> None:
+    """Half of the squared error of each group alone or less, where groups are alike and have 40 answers each."""
+    rng = np.random.default_rng(8)
+    common = softmax(np.array([2.0, 1.0, 0.0, -1.0]))
+    tables = [answers(rng, common, 40 // len(QUESTIONS)) for _ in range(12)]
+    together = estimate_group_shares(rng, tables, CATEGORIES, 500).shares.mean(axis=1)
+    alone = np.array([estimate_shares(rng, table, CATEGORIES, 500).mean(axis=0) for table in tables])
+    assert ((together - common) ** 2).sum() < 0.5 * ((alone - common) ** 2).sum()
+
+
+def test_a_group_that_lies_far_from_all_keeps_its_place() -> None:
+    rng = np.random.default_rng(9)
+    common, other = np.array([0.7, 0.2, 0.07, 0.03]), np.array([0.03, 0.07, 0.2, 0.7])
+    tables = [answers(rng, common, 1_000) for _ in range(9)] + [answers(rng, other, 1_000)]
+    found = estimate_group_shares(rng, tables, CATEGORIES, 500).shares[-1]
+    assert (np.abs(found.mean(axis=0) - other) < 5 * found.std(axis=0)).all()
+    assert found.std(axis=0).max() < 0.05

@@ -1,0 +1,128 @@
+"""`dither simulate` over HTTP, in new collections and in those that are there."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dither_client import Admin
+from dither_client.commands import run
+from dither_server.simulate.server_process import ServerProcess
+from tests.server.simulate.test_simulate_command import KEYS, PEOPLE, TOKEN, report
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    process = ServerProcess(tmp_path_factory.mktemp("server"), TOKEN)
+    yield process
+    process.stop()
+
+
+def test_a_server_checks_for_misfit(server: ServerProcess, checked: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = report(capsys, *PEOPLE, "--spec", checked, "--url", server.url, "--token", TOKEN)
+    assert found["answers"] == 200
+    assert abs(found["misfit"]["check_answers"] - 100) < 5 * 50**0.5
+    assert found["misfit"]["looks"]
+
+
+def test_values_that_devices_would_refuse_are_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, server: ServerProcess
+) -> None:
+    """In process, and of a collection that is there already; nobody is asked."""
+    bounds = {"name": "Spending", "family": "normal", "epsilon": 1, "minimum": 0, "maximum": 100}
+    (tmp_path / "spec.json").write_text(json.dumps(bounds))
+    (tmp_path / "spending.csv").write_text("spent\n-5\n0\n100\n1000000000\n")
+    data = ["--data", str(tmp_path / "spending.csv"), "--column", "spent"]
+    with Admin(server.url, TOKEN) as admin:
+        collection = str(admin.create_collection(bounds)["id"])
+    there = ["--url", server.url, "--token", TOKEN, "--collection", collection]
+    for where in (["--in-process", "--spec", str(tmp_path / "spec.json")], there):
+        assert run(["simulate", *data, *where]) == 2
+        assert capsys.readouterr().err == (
+            "dither: 2 of the 4 values lie outside the collection's bounds, and devices would refuse them: "
+            "values must be from 0 to 100\n"
+        )
+
+
+def test_categories_may_be_named_for_a_collection_that_has_them(
+    capsys: pytest.CaptureFixture[str], server: ServerProcess
+) -> None:
+    fields = {"name": "Cycling", "family": "categorical", "categories": ["never", "daily"], "epsilon": 1}
+    with Admin(server.url, TOKEN) as admin:
+        collection = str(admin.create_collection(fields)["id"])
+    there = ["--url", server.url, "--token", TOKEN, "--collection", collection, "--respondents", "20"]
+    found = report(capsys, *there, "--categories", "daily, never", "--truth", "never=3,daily=1")
+    assert set(found["truth"]) == {"never", "daily"}
+    assert run(["simulate", *there, "--categories", "never,monthly"]) == 2
+    assert "--categories must be those of --collection, or be left out" in capsys.readouterr().err
+
+
+def test_people_of_a_collection_with_several_numbers_or_groups_that_is_there(
+    capsys: pytest.CaptureFixture[str], server: ServerProcess
+) -> None:
+    """Their names and kinds are those of its terms: no file of its specification is needed."""
+    wage = {"name": "wage", "family": "normal", "transform": "log", "range": [100, 2000]}
+    several = {"name": "Two", "epsilon": 1, "components": [wage, {"name": "age", "minimum": 0, "maximum": 120}]}
+    labels = ["north", "south"]
+    grouped = {"name": "x", "family": "normal", "epsilon": 1, "groups": {"name": "region", "labels": labels}}
+    with Admin(server.url, TOKEN) as admin:
+        two, regions = (str(admin.create_collection(fields)["id"]) for fields in (several, grouped))
+    people = ["--url", server.url, "--token", TOKEN, "--respondents", "30", "--truth", "mu=6,sigma=0.5; mu=40,sigma=5"]
+    found = report(capsys, *people, "--collection", two, "--correlation", "0.5")
+    assert found["answers"] == 30
+    assert found["truth"] == {
+        "wage": {"mu": 6.0, "sigma": 0.5}, "age": {"mu": 40.0, "sigma": 5.0}, "correlation": 0.5
+    }  # fmt: skip
+    assert found["load"]["failures"] == {}
+    found = report(capsys, *people, "--collection", regions)
+    assert set(found["truth"]) == set(labels)
+    assert found["load"]["failures"] == {}
+
+
+def test_a_new_collection_over_http(capsys: pytest.CaptureFixture[str], server: ServerProcess) -> None:
+    found = report(capsys, *PEOPLE, "--url", server.url, "--token", TOKEN, "--retry", "0.2", "--concurrency", "8")
+    load = found.pop("load")
+    assert set(found) == KEYS
+    assert found["answers"] == found["respondents"] == 200
+    assert found["estimator_seconds"] is None
+    counted = {"requests", "late", "poisoned", "retried", "mismatches", "failures"}
+    assert set(load) == {"collection", "ticket_seconds", *counted}
+    assert 0 < load["ticket_seconds"]["median"] <= load["ticket_seconds"]["q99"]
+    assert load["mismatches"] == 0
+    assert load["failures"] == {}
+
+
+def test_a_choice_of_epsilon_over_http(capsys: pytest.CaptureFixture[str], server: ServerProcess) -> None:
+    found = report(capsys, *PEOPLE, "--url", server.url, "--token", TOKEN, "--epsilon-choices", "0.5,2")
+    assert set(found["answers_by_epsilon"]) == {"0.5", "2"}
+    assert min(found["answers_by_epsilon"].values()) > 0
+    assert sum(found["answers_by_epsilon"].values()) == found["answers"] == 200
+    again = ["--url", server.url, "--token", TOKEN, "--collection", found["load"]["collection"]]
+    twice = report(capsys, *PEOPLE, *again, "--choose-by", "value")
+    assert "warning" in twice
+    assert sum(twice["answers_by_epsilon"].values()) == 400
+
+
+def test_an_existing_collection_over_http(
+    capsys: pytest.CaptureFixture[str], server: ServerProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = {"name": "x", "family": "normal", "epsilon": 2, "transform": "log", "visibility": "public"}
+    with Admin(server.url, TOKEN) as admin:
+        collection = str(admin.create_collection(spec)["id"])
+    monkeypatch.setenv("DITHER_URL", server.url)
+    people = ["--truth", "mu=6,sigma=1", "--respondents", "50", "--collection", collection]
+    assert report(capsys, *people)["answers"] == 50
+    found = report(capsys, *people)
+    assert found["answers"] == 50
+    assert found["load"]["collection"] == collection
+    assert run(["simulate", *people[:-1], "no-such"]) == 2
+    assert "no collection with this id" in capsys.readouterr().err.lower()
+
+
+def test_a_closed_collection_is_a_failure(capsys: pytest.CaptureFixture[str], server: ServerProcess) -> None:
+    with Admin(server.url, TOKEN) as admin:
+        collection = str(admin.create_collection({"name": "x", "family": "normal", "epsilon": 1})["id"])
+        admin.set_state(collection, "closed")
+    arguments = [*PEOPLE, "--url", server.url, "--token", TOKEN, "--collection", collection]
+    assert report(capsys, *arguments, status=1)["load"]["failures"] == {"collection-closed": 200}
