@@ -128,10 +128,13 @@ class Learners:
     def hold(self, leases: Mapping[int, Lease], surplus: Iterable[int], alone: bool) -> None:
         """Sets the leases that this process holds, those to give up, and whether it is the only process."""
         with self._wake:
+            # What was published without a lease may be older than what is learnt, even by this process.
+            new = {number for number, lease in leases.items() if self._leases.get(number) != lease}
             self._leases = dict(leases)
             self._surplus = frozenset(surplus)
             self._alone = alone
-            self._due.update((number, None) for number in self._waiting if number in leases)
+            due = new & self._published.keys() | leases.keys() & self._waiting.keys()
+            self._due.update(dict.fromkeys(due))
             self._wake.notify()
         names: dict[int, str] = {}
         for number in leases:
@@ -152,15 +155,13 @@ class Learners:
             elif self._pace.behind(number):
                 noted_before = self._pace.noted(number)
                 self._pace.found(number, self._totals([number])[number], noted_before)
-        # What was read here may not be the last that a former owner has published.
-        unlearnt = {number for number in owned if number in self._published and number not in self._known}
         if count:
             nothing = Edition(0, 0, -1)
             known = {number: self._known.get(number, editions.get(number, nothing).answers) for number in owned}
-            unlearnt |= {number for number in owned if totals[number] != known[number]}
+            unlearnt = [number for number in owned if totals[number] != known[number]]
             for number in unlearnt:
                 self._pace.found(number, totals[number], noted[number])
-        self.notify(unlearnt)
+            self.notify(unlearnt)
 
     def has(self, number: int) -> bool:
         """Whether anything is published of the collection with this number."""

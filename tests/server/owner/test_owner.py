@@ -20,6 +20,7 @@ from dither_server.api.messages.examples import POSTERIOR
 from dither_server.owner import collection_learner, thread
 from dither_server.owner.collection_learner import CollectionLearner
 from dither_server.owner.persistence import PersistedLearner
+from dither_server.owner.publications import read_editions
 from dither_server.owner.published import Published, Question
 from dither_server.owner.unhurried import Unhurried
 from dither_server.replicas.leases import Lease
@@ -104,6 +105,21 @@ def test_a_lease_that_was_away_for_a_moment_leaves_nothing_unlearnt(
             site.answer_in_turns(collection, 10)
             until(lambda: site.service.learners._known.get(site.service.collections.get(collection).number) != 10)
         site.learnt(collection, 20)
+
+
+def test_what_was_read_while_a_lease_was_away_does_not_stay(site: Site) -> None:
+    """The edition in the database is older than what the owner has learnt since, and answers no more need come."""
+    collection = site.create()
+    site.learnt(collection, 0)
+    until(lambda: read_editions(site.service._engine))
+    site.answer_in_turns(collection, 10)
+    site.learnt(collection, 10)
+    learners = site.service.learners
+    leases = dict(learners._leases)
+    learners.hold({}, (), alone=True)  # heartbeats came too late between two polls
+    learners.look_around(count=False)
+    learners.hold(leases, (), alone=True)
+    site.learnt(collection, 10)
 
 
 def test_a_database_that_is_away_is_told_of_once(
