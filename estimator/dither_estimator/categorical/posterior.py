@@ -21,7 +21,7 @@ from dither_estimator.categorical.moves import PROPORTIONAL_STEP, spreads_moved,
 from dither_estimator.families import FloatArray
 from dither_estimator.likelihood.counts import Counts
 
-__all__ = ["draw_shares", "estimate_shares"]
+__all__ = ["draw_shares", "estimate_shares", "sketch_shares"]
 
 _CHAINS = 100
 _BURN_IN = 24
@@ -44,6 +44,17 @@ def estimate_shares(rng: np.random.Generator, counts: Counts, categories: int, d
     if not counts:
         return prior.prior_draws(rng, categories, draws)
     return draw_shares(rng, SharesLikelihood.of(counts, categories), draws)
+
+
+def sketch_shares(rng: np.random.Generator, counts: Counts, categories: int, draws: int) -> FloatArray:
+    """Shares at the mode for each spread, as often as that is likely: their mean is near that of `estimate_shares`.
+
+    They vary less, and take a tenth of the time.
+    """
+    if not counts:
+        return prior.prior_draws(rng, categories, draws)
+    modes = _Modes.of(_Target(SharesLikelihood.of(counts, categories)))
+    return prior.shares_of(modes.state.log_weights)[modes.choose(rng, draws)]
 
 
 def draw_shares(rng: np.random.Generator, likelihood: SharesLikelihood, draws: int) -> FloatArray:
@@ -148,21 +159,41 @@ class _Directions:
         return np.asarray((self.information + prior.curvature(np.zeros(1), spreads)) ** -0.5)
 
 
+@dataclass(frozen=True)
+class _Modes:
+    """Where the log weights are likeliest for each of `_SPREADS`."""
+
+    state: _State
+    curvatures: FloatArray
+    """Shape (spreads, categories, categories)."""
+    chances: FloatArray
+    """How likely each spread is, if log weights are about normal around the mode, shape (spreads,)."""
+
+    @classmethod
+    def of(cls, target: _Target) -> "_Modes":
+        state = _highest(target)
+        curvatures = _curvatures(target, state)
+        likely = state.height - 0.5 * np.linalg.slogdet(curvatures).logabsdet + prior.log_density_of_spread(_SPREADS)
+        chances = np.exp(likely - likely.max())
+        return cls(state, curvatures, chances / chances.sum())
+
+    def choose(self, rng: np.random.Generator, size: int) -> npt.NDArray[np.intp]:
+        """The places of `size` spreads, as often as these are likely."""
+        return rng.choice(len(_SPREADS), size, p=self.chances)
+
+
 def _start(rng: np.random.Generator, target: _Target, chains: int) -> tuple[_State, _Directions]:
-    """Chains near the modes for some spreads, as often as these are likely, if log weights are about normal there."""
-    modes = _modes(target)
-    curvatures = _curvatures(target, modes)
-    likely = modes.height - 0.5 * np.linalg.slogdet(curvatures).logabsdet + prior.log_density_of_spread(_SPREADS)
-    axes = np.linalg.eigh(target.information(modes.log_weights)[int(likely.argmax())])
+    """Chains near the modes."""
+    modes = _Modes.of(target)
+    axes = np.linalg.eigh(target.information(modes.state.log_weights)[int(modes.chances.argmax())])
     directions = _Directions(axes.eigenvectors, np.maximum(axes.eigenvalues, 0.0))
-    chances = np.exp(likely - likely.max())
-    chosen = rng.choice(len(_SPREADS), chains, p=chances / chances.sum())
+    chosen = modes.choose(rng, chains)
     scales = directions.scales(_SPREADS[chosen])
     beside = _START * (scales * rng.standard_normal(scales.shape)) @ directions.axes.T
-    return target.at(modes.log_weights[chosen] + beside, _SPREADS[chosen]), directions
+    return target.at(modes.state.log_weights[chosen] + beside, _SPREADS[chosen]), directions
 
 
-def _modes(target: _Target) -> _State:
+def _highest(target: _Target) -> _State:
     """About where the density is highest for each of `_SPREADS`: damped Newton steps from equal shares, all at once."""
     state = target.at(np.zeros((len(_SPREADS), target.likelihood.chances.shape[1])), _SPREADS)
     halvings, rows = 0.5 ** np.arange(8), np.arange(len(_SPREADS))

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from dither_client import Query
-from dither_estimator.categorical.posterior import estimate_shares
+from dither_estimator.categorical.posterior import estimate_shares, sketch_shares
 from dither_estimator.categorical.questions import group_questions
 from dither_estimator.families import FloatArray
 from dither_estimator.learning.description import CategoryShares
@@ -18,6 +18,8 @@ __all__ = ["CategoricalLearner"]
 
 _POOL = 16
 """A pool has at least this many questions, and as many as there are categories: each tells only of a few groups."""
+_DRAWS = 200
+"""Questions follow from the mean of so many draws."""
 
 
 class CategoricalLearner(RecomputedLearner[CategoryShares]):
@@ -46,6 +48,7 @@ class CategoricalLearner(RecomputedLearner[CategoryShares]):
         return max(answers_until_renewal(self._answers, epsilon), self._answers)
 
     def _questions(self, size: int, repeats: float, epsilon: Fraction) -> tuple[Query, ...]:
-        shares = self._population().shares
-        number = max(size, _POOL, shares.shape[1])
+        categories = len(self.specification.categories)
+        shares = sketch_shares(np.random.default_rng(SEED), self.counts, categories, _DRAWS)
+        number = max(size, _POOL, categories)
         return tuple(group_questions(self._rng, shares, self.counts, epsilon, number, repeats * size / number))
