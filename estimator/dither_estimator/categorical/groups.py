@@ -1,10 +1,10 @@
 """Draws from the posterior of shares in several public groups, which borrow from each other.
 
 The prior is that of `prior`: how far groups are apart is learnt, too. A chain alternates between a trajectory of each
-group's log weights, given what is common; a trajectory of what is common, given how the groups are apart; Metropolis
-moves of what is common, given the groups' log weights; and moves of both spreads, alone and in proportion. Each mixes
-well where others do not: many groups with few answers tell what is common in another way than a few with many
-(Papaspiliopoulos et al. 2007). Categories exchange their places in all groups or in one. The likelihood is exact.
+group's log weights, given what groups share; trajectories of what they share, given how they are apart from it;
+Metropolis moves of what they share, given the groups' log weights; and moves of both spreads, alone and in proportion.
+Each mixes well where others do not: many groups with few answers tell what they share in another way than a few with
+many (Papaspiliopoulos et al. 2007). Categories exchange their places in all groups or in one. The likelihood is exact.
 """
 
 from collections.abc import Sequence
@@ -26,9 +26,9 @@ _BURN_IN = 40
 _FIRST_STEP = 0.4
 _ACCEPTED = 0.8
 """The share of proposals to accept, towards which steps go during the burn-in."""
-_COMMON_MOVES = 4
-_COMMON_STEP = 2.4
-"""A proposal's sd of what is common to a category, in units of about its own given the groups' log weights."""
+_SHARED_MOVES = 4
+_SHARED_STEP = 2.4
+"""A proposal's sd of what groups share of a category, in units of about its own given the groups' log weights."""
 _AN_EXCHANGE = 16
 """Two categories try to exchange their places once in each turn for every so many of them."""
 _REFINEMENTS = 20
@@ -45,22 +45,29 @@ class GroupShares:
 
 
 def estimate_group_shares(
-    rng: np.random.Generator, tables: Sequence[Counts], categories: int, draws: int
+    rng: np.random.Generator, tables: Sequence[Counts], categories: int, draws: int, z: FloatArray | None = None
 ) -> GroupShares:
-    """`draws` from the posterior given the count table of each group, any of which may be empty."""
-    target = _Target.of(tables, categories)
+    """`draws` from the posterior given the count table of each group, any of which may be empty.
+
+    `z` (groups,) is what the groups' log weights may depend on.
+    """
+    target = _Target.of(tables, categories, z)
     chains = min(_CHAINS, draws)
     state, directions = _start(rng, target, chains)
-    group_step, common_step = np.full((len(tables), 1, 1), _FIRST_STEP), _FIRST_STEP
+    rows = range(len(target.design))
+    group_step, shared_steps = np.full((len(tables), 1, 1), _FIRST_STEP), np.full(len(rows), _FIRST_STEP)
     shares, between = [], []
     for turn in range(_BURN_IN + -(-draws // chains)):
         state, accepted = _groups_moved(rng, target, state, directions, group_step)
-        state, all_accepted = _common_moved(rng, target, state, directions, common_step)
-        state = _spreads_alone(rng, _common_alone(rng, state))
+        shared_accepted = np.empty(len(rows))
+        for row in rows:
+            state, all_accepted = _shared_moved(rng, target, state, directions, row, shared_steps[row])
+            shared_accepted[row] = all_accepted.mean()
+        state = _spreads_alone(rng, target, _shared_alone(rng, target, state))
         state = _exchanged(rng, target, _in_proportion(rng, target, state))
         if turn < _BURN_IN:
             group_step = group_step * np.exp(accepted.mean(axis=1) - _ACCEPTED)[:, np.newaxis, np.newaxis]
-            common_step *= float(np.exp(all_accepted.mean() - _ACCEPTED))
+            shared_steps = shared_steps * np.exp(shared_accepted - _ACCEPTED)
         else:
             shares.append(prior.shares_of(state.log_weights))
             between.append(prior.SD * state.between)
@@ -69,9 +76,9 @@ def estimate_group_shares(
 
 @dataclass(frozen=True)
 class _State:
-    common: FloatArray
-    """Shape (chains, categories)."""
-    apart: FloatArray
+    shared: FloatArray
+    """What groups share: the log weights in common and, where there is a z, the slopes; (rows, chains, categories)."""
+    log_weights: FloatArray
     """Shape (groups, chains, categories)."""
     spreads: FloatArray
     """That of what is common, shape (chains,)."""
@@ -82,40 +89,53 @@ class _State:
     slopes: FloatArray
     """Its derivative by each log weight, shape (groups, chains, categories)."""
 
-    @property
-    def log_weights(self) -> FloatArray:
-        return self.common + self.apart
-
     def where(self, chosen: npt.NDArray[np.bool_], other: "_State") -> "_State":
         """The chains (chains,) that are chosen, and the other state's elsewhere."""
         row, mask = chosen, chosen[:, np.newaxis]
         return _State(
-            np.where(mask, self.common, other.common),
-            np.where(mask, self.apart, other.apart),
+            np.where(mask, self.shared, other.shared),
+            np.where(mask, self.log_weights, other.log_weights),
             np.where(row, self.spreads, other.spreads),
             np.where(row, self.between, other.between),
             np.where(row, self.likelihood, other.likelihood),
             np.where(mask, self.slopes, other.slopes),
         )
 
+    def with_shared(self, row: int, place: FloatArray) -> FloatArray:
+        """What groups share, with another row."""
+        shared = self.shared.copy()
+        shared[row] = place
+        return shared
+
 
 @dataclass(frozen=True)
 class _Target:
-    """The likelihood of all groups' log weights."""
+    """The likelihood of all groups' log weights, and where what they share puts them."""
 
     chances: FloatArray
     """The chance of each answer in each category, shape (groups, answers, categories)."""
     times: FloatArray
     """How often each was given, 0 where a group has fewer kinds of answers than another; shape (groups, answers, 1)."""
+    design: FloatArray
+    """Ones and, if there is one, z, shape (rows, groups)."""
 
     @classmethod
-    def of(cls, tables: Sequence[Counts], categories: int) -> "_Target":
+    def of(cls, tables: Sequence[Counts], categories: int, z: FloatArray | None) -> "_Target":
         each = [SharesLikelihood.of(counts, categories) for counts in tables]
         most = max(1, *(len(part.times) for part in each))
         chances, times = np.ones((len(each), most, categories)), np.zeros((len(each), most, 1))
         for place, part in enumerate(each):
             chances[place, : len(part.times)], times[place, : len(part.times), 0] = part.chances, part.times
-        return cls(chances, times)
+        ones = np.ones(len(each))
+        return cls(chances, times, np.array([ones] if z is None else [ones, z]))
+
+    def centre(self, shared: FloatArray) -> FloatArray:
+        """Where each group's log weights are expected, shape (groups, chains, categories)."""
+        return np.tensordot(self.design, shared, axes=(0, 0))
+
+    def apart(self, state: _State) -> FloatArray:
+        """How each group's log weights are apart from there."""
+        return np.asarray(state.log_weights - self.centre(state.shared))
 
     def likelihoods(self, log_weights: FloatArray) -> FloatArray:
         """The log-likelihood of each group's (groups, chains, categories), shape (groups, chains)."""
@@ -130,8 +150,8 @@ class _Target:
         total = self.times.sum(axis=1, keepdims=True)
         return np.asarray((np.log(chances) @ self.times)[..., 0]), np.asarray(shares * (by_share - total))
 
-    def state(self, common: FloatArray, apart: FloatArray, spreads: FloatArray, between: FloatArray) -> _State:
-        return _State(common, apart, spreads, between, *self.told(common + apart))
+    def state(self, shared: FloatArray, log_weights: FloatArray, spreads: FloatArray, between: FloatArray) -> _State:
+        return _State(shared, log_weights, spreads, between, *self.told(log_weights))
 
     def information(self, log_weights: FloatArray) -> FloatArray:
         """That about each group's log weights (groups, 1, categories), shape (groups, categories, categories)."""
@@ -151,36 +171,36 @@ class _Directions:
     """Shape (groups, categories)."""
     axes: FloatArray
     information: FloatArray
-    """That of all groups together, shape (categories,)."""
+    """That of all groups together about each row of what they share, shape (rows, categories)."""
 
     @classmethod
-    def of(cls, information: FloatArray) -> "_Directions":
-        groups, whole = np.linalg.eigh(information), np.linalg.eigh(information.sum(axis=0))
+    def of(cls, information: FloatArray, design: FloatArray) -> "_Directions":
+        groups, shared = np.linalg.eigh(information), np.linalg.eigh(np.tensordot(design**2, information, axes=1))
         return cls(
             groups.eigenvectors,
             np.maximum(groups.eigenvalues, 0.0),
-            whole.eigenvectors,
-            np.maximum(whole.eigenvalues, 0.0),
+            shared.eigenvectors,
+            np.maximum(shared.eigenvalues, 0.0),
         )
 
 
 @dataclass(frozen=True)
 class _Groups:
-    """Each group's log weights, given what is common."""
+    """Each group's log weights, given what groups share."""
 
     place: FloatArray
-    common: FloatArray
+    centre: FloatArray
     between: FloatArray
     likelihood: FloatArray
     likelihood_slopes: FloatArray
 
     @property
     def height(self) -> FloatArray:
-        return np.asarray(self.likelihood + prior.log_density(self.place - self.common, self.between))
+        return np.asarray(self.likelihood + prior.log_density(self.place - self.centre, self.between))
 
     @property
     def slopes(self) -> FloatArray:
-        return np.asarray(self.likelihood_slopes + prior.slopes(self.place - self.common, self.between))
+        return np.asarray(self.likelihood_slopes + prior.slopes(self.place - self.centre, self.between))
 
     def where(self, chosen: npt.NDArray[np.bool_], other: "_Groups") -> "_Groups":
         mask = chosen[..., np.newaxis]
@@ -193,25 +213,30 @@ class _Groups:
 
 
 @dataclass(frozen=True)
-class _Common:
-    """What is common, given how the groups are apart from it."""
+class _Shared:
+    """A row of what groups share, given how they are apart from it."""
 
     state: _State
+    design: FloatArray
+    """Shape (groups,)."""
+    row: int
 
     @property
     def place(self) -> FloatArray:
-        return self.state.common
+        return self.state.shared[self.row]
 
     @property
     def height(self) -> FloatArray:
-        return np.asarray(self.state.likelihood.sum(axis=0) + prior.log_density(self.state.common, self.state.spreads))
+        before = prior.shared_log_terms(self.row, self.place, self.state.spreads).sum(axis=-1)
+        return np.asarray(self.state.likelihood.sum(axis=0) + before)
 
     @property
     def slopes(self) -> FloatArray:
-        return np.asarray(self.state.slopes.sum(axis=0) + prior.slopes(self.state.common, self.state.spreads))
+        by_all = np.tensordot(self.design, self.state.slopes, axes=1)
+        return np.asarray(by_all + prior.shared_slopes(self.row, self.place, self.state.spreads))
 
-    def where(self, chosen: npt.NDArray[np.bool_], other: "_Common") -> "_Common":
-        return _Common(self.state.where(chosen, other.state))
+    def where(self, chosen: npt.NDArray[np.bool_], other: "_Shared") -> "_Shared":
+        return replace(self, state=self.state.where(chosen, other.state))
 
 
 def _start(rng: np.random.Generator, target: _Target, chains: int) -> tuple[_State, _Directions]:
@@ -224,70 +249,79 @@ def _start(rng: np.random.Generator, target: _Target, chains: int) -> tuple[_Sta
         curvature = target.information(at).sum(axis=0) + np.diag(prior.curvature(common[0], spreads[0]))
         step = np.linalg.solve(curvature, slope)
         common = common + step / max(1.0, float(np.abs(step).max()))
-    directions = _Directions.of(target.information(np.broadcast_to(common, (groups, 1, categories))))
+    information = target.information(np.broadcast_to(common, (groups, 1, categories)))
     spreads = np.exp(rng.uniform(np.log(0.5), np.log(4.0), chains))
     between = np.exp(rng.uniform(np.log(0.1), np.log(1.5), chains))
+    shared = np.zeros((len(target.design), chains, categories))
+    shared[0] = common
     apart = 0.1 * between[:, np.newaxis] * rng.standard_normal((groups, chains, categories))
-    return target.state(np.repeat(common, chains, axis=0), apart, spreads, between), directions
+    state = target.state(shared, target.centre(shared) + apart, spreads, between)
+    return state, _Directions.of(information, target.design)
 
 
 def _groups_moved(
     rng: np.random.Generator, target: _Target, state: _State, directions: _Directions, step: FloatArray
 ) -> tuple[_State, FloatArray]:
     """A trajectory of each group's log weights, and how probably each was accepted (groups, chains)."""
+    centre = target.centre(state.shared)
 
     def at(log_weights: FloatArray) -> _Groups:
-        return _Groups(log_weights, state.common, state.between, *target.told(log_weights))
+        return _Groups(log_weights, centre, state.between, *target.told(log_weights))
 
-    now = _Groups(state.log_weights, state.common, state.between, state.likelihood, state.slopes)
+    now = _Groups(state.log_weights, centre, state.between, state.likelihood, state.slopes)
     precision = directions.group_information[:, np.newaxis] + prior.curvature(np.zeros(1), state.between)
     found, accepted = trajectory(rng, at, now, directions.group_axes, precision**-0.5, step)
-    moved = replace(
-        state, apart=found.place - state.common, likelihood=found.likelihood, slopes=found.likelihood_slopes
-    )
+    moved = replace(state, log_weights=found.place, likelihood=found.likelihood, slopes=found.likelihood_slopes)
     return moved, accepted
 
 
-def _common_moved(
-    rng: np.random.Generator, target: _Target, state: _State, directions: _Directions, step: float
+def _shared_moved(
+    rng: np.random.Generator, target: _Target, state: _State, directions: _Directions, row: int, step: float
 ) -> tuple[_State, FloatArray]:
-    """A trajectory of what is common, by which all groups' log weights move alike."""
+    """A trajectory of a row of what groups share, by which all their log weights move."""
+    design = target.design[row]
 
-    def at(common: FloatArray) -> _Common:
-        return _Common(target.state(common, state.apart, state.spreads, state.between))
+    def at(place: FloatArray) -> _Shared:
+        log_weights = state.log_weights + np.multiply.outer(design, place - state.shared[row])
+        return _Shared(
+            target.state(state.with_shared(row, place), log_weights, state.spreads, state.between), design, row
+        )
 
-    precision = directions.information + prior.curvature(np.zeros(1), state.spreads)
-    found, accepted = trajectory(rng, at, _Common(state), directions.axes, precision**-0.5, step)
+    precision = directions.information[row] + prior.shared_curvature(row, state.spreads)
+    found, accepted = trajectory(rng, at, _Shared(state, design, row), directions.axes[row], precision**-0.5, step)
     return found.state, accepted
 
 
-def _common_alone(rng: np.random.Generator, state: _State) -> _State:
-    """What is common moves, category by category, and the groups' log weights stay."""
-    log_weights, common = state.log_weights, state.common
-    flat = np.zeros(1)
-    precision = prior.curvature(flat, state.spreads) + len(log_weights) * prior.curvature(flat, state.between)
+def _shared_alone(rng: np.random.Generator, target: _Target, state: _State) -> _State:
+    """What groups share moves, category by category, and the groups' log weights stay."""
+    of_groups = prior.curvature(np.zeros(1), state.between)
 
-    def height(common: FloatArray) -> FloatArray:
-        of_groups = prior.log_terms(log_weights - common, state.between).sum(axis=0)
-        return np.asarray(prior.log_terms(common, state.spreads) + of_groups)
+    def height(state: _State) -> FloatArray:
+        rows = [prior.shared_log_terms(row, place, state.spreads) for row, place in enumerate(state.shared)]
+        return np.asarray(sum(rows) + prior.log_terms(target.apart(state), state.between).sum(axis=0))
 
-    now = height(common)
-    for _ in range(_COMMON_MOVES):
-        tried = common + _COMMON_STEP * precision**-0.5 * rng.standard_normal(common.shape)
-        found = height(tried)
-        moved = np.log(rng.random(common.shape)) < found - now
-        common, now = np.where(moved, tried, common), np.where(moved, found, now)
-    return replace(state, common=common, apart=log_weights - common)
+    now = height(state)
+    for _ in range(_SHARED_MOVES):
+        for row, design in enumerate(target.design):
+            precision = prior.shared_curvature(row, state.spreads) + (design**2).sum() * of_groups
+            place = state.shared[row]
+            tried = place + _SHARED_STEP * precision**-0.5 * rng.standard_normal(place.shape)
+            found = height(replace(state, shared=state.with_shared(row, tried)))
+            moved = np.log(rng.random(place.shape)) < found - now
+            state = replace(state, shared=state.with_shared(row, np.where(moved, tried, place)))
+            now = np.where(moved, found, now)
+    return state
 
 
-def _spreads_alone(rng: np.random.Generator, state: _State) -> _State:
+def _spreads_alone(rng: np.random.Generator, target: _Target, state: _State) -> _State:
     """Both spreads move, and log weights stay."""
+    apart = target.apart(state)
 
     def of_spreads(spreads: FloatArray) -> FloatArray:
-        return prior.log_density(state.common, spreads) + prior.log_density_of_spread(spreads)
+        return prior.log_density(state.shared[0], spreads) + prior.log_density_of_spread(spreads)
 
     def of_between(between: FloatArray) -> FloatArray:
-        return prior.log_density(state.apart, between).sum(axis=0) + prior.log_density_of_between(between)
+        return prior.log_density(apart, between).sum(axis=0) + prior.log_density_of_between(between)
 
     spreads = spreads_moved(rng, state.spreads, of_spreads)
     return replace(state, spreads=spreads, between=spreads_moved(rng, state.between, of_between))
@@ -296,13 +330,16 @@ def _spreads_alone(rng: np.random.Generator, state: _State) -> _State:
 def _in_proportion(rng: np.random.Generator, target: _Target, state: _State) -> _State:
     """What is common moves in proportion to its spread, and then how groups are apart, in proportion to theirs."""
     factors = np.exp(PROPORTIONAL_STEP * rng.standard_normal(len(state.spreads)))
-    tried = target.state(state.common * factors[:, np.newaxis], state.apart, state.spreads * factors, state.between)
+    common = state.shared[0] * factors[:, np.newaxis]
+    log_weights = state.log_weights + common - state.shared[0]
+    tried = target.state(state.with_shared(0, common), log_weights, state.spreads * factors, state.between)
     change = tried.likelihood.sum(axis=0) + prior.log_density_of_spread(tried.spreads)
     change -= state.likelihood.sum(axis=0) + prior.log_density_of_spread(state.spreads)
     state = tried.where(np.log(rng.random(len(change))) < change, state)
 
     factors = np.exp(PROPORTIONAL_STEP * rng.standard_normal(len(state.between)))
-    tried = target.state(state.common, state.apart * factors[:, np.newaxis], state.spreads, state.between * factors)
+    log_weights = target.centre(state.shared) + target.apart(state) * factors[:, np.newaxis]
+    tried = target.state(state.shared, log_weights, state.spreads, state.between * factors)
     change = tried.likelihood.sum(axis=0) + prior.log_density_of_between(tried.between)
     change -= state.likelihood.sum(axis=0) + prior.log_density_of_between(state.between)
     return tried.where(np.log(rng.random(len(change))) < change, state)
@@ -311,38 +348,39 @@ def _in_proportion(rng: np.random.Generator, target: _Target, state: _State) -> 
 def _exchanged(rng: np.random.Generator, target: _Target, state: _State) -> _State:
     """Two categories exchange their places in all groups, and two in each group, as often as the way back.
 
-    In one group the prior is another afterwards, since what is common stays.
+    In one group the prior is another afterwards, since what groups share stays.
     """
-    groups, chains, categories = state.apart.shape
+    groups, chains, categories = state.log_weights.shape
     rows, columns = np.arange(groups)[:, np.newaxis], np.arange(chains)
     for _ in range(-(-categories // _AN_EXCHANGE)):
         order = np.broadcast_to(np.arange(categories), (chains, categories)).copy()
         one, other = rng.integers(categories, size=(2, chains))
         order[columns, one], order[columns, other] = other, one
-        apart = np.take_along_axis(state.apart, np.broadcast_to(order, state.apart.shape), axis=-1)
-        common = np.take_along_axis(state.common, order, axis=-1)
-        found = target.likelihoods(common + apart)
+        shared, log_weights = (
+            np.take_along_axis(part, np.broadcast_to(order, part.shape), axis=-1)
+            for part in (state.shared, state.log_weights)
+        )
+        found = target.likelihoods(log_weights)
         change = found.sum(axis=0) - state.likelihood.sum(axis=0)
         mask = (np.log(rng.random(chains)) < change)[:, np.newaxis]
         state = replace(
             state,
-            common=np.where(mask, common, state.common),
-            apart=np.where(mask, apart, state.apart),
+            shared=np.where(mask, shared, state.shared),
+            log_weights=np.where(mask, log_weights, state.log_weights),
             likelihood=np.where(mask[:, 0], found, state.likelihood),
         )
 
-        log_weights = state.log_weights
         one, other = rng.integers(categories, size=(2, groups, chains))
-        tried = log_weights.copy()
-        tried[rows, columns, one] = log_weights[rows, columns, other]
-        tried[rows, columns, other] = log_weights[rows, columns, one]
-        found = target.likelihoods(tried)
-        change = found - state.likelihood + prior.log_density(tried - state.common, state.between)
-        change -= prior.log_density(state.apart, state.between)
+        tried = state.log_weights.copy()
+        tried[rows, columns, one] = state.log_weights[rows, columns, other]
+        tried[rows, columns, other] = state.log_weights[rows, columns, one]
+        found, centre = target.likelihoods(tried), target.centre(state.shared)
+        change = found - state.likelihood + prior.log_density(tried - centre, state.between)
+        change -= prior.log_density(state.log_weights - centre, state.between)
         moved = np.log(rng.random((groups, chains))) < change
         state = replace(
             state,
-            apart=np.where(moved[..., np.newaxis], tried - state.common, state.apart),
+            log_weights=np.where(moved[..., np.newaxis], tried, state.log_weights),
             likelihood=np.where(moved, found, state.likelihood),
         )
-    return target.state(state.common, state.apart, state.spreads, state.between)
+    return target.state(state.shared, state.log_weights, state.spreads, state.between)

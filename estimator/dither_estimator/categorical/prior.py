@@ -7,7 +7,8 @@ of the people in 4 of 10 categories, 8 of 32 and 14 of 64.
 
 Where there are public groups, these are the log weights that all groups have in common. A group's are apart from them
 by `between · t`, with an independent t of each category and group, so that a group may differ in one category and be
-like the others in the rest; the logarithm of `between` is normal with mean log 0.4 and sd 1.
+like the others in the rest; the logarithm of `between` is normal with mean log 0.4 and sd 1. Where the groups' log
+weights may depend on a number of each group, the slope of each category is normal with mean 0 and sd 0.5.
 """
 
 import math
@@ -24,6 +25,9 @@ __all__ = [
     "log_density_of_spread",
     "log_terms",
     "prior_draws",
+    "shared_curvature",
+    "shared_log_terms",
+    "shared_slopes",
     "shares_of",
     "slopes",
 ]
@@ -33,6 +37,7 @@ SD = math.sqrt(_DEGREES / (_DEGREES - 2))
 """The standard deviation of t."""
 _MEDIAN_SPREAD, _SD_OF_LOG_SPREAD = 1.5, 1.0
 _MEDIAN_BETWEEN, _SD_OF_LOG_BETWEEN = 0.4, 1.0
+_SLOPE_SD = 0.5
 _LEAST_LOG = -690.0
 """The log of the smallest share, beside the largest: its exponential is no longer a normal double below."""
 
@@ -79,3 +84,18 @@ def slopes(log_weights: FloatArray, spreads: FloatArray) -> FloatArray:
 def curvature(log_weights: FloatArray, spreads: FloatArray) -> FloatArray:
     """About minus its second derivative, and positive: `slopes` over the log weights; greatest at 0."""
     return np.asarray((_DEGREES + 1) / (_DEGREES * spreads[..., np.newaxis] ** 2 + log_weights**2))
+
+
+def shared_log_terms(row: int, place: FloatArray, spreads: FloatArray) -> FloatArray:
+    """As `log_terms` of what all groups share (n, categories): of what is common in row 0, of slopes in row 1."""
+    return log_terms(place, spreads) if row == 0 else np.asarray(-0.5 * (place / _SLOPE_SD) ** 2)
+
+
+def shared_slopes(row: int, place: FloatArray, spreads: FloatArray) -> FloatArray:
+    """The derivative of `shared_log_terms`, shape (n, categories)."""
+    return slopes(place, spreads) if row == 0 else np.asarray(-place / _SLOPE_SD**2)
+
+
+def shared_curvature(row: int, spreads: FloatArray) -> FloatArray:
+    """Minus its second derivative at 0, shape (n, 1)."""
+    return curvature(np.zeros(1), spreads) if row == 0 else np.full((len(spreads), 1), _SLOPE_SD**-2)

@@ -46,12 +46,16 @@ class PooledCategories(SeparateGroups):
 
     def _draws(self) -> Deferred[GroupShares]:
         """The posterior given every answer learnt; whoever has the same counts has the same draws."""
-        tables = in_order(self.counts.values())
-        total = sum(map(total_answers, tables))
-        if self._known is None or self._known[0] != total:
-            categories, draws = len(self._specification.categories), self._specification.particles
-            estimate = partial(estimate_group_shares, np.random.default_rng(SEED), tables, categories, draws)
-            self._known = total, Deferred(estimate)
+        spec, tables = self._specification, in_order(self.counts.values())
+        answers = [total_answers(table) for table in tables]
+        if self._known is None or self._known[0] != sum(answers):
+            assert spec.groups is not None
+            categories, z = len(spec.categories), spec.groups.log_rates(answers)
+            rng = np.random.default_rng(SEED)
+            self._known = (
+                sum(answers),
+                Deferred(partial(estimate_group_shares, rng, tables, categories, spec.particles, z)),
+            )
         return self._known[1]
 
 

@@ -34,8 +34,6 @@ _ESTIMATE_DIVISOR = 32
 """Questions are estimated for again at the earliest after one answer per this many learnt in all groups."""
 _OUTERMOST = 0.02
 """Questions do not follow draws beyond this quantile and its counterpart: tails of few answers are very long."""
-_ABSENT = 0.5
-"""Answers that a group without any is taken to have, for the rate at which its people answer."""
 
 
 @dataclass(slots=True)
@@ -164,12 +162,7 @@ class PooledGroups:
         return self._known[1]
 
     def _rates(self) -> FloatArray | None:
-        """The logarithm of the rate at which people of each group answer, up to a constant, where shares are known."""
-        if self._groups.shares is None:
-            return None
-        answers = np.array([max(number, _ABSENT) for number in self._answers.values()])
-        rates = np.log(answers / np.array(self._groups.shares))
-        return np.asarray(rates - rates.mean())
+        return self._groups.log_rates(list(self._answers.values()))
 
     def _for_questions(self) -> PooledDraws:
         """The last estimate for questions, or a new one if the answers have grown by enough."""

@@ -1,13 +1,16 @@
 """Public groups of a collection: everybody belongs to one and says so without noise; each has its own posterior."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 from unicodedata import normalize
 
+import numpy as np
+
 from dither_client.tables.counts import CountTable
+from dither_estimator.families import FloatArray
 from dither_estimator.specification.fields import SpecificationError
 
 __all__ = ["MAX_GROUPS", "MAX_LABEL", "Groups", "read_groups", "refuse_fields_beside_groups"]
@@ -15,6 +18,8 @@ __all__ = ["MAX_GROUPS", "MAX_LABEL", "Groups", "read_groups", "refuse_fields_be
 MAX_GROUPS = 500
 MAX_LABEL = 100
 """The most characters of a group's label, and of what the labels are called."""
+_ABSENT = 0.5
+"""Answers that a group without any is taken to have, for the rate at which its people answer."""
 _FIELDS = ("name", "labels", "shares")
 _NOT_BESIDE_GROUPS = ("families", "discriminate", "misfit_check", "misfit_looks", "member_cuts")
 
@@ -33,6 +38,16 @@ class Groups:
         """The field `groups` of a specification that describes these groups."""
         shares = {} if self.shares is None else {"shares": dict(zip(self.labels, self.shares, strict=True))}
         return {"name": self.name, "labels": list(self.labels), **shares}
+
+    def log_rates(self, answers: Sequence[int]) -> FloatArray | None:
+        """The logarithm of the rate at which people of each group answer, less the mean; None if shares are unknown.
+
+        `answers` are the number of each group's.
+        """
+        if self.shares is None:
+            return None
+        rates = np.log(np.maximum(answers, _ABSENT) / np.array(self.shares))
+        return np.asarray(rates - rates.mean())
 
     def check_table(self, table: CountTable) -> None:
         """Raises `SpecificationError` unless every row of the table has the label of one of these groups."""

@@ -41,13 +41,16 @@ def moments(shares: FloatArray, between: FloatArray, weights: FloatArray) -> Flo
     return np.array([mean, np.sqrt((numbers - mean[:, np.newaxis]) ** 2 @ weights)])
 
 
-def by_quadrature(tables: Sequence[Counts], categories: int) -> FloatArray:
+def by_quadrature(tables: Sequence[Counts], categories: int, z: FloatArray | None) -> FloatArray:
     """The moments on 2^20 points of equal prior probability, which fill the prior evenly."""
-    dimensions = 2 + categories * (1 + len(tables))
+    dimensions = 2 + categories * (1 + len(tables) + (z is not None))
     points = np.clip(qmc.Sobol(dimensions, rng=0).random_base2(20), 1e-12, 1 - 1e-12)
     spreads, between = 1.5 * np.exp(norm.ppf(points[:, :1])), 0.4 * np.exp(norm.ppf(points[:, 1:2]))
-    each = np.split(stdtrit(4, points[:, 2:]), 1 + len(tables), axis=1)
-    shares = np.array([softmax(spreads * each[0] + between * apart, axis=1) for apart in each[1:]])
+    first, *others = np.split(points[:, 2:], dimensions // categories, axis=1)
+    common, slopes = spreads * stdtrit(4, first), 0.0 if z is None else 0.5 * norm.ppf(others.pop())
+    centres = [common + (0.0 if z is None else z[group]) * slopes for group in range(len(tables))]
+    each = [centre + between * stdtrit(4, apart) for centre, apart in zip(centres, others, strict=True)]
+    shares = np.array([softmax(log_weights, axis=1) for log_weights in each])
     log = np.zeros(len(points))
     for part, counts in zip(shares, tables, strict=True):
         likelihood = SharesLikelihood.of(counts, categories)
@@ -64,14 +67,15 @@ def errors(found: GroupShares, exact: FloatArray) -> FloatArray:
     return np.asarray(np.abs(got - exact) / standard / MEMORY)
 
 
-def test_brute_force() -> None:
+@pytest.mark.parametrize("z", [None, np.array([2.0, 0.5, -2.5])])
+def test_brute_force(z: FloatArray | None) -> None:
     """Three groups, one of them without answers; the broken variant learns one answer of each kind twice."""
-    exact = by_quadrature(GROUPS, 3)
-    found = estimate_group_shares(np.random.default_rng(1), GROUPS, 3, DRAWS)
+    exact = by_quadrature(GROUPS, 3, z)
+    found = estimate_group_shares(np.random.default_rng(1), GROUPS, 3, DRAWS, z)
     assert found.shares.sum(axis=2) == pytest.approx(1)
     assert errors(found, exact).max() < ALARM
     more = [{query: row + 1 for query, row in counts.items()} for counts in GROUPS]
-    assert errors(estimate_group_shares(np.random.default_rng(1), more, 3, DRAWS), exact).max() > ALARM
+    assert errors(estimate_group_shares(np.random.default_rng(1), more, 3, DRAWS, z), exact).max() > ALARM
 
 
 CATEGORIES, ROUNDS = 4, 80
@@ -80,13 +84,15 @@ QUESTIONS = [
 ]
 PEOPLE = (90, 30, 3)
 """How many of each of three groups answer each question."""
+Z = np.log(PEOPLE) - np.log(PEOPLE).mean()
 
 
 def from_prior(rng: np.random.Generator) -> tuple[FloatArray, float]:
     """Shares (groups, categories), and the sd of a log weight between groups."""
     spread, between = 1.5 * np.exp(rng.standard_normal()), 0.4 * np.exp(rng.standard_normal())
-    common = spread * rng.standard_t(4, CATEGORIES)
-    return softmax(common + between * rng.standard_t(4, (len(PEOPLE), CATEGORIES)), axis=1), between * np.sqrt(2)
+    common, slopes = spread * rng.standard_t(4, CATEGORIES), 0.5 * rng.standard_normal(CATEGORIES)
+    centres = common + np.outer(Z, slopes)
+    return softmax(centres + between * rng.standard_t(4, centres.shape), axis=1), between * np.sqrt(2)
 
 
 def answers(rng: np.random.Generator, shares: FloatArray, people: int, times: int = 1) -> Counts:
@@ -101,7 +107,7 @@ def ranks(times: int = 1) -> FloatArray:
         rng = np.random.default_rng([turn, 61])
         truth, between = from_prior(rng)
         tables = [answers(rng, shares, people, times) for shares, people in zip(truth, PEOPLE, strict=True)]
-        got = estimate_group_shares(rng, tables, CATEGORIES, 400)
+        got = estimate_group_shares(rng, tables, CATEGORIES, 400, Z)
         found[turn, :-1] = (got.shares[:, :, 0] < truth[:, :1]).mean(axis=1)
         found[turn, -1] = (got.between < between).mean()
     return found
@@ -136,6 +142,19 @@ def test_groups_with_few_answers_borrow() -> None:
     together = estimate_group_shares(rng, tables, CATEGORIES, 500).shares.mean(axis=1)
     alone = np.array([estimate_shares(rng, table, CATEGORIES, 500).mean(axis=0) for table in tables])
     assert ((together - common) ** 2).sum() < 0.5 * ((alone - common) ** 2).sum()
+
+
+def test_where_those_who_answer_more_differ_rates_of_response_help() -> None:
+    """Of 12 equally large groups, those in which many answer have more of the last category."""
+    rng, rates = np.random.default_rng(12), np.linspace(-1.0, 1.0, 12)
+    truth = softmax(np.array([1.0, 0.5, 0.0, -0.5]) + np.outer(rates, [0.0, 0.0, 0.0, 1.0]), axis=1)
+    people = np.round(40 * np.exp(rates)).astype(int)
+    tables = [answers(rng, shares, number) for shares, number in zip(truth, people, strict=True)]
+    errors = [
+        ((estimate_group_shares(rng, tables, CATEGORIES, 500, z).shares.mean(axis=1) - truth) ** 2).sum()
+        for z in (rates, None)
+    ]
+    assert errors[0] < 0.8 * errors[1]
 
 
 def test_a_group_that_lies_far_from_all_keeps_its_place() -> None:
