@@ -22,7 +22,16 @@ from joblib import Parallel, delayed
 
 from benchmarks.random_collections.drawing import draw_collection
 from benchmarks.random_collections.running import run
-from benchmarks.random_collections.standing_out import SLOW, far_off, figures, pairs, promises, slow, troubles
+from benchmarks.random_collections.standing_out import (
+    SLOW,
+    false_claims,
+    far_off,
+    figures,
+    pairs,
+    promises,
+    slow,
+    troubles,
+)
 from testing.tables import print_table
 
 __all__ = ["main"]
@@ -78,6 +87,7 @@ def _print(found: Sequence[dict[str, Any]]) -> None:
         "Errors beside the design's", (settings, "of", "collections", "times the promise", "p"), promises(found)
     )
     print_table("Far off", ("seed", "what", "normal score", "nats missed", settings), far_off(found))
+    print_table("Claims", ("claim", "collections", "made", "false", "which"), false_claims(found))
     print_table("Errors, refusals, warnings", ("kind", "text", "collections", "seeds"), troubles(found))
     print_table(f"More than {SLOW:g} s", ("seed", "CPU s", settings), slow(found))
 

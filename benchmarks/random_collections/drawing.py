@@ -1,15 +1,19 @@
 """Random collections: a specification, who answers, and how many at once."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from benchmarks.random_collections.additions import add
+from benchmarks.random_collections.collection import RandomCollection
 from benchmarks.random_collections.numbers import Number, draw_number, farthest
 from benchmarks.random_collections.truths import Truth
 
-__all__ = ["RandomCollection", "draw_collection"]
+__all__ = ["FIRST_WITH_ADDITIONS", "draw_collection"]
+
+FIRST_WITH_ADDITIONS = 10_000
+"""The first seed whose collection may have one of `additions` besides."""
 
 _STRUCTURES = ("plain", "groups", "periods", "components", "categories")
 _CHANCES = (0.5, 0.22, 0.1, 0.08, 0.1)
@@ -17,22 +21,6 @@ _EPSILONS = ("0.3", "0.5", "1", "2", "4", "8")
 _CHOICES = (["0.5", "2"], ["1", "4"], ["0.3", "1", "8"])
 _RESPONDENTS = (200, 500, 1_000, 2_000, 5_000)
 _OUTSTANDING = (1, 4, 16, 64, 256)
-
-
-@dataclass(frozen=True)
-class RandomCollection:
-    """`fields`: the specification. `settings`: what was chosen, in words, by what it is."""
-
-    seed: int
-    fields: dict[str, Any]
-    settings: dict[str, str]
-    respondents: int
-    outstanding: int
-    truths: Mapping[str, Truth] = field(repr=False)
-    """The distribution in each group, period or component by its name; of a single number under an empty name."""
-    shares: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    """The shares of the categories, in each group or under an empty name."""
-    correlation: float = 0.0
 
 
 def draw_collection(seed: int) -> RandomCollection:
@@ -54,7 +42,8 @@ def draw_collection(seed: int) -> RandomCollection:
         settings["ε"] = "chosen from " + ", ".join(choices)
     draw = {"categories": _categories, "components": _components}.get(structure, _one_number)
     fields, more, rest = draw(rng, structure)
-    return RandomCollection(seed, {**fields, **shared}, {**settings, **more}, respondents, outstanding, **rest)
+    drawn = RandomCollection(seed, {**fields, **shared}, {**settings, **more}, respondents, outstanding, **rest)
+    return drawn if seed < FIRST_WITH_ADDITIONS else add(np.random.default_rng([seed, 80]), drawn)
 
 
 _Drawn = tuple[dict[str, Any], dict[str, str], dict[str, Any]]

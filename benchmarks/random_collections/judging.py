@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.random_collections.drawing import RandomCollection
+from benchmarks.random_collections.collection import RandomCollection
 from benchmarks.random_collections.truths import Truth
 from dither_client.posterior.wire import ComponentReply, GroupReply, ParameterSummary, PeriodReply, PosteriorReply
 from dither_estimator.design.design import DesignError, optimal_design
@@ -18,6 +18,7 @@ from dither_estimator.learning.any_learner import AnyLearner
 from dither_estimator.learning.grouped_learner import GroupedLearner
 from dither_estimator.learning.learner import Learner
 from dither_estimator.learning.nonparametric_learner import NonparametricLearner
+from dither_estimator.likelihood.institutions import Members
 from dither_estimator.likelihood.table import CountLikelihood
 from dither_estimator.nonparametric.deviations import BINS
 from dither_estimator.nonparametric.likelihood import MassLikelihood
@@ -51,8 +52,8 @@ class Told:
 
 
 def judge(collection: RandomCollection, specification: Specification, reply: PosteriorReply) -> list[Told]:
-    """Every interval that the posterior has of what is known."""
-    return list(_judge(collection, specification, reply))
+    """Every interval that the posterior has of what is known; none if the family does not hold."""
+    return [] if collection.misspecified else list(_judge(collection, specification, reply))
 
 
 def _judge(collection: RandomCollection, spec: Specification, reply: PosteriorReply) -> Iterator[Told]:
@@ -66,7 +67,7 @@ def _judge(collection: RandomCollection, spec: Specification, reply: PosteriorRe
         yield _told("", pair, "correlation", summary, collection.correlation, 1.0)
     parts = reply.components or reply.groups or reply.periods
     if not parts:
-        yield from _of_number(spec, "", reply, collection.truths[""], collection.respondents)
+        yield from _of_number(spec, "", reply, collection.truths[""], 0 if reply.members else reply.answers)
         return
     of_each = {each.name: each.specification for each in spec.components}
     for label, part in parts.items():
@@ -74,6 +75,8 @@ def _judge(collection: RandomCollection, spec: Specification, reply: PosteriorRe
         yield from _of_number(of_each.get(label, spec), label, part, truth, 0 if spec.components else part.answers)
     if reply.groups:
         weights = [part.answers / reply.answers for part in reply.groups.values()]
+        if spec.groups is not None and spec.groups.shares is not None:
+            weights = list(spec.groups.shares)
         whole = Truth.together(list(collection.truths.values()), weights)
         yield from _of_number(spec, "all", reply, whole, reply.answers)
 
@@ -139,14 +142,16 @@ def _score(summary: ParameterSummary, truth: float, room: float) -> float:
 def _promised(spec: Specification, truth: Truth, answers: int) -> dict[str, float]:
     """The standard deviations that the design's variance at the truth promises for this many answers.
 
-    Those that are spent on finding the people, as plans have it, are left out; if they are more than half, or several ε
-    are mixed, nothing is promised. Nor is it of components, of which answers about several tell, too.
+    Those that are spent on finding the people, as plans have it, are left out; if they are more than half, if several ε
+    are mixed, or if all are asked one question, nothing is promised. Nor is it of components, of which answers about
+    several tell, too.
     """
-    if not (spec.parametric and answers) or len(spec.epsilon_choices) > 1 or len(truth.members) > 1:
+    several = len(spec.epsilon_choices) > 1 or len(truth.members) > 1
+    if not (spec.parametric and answers) or several or spec.policy.interval is not None:
         return {}
     theta = truth.members[0].theta
     try:
-        design = optimal_design(spec.family, theta, spec.mechanism, spec.epsilon, spec.goal, spec.levels)
+        design = optimal_design(spec.family, theta, spec.mechanism, spec.epsilon, spec.goal, spec.levels, rho=spec.rho)
         left = answers - float(np.max(answers_to_find(spec.prior, design)))
         covariance = np.linalg.inv(design.information)
     except (DesignError, np.linalg.LinAlgError):
@@ -166,6 +171,8 @@ def _promised(spec: Specification, truth: Truth, answers: int) -> dict[str, floa
 def nats_missed(collection: RandomCollection, learner: AnyLearner) -> float:
     """By how many nats the answers are likelier given the truth than given any draw of the posterior, at least 0."""
     spec = learner.specification
+    if collection.misspecified:
+        return 0.0
     if isinstance(learner, NonparametricLearner):
         return _missed_without_family(collection.truths[""], learner)
     if not spec.parametric:
@@ -177,14 +184,15 @@ def nats_missed(collection: RandomCollection, learner: AnyLearner) -> float:
         counts, draws = {"": learner.counts}, {"": learner.particles()[0]}
     else:
         return 0.0
-    return max(_missed(spec, collection.truths[label], counts[label], draws[label]) for label in counts)
+    members = learner.members if isinstance(learner, Learner) else {}
+    return max(_missed(spec, collection.truths[label], counts[label], members, draws[label]) for label in counts)
 
 
-def _missed(spec: Specification, truth: Truth, counts: Any, draws: FloatArray) -> float:
-    if not counts:
+def _missed(spec: Specification, truth: Truth, counts: Any, members: Members, draws: FloatArray) -> float:
+    if not (counts or members):
         return 0.0
     theta = np.concatenate([[truth.members[0].theta], draws])
-    found = CountLikelihood.of(spec.family, counts).log_likelihood(theta)
+    found = CountLikelihood.of(spec.family, counts, members).log_likelihood(theta)
     return max(0.0, float(found[0] - found[1:].max()))
 
 

@@ -11,7 +11,7 @@ from scipy import stats
 
 from dither_estimator.families import FloatArray
 
-__all__ = ["SLOW", "far_off", "figures", "pairs", "promises", "slow", "troubles"]
+__all__ = ["SLOW", "false_claims", "far_off", "figures", "pairs", "promises", "slow", "troubles"]
 
 _Found = Mapping[str, Any]
 SLOW = 20.0
@@ -37,6 +37,18 @@ def troubles(found: Sequence[_Found]) -> Iterator[tuple[object, ...]]:
             seeds["warning", warning].append(each["seed"])
     for (kind, text), those in sorted(seeds.items(), key=lambda item: (item[0][0], -len(item[1]))):
         yield kind, text, len(those), " ".join(map(str, those[:5]))
+
+
+def false_claims(found: Sequence[_Found]) -> Iterator[tuple[object, ...]]:
+    """For each kind of claim: collections where it could be made, where it was, where falsely, and which those are."""
+    by_kind: dict[str, list[tuple[int, Mapping[str, Any]]]] = defaultdict(list)
+    for each in found:
+        for claim in each["said"]:
+            by_kind[claim["kind"]].append((each["seed"], claim))
+    for kind, those in sorted(by_kind.items()):
+        made = [(seed, claim) for seed, claim in those if claim["said"]]
+        false = [f"{seed}: {claim['said']}" for seed, claim in made if not claim["true"]]
+        yield kind, len(those), len(made), len(false), "; ".join(false)
 
 
 def slow(found: Sequence[_Found]) -> Iterator[tuple[object, ...]]:
