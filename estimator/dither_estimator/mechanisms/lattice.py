@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 _CUTS_PER_UNIT = 1_024
-"""Cuts in standard units are rounded to multiples of 1/1,024, which hardly affects the information."""
+"""Cuts in standard units are rounded to different multiples of 1/1,024, which hardly affects the information."""
 _MAX_BITS_BELOW_LOCATION = 40
 """A step is at most this many bits finer than the location; a double's other bits are for points in between."""
 _WIDE_FROM_STEPS = 8
@@ -70,7 +70,9 @@ def _frame(standard: Query) -> _Frame:
     if isinstance(standard, IntervalQuery):
         unit = (standard.high - standard.low) / standard.levels
         return _Frame((standard.low + standard.high) / 2, unit, _offsets(standard.levels), standard.levels)
-    return _Frame(0.0, 1.0, np.round(np.array(standard.edges) * _CUTS_PER_UNIT) / _CUTS_PER_UNIT, np.inf)
+    steps, places = np.round(np.array(standard.edges) * _CUTS_PER_UNIT), np.arange(len(standard.edges))
+    apart = np.maximum.accumulate(steps - places) + places
+    return _Frame(0.0, 1.0, apart / _CUTS_PER_UNIT, np.inf)
 
 
 def _offsets(levels: int) -> FloatArray:

@@ -155,6 +155,15 @@ def _log_lognormal(x: FloatArray, scale: float, s: float) -> FloatArray:
     return -np.log(s) - _LOG_ROOT_2_PI - np.log(x) - 0.5 * (np.log(x / scale) / s) ** 2
 
 
+def _log_loglaplace(x: FloatArray, scale: float, c: float) -> FloatArray:
+    return np.log(c / 2) - np.log(x) - c * np.abs(np.log(x / scale))
+
+
+def _loglaplace_quantiles(probabilities: FloatArray, c: float) -> FloatArray:
+    below = (2 * probabilities) ** (1 / c)
+    return np.where(probabilities < 0.5, below, (2 * (1 - probabilities)) ** (-1 / c))
+
+
 def _log_gamma(x: FloatArray, scale: float, a: float) -> FloatArray:
     return xlogy(a - 1, x / scale) - x / scale - gammaln(a) - np.log(scale)
 
@@ -202,6 +211,13 @@ WRITTEN: Mapping[str, _Formulas] = {
         quantiles=lambda probabilities, s: np.exp(s * ndtri(probabilities)),
         sample=lambda rng, size, s: np.exp(s * rng.standard_normal(size)),
         shapes=("s",),
+        open=True,
+    ),
+    "loglaplace": _Formulas(
+        _log_loglaplace,
+        quantiles=_loglaplace_quantiles,
+        sample=lambda rng, size, c: _loglaplace_quantiles(rng.uniform(size=size), c),
+        shapes=("c",),
         open=True,
     ),
     "gamma": _Formulas(

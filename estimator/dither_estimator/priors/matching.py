@@ -3,7 +3,9 @@
 Evidence judges a family together with its prior, so a comparison is fair only if the priors agree about quantities that
 both families have. Draws from the first family's prior are mapped to members of the second with the same median and
 interquartile range, on the second family's own scale. Each parameter of the second then gets a normal prior (if real)
-or a lognormal prior (if positive) with the median and interquartile range of these members.
+or a lognormal prior (if positive) with the median and interquartile range of these members. If these members' tails are
+long, it gets a distribution with long tails instead: where the first family's prior is a guess that values may leave,
+a prior of the second that they may not leave would refuse it, whatever the answers say of its shape.
 """
 
 import math
@@ -24,6 +26,15 @@ _MIN_MATCHED_MEMBERS = 40
 _QUARTILES = np.array([0.25, 0.5, 0.75])
 _QUARTILE_DISTANCE = 1.3489795003921634
 """The interquartile range of the standard normal."""
+_OUTER = np.array([0.01, 0.99])
+_LONG_TAILS = 3.8
+"""Where the outer quantiles lie further apart than so many interquartile ranges, tails are long.
+
+Those of the normal distribution lie 3.4 apart, so that those of as many draws do once in thousands; of Student's t with
+3 degrees of freedom, of a guessed location, 5.9.
+"""
+_QUARTILE_DISTANCE_OF_T = 1.5297846568
+"""The interquartile range of Student's t with 3 degrees of freedom."""
 _LEAST_SD = 1e-6
 """Members whose unconstrained coordinates differ by less are the same."""
 _MAX_ITERATIONS = 60
@@ -49,21 +60,35 @@ def agreeing_prior(first: Prior, first_transform: Transform, family: Family, tra
     if len(theta) < _MIN_MATCHED_MEMBERS:
         raise refusal
     terms: dict[str, Any] = dict(family.default_prior(transform))
-    low, middle, high = np.quantile(family.unconstrain(theta)[:, :2], _QUARTILES, axis=0)
-    sds = (high - low) / _QUARTILE_DISTANCE
-    alike = sds <= _LEAST_SD
+    coordinates = family.unconstrain(theta)[:, :2]
+    alike = _distance(coordinates) <= _LEAST_SD * _QUARTILE_DISTANCE
     if alike.all() or (alike.any() and first.family.discrete):  # as after zeros and ones
         raise refusal
-    for parameter, centre, sd, same in zip(family.parameters, middle.tolist(), sds.tolist(), alike, strict=False):
+    for parameter, column, same in zip(family.parameters, coordinates.T, alike, strict=False):
         if not same:
-            terms[parameter.name] = (
-                {"dist": "norm", "loc": centre, "scale": sd}
-                if parameter.support == "real"
-                else {"dist": "lognorm", "s": sd, "scale": math.exp(centre)}
-            )
+            terms[parameter.name] = _fitted(column, parameter.support == "real")
     if "scale" in terms:
         _recentre(family, terms, float(np.median(quartiles[quartiles[:, 0] > 0, 1])))
     return terms
+
+
+def _distance(values: FloatArray, ends: FloatArray = _QUARTILES[[0, 2]]) -> FloatArray:
+    """How far apart two quantiles of each column lie."""
+    low, high = np.quantile(values, ends, axis=0)
+    return np.asarray(high - low)
+
+
+def _fitted(coordinates: FloatArray, real: bool) -> dict[str, Any]:
+    """The prior of a parameter, real or positive, with the quartiles and about the tails of coordinates (n,)."""
+    centre, distance = float(np.median(coordinates)), float(_distance(coordinates))
+    long_tails = float(_distance(coordinates, _OUTER)) > _LONG_TAILS * distance
+    if real and long_tails:
+        return {"dist": "t", "df": 3, "loc": centre, "scale": distance / _QUARTILE_DISTANCE_OF_T}
+    if real:
+        return {"dist": "norm", "loc": centre, "scale": distance / _QUARTILE_DISTANCE}
+    if long_tails:  # the logarithm is Laplace distributed
+        return {"dist": "loglaplace", "c": 2 * math.log(2) / distance, "scale": math.exp(centre)}
+    return {"dist": "lognorm", "s": distance / _QUARTILE_DISTANCE, "scale": math.exp(centre)}
 
 
 def _recentre(family: Family, terms: dict[str, Any], median: float) -> None:

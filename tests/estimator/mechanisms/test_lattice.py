@@ -19,6 +19,7 @@ STANDARDS: list[Query] = [
     RandomizedResponse((0.75,), 1),
     RandomizedResponse((-0.701, 0.701), 1),
     RandomizedResponse((-1.5, -0.9, -0.4, 0.0, 0.4, 0.9, 1.5), 5),
+    RandomizedResponse((-2.0, 0.88623046875, 0.88671875, 0.8868, 1.5), 1),
     Staircase((0.75,), [[0], [1]], [1, 1], 1),
     Staircase((-0.701, 0.0, 0.701), [[0, 1], [0, 3], [1, 2], [2, 3]], [3, 2, 2, 3], "0.1"),
 ]
@@ -96,3 +97,17 @@ def test_every_dyadic_threshold_is_a_valid_query(cut: float) -> None:
 def test_a_lattice_too_fine_for_floating_point_is_made_coarser(standard: Query, location: float, scale: float) -> None:
     at = address(standard, location, scale)
     assert query_at(standard, at, "identity").edges == tuple(edges_at(standard, [at])[:, 0])
+
+
+@pytest.mark.parametrize("gap", [2.0**-11, 1e-4, 1e-9])
+def test_cuts_that_lie_close_together_stay_apart(gap: float) -> None:
+    """Cuts of a design with many levels may agree when rounded; four of them move by 4/1,024 at most."""
+    cuts = (-1.0, *(0.88623046875 + gap * np.arange(4)).tolist(), 2.0)
+    standard = RandomizedResponse(cuts, 1)
+    for location, scale in ((0.0, 1.0), (2e9, 1e3), (-3e-6, 1e-6)):
+        query = query_at(standard, address(standard, location, scale), "log")
+        assert (np.diff(query.edges) > 0).all()
+        assert query.n_cells == standard.n_cells
+    near = np.array(query_at(standard, (0.0, 1.0), "identity").edges)
+    assert np.abs(near - cuts).max() <= 4 / 1_024
+    assert near[[0, -1]].tolist() == [-1.0, 2.0]

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from oracle import quadrature
 from populations import interview
 from scipy import stats
 from scipy_distributions import scipy_distribution
+from scipy_families import ORACLES
 
-from dither_client import RandomizedResponse
+from dither_client import Query, RandomizedResponse
 from dither_estimator.families import FloatArray, families
 from dither_estimator.families.rescaled import on_scale
 from dither_estimator.learning.learner import InvalidSnapshot, Learner
@@ -129,6 +131,50 @@ def test_priors_agree_on_median_and_spread(name: str, transform: Any) -> None:
     factors = on_a_scale_of_ratios(agreeing) / on_a_scale_of_ratios(wanted)
     assert np.abs(np.log(factors[[1, 3]])).max() < np.log(1.35)
     assert np.abs(np.log(np.abs(on_a_scale_of_ratios(default) / on_a_scale_of_ratios(wanted))))[[1, 3]].max() > 0.5
+
+
+@pytest.mark.parametrize("name", ["laplace", "logistic"])
+def test_a_range_that_is_wrong_refuses_no_family(name: str) -> None:
+    """400 answers of people about 80 in place of 0 to 10, with the ratio of the evidences within 0.5 of quadrature.
+
+    Members of two symmetric families with the same quartiles have the same `mu`, and their `sigma` differ by a factor,
+    so the prior that agrees exactly is known. With a normal prior of the rival's `mu`, of the same quartiles, the ratio
+    was 38 nats too low: 80 lies 19 of the first prior's scales away.
+    """
+    rng = np.random.default_rng(5)
+    values = rng.logistic(80, 2, 400)
+    table: dict[Query, list[int]] = {}
+    for cut, some in zip((76.0, 78.0, 80.0, 82.0, 84.0), np.array_split(values, 5), strict=True):
+        query = RandomizedResponse((cut,), 2)
+        above = rng.random(len(some)) < np.array(query.channel())[(some > cut).astype(int), 1]
+        table[query] = [int((~above).sum()), int(above.sum())]
+    spec = Specification.from_json(
+        {"families": [{"family": "normal"}, {"family": name}], "epsilon": 2, "range": [0, 10]}
+    )
+    learner = Learner(spec, 5)
+    learner.learn_counts(table)
+    first, rival = (each["log_evidence"] for each in learner.posterior().to_json()["families"])
+    location, scale = (scipy_distribution(part.distribution) for part in spec.prior.parts)
+    factor = stats.norm.ppf(0.75) / getattr(stats, name).ppf(0.75)
+    agreeing = stats.lognorm(scale.kwds["s"], scale=factor * scale.kwds["scale"])
+    exact = quadrature((location, scale), table, (80, 3)).log_evidence
+    other = quadrature((location, agreeing), table, (80, 3 * factor), ORACLES[name]).log_evidence
+    assert first == pytest.approx(exact, abs=0.2)
+    assert rival - first == pytest.approx(other - exact, abs=0.5)
+
+
+@pytest.mark.parametrize("name", ["exponential", "weibull"])
+def test_a_range_that_is_wrong_refuses_no_positive_family(name: str) -> None:
+    """With a range from 100 to 200, one in 200 members of the normal above 0 has a median of at most 20.
+
+    Of the rival's at least one in 10,000 does; of those of a lognormal scale with the same quartiles, one in 10⁸.
+    """
+    spec = Specification.from_json(
+        {"families": [{"family": "normal"}, {"family": name}], "epsilon": 1, "range": [100, 200]}
+    )
+    prior = spec.rivals[0].prior
+    members = prior.family.constrain(prior.sample(np.random.default_rng(2), 200_000))
+    assert 1e-4 < (prior.family.quantiles(members, np.array([0.5])) < 20).mean() < 5e-3
 
 
 @pytest.mark.parametrize("name", ["normal", "exponential", "gamma"])
