@@ -1,5 +1,6 @@
 """An analyst's view of a server's collections."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -11,6 +12,8 @@ import httpx2
 
 from dither_client.addresses import collection_path
 from dither_client.errors import BadResponse, InvalidQuery, InvalidTable
+from dither_client.mechanisms.epsilon import wire_epsilon
+from dither_client.mechanisms.gaussian_epsilon import gaussian_rho
 from dither_client.mechanisms.member_counts import MemberCounts, MemberTable, member_table
 from dither_client.mechanisms.query import Query
 from dither_client.mechanisms.registry import parse_query
@@ -162,8 +165,19 @@ class Analyst:
 
 
 def specification_of(terms: Mapping[str, Any]) -> dict[str, Any]:
-    """The specification in a collection's terms, which say some things besides."""
-    return {name: value for name, value in terms.items() if name not in _PASSING and value is not None}
+    """The specification in a collection's terms, which say some things besides.
+
+    Terms of `gaussian` have both ε and ρ, of which one was given, and those with `member_cuts` have them on the scale
+    of the questions.
+    """
+    found = {name: value for name, value in terms.items() if name not in _PASSING and value is not None}
+    if "rho" in found:
+        choices = [wire_epsilon(epsilon) for epsilon in found.get("epsilon_choices") or [found["epsilon"]]]
+        derived = max(gaussian_rho(1, epsilon) for epsilon in choices)  # no question with as small an ε has a larger ρ
+        del found["rho" if wire_epsilon(found["rho"], "rho") == derived else "epsilon"]
+    if "member_cuts" in found and found.get("transform") == "log":
+        found["member_cuts"] = [math.exp(cut) for cut in found["member_cuts"]]
+    return found
 
 
 def read_posterior(

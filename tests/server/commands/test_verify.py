@@ -13,8 +13,10 @@ from dither_client.analyst import _PASSING, Analyst, specification_of
 from dither_client.commands import run
 from dither_client.posterior.wire import ParameterSummary, to_json
 from dither_estimator.commands.verify import _posterior_check
-from dither_estimator.specification.specification import _FIELDS, SERVICE_FIELDS
+from dither_estimator.specification.specification import _FIELDS, SERVICE_FIELDS, Specification
 from dither_server.api.messages.collections import TermsReply
+from dither_server.collections.specification import CollectionSpec
+from dither_server.collections.terms import statistical_terms
 from testing.servers.defaults import ADMIN_TOKEN
 from testing.servers.served import serving
 
@@ -38,6 +40,19 @@ KINDS: dict[str, tuple[dict[str, Any], str]] = {
     "components": (
         {"components": [{"name": name, "family": "normal", "range": [0, 100]} for name in ("wage", "age")]},
         "mu=50,sigma=3; mu=40,sigma=9",
+    ),
+    "gaussian": ({"family": "normal", "range": [0, 100], "mechanism": "gaussian"}, "mu=50,sigma=3"),
+    "gaussian by rho": (
+        {"family": "normal", "range": [0, 100], "mechanism": "gaussian", "epsilon": None, "rho": 0.3},
+        "mu=50,sigma=3",
+    ),
+    "families and institutions": (
+        {
+            "families": [{"family": "normal", "transform": "log"}, {"family": "gamma"}],
+            "range": [1, 20],
+            "member_cuts": [0.5, 4],
+        },
+        "mu=1.5,sigma=.5",
     ),
     "counts alone": ({"family": "normal", "range": [0, 100], "keep_answers": False}, "mu=50,sigma=3"),
     "periods": ({"family": "normal", "range": [0, 100], "period": "week", "drift": True}, "mu=50,sigma=3"),
@@ -97,6 +112,19 @@ def test_what_a_server_shows_is_verified(
 
 def test_every_field_of_the_terms_is_one_of_the_specification_or_left_out_of_it() -> None:
     assert set(TermsReply.model_fields) <= {*_FIELDS, *SERVICE_FIELDS, *_PASSING}
+
+
+@pytest.mark.parametrize("given", [{"epsilon": 2}, {"rho": 0.3}, {"rho": 0.001}, {"epsilon": 50}, {"epsilon": 0.3}])
+@pytest.mark.parametrize(
+    "more", [{}, {"levels": 1}, {"levels": 16}, {"policy": "fixed:0:1"}, {"family": "nonparametric"}]
+)
+def test_terms_of_gaussian_say_whether_epsilon_or_rho_was_given(given: dict[str, Any], more: dict[str, Any]) -> None:
+    fields = {"name": "Noise", "family": "normal", "mechanism": "gaussian", **given, **more}
+    spec, service = Specification.from_json(fields), CollectionSpec.model_validate(fields)
+    again = specification_of(json.loads(json.dumps(statistical_terms(service, spec))))
+    found = Specification.from_json(again)
+    assert (found.epsilon, found.largest_rho) == (spec.epsilon, spec.largest_rho)
+    assert (found.rho == spec.rho and set(given) <= set(again)) or more == {"levels": 1}  # where both say the same
 
 
 @pytest.mark.parametrize("family", ["normal", "nonparametric", "categorical"])
