@@ -11,7 +11,9 @@ import psycopg
 import pytest
 
 from dither_server.database.engine import make_engine, upgrade
+from dither_server.replicas import membership
 from testing.databases import driver_url, new_database
+from testing.patience import PATIENCE
 from testing.servers.cluster import Cluster, ClusterMissing, make_cluster
 from testing.servers.site import FakeClock, Site, open_site
 from testing.tools import skip_or_fail
@@ -91,6 +93,15 @@ def any_site(database_url: str, clock: FakeClock) -> Iterator[Site]:
 
 
 @pytest.fixture
-def reopen() -> Callable[..., Any]:
+def nothing_expires(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests that compare what was learnt before and after a restart.
+
+    On a busy machine heartbeats may come too late, and a lease that was away has a learner that is made anew.
+    """
+    monkeypatch.setattr(membership, "LEASE_SECONDS", 10 * PATIENCE)
+
+
+@pytest.fixture
+def reopen(nothing_expires: None) -> Callable[..., Any]:
     """`open_site`, for tests that restart."""
     return open_site

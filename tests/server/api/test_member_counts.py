@@ -31,6 +31,8 @@ from testing.servers.defaults import ADMIN
 from testing.servers.served import serving
 from testing.servers.site import FakeClock, Site, open_site, problem
 
+pytestmark = pytest.mark.usefixtures("nothing_expires")
+
 CUTS = [30, 45, 55, 70]
 
 

@@ -17,6 +17,8 @@ from testing.servers.defaults import ADMIN, SPEC
 from testing.servers.process import running
 from testing.servers.site import FakeClock, Site, open_site, problem
 
+pytestmark = pytest.mark.usefixtures("nothing_expires")
+
 LOOKS = [20, 40, 100_000]
 
 

@@ -14,6 +14,8 @@ from dither_server.owner import persistence
 from testing.patience import until
 from testing.servers.site import FakeClock, open_site
 
+pytestmark = pytest.mark.usefixtures("nothing_expires")
+
 
 def edit(url: str, change: Callable[[Connection], object]) -> Any:
     """Changes a database that no server uses."""
