@@ -105,6 +105,8 @@ class Truth:
 
     def values_at(self, levels: FloatArray) -> FloatArray:
         """The values that these shares (n,) do not exceed."""
+        if len(self.members) == 1 and not self.atoms:  # halving would not end between e^-14 and e^150
+            return np.asarray(self.members[0].quantiles(levels).clip(*self.bounds))
         ends = np.array([member.quantiles(np.array([_TAIL, 1 - _TAIL])) for member in self.members])
         low = np.full(len(levels), min(ends.min(), *self.atoms, np.inf))
         high = np.full(len(levels), max(ends.max(), *self.atoms, -np.inf))

@@ -13,6 +13,8 @@ from benchmarks.random_collections.numbers import draw_number
 from benchmarks.random_collections.people import people
 from benchmarks.random_collections.running import run, simulate
 from benchmarks.random_collections.standing_out import false_claims, far_off, pairs
+from benchmarks.random_collections.truths import Member, Truth
+from dither_estimator.families import find_family
 from dither_estimator.specification.specification import Specification
 
 
@@ -45,6 +47,12 @@ def test_people_are_those_of_the_truth() -> None:
             assert share >= level - 1e-9
             room = 1e-9 * (abs(at) + truth.spread)
             assert abs((values <= at + room).mean() - share) < 5 * np.sqrt(0.25 / 2_000)
+
+
+def test_quantiles_of_values_of_all_magnitudes_are_found() -> None:
+    """A Student t on the scale of logarithms, whose values go from 1e-70 to 1e60."""
+    truth = Truth((Member(find_family("student_t:4"), (-14.0, 0.9), "log"),), (1.0,))
+    assert truth.quantile(0.5) == pytest.approx(np.exp(-14.0), rel=1e-9)
 
 
 def test_a_collection_is_judged() -> None:
