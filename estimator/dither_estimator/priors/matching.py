@@ -27,11 +27,11 @@ _QUARTILES = np.array([0.25, 0.5, 0.75])
 _QUARTILE_DISTANCE = 1.3489795003921634
 """The interquartile range of the standard normal."""
 _OUTER = np.array([0.01, 0.99])
-_LONG_TAILS = 3.8
-"""Where the outer quantiles lie further apart than so many interquartile ranges, tails are long.
+_LONG_TAIL = 2.05
+"""Where an outer quantile lies further from the median than so many interquartile ranges, tails are long.
 
-Those of the normal distribution lie 3.4 apart, so that those of as many draws do once in thousands; of Student's t with
-3 degrees of freedom, of a guessed location, 5.9.
+That of the normal distribution lies 1.72 away, so that one of as many draws does once in ten thousands; of Student's t
+with 3 degrees of freedom, of a guessed location, 2.97.
 """
 _QUARTILE_DISTANCE_OF_T = 1.5297846568
 """The interquartile range of Student's t with 3 degrees of freedom."""
@@ -72,16 +72,16 @@ def agreeing_prior(first: Prior, first_transform: Transform, family: Family, tra
     return terms
 
 
-def _distance(values: FloatArray, ends: FloatArray = _QUARTILES[[0, 2]]) -> FloatArray:
-    """How far apart two quantiles of each column lie."""
-    low, high = np.quantile(values, ends, axis=0)
+def _distance(values: FloatArray) -> FloatArray:
+    """The interquartile range of each column."""
+    low, high = np.quantile(values, _QUARTILES[[0, 2]], axis=0)
     return np.asarray(high - low)
 
 
 def _fitted(coordinates: FloatArray, real: bool) -> dict[str, Any]:
     """The prior of a parameter, real or positive, with the quartiles and about the tails of coordinates (n,)."""
     centre, distance = float(np.median(coordinates)), float(_distance(coordinates))
-    long_tails = float(_distance(coordinates, _OUTER)) > _LONG_TAILS * distance
+    long_tails = np.abs(np.quantile(coordinates, _OUTER) - centre).max() > _LONG_TAIL * distance
     if real and long_tails:
         return {"dist": "t", "df": 3, "loc": centre, "scale": distance / _QUARTILE_DISTANCE_OF_T}
     if real:

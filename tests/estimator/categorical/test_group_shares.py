@@ -145,7 +145,7 @@ def test_groups_with_few_answers_borrow() -> None:
 
 
 def test_where_those_who_answer_more_differ_rates_of_response_help() -> None:
-    """Of 12 equally large groups, those in which many answer have more of the last category."""
+    """There are 12 equally large groups; those in which many answer have more of the last category."""
     rng, rates = np.random.default_rng(12), np.linspace(-1.0, 1.0, 12)
     truth = softmax(np.array([1.0, 0.5, 0.0, -0.5]) + np.outer(rates, [0.0, 0.0, 0.0, 1.0]), axis=1)
     people = np.round(40 * np.exp(rates)).astype(int)

@@ -177,6 +177,21 @@ def test_a_range_that_is_wrong_refuses_no_positive_family(name: str) -> None:
     assert 1e-4 < (prior.family.quantiles(members, np.array([0.5])) < 20).mean() < 5e-3
 
 
+def test_a_missing_range_refuses_no_positive_family() -> None:
+    """The members that match are those above 0: their scales reach far below the median, and not above it.
+
+    Of the first family's about one in 10,000 has a median of at most 10. Of a lognormal scale with the same quartiles
+    none of 10¹⁸ would, and 500 answers of an exponential with the mean 1 were 51 nats likelier under the Gumbel.
+    """
+    spec = Specification.from_json({"families": [{"family": "gumbel"}, {"family": "exponential"}], "epsilon": 1})
+    shares = []
+    for prior in (spec.prior, spec.rivals[0].prior):
+        members = prior.family.constrain(prior.sample(np.random.default_rng(3), 2_000_000))
+        medians = prior.family.quantiles(members, np.array([0.5])).ravel()
+        shares.append((medians[medians > 0] < 10).mean())
+    assert 0.2 < shares[1] / shares[0] < 5
+
+
 @pytest.mark.parametrize("name", ["normal", "exponential", "gamma"])
 def test_families_that_nothing_of_zeros_and_ones_matches_need_a_prior(name: str) -> None:
     spec = {"families": [{"family": "bernoulli"}, {"family": name}], "epsilon": 1}
