@@ -1,6 +1,6 @@
 """Shares of categories beside other mechanisms: same ε, people and number of answers.
 
-    python -m benchmarks.categories [SEEDS [RESPONDENTS]]
+    python -m benchmarks.categories [SEEDS [RESPONDENTS [FIRST SEED]]]
 
 A collection of `categorical` asks everyone once, and chooses its questions anew whenever its learner does. Its error is
 the sum over categories of squared errors of the posterior mean, averaged over the seeds. Ratios are others' errors over
@@ -37,7 +37,7 @@ from testing.tables import print_table
 
 __all__ = ["main"]
 
-_SEEDS, _RESPONDENTS = 10, 20_000
+_DEFAULTS = (10, 20_000, 0)
 _CATEGORIES = (8, 32)
 _EPSILONS = ("1",)
 _SHARES = ("equal", "1/rank", "halves")
@@ -48,23 +48,23 @@ COLUMNS = (
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Prints the table; the arguments are the number of seeds and of respondents."""
-    seeds, respondents = [*map(int, arguments), *(_SEEDS, _RESPONDENTS)[len(arguments) :]]
-    title = f"Categories: {respondents:,} people, {seeds} seeds; others' squared error over Dither's"
-    print_table(title, COLUMNS, _rows(seeds, respondents))
+    """Prints the table; the arguments are the number of seeds and of respondents, and the first seed."""
+    number, respondents, first = [*map(int, arguments), *_DEFAULTS[len(arguments) :]]
+    title = f"Categories: {respondents:,} people, {number} seeds; others' squared error over Dither's"
+    print_table(title, COLUMNS, _rows(range(first, first + number), respondents))
 
 
-def _rows(seeds: int, respondents: int) -> Iterator[Sequence[object]]:
+def _rows(seeds: Sequence[int], respondents: int) -> Iterator[Sequence[object]]:
     for categories, epsilon, name in product(_CATEGORIES, _EPSILONS, _SHARES):
         truth, e = _truth(categories, name), math.exp(float(epsilon))
-        found = [_learnt(truth, epsilon, respondents, seed) for seed in range(seeds)]
+        found = [_learnt(truth, epsilon, respondents, seed) for seed in seeds]
         own = _mean_error([draws.mean(axis=0) for draws, _ in found], truth)
         others = [
             unary_encoding_error(truth, e, respondents),
             subset_selection_error(truth, e, respondents),
-            _mean_error([projected_subsets(truth, e, respondents, seed) for seed in range(seeds)], truth),
-            _mean_error([equal_groups(truth, epsilon, respondents, seed) for seed in range(seeds)], truth),
-            _mean_error([_restricted(truth, epsilon, respondents, seed) for seed in range(seeds)], truth),
+            _mean_error([projected_subsets(truth, e, respondents, seed) for seed in seeds], truth),
+            _mean_error([equal_groups(truth, epsilon, respondents, seed) for seed in seeds], truth),
+            _mean_error([_restricted(truth, epsilon, respondents, seed) for seed in seeds], truth),
             randomized_response_error(truth, e, respondents),
         ]
         expected = np.mean([_expected_error(counts, truth, respondents) for _, counts in found])

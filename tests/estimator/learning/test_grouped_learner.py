@@ -249,6 +249,18 @@ def test_shares_of_the_population_count_and_not_how_many_answered(learner: Group
     assert check_counts(unknown.group_counts["west"]) == {}
 
 
+def test_categories_of_a_group_that_hardly_answers_follow_the_rate_of_response_where_shares_are_known() -> None:
+    """Who answers less has the first category more often; in the west, as large as the others, nobody answers."""
+
+    def in_the_west(shares: Any) -> float:
+        learner = GroupedLearner(specification(shares, **CATEGORIES), 1)
+        query = learner.ask(group="north")
+        learner.learn_group_counts({"north": {query: [60, 540]}, "south": {query: [45, 15]}})
+        return float(learner.group_particles("west")[1][:, 0].mean())
+
+    assert in_the_west({"north": 1, "south": 1, "west": 1}) > in_the_west(None) + 0.1
+
+
 def test_of_very_many_groups_few_have_a_distribution_and_all_have_quantiles() -> None:
     """A hundred groups are all described in full; of one more, the 24 with the most answers."""
     for size, described in ((100, 100), (101, 24)):
