@@ -26,8 +26,15 @@ WRITING = """
         (globalThis.written[id] ??= {})[text] = { fits, turned, from, to: from + long };
         write.call(this, text, x, y);
     };
+    const clear = CanvasRenderingContext2D.prototype.clearRect;
+    CanvasRenderingContext2D.prototype.clearRect = function (x, y, width, height) {
+        if (width >= this.canvas.width && height >= this.canvas.height) {
+            delete globalThis.written[this.canvas.closest(".plot")?.id];
+        }
+        clear.call(this, x, y, width, height);
+    };
 """
-"""A script that keeps the texts drawn into each chart: whether each fits, whether it is turned, and where it is."""
+"""A script that keeps the texts that stand in each chart: whether each fits, whether it is turned, and where it is."""
 
 
 def sign_in(page: Page, survey: Survey, following: str) -> None:

@@ -3,6 +3,7 @@
 import re
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -31,6 +32,16 @@ def distribution_band(page: Page) -> float:
         chart.press("PageUp")
     chart.blur()
     return sum(widths) / len(widths)
+
+
+def all_written(page: Page) -> list[Any]:
+    """What stands in the charts, and the title at the side of the population, once all are drawn; empty before.
+
+    That title is another one on a logarithmic scale, and may change with every answer: both are read at one moment.
+    """
+    written, density = page.evaluate("[written, document.getElementById('population').dataset.y || 'density']")
+    charts = {"distribution", "population", "trajectory-quantile_0.9", "questions", "pace"}
+    return [written, density] if charts <= written.keys() and density in written["population"] else []
 
 
 @pytest.mark.parametrize("width", [360, 1280])
@@ -84,9 +95,7 @@ def test_axes_have_titles_with_units(survey: Survey, open_page: OpenPage, width:
     page.goto(f"{survey.url}/collections/{collection}")
     wait_learnt(page, 300)
     expect(page.locator("#pace canvas")).to_be_visible()
-    written = page.evaluate("written")
-    # On a logarithmic scale if what 300 answers say spans several orders, as it nearly always does.
-    density = page.locator("#population").get_attribute("data-y") or "density"
+    written, density = until(lambda: all_written(page))
     for chart, titles in {
         "distribution": [unit, "share of the people"],
         "population": [unit, density],
