@@ -276,8 +276,9 @@ const SHARES = {
 
 // Times of the day in UTC, with seconds where they are close; at midnight, and where they are far apart, the date.
 /** @type {uPlot.Axis["values"]} */
-const times = (_, ticks, __, ___, apart) =>
+const times = ({ scales }, ticks, __, ___, apart) =>
   ticks.map((second) => {
+    if (second > (scales["x"]?.max ?? Infinity)) return ""; // uPlot may add a tick beyond the end
     const written = new Date(1000 * second).toISOString();
     const midnight = second % 86400 === 0;
     return midnight ? written.slice(0, 10) : written.slice(11, apart < 60 ? 19 : 16);
