@@ -12,7 +12,7 @@ from docs_build.bands import FILE, curves
 
 KEPT = json.loads(FILE.read_text())
 SAME = 0.05
-"""Of a band's height. The means and limits of 1,000 other draws of the same posterior differ by 0.02 of it."""
+"""In heights of a band: the means and limits of 1,000 other draws of the same posterior differ by 0.02."""
 
 
 @pytest.fixture(scope="module")
