@@ -1,8 +1,8 @@
 """The respondent's side of Dither, and the analyst's: queries, exact noise, the ledger, and the clients of a server."""
 
-from dither_client.admin import Admin
-from dither_client.analyst import Analyst, AnsweredQuery, InstitutionCounts
-from dither_client.client import AsyncClient, Client
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from dither_client.errors import (
     AlreadyAnswered,
     AnswerExpired,
@@ -22,9 +22,6 @@ from dither_client.errors import (
     Unreachable,
 )
 from dither_client.extras import MissingExtra
-from dither_client.ledger.memory import MemoryLedger
-from dither_client.ledger.protocol import Charge, LedgerProtocol
-from dither_client.ledger.sqlite import Ledger
 from dither_client.mechanisms.component_query import ComponentQuery
 from dither_client.mechanisms.components import Component
 from dither_client.mechanisms.gaussian import Gaussian
@@ -42,6 +39,14 @@ from dither_client.posterior.particles import Particles
 from dither_client.posterior.posterior import Posterior
 from dither_client.protocol.flow import Retry
 from dither_client.protocol.messages import Receipt, Shared, Terms
+
+if TYPE_CHECKING:
+    from dither_client.admin import Admin
+    from dither_client.analyst import Analyst, AnsweredQuery, InstitutionCounts
+    from dither_client.client import AsyncClient, Client
+    from dither_client.ledger.memory import MemoryLedger
+    from dither_client.ledger.protocol import Charge, LedgerProtocol
+    from dither_client.ledger.sqlite import Ledger
 
 __all__ = [
     "Admin",
@@ -93,3 +98,28 @@ __all__ = [
     "gaussian_rho",
     "parse_query",
 ]
+
+_CLIENTS = {
+    "Admin": "admin",
+    "Analyst": "analyst",
+    "AnsweredQuery": "analyst",
+    "AsyncClient": "client",
+    "Charge": "ledger.protocol",
+    "Client": "client",
+    "InstitutionCounts": "analyst",
+    "Ledger": "ledger.sqlite",
+    "LedgerProtocol": "ledger.protocol",
+    "MemoryLedger": "ledger.memory",
+}
+"""The module of each name that needs HTTP: imported on first use, since whoever only reads a query needs none."""
+
+if not TYPE_CHECKING:  # a checker would take every name for one that there is
+
+    def __getattr__(name: str) -> object:
+        if name not in _CLIENTS:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_CLIENTS[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_CLIENTS})

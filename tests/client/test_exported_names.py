@@ -1,6 +1,10 @@
 """What `dither_client` offers is what its `__all__` says, sorted, and every error of the tree is there."""
 
+import subprocess
+import sys
 from types import ModuleType
+
+import pytest
 
 import dither_client
 from dither_client import DitherError, errors
@@ -10,10 +14,19 @@ def test_names() -> None:
     names = dither_client.__all__
     assert names == sorted(names)
     assert len(names) == len(set(names))
-    there = {
-        name for name, thing in vars(dither_client).items() if name[0] != "_" and not isinstance(thing, ModuleType)
-    }
-    assert there == set(names)
+    public = {name: getattr(dither_client, name) for name in dir(dither_client) if name[0] != "_"}
+    there = {name for name, thing in public.items() if not isinstance(thing, ModuleType)}
+    assert there - {"TYPE_CHECKING", "import_module"} == set(names)
+    with pytest.raises(AttributeError, match="module 'dither_client' has no attribute 'Cilent'"):
+        _ = dither_client.Cilent  # type: ignore[attr-defined]
+
+
+def test_http_is_imported_by_those_who_use_it() -> None:
+    """Neither the estimator nor a command about local files waits for it."""
+    there = "print('httpx2' in sys.modules)"
+    code = f"import sys, dither_client; {there}; dither_client.Client; {there}"
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert printed.split() == ["False", "True"]
 
 
 def test_every_error_is_public_and_in_one_tree() -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import ndtr
 
 from dither_client.posterior.wire import QUANTILES, Bands, DistributionSummary, ParameterSummary, PosteriorReply
@@ -62,6 +63,15 @@ class CategoryShares(Unscaled):
     names: tuple[str, ...]
     shares: FloatArray
     """Equally likely shares, shape (draws, categories)."""
+
+    @property
+    def draw_count(self) -> int:
+        """The number of draws."""
+        return len(self.shares)
+
+    def at(self, rows: npt.NDArray[np.intp]) -> "CategoryShares":
+        """The draws in these rows."""
+        return replace(self, shares=self.shares[rows])
 
     def fields(self) -> dict[str, Any]:
         return {"categories": self.summaries()}

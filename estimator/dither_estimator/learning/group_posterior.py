@@ -10,9 +10,9 @@ import numpy.typing as npt
 from dither_client.posterior.wire import GroupReply, ParameterSummary
 from dither_estimator.families import FloatArray
 from dither_estimator.learning.description import CategoryShares, population_fields
-from dither_estimator.learning.population import Population
+from dither_estimator.learning.population import DistributionPopulation, FamilyPopulation
 
-__all__ = ["GroupPosterior", "GroupPosteriors", "spaced"]
+__all__ = ["GroupPopulation", "GroupPosterior", "GroupPosteriors", "drawn_together"]
 
 _POINTS = 33
 """The approximate number of points of a group's distribution: there may be hundreds of groups."""
@@ -20,6 +20,9 @@ _MANY, _PICTURED = 100, 24
 """If there are more than 100 groups, only 24 have a distribution: as many as a collection's page draws."""
 _DIGITS = 7
 """The significant digits of a group's numbers where there are very many."""
+
+GroupPopulation = FamilyPopulation | DistributionPopulation | CategoryShares
+"""What is known of one group's population, draw by draw."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ class GroupPosterior:
     """Empty without a family."""
     covariance: FloatArray
     answers: int
-    population: Population | CategoryShares = field(repr=False)
+    population: GroupPopulation = field(repr=False)
     """What it says about the group's distribution."""
     borrowed: Mapping[str, float] | None = None
     """How much of each coordinate's estimate comes from the other groups, 0 to 1; None where each is alone."""
@@ -91,6 +94,11 @@ def _shortened(value: Any) -> Any:
     return ParameterSummary(*(float(f"{getattr(value, each.name):.{_DIGITS}g}") for each in fields(value)))
 
 
-def spaced(draws: int, size: int) -> npt.NDArray[np.intp]:
-    """The numbers of at most `size` draws, evenly spaced: the same of every group, whose draws belong together."""
+def drawn_together(groups: Mapping[str, GroupPosterior], size: int) -> list[GroupPopulation]:
+    """At most `size` draws of each group, the same of every group, since equally numbered ones belong together."""
+    populations = [group.population for group in groups.values()]
+    return [population.at(_spaced(population.draw_count, size)) for population in populations]
+
+
+def _spaced(draws: int, size: int) -> npt.NDArray[np.intp]:
     return np.linspace(0, draws - 1, min(size, draws)).astype(np.intp)

@@ -15,7 +15,7 @@ from dither_estimator.families import FloatArray
 from dither_estimator.learning.count_tables import flat_counts, read_tables, tables_header
 from dither_estimator.learning.deferred import Deferred
 from dither_estimator.learning.description import QUANTILE_LEVELS, CategoryShares
-from dither_estimator.learning.group_posterior import GroupPosterior, GroupPosteriors
+from dither_estimator.learning.group_posterior import GroupPopulation, GroupPosterior, GroupPosteriors
 from dither_estimator.learning.pooled_categories import PooledCategories
 from dither_estimator.learning.pooled_groups import PooledGroups
 from dither_estimator.learning.population import Population
@@ -36,7 +36,7 @@ _ALL_DRAWS = 100_000
 """How many draws of all groups together describe the whole population, within the limits above for each group."""
 
 
-Together = Callable[[Mapping[str, GroupPosterior], int], list[Population | CategoryShares]]
+Together = Callable[[Mapping[str, GroupPosterior], int], list[GroupPopulation]]
 """Draws of each group, as many as it is asked for; equally numbered ones belong together."""
 
 

@@ -1,7 +1,6 @@
 """Groups of categories that borrow from each other; each is asked what is best for its own answers."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -11,8 +10,7 @@ from dither_estimator.categorical.likelihood import SharesLikelihood
 from dither_estimator.families import FloatArray
 from dither_estimator.learning.deferred import Deferred
 from dither_estimator.learning.description import CategoryShares, summary_of
-from dither_estimator.learning.group_posterior import GroupPosterior, GroupPosteriors, spaced
-from dither_estimator.learning.population import Population
+from dither_estimator.learning.group_posterior import GroupPosterior, GroupPosteriors, drawn_together
 from dither_estimator.learning.recomputed_learner import SEED
 from dither_estimator.learning.separate_groups import SeparateGroups
 from dither_estimator.likelihood.counts import Counts, in_order, total_answers
@@ -30,15 +28,7 @@ class PooledCategories(SeparateGroups):
     def posteriors(self) -> Callable[[], GroupPosteriors]:
         return partial(_posteriors, self._specification.categories, dict(self.counts), self._draws())
 
-    @staticmethod
-    def together(groups: Mapping[str, GroupPosterior], size: int) -> list[Population | CategoryShares]:
-        """`size` draws of each group; equally numbered ones belong together."""
-        found: list[Population | CategoryShares] = []
-        for group in groups.values():
-            population = group.population
-            assert isinstance(population, CategoryShares)
-            found.append(replace(population, shares=population.shares[spaced(len(population.shares), size)]))
-        return found
+    together = staticmethod(drawn_together)
 
     def particles(self, group: str) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
         shares = self._draws()().shares[list(self.counts).index(group)]

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import cycle
@@ -14,9 +14,8 @@ from dither_estimator.families import FloatArray
 from dither_estimator.hierarchy.pooled_fit import pooled_fit
 from dither_estimator.hierarchy.pooling import PooledDraws, pool_groups
 from dither_estimator.learning.deferred import Deferred
-from dither_estimator.learning.description import CategoryShares
-from dither_estimator.learning.group_posterior import GroupPosterior, GroupPosteriors, spaced
-from dither_estimator.learning.population import FamilyPopulation, Population
+from dither_estimator.learning.group_posterior import GroupPosterior, GroupPosteriors, drawn_together
+from dither_estimator.learning.population import FamilyPopulation
 from dither_estimator.learning.recomputed_learner import SEED
 from dither_estimator.learning.summarise import summarise
 from dither_estimator.likelihood.counts import Counts, in_order, merge_counts, total_answers
@@ -132,15 +131,7 @@ class PooledGroups:
                 self._counts[label] = merge_counts(self._counts[label], new)
                 self._pending[label] = {}
 
-    @staticmethod
-    def together(groups: Mapping[str, GroupPosterior], size: int) -> list[Population | CategoryShares]:
-        """`size` draws of each group; equally numbered ones are of one draw of the hierarchy."""
-        found: list[Population | CategoryShares] = []
-        for group in groups.values():
-            population = group.population
-            assert isinstance(population, FamilyPopulation)
-            found.append(replace(population, theta=population.theta[spaced(len(population.theta), size)]))
-        return found
+    together = staticmethod(drawn_together)
 
     def particles(self, group: str) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
         spec, coordinates = self._specification, self._draws()().coordinates

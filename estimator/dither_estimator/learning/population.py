@@ -87,6 +87,11 @@ class FamilyPopulation:
         chosen = np.searchsorted(cumulative / cumulative[-1], (np.arange(size) + 0.5) / size)
         return cls(family, transform, theta[chosen.clip(max=len(theta) - 1)])
 
+    @property
+    def draw_count(self) -> int:
+        """The number of draws."""
+        return len(self.theta)
+
     def at(self, rows: npt.NDArray[np.intp]) -> "FamilyPopulation":
         """The draws in these rows."""
         return replace(self, theta=self.theta[rows])
@@ -168,6 +173,11 @@ class DistributionPopulation:
     distribution: Distribution
     counts: Counts = field(repr=False)
     """The answers that it follows from."""
+
+    @property
+    def draw_count(self) -> int:
+        """The number of draws."""
+        return self.distribution.draw_count
 
     def at(self, rows: npt.NDArray[np.intp]) -> "DistributionPopulation":
         """The draws in these rows."""

@@ -11,10 +11,8 @@ import numpy.typing as npt
 from dither_client import Query
 from dither_estimator.families import FloatArray
 from dither_estimator.learning.count_learner import CountLearner
-from dither_estimator.learning.description import CategoryShares, Unscaled
-from dither_estimator.learning.group_posterior import GroupPosterior, GroupPosteriors
+from dither_estimator.learning.group_posterior import GroupPopulation, GroupPosterior, GroupPosteriors
 from dither_estimator.learning.learners import new_learner
-from dither_estimator.learning.population import DistributionPopulation, FamilyPopulation, Population
 from dither_estimator.learning.recomputed_learner import SEED
 from dither_estimator.learning.summary import Posterior
 from dither_estimator.likelihood.counts import Counts
@@ -74,10 +72,11 @@ class SeparateGroups:
             learner.update()
 
     @staticmethod
-    def together(groups: Mapping[str, GroupPosterior], size: int) -> list[Population | CategoryShares]:
+    def together(groups: Mapping[str, GroupPosterior], size: int) -> list[GroupPopulation]:
         """`size` draws of each group, in random order, since those of different groups are independent."""
         rng = np.random.default_rng(SEED)
-        return [_shuffled(rng, group.population, size) for group in groups.values()]
+        populations = [group.population for group in groups.values()]
+        return [population.at(_order(rng, population.draw_count, size)) for population in populations]
 
     def particles(self, group: str) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
         learner = self._learners[group]
@@ -86,23 +85,8 @@ class SeparateGroups:
 
 def _of_group(posterior: Posterior) -> GroupPosterior:
     population = posterior.population
-    assert isinstance(population, CategoryShares) or not isinstance(population, Unscaled)
+    assert isinstance(population, GroupPopulation)
     return GroupPosterior(posterior.parameters, posterior.covariance, posterior.answers, population)
-
-
-def _shuffled(
-    rng: np.random.Generator, population: Population | CategoryShares, size: int
-) -> Population | CategoryShares:
-    """`size` draws in random order."""
-    if isinstance(population, CategoryShares):
-        return replace(population, shares=population.shares[_order(rng, len(population.shares), size)])
-    if isinstance(population, FamilyPopulation):
-        return replace(population, theta=population.theta[_order(rng, len(population.theta), size)])
-    if isinstance(population, DistributionPopulation):
-        draws = population.distribution
-        chosen = draws.masses[_order(rng, draws.draw_count, size)]
-        return replace(population, distribution=replace(draws, masses=chosen))
-    raise TypeError(f"{type(population).__name__} has no draws to shuffle")
 
 
 def _order(rng: np.random.Generator, draws: int, size: int) -> npt.NDArray[np.intp]:
