@@ -39,7 +39,7 @@ from dither_server.pages.rendering import problem_page
 from dither_server.service.service import Service
 from dither_server.settings import Settings
 
-__all__ = ["create_app"]
+__all__ = ["Application", "create_app"]
 
 _BUSY_CALLS = (*responses.BUSY_CALLS, *tickets.BUSY_CALLS)
 _ROUTES = (
@@ -66,17 +66,20 @@ _ROUTES = (
 _DESCRIPTION = "Learn the distribution of a sensitive number in a population without anyone giving theirs away."
 
 
-class _Application(FastAPI):
+class Application(FastAPI):
     """FastAPI behind the front door. `FastAPI.add_middleware` would put the framework's own around that."""
 
     front: ASGIApp
+    """What every request comes to first."""
+    service: Service
+    """Set when the application starts."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["app"] = self
         await self.front(scope, receive, send)
 
 
-def create_app(settings: Settings, clock: Clock = time.time) -> FastAPI:
+def create_app(settings: Settings, clock: Clock = time.time) -> Application:
     """Creates the application that `settings` describe; it opens its database when it starts.
 
     `app.state.stopping` is a `threading.Event`. Setting it makes `/readyz` fail and ends event streams, before the
@@ -86,16 +89,16 @@ def create_app(settings: Settings, clock: Clock = time.time) -> FastAPI:
     stopping = threading.Event()
 
     @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         service = await run_in_threadpool(Service, settings, clock, metrics, stopping)
         await run_in_threadpool(service.start)
-        app.state.service = service
+        app.service = service
         try:
             yield
         finally:
             await run_in_threadpool(service.stop)
 
-    app = _Application(
+    app = Application(
         title="Dither",
         description=_DESCRIPTION,
         lifespan=lifespan,

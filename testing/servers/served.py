@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import uvicorn
-from fastapi import FastAPI
 
+from dither_server.app import Application
 from testing.patience import PATIENCE
 from testing.servers.site import make_application
 
@@ -16,7 +16,7 @@ __all__ = ["serving"]
 
 
 @contextmanager
-def serving(database: str, **settings: Any) -> Iterator[tuple[str, FastAPI]]:
+def serving(database: str, **settings: Any) -> Iterator[tuple[str, Application]]:
     """The URL of a running server, and its application."""
     app = make_application(database, **settings)
     config = uvicorn.Config(app, port=0, log_config=None, access_log=False, proxy_headers=False, lifespan="on")

@@ -7,11 +7,10 @@ from random import Random
 from typing import Any
 
 import httpx2
-from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from dither_client import parse_query
-from dither_server.app import create_app
+from dither_server.app import Application, create_app
 from dither_server.database.engine import make_engine
 from dither_server.owner.published import Published
 from testing.databases import check_counts
@@ -56,7 +55,7 @@ class Site:
 
     @property
     def service(self) -> Any:
-        return self.client.app.state.service  # type: ignore[attr-defined]
+        return self.client.app.service  # type: ignore[attr-defined]
 
     def create(self, **fields: Any) -> str:
         """The id of a new collection."""
@@ -170,7 +169,7 @@ def problem(reply: httpx2.Response) -> tuple[int, str]:
     return reply.status_code, document["type"].removeprefix("urn:dither:")
 
 
-def make_application(database: str, clock: Callable[[], float] = time.time, **settings: Any) -> FastAPI:
+def make_application(database: str, clock: Callable[[], float] = time.time, **settings: Any) -> Application:
     """An application on the database at that URL, not started."""
     return create_app(server_settings(database, **settings), clock)
 

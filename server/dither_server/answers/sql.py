@@ -89,14 +89,14 @@ _STORE_ON_POSTGRES = f"""
     WITH new AS (
         INSERT INTO answers (collection, ticket, query, answer, received_at, retry_hash)
         SELECT given.*
-        FROM unnest(%b::integer[], %b::bytea[], %b::integer[], %b::smallint[], %b::bigint[], %b::bytea[])
+        FROM unnest(%s::integer[], %s::bytea[], %s::integer[], %s::smallint[], %s::bigint[], %s::bytea[])
             AS given (collection, ticket, query, answer, received_at, retry_hash)
         JOIN collections ON collections.number = given.collection
         WHERE {accepts_sql("given.received_at")}
         ON CONFLICT (collection, ticket) DO NOTHING RETURNING collection, ticket, query, answer
     ), counted AS (
         INSERT INTO counts (collection, query, answer, slot, count)
-        SELECT collection, query, answer, %b::smallint, count(*) FROM new
+        SELECT collection, query, answer, %s::smallint, count(*) FROM new
         GROUP BY collection, query, answer ORDER BY collection, query, answer
         ON CONFLICT (collection, query, answer, slot) DO UPDATE SET count = counts.count + excluded.count
     )
@@ -159,8 +159,7 @@ def store_answers(connection: Connection, slot: int, rows: Mapping[Key, AnswerVa
     values = sorted([(*key, *row) for key, row in rows.items()])
     if connection.dialect.name == "postgresql":
         # One statement for both, since each is a message to the database and one back while all answers wait.
-        arrays = [list(column) for column in zip(*values, strict=True)]
-        return set(driver_rows(connection, _STORE_ON_POSTGRES, (*arrays, slot)))
+        return set(driver_rows(connection, _STORE_ON_POSTGRES, (*_NEW_ANSWERS.arrays(values), slot)))
     new = _insert_on_sqlite(connection, values)
     add_counts(connection, slot, _tally(rows, new))
     return new

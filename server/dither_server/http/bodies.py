@@ -18,7 +18,7 @@ from dither_server.errors import BodyTooLarge, BodyTooSlow, InvalidBody, Malform
 from dither_server.http.problems import invalid
 
 __all__ = [
-    "BODY_ARRIVED",
+    "ARRIVED_BODY",
     "BODY_REFUSALS",
     "MAX_ANSWER_BODY",
     "MAX_BATCH_BODY",
@@ -33,8 +33,8 @@ __all__ = [
     "with_floats",
 ]
 
-BODY_ARRIVED = "dither.body_arrived"
-"""The key of a request's scope under which its connection says that the whole body is here."""
+ARRIVED_BODY = "dither.arrived_body"
+"""The key of a request's scope under which its connection leaves a body of at most `MAX_BODY` once it is all here."""
 
 BODY_REFUSALS = (MalformedJson, InvalidBody, BodyTooLarge, BodyTooSlow)
 """The refusals that any call with a body may end in."""
@@ -75,9 +75,12 @@ async def read_body(request: Request, limit: int = MAX_BODY) -> bytes:
     Raises `BodyTooLarge` if it has more than `limit` bytes: before anything is read if its header says so, otherwise as
     soon as they have come. Raises `BodyTooSlow` if it has not arrived in time.
     """
+    arrived: bytes | None = request.scope.get(ARRIVED_BODY)
+    if arrived is not None:  # together with its head, as most small ones: to wait for it would be waste
+        if len(arrived) > limit:
+            raise _too_large(limit)
+        return arrived
     _check_length(request, limit)
-    if request.scope.get(BODY_ARRIVED):  # together with its head, as most small ones: a timer would be waste
-        return await _read(request, limit)
     seconds = max(_BODY_SECONDS, limit // _BYTES_A_SECOND)
     try:
         async with asyncio.timeout(seconds):

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from dither_server.errors import AddressTooLong, HeadTooLarge, Overloaded, Refusal
-from dither_server.http.bodies import BODY_ARRIVED
+from dither_server.http.bodies import ARRIVED_BODY, MAX_BODY
 from dither_server.http.problems import problem_response
 from dither_server.http.replies import SAFE_HEADERS, written
 
@@ -183,8 +183,9 @@ class BoundedConnection(HttpToolsProtocol):
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """Notes that the body is here."""
-        cast(Scope, self.scope)[BODY_ARRIVED] = True
+        """Leaves a small body where it can be read at once, unless a part has been read already."""
+        if len(self.cycle.body) == self._body <= MAX_BODY:
+            cast(Scope, self.scope)[ARRIVED_BODY] = bytes(self.cycle.body)
         super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:

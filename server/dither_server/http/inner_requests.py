@@ -6,7 +6,7 @@ from typing import Any
 from starlette.types import ASGIApp, Message, Scope
 
 from dither_client.oblivious.binary_http import Fields, Request, Response
-from dither_server.http.bodies import BODY_ARRIVED
+from dither_server.http.bodies import ARRIVED_BODY
 from dither_server.logs import request_id
 
 __all__ = ["ask"]
@@ -33,7 +33,7 @@ async def ask(app: ASGIApp, outer: Scope, request: Request, marks: Mapping[str, 
         "raw_path": request.path.encode("ascii"),
         "query_string": b"",
         "headers": headers,
-        BODY_ARRIVED: True,
+        ARRIVED_BODY: request.body,
         **marks,
     }
     talk = _Talk(request.body)

@@ -256,7 +256,7 @@ def test_no_secret_is_in_a_log_or_a_repr(tmp_path: Path) -> None:
                 client.answer(gated, 77.125)
                 entry = ledger.find(client.server, invited)
                 retry_key = ledger.retry_key(client.server, invited)
-            service = app.state.service
+            service = app.service
             shown = [_deep(service, 5), _deep(app, 2), repr(Settings(secret=SECRET, admin_token=ADMIN_TOKEN))]  # type: ignore[arg-type]
             shown += [repr(thing) for thing in (admin, client, ledger, entry, Admission(code, token["token"]))]
             shown += [repr(Invitation(1, code, retry_key)), str(admin.tokens())]

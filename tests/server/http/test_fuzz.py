@@ -10,11 +10,11 @@ from typing import Any
 
 import httpx2
 import pytest
-from fastapi import FastAPI
 from pydantic import BaseModel, ConfigDict
 
 from dither_client import Admin
 from dither_server.api.messages.answering import ResponseBody
+from dither_server.app import Application
 from dither_server.errors import MalformedJson
 from dither_server.http.bodies import Body, parse_json, validate_body
 from testing.long.fuzz import check_alive, check_schema, check_stored, prepare, rows, send_mutated
@@ -23,7 +23,7 @@ from testing.servers.defaults import ADMIN, ADMIN_TOKEN, SPEC
 from testing.servers.served import serving
 from testing.servers.site import Site, problem
 
-Served = tuple[str, FastAPI, str]
+Served = tuple[str, Application, str]
 
 
 @pytest.fixture(scope="module")
@@ -70,9 +70,9 @@ def test_the_running_server_does_what_its_document_says(served: Served, who: str
     assert {call for call, times in (_succeeded(app) - before).items() if times} >= expected.get(who, set())
 
 
-def _succeeded(app: FastAPI) -> Counter[str]:
+def _succeeded(app: Application) -> Counter[str]:
     """How often each call has succeeded, by the server's own metrics."""
-    text = app.state.service.metrics.exposition(ready=True).decode()
+    text = app.service.metrics.exposition(ready=True).decode()
     found = re.findall(r'dither_request_seconds_count\{call="(\w+)",status="2\d\d"\} (\d+)', text)
     succeeded: Counter[str] = Counter()
     for call, times in found:
