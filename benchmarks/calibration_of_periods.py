@@ -6,7 +6,8 @@ The first week's parameters and the scales of the steps are drawn from the prior
 week, and everyone answers what the learner of a collection asks, which knows none of this. Then the posterior
 probability below each number is uniform over the draws. In a panel, people answer in several weeks, and each one's
 place in the population stays the same; the posterior takes answers as independent. The tests are those of
-`benchmarks.calibration`; the false-alarm rate of all of them together is `FALSE_ALARMS`.
+`benchmarks.calibration`; the false-alarm rate of all of them together is `FALSE_ALARMS`. A posterior that counts each
+answer twice is the broken variant: its intervals are too narrow, and the tests have to see that.
 
 The prior of a step is in units of a fit to all weeks, which the answers say; here, of the first week's sigma.
 
@@ -24,7 +25,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.calibration import FALSE_ALARMS, MODELS, pvalues
 from dither_estimator.drift.tracking import SCALE
 from dither_estimator.families import FloatArray
-from dither_estimator.learning.over_time import follow
+from dither_estimator.learning.over_time import PeriodTables, follow
 from dither_estimator.learning.period_learner import PeriodLearner
 from dither_estimator.specification.specification import Specification
 from dither_server.simulate.by_period import draw_periods
@@ -37,6 +38,8 @@ _DRAWS = 100
 _WEEKS, _ANSWERS = 20, 3_000
 _PANEL = {"answers": 2, "periods": _WEEKS}
 _KINDS = ("others each week", "a panel")
+_TIMES = {"once": 1, "twice": 2}
+"""How often each answer is counted."""
 _FIRST_SEED = 3_000
 _PLACES = {"first": 0, "middle": _WEEKS // 2, "last": -1}
 
@@ -46,10 +49,11 @@ def main(arguments: Sequence[str]) -> None:
     draws = int(arguments[0]) if arguments else _DRAWS
     run = Memory(arguments[1] if len(arguments) > 1 else None, verbose=0).cache(ranks)
     tasks = [(kind, seed) for kind in _KINDS for seed in range(_FIRST_SEED, _FIRST_SEED + draws)]
-    found = np.array(Parallel(n_jobs=-1)(delayed(run)(*task) for task in tasks)).reshape(len(_KINDS), draws, -1)
+    runs = Parallel(n_jobs=-1)(delayed(run)(*task) for task in tasks)
+    found = np.array(runs).reshape(len(_KINDS), draws, len(_TIMES), -1)
     limit = FALSE_ALARMS / (2 * len(_KINDS) * found.shape[-1])
     print(f"\nA right estimator has any p-value below {limit:.1e} once in {1 / FALSE_ALARMS:,.0f} times.")
-    columns = ("people", "posterior probability below", "mean", "in 5% to 95%", "p-value", "folded")
+    columns = ("people", "answers counted", "posterior probability below", "mean", "in 5% to 95%", "p-value", "folded")
     title = f"Calibration of {_WEEKS} weeks with {_ANSWERS:,} answers: {draws} draws from the prior"
     print_table(title, columns, _rows(found))
 
@@ -57,10 +61,11 @@ def main(arguments: Sequence[str]) -> None:
 def _rows(found: FloatArray) -> Iterator[tuple[object, ...]]:
     names = [f"{name}, {place} week" for place in _PLACES for name in MODELS["normal"]]
     names += [f"step of {name}" for name in MODELS["normal"]]
-    for kind, columns in zip(_KINDS, found, strict=True):
+    cases = [(kind, times, found[i, :, j]) for i, kind in enumerate(_KINDS) for j, times in enumerate(_TIMES)]
+    for kind, times, columns in cases:
         for name, column, (plain, folded) in zip(names, columns.T, pvalues(columns), strict=True):
             inside = ((column > 0.05) & (column < 0.95)).mean()
-            yield kind, name, f"{column.mean():.3f}", f"{inside:.0%}", f"{plain:.2g}", f"{folded:.2g}"
+            yield kind, times, name, f"{column.mean():.3f}", f"{inside:.0%}", f"{plain:.2g}", f"{folded:.2g}"
 
 
 def specification(kind: str) -> Specification:
@@ -70,7 +75,7 @@ def specification(kind: str) -> Specification:
 
 
 def ranks(kind: str, seed: int) -> FloatArray:
-    """The posterior probability below each of the numbers of one truth, shape (8,)."""
+    """The posterior probability below each of the numbers of one truth, shape (2, 8): a row for each of `_TIMES`."""
     spec, rng = specification(kind), np.random.default_rng([seed, 7])
     mu, sigma = spec.family.constrain(spec.prior.sample(rng, 1))[0].tolist()
     steps = SCALE * np.abs(rng.standard_t(4, 2)) * [sigma, 1.0]
@@ -81,11 +86,16 @@ def ranks(kind: str, seed: int) -> FloatArray:
     learner = PeriodLearner(spec, seed)
     with threadpool_limits(1):
         simulate_in_process(learner, people.values, None, rng, labels=people.labels)
-        draws = follow(spec, learner.period_counts).draws
+        tables = learner.period_counts
+        found = [follow(spec, _multiplied(tables, times)).draws for times in _TIMES.values()]
     theta = spec.family.unconstrain(np.array([list(each.values()) for each in people.truth.values()]))
     places = list(_PLACES.values())
-    below = (draws.coordinates[:, places] < theta[places]).mean(axis=0)
-    return np.append(below.ravel(), (draws.scales < steps).mean(axis=0))
+    below = [(draws.coordinates[:, places] < theta[places]).mean(axis=0).ravel() for draws in found]
+    return np.hstack([below, [(draws.scales < steps).mean(axis=0) for draws in found]])
+
+
+def _multiplied(tables: PeriodTables, times: int) -> PeriodTables:
+    return {label: {query: row * times for query, row in table.items()} for label, table in tables.items()}
 
 
 if __name__ == "__main__":
