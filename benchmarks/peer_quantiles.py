@@ -60,7 +60,8 @@ def _rows(seeds: int, respondents: Sequence[int], epsilons: Sequence[str]) -> It
                     for span in _POINTS:
                         places = _screened(population, span, people, level, float(epsilon), _STEP)
                         peers += [places, _halved(population, span, people, level, float(epsilon))]
-                    runs = Parallel(n_jobs=-1)(delayed(_run)(name, run, epsilon, level) for run in people)
+                    tasks = [delayed(_run)(name, run, epsilon, level, seed) for seed, run in enumerate(people)]
+                    runs = Parallel(n_jobs=-1)(tasks)
                     own, seconds = np.array(runs).T
                     shown = [f"{_rms(population, found, level):.4f}" for found in (*peers, own)]
                     yield name, level, f"{size:,}", epsilon, *shown, f"{seconds.mean():.1f}"
@@ -103,12 +104,12 @@ def _grid(population: Population, span: str) -> FloatArray:
     return np.linspace(*range_of(population, _WIDER[span]), _POINTS[span] + 1)[1:]
 
 
-def _run(name: str, people: FloatArray, epsilon: str, level: float) -> tuple[float, float]:
+def _run(name: str, people: FloatArray, epsilon: str, level: float, seed: int) -> tuple[float, float]:
     """Dither's estimate, and the CPU seconds of its learner."""
     with threadpool_limits(1):
         rng, learner = (
-            np.random.default_rng(1),
-            learner_on(populations()[name].support, epsilon, 1, {"quantiles": [level]}),
+            np.random.default_rng([seed, 1]),
+            learner_on(populations()[name].support, epsilon, seed, {"quantiles": [level]}),
         )
         began, asking = process_time(), 0.0
         while learner.answers < len(people):
