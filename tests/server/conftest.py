@@ -43,6 +43,20 @@ def postgres_url() -> Iterator[str]:
         yield driver_url(url)
 
 
+@pytest.fixture(scope="session")
+def migrated_postgres() -> Iterator[str]:
+    """The name of a PostgreSQL database with the newest schema, which nothing has been stored in."""
+    with ExitStack() as stack:
+        try:
+            url = stack.enter_context(new_database())
+        except psycopg.OperationalError as error:
+            skip_or_fail(f"no PostgreSQL: {error}")
+        engine = make_engine(driver_url(url))
+        upgrade(engine)
+        engine.dispose()
+        yield url.rpartition("/")[2]
+
+
 @pytest.fixture
 def cluster() -> Iterator[Cluster]:
     """A PostgreSQL of the test's own."""
@@ -58,6 +72,27 @@ def cluster() -> Iterator[Cluster]:
 def database_url(request: pytest.FixtureRequest) -> str:
     """A fresh database of either kind."""
     url: str = request.getfixturevalue(f"{request.param}_url")
+    return url
+
+
+@pytest.fixture
+def migrated_sqlite_url(sqlite_url: str, migrated: Path) -> str:
+    """The URL of an SQLite database with the newest schema, which nothing has been stored in."""
+    shutil.copyfile(migrated, sqlite_url.removeprefix("sqlite:///"))
+    return sqlite_url
+
+
+@pytest.fixture
+def migrated_postgres_url(migrated_postgres: str) -> Iterator[str]:
+    """The URL of such a PostgreSQL database, which is dropped at the end."""
+    with new_database(like=migrated_postgres) as url:
+        yield driver_url(url)
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def migrated_url(request: pytest.FixtureRequest) -> str:
+    """A database of either kind, with the newest schema and without the time that the migrations take."""
+    url: str = request.getfixturevalue(f"migrated_{request.param}_url")
     return url
 
 
@@ -78,17 +113,16 @@ def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def site(sqlite_url: str, clock: FakeClock, migrated: Path) -> Iterator[Site]:
+def site(migrated_sqlite_url: str, clock: FakeClock) -> Iterator[Site]:
     """An application on SQLite."""
-    shutil.copyfile(migrated, sqlite_url.removeprefix("sqlite:///"))
-    with open_site(sqlite_url, clock) as site:
+    with open_site(migrated_sqlite_url, clock) as site:
         yield site
 
 
 @pytest.fixture
-def any_site(database_url: str, clock: FakeClock) -> Iterator[Site]:
-    """An application on either database, which it has made its tables in."""
-    with open_site(database_url, clock) as site:
+def any_site(migrated_url: str, clock: FakeClock) -> Iterator[Site]:
+    """An application on either database."""
+    with open_site(migrated_url, clock) as site:
         yield site
 
 

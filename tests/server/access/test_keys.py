@@ -47,9 +47,9 @@ def states(site: Site) -> list[str]:
 
 
 @pytest.fixture
-def pair(database_url: str) -> Iterator[tuple[Site, Site]]:
+def pair(migrated_url: str) -> Iterator[tuple[Site, Site]]:
     """Two processes with clocks of their own."""
-    with open_site(database_url, FakeClock()) as one, open_site(database_url, FakeClock()) as other:
+    with open_site(migrated_url, FakeClock()) as one, open_site(migrated_url, FakeClock()) as other:
         yield one, other
 
 

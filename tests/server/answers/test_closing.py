@@ -10,7 +10,7 @@ from dither_client import Laplace
 from dither_server.answers.closing import accepts_sql, is_closed, is_full
 from dither_server.answers.rules import Arrival, Fate, Ingest
 from dither_server.collections.institutions import Share, store_share
-from dither_server.database.engine import make_engine, reading, upgrade, writing
+from dither_server.database.engine import make_engine, reading, writing
 from dither_server.database.schema import collections
 from dither_server.errors import CollectionClosed, CollectionPaused
 from dither_server.tickets.packing import pack_query
@@ -22,10 +22,9 @@ QUERY = pack_query(Laplace(0, 1, 2, 1))
 
 
 @pytest.fixture
-def engine(database_url: str) -> Iterator[Engine]:
+def engine(migrated_url: str) -> Iterator[Engine]:
     """A database with a collection for each point of the grid."""
-    engine = make_engine(database_url)
-    upgrade(engine)
+    engine = make_engine(migrated_url)
     rows = [
         {
             "id": str(number),
@@ -85,9 +84,8 @@ def test_answers_are_refused_by_it(engine: Engine) -> None:
             assert second[number - 1] is (Fate.FULL if is_full(most, 1) else Fate.STORED)
 
 
-def test_answers_that_are_stored_at_once_are_refused_by_it(postgres_url: str) -> None:
-    engine = make_engine(postgres_url)
-    upgrade(engine)
+def test_answers_that_are_stored_at_once_are_refused_by_it(migrated_postgres_url: str) -> None:
+    engine = make_engine(migrated_postgres_url)
     rows = [
         {"id": str(i), "specification": "{}", "created_at": 0, "state": state, "closes_at": at}
         for i, (state, at, _) in enumerate(GRID)

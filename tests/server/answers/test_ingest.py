@@ -22,12 +22,11 @@ HASH, ANOTHER = b"h" * 16, b"i" * 16
 
 
 @pytest.fixture
-def engine(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
+def engine(migrated_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     """A database with collections 1 (no limits) and 2 (three answers, closing time), patient with a busy machine."""
     for limit in ("idle_in_transaction_session_timeout", "statement_timeout"):
         monkeypatch.setitem(_POSTGRES_SESSION, limit, "60s")
-    engine = make_engine(database_url)
-    upgrade(engine)
+    engine = make_engine(migrated_url)
     row = {"specification": "{}", "state": "open", "created_at": NOW}
     with writing(engine).begin() as connection:
         connection.execute(insert(collections), [row | {"id": "first", "closes_at": None, "max_answers": None}])

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, Engine, insert, select, update
 
-from dither_migrations import upgrade_database
 from dither_server.database.engine import database_time, make_engine, writing
 from dither_server.database.schema import collections, leases, publications, replicas
 from dither_server.owner.publications import Edition, replace_publication
@@ -28,10 +27,9 @@ from testing.patience import PATIENCE
 
 
 @pytest.fixture
-def engine(database_url: str) -> Iterator[Engine]:
+def engine(migrated_url: str) -> Iterator[Engine]:
     """A database with ten collections that nobody owns."""
-    engine = make_engine(database_url)
-    upgrade_database(writing(engine))
+    engine = make_engine(migrated_url)
     rows = [{"id": f"c{i}", "specification": "{}", "state": "open", "created_at": 0} for i in range(10)]
     with writing(engine).begin() as connection:
         connection.execute(insert(collections), rows)

@@ -27,9 +27,9 @@ def replicas(url: str, count: int, clock: FakeClock | None = None) -> Iterator[l
 
 
 @pytest.fixture
-def sites(database_url: str, clock: FakeClock) -> Iterator[list[Site]]:
+def sites(migrated_url: str, clock: FakeClock) -> Iterator[list[Site]]:
     """Three of them."""
-    with replicas(database_url, 3, clock) as sites:
+    with replicas(migrated_url, 3, clock) as sites:
         yield sites
 
 
