@@ -45,29 +45,30 @@ def collected(theta: FloatArray, number: int, seed: int) -> FloatArray:
 
 @pytest.mark.slow
 def test_what_is_foreseen_comes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Medians over five groups and over eight collections each, within a fifth.
+    """Medians over five groups and over five collections each, within three tenths.
 
-    How far groups lie apart is learnt in every collection anew, so medians over groups scatter by 17% from one to the
-    next, those over eight by 8%, and the ratio of two by 11%: other seeds miss it once in 15 times for either sd. What
-    groups that stand alone would know, the broken variant, is off by more.
+    How far groups lie apart is learnt in every collection anew, so the ratio of two medians over five collections
+    scatters by 11% for mu and 15% for sigma: other seeds miss it once in 20 times. What groups that stand alone would
+    know, the broken variant, is twice as much.
     """
-    monkeypatch.setattr(by_group, "_COLLECTIONS", 8)
+    monkeypatch.setattr(by_group, "_COLLECTIONS", 5)
     theta = people(np.array([50.0, 10.0]))
-    comes = np.median([collected(theta, 120, seed) for seed in range(8)], axis=(0, 1))
-    foreseen = foresee_groups_precision(specification(), theta, 120)
-    assert np.median([list(sds.values()) for sds in foreseen.values()], axis=0) == pytest.approx(comes, rel=0.2)
-    alone = precision_of_answers(specification(groups=False), theta[0]).sd(120)
+    comes = np.median([collected(theta, 60, seed) for seed in range(5)], axis=(0, 1))
+    foreseen = foresee_groups_precision(specification(), theta, 60)
+    assert np.median([list(sds.values()) for sds in foreseen.values()], axis=0) == pytest.approx(comes, rel=0.3)
+    alone = precision_of_answers(specification(groups=False), theta[0]).sd(60)
     assert alone["mu"] is not None
-    assert alone["mu"] > 1.2 * comes[0]
+    assert alone["mu"] > 1.5 * comes[0]
 
 
 @pytest.mark.slow
-def test_as_many_as_are_needed_reach_the_target() -> None:
-    """Every group's sd is at the target or below, as an interpolation between looks has it."""
+def test_as_many_as_are_needed_reach_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every group's sd is at the target or below, as an interpolation between looks has it; a wide one takes fewer."""
     spec, theta = specification(epsilon=5), people(np.array([50.0, 10.0]))
     number, sds = foresee_groups(spec, theta, {"mu": 1.0})
     assert max(each["mu"] for each in sds.values()) == pytest.approx(1.0, rel=0.15)
-    assert foresee_groups(spec, theta, {"mu": 2.0})[0] < number
+    monkeypatch.setattr(by_group, "_COLLECTIONS", 1)
+    assert foresee_groups(spec, theta, {"mu": 4.0})[0] < number
 
 
 def test_quantiles_shares_and_the_whole_distribution(capsys: CaptureFixture) -> None:
@@ -75,15 +76,15 @@ def test_quantiles_shares_and_the_whole_distribution(capsys: CaptureFixture) -> 
         ("quantiles=0.5,above=60", ["mu", "sigma", "quantile_0.5", "above_60"]),
         ("distribution", ["mu", "sigma", "distribution"]),
     ):
-        options = ["--epsilon", "5", "--goal", goal, "--respondents", "60", "--json", "--theta", "mu=50,sigma=10"]
+        options = ["--epsilon", "5", "--goal", goal, "--respondents", "20", "--json", "--theta", "mu=50,sigma=10"]
         assert run([*PLAN, *options]) == 0
         found = json.loads(capsys.readouterr().out)
         assert list(found) == ["epsilon", "respondents", "respondents_alone", "groups", "mechanism", "goal"]
-        assert found["respondents"] == 60
+        assert found["respondents"] == 20
         assert list(found["groups"]) == ["north", "south"]
         for group in found["groups"].values():
             assert list(group) == ["respondents", "respondents_alone", "sd", "sd_alone"]
-            assert group["respondents"] == 30
+            assert group["respondents"] == 10
             assert list(group["sd"]) == names
             assert all(0 < sd < 100 for sd in group["sd"].values())
         assert sum(group["respondents_alone"] for group in found["groups"].values()) == found["respondents_alone"]
@@ -91,10 +92,10 @@ def test_quantiles_shares_and_the_whole_distribution(capsys: CaptureFixture) -> 
 
 def test_a_line_for_each_group_and_epsilon(capsys: CaptureFixture) -> None:
     theta = "mu=40,sigma=10; mu=60,sigma=20"
-    assert run([*PLAN, "--epsilon", "4,5", "--theta", theta, "--respondents", "40"]) == 0
+    assert run([*PLAN, "--epsilon", "4,5", "--theta", theta, "--respondents", "20"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[:3] for line in lines[1:5]] == [
-        [epsilon, group, "20"] for epsilon in ("4", "5") for group in ("north", "south")
+        [epsilon, group, "10"] for epsilon in ("4", "5") for group in ("north", "south")
     ]
 
 
