@@ -24,7 +24,7 @@ from testing.patience import PATIENCE, until
 from testing.servers.defaults import ADMIN_TOKEN, SECRET, server_settings
 from testing.servers.namespaces import Machine
 
-__all__ = ["UNHURRIED", "ForkedServer", "RunningServer", "ServerProcess", "forked", "free_port", "running"]
+__all__ = ["UNHURRIED", "ForkedServer", "RunningServer", "ServerProcess", "forked", "forks", "free_port", "running"]
 
 UNHURRIED = (
     "from dither_server import serving; from dither_server.http import bodies, connections; "
@@ -33,8 +33,11 @@ UNHURRIED = (
 )
 """Lets the server wait for its clients as long as any test takes, for tests of something else than that."""
 
-_forks = multiprocessing.get_context("forkserver")
-_forks.set_forkserver_preload(["dither_server.serving"])
+forks = multiprocessing.get_context("forkserver")
+"""Makes processes that are forked from one in which this is imported."""
+forks.set_forkserver_preload(
+    ["dither_server.serving", "dither_client.commands._group", "dither_client.commands.answer"]
+)
 os.environ.setdefault("PYTHONFAULTHANDLER", "1")  # whoever gets SIGABRT says where its threads are
 
 
@@ -198,7 +201,7 @@ class ForkedServer(RunningServer):
 
     def start(self) -> None:
         """Starts the process, for the first time or again, and does not wait for it."""
-        self._process = _forks.Process(target=_serve, args=self._arguments)
+        self._process = forks.Process(target=_serve, args=self._arguments)
         self._process.start()
 
     def status(self, patience: float = 0) -> int | None:
