@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -13,30 +12,24 @@ from dither_client.transport.json_api import Api
 from dither_server.database.engine import make_engine
 from dither_server.simulate import over_http
 from dither_server.simulate.outcome import Outcome
-from dither_server.simulate.server_process import ServerProcess
 from testing.databases import check_counts
 from testing.patience import PATIENT, until
-from testing.servers.process import free_port
+from testing.servers.process import ForkedServer
 
 __all__ = ["KilledPair"]
 
 
 class KilledPair:
-    """The processes, whose logs are in `folder`; people wait for as long as one is away.
+    """The processes, with an admin's `token`; people wait for as long as one is away.
 
     At its end both are stopped, and the counts in the database must be those of its answers.
     """
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path, token: str, database: str, secret: str) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, token: str, database: str, secret: str) -> None:
         monkeypatch.setattr(over_http, "Retry", PATIENT)
         monkeypatch.setattr(over_http, "Api", partial(Api, retry=PATIENT()))
         self._database = database
-        for name in ("first", "second"):
-            (folder / name).mkdir()
-        port = free_port()
-        start = partial(ServerProcess, database=database, DITHER_SECRET=secret)
-        self._start_first = partial(start, folder / "first", token, port)
-        self._servers = [self._start_first(), start(folder / "second", token)]
+        self._servers = [ForkedServer(database, admin_token=token, secret=secret) for _ in range(2)]
 
     @property
     def urls(self) -> list[str]:
@@ -54,21 +47,27 @@ class KilledPair:
             thread.start()
         until(killed_when)
         self._servers[0].kill()
-        self._servers[0] = self._start_first()
+        self._servers[0].start()
+        self._servers[0].wait_ready()
         for thread in threads:
             thread.join()
         assert len(outcomes) == len(threads), "somebody was not answered"
         return outcomes
 
     def __enter__(self) -> Self:
+        for server in self._servers:
+            server.start()
+            server.wait_ready()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for server in self._servers:
-            server.stop()
+            server.terminate()
+        ended = [server.wait() for server in self._servers]
         if error is None:
+            assert ended == [0, 0]
             engine = make_engine(self._database)
             check_counts(engine)
             engine.dispose()

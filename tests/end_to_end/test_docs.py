@@ -29,7 +29,7 @@ from dither_server.settings import Settings
 from docs_build.reference import REFERENCE
 from testing.reader import blocks, fenced
 from testing.repository import DOCS
-from testing.servers.process import running
+from testing.servers.process import forked
 
 MECHANISMS: tuple[Mechanism, ...] = ("laplace", "randomized_response", "staircase")
 
@@ -158,7 +158,7 @@ def test_the_commands_of_operators_work_as_written(
     typed = [shlex.split(line)[1:] for line in here]
     assert {" ".join(words[:2]) for words in typed} >= {"key rotate", "token revoke", "collection invite"}
     monkeypatch.chdir(tmp_path)
-    with running(f"sqlite:///{tmp_path / 'dither.sqlite'}") as server:
+    with forked(f"sqlite:///{tmp_path / 'dither.sqlite'}") as [server]:
         monkeypatch.setenv("DITHER_URL", server.url)
         monkeypatch.setenv("DITHER_TOKEN", "the-admin-token")
         (tmp_path / "spec.json").write_text('{"name": "x", "family": "normal", "epsilon": 1, "admission": "invite"}')

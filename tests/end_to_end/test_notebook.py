@@ -10,7 +10,7 @@ from nbclient import NotebookClient
 
 from testing.patience import PATIENCE
 from testing.repository import DOCS
-from testing.servers.process import running
+from testing.servers.process import forked
 
 pytestmark = pytest.mark.slow
 
@@ -21,7 +21,7 @@ def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     notebook = nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]
     assert not any(cell.get("outputs") for cell in notebook.cells), "it is kept without outputs"
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
-    with running(f"sqlite:///{tmp_path / 'dither.sqlite'}") as server:
+    with forked(f"sqlite:///{tmp_path / 'dither.sqlite'}") as [server]:
         monkeypatch.setenv("DITHER_URL", server.url)
         monkeypatch.setenv("DITHER_TOKEN", "the-admin-token")
         NotebookClient(notebook, timeout=PATIENCE, resources={"metadata": {"path": str(tmp_path)}}).execute()

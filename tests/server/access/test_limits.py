@@ -16,7 +16,7 @@ from dither_server.errors import StartRefused, TooManyStreams, TooManyTickets
 from dither_server.settings import load_settings
 from testing.patience import PATIENCE
 from testing.servers.defaults import ADMIN, SPEC
-from testing.servers.process import running
+from testing.servers.process import forked
 from testing.servers.site import FakeClock, open_client, problem
 
 
@@ -337,10 +337,9 @@ def test_streams_are_counted_by_address_and_in_all() -> None:
 def test_a_process_believes_no_forwarded_address_unless_told(tmp_path: Path) -> None:
     """uvicorn by itself would believe whoever connects from this machine."""
     forwarded = [{"X-Forwarded-For": "192.0.2.1"}] * 3
-    with running(f"sqlite:///{tmp_path / 'a.sqlite'}", DITHER_TICKETS_PER_MINUTE="1") as server:
+    with forked(f"sqlite:///{tmp_path / 'a.sqlite'}", tickets_per_minute=1) as [server]:
         assert statuses(server.url, forwarded) == [201, 201, 201]
-    trusting = {"DITHER_TICKETS_PER_MINUTE": "1", "DITHER_TRUSTED_PROXIES": "127.0.0.1"}
-    with running(f"sqlite:///{tmp_path / 'b.sqlite'}", files=None, **trusting) as server:
+    with forked(f"sqlite:///{tmp_path / 'b.sqlite'}", tickets_per_minute=1, trusted_proxies="127.0.0.1") as [server]:
         assert statuses(server.url, forwarded) == [201, 429, 429]
 
 

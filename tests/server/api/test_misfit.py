@@ -14,7 +14,7 @@ from dither_server.database.schema import misfit_looks
 from dither_server.tickets.packing import purpose_of
 from testing.patience import PATIENCE, until
 from testing.servers.defaults import ADMIN, SPEC
-from testing.servers.process import running
+from testing.servers.process import forked
 from testing.servers.site import FakeClock, Site, open_site, problem
 
 pytestmark = pytest.mark.usefixtures("nothing_expires")
@@ -187,7 +187,7 @@ def test_the_first_of_two_looks_at_one_time_stays(sqlite_url: str) -> None:
 
 @pytest.mark.slow
 def test_a_killed_server_keeps_the_looks_that_were_seen(sqlite_url: str) -> None:
-    with running(sqlite_url) as server, httpx2.Client(base_url=server.url, headers=ADMIN, timeout=PATIENCE) as client:
+    with forked(sqlite_url) as [server], httpx2.Client(base_url=server.url, headers=ADMIN, timeout=PATIENCE) as client:
         spec = SPEC | {"misfit_check": 0.5, "misfit_looks": LOOKS}
         path = f"/v1/collections/{client.post('/v1/collections', json=spec).json()['id']}"
         tickets = client.post(f"{path}/tickets", json={"count": 100}).json()["tickets"]
@@ -195,7 +195,8 @@ def test_a_killed_server_keeps_the_looks_that_were_seen(sqlite_url: str) -> None
         client.post(f"{path}/responses/batch", json={"responses": pairs})
         seen = _once_looked(client, path)
         server.kill()
-    with running(sqlite_url) as server, httpx2.Client(base_url=server.url, headers=ADMIN, timeout=PATIENCE) as client:
+        server.start()
+        server.wait_ready()
         assert _once_looked(client, path) == seen
 
 

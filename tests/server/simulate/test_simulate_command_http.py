@@ -8,18 +8,17 @@ import pytest
 
 from dither_client import Admin
 from dither_client.commands import run
-from dither_server.simulate.server_process import ServerProcess
+from testing.servers.process import RunningServer, forked
 from tests.server.simulate.test_simulate_command import KEYS, PEOPLE, TOKEN, report
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    process = ServerProcess(tmp_path_factory.mktemp("server"), TOKEN)
-    yield process
-    process.stop()
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+    with forked(f"sqlite:///{tmp_path_factory.mktemp('server') / 'dither.sqlite'}") as [server]:
+        yield server
 
 
-def test_a_server_checks_for_misfit(server: ServerProcess, checked: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_server_checks_for_misfit(server: RunningServer, checked: str, capsys: pytest.CaptureFixture[str]) -> None:
     found = report(capsys, *PEOPLE, "--spec", checked, "--url", server.url, "--token", TOKEN)
     assert found["answers"] == 200
     assert abs(found["misfit"]["check_answers"] - 100) < 5 * 50**0.5
@@ -27,7 +26,7 @@ def test_a_server_checks_for_misfit(server: ServerProcess, checked: str, capsys:
 
 
 def test_values_that_devices_would_refuse_are_refused(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, server: ServerProcess
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, server: RunningServer
 ) -> None:
     """In process, and of a collection that is there already; nobody is asked."""
     bounds = {"name": "Spending", "family": "normal", "epsilon": 1, "minimum": 0, "maximum": 100}
@@ -46,7 +45,7 @@ def test_values_that_devices_would_refuse_are_refused(
 
 
 def test_categories_may_be_named_for_a_collection_that_has_them(
-    capsys: pytest.CaptureFixture[str], server: ServerProcess
+    capsys: pytest.CaptureFixture[str], server: RunningServer
 ) -> None:
     fields = {"name": "Cycling", "family": "categorical", "categories": ["never", "daily"], "epsilon": 1}
     with Admin(server.url, TOKEN) as admin:
@@ -59,7 +58,7 @@ def test_categories_may_be_named_for_a_collection_that_has_them(
 
 
 def test_people_of_a_collection_with_several_numbers_or_groups_that_is_there(
-    capsys: pytest.CaptureFixture[str], server: ServerProcess
+    capsys: pytest.CaptureFixture[str], server: RunningServer
 ) -> None:
     """Their names and kinds are those of its terms: no file of its specification is needed."""
     wage = {"name": "wage", "family": "normal", "transform": "log", "range": [100, 2000]}
@@ -80,7 +79,7 @@ def test_people_of_a_collection_with_several_numbers_or_groups_that_is_there(
     assert found["load"]["failures"] == {}
 
 
-def test_a_new_collection_over_http(capsys: pytest.CaptureFixture[str], server: ServerProcess) -> None:
+def test_a_new_collection_over_http(capsys: pytest.CaptureFixture[str], server: RunningServer) -> None:
     found = report(capsys, *PEOPLE, "--url", server.url, "--token", TOKEN, "--retry", "0.2", "--concurrency", "8")
     load = found.pop("load")
     assert set(found) == KEYS
@@ -93,7 +92,7 @@ def test_a_new_collection_over_http(capsys: pytest.CaptureFixture[str], server: 
     assert load["failures"] == {}
 
 
-def test_a_choice_of_epsilon_over_http(capsys: pytest.CaptureFixture[str], server: ServerProcess) -> None:
+def test_a_choice_of_epsilon_over_http(capsys: pytest.CaptureFixture[str], server: RunningServer) -> None:
     found = report(capsys, *PEOPLE, "--url", server.url, "--token", TOKEN, "--epsilon-choices", "0.5,2")
     assert set(found["answers_by_epsilon"]) == {"0.5", "2"}
     assert min(found["answers_by_epsilon"].values()) > 0
@@ -105,7 +104,7 @@ def test_a_choice_of_epsilon_over_http(capsys: pytest.CaptureFixture[str], serve
 
 
 def test_an_existing_collection_over_http(
-    capsys: pytest.CaptureFixture[str], server: ServerProcess, monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], server: RunningServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spec = {"name": "x", "family": "normal", "epsilon": 2, "transform": "log", "visibility": "public"}
     with Admin(server.url, TOKEN) as admin:
@@ -120,7 +119,7 @@ def test_an_existing_collection_over_http(
     assert "no collection with this id" in capsys.readouterr().err.lower()
 
 
-def test_a_closed_collection_is_a_failure(capsys: pytest.CaptureFixture[str], server: ServerProcess) -> None:
+def test_a_closed_collection_is_a_failure(capsys: pytest.CaptureFixture[str], server: RunningServer) -> None:
     with Admin(server.url, TOKEN) as admin:
         collection = str(admin.create_collection({"name": "x", "family": "normal", "epsilon": 1})["id"])
         admin.set_state(collection, "closed")

@@ -22,13 +22,11 @@ from dither_server.simulate.by_component import draw_people_of_components
 from dither_server.simulate.over_http import simulate_over_http
 from dither_server.simulate.population import InvalidPopulation
 from dither_server.simulate.respondents import Respondents
-from dither_server.simulate.server_process import ServerProcess
 from testing.databases import check_counts
 from testing.patience import PATIENT, until
-from testing.servers.process import free_port
+from testing.servers.process import forked
 
 TOKEN = "the-admin-token"
-SECRET = {"DITHER_SECRET": "the-secret-of-the-tests-of-components"}
 SPEC: dict[str, Any] = {
     "epsilon": "5", "particles": 300,
     "components": [
@@ -71,9 +69,8 @@ def test_a_correlated_population_in_this_process(spec: str, capsys: pytest.Captu
 
 def test_a_correlated_population_over_http(spec: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What the server says, and what is computed from its count table and from its archive's, agree."""
-    server = ServerProcess(tmp_path, TOKEN)
     counts = str(tmp_path / "counts.csv")
-    try:
+    with forked(f"sqlite:///{tmp_path / 'dither.sqlite'}") as [server]:
         people = ["--truth", TRUTH, "--correlation", "-0.6", "--respondents", "600", "--seed", "4"]
         at = ["--url", server.url, "--token", TOKEN]
         assert run(["simulate", "--spec", spec, *people, *at, "--concurrency", "16", "--json"]) == 0
@@ -83,8 +80,6 @@ def test_a_correlated_population_over_http(spec: str, tmp_path: Path, capsys: py
         assert run(["export", collection, "--counts", counts, *at]) == 0
         assert run(["posterior", collection, *at]) == 0
         assert "correlation of wage and age: -0." in capsys.readouterr().out
-    finally:
-        server.stop()
     assert run(["estimate", "--spec", spec, "--counts", counts, "--json"]) == 0
     again = json.loads(capsys.readouterr().out)
     assert again["answers"] == 600
@@ -94,15 +89,11 @@ def test_a_correlated_population_over_http(spec: str, tmp_path: Path, capsys: py
 
 
 @pytest.mark.slow
-def test_a_server_that_is_killed_forgets_no_answer(
-    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_is_killed_forgets_no_answer(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every receipt is one count after `kill -9`, in the database and in what the next process says."""
     monkeypatch.setattr(over_http, "Retry", PATIENT)
     monkeypatch.setattr(over_http, "Api", partial(Api, retry=PATIENT()))
-    port = free_port()
-    server = ServerProcess(tmp_path, TOKEN, port, database_url, **SECRET)
-    try:
+    with forked(database_url) as [server]:
         with Admin(server.url, TOKEN) as admin:
             collection = str(admin.create_collection({"name": "Test", **SPEC})["id"])
         outcomes = []
@@ -119,7 +110,8 @@ def test_a_server_that_is_killed_forgets_no_answer(
         with Analyst(server.url, TOKEN) as analyst:
             until(lambda: analyst.terms(collection)["answers"] >= SIZE // 4)
             server.kill()
-            server = ServerProcess(tmp_path, TOKEN, port, database_url, **SECRET)
+            server.start()
+            server.wait_ready()
             thread.join()
             [outcome] = outcomes
             assert outcome.answers == SIZE
@@ -127,8 +119,8 @@ def test_a_server_that_is_killed_forgets_no_answer(
             assert sum(item.answers for item in analyst.queries(collection)) == SIZE
             until(lambda: bool(analyst.posterior(collection).correlations))
             assert analyst.posterior(collection).component("age").quantile(0.5).sd > 0
-    finally:
-        server.stop()
+        server.terminate()
+        assert server.wait() == 0
     engine = make_engine(database_url)
     check_counts(engine)
     engine.dispose()

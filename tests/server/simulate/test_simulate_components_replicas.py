@@ -2,7 +2,6 @@
 
 from collections import Counter
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,7 +25,7 @@ SIZE = 300
 
 @pytest.mark.slow
 def test_two_processes_of_which_one_is_killed_count_every_answer(
-    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every receipt is one count of one question, in the database and in what both processes say, after `kill -9`."""
 
@@ -36,7 +35,7 @@ def test_two_processes_of_which_one_is_killed_count_every_answer(
         roles = draw_roles(rng, Behaviours(retry=0.1), SIZE)
         return simulate_over_http(url, TOKEN, collection, Respondents(people.values, roles, seed), 16)
 
-    with KilledPair(monkeypatch, tmp_path, TOKEN, database_url, SECRET) as pair:
+    with KilledPair(monkeypatch, TOKEN, database_url, SECRET) as pair:
         with Admin(pair.urls[0], TOKEN) as admin:
             collection = str(admin.create_collection({"name": "Test", **SPEC})["id"])
         with Analyst(pair.urls[1], TOKEN) as analyst:

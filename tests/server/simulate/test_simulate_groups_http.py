@@ -18,9 +18,9 @@ from dither_server.simulate.behaviours import Behaviours, draw_roles
 from dither_server.simulate.outcome import Outcome
 from dither_server.simulate.over_http import draw_labels, simulate_over_http
 from dither_server.simulate.respondents import Respondents
-from dither_server.simulate.server_process import ServerProcess
 from testing.patience import until
 from testing.servers.killed_pair import KilledPair
+from testing.servers.process import forked
 
 TOKEN = "the-admin-token"
 SECRET = "the-secret-of-the-tests-of-groups"
@@ -46,7 +46,7 @@ def described(analyst: Analyst, collection: str, counted: Mapping[str, int]) -> 
 
 @pytest.mark.slow
 def test_two_processes_of_which_one_is_killed_count_every_answer_in_its_group(
-    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every receipt is one count in one group, in the database and in what both processes say, after `kill -9`."""
 
@@ -55,7 +55,7 @@ def test_two_processes_of_which_one_is_killed_count_every_answer_in_its_group(
         roles = draw_roles(np.random.default_rng(seed), Behaviours(retry=0.1), SIZE)
         return simulate_over_http(url, TOKEN, collection, Respondents(values, roles, seed), 8)
 
-    with KilledPair(monkeypatch, tmp_path, TOKEN, database_url, SECRET) as pair:
+    with KilledPair(monkeypatch, TOKEN, database_url, SECRET) as pair:
         with Admin(pair.urls[0], TOKEN) as admin:
             collection = str(admin.create_collection(SPEC)["id"])
         with Analyst(pair.urls[1], TOKEN) as analyst:
@@ -87,8 +87,7 @@ def test_groups_of_unlike_populations_are_sent_over_http(tmp_path: Path, capsys:
     prior.write_text(
         json.dumps({"mu": {"dist": "norm", "loc": 50, "scale": 20}, "sigma": {"dist": "lognorm", "s": 0.7, "scale": 5}})
     )
-    server = ServerProcess(tmp_path, TOKEN)
-    try:
+    with forked(f"sqlite:///{tmp_path / 'dither.sqlite'}") as [server]:
         groups = ["--groups", "north,south", "--truth", "mu=40,sigma=5;mu=60,sigma=5", "--respondents", "600"]
         options = [
             "--prior",
@@ -113,8 +112,6 @@ def test_groups_of_unlike_populations_are_sent_over_http(tmp_path: Path, capsys:
         unlike = ["--truth", "yes=1,no=0;yes=0,no=1", "--respondents", "300", "--seed", "1", "--json"]
         assert run(["simulate", "--collection", collection, *unlike, *at]) == 0
         shares = {label: group["categories"] for label, group in json.loads(capsys.readouterr().out)["groups"].items()}
-    finally:
-        server.stop()
     assert shares["north"]["yes"]["mean"] > 0.9
     assert shares["south"]["no"]["mean"] > 0.9
     assert found["answers"] == 600

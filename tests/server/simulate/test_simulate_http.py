@@ -27,8 +27,8 @@ from dither_server.simulate.crowd import Crowd
 from dither_server.simulate.outcome import Outcome
 from dither_server.simulate.over_http import simulate_over_http
 from dither_server.simulate.respondents import Respondents
-from dither_server.simulate.server_process import ServerProcess
 from testing.patience import PATIENT
+from testing.servers.process import RunningServer, forked
 
 TOKEN = "the-admin-token"
 SPEC = {"name": "Test", "family": "normal", "epsilon": "1", "range": [-5, 5], "particles": 200}
@@ -40,19 +40,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def server(folder: Path) -> Iterator[ServerProcess]:
-    process = ServerProcess(folder, TOKEN)
-    yield process
-    process.stop()
+def server(folder: Path) -> Iterator[RunningServer]:
+    with forked(f"sqlite:///{folder / 'dither.sqlite'}") as [server]:
+        yield server
 
 
-def create(server: ServerProcess, **fields: Any) -> str:
+def create(server: RunningServer, **fields: Any) -> str:
     with Admin(server.url, TOKEN) as admin:
         return str(admin.create_collection(SPEC | fields)["id"])
 
 
 def simulate(
-    server: ServerProcess,
+    server: RunningServer,
     collection: str,
     size: int,
     behaviours: Behaviours | None = None,
@@ -88,7 +87,7 @@ def stored(folder: Path, collection: str) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("policy", ["adaptive", "thompson"])
-def test_many_levels_are_asked_where_the_design_has_them(server: ServerProcess, policy: str) -> None:
+def test_many_levels_are_asked_where_the_design_has_them(server: RunningServer, policy: str) -> None:
     """In 12 runs the sd of μ was 0.6 in the median and 1.3 at most; levels on the lattice left 28 to 81, or 1.7."""
     terms = {"range": [0, 100], "goal": "mu", "levels": 64, "particles": 1_000, "policy": policy}
     values = np.random.default_rng(3).normal(50.0, 10**0.5, 1_000)
@@ -113,7 +112,7 @@ def test_many_levels_are_asked_where_the_design_has_them(server: ServerProcess, 
     ids=lambda behaviours: ",".join(name for name, value in vars(behaviours).items() if value not in (0, "chance")),
 )
 def test_acknowledged_answers_are_stored_counted_and_learnt_once(
-    server: ServerProcess, folder: Path, behaviours: Behaviours
+    server: RunningServer, folder: Path, behaviours: Behaviours
 ) -> None:
     collection = create(server)
     outcome = simulate(server, collection, 400, behaviours)
@@ -134,7 +133,7 @@ def test_acknowledged_answers_are_stored_counted_and_learnt_once(
     assert load.requests == 400 + outcome.answers + 2 * load.retried
 
 
-def test_late_answers_come_after_all_others(server: ServerProcess, folder: Path) -> None:
+def test_late_answers_come_after_all_others(server: RunningServer, folder: Path) -> None:
     """The late ones are marked by an answer that at ε = 50 nobody gives by chance."""
     collection = create(server, epsilon=50, policy="fixed:-1:1", levels=1)
     first = np.arange(60) < 20
@@ -152,7 +151,7 @@ def test_late_answers_come_after_all_others(server: ServerProcess, folder: Path)
     assert first_late >= last_in_time
 
 
-def test_a_poisoner_sends_the_highest_answer(server: ServerProcess) -> None:
+def test_a_poisoner_sends_the_highest_answer(server: RunningServer) -> None:
     collection = create(server)
     simulate(server, collection, 50, Behaviours(poison=1.0))
     with Analyst(server.url, TOKEN) as analyst:
@@ -160,7 +159,7 @@ def test_a_poisoner_sends_the_highest_answer(server: ServerProcess) -> None:
     assert all(count is not None and sum(count[:-1]) == 0 for count in counts)
 
 
-def test_everybody_is_asked_at_the_epsilon_it_chose(server: ServerProcess) -> None:
+def test_everybody_is_asked_at_the_epsilon_it_chose(server: RunningServer) -> None:
     """At ε about 50 nearly every answer is the value itself, so the counts say who was asked at which ε."""
     collection = create(server, epsilon=50, epsilon_choices=[49, 50], policy="fixed:0:8", levels=8)
     values = np.tile(np.arange(9, dtype=np.float64), 10)
@@ -175,7 +174,7 @@ def test_everybody_is_asked_at_the_epsilon_it_chose(server: ServerProcess) -> No
     assert sum((counts[Fraction(50)] or ())[3:]) > 40
 
 
-def test_a_seed_gives_the_same_answers_to_the_same_questions(server: ServerProcess) -> None:
+def test_a_seed_gives_the_same_answers_to_the_same_questions(server: RunningServer) -> None:
     def answers(seed: int, concurrency: int = 16) -> list[Any]:
         collection = create(server, policy="fixed:-1:1", levels=8)
         simulate(server, collection, 100, concurrency=concurrency, seed=seed)
@@ -185,7 +184,7 @@ def test_a_seed_gives_the_same_answers_to_the_same_questions(server: ServerProce
     assert answers(5) == answers(5, concurrency=1) != answers(6)
 
 
-def test_a_collection_that_closes_is_a_failure_with_a_name(server: ServerProcess) -> None:
+def test_a_collection_that_closes_is_a_failure_with_a_name(server: RunningServer) -> None:
     collection = create(server)
     with Admin(server.url, TOKEN) as admin:
         admin.set_state(collection, "closed")
@@ -195,7 +194,7 @@ def test_a_collection_that_closes_is_a_failure_with_a_name(server: ServerProcess
     assert not outcome.sound
 
 
-def test_a_full_collection_takes_no_more(server: ServerProcess, folder: Path) -> None:
+def test_a_full_collection_takes_no_more(server: RunningServer, folder: Path) -> None:
     collection = create(server, max_answers=30)
     outcome = simulate(server, collection, 50)
     assert outcome.answers == 30
@@ -204,7 +203,7 @@ def test_a_full_collection_takes_no_more(server: ServerProcess, folder: Path) ->
     assert sum(outcome.load.failures.values()) == 20
 
 
-def test_a_posterior_that_cannot_be_read_is_known_before_anybody_is_asked(server: ServerProcess) -> None:
+def test_a_posterior_that_cannot_be_read_is_known_before_anybody_is_asked(server: RunningServer) -> None:
     collection = create(server)
     values = np.zeros(5)
     roles = draw_roles(np.random.default_rng(4), Behaviours(), 5)
@@ -220,24 +219,20 @@ def test_a_crash_while_answers_come_loses_none_of_the_acknowledged(
     """The server is killed under load and started again on the same port; everybody's flow survives it."""
     monkeypatch.setattr(over_http, "Retry", PATIENT)
     monkeypatch.setattr(over_http, "Api", partial(Api, retry=PATIENT()))
-    server = ServerProcess(tmp_path, TOKEN)
-    collection = create(server)
-    port = int(server.url.rpartition(":")[2])
-    outcomes: list[Outcome] = []
-    load = threading.Thread(target=lambda: outcomes.append(simulate(server, collection, 1_500)))
-    load.start()
-    while stored(tmp_path, collection)[0] < 200:
-        time.sleep(0.01)
-    server.kill()
-    server = ServerProcess(tmp_path, TOKEN, port)
-    try:
+    with forked(f"sqlite:///{tmp_path / 'dither.sqlite'}") as [server]:
+        collection = create(server)
+        outcomes: list[Outcome] = []
+        load = threading.Thread(target=lambda: outcomes.append(simulate(server, collection, 1_500)))
+        load.start()
+        while stored(tmp_path, collection)[0] < 200:
+            time.sleep(0.01)
+        server.kill()
+        server.start()
         load.join()
         [outcome] = outcomes
         assert outcome.sound
         assert stored(tmp_path, collection) == (1_500, 1_500)
         assert outcome.posterior.answers == outcome.answers == 1_500
-    finally:
-        server.stop()
 
 
 def test_a_server_that_is_gone_ends_the_simulation() -> None:
@@ -306,7 +301,7 @@ def test_what_is_no_response_is_a_failed_connection(reply: bytes) -> None:
     assert isinstance(replies[0], ConnectionFailed)
 
 
-def test_the_first_interrupt_ends_it_with_what_was_done(server: ServerProcess, folder: Path) -> None:
+def test_the_first_interrupt_ends_it_with_what_was_done(server: RunningServer, folder: Path) -> None:
     collection = create(server)
     timer = threading.Timer(1.0, signal.raise_signal, [signal.SIGINT])
     timer.start()

@@ -17,7 +17,7 @@ from dither_server.simulate.behaviours import Behaviours, draw_roles
 from dither_server.simulate.outcome import Outcome, Tally
 from dither_server.simulate.over_http import simulate_over_http
 from dither_server.simulate.respondents import Respondents
-from dither_server.simulate.server_process import ServerProcess
+from testing.servers.process import RunningServer, forked
 
 pytestmark = pytest.mark.slow
 
@@ -34,13 +34,12 @@ def cluster() -> Iterator[LocalCluster]:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    process = ServerProcess(tmp_path_factory.mktemp("server"), TOKEN)
-    yield process
-    process.stop()
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+    with forked(f"sqlite:///{tmp_path_factory.mktemp('server') / 'dither.sqlite'}") as [server]:
+        yield server
 
 
-def simulate(server: ServerProcess, seed: int, scheduler: str | None) -> tuple[Outcome, list[Any]]:
+def simulate(server: RunningServer, seed: int, scheduler: str | None) -> tuple[Outcome, list[Any]]:
     """What came of it, and the counts of the answers."""
     with Admin(server.url, TOKEN) as admin:
         collection = str(admin.create_collection(SPEC)["id"])
@@ -53,7 +52,7 @@ def simulate(server: ServerProcess, seed: int, scheduler: str | None) -> tuple[O
 
 
 def test_respondents_on_workers_give_the_same_answers(
-    server: ServerProcess, cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
+    server: RunningServer, cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every answer is decided by the seed, the value and the question, wherever its respondent is."""
     monkeypatch.setattr(over_http, "_PART", 100)
@@ -75,7 +74,7 @@ def test_respondents_on_workers_give_the_same_answers(
 
 
 def test_the_command_hands_its_respondents_to_workers(
-    server: ServerProcess, cluster: LocalCluster, capsys: pytest.CaptureFixture[str]
+    server: RunningServer, cluster: LocalCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = ["--truth", "mu=50,sigma=10", "--respondents", "60", "--epsilon", "1", "--seed", "2", "--json"]
     reached = ["--url", server.url, "--token", TOKEN, "--scheduler", cluster.scheduler_address]

@@ -6,7 +6,6 @@ its own process, before the servers start on the same database.
 
 import time
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -51,7 +50,7 @@ def by_period(analyst: Analyst, collection: str) -> dict[str, int]:
 
 @pytest.mark.slow
 def test_two_processes_of_which_one_is_killed_count_every_answer_in_its_period(
-    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every receipt is one count in one period, in the database and in what both processes say, after `kill -9`.
 
@@ -65,7 +64,7 @@ def test_two_processes_of_which_one_is_killed_count_every_answer_in_its_period(
 
     collection, expected = answered_earlier(database_url)
     began = time.time()
-    with KilledPair(monkeypatch, tmp_path, ADMIN_TOKEN, database_url, SECRET) as pair:
+    with KilledPair(monkeypatch, ADMIN_TOKEN, database_url, SECRET) as pair:
         with Analyst(pair.urls[1], ADMIN_TOKEN) as analyst:
             outcomes = pair.asked(ask, lambda: analyst.terms(collection)["answers"] >= 2 * EARLIER + SIZE // 4)
             answered = sum(outcome.answers for outcome in outcomes)
