@@ -56,8 +56,10 @@ def main(arguments: Sequence[str]) -> None:
     beside, named = None, list(arguments)
     if _BESIDE in named:
         at = named.index(_BESIDE)
-        beside = Path(named.pop(at + 1)).resolve()
-        del named[at]
+        beside = Path(*named[at + 1 : at + 2]).resolve()
+        if not (beside / "estimator" / "dither_papers").is_dir() or at + 1 == len(named):
+            sys.exit(f"{_BESIDE} needs the folder of a checkout of this project, with the code that made the kept runs")
+        del named[at : at + 2]
     drop = _DROP in named
     named = [name for name in named if name != _DROP]
     for study in map(find_study, named) if named else studies:

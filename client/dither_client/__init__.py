@@ -99,7 +99,7 @@ __all__ = [
     "parse_query",
 ]
 
-_CLIENTS = {
+_NEED_HTTP = {
     "Admin": "admin",
     "Analyst": "analyst",
     "AnsweredQuery": "analyst",
@@ -116,10 +116,10 @@ _CLIENTS = {
 if not TYPE_CHECKING:  # a checker would take every name for one that there is
 
     def __getattr__(name: str) -> object:
-        if name not in _CLIENTS:
+        if name not in _NEED_HTTP:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(f"{__name__}.{_CLIENTS[name]}"), name)
+        return getattr(import_module(f"{__name__}.{_NEED_HTTP[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_CLIENTS})
+    return sorted({*globals(), *_NEED_HTTP})

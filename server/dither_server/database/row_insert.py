@@ -41,7 +41,7 @@ class RowInsert:
         return found
 
     def arrays(self, rows: Sequence[tuple[Any, ...]]) -> tuple[str, ...]:
-        """The columns of `rows` as PostgreSQL spells arrays: from lists, the driver would take three times as long."""
+        """The columns of `rows` as PostgreSQL spells arrays: from lists, the driver would take longer."""
         spelt = zip(self.columns, zip(*rows, strict=True), strict=True)
         return tuple(_bytes_array(column) if kind == "bytea" else _integer_array(column) for (_, kind), column in spelt)
 

@@ -228,5 +228,5 @@ def prepare(settings: Settings) -> tuple[Engine, Keys]:
 
 def service_of(request: Request) -> Service:
     """The service of the application that received the request."""
-    service: Service = request.scope["app"].service  # the busy calls ask, and Starlette's ways take ten times as long
+    service: Service = request.scope["app"].service  # busy calls ask, and Starlette's ways take longer
     return service
